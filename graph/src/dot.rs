@@ -1,0 +1,266 @@
+//! Operations that are made of dot products: which codes meet which weights, and what becomes of the sums.
+
+use std::sync::Arc;
+
+use guardbit_num::{MultiplierError, Requantizer, Scheme};
+
+use crate::Requantize;
+
+/// The dot products of a node. Its first input holds the activations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DotProducts {
+    /// Which activations each output element reads.
+    pub window: Window,
+    /// Zero point of the activations: what padding stands for.
+    pub input_zero_point: i32,
+    /// The weights; `None` if they are all 1 (pools, mean, sum).
+    pub weights: Option<DotWeights>,
+    /// One integer per output channel, in the scale of the products.
+    pub bias: Option<Arc<[i32]>>,
+    /// From sums to output codes.
+    pub finish: Finish,
+}
+
+/// Constant weights and how they are laid out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DotWeights {
+    /// The codes.
+    pub codes: Arc<[i32]>,
+    /// Zero point per output channel.
+    pub zero_points: Vec<i32>,
+    /// Distance between neighbours along `[out channel, kernel row, kernel column, kernel channel]`.
+    pub strides: [usize; 4],
+}
+
+/// From sums to output codes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Finish {
+    /// Scale, zero point, clamp.
+    Requantize(OutputStage),
+    /// The own division of a pool, mean or sum. It takes the sum of raw codes.
+    Divide(Division),
+}
+
+/// Requantization of sums, per output channel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputStage {
+    /// What the model's runtime does.
+    pub requantize: Requantize,
+    /// Scale of the activations.
+    pub input_scale: f32,
+    /// Scale of the weights, one per output channel.
+    pub weight_scales: Vec<f32>,
+    /// Scale of the output.
+    pub output_scale: f32,
+    /// Zero point of the output.
+    pub output_zero_point: i32,
+    /// Least and greatest output code.
+    pub clamp: (i32, i32),
+}
+
+/// What a pool, a mean or a sum does with the sum of the raw codes that it read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Division {
+    /// Average pool: divided by the number of codes, half away from zero, on raw codes.
+    ///
+    /// TensorFlow Lite `reference_integer_ops::AveragePool`: `(s +- n/2) / n`, truncating.
+    Average {
+        /// Least and greatest output code.
+        clamp: (i32, i32),
+    },
+    /// Sum less `n * zero point`, scaled; the scale of a mean contains `1/n`.
+    Scaled {
+        /// The multiplier, `1/n` included.
+        requantizer: Requantizer,
+        /// Zero point of the input.
+        input_zero_point: i32,
+        /// Zero point of the output.
+        output_zero_point: i32,
+        /// Least and greatest output code.
+        clamp: (i32, i32),
+    },
+}
+
+/// Geometry: a window of `kernel` cells slides over the input. Sizes are in elements.
+///
+/// Output channel `c` belongs to group `c / (out_channels / groups)` and reads the `kernel[2]` input channels
+/// of its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Window {
+    /// Number of images.
+    pub batch: usize,
+    /// `[rows, columns, channels]` of the input.
+    pub input: [usize; 3],
+    /// `[rows, columns, channels]` of the output.
+    pub output: [usize; 3],
+    /// `[rows, columns, channels per group]` of the window: K is their product.
+    pub kernel: [usize; 3],
+    /// Step of the window, rows and columns.
+    pub stride: [usize; 2],
+    /// Distance between cells of the window, rows and columns.
+    pub dilation: [usize; 2],
+    /// Padding cells before the first row and column.
+    pub pad: [usize; 2],
+    /// Number of groups.
+    pub groups: usize,
+}
+
+/// Place of an output element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct OutputPosition {
+    /// Image.
+    pub n: usize,
+    /// Row.
+    pub h: usize,
+    /// Column.
+    pub w: usize,
+    /// Channel.
+    pub c: usize,
+}
+
+/// Place in the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KernelPosition {
+    /// Row.
+    pub h: usize,
+    /// Column.
+    pub w: usize,
+    /// Channel within the group.
+    pub c: usize,
+}
+
+/// What a window cell reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tap {
+    /// The input element of that flat index.
+    Input(usize),
+    /// A cell outside the image: real 0.
+    Padding,
+}
+
+impl Window {
+    /// Products per dot product, padding included.
+    pub fn terms(&self) -> usize {
+        self.kernel.iter().product()
+    }
+
+    /// Number of dot products.
+    pub fn dots(&self) -> usize {
+        self.batch * self.output.iter().product::<usize>()
+    }
+
+    /// Output channels.
+    pub fn channels(&self) -> usize {
+        self.output[2]
+    }
+
+    /// The place of the output element of that flat index.
+    pub fn output_position(&self, index: usize) -> OutputPosition {
+        let [rows, cols, channels] = self.output;
+        OutputPosition {
+            n: index / (rows * cols * channels),
+            h: index / (cols * channels) % rows,
+            w: index / channels % cols,
+            c: index % channels,
+        }
+    }
+
+    /// The window cell of that flat index in `[row, column, channel]` order.
+    pub fn kernel_position(&self, index: usize) -> KernelPosition {
+        let [_, cols, channels] = self.kernel;
+        KernelPosition { h: index / (cols * channels), w: index / channels % cols, c: index % channels }
+    }
+
+    /// What cell `k` of the window over `out` reads.
+    pub fn tap(&self, out: OutputPosition, k: KernelPosition) -> Tap {
+        let [rows, cols, channels] = self.input;
+        let row = (out.h * self.stride[0] + k.h * self.dilation[0]).checked_sub(self.pad[0]);
+        let col = (out.w * self.stride[1] + k.w * self.dilation[1]).checked_sub(self.pad[1]);
+        match (row, col) {
+            (Some(row), Some(col)) if row < rows && col < cols => {
+                let channel = self.group(out.c) * self.kernel[2] + k.c;
+                Tap::Input(((out.n * rows + row) * cols + col) * channels + channel)
+            }
+            _ => Tap::Padding,
+        }
+    }
+
+    fn group(&self, channel: usize) -> usize {
+        channel / (self.output[2] / self.groups)
+    }
+}
+
+impl DotWeights {
+    /// The code of output channel `channel` at cell `k`.
+    pub fn code(&self, channel: usize, k: KernelPosition) -> i32 {
+        let [by_channel, by_row, by_col, by_depth] = self.strides;
+        self.codes[channel * by_channel + k.h * by_row + k.w * by_col + k.c * by_depth]
+    }
+}
+
+impl OutputStage {
+    /// One requantizer per output channel, under the model's scheme or another one.
+    ///
+    /// # Errors
+    /// [`MultiplierError`] if a multiplier is out of range.
+    pub fn requantizers(&self, scheme: Option<Scheme>) -> Result<Vec<Requantizer>, MultiplierError> {
+        let requantize = scheme.map_or(self.requantize, |s| self.requantize.with_scheme(s));
+        let one = |&weight: &f32| requantize.requantizer(self.input_scale, weight, self.output_scale);
+        self.weight_scales.iter().map(one).collect()
+    }
+}
+
+impl Division {
+    /// The output code for the sum of `count` raw codes.
+    pub fn finish(&self, sum: i128, count: usize) -> i32 {
+        match self {
+            Self::Average { clamp } => {
+                let count = count as i128;
+                let half = if sum > 0 { count / 2 } else { -(count / 2) };
+                ((sum + half) / count).clamp(clamp.0.into(), clamp.1.into()) as i32
+            }
+            Self::Scaled { requantizer, input_zero_point, output_zero_point, clamp } => {
+                let centred = sum - count as i128 * i128::from(*input_zero_point);
+                let code = requantizer.requantize(centred, (*output_zero_point).into());
+                code.clamp(clamp.0.into(), clamp.1.into()) as i32
+            }
+        }
+    }
+}
+
+impl DotProducts {
+    /// Every output code, exactly, as the model's runtime computes it.
+    pub(crate) fn evaluate(&self, input: &[i32]) -> Vec<i32> {
+        let requantizers = match &self.finish {
+            // The builder has checked the multipliers.
+            Finish::Requantize(stage) => stage.requantizers(None).unwrap_or_default(),
+            Finish::Divide(_) => Vec::new(),
+        };
+        (0..self.window.dots()).map(|index| self.output_code(input, &requantizers, index)).collect()
+    }
+
+    fn output_code(&self, input: &[i32], requantizers: &[Requantizer], index: usize) -> i32 {
+        let out = self.window.output_position(index);
+        let mut sum = 0i128;
+        let mut count = 0;
+        for k in (0..self.window.terms()).map(|k| self.window.kernel_position(k)) {
+            let Tap::Input(at) = self.window.tap(out, k) else { continue };
+            sum += match &self.weights {
+                Some(weights) => {
+                    let weight = weights.code(out.c, k) - weights.zero_points[out.c];
+                    i128::from(input[at] - self.input_zero_point) * i128::from(weight)
+                }
+                None => input[at].into(),
+            };
+            count += 1;
+        }
+        match &self.finish {
+            Finish::Divide(division) => division.finish(sum, count),
+            Finish::Requantize(stage) => {
+                let sum = sum + self.bias.as_ref().map_or(0, |bias| bias[out.c].into());
+                let code = requantizers[out.c].requantize(sum, stage.output_zero_point.into());
+                code.clamp(stage.clamp.0.into(), stage.clamp.1.into()) as i32
+            }
+        }
+    }
+}

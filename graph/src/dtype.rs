@@ -1,0 +1,91 @@
+//! Integer types of codes.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The type of a tensor's codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DType {
+    /// -8..=7
+    Int4,
+    /// 0..=15
+    UInt4,
+    /// -128..=127
+    Int8,
+    /// 0..=255
+    UInt8,
+    /// -32768..=32767
+    Int16,
+    /// 0..=65535
+    UInt16,
+    /// Two's complement of 32 bits.
+    Int32,
+}
+
+/// A name that is no dtype.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown dtype `{0}`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32")]
+pub struct UnknownDType(String);
+
+impl DType {
+    /// Every dtype.
+    pub const ALL: [Self; 7] =
+        [Self::Int4, Self::UInt4, Self::Int8, Self::UInt8, Self::Int16, Self::UInt16, Self::Int32];
+
+    /// The name used in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Int4 => "int4",
+            Self::UInt4 => "uint4",
+            Self::Int8 => "int8",
+            Self::UInt8 => "uint8",
+            Self::Int16 => "int16",
+            Self::UInt16 => "uint16",
+            Self::Int32 => "int32",
+        }
+    }
+
+    /// Width in bits.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Int4 | Self::UInt4 => 4,
+            Self::Int8 | Self::UInt8 => 8,
+            Self::Int16 | Self::UInt16 => 16,
+            Self::Int32 => 32,
+        }
+    }
+
+    /// Whether codes can be negative.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::Int4 | Self::Int8 | Self::Int16 | Self::Int32)
+    }
+
+    /// Least code.
+    pub fn min(self) -> i32 {
+        if self.is_signed() { i32::MIN >> (32 - self.bits()) } else { 0 }
+    }
+
+    /// Greatest code.
+    pub fn max(self) -> i32 {
+        if self.is_signed() { i32::MAX >> (32 - self.bits()) } else { (1 << self.bits()) - 1 }
+    }
+
+    /// `value` clamped to the codes of this type.
+    pub fn saturate(self, value: i128) -> i32 {
+        value.clamp(self.min().into(), self.max().into()) as i32
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for DType {
+    type Err = UnknownDType;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|d| d.name() == name).ok_or_else(|| UnknownDType(name.into()))
+    }
+}

@@ -1,0 +1,147 @@
+//! What can be wrong with a graph.
+
+use guardbit_num::MultiplierError;
+
+use crate::{DType, QuantizationError};
+
+/// A graph that cannot be built, with the node and the tensor at fault.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// Two tensors of one name.
+    #[error("tensor `{tensor}` is defined twice")]
+    DuplicateTensor {
+        /// The name.
+        tensor: String,
+    },
+    /// A tensor whose scales or zero points make no sense.
+    #[error("tensor `{tensor}`: {source}")]
+    Quantization {
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        source: QuantizationError,
+    },
+    /// A quantization that does not belong to the tensor's shape or dtype.
+    #[error("tensor `{tensor}`: {problem}")]
+    TensorType {
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A constant with the wrong number of codes.
+    #[error("tensor `{tensor}` of shape {shape:?} needs {expected} codes, found {found}")]
+    CodeCount {
+        /// The tensor.
+        tensor: String,
+        /// Its shape.
+        shape: Vec<usize>,
+        /// Product of the shape.
+        expected: usize,
+        /// Number of codes given.
+        found: usize,
+    },
+    /// A code outside its dtype.
+    #[error("tensor `{tensor}`: code {code} at index {index} is outside {dtype}")]
+    CodeRange {
+        /// The tensor.
+        tensor: String,
+        /// The code.
+        code: i64,
+        /// Its flat index.
+        index: usize,
+        /// The dtype.
+        dtype: DType,
+    },
+    /// A tensor too large to be simulated.
+    #[error("tensor `{tensor}` of shape {shape:?} has more than {limit} elements")]
+    TooLarge {
+        /// The tensor.
+        tensor: String,
+        /// Its shape.
+        shape: Vec<usize>,
+        /// The limit.
+        limit: usize,
+    },
+    /// The wrong number of inputs.
+    #[error("{op} `{node}` takes {expected} inputs, found {found}")]
+    Arity {
+        /// The node: the name of its output tensor.
+        node: String,
+        /// The operation.
+        op: &'static str,
+        /// What it takes.
+        expected: String,
+        /// What it was given.
+        found: usize,
+    },
+    /// A shape that the operation cannot take.
+    #[error("{op} `{node}`: tensor `{tensor}` has shape {found:?}, expected {expected}")]
+    Shape {
+        /// The node.
+        node: String,
+        /// The operation.
+        op: &'static str,
+        /// The tensor at fault.
+        tensor: String,
+        /// Its shape.
+        found: Vec<usize>,
+        /// What is expected.
+        expected: String,
+    },
+    /// A dtype that the operation cannot take.
+    #[error("{op} `{node}`: tensor `{tensor}` is {found}, expected {expected}")]
+    DType {
+        /// The node.
+        node: String,
+        /// The operation.
+        op: &'static str,
+        /// The tensor at fault.
+        tensor: String,
+        /// Its dtype.
+        found: DType,
+        /// What is expected.
+        expected: String,
+    },
+    /// A quantization that the operation cannot take.
+    #[error("{op} `{node}`: tensor `{tensor}`: {problem}")]
+    Operand {
+        /// The node.
+        node: String,
+        /// The operation.
+        op: &'static str,
+        /// The tensor at fault.
+        tensor: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An attribute out of range.
+    #[error("{op} `{node}`: {attribute} {problem}")]
+    Attribute {
+        /// The node.
+        node: String,
+        /// The operation.
+        op: &'static str,
+        /// The attribute.
+        attribute: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Scales whose ratio no requantizer can hold.
+    #[error("{op} `{node}`: {source}")]
+    Multiplier {
+        /// The node.
+        node: String,
+        /// The operation.
+        op: &'static str,
+        /// What is wrong.
+        source: MultiplierError,
+    },
+    /// A graph without inputs or outputs.
+    #[error("the graph has no {what}")]
+    Empty {
+        /// `input` or `output`.
+        what: &'static str,
+    },
+}

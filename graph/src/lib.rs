@@ -1,0 +1,29 @@
+//! The canonical quantized graph.
+//!
+//! Every tensor carries its type: shape, dtype, scales and zero points. Every operation is one file in
+//! [`ops`]: its attributes, its shape rule and its exact integer meaning. Codes travel as `i32`, whatever
+//! their dtype; **real = scale * (code - zero point)**. Activations are laid out `[n, h, w, c]`.
+
+mod activation;
+mod builder;
+mod dot;
+mod dtype;
+mod error;
+mod model;
+mod multiplier_rule;
+pub mod ops;
+mod padding;
+mod quantization;
+
+pub use activation::Activation;
+pub use builder::{GraphBuilder, OutputSpec};
+pub use dot::{
+    Division, DotProducts, DotWeights, Finish, KernelPosition, OutputPosition, OutputStage, Tap, Window,
+};
+pub use dtype::{DType, UnknownDType};
+pub use error::GraphError;
+pub use model::{Graph, Node, NodeId, Tensor, TensorId, TensorType};
+pub use multiplier_rule::{MultiplierRule, Requantize};
+pub use ops::Op;
+pub use padding::Padding;
+pub use quantization::{Quantization, QuantizationError};

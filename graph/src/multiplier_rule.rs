@@ -1,0 +1,51 @@
+//! How a runtime forms the real multiplier of a requantization, and which scheme it rounds with.
+
+use guardbit_num::{Multiplier, MultiplierError, Requantizer, Scheme};
+
+/// In which precision `M = s_x * s_w / s_y` is formed: it matters in the last bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MultiplierRule {
+    /// All in float64 (TensorFlow Lite convolutions).
+    Float64,
+    /// `s_x * s_w` in float32, then a float64 division (TensorFlow Lite per-tensor fully connected).
+    ProductInFloat32,
+    /// All in float32 (ONNX Runtime, XNNPACK, FBGEMM).
+    Float32,
+}
+
+impl MultiplierRule {
+    /// `input * weight / output`.
+    pub fn multiplier(self, input: f32, weight: f32, output: f32) -> f64 {
+        match self {
+            Self::Float64 => f64::from(input) * f64::from(weight) / f64::from(output),
+            Self::ProductInFloat32 => f64::from(input * weight) / f64::from(output),
+            Self::Float32 => f64::from(input * weight / output),
+        }
+    }
+}
+
+/// What a runtime does to turn a sum into a code: set by the frontend, per operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Requantize {
+    /// The rounding scheme.
+    pub scheme: Scheme,
+    /// How the multiplier is formed.
+    pub rule: MultiplierRule,
+}
+
+impl Requantize {
+    /// The same operation under another scheme. A scheme that lives in float32 forms its multiplier there.
+    pub fn with_scheme(self, scheme: Scheme) -> Self {
+        let rule = if scheme.forms_multiplier_in_float32() { MultiplierRule::Float32 } else { self.rule };
+        Self { scheme, rule }
+    }
+
+    /// The requantizer for these scales.
+    ///
+    /// # Errors
+    /// [`MultiplierError`] if the multiplier is out of range.
+    pub fn requantizer(self, input: f32, weight: f32, output: f32) -> Result<Requantizer, MultiplierError> {
+        let multiplier = Multiplier::new(self.rule.multiplier(input, weight, output))?;
+        Ok(Requantizer::new(self.scheme, multiplier))
+    }
+}

@@ -1,0 +1,191 @@
+//! The operands of a node as its operation sees them, with the checks that operations share.
+
+use std::sync::Arc;
+
+use guardbit_num::{MultiplierError, Requantizer};
+
+use crate::{DType, GraphError, Quantization, Requantize, Tensor, TensorType};
+
+/// The inputs and the output of one node.
+pub(crate) struct Operands<'a> {
+    pub op: &'static str,
+    pub inputs: Vec<Option<&'a Tensor>>,
+    pub output_name: &'a str,
+    pub output_dtype: DType,
+    pub output_quantization: Option<&'a Quantization>,
+}
+
+impl<'a> Operands<'a> {
+    /// Fails unless there are `min..=max` inputs and the first `min` are present.
+    pub fn expect_inputs(&self, min: usize, max: usize) -> Result<(), GraphError> {
+        let found = self.inputs.len();
+        let present = self.inputs.iter().take(min).all(Option::is_some);
+        if (min..=max).contains(&found) && present {
+            return Ok(());
+        }
+        let expected = if min == max { min.to_string() } else { format!("{min} to {max}") };
+        Err(GraphError::Arity { node: self.output_name.into(), op: self.op, expected, found })
+    }
+
+    /// Input `index`, which [`expect_inputs`](Self::expect_inputs) has seen.
+    pub fn input(&self, index: usize) -> &'a Tensor {
+        self.inputs[index].expect("expect_inputs has checked that the input is there")
+    }
+
+    /// Input `index`, if present.
+    pub fn optional(&self, index: usize) -> Option<&'a Tensor> {
+        self.inputs.get(index).copied().flatten()
+    }
+
+    /// The shape of input `index`, of rank `N`.
+    pub fn shape<const N: usize>(&self, index: usize) -> Result<[usize; N], GraphError> {
+        let tensor = self.input(index);
+        let shape = <[usize; N]>::try_from(tensor.ty.shape.as_slice());
+        shape.map_err(|_| self.shape_error(tensor, format!("rank {N}")))
+    }
+
+    /// Fails unless input `index` has one of these dtypes.
+    pub fn expect_dtype(&self, index: usize, allowed: &[DType]) -> Result<(), GraphError> {
+        let tensor = self.input(index);
+        self.check_dtype(&tensor.name, tensor.ty.dtype, allowed)
+    }
+
+    /// Fails unless the output has one of these dtypes.
+    pub fn expect_output_dtype(&self, allowed: &[DType]) -> Result<(), GraphError> {
+        self.check_dtype(self.output_name, self.output_dtype, allowed)
+    }
+
+    /// The one scale and zero point of input `index`.
+    pub fn per_tensor(&self, index: usize) -> Result<&'a Quantization, GraphError> {
+        let tensor = self.input(index);
+        self.single(&tensor.name, tensor.ty.quantization.as_ref())
+    }
+
+    /// The one scale and zero point of the output.
+    pub fn output_per_tensor(&self) -> Result<&'a Quantization, GraphError> {
+        self.single(self.output_name, self.output_quantization)
+    }
+
+    /// Fails unless the output has the dtype, scale and zero point of input `index`.
+    pub fn expect_output_like(&self, index: usize) -> Result<(), GraphError> {
+        self.expect_output_dtype(&[self.input(index).ty.dtype])?;
+        if self.output_quantization != self.input(index).ty.quantization.as_ref() {
+            let name = &self.input(index).name;
+            return Err(
+                self.operand_error(self.output_name, format!("scale and zero point differ from `{name}`"))
+            );
+        }
+        Ok(())
+    }
+
+    /// The codes of input `index`, which must be a constant.
+    pub fn constant(&self, index: usize) -> Result<Arc<[i32]>, GraphError> {
+        let tensor = self.input(index);
+        let error = || self.operand_error(&tensor.name, "must be a constant".into());
+        tensor.constant.clone().ok_or_else(error)
+    }
+
+    /// Scales and zero points of the weights, one per output channel. They may be per tensor or along `axis`.
+    pub fn weight_channels(
+        &self,
+        index: usize,
+        axis: usize,
+        channels: usize,
+    ) -> Result<(Vec<f32>, Vec<i32>), GraphError> {
+        let tensor = self.input(index);
+        let Some(quantization) = &tensor.ty.quantization else {
+            return Err(self.operand_error(&tensor.name, "has no scale".into()));
+        };
+        if quantization.axis().is_some_and(|a| a != axis) {
+            let problem = format!("scales must lie along axis {axis}, the output channels");
+            return Err(self.operand_error(&tensor.name, problem));
+        }
+        let scales = (0..channels).map(|c| quantization.scale(c)).collect();
+        Ok((scales, (0..channels).map(|c| quantization.zero_point(c)).collect()))
+    }
+
+    /// The bias, if there is one: int32, one constant per output channel, zero point 0.
+    pub fn bias(&self, index: usize, channels: usize) -> Result<Option<Arc<[i32]>>, GraphError> {
+        let Some(tensor) = self.optional(index) else { return Ok(None) };
+        self.check_dtype(&tensor.name, tensor.ty.dtype, &[DType::Int32])?;
+        if tensor.ty.len() != channels {
+            return Err(self.shape_error(tensor, format!("[{channels}]")));
+        }
+        if tensor.ty.quantization.as_ref().is_some_and(|q| q.zero_points().iter().any(|&z| z != 0)) {
+            return Err(self.operand_error(&tensor.name, "a bias has zero point 0".into()));
+        }
+        self.constant(index).map(Some)
+    }
+
+    /// A requantizer for these scales.
+    pub fn requantizer(
+        &self,
+        requantize: Requantize,
+        input: f32,
+        weight: f32,
+        output: f32,
+    ) -> Result<Requantizer, GraphError> {
+        requantize.requantizer(input, weight, output).map_err(|e| self.multiplier_error(e))
+    }
+
+    /// Names the node in an error about a multiplier.
+    pub fn multiplier_error(&self, source: MultiplierError) -> GraphError {
+        GraphError::Multiplier { node: self.output_name.into(), op: self.op, source }
+    }
+
+    /// Names the node in an error about an attribute.
+    pub fn attribute_error(&self, attribute: &'static str, problem: String) -> GraphError {
+        GraphError::Attribute { node: self.output_name.into(), op: self.op, attribute, problem }
+    }
+
+    /// Names the node in an error about a shape.
+    pub fn shape_error(&self, tensor: &Tensor, expected: String) -> GraphError {
+        GraphError::Shape {
+            node: self.output_name.into(),
+            op: self.op,
+            tensor: tensor.name.clone(),
+            found: tensor.ty.shape.clone(),
+            expected,
+        }
+    }
+
+    /// Names the node in an error about an operand.
+    pub fn operand_error(&self, tensor: &str, problem: String) -> GraphError {
+        GraphError::Operand { node: self.output_name.into(), op: self.op, tensor: tensor.into(), problem }
+    }
+
+    /// The type of the output, once its shape is known.
+    pub fn output_type(&self, shape: Vec<usize>) -> TensorType {
+        TensorType { shape, dtype: self.output_dtype, quantization: self.output_quantization.cloned() }
+    }
+
+    fn check_dtype(&self, tensor: &str, found: DType, allowed: &[DType]) -> Result<(), GraphError> {
+        if allowed.contains(&found) {
+            return Ok(());
+        }
+        let expected = allowed.iter().map(|d| d.name()).collect::<Vec<_>>().join(" or ");
+        let node = self.output_name.into();
+        Err(GraphError::DType { node, op: self.op, tensor: tensor.into(), found, expected })
+    }
+
+    fn single(
+        &self,
+        tensor: &str,
+        quantization: Option<&'a Quantization>,
+    ) -> Result<&'a Quantization, GraphError> {
+        match quantization {
+            None => Err(self.operand_error(tensor, "has no scale".into())),
+            Some(q) if q.scales().len() > 1 => {
+                Err(self.operand_error(tensor, "must have a single scale and zero point".into()))
+            }
+            Some(q) => Ok(q),
+        }
+    }
+}
+
+/// The dtypes of activations that a multiplier can take.
+pub(crate) const ACTIVATIONS: &[DType] =
+    &[DType::Int4, DType::UInt4, DType::Int8, DType::UInt8, DType::Int16, DType::UInt16];
+
+/// The dtypes of weights.
+pub(crate) const WEIGHTS: &[DType] = ACTIVATIONS;

@@ -1,0 +1,85 @@
+//! What operations on windows share.
+
+use super::Operands;
+use crate::dot::{DotProducts, OutputStage, Window};
+use crate::padding::WindowAxis;
+use crate::{Activation, GraphError, Padding, Requantize};
+
+/// The moving part of a window: sizes in cells, rows first.
+pub(super) struct Sliding {
+    pub kernel: [usize; 2],
+    pub stride: [usize; 2],
+    pub dilation: [usize; 2],
+    pub padding: Padding,
+}
+
+impl Sliding {
+    /// The geometry over an input of `[n, h, w, c]`.
+    pub fn over(
+        &self,
+        operands: &Operands<'_>,
+        [batch, rows, cols, channels]: [usize; 4],
+        out_channels: usize,
+        depth: usize,
+        groups: usize,
+    ) -> Result<Window, GraphError> {
+        for (name, values) in [("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation)]
+        {
+            // Beyond this a product of sizes could overflow; no network comes near.
+            if values.iter().any(|v| !(1..=1 << 20).contains(v)) {
+                return Err(operands.attribute_error(name, format!("{values:?} must be 1..=1048576")));
+            }
+        }
+        let axis = |i: usize, input| WindowAxis {
+            input,
+            kernel: self.kernel[i],
+            stride: self.stride[i],
+            dilation: self.dilation[i],
+        };
+        let too_small =
+            || operands.shape_error(operands.input(0), format!("at least one window of {:?}", self.kernel));
+        let (pad_rows, out_rows) = self.padding.rows(axis(0, rows)).ok_or_else(too_small)?;
+        let (pad_cols, out_cols) = self.padding.cols(axis(1, cols)).ok_or_else(too_small)?;
+        Ok(Window {
+            batch,
+            input: [rows, cols, channels],
+            output: [out_rows, out_cols, out_channels],
+            kernel: [self.kernel[0], self.kernel[1], depth],
+            stride: self.stride,
+            dilation: self.dilation,
+            pad: [pad_rows, pad_cols],
+            groups,
+        })
+    }
+}
+
+/// `[n, h, w, c]` of the output.
+pub(super) fn output_shape(window: &Window) -> Vec<usize> {
+    let [rows, cols, channels] = window.output;
+    vec![window.batch, rows, cols, channels]
+}
+
+/// The requantization of a multiply-accumulate operation, checked.
+pub(super) fn output_stage(
+    operands: &Operands<'_>,
+    requantize: Requantize,
+    activation: Activation,
+    weight_scales: Vec<f32>,
+) -> Result<OutputStage, GraphError> {
+    let output = operands.output_per_tensor()?;
+    let stage = OutputStage {
+        requantize,
+        input_scale: operands.per_tensor(0)?.scale(0),
+        weight_scales,
+        output_scale: output.scale(0),
+        output_zero_point: output.zero_point(0),
+        clamp: activation.clamp(operands.output_dtype, output),
+    };
+    stage.requantizers(None).map_err(|e| operands.multiplier_error(e))?;
+    Ok(stage)
+}
+
+/// The exact codes of an operation that is made of dot products.
+pub(super) fn evaluate(dot_products: Option<DotProducts>, inputs: &[&[i32]]) -> Vec<i32> {
+    dot_products.map_or_else(Vec::new, |dots| dots.evaluate(inputs[0]))
+}

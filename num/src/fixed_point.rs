@@ -1,0 +1,100 @@
+//! The 32-bit fixed-point primitives of gemmlowp, on which TensorFlow Lite's integer kernels are built.
+//!
+//! Formulas: gemmlowp `fixedpoint/fixedpoint.h`. A number with `I` integer bits there is
+//! `FixedI32<U(31-I)>` here.
+
+use fixed::FixedI32;
+use fixed::types::I1F31;
+
+/// The high half of `2ab`, rounded to nearest with ties toward plus infinity; `i32::MAX` for `MIN * MIN`.
+///
+/// In fixed-point words: the Q0.31 product of two Q0.31 numbers.
+pub fn saturating_rounding_doubling_high_mul(a: i32, b: i32) -> i32 {
+    if a == i32::MIN && b == i32::MIN {
+        return i32::MAX;
+    }
+    // An exact Q1.62 product; dropping 31 bits after adding half a unit rounds half up.
+    let exact = I1F31::from_bits(a).wide_mul(I1F31::from_bits(b)).to_bits();
+    ((exact + (1 << 30)) >> 31) as i32
+}
+
+/// `x / 2^exponent`, rounded to nearest with ties away from zero. Above 31 the result is 0.
+pub fn rounding_divide_by_power_of_two(x: i32, exponent: u32) -> i32 {
+    crate::Rounding::HalfAway.shift_right(x.into(), exponent.min(64)) as i32
+}
+
+/// `x * 2^exponent`, clamped to 32 bits.
+pub fn saturating_shift_left(x: i32, exponent: u32) -> i32 {
+    (i64::from(x) << exponent.min(32)).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+}
+
+/// `a * b` for Q0.31 `b`, in the format of `a`.
+fn mul<F>(a: FixedI32<F>, b: I1F31) -> FixedI32<F> {
+    FixedI32::from_bits(saturating_rounding_doubling_high_mul(a.to_bits(), b.to_bits()))
+}
+
+/// `exp(a)` for `a` in Q5.26, `-32 <= a <= 0`, as Q0.31.
+///
+/// gemmlowp's `exp_on_negative_values`: a Taylor polynomial of degree 4 around -1/8 on `[-1/4, 0)`, times
+/// one constant per set bit of the rest.
+pub fn exp_on_negative_values(a: FixedI32<fixed::types::extra::U26>) -> I1F31 {
+    const FRACTION_BITS: u32 = 26;
+    const QUARTER: i32 = 1 << (FRACTION_BITS - 2);
+    /// `exp(-2^k)` as Q0.31, for k = -2..=4.
+    const FACTORS: [i32; 7] =
+        [1_672_461_947, 1_302_514_674, 790_015_084, 290_630_308, 39_332_535, 720_401, 242];
+
+    if a.to_bits() == 0 {
+        return I1F31::MAX;
+    }
+    let low = (a.to_bits() & (QUARTER - 1)) - QUARTER;
+    let mut result = exp_on_quarter_interval(I1F31::from_bits(low << (31 - FRACTION_BITS)));
+    let rest = low - a.to_bits();
+    for (k, factor) in FACTORS.into_iter().enumerate() {
+        if rest & (QUARTER << k) != 0 {
+            result = mul(result, I1F31::from_bits(factor));
+        }
+    }
+    result
+}
+
+/// `exp(a)` for `a` in `[-1/4, 0)`: `c + c*(x + ((x^4/4 + x^3)/3 + x^2)/2)` with `x = a + 1/8`, `c = exp(-1/8)`.
+fn exp_on_quarter_interval(a: I1F31) -> I1F31 {
+    let constant_term = I1F31::from_bits(1_895_147_668);
+    let constant_third = I1F31::from_bits(715_827_883);
+    let x = a.wrapping_add(I1F31::from_bits(1 << 28));
+    let x2 = mul(x, x);
+    let x3 = mul(x2, x);
+    let x4 = mul(x2, x2);
+    let x4_over_4 = I1F31::from_bits(rounding_divide_by_power_of_two(x4.to_bits(), 2));
+    let inner = mul(x4_over_4.wrapping_add(x3), constant_third).wrapping_add(x2);
+    let inner_over_2 = I1F31::from_bits(rounding_divide_by_power_of_two(inner.to_bits(), 1));
+    constant_term.saturating_add(mul(constant_term, x.wrapping_add(inner_over_2)))
+}
+
+/// `1 / (1 + x)` for Q0.31 `x` in `[0, 1)`, as Q0.31, by three Newton steps on `(1 + x) / 2`.
+///
+/// gemmlowp's `one_over_one_plus_x_for_x_in_0_1`.
+pub fn one_over_one_plus_x(x: I1F31) -> I1F31 {
+    const ONE_Q2: i32 = 1 << 29;
+    const FORTY_EIGHT_OVER_17: i32 = 1_515_870_810;
+    const MINUS_THIRTY_TWO_OVER_17: i32 = -1_010_580_540;
+
+    let half_denominator = rounding_half_sum(x.to_bits(), i32::MAX);
+    // A product of Q0.31 and Q2.29 is Q2.29; one of two Q2.29 is Q4.27 and is shifted back by 2.
+    let srdhm = saturating_rounding_doubling_high_mul;
+    let mut estimate = FORTY_EIGHT_OVER_17.wrapping_add(srdhm(half_denominator, MINUS_THIRTY_TWO_OVER_17));
+    for _ in 0..3 {
+        let product = srdhm(half_denominator, estimate);
+        let error = ONE_Q2.wrapping_sub(product);
+        estimate = estimate.wrapping_add(saturating_shift_left(srdhm(estimate, error), 2));
+    }
+    // Q2.29 times 1/2 is Q1.30 under the same bits; then to Q0.31.
+    I1F31::from_bits(saturating_shift_left(estimate, 1))
+}
+
+/// `(a + b) / 2`, rounded half away from zero.
+fn rounding_half_sum(a: i32, b: i32) -> i32 {
+    let sum = i64::from(a) + i64::from(b);
+    ((sum + if sum >= 0 { 1 } else { -1 }) / 2) as i32
+}

@@ -1,0 +1,8 @@
+//! A: as S, but ties go away from zero (TVM `qnn/utils.cc` TONEAREST; QNNPACK precise).
+
+use crate::{Multiplier, Rounding};
+
+pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
+    let shift = (31 - multiplier.exponent()) as u32;
+    Rounding::HalfAway.shift_right(x * i128::from(multiplier.significand()), shift) + zero_point
+}

@@ -1,0 +1,13 @@
+//! Q48: a significand of 15 bits, `rm = m < 0x7FFF0000 ? (m + 2^15) >> 16 : 0x7FFF`, then
+//! `(x*rm + 2^(t-1)) >> t` with `t = 15 - e` (TensorFlow Lite `common.cc`, 64-bit overload).
+
+use crate::{Multiplier, Rounding};
+
+pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
+    let m = i128::from(multiplier.significand());
+    let reduced = if m < 0x7FFF_0000 { (m + (1 << 15)) >> 16 } else { 0x7FFF };
+    // The runtime accepts exponents below 8; a larger one would shift by a negative amount.
+    let exponent = multiplier.exponent();
+    let shift = (15 - exponent.min(14)) as u32;
+    Rounding::HalfUp.shift_right(x * (reduced << (exponent - 14).max(0)), shift) + zero_point
+}

@@ -1,0 +1,8 @@
+//! S: `(x*m + 2^(t-1)) >> t` with `t = 31 - e` (TensorFlow Lite with TFLITE_SINGLE_ROUNDING).
+
+use crate::{Multiplier, Rounding};
+
+pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
+    let shift = (31 - multiplier.exponent()) as u32;
+    Rounding::HalfUp.shift_right(x * i128::from(multiplier.significand()), shift) + zero_point
+}

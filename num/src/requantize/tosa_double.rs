@@ -1,0 +1,13 @@
+//! T: `(x*m + r) >> s` with `s = 31 - e`, `r = 2^(s-1)`, and `r +- 2^30` by the sign of `x` if `s > 31`
+//! (TOSA specification, `apply_scale_32` with `double_round`).
+
+use crate::Multiplier;
+
+pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
+    let shift = 31 - multiplier.exponent();
+    let mut round = 1i128 << (shift - 1);
+    if shift > 31 {
+        round += if x >= 0 { 1 << 30 } else { -(1 << 30) };
+    }
+    ((x * i128::from(multiplier.significand()) + round) >> shift) + zero_point
+}

@@ -1,0 +1,13 @@
+//! T16: `(x*m16 + 2^(s-1)) >> s` with a significand in `[2^14, 2^15)` (TOSA specification, `apply_scale_16`).
+
+use crate::{Multiplier, Rounding};
+
+pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
+    let mut significand = Rounding::HalfAway.shift_right(multiplier.significand().into(), 16);
+    let mut shift = 15 - multiplier.exponent();
+    if significand == 1 << 15 {
+        significand /= 2;
+        shift -= 1;
+    }
+    Rounding::HalfUp.shift_right(x * significand, shift as u32) + zero_point
+}

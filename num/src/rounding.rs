@@ -1,0 +1,99 @@
+//! Dropping low bits.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How a right shift rounds.
+///
+/// The names are those of AMD's UG1399 (`ap_fixed` quantization modes), in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Rounding {
+    /// Toward minus infinity: the bits are cut off.
+    #[default]
+    Floor,
+    /// Toward zero.
+    TowardZero,
+    /// To nearest, ties toward plus infinity.
+    HalfUp,
+    /// To nearest, ties toward minus infinity.
+    HalfDown,
+    /// To nearest, ties away from zero.
+    HalfAway,
+    /// To nearest, ties toward zero.
+    HalfToZero,
+    /// To nearest, ties to the even neighbour.
+    HalfEven,
+    /// To nearest, ties to the odd neighbour.
+    HalfOdd,
+}
+
+impl Rounding {
+    /// Every rounding, in the order of the manual.
+    pub const ALL: [Self; 8] = [
+        Self::Floor,
+        Self::TowardZero,
+        Self::HalfUp,
+        Self::HalfDown,
+        Self::HalfAway,
+        Self::HalfToZero,
+        Self::HalfEven,
+        Self::HalfOdd,
+    ];
+
+    /// The name used in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::TowardZero => "toward_zero",
+            Self::HalfUp => "half_up",
+            Self::HalfDown => "half_down",
+            Self::HalfAway => "half_away",
+            Self::HalfToZero => "half_to_zero",
+            Self::HalfEven => "half_even",
+            Self::HalfOdd => "half_odd",
+        }
+    }
+
+    /// `value / 2^shift`, rounded. `shift` must be below 127.
+    pub fn shift_right(self, value: i128, shift: u32) -> i128 {
+        if shift == 0 {
+            return value;
+        }
+        let floor = value >> shift;
+        let rest = value - (floor << shift);
+        let half = 1i128 << (shift - 1);
+        let up = match self {
+            Self::Floor => false,
+            Self::TowardZero => value < 0 && rest != 0,
+            _ if rest != half => rest > half,
+            Self::HalfUp => true,
+            Self::HalfDown => false,
+            Self::HalfAway => value >= 0,
+            Self::HalfToZero => value < 0,
+            Self::HalfEven => floor & 1 == 1,
+            Self::HalfOdd => floor & 1 == 0,
+        };
+        floor + i128::from(up)
+    }
+}
+
+impl fmt::Display for Rounding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Rounding {
+    type Err = UnknownRounding;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| UnknownRounding(name.into()))
+    }
+}
+
+/// A name that is no rounding.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown rounding `{0}`; the roundings are floor, toward_zero, half_up, half_down, half_away, half_to_zero, half_even, half_odd"
+)]
+pub struct UnknownRounding(String);
