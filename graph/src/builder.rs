@@ -142,7 +142,8 @@ impl GraphBuilder {
 }
 
 fn check_size(name: &str, ty: &TensorType) -> Result<(), GraphError> {
-    let elements = ty.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+    // Empty axes count as one element, so that no product of other sizes can overflow.
+    let elements = ty.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)));
     match elements {
         Some(n) if n <= MAX_ELEMENTS => Ok(()),
         _ => Err(GraphError::TooLarge { tensor: name.into(), shape: ty.shape.clone(), limit: MAX_ELEMENTS }),

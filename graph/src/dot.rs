@@ -185,7 +185,8 @@ impl Window {
         }
     }
 
-    fn group(&self, channel: usize) -> usize {
+    /// The group of an output channel.
+    pub fn group(&self, channel: usize) -> usize {
         channel / (self.output[2] / self.groups)
     }
 }

@@ -25,7 +25,7 @@ impl Multiplier {
     /// The multiplier nearest to `real`.
     ///
     /// # Errors
-    /// [`MultiplierError`] unless `0 <= real < 2^30`.
+    /// [`MultiplierError`] unless `0 <= real < 2^30`, once rounded to 31 bits.
     pub fn new(real: f64) -> Result<Self, MultiplierError> {
         if !(0.0..f64::from(1 << 30)).contains(&real) {
             return Err(MultiplierError { real });
@@ -40,7 +40,7 @@ impl Multiplier {
         if exponent < -31 {
             (significand, exponent) = (0, 0);
         }
-        Ok(Self { real, significand: significand as i32, exponent })
+        Self { real, significand: significand as i32, exponent }.checked()
     }
 
     /// The number that was asked for.
@@ -48,12 +48,12 @@ impl Multiplier {
         self.real
     }
 
-    /// The significand as stored in hardware: 0 or `2^30 <= m < 2^31`.
+    /// The significand as stored in hardware: 0 or `2^30 <= m < 2^31`, less after [`divided_by`](Self::divided_by).
     pub fn significand(self) -> i32 {
         self.significand
     }
 
-    /// The significand as the fraction it stands for: Q0.31, 0 or in `[0.5, 1)`.
+    /// The significand as the fraction that it stands for, in Q0.31.
     pub fn fraction(self) -> I1F31 {
         I1F31::from_bits(self.significand)
     }
@@ -68,7 +68,31 @@ impl Multiplier {
     /// # Errors
     /// [`MultiplierError`] if the result is `2^30` or more.
     pub fn scaled_up(self, shift: u32) -> Result<Self, MultiplierError> {
-        Self::new(self.real * 2f64.powi(shift as i32))
+        let real = self.real * 2f64.powi(shift as i32);
+        if self.significand == 0 {
+            return Self::new(real);
+        }
+        Self { real, exponent: self.exponent.saturating_add(shift as i32), ..self }.checked()
+    }
+
+    /// The multiplier of a mean over `count` elements, divided in integers: with
+    /// `k = min(floor(log2 count), 32, 31 + e)`, the significand becomes `(m << k) / count`, cut off, and the
+    /// exponent `e - k`. The significand may fall below `2^30`.
+    ///
+    /// TensorFlow Lite, `reference_ops::QuantizedMeanOrSum`. A `count` of 0 counts as 1.
+    pub fn divided_by(self, count: u64) -> Self {
+        let count = count.max(1);
+        let shift = count.ilog2().min(32).min((31 + self.exponent) as u32);
+        let significand = (i128::from(self.significand) << shift) / i128::from(count);
+        Self {
+            real: self.real / count as f64,
+            significand: significand as i32,
+            exponent: self.exponent - shift as i32,
+        }
+    }
+
+    fn checked(self) -> Result<Self, MultiplierError> {
+        if self.exponent <= 30 { Ok(self) } else { Err(MultiplierError { real: self.real }) }
     }
 }
 

@@ -1,1 +1,28 @@
-//! wip
+//! Runs a lowered program: values, overflow events, statistics.
+//!
+//! [`Simulation`] takes samples in batches and runs every layer twice: as the narrow hardware does, and
+//! exactly. Two engines compute the dot products: the [`reference`](Engine::Reference) engine is the
+//! definition, written to be read; the [`parallel`](Engine::Parallel) engine is equal to it and faster. No
+//! I/O happens here.
+
+#![deny(unsafe_code)]
+
+mod dot;
+mod error;
+mod event;
+mod exact;
+mod layer;
+mod options;
+mod output;
+mod parallel;
+mod reference;
+mod simulation;
+mod stats;
+
+pub use error::SimError;
+pub use event::Event;
+pub use options::{Engine, Keep, Mode, Options, StatsLevel};
+pub use simulation::{SampleTensors, Simulation};
+pub use stats::{
+    ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,
+};

@@ -1,6 +1,6 @@
 //! 2-D convolution.
 
-use super::operands::{ACTIVATIONS, Operands, WEIGHTS};
+use super::operands::{Operands, WEIGHTS};
 use super::{Operator, window};
 use crate::dot::{DotProducts, DotWeights, Finish, Window};
 use crate::{Activation, GraphError, Padding, Requantize};
@@ -42,9 +42,7 @@ impl Operator for Conv2d {
 
 impl Conv2d {
     fn parts(&self, operands: &Operands<'_>) -> Result<DotProducts, GraphError> {
-        operands.expect_dtype(0, ACTIVATIONS)?;
         operands.expect_dtype(1, WEIGHTS)?;
-        operands.expect_output_dtype(ACTIVATIONS)?;
         let window = self.window(operands)?;
         let channels = window.channels();
         let (weight_scales, zero_points) = operands.weight_channels(1, 0, channels)?;
@@ -53,7 +51,7 @@ impl Conv2d {
         let stage = window::output_stage(operands, self.requantize, self.activation, weight_scales)?;
         Ok(DotProducts {
             window,
-            input_zero_point: operands.per_tensor(0)?.zero_point(0),
+            input_zero_point: operands.activation(0)?.zero_point(0),
             weights: Some(DotWeights { codes: operands.constant(1)?, zero_points, strides }),
             bias: operands.bias(2, channels)?,
             finish: Finish::Requantize(stage),
@@ -61,7 +59,7 @@ impl Conv2d {
     }
 
     fn window(&self, operands: &Operands<'_>) -> Result<Window, GraphError> {
-        let [batch, rows, cols, channels] = operands.shape(0)?;
+        let input @ [_, _, _, channels] = operands.shape(0)?;
         let [out_channels, kernel_rows, kernel_cols, depth] = operands.shape(1)?;
         let fits = depth > 0 && channels % depth == 0 && out_channels > 0;
         let groups = if fits { channels / depth } else { 0 };
@@ -75,6 +73,6 @@ impl Conv2d {
             dilation: self.dilation,
             padding: self.padding,
         }
-        .over(operands, [batch, rows, cols, channels], out_channels, depth, groups)
+        .over(operands, input, out_channels, depth, groups)
     }
 }

@@ -2,7 +2,12 @@
 //!
 //! To add one, write its file (attributes, shape rule, exact integer meaning) and add its line to [`ops!`].
 
+mod elementwise;
 mod operands;
+mod pool;
+mod reduce;
+mod rescale;
+mod strides;
 mod window;
 
 pub(crate) use operands::Operands;
@@ -68,4 +73,20 @@ macro_rules! ops {
 
 ops! {
     conv2d::Conv2d,
+    depthwise_conv2d::DepthwiseConv2d,
+    fully_connected::FullyConnected,
+    add::Add,
+    mul::Mul,
+    avg_pool2d::AvgPool2d,
+    max_pool2d::MaxPool2d,
+    mean::Mean,
+    sum::Sum,
+    relu::Relu,
+    relu6::Relu6,
+    softmax::Softmax,
+    reshape::Reshape,
+    concat::Concat,
+    pad::Pad,
+    transpose::Transpose,
+    quantize::Quantize,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use guardbit_num::{MultiplierError, Requantizer};
 
-use crate::{DType, GraphError, Quantization, Requantize, Tensor, TensorType};
+use crate::{DType, GraphError, Quantization, Requantize, Tensor};
 
 /// The inputs and the output of one node.
 pub(crate) struct Operands<'a> {
@@ -18,13 +18,19 @@ pub(crate) struct Operands<'a> {
 impl<'a> Operands<'a> {
     /// Fails unless there are `min..=max` inputs and the first `min` are present.
     pub fn expect_inputs(&self, min: usize, max: usize) -> Result<(), GraphError> {
-        let found = self.inputs.len();
         let present = self.inputs.iter().take(min).all(Option::is_some);
-        if (min..=max).contains(&found) && present {
+        if (min..=max).contains(&self.inputs.len()) && present {
             return Ok(());
         }
-        let expected = if min == max { min.to_string() } else { format!("{min} to {max}") };
-        Err(GraphError::Arity { node: self.output_name.into(), op: self.op, expected, found })
+        Err(self.arity_error(if min == max { min.to_string() } else { format!("{min} to {max}") }))
+    }
+
+    /// Fails unless there are inputs and none is absent.
+    pub fn expect_some_inputs(&self) -> Result<(), GraphError> {
+        if !self.inputs.is_empty() && self.inputs.iter().all(Option::is_some) {
+            return Ok(());
+        }
+        Err(self.arity_error("1 or more".into()))
     }
 
     /// Input `index`, which [`expect_inputs`](Self::expect_inputs) has seen.
@@ -55,15 +61,22 @@ impl<'a> Operands<'a> {
         self.check_dtype(self.output_name, self.output_dtype, allowed)
     }
 
+    /// The one scale and zero point of input `index`, which must hold activations.
+    pub fn activation(&self, index: usize) -> Result<&'a Quantization, GraphError> {
+        self.expect_dtype(index, ACTIVATIONS)?;
+        self.per_tensor(index)
+    }
+
+    /// The one scale and zero point of the output, which must hold activations.
+    pub fn output_activation(&self) -> Result<&'a Quantization, GraphError> {
+        self.expect_output_dtype(ACTIVATIONS)?;
+        self.single(self.output_name, self.output_quantization)
+    }
+
     /// The one scale and zero point of input `index`.
     pub fn per_tensor(&self, index: usize) -> Result<&'a Quantization, GraphError> {
         let tensor = self.input(index);
         self.single(&tensor.name, tensor.ty.quantization.as_ref())
-    }
-
-    /// The one scale and zero point of the output.
-    pub fn output_per_tensor(&self) -> Result<&'a Quantization, GraphError> {
-        self.single(self.output_name, self.output_quantization)
     }
 
     /// Fails unless the output has the dtype, scale and zero point of input `index`.
@@ -154,9 +167,9 @@ impl<'a> Operands<'a> {
         GraphError::Operand { node: self.output_name.into(), op: self.op, tensor: tensor.into(), problem }
     }
 
-    /// The type of the output, once its shape is known.
-    pub fn output_type(&self, shape: Vec<usize>) -> TensorType {
-        TensorType { shape, dtype: self.output_dtype, quantization: self.output_quantization.cloned() }
+    fn arity_error(&self, expected: String) -> GraphError {
+        let found = self.inputs.iter().flatten().count();
+        GraphError::Arity { node: self.output_name.into(), op: self.op, expected, found }
     }
 
     fn check_dtype(&self, tensor: &str, found: DType, allowed: &[DType]) -> Result<(), GraphError> {
@@ -184,7 +197,7 @@ impl<'a> Operands<'a> {
 }
 
 /// The dtypes of activations that a multiplier can take.
-pub(crate) const ACTIVATIONS: &[DType] =
+const ACTIVATIONS: &[DType] =
     &[DType::Int4, DType::UInt4, DType::Int8, DType::UInt8, DType::Int16, DType::UInt16];
 
 /// The dtypes of weights.

@@ -66,10 +66,10 @@ pub(super) fn output_stage(
     activation: Activation,
     weight_scales: Vec<f32>,
 ) -> Result<OutputStage, GraphError> {
-    let output = operands.output_per_tensor()?;
+    let output = operands.output_activation()?;
     let stage = OutputStage {
         requantize,
-        input_scale: operands.per_tensor(0)?.scale(0),
+        input_scale: operands.activation(0)?.scale(0),
         weight_scales,
         output_scale: output.scale(0),
         output_zero_point: output.zero_point(0),

@@ -53,6 +53,8 @@ schemes! {
     Float32Upward = float32_upward, "V32", "float32_upward";
     /// TVM with float64 compute, upward.
     Float64Upward = float64_upward, "V64", "float64_upward";
+    /// Float64 product rounded half away from zero: LiteRT's reference FULLY_CONNECTED.
+    Float64Away = float64_away, "F64", "float64_away";
     /// TOSA RESCALE with DOUBLE_ROUND.
     TosaDouble = tosa_double, "T", "tosa_double";
     /// TOSA RESCALE with a 16-bit multiplier.
@@ -126,6 +128,11 @@ impl Requantizer {
     /// [`MultiplierError`] if the multiplier becomes `2^30` or more.
     pub fn scaled_up(self, shift: u32) -> Result<Self, MultiplierError> {
         Ok(Self { multiplier: self.multiplier.scaled_up(shift)?, ..self })
+    }
+
+    /// The same for a mean over `count` elements: see [`Multiplier::divided_by`].
+    pub fn divided_by(self, count: u64) -> Self {
+        Self { multiplier: self.multiplier.divided_by(count), ..self }
     }
 
     /// `round(M * x)`.

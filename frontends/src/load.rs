@@ -1,0 +1,33 @@
+//! Networks by file name.
+
+use std::fs;
+use std::path::Path;
+
+use guardbit_graph::Graph;
+
+use crate::{FrontendError, tflite, yaml};
+
+/// Reads a network from a file: `.tflite`, or graph `.yaml` or `.yml`. The network is named after the file, unless
+/// the file names it.
+///
+/// # Errors
+/// [`FrontendError`] if the file cannot be read, or is no quantized network that guardbit can represent.
+pub fn load(path: &Path) -> Result<Graph, FrontendError> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let file = path.to_owned();
+    match extension.as_str() {
+        "tflite" => {
+            let bytes = fs::read(path).map_err(|source| FrontendError::Io { file: file.clone(), source })?;
+            tflite::read(&bytes, &name).map_err(|error| FrontendError::Tflite { file, error })
+        }
+        "yaml" | "yml" => {
+            let text = fs::read_to_string(path);
+            let text = text.map_err(|source| FrontendError::Io { file: file.clone(), source })?;
+            let dir = path.parent().unwrap_or(Path::new(""));
+            yaml::read(&text, dir, &name).map_err(|error| FrontendError::Yaml { file, error: Box::new(error) })
+        }
+        "onnx" => Err(FrontendError::Onnx { file }),
+        _ => Err(FrontendError::UnknownExtension { file }),
+    }
+}

@@ -1,0 +1,190 @@
+//! What can be wrong with a TFLite file.
+
+use std::fmt;
+
+use guardbit_graph::{GraphError, QuantizationError};
+
+use super::flatbuffer::FlatbufferError;
+use super::ops;
+
+/// A TFLite file that cannot be read, with the operator or the tensor at fault.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TfliteError {
+    /// A file of another kind.
+    #[error("not a TFLite file: bytes 4 to 7 are not `TFL3`")]
+    Identifier,
+    /// An offset or a length that leads out of the file.
+    #[error("the file is cut off or damaged: {error}")]
+    Truncated {
+        /// The place.
+        error: FlatbufferError,
+    },
+    /// Contents that contradict the format.
+    #[error("the file is damaged: {error}")]
+    Malformed {
+        /// The place.
+        error: FlatbufferError,
+    },
+    /// An index that leads nowhere.
+    #[error("the file is damaged: {what} {index} does not exist")]
+    Index {
+        /// What is counted.
+        what: &'static str,
+        /// The index.
+        index: i64,
+    },
+    /// A file whose parts are used over and over, so that it unfolds to far more than its size.
+    #[error("the file is damaged or hostile: its tensors unfold to more than {limit} values")]
+    Unfolds {
+        /// The limit, from the size of the file.
+        limit: usize,
+    },
+    /// Another version of the schema.
+    #[error("schema version {version}, only version 3 can be read")]
+    Version {
+        /// The version.
+        version: u32,
+    },
+    /// A model that is not one network.
+    #[error("the model has {count} subgraphs, only models of one can be read")]
+    Subgraphs {
+        /// Their number.
+        count: usize,
+    },
+    /// An operator that has no reader.
+    #[error("operator {index} is {operator}, which is not supported (output tensor `{output}`)")]
+    UnsupportedOperator {
+        /// Index of the operator.
+        index: usize,
+        /// Its name and number.
+        operator: String,
+        /// Name of its output.
+        output: String,
+    },
+    /// An operator whose options or operands cannot be taken.
+    #[error("{place}: {problem}")]
+    Operator {
+        /// The operator.
+        place: OperatorPlace,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An operator that reads a tensor before it is written.
+    #[error("{place} reads tensor `{tensor}`, which is neither a constant nor written before")]
+    Order {
+        /// The operator.
+        place: OperatorPlace,
+        /// The tensor.
+        tensor: String,
+    },
+    /// A network that is not quantized, or not throughout.
+    #[error("tensor `{tensor}` is {found}: guardbit needs a quantized network")]
+    Float {
+        /// The tensor.
+        tensor: String,
+        /// Its type.
+        found: String,
+    },
+    /// A type, shape or storage that no tensor of a quantized network has.
+    #[error("tensor `{tensor}`: {problem}")]
+    Tensor {
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Scales or zero points that make no sense.
+    #[error("tensor `{tensor}`: {error}")]
+    Quantization {
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        error: QuantizationError,
+    },
+    /// A shape that does not follow from the operator.
+    #[error("{place}: output `{tensor}` has shape {declared:?} in the file, but {inferred:?} follows")]
+    Shape {
+        /// The operator.
+        place: OperatorPlace,
+        /// The output.
+        tensor: String,
+        /// The file's shape.
+        declared: Vec<usize>,
+        /// The shape that follows from the operands.
+        inferred: Vec<usize>,
+    },
+    /// A network that the graph refuses.
+    #[error("{}{error}", place.as_ref().map_or_else(String::new, |p| format!("{p}: ")))]
+    Graph {
+        /// The operator, if it is one.
+        place: Option<OperatorPlace>,
+        /// What is wrong.
+        error: GraphError,
+    },
+}
+
+/// An operator in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorPlace {
+    /// Its index.
+    pub index: usize,
+    /// Its name in the schema.
+    pub name: &'static str,
+}
+
+impl TfliteError {
+    /// A name for this kind of error that does not change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Identifier => "guardbit::tflite::identifier",
+            Self::Truncated { .. } => "guardbit::tflite::truncated",
+            Self::Malformed { .. } => "guardbit::tflite::malformed",
+            Self::Index { .. } => "guardbit::tflite::index",
+            Self::Unfolds { .. } => "guardbit::tflite::unfolds",
+            Self::Version { .. } => "guardbit::tflite::version",
+            Self::Subgraphs { .. } => "guardbit::tflite::subgraphs",
+            Self::UnsupportedOperator { .. } => "guardbit::tflite::unsupported_operator",
+            Self::Operator { .. } => "guardbit::tflite::operator",
+            Self::Order { .. } => "guardbit::tflite::order",
+            Self::Float { .. } => "guardbit::tflite::float",
+            Self::Tensor { .. } => "guardbit::tflite::tensor",
+            Self::Quantization { .. } => "guardbit::tflite::quantization",
+            Self::Shape { .. } => "guardbit::tflite::shape",
+            Self::Graph { .. } => "guardbit::tflite::graph",
+        }
+    }
+
+    /// What may help.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Truncated { .. } | Self::Malformed { .. } | Self::Index { .. } => {
+                Some("compare its size or checksum with the original".into())
+            }
+            Self::UnsupportedOperator { .. } => {
+                Some(format!("the supported operators are {}", ops::supported().join(", ")))
+            }
+            Self::Float { .. } => Some(
+                "convert with full-integer quantization: a representative dataset, TFLITE_BUILTINS_INT8, and int8 \
+                 inference_input_type and inference_output_type"
+                    .into(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for OperatorPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "operator {} ({})", self.index, self.name)
+    }
+}
+
+impl From<FlatbufferError> for TfliteError {
+    fn from(error: FlatbufferError) -> Self {
+        match error {
+            FlatbufferError::OutOfBounds { .. } => Self::Truncated { error },
+            _ => Self::Malformed { error },
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The walk over a file: inputs, operators in order, outputs.
+
+use std::collections::{HashMap, HashSet};
+
+use guardbit_graph::{Graph, GraphBuilder, GraphError, OutputSpec, Tensor, TensorId};
+
+use super::error::{OperatorPlace, TfliteError};
+use super::flatbuffer::Vector;
+use super::operator::{NewNode, OperatorReader};
+use super::schema::{self, Model, Operator, SubGraph};
+use super::tensors::{self, Budget};
+use super::{operators, ops};
+
+/// Reads the network in `file`.
+pub(super) fn read(file: &[u8], name: &str) -> Result<Graph, TfliteError> {
+    if file.get(4..8) != Some(Model::IDENTIFIER) {
+        return Err(TfliteError::Identifier);
+    }
+    let model = Model::root(file)?;
+    let version = model.version()?;
+    if version != Model::VERSION {
+        return Err(TfliteError::Version { version });
+    }
+    let subgraphs = model.subgraphs()?;
+    let (1, Some(subgraph)) = (subgraphs.len(), subgraphs.get(0)?) else {
+        return Err(TfliteError::Subgraphs { count: subgraphs.len() });
+    };
+    let mut network = Network {
+        file,
+        model,
+        subgraph: SubGraph(subgraph),
+        builder: GraphBuilder::new(name),
+        ids: HashMap::new(),
+        names: Names::default(),
+        budget: Budget::for_file(file.len()),
+    };
+    network.reserve_names()?;
+    network.add_inputs()?;
+    let operators = network.subgraph.operators()?;
+    let mut index = 0;
+    while let Some(table) = operators.get(index)? {
+        network.add_operator(index, Operator(table))?;
+        index += 1;
+    }
+    network.finish()
+}
+
+/// A network half built.
+pub(super) struct Network<'a> {
+    file: &'a [u8],
+    model: Model<'a>,
+    subgraph: SubGraph<'a>,
+    builder: GraphBuilder,
+    /// The tensors of the graph that exist, by index in the file.
+    ids: HashMap<usize, TensorId>,
+    names: Names,
+    budget: Budget,
+}
+
+impl<'a> Network<'a> {
+    /// The tensor at `index` of the file.
+    pub fn tensor(&self, index: i32) -> Result<schema::Tensor<'a>, TfliteError> {
+        let tensor = usize::try_from(index).ok().map(|i| self.subgraph.tensor(i)).transpose()?.flatten();
+        tensor.ok_or(TfliteError::Index { what: "tensor", index: index.into() })
+    }
+
+    /// The name of the tensor at `index` of the file, the same whenever it is asked for.
+    pub fn name(&mut self, index: i32) -> Result<String, TfliteError> {
+        let stored = self.tensor(index)?.name()?;
+        let index = index as usize;
+        if let Some(name) = self.names.given.get(&index) {
+            return Ok(name.clone());
+        }
+        self.budget.spend(stored.len())?;
+        Ok(self.names.give(index, stored))
+    }
+
+    /// The tensor of the graph that `index` of the file stands for. A constant is added when first read.
+    pub fn operand(&mut self, index: i32, place: &OperatorPlace) -> Result<TensorId, TfliteError> {
+        if let Some(&id) = usize::try_from(index).ok().and_then(|i| self.ids.get(&i)) {
+            return Ok(id);
+        }
+        let tensor = self.tensor(index)?;
+        let name = self.name(index)?;
+        let Some(bytes) = tensors::constant_bytes(self.file, self.model, tensor, &name)? else {
+            return Err(TfliteError::Order { place: place.clone(), tensor: name });
+        };
+        let ty = tensors::tensor_type(tensor, &name, &mut self.budget)?;
+        let codes = tensors::codes(bytes, &ty, &name, &mut self.budget)?;
+        let id = self.builder.constant(name, ty, codes).map_err(|error| in_operator(place, error))?;
+        self.ids.insert(index as usize, id);
+        Ok(id)
+    }
+
+    /// The values of a constant that holds a shape, axes or the like; `None` if it is no constant.
+    pub fn integers(&mut self, index: i32) -> Result<Option<Vec<i64>>, TfliteError> {
+        let tensor = self.tensor(index)?;
+        let name = self.name(index)?;
+        let bytes = tensors::constant_bytes(self.file, self.model, tensor, &name)?;
+        bytes.map(|bytes| tensors::integers(tensor, bytes, &name)).transpose()
+    }
+
+    /// A tensor of the graph.
+    pub fn graph_tensor(&self, id: TensorId) -> &Tensor {
+        self.builder.tensor(id)
+    }
+
+    /// Gives inputs and outputs of operators their names before any constant can take them.
+    fn reserve_names(&mut self) -> Result<(), TfliteError> {
+        for index in indices(self.subgraph.inputs()?) {
+            self.name(index)?;
+        }
+        let operators = self.subgraph.operators()?;
+        let mut index = 0;
+        while let Some(table) = operators.get(index)? {
+            for output in indices(Operator(table).outputs()?) {
+                self.name(output)?;
+            }
+            index += 1;
+        }
+        Ok(())
+    }
+
+    fn add_inputs(&mut self) -> Result<(), TfliteError> {
+        for index in indices(self.subgraph.inputs()?) {
+            let tensor = self.tensor(index)?;
+            let name = self.name(index)?;
+            let ty = tensors::tensor_type(tensor, &name, &mut self.budget)?;
+            let id = self.builder.input(name, ty);
+            let id = id.map_err(|error| TfliteError::Graph { place: None, error })?;
+            self.ids.insert(index as usize, id);
+        }
+        Ok(())
+    }
+
+    fn add_operator(&mut self, index: usize, operator: Operator<'a>) -> Result<(), TfliteError> {
+        let opcode = operator.opcode_index()?;
+        let code = self.model.operator_code(opcode as usize)?;
+        let code = code.ok_or(TfliteError::Index { what: "operator code", index: opcode.into() })?;
+        let builtin = code.builtin()?;
+        let place = OperatorPlace { index, name: operators::name(builtin) };
+        let outputs = operator.outputs()?;
+        let Some(output) = indices(outputs).next() else {
+            return Err(TfliteError::Operator { place, problem: "has no output".into() });
+        };
+        let output_name = self.name(output)?;
+        let Some(read) = ops::find(builtin) else {
+            return Err(unsupported(index, builtin, code.custom()?, output_name));
+        };
+        if outputs.is_some_and(|o| o.len() > 1) {
+            return Err(TfliteError::Operator { place, problem: "has more than one output".into() });
+        }
+        let tensor = self.tensor(output)?;
+        let ty = tensors::tensor_type(tensor, &output_name, &mut self.budget)?;
+        let inputs = operator.inputs()?;
+        self.budget.spend(inputs.map_or(0, |i| i.len()))?;
+        let mut reader = OperatorReader {
+            network: self,
+            place: place.clone(),
+            operator,
+            inputs: indices(inputs).collect(),
+            output: &ty,
+        };
+        let NewNode { op, inputs } = read(&mut reader)?;
+        let spec = OutputSpec { name: output_name, dtype: ty.dtype, quantization: ty.quantization };
+        let id = self.builder.node(op, &inputs, spec).map_err(|error| in_operator(&place, error))?;
+        let Tensor { name, ty: inferred, .. } = self.builder.tensor(id);
+        if inferred.shape != ty.shape {
+            return Err(TfliteError::Shape {
+                place,
+                tensor: name.clone(),
+                declared: ty.shape,
+                inferred: inferred.shape.clone(),
+            });
+        }
+        self.ids.insert(output as usize, id);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Graph, TfliteError> {
+        let mut outputs = Vec::new();
+        for index in indices(self.subgraph.outputs()?) {
+            self.budget.spend(1)?;
+            let id = usize::try_from(index).ok().and_then(|i| self.ids.get(&i));
+            outputs.push(*id.ok_or(TfliteError::Index { what: "output tensor", index: index.into() })?);
+        }
+        self.builder.finish(outputs).map_err(|error| TfliteError::Graph { place: None, error })
+    }
+}
+
+/// Unique names: an empty or taken one gets `#` and the tensor's index appended.
+#[derive(Debug, Default)]
+struct Names {
+    given: HashMap<usize, String>,
+    taken: HashSet<String>,
+}
+
+impl Names {
+    fn give(&mut self, index: usize, stored: &str) -> String {
+        let mut name = stored.to_owned();
+        while name.is_empty() || self.taken.contains(&name) {
+            name.push_str(&format!("#{index}"));
+        }
+        self.taken.insert(name.clone());
+        self.given.insert(index, name.clone());
+        name
+    }
+}
+
+fn indices(vector: Option<Vector<'_, i32>>) -> impl Iterator<Item = i32> {
+    vector.into_iter().flat_map(|v| v.iter())
+}
+
+fn in_operator(place: &OperatorPlace, error: GraphError) -> TfliteError {
+    TfliteError::Graph { place: Some(place.clone()), error }
+}
+
+fn unsupported(index: usize, builtin: i32, custom: &str, output: String) -> TfliteError {
+    let operator = match builtin {
+        operators::CUSTOM => format!("{} `{custom}`", operators::describe(builtin)),
+        _ => operators::describe(builtin),
+    };
+    TfliteError::UnsupportedOperator { index, operator, output }
+}

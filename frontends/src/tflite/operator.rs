@@ -1,0 +1,172 @@
+//! What the reader of an operator works with.
+
+use guardbit_graph::{Activation, Op, Padding, Tensor, TensorId, TensorType};
+
+use super::error::{OperatorPlace, TfliteError};
+use super::flatbuffer::{Field, Scalar, Table};
+use super::network::Network;
+use super::schema::Operator;
+
+/// An operator, the network read so far, and its output's type.
+pub(super) struct OperatorReader<'n, 'a> {
+    pub network: &'n mut Network<'a>,
+    pub place: OperatorPlace,
+    pub operator: Operator<'a>,
+    /// Tensor indices of the file; negative where an optional input is absent.
+    pub inputs: Vec<i32>,
+    pub output: &'n TensorType,
+}
+
+/// What becomes of an operator.
+pub(super) struct NewNode {
+    pub op: Op,
+    pub inputs: Vec<Option<TensorId>>,
+}
+
+/// The options of an operator; an absent field has its default.
+pub(super) struct Options<'a> {
+    table: Option<Table<'a>>,
+    place: OperatorPlace,
+}
+
+impl<'a> OperatorReader<'_, 'a> {
+    /// The options, if they are those of number `expected` in the schema.
+    pub fn options(&self, expected: u8) -> Result<Options<'a>, TfliteError> {
+        let found = self.operator.options_type()?;
+        if ![0, expected].contains(&found) {
+            return Err(self.error(format!("has options of type {found}, expected {expected}")));
+        }
+        let table = if found == 0 { None } else { self.operator.options()? };
+        Ok(Options { table, place: self.place.clone() })
+    }
+
+    /// The only input, for operators that have no other.
+    pub fn one_input(&mut self) -> Result<Vec<Option<TensorId>>, TfliteError> {
+        self.expect_inputs(1, 1)?;
+        Ok(vec![Some(self.input(0)?)])
+    }
+
+    /// Fails unless the operator has `min..=max` inputs.
+    pub fn expect_inputs(&self, min: usize, max: usize) -> Result<(), TfliteError> {
+        match self.inputs.len() {
+            count if (min..=max).contains(&count) => Ok(()),
+            count => Err(self.error(format!("has {count} inputs, expected {min} to {max}"))),
+        }
+    }
+
+    /// Input `index`, which must be present.
+    pub fn input(&mut self, index: usize) -> Result<TensorId, TfliteError> {
+        match self.optional(index)? {
+            Some(id) => Ok(id),
+            None => Err(self.error(format!("lacks input {index}"))),
+        }
+    }
+
+    /// Input `index`, if present.
+    pub fn optional(&mut self, index: usize) -> Result<Option<TensorId>, TfliteError> {
+        let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
+        tensor.map(|tensor| self.network.operand(tensor, &self.place)).transpose()
+    }
+
+    /// Input `index`, which must be a constant.
+    pub fn constant(&mut self, index: usize) -> Result<TensorId, TfliteError> {
+        let id = self.input(index)?;
+        let tensor = self.network.graph_tensor(id);
+        if tensor.constant.is_none() {
+            return Err(self.error(format!("tensor `{}` must be a constant", tensor.name)));
+        }
+        Ok(id)
+    }
+
+    /// The values of input `index`, a constant that holds a shape, axes or the like.
+    pub fn integers(&mut self, index: usize) -> Result<Vec<i64>, TfliteError> {
+        let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
+        let Some(tensor) = tensor else { return Err(self.error(format!("lacks input {index}"))) };
+        match self.network.integers(tensor)? {
+            Some(values) => Ok(values),
+            None => {
+                let name = self.network.name(tensor)?;
+                Err(self.error(format!("tensor `{name}` must be a constant")))
+            }
+        }
+    }
+
+    /// Axes of a tensor of some rank, from 0; negative ones count from the end.
+    pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, TfliteError> {
+        let from_start = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
+        let in_range = from_start.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank);
+        in_range.ok_or_else(|| self.error(format!("axis {axis} does not exist in {rank} axes")))
+    }
+
+    /// A tensor of the graph.
+    pub fn tensor(&self, id: TensorId) -> &Tensor {
+        self.network.graph_tensor(id)
+    }
+
+    /// Names the operator in an error.
+    pub fn error(&self, problem: String) -> TfliteError {
+        TfliteError::Operator { place: self.place.clone(), problem }
+    }
+}
+
+impl Options<'_> {
+    /// A scalar, or its default.
+    pub fn scalar<T: Scalar>(&self, field: Field, default: T) -> Result<T, TfliteError> {
+        Ok(self.table.map_or(Ok(default), |table| table.scalar(field, default))?)
+    }
+
+    /// A flag.
+    pub fn flag(&self, field: Field, default: bool) -> Result<bool, TfliteError> {
+        Ok(self.scalar::<u8>(field, default.into())? != 0)
+    }
+
+    /// A size: an integer that must not be negative.
+    pub fn size(&self, field: Field, default: i32) -> Result<usize, TfliteError> {
+        let value: i32 = self.scalar(field, default)?;
+        usize::try_from(value).map_err(|_| self.error(format!("{} is {value}", field.1)))
+    }
+
+    /// A list of integers; an absent one is `None`.
+    pub fn integers(&self, field: Field) -> Result<Option<Vec<i64>>, TfliteError> {
+        const MOST: usize = 8;
+        let Some(vector) = self.table.map(|table| table.vector::<i32>(field)).transpose()?.flatten() else {
+            return Ok(None);
+        };
+        if vector.len() > MOST {
+            return Err(self.error(format!("{} has {} values, at most {MOST} are possible", field.1, vector.len())));
+        }
+        Ok(Some(vector.iter().map(i64::from).collect()))
+    }
+
+    /// Padding by rule.
+    pub fn padding(&self, field: Field) -> Result<Padding, TfliteError> {
+        match self.scalar::<i8>(field, 0)? {
+            0 => Ok(Padding::Same),
+            1 => Ok(Padding::Valid),
+            other => Err(self.error(format!("{} is {other}, expected 0 (SAME) or 1 (VALID)", field.1))),
+        }
+    }
+
+    /// Fused activation.
+    pub fn activation(&self, field: Field) -> Result<Activation, TfliteError> {
+        match self.scalar::<i8>(field, 0)? {
+            0 => Ok(Activation::None),
+            1 => Ok(Activation::Relu),
+            2 => Ok(Activation::ReluN1To1),
+            3 => Ok(Activation::Relu6),
+            other => {
+                let name = match other {
+                    4 => "TANH".into(),
+                    5 => "SIGN_BIT".into(),
+                    _ => format!("number {other}"),
+                };
+                Err(self.error(format!("the fused activation {name} is not supported")))
+            }
+        }
+    }
+
+    /// Names the operator in an error.
+    pub fn error(&self, problem: String) -> TfliteError {
+        TfliteError::Operator { place: self.place.clone(), problem }
+    }
+}

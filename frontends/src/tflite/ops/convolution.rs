@@ -1,0 +1,57 @@
+//! CONV_2D and DEPTHWISE_CONV_2D.
+
+use guardbit_graph::ops::{Conv2d, DepthwiseConv2d};
+
+use crate::tflite::error::TfliteError;
+use crate::tflite::flatbuffer::Field;
+use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::policy;
+
+pub(super) fn conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let options = reader.options(1)?;
+    reader.expect_inputs(2, 3)?;
+    let (x, weights, bias) = (reader.input(0)?, reader.constant(1)?, reader.optional(2)?);
+    let op = Conv2d {
+        padding: options.padding(Field(0, "Conv2DOptions.padding"))?,
+        stride: [
+            options.size(Field(2, "Conv2DOptions.stride_h"), 0)?,
+            options.size(Field(1, "Conv2DOptions.stride_w"), 0)?,
+        ],
+        activation: options.activation(Field(3, "Conv2DOptions.fused_activation_function"))?,
+        dilation: [
+            options.size(Field(5, "Conv2DOptions.dilation_h_factor"), 1)?,
+            options.size(Field(4, "Conv2DOptions.dilation_w_factor"), 1)?,
+        ],
+        requantize: policy::convolution(&reader.tensor(x).ty),
+    };
+    Ok(NewNode { op: op.into(), inputs: vec![Some(x), Some(weights), bias] })
+}
+
+pub(super) fn depthwise_conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let options = reader.options(2)?;
+    reader.expect_inputs(2, 3)?;
+    let (x, weights, bias) = (reader.input(0)?, reader.constant(1)?, reader.optional(2)?);
+    let multiplier = options.size(Field(3, "DepthwiseConv2DOptions.depth_multiplier"), 0)?;
+    let channels = |id| reader.tensor(id).ty.shape.last().copied().unwrap_or_default();
+    if multiplier != 0 && channels(x).checked_mul(multiplier) != Some(channels(weights)) {
+        return Err(reader.error(format!(
+            "depth multiplier {multiplier} does not lead from {} to {} channels",
+            channels(x),
+            channels(weights)
+        )));
+    }
+    let op = DepthwiseConv2d {
+        padding: options.padding(Field(0, "DepthwiseConv2DOptions.padding"))?,
+        stride: [
+            options.size(Field(2, "DepthwiseConv2DOptions.stride_h"), 0)?,
+            options.size(Field(1, "DepthwiseConv2DOptions.stride_w"), 0)?,
+        ],
+        activation: options.activation(Field(4, "DepthwiseConv2DOptions.fused_activation_function"))?,
+        dilation: [
+            options.size(Field(6, "DepthwiseConv2DOptions.dilation_h_factor"), 1)?,
+            options.size(Field(5, "DepthwiseConv2DOptions.dilation_w_factor"), 1)?,
+        ],
+        requantize: policy::convolution(&reader.tensor(x).ty),
+    };
+    Ok(NewNode { op: op.into(), inputs: vec![Some(x), Some(weights), bias] })
+}

@@ -1,0 +1,89 @@
+//! RESHAPE, SQUEEZE, CONCATENATION, PAD, PADV2 and TRANSPOSE.
+
+use guardbit_graph::Activation;
+use guardbit_graph::ops::{Concat, Pad, Reshape, Transpose};
+
+use crate::tflite::error::TfliteError;
+use crate::tflite::flatbuffer::Field;
+use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::policy;
+
+pub(super) fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(1, 2)?;
+    let shape = if reader.inputs.len() == 2 {
+        reader.integers(1)?
+    } else {
+        let shape = reader.options(17)?.integers(Field(0, "ReshapeOptions.new_shape"))?;
+        shape.ok_or_else(|| reader.error("has no shape to make".into()))?
+    };
+    Ok(NewNode { op: Reshape { shape }.into(), inputs: vec![Some(reader.input(0)?)] })
+}
+
+pub(super) fn squeeze(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let axes = reader.options(30)?.integers(Field(0, "SqueezeOptions.squeeze_dims"))?.unwrap_or_default();
+    reader.expect_inputs(1, 1)?;
+    let x = reader.input(0)?;
+    let sizes = reader.tensor(x).ty.shape.clone();
+    let axes = axes.into_iter().map(|axis| reader.axis(axis, sizes.len()));
+    let axes = axes.collect::<Result<Vec<_>, _>>()?;
+    if let Some(&axis) = axes.iter().find(|&&axis| sizes[axis] != 1) {
+        return Err(reader.error(format!("axis {axis} of {sizes:?} does not have size 1")));
+    }
+    let leaves = |axis: usize| if axes.is_empty() { sizes[axis] == 1 } else { axes.contains(&axis) };
+    let kept = (0..sizes.len()).filter(|&axis| !leaves(axis));
+    let shape = kept.map(|axis| sizes[axis] as i64).collect();
+    Ok(NewNode { op: Reshape { shape }.into(), inputs: vec![Some(x)] })
+}
+
+pub(super) fn concatenation(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let options = reader.options(10)?;
+    let activation = options.activation(Field(1, "ConcatenationOptions.fused_activation_function"))?;
+    if activation != Activation::None {
+        return Err(reader.error(format!("the fused activation {} is not supported", activation.name())));
+    }
+    let axis: i32 = options.scalar(Field(0, "ConcatenationOptions.axis"), 0)?;
+    let axis = reader.axis(axis.into(), reader.output.shape.len())?;
+    let inputs = (0..reader.inputs.len()).map(|index| reader.input(index).map(Some));
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    Ok(NewNode { op: Concat { axis, requantize: policy::CONCATENATION }.into(), inputs })
+}
+
+pub(super) fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(2, 2)?;
+    let op = Pad { paddings: paddings(reader)?, value: None };
+    Ok(NewNode { op: op.into(), inputs: vec![Some(reader.input(0)?)] })
+}
+
+pub(super) fn padv2(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(3, 3)?;
+    let value = reader.constant(2)?;
+    let value = reader.tensor(value);
+    let Some(&[code]) = value.constant.as_deref() else {
+        return Err(reader.error(format!("tensor `{}` must be a single value", value.name)));
+    };
+    // The kernel takes the code as it stands.
+    if value.ty.quantization != reader.output.quantization {
+        return Err(reader.error(format!("tensor `{}` must have the scale of the output", value.name)));
+    }
+    let op = Pad { paddings: paddings(reader)?, value: Some(code) };
+    Ok(NewNode { op: op.into(), inputs: vec![Some(reader.input(0)?)] })
+}
+
+pub(super) fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(2, 2)?;
+    let x = reader.input(0)?;
+    let rank = reader.tensor(x).ty.shape.len();
+    let permutation = reader.integers(1)?;
+    let permutation = permutation.into_iter().map(|axis| reader.axis(axis, rank));
+    let permutation = permutation.collect::<Result<Vec<_>, _>>()?;
+    Ok(NewNode { op: Transpose { permutation }.into(), inputs: vec![Some(x)] })
+}
+
+fn paddings(reader: &mut OperatorReader<'_, '_>) -> Result<Vec<[usize; 2]>, TfliteError> {
+    let values = reader.integers(1)?;
+    let size = |value: i64| {
+        usize::try_from(value).map_err(|_| reader.error(format!("padding {value} is negative")))
+    };
+    let pairs = values.chunks_exact(2).map(|pair| Ok([size(pair[0])?, size(pair[1])?]));
+    pairs.collect()
+}

@@ -1,0 +1,77 @@
+//! Addition.
+
+use guardbit_num::{Multiplier, Requantizer, Scheme};
+
+use super::{Operands, Operator, elementwise};
+use crate::{Activation, GraphError};
+
+/// `a + b` with numpy's broadcasting.
+///
+/// TensorFlow Lite `reference_integer_ops::Add`: with `t = 2 * max(sa, sb)` and `L = 20` (15 for codes of 16
+/// bits), `A = round(((a - za) << L) * sa/t)`, `B` likewise, `y = round((A + B) * t / (2^L * sy)) + zy`, clamped.
+/// The three multipliers are formed in float64.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Add {
+    /// Fused activation.
+    pub activation: Activation,
+    /// How each of the three products is rounded.
+    pub scheme: Scheme,
+}
+
+impl Operator for Add {
+    const NAME: &'static str = "add";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        let shape = elementwise::output_shape(operands)?;
+        self.parts(operands)?;
+        Ok(shape)
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let Ok(parts) = self.parts(operands) else { return Vec::new() };
+        elementwise::zip(operands, inputs, |a, b| parts.code(a, b))
+    }
+}
+
+impl Add {
+    fn parts(&self, operands: &Operands<'_>) -> Result<Parts, GraphError> {
+        let (a, b, y) = (operands.activation(0)?, operands.activation(1)?, operands.output_activation()?);
+        let left_shift = if operands.output_dtype.bits() > 8 { 15 } else { 20 };
+        let [scale_a, scale_b, scale_y] = [a, b, y].map(|q| f64::from(q.scale(0)));
+        let twice_max = 2.0 * scale_a.max(scale_b);
+        let requantizer = |real| match Multiplier::new(real) {
+            Ok(multiplier) => Ok(Requantizer::new(self.scheme, multiplier)),
+            Err(error) => Err(operands.multiplier_error(error)),
+        };
+        Ok(Parts {
+            left_shift,
+            terms: [
+                (a.zero_point(0), requantizer(scale_a / twice_max)?),
+                (b.zero_point(0), requantizer(scale_b / twice_max)?),
+            ],
+            output: requantizer(twice_max / (f64::from(1 << left_shift) * scale_y))?,
+            output_zero_point: y.zero_point(0),
+            clamp: self.activation.clamp(operands.output_dtype, y),
+        })
+    }
+}
+
+struct Parts {
+    left_shift: u32,
+    /// Zero point and requantizer of each input.
+    terms: [(i32, Requantizer); 2],
+    output: Requantizer,
+    output_zero_point: i32,
+    clamp: (i32, i32),
+}
+
+impl Parts {
+    fn code(&self, a: i32, b: i32) -> i32 {
+        let term = |code: i32, (zero_point, requantizer): (i32, Requantizer)| {
+            requantizer.scale((i128::from(code) - i128::from(zero_point)) << self.left_shift)
+        };
+        let sum = term(a, self.terms[0]) + term(b, self.terms[1]);
+        let code = self.output.requantize(sum, self.output_zero_point.into());
+        code.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32
+    }
+}

@@ -1,0 +1,51 @@
+//! Average pool.
+
+use super::{Operands, Operator, pool, window};
+use crate::dot::{Division, DotProducts, Finish};
+use crate::{Activation, GraphError, Padding};
+
+/// The mean of the codes in a window, padding left out, rounded half away from zero on raw codes.
+///
+/// Input `[n, h, w, c]`; the output has its dtype, scale and zero point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AvgPool2d {
+    /// Size of the window, rows and columns.
+    pub kernel: [usize; 2],
+    /// Step, rows and columns.
+    pub stride: [usize; 2],
+    /// Padding.
+    pub padding: Padding,
+    /// Fused activation.
+    pub activation: Activation,
+}
+
+impl Operator for AvgPool2d {
+    const NAME: &'static str = "avg_pool2d";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        self.parts(operands).map(|parts| window::output_shape(&parts.window))
+    }
+
+    fn dot_products(&self, operands: &Operands<'_>) -> Option<DotProducts> {
+        self.parts(operands).ok()
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        window::evaluate(self.dot_products(operands), inputs)
+    }
+}
+
+impl AvgPool2d {
+    fn parts(&self, operands: &Operands<'_>) -> Result<DotProducts, GraphError> {
+        let window = pool::window(operands, self.kernel, self.stride, self.padding)?;
+        let input = operands.activation(0)?;
+        let clamp = self.activation.clamp(operands.output_dtype, input);
+        Ok(DotProducts {
+            window,
+            input_zero_point: input.zero_point(0),
+            weights: None,
+            bias: None,
+            finish: Finish::Divide(Division::Average { clamp }),
+        })
+    }
+}

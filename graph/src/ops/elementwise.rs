@@ -1,0 +1,43 @@
+//! What operations on pairs of elements share.
+
+use super::Operands;
+use super::strides::{offsets, row_major};
+use crate::GraphError;
+
+/// The common shape of two inputs under numpy's broadcasting. Inputs and output must have one dtype.
+pub(super) fn output_shape(operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+    operands.expect_inputs(2, 2)?;
+    let dtype = [operands.input(0).ty.dtype];
+    operands.expect_dtype(1, &dtype)?;
+    operands.expect_output_dtype(&dtype)?;
+    broadcast(operands).ok_or_else(|| {
+        let expected = format!("one that broadcasts with {:?}", operands.input(0).ty.shape);
+        operands.shape_error(operands.input(1), expected)
+    })
+}
+
+/// `f` of every pair of elements.
+pub(super) fn zip(operands: &Operands<'_>, inputs: &[&[i32]], f: impl Fn(i32, i32) -> i32) -> Vec<i32> {
+    let Some(shape) = broadcast(operands) else { return Vec::new() };
+    let [a, b] = [0, 1].map(|i| broadcast_strides(&operands.input(i).ty.shape, shape.len()));
+    offsets(&shape, &a).zip(offsets(&shape, &b)).map(|(a, b)| f(inputs[0][a], inputs[1][b])).collect()
+}
+
+fn broadcast(operands: &Operands<'_>) -> Option<Vec<usize>> {
+    let (a, b) = (&operands.input(0).ty.shape, &operands.input(1).ty.shape);
+    let rank = a.len().max(b.len());
+    let size = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);
+    let common = |axis| match (size(a, axis), size(b, axis)) {
+        (a, b) if a == b => Some(a),
+        (1, other) | (other, 1) => Some(other),
+        _ => None,
+    };
+    (0..rank).map(common).collect()
+}
+
+/// Row-major strides of `shape` seen with `rank` axes; 0 along the axes that are repeated.
+fn broadcast_strides(shape: &[usize], rank: usize) -> Vec<usize> {
+    let own =
+        row_major(shape).into_iter().zip(shape).map(|(stride, &size)| if size == 1 { 0 } else { stride });
+    std::iter::repeat_n(0, rank - shape.len()).chain(own).collect()
+}

@@ -1,0 +1,81 @@
+//! Fully connected layer.
+
+use super::operands::{Operands, WEIGHTS};
+use super::{Operator, window};
+use crate::dot::{DotProducts, DotWeights, Finish, Window};
+use crate::{Activation, GraphError, Requantize};
+
+/// `y[n,u] = sum over i of (x[n,i] - zx) * (w[u,i] - zw)`, plus bias, requantized.
+///
+/// Inputs: activations, taken as `[n, k]` whatever their shape, constant weights `[units, k]` (scales per tensor
+/// or along axis 0), optional bias `[units]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FullyConnected {
+    /// Whether the output keeps all axes of the input but the last, which must then have size `k`.
+    pub keep_num_dims: bool,
+    /// Fused activation.
+    pub activation: Activation,
+    /// From sums to codes.
+    pub requantize: Requantize,
+}
+
+impl Operator for FullyConnected {
+    const NAME: &'static str = "fully_connected";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        operands.expect_inputs(2, 3)?;
+        let Window { batch, input: [.., terms], output: [.., units], .. } = self.parts(operands)?.window;
+        if !self.keep_num_dims {
+            return Ok(vec![batch, units]);
+        }
+        match operands.input(0).ty.shape.split_last() {
+            Some((&last, front)) if last == terms => Ok([front, &[units]].concat()),
+            _ => Err(operands.shape_error(operands.input(0), format!("[.., {terms}]"))),
+        }
+    }
+
+    fn dot_products(&self, operands: &Operands<'_>) -> Option<DotProducts> {
+        self.parts(operands).ok()
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        window::evaluate(self.dot_products(operands), inputs)
+    }
+}
+
+impl FullyConnected {
+    fn parts(&self, operands: &Operands<'_>) -> Result<DotProducts, GraphError> {
+        operands.expect_dtype(1, WEIGHTS)?;
+        let [units, terms] = operands.shape(1)?;
+        if units == 0 || terms == 0 {
+            return Err(operands.shape_error(operands.input(1), "[units, k], neither of them 0".into()));
+        }
+        let len = operands.input(0).ty.len();
+        if !len.is_multiple_of(terms) {
+            return Err(operands.shape_error(operands.input(0), format!("a multiple of {terms} elements")));
+        }
+        let (weight_scales, zero_points) = operands.weight_channels(1, 0, units)?;
+        let stage = window::output_stage(operands, self.requantize, self.activation, weight_scales)?;
+        let window = Window {
+            batch: len / terms,
+            input: [1, 1, terms],
+            output: [1, 1, units],
+            kernel: [1, 1, terms],
+            stride: [1, 1],
+            dilation: [1, 1],
+            pad: [0, 0],
+            groups: 1,
+        };
+        Ok(DotProducts {
+            window,
+            input_zero_point: operands.activation(0)?.zero_point(0),
+            weights: Some(DotWeights {
+                codes: operands.constant(1)?,
+                zero_points,
+                strides: [terms, 0, 0, 1],
+            }),
+            bias: operands.bias(2, units)?,
+            finish: Finish::Requantize(stage),
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! Max pool.
+
+use super::{Operands, Operator, pool, window};
+use crate::dot::{Tap, Window};
+use crate::{Activation, GraphError, Padding};
+
+/// The greatest code in a window, padding left out.
+///
+/// Input `[n, h, w, c]`; the output has its dtype, scale and zero point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MaxPool2d {
+    /// Size of the window, rows and columns.
+    pub kernel: [usize; 2],
+    /// Step, rows and columns.
+    pub stride: [usize; 2],
+    /// Padding.
+    pub padding: Padding,
+    /// Fused activation.
+    pub activation: Activation,
+}
+
+impl Operator for MaxPool2d {
+    const NAME: &'static str = "max_pool2d";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        self.window(operands).map(|window| window::output_shape(&window))
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let (Ok(window), Ok(output)) = (self.window(operands), operands.output_activation()) else {
+            return Vec::new();
+        };
+        let (low, high) = self.activation.clamp(operands.output_dtype, output);
+        let greatest = |index| {
+            let out = window.output_position(index);
+            let codes = (0..window.terms()).filter_map(|k| match window.tap(out, window.kernel_position(k)) {
+                Tap::Input(at) => Some(inputs[0][at]),
+                Tap::Padding => None,
+            });
+            codes.fold(low, i32::max).min(high)
+        };
+        (0..window.dots()).map(greatest).collect()
+    }
+}
+
+impl MaxPool2d {
+    fn window(&self, operands: &Operands<'_>) -> Result<Window, GraphError> {
+        pool::window(operands, self.kernel, self.stride, self.padding)
+    }
+}

@@ -1,0 +1,30 @@
+//! What pools share.
+
+use super::{Operands, window};
+use crate::dot::Window;
+use crate::{GraphError, Padding};
+
+/// The window of a pool, checked: every place reads one element at least.
+pub(super) fn window(
+    operands: &Operands<'_>,
+    kernel: [usize; 2],
+    stride: [usize; 2],
+    padding: Padding,
+) -> Result<Window, GraphError> {
+    operands.expect_inputs(1, 1)?;
+    operands.activation(0)?;
+    operands.expect_output_like(0)?;
+    let input @ [_, rows, cols, channels] = operands.shape(0)?;
+    if rows == 0 || cols == 0 {
+        return Err(operands.shape_error(operands.input(0), "an image of one element at least".into()));
+    }
+    if let Padding::Explicit { rows, cols } = padding {
+        for (sides, size) in [(rows, kernel[0]), (cols, kernel[1])] {
+            if sides.iter().any(|&side| side >= size) {
+                let problem = format!("{sides:?} must be below the size {size} of the window");
+                return Err(operands.attribute_error("padding", problem));
+            }
+        }
+    }
+    window::Sliding { kernel, stride, dilation: [1, 1], padding }.over(operands, input, channels, 1, channels)
+}

@@ -1,0 +1,110 @@
+//! What reductions share.
+
+use guardbit_num::Requantizer;
+
+use super::Operands;
+use super::strides::{offsets, row_major};
+use crate::dot::{Division, DotProducts, Finish, Window};
+use crate::{Activation, GraphError, Requantize};
+
+/// A sum over some axes, checked against its input.
+pub(super) struct Reduction<'a> {
+    shape: &'a [usize],
+    reduced: Vec<bool>,
+    division: Division,
+    input_zero_point: i32,
+}
+
+impl<'a> Reduction<'a> {
+    /// The sum over `axes`; `finish` turns the requantizer from input to output scale, and the number of elements
+    /// that make one sum, into the requantizer of the sums.
+    pub fn new(
+        operands: &Operands<'a>,
+        axes: &[usize],
+        requantize: Requantize,
+        finish: impl Fn(Requantizer, usize) -> Requantizer,
+    ) -> Result<Self, GraphError> {
+        operands.expect_inputs(1, 1)?;
+        let (input, output) = (operands.activation(0)?, operands.output_activation()?);
+        operands.expect_output_dtype(&[operands.input(0).ty.dtype])?;
+        let shape = operands.input(0).ty.shape.as_slice();
+        let mut reduced = vec![false; shape.len()];
+        for &axis in axes {
+            match reduced.get_mut(axis) {
+                Some(seen) if !*seen => *seen = true,
+                _ => {
+                    let problem = format!("{axes:?} must name different axes of {shape:?}");
+                    return Err(operands.attribute_error("axes", problem));
+                }
+            }
+        }
+        let count: usize = axes.iter().map(|&axis| shape[axis]).product();
+        if axes.is_empty() || count == 0 {
+            let problem = format!("{axes:?} must hold one element of {shape:?} at least");
+            return Err(operands.attribute_error("axes", problem));
+        }
+        let scaled = operands.requantizer(requantize, input.scale(0), 1.0, output.scale(0))?;
+        let division = Division::Scaled {
+            requantizer: finish(scaled, count),
+            input_zero_point: input.zero_point(0),
+            output_zero_point: output.zero_point(0),
+            clamp: Activation::None.clamp(operands.output_dtype, output),
+        };
+        Ok(Self { shape, reduced, division, input_zero_point: input.zero_point(0) })
+    }
+
+    /// The shape of the output: reduced axes have size 1 or are left out.
+    pub fn output_shape(&self, keep_dims: bool) -> Vec<usize> {
+        let kept = self.shape.iter().zip(&self.reduced).filter(|(_, reduced)| keep_dims || !**reduced);
+        kept.map(|(&size, &reduced)| if reduced { 1 } else { size }).collect()
+    }
+
+    /// The output codes.
+    pub fn evaluate(&self, codes: &[i32]) -> Vec<i32> {
+        let output = self.output_shape(true);
+        let strides: Vec<_> = row_major(&output)
+            .into_iter()
+            .zip(&self.reduced)
+            .map(|(stride, &reduced)| if reduced { 0 } else { stride })
+            .collect();
+        let mut sums = vec![0i128; output.iter().product()];
+        for (&code, at) in codes.iter().zip(offsets(self.shape, &strides)) {
+            sums[at] += i128::from(code);
+        }
+        let count = codes.len() / sums.len().max(1);
+        sums.into_iter().map(|sum| self.division.finish(sum, count)).collect()
+    }
+
+    /// The sums as dot products with weights of 1, if the input is `[n, c]`, `[n, w, c]` or `[n, h, w, c]` and `n`
+    /// is kept.
+    pub fn dot_products(&self) -> Option<DotProducts> {
+        let (batch, image) = self.shape.split_first()?;
+        let (false, axes) = self.reduced.split_first()? else { return None };
+        let missing = 3usize.checked_sub(image.len()).filter(|&m| m < 3)?;
+        let mut input = [1; 3];
+        let mut kernel = [1; 3];
+        let mut output = [1; 3];
+        for (axis, (&size, &reduced)) in (missing..).zip(image.iter().zip(axes)) {
+            input[axis] = size;
+            if reduced { kernel[axis] = size } else { output[axis] = size }
+        }
+        let groups = output[2];
+        let window = Window {
+            batch: *batch,
+            input,
+            output,
+            kernel,
+            stride: [1, 1],
+            dilation: [1, 1],
+            pad: [0, 0],
+            groups,
+        };
+        Some(DotProducts {
+            window,
+            input_zero_point: self.input_zero_point,
+            weights: None,
+            bias: None,
+            finish: Finish::Divide(self.division.clone()),
+        })
+    }
+}

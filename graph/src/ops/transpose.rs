@@ -1,0 +1,43 @@
+//! Another order of axes.
+
+use super::strides::{offsets, row_major};
+use super::{Operands, Operator};
+use crate::GraphError;
+
+/// Axis `i` of the output is axis `permutation[i]` of the input.
+///
+/// The output has the dtype, scale and zero point of the input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transpose {
+    /// Every axis of the input once.
+    pub permutation: Vec<usize>,
+}
+
+impl Operator for Transpose {
+    const NAME: &'static str = "transpose";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        operands.expect_inputs(1, 1)?;
+        operands.expect_output_like(0)?;
+        let shape = &operands.input(0).ty.shape;
+        let mut sorted = self.permutation.clone();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..shape.len()) {
+            let problem = format!("{:?} must name every axis of {shape:?} once", self.permutation);
+            return Err(operands.attribute_error("permutation", problem));
+        }
+        Ok(self.permuted(shape))
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let shape = &operands.input(0).ty.shape;
+        let strides = self.permuted(&row_major(shape));
+        offsets(&self.permuted(shape), &strides).map(|at| inputs[0][at]).collect()
+    }
+}
+
+impl Transpose {
+    fn permuted(&self, sizes: &[usize]) -> Vec<usize> {
+        self.permutation.iter().map(|&axis| sizes[axis]).collect()
+    }
+}

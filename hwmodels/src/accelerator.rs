@@ -1,0 +1,300 @@
+//! The checked accelerator: what the code computes with. The file that it is read from is another type.
+
+use std::collections::BTreeMap;
+
+use guardbit_num::{Format, Overflow, Rounding, Scheme};
+
+/// An accelerator, complete and consistent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accelerator {
+    /// Name.
+    pub name: String,
+    /// One line for lists.
+    pub description: String,
+    /// Clock in MHz.
+    pub clock_mhz: f64,
+    /// The array of processing elements.
+    pub array: Array,
+    /// Which operand stays in the array: decides time and place.
+    pub dataflow: Dataflow,
+    /// Names of the operations that the accelerator runs; the host runs the others exactly.
+    pub offload: Vec<String>,
+    /// What decides values.
+    pub datapath: Datapath,
+    /// How cycles are counted.
+    pub timing: TimingConvention,
+    /// Memories.
+    pub memory: Memory,
+    /// Lanes that share one adder.
+    pub packing: Packing,
+    /// Complete accelerators for single layers, by layer name or index, with the overrides applied.
+    pub layers: BTreeMap<String, Accelerator>,
+}
+
+/// All that decides values: operands, order, product, levels, bias, requantization.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Datapath {
+    /// Where zero points are taken off.
+    pub zero_point: ZeroPoint,
+    /// In which order K is walked.
+    pub order: ReductionOrder,
+    /// The multiplier's output.
+    pub product: Product,
+    /// Accumulation levels, innermost first; the last one reduces everything.
+    pub levels: Vec<Level>,
+    /// Where and how the bias is added.
+    pub bias: Bias,
+    /// The scheme that replaces the model's own; `None` keeps it.
+    pub scheme: Option<Scheme>,
+}
+
+/// Size of the array of processing elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Array {
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// Products that one processing element adds in one step.
+    pub dot_width: usize,
+}
+
+/// Which operand stays in the array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dataflow {
+    /// Sums stay; activations and weights stream.
+    OutputStationary,
+    /// Weights stay; sums move down the columns.
+    WeightStationary,
+    /// Activations stay; sums move down the columns.
+    InputStationary,
+    /// A vector engine: `rows * cols` outputs at a time, `dot_width` products each per cycle.
+    Vector,
+}
+
+/// Where zero points are taken off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZeroPoint {
+    /// Before the multiplier, which sees `x - zx` and `w - zw`; padding contributes 0.
+    Subtract,
+    /// After: products are of raw codes, padding carries the code `zx`, constants are folded into the bias.
+    Fold,
+}
+
+/// An axis of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Axis {
+    /// Window rows.
+    Kh,
+    /// Window columns.
+    Kw,
+    /// Input channels of the group.
+    Ic,
+}
+
+/// The order in which the products of a dot product are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReductionOrder {
+    /// The axes, slowest first.
+    pub axes: [Axis; 3],
+    /// How the flattened axes are walked.
+    pub walk: Walk,
+}
+
+/// How a flat sequence is walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walk {
+    /// 0, 1, 2, ...
+    Forward,
+    /// Last first.
+    Reverse,
+    /// i, i + n, i + 2n, ... for i = 0..n.
+    Stride(usize),
+}
+
+/// A register's width and what it does with what does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Register {
+    /// Wide enough for everything.
+    Auto,
+    /// A fixed width.
+    Fixed {
+        /// Width and signedness.
+        format: Format,
+        /// Overflow mode.
+        overflow: Overflow,
+    },
+}
+
+/// The multiplier's output: fitted first, then shifted right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Product {
+    /// Width.
+    pub register: Register,
+    /// Low bits dropped.
+    pub shift: u32,
+    /// How they are dropped.
+    pub round: Rounding,
+}
+
+/// One accumulation level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// Name, unique in its datapath.
+    pub name: String,
+    /// How a run is reduced.
+    pub reduce: Reduce,
+    /// Length of a run.
+    pub terms: Terms,
+    /// Width of the accumulator.
+    pub register: Register,
+    /// Where overflow is looked for.
+    pub check: Check,
+    /// Low bits dropped when the result is handed on (after the fit).
+    pub shift: u32,
+    /// How they are dropped.
+    pub round: Rounding,
+}
+
+/// How a run of values becomes one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduce {
+    /// One accumulator, one value after the other, from 0.
+    Serial,
+    /// Adjacent pairs, round after round; an odd last value passes up unchanged.
+    Tree,
+}
+
+/// How many values of the level below one run takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Terms {
+    /// That many; the last run may be shorter.
+    Count(usize),
+    /// All of them.
+    All,
+}
+
+/// Where overflow is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// At every addition.
+    EachAdd,
+    /// Once, when the result leaves the level; inside, sums are exact.
+    HandOver,
+}
+
+/// The bias adder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bias {
+    /// Where the bias is added.
+    pub at: BiasPlace,
+    /// Width of its adder (of the scaled bias, if added after requantization). Unused by a preload.
+    pub register: Register,
+}
+
+/// Where the bias is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BiasPlace {
+    /// After the last level, in an adder of its own.
+    Post,
+    /// As the initial value of the last level.
+    Preload,
+    /// Scaled on its own, after requantization.
+    PostRequantize,
+}
+
+/// How cycles are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimingConvention {
+    /// Tiles follow each other without draining the array; memory stalls count.
+    Overlapped,
+    /// As SCALE-Sim 3.0.0 counts compute cycles.
+    ScalesimV3,
+}
+
+/// Memories beside the array.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Memory {
+    /// SRAM for activations in KiB.
+    pub activation_kib: f64,
+    /// SRAM for weights in KiB.
+    pub weight_kib: f64,
+    /// SRAM for sums in KiB.
+    pub accumulator_kib: f64,
+    /// Whether the next tile loads while one computes.
+    pub double_buffer: bool,
+    /// Bytes per cycle between SRAM and array.
+    pub sram_bytes_per_cycle: f64,
+    /// Bytes per cycle from outside.
+    pub dram_bytes_per_cycle: f64,
+    /// Cycles before the first byte from outside.
+    pub dram_latency_cycles: u64,
+}
+
+/// Lanes that share one adder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Every lane has its own.
+    None,
+}
+
+impl ReductionOrder {
+    /// The window cells in the order of addition, as flat `[row, column, channel]` indices.
+    pub fn permutation(&self, kernel: [usize; 3]) -> Vec<usize> {
+        let size = |axis| match axis {
+            Axis::Kh => kernel[0],
+            Axis::Kw => kernel[1],
+            Axis::Ic => kernel[2],
+        };
+        let step = |axis| match axis {
+            Axis::Kh => kernel[1] * kernel[2],
+            Axis::Kw => kernel[2],
+            Axis::Ic => 1,
+        };
+        let [slow, middle, fast] = self.axes;
+        let mut flat = Vec::with_capacity(kernel.iter().product());
+        for i in 0..size(slow) {
+            for j in 0..size(middle) {
+                flat.extend((0..size(fast)).map(|k| i * step(slow) + j * step(middle) + k * step(fast)));
+            }
+        }
+        self.walk.apply(&flat)
+    }
+}
+
+impl Walk {
+    fn apply(self, flat: &[usize]) -> Vec<usize> {
+        match self {
+            Self::Forward => flat.to_vec(),
+            Self::Reverse => flat.iter().rev().copied().collect(),
+            Self::Stride(n) => (0..n).flat_map(|i| flat.iter().skip(i).step_by(n).copied()).collect(),
+        }
+    }
+}
+
+impl Datapath {
+    /// Bits dropped before a value reaches level `level`: its unit is `2^shift`.
+    ///
+    /// With `level == levels.len()`: those dropped before the result leaves the last level.
+    pub fn unit_shift(&self, level: usize) -> u32 {
+        self.product.shift + self.levels[..level].iter().map(|l| l.shift).sum::<u32>()
+    }
+
+    /// The rounding with which a bias is brought to the unit of level `level`: that of the last stage
+    /// before it which drops bits.
+    pub fn unit_rounding(&self, level: usize) -> Rounding {
+        let stages = self.levels[..level].iter().rev().map(|l| (l.shift, l.round));
+        let mut all = stages.chain([(self.product.shift, self.product.round)]);
+        all.find(|&(shift, _)| shift > 0).map_or(Rounding::Floor, |(_, round)| round)
+    }
+}
+
+impl Terms {
+    /// Length of a run out of `available` values.
+    pub fn run_length(self, available: usize) -> usize {
+        match self {
+            Self::Count(n) => n,
+            Self::All => available.max(1),
+        }
+    }
+}

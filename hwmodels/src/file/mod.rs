@@ -1,0 +1,248 @@
+//! The accelerator file as it is written: what is read from YAML and printed back. Nothing here is checked
+//! beyond its type; every key may be missing.
+
+mod values;
+
+use std::collections::BTreeMap;
+
+use guardbit_num::{Overflow, Rounding, Scheme};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_yaml::Value;
+
+pub(crate) use values::{Bits, Integer, Name, Number, OpName, TermsFile};
+
+use crate::{Axis, BiasPlace, Check, Dataflow, Reduce, TimingConvention, ZeroPoint};
+
+/// An accelerator that runs quantized networks on narrow accumulators.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "guardbit accelerator")]
+pub(crate) struct AcceleratorFile {
+    /// Version of this file format: 1. Every file states it.
+    #[schemars(range(min = 1, max = 1))]
+    pub schema: Option<Integer>,
+    /// Name of the accelerator. Default: the name of the file.
+    pub name: Option<String>,
+    /// One line for lists.
+    pub description: Option<String>,
+    /// Preset to start from: maps merge key by key, lists replace the preset's whole list.
+    pub extends: Option<String>,
+    /// Clock in MHz, above 0. Default: 300.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub clock_mhz: Option<Number>,
+    /// The array of processing elements.
+    pub array: Option<ArrayFile>,
+    /// Which operand stays in the array; decides when and where things happen, and the accumulation levels if
+    /// `accumulation` is missing. Default: output_stationary.
+    pub dataflow: Option<Name<Dataflow>>,
+    /// Operations that the accelerator runs; the host runs the others exactly. Default: the five
+    /// multiply-accumulate operations.
+    pub offload: Option<Vec<OpName>>,
+    /// How operands reach the multiplier.
+    pub operands: Option<OperandsFile>,
+    /// In which order the products of a dot product are added: axes, slowest first, or a map with `walk`.
+    /// Default: [kh, kw, ic].
+    pub reduction_order: Option<OrderFile>,
+    /// The multiplier's output.
+    pub product: Option<ProductFile>,
+    /// Accumulation levels, innermost first; the last one takes `all`. Default: derived from the dataflow, all
+    /// of them wide enough for everything.
+    #[schemars(length(min = 1))]
+    pub accumulation: Option<Vec<LevelFile>>,
+    /// The bias adder.
+    pub bias: Option<BiasFile>,
+    /// From sums to output codes.
+    pub requantize: Option<RequantizeFile>,
+    /// How cycles are counted.
+    pub timing: Option<TimingFile>,
+    /// Memories beside the array.
+    pub memory: Option<MemoryFile>,
+    /// Lanes that share one adder.
+    pub packing: Option<PackingFile>,
+    /// Overrides for single layers, by name or index: dotted keys with their values, as
+    /// `accumulation.acc.bits: 16`.
+    #[schemars(with = "Option<BTreeMap<String, BTreeMap<String, serde_json::Value>>>")]
+    pub layers: Option<BTreeMap<String, BTreeMap<String, Value>>>,
+}
+
+/// Size of the array of processing elements.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ArrayFile {
+    /// Rows, 1..=65536. Default: 16.
+    #[schemars(range(min = 1, max = 65536))]
+    pub rows: Option<Integer>,
+    /// Columns, 1..=65536. Default: 16.
+    #[schemars(range(min = 1, max = 65536))]
+    pub cols: Option<Integer>,
+    /// Products that one processing element adds in one step, 1..=65536. Default: 1.
+    #[schemars(range(min = 1, max = 65536))]
+    pub dot_width: Option<Integer>,
+}
+
+/// How operands reach the multiplier.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OperandsFile {
+    /// subtract: the multiplier sees codes less their zero points. fold: it sees raw codes, and constants join
+    /// the bias. Default: subtract.
+    pub zero_point: Option<Name<ZeroPoint>>,
+}
+
+/// The order of addition.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(with = "OrderShape")]
+pub(crate) struct OrderFile {
+    /// The axes, slowest first.
+    pub axes: Option<Vec<Name<Axis>>>,
+    /// How the flattened axes are walked.
+    pub walk: Option<Name<WalkKind>>,
+    /// Distance of a strided walk.
+    pub stride: Option<Integer>,
+}
+
+/// How a flat sequence is walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WalkKind {
+    Forward,
+    Reverse,
+    Stride,
+}
+
+/// The multiplier's output: fitted, then shifted right.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProductFile {
+    /// Width, 2..=64, or auto: exact. Default: auto.
+    pub bits: Option<Bits>,
+    /// What happens to a product that does not fit. Default: saturate.
+    pub overflow: Option<Name<Overflow>>,
+    /// Whether the top bit is a sign. Default: true.
+    pub signed: Option<bool>,
+    /// Low bits dropped, 0..=31. Default: 0.
+    #[schemars(range(min = 0, max = 31))]
+    pub shift: Option<Integer>,
+    /// How they are dropped. Default: floor.
+    pub round: Option<Name<Rounding>>,
+}
+
+/// One accumulation level.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LevelFile {
+    /// Name, unique among the levels. Default: acc for a single level, else required.
+    pub name: Option<String>,
+    /// How a run is reduced. Default: serial.
+    pub reduce: Option<Name<Reduce>>,
+    /// Length of a run: a number, rows, cols, dot_width or all. Default: all. The last level takes all.
+    pub terms: Option<TermsFile>,
+    /// Width of the accumulator, 2..=64, or auto: never overflows. Default: auto.
+    pub bits: Option<Bits>,
+    /// What happens to a sum that does not fit. Default: saturate.
+    pub overflow: Option<Name<Overflow>>,
+    /// Whether the top bit is a sign. Default: true.
+    pub signed: Option<bool>,
+    /// Where overflow is looked for: each_add, or hand_over (exact inside, fitted once). Default: each_add.
+    pub check: Option<Name<Check>>,
+    /// Low bits dropped when the result is handed on, 0..=31. Default: 0.
+    #[schemars(range(min = 0, max = 31))]
+    pub shift: Option<Integer>,
+    /// How they are dropped. Default: floor.
+    pub round: Option<Name<Rounding>>,
+}
+
+/// The bias adder.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BiasFile {
+    /// post: after the last level. preload: initial value of the last level. post_requantize: scaled on its
+    /// own. Default: post.
+    pub at: Option<Name<BiasPlace>>,
+    /// Width of the adder, 2..=64, or auto. Default: 32.
+    pub bits: Option<Bits>,
+    /// What happens to a sum that does not fit. Default: saturate.
+    pub overflow: Option<Name<Overflow>>,
+}
+
+/// From sums to output codes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RequantizeFile {
+    /// from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.
+    pub scheme: Option<Name<Option<Scheme>>>,
+}
+
+/// How cycles are counted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TimingFile {
+    /// overlapped: tiles follow each other without draining the array, memory stalls count. scalesim_v3: as
+    /// SCALE-Sim 3.0.0 counts compute cycles. Default: overlapped.
+    pub convention: Option<Name<TimingConvention>>,
+}
+
+/// Memories beside the array.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MemoryFile {
+    /// SRAM for activations in KiB, above 0. Default: 256.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub activation_kib: Option<Number>,
+    /// SRAM for weights in KiB, above 0. Default: 256.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub weight_kib: Option<Number>,
+    /// SRAM for sums in KiB, above 0. Default: 64.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub accumulator_kib: Option<Number>,
+    /// Whether the next tile loads while one computes. Default: true.
+    pub double_buffer: Option<bool>,
+    /// Bytes per cycle between each SRAM and the array, above 0. Default: 16.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub sram_bytes_per_cycle: Option<Number>,
+    /// Bytes per cycle from outside, above 0. Default: 8.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub dram_bytes_per_cycle: Option<Number>,
+    /// Cycles before the first byte from outside, 0..=1000000000. Default: 100.
+    #[schemars(range(min = 0, max = 1_000_000_000))]
+    pub dram_latency_cycles: Option<Integer>,
+}
+
+/// Lanes that share one adder.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PackingFile {
+    /// none: every lane has its own. Default: none.
+    pub kind: Option<Name<crate::Packing>>,
+}
+
+/// The two ways to write an order.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum OrderShape {
+    /// The axes, slowest first, each once; walked forward.
+    Axes(#[schemars(length(equal = 3))] Vec<Name<Axis>>),
+    /// Axes and walk.
+    Walk(OrderMap),
+}
+
+/// Axes and walk.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OrderMap {
+    /// The axes, slowest first, each once. Default: [kh, kw, ic].
+    #[schemars(length(equal = 3))]
+    axes: Option<Vec<Name<Axis>>>,
+    /// forward, reverse, or stride: i, i+n, i+2n, ... for i = 0..n. Default: forward.
+    walk: Option<Name<WalkKind>>,
+    /// The n of a strided walk, 1..=65536.
+    #[schemars(range(min = 1, max = 65536))]
+    stride: Option<Integer>,
+}
+
+impl From<OrderMap> for OrderFile {
+    fn from(OrderMap { axes, walk, stride }: OrderMap) -> Self {
+        Self { axes, walk, stride }
+    }
+}

@@ -1,0 +1,310 @@
+//! From the file as written to the accelerator: defaults, ranges, consistency.
+
+use std::collections::BTreeMap;
+
+use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow, Rounding};
+
+use super::defaults;
+use super::key::KeyPath;
+use super::rules::{MAX_LATENCY, MAX_SHIFT, MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule};
+use super::typed::not_allowed;
+use crate::file::{AcceleratorFile, Bits, Integer, LevelFile, Name, Number, OrderFile, TermsFile, WalkKind};
+use crate::lower::MAC_OPERATIONS;
+use crate::{
+    Accelerator, Array, Axis, Bias, BiasPlace, Check, Datapath, Level, Memory, Packing, Product, Reduce,
+    ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint,
+};
+
+/// A value out of range or two values that do not go together.
+#[derive(Debug)]
+pub(super) struct Violation {
+    pub code: &'static str,
+    /// The keys that bear on it, the likeliest culprit first.
+    pub keys: Vec<KeyPath>,
+    pub message: String,
+    pub help: String,
+}
+
+/// The accelerator of a file whose overrides are applied, but for those of single layers.
+pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
+    schema(file)?;
+    let array = array(file)?;
+    Ok(Accelerator {
+        name: file.name.clone().unwrap_or_default(),
+        description: file.description.clone().unwrap_or_default(),
+        clock_mhz: positive(&["clock_mhz"], file.clock_mhz, defaults::CLOCK_MHZ)?,
+        array,
+        dataflow: name(file.dataflow, defaults::DATAFLOW),
+        offload: match &file.offload {
+            Some(operations) => operations.iter().map(|op| op.0.to_owned()).collect(),
+            None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
+        },
+        datapath: datapath(file, array)?,
+        timing: name(file.timing.as_ref().and_then(|t| t.convention), TimingConvention::Overlapped),
+        memory: memory(file)?,
+        packing: name(file.packing.as_ref().and_then(|p| p.kind), Packing::None),
+        layers: BTreeMap::new(),
+    })
+}
+
+fn schema(file: &AcceleratorFile) -> Result<(), Violation> {
+    let key = KeyPath::keys(&["schema"]);
+    match file.schema {
+        Some(Integer(1)) => Ok(()),
+        Some(other) => Err(out_of_range(key, other)),
+        None => Err(Violation {
+            code: Rule::of(&key).code,
+            message: "the file does not say its `schema`".into(),
+            help: "begin the file with `schema: 1`, the version of the file format".into(),
+            keys: vec![key],
+        }),
+    }
+}
+
+fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
+    let array = file.array.clone().unwrap_or_default();
+    let size = |key, value, default| {
+        let size = integer(KeyPath::keys(&["array", key]), value, default, 1, MAX_SIZE)?;
+        Ok(size as usize)
+    };
+    Ok(Array {
+        rows: size("rows", array.rows, defaults::ROWS)?,
+        cols: size("cols", array.cols, defaults::COLS)?,
+        dot_width: size("dot_width", array.dot_width, defaults::DOT_WIDTH)?,
+    })
+}
+
+fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation> {
+    let datapath = Datapath {
+        zero_point: name(file.operands.as_ref().and_then(|o| o.zero_point), ZeroPoint::Subtract),
+        order: order(&file.reduction_order.clone().unwrap_or_default())?,
+        product: product(file)?,
+        levels: levels(file, array)?,
+        bias: bias(file)?,
+        scheme: file.requantize.as_ref().and_then(|r| r.scheme).and_then(|Name(scheme)| scheme),
+    };
+    let shift = datapath.unit_shift(datapath.levels.len());
+    if shift > MAX_TOTAL_SHIFT {
+        let levels = (0..datapath.levels.len()).map(|i| level_key(&datapath, i).join("shift"));
+        return Err(Violation {
+            code: "guardbit::hw::shift",
+            keys: levels.chain([KeyPath::keys(&["product", "shift"])]).collect(),
+            message: format!("the shifts drop {shift} bits together; {MAX_TOTAL_SHIFT} are the most"),
+            help: "lower the `shift` of the product or of a level".into(),
+        });
+    }
+    if datapath.bias.at == BiasPlace::Preload {
+        preload(&datapath)?;
+    }
+    Ok(datapath)
+}
+
+fn order(order: &OrderFile) -> Result<ReductionOrder, Violation> {
+    let axes = match &order.axes {
+        None => defaults::AXES,
+        Some(axes) => permutation(axes)?,
+    };
+    let stride_key = KeyPath::keys(&["reduction_order", "stride"]);
+    let walk = match name(order.walk, WalkKind::Forward) {
+        WalkKind::Forward => Walk::Forward,
+        WalkKind::Reverse => Walk::Reverse,
+        WalkKind::Stride => match order.stride {
+            Some(stride) => Walk::Stride(integer(stride_key, Some(stride), 1, 1, MAX_SIZE)? as usize),
+            None => {
+                return Err(Violation {
+                    code: "guardbit::hw::order",
+                    keys: vec![KeyPath::keys(&["reduction_order", "walk"])],
+                    message: "`reduction_order.walk` is stride, but there is no `reduction_order.stride`".into(),
+                    help: "give the distance, as `{walk: stride, stride: 4}`".into(),
+                });
+            }
+        },
+    };
+    Ok(ReductionOrder { axes, walk })
+}
+
+fn permutation(axes: &[Name<Axis>]) -> Result<[Axis; 3], Violation> {
+    let given: Vec<Axis> = axes.iter().map(|Name(axis)| *axis).collect();
+    match <[Axis; 3]>::try_from(given.as_slice()) {
+        Ok(order) if defaults::AXES.iter().all(|axis| order.contains(axis)) => Ok(order),
+        _ => {
+            let names: Vec<_> = given.iter().map(|axis| axis.name()).collect();
+            // A list is read as the map that holds it: either place is right.
+            let keys = [&["reduction_order", "axes"][..], &["reduction_order"]].map(KeyPath::keys);
+            Err(Violation {
+                code: "guardbit::hw::order",
+                keys: keys.into(),
+                message: format!(
+                    "`reduction_order` is [{}]; it must name kh, kw and ic, each once",
+                    names.join(", ")
+                ),
+                help: "the slowest axis comes first, as `[kh, kw, ic]`".into(),
+            })
+        }
+    }
+}
+
+fn product(file: &AcceleratorFile) -> Result<Product, Violation> {
+    let product = file.product.clone().unwrap_or_default();
+    let key = KeyPath::keys(&["product"]);
+    Ok(Product {
+        register: register(&key, product.bits.unwrap_or(Bits::Auto), product.overflow, product.signed)?,
+        shift: integer(key.join("shift"), product.shift, 0, 0, MAX_SHIFT)? as u32,
+        round: name(product.round, Rounding::Floor),
+    })
+}
+
+fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation> {
+    let levels = file.accumulation.as_deref().unwrap_or_default();
+    let mut checked: Vec<Level> = Vec::with_capacity(levels.len());
+    for (index, raw) in levels.iter().enumerate() {
+        let key = KeyPath::level(index, raw.name.as_deref());
+        let level = level(&key, raw, array)?;
+        if checked.iter().any(|other| other.name == level.name) {
+            return Err(Violation {
+                code: "guardbit::hw::level_name",
+                keys: vec![KeyPath::level(index, None).join("name")],
+                message: format!("two levels of `accumulation` are called `{}`", level.name),
+                help: "give every level a name of its own".into(),
+            });
+        }
+        checked.push(level);
+    }
+    let Some(last) = checked.last() else {
+        let key = KeyPath::keys(&["accumulation"]);
+        let rule = Rule::of(&key);
+        return Err(Violation {
+            code: rule.code,
+            message: "`accumulation` has no level".into(),
+            help: format!("give one level at least, {}, or leave the key out", rule.hint),
+            keys: vec![key],
+        });
+    };
+    if last.terms != Terms::All {
+        let key = KeyPath::level(checked.len() - 1, Some(&last.name));
+        return Err(Violation {
+            code: "guardbit::hw::terms",
+            message: format!("the last level, `{}`, must take all: what it hands on is the sum", last.name),
+            help: "write `terms: all`, or add a level behind it that does".into(),
+            keys: vec![key.join("terms"), key],
+        });
+    }
+    Ok(checked)
+}
+
+fn level(key: &KeyPath, raw: &LevelFile, array: Array) -> Result<Level, Violation> {
+    Ok(Level {
+        name: level_name(key, raw.name.as_deref())?,
+        reduce: name(raw.reduce, Reduce::Serial),
+        terms: match raw.terms.unwrap_or(TermsFile::All) {
+            TermsFile::All => Terms::All,
+            TermsFile::Rows => Terms::Count(array.rows),
+            TermsFile::Cols => Terms::Count(array.cols),
+            TermsFile::DotWidth => Terms::Count(array.dot_width),
+            TermsFile::Number(n) => {
+                Terms::Count(integer(key.join("terms"), Some(Integer(n)), 1, 1, MAX_TERMS)? as usize)
+            }
+        },
+        register: register(key, raw.bits.unwrap_or(Bits::Auto), raw.overflow, raw.signed)?,
+        check: name(raw.check, Check::EachAdd),
+        shift: integer(key.join("shift"), raw.shift, 0, 0, MAX_SHIFT)? as u32,
+        round: name(raw.round, Rounding::Floor),
+    })
+}
+
+fn level_name(key: &KeyPath, name: Option<&str>) -> Result<String, Violation> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let key = key.join("name");
+    match name {
+        Some(name) if !name.is_empty() && name.chars().all(legal) => Ok(name.into()),
+        Some(name) => Err(out_of_range(key, format!("`{name}`"))),
+        None => {
+            let Rule { code, allowed, hint } = Rule::of(&key);
+            let message = format!("there is no `{key}`; a name is made of {allowed}");
+            Err(Violation { code, keys: vec![key], message, help: hint.into() })
+        }
+    }
+}
+
+fn bias(file: &AcceleratorFile) -> Result<Bias, Violation> {
+    let bias = file.bias.clone().unwrap_or_default();
+    let bits = bias.bits.unwrap_or(Bits::Number(defaults::BIAS_BITS));
+    Ok(Bias {
+        at: name(bias.at, BiasPlace::Post),
+        register: register(&KeyPath::keys(&["bias"]), bits, bias.overflow, None)?,
+    })
+}
+
+fn preload(datapath: &Datapath) -> Result<(), Violation> {
+    let index = datapath.levels.len() - 1;
+    if datapath.levels[index].reduce == Reduce::Serial {
+        return Ok(());
+    }
+    let name = &datapath.levels[index].name;
+    Err(Violation {
+        code: "guardbit::hw::bias",
+        keys: vec![KeyPath::keys(&["bias", "at"]), level_key(datapath, index).join("reduce")],
+        message: format!("`bias.at` is preload, but the last level, `{name}`, is a tree: it has no initial value"),
+        help: "write `bias: {at: post}`, or end with a serial level".into(),
+    })
+}
+
+fn memory(file: &AcceleratorFile) -> Result<Memory, Violation> {
+    let memory = file.memory.clone().unwrap_or_default();
+    let number = |key, value, default| positive(&["memory", key], value, default);
+    let latency = KeyPath::keys(&["memory", "dram_latency_cycles"]);
+    let (cycles, usual) = (memory.dram_latency_cycles, defaults::DRAM_LATENCY_CYCLES);
+    let (sram, dram) = (defaults::SRAM_BYTES_PER_CYCLE, defaults::DRAM_BYTES_PER_CYCLE);
+    Ok(Memory {
+        activation_kib: number("activation_kib", memory.activation_kib, defaults::ACTIVATION_KIB)?,
+        weight_kib: number("weight_kib", memory.weight_kib, defaults::WEIGHT_KIB)?,
+        accumulator_kib: number("accumulator_kib", memory.accumulator_kib, defaults::ACCUMULATOR_KIB)?,
+        double_buffer: memory.double_buffer.unwrap_or(true),
+        sram_bytes_per_cycle: number("sram_bytes_per_cycle", memory.sram_bytes_per_cycle, sram)?,
+        dram_bytes_per_cycle: number("dram_bytes_per_cycle", memory.dram_bytes_per_cycle, dram)?,
+        dram_latency_cycles: integer(latency, cycles, usual, 0, MAX_LATENCY)? as u64,
+    })
+}
+
+fn register(
+    key: &KeyPath,
+    bits: Bits,
+    overflow: Option<Name<Overflow>>,
+    signed: Option<bool>,
+) -> Result<Register, Violation> {
+    let Bits::Number(bits) = bits else { return Ok(Register::Auto) };
+    let key = key.join("bits");
+    let bits = integer(key.clone(), Some(Integer(bits)), 0, MIN_BITS.into(), MAX_BITS.into())?;
+    let format = Format::new(bits as u32, signed.unwrap_or(true)).map_err(|_| out_of_range(key, bits))?;
+    Ok(Register::Fixed { format, overflow: name(overflow, Overflow::Saturate) })
+}
+
+fn integer(
+    key: KeyPath,
+    value: Option<Integer>,
+    default: i64,
+    low: i64,
+    high: i64,
+) -> Result<i64, Violation> {
+    let value = value.map_or(default, |value| value.0);
+    if (low..=high).contains(&value) { Ok(value) } else { Err(out_of_range(key, value)) }
+}
+
+fn positive(key: &[&str], value: Option<Number>, default: f64) -> Result<f64, Violation> {
+    let value = value.map_or(default, |value| value.0);
+    let legal = value.is_finite() && value > 0.0;
+    if legal { Ok(value) } else { Err(out_of_range(KeyPath::keys(key), value)) }
+}
+
+fn name<T>(value: Option<Name<T>>, default: T) -> T {
+    value.map_or(default, |Name(value)| value)
+}
+
+fn out_of_range(key: KeyPath, found: impl std::fmt::Display) -> Violation {
+    let Rule { code, hint, .. } = Rule::of(&key);
+    Violation { code, message: not_allowed(&key, found), help: hint.into(), keys: vec![key] }
+}
+
+pub(super) fn level_key(datapath: &Datapath, index: usize) -> KeyPath {
+    KeyPath::level(index, Some(&datapath.levels[index].name))
+}

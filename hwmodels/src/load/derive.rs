@@ -1,0 +1,31 @@
+//! The accumulation levels of a dataflow, for files that do not state them.
+
+use crate::Dataflow;
+use crate::Reduce;
+use crate::file::{AcceleratorFile, Bits, LevelFile, Name, TermsFile};
+
+/// The levels that the dataflow has by itself, all of them `auto`: an adder tree in each processing element if it
+/// takes several products, the column's chain if sums move, and the accumulator.
+pub(super) fn levels(file: &AcceleratorFile) -> Vec<LevelFile> {
+    let dataflow = file.dataflow.map_or(super::defaults::DATAFLOW, |Name(dataflow)| dataflow);
+    let dot_width = file.array.as_ref().and_then(|array| array.dot_width).map_or(1, |width| width.0);
+    let mut levels = Vec::new();
+    if dot_width > 1 {
+        levels.push(level("tree", Reduce::Tree, TermsFile::DotWidth));
+    }
+    if matches!(dataflow, Dataflow::WeightStationary | Dataflow::InputStationary) {
+        levels.push(level("chain", Reduce::Serial, TermsFile::Rows));
+    }
+    levels.push(level("acc", Reduce::Serial, TermsFile::All));
+    levels
+}
+
+fn level(name: &str, reduce: Reduce, terms: TermsFile) -> LevelFile {
+    LevelFile {
+        name: Some(name.into()),
+        reduce: Some(Name(reduce)),
+        terms: Some(terms),
+        bits: Some(Bits::Auto),
+        ..LevelFile::default()
+    }
+}

@@ -1,0 +1,97 @@
+//! Places in an accelerator file.
+
+use std::fmt;
+
+use serde_yaml::Value;
+
+/// A path of keys, as `accumulation.acc.bits`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct KeyPath(Vec<Segment>);
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// A key of a map.
+    Key(String),
+    /// An element of a list; those of `accumulation` have names.
+    Item { index: usize, name: Option<String> },
+}
+
+impl KeyPath {
+    /// A path of keys of maps.
+    pub fn keys(keys: &[&str]) -> Self {
+        Self(keys.iter().map(|&key| Segment::Key(key.into())).collect())
+    }
+
+    /// A path as written by hand: `accumulation.acc.bits`.
+    pub fn dotted(path: &str) -> Self {
+        Self::keys(&path.split('.').collect::<Vec<_>>())
+    }
+
+    /// A path as the YAML library writes it: `accumulation[0].bits`.
+    pub fn indexed(path: &str) -> Self {
+        let mut segments = Vec::new();
+        for part in path.split('.') {
+            let mut pieces = part.split('[');
+            segments.extend(pieces.next().map(|key| Segment::Key(key.into())));
+            let indices = pieces.filter_map(|piece| piece.trim_end_matches(']').parse().ok());
+            segments.extend(indices.map(|index| Segment::Item { index, name: None }));
+        }
+        Self(segments)
+    }
+
+    /// Level `index` of `accumulation`.
+    pub fn level(index: usize, name: Option<&str>) -> Self {
+        let item = Segment::Item { index, name: name.filter(|n| !n.is_empty()).map(str::to_owned) };
+        Self(vec![Segment::Key("accumulation".into()), item])
+    }
+
+    /// The path one key further.
+    pub fn join(&self, key: &str) -> Self {
+        Self(self.0.iter().cloned().chain([Segment::Key(key.into())]).collect())
+    }
+
+    /// The steps.
+    pub fn segments(&self) -> &[Segment] {
+        &self.0
+    }
+
+    /// Whether this is `other`, or a map or list that `other` lies in.
+    pub fn contains(&self, other: &Self) -> bool {
+        self.0.len() <= other.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| a.is_same(b))
+    }
+
+    /// What stands here in `value`.
+    pub fn find<'a>(&self, value: &'a Value) -> Option<&'a Value> {
+        self.0.iter().try_fold(value, |value, segment| match segment {
+            Segment::Key(key) => value.as_mapping()?.get(key.as_str()),
+            Segment::Item { index, .. } => value.as_sequence()?.get(*index),
+        })
+    }
+}
+
+impl Segment {
+    /// Whether both mean the same element; a list's element may be called by its name or its index.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Key(a), Self::Key(b)) => a == b,
+            (Self::Item { index: a, .. }, Self::Item { index: b, .. }) => a == b,
+            (Self::Key(key), Self::Item { index, name }) | (Self::Item { index, name }, Self::Key(key)) => {
+                name.as_ref() == Some(key) || key.parse() == Ok(*index)
+            }
+        }
+    }
+}
+
+impl fmt::Display for KeyPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, segment) in self.0.iter().enumerate() {
+            let dot = if i == 0 { "" } else { "." };
+            match segment {
+                Segment::Key(key) | Segment::Item { name: Some(key), .. } => write!(f, "{dot}{key}")?,
+                Segment::Item { index, name: None } => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! Overrides: `accumulation.acc.bits=12` of the command line, and those of `layers`.
+
+use serde_yaml::{Mapping, Value};
+
+use super::key::KeyPath;
+use super::problem::{Origin, Problem};
+use super::rules::Rule;
+use super::typed;
+use crate::file::AcceleratorFile;
+
+/// One override.
+#[derive(Debug, Clone)]
+pub(super) struct Set {
+    /// The dotted path of the key.
+    pub path: String,
+    /// The new value; `null` goes back to the default.
+    pub value: Value,
+    /// Who asks for it.
+    pub from: SetSource,
+}
+
+/// Who asks for an override.
+#[derive(Debug, Clone)]
+pub(super) enum SetSource {
+    /// The command line, in these words.
+    CommandLine(String),
+    /// An entry of `layers`.
+    Layer(KeyPath),
+}
+
+impl Set {
+    /// An override as written on the command line.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let fail = |message: String| Problem {
+            code: "guardbit::hw::set",
+            key: None,
+            message,
+            help: Some("write an override as KEY=VALUE, as `accumulation.acc.bits=12`".into()),
+            origin: Origin::Set(text.into()),
+        };
+        let (path, value) = text.split_once('=').ok_or_else(|| fail("there is no `=`".into()))?;
+        let path = path.trim().to_owned();
+        if path.split('.').any(str::is_empty) {
+            return Err(fail("the key is not complete".into()));
+        }
+        if path == "extends" {
+            return Err(fail("`extends` can only stand in a file".into()));
+        }
+        let value = serde_yaml::from_str(value).map_err(|e| fail(format!("the value is not YAML: {e}")))?;
+        Ok(Self { path, value, from: SetSource::CommandLine(text.into()) })
+    }
+
+    /// Whether it changes accumulation levels.
+    pub fn is_late(&self) -> bool {
+        self.path == "accumulation" || self.path.starts_with("accumulation.")
+    }
+
+    /// For `layers.NAME.key.path`, the name and the path. A name may contain dots: it ends where a key begins.
+    pub fn layer(&self) -> Option<(&str, &str)> {
+        let rest = self.path.strip_prefix("layers.")?;
+        let dots = rest.match_indices('.').map(|(at, _)| at);
+        let mut splits = dots.map(|at| (&rest[..at], &rest[at + 1..]));
+        splits.find(|(_, path)| {
+            let head = path.split('.').next().unwrap_or_default();
+            AcceleratorFile::KEYS.contains(&head)
+        })
+    }
+
+    /// The file with this override.
+    pub fn apply(&self, file: &AcceleratorFile) -> Result<AcceleratorFile, Problem> {
+        let mut value = typed::to_value(file);
+        let segments: Vec<&str> = self.path.split('.').collect();
+        put(&mut value, &segments, "", self.value.clone()).map_err(|stop| self.unknown(stop))?;
+        typed::from_value(value).map_err(|message| self.mistyped(&message))
+    }
+
+    fn unknown(&self, Stop { message, help }: Stop) -> Problem {
+        Problem {
+            code: "guardbit::hw::unknown_key",
+            key: Some(self.path.clone()),
+            message,
+            help: Some(help),
+            origin: Origin::Nowhere,
+        }
+    }
+
+    fn mistyped(&self, message: &str) -> Problem {
+        typed::explain(message, &KeyPath::dotted(&self.path), Origin::Nowhere)
+    }
+}
+
+/// Puts `overlay` over `base`: maps merge key by key, everything else is replaced; `null` removes.
+pub(super) fn merge(base: &mut Value, overlay: Value) {
+    match (base, overlay) {
+        (Value::Mapping(base), Value::Mapping(overlay)) => {
+            for (key, value) in overlay {
+                match base.get_mut(&key) {
+                    _ if value.is_null() => drop(base.remove(&key)),
+                    Some(old) => merge(old, value),
+                    None => drop(base.insert(key, value)),
+                }
+            }
+        }
+        (base, overlay) => *base = overlay,
+    }
+}
+
+/// Why a path leads nowhere.
+struct Stop {
+    message: String,
+    help: String,
+}
+
+/// Puts `new` at `path` in `value`, which stands at `at`. Missing maps are made; the types say whether they exist.
+fn put(value: &mut Value, path: &[&str], at: &str, new: Value) -> Result<(), Stop> {
+    let Some((key, rest)) = path.split_first() else {
+        merge(value, new);
+        return Ok(());
+    };
+    let here = if at.is_empty() { (*key).to_owned() } else { format!("{at}.{key}") };
+    match value {
+        Value::Null => {
+            *value = Value::Mapping(Mapping::new());
+            put(value, path, at, new)
+        }
+        Value::Mapping(map) if rest.is_empty() && new.is_null() => {
+            map.remove(*key);
+            Ok(())
+        }
+        Value::Mapping(map) => put(map.entry((*key).into()).or_insert(Value::Null), rest, &here, new),
+        Value::Sequence(items) => match item(items, key) {
+            Some(item) => put(item, rest, &here, new),
+            None => Err(no_item(items, key, at)),
+        },
+        _ => Err(Stop {
+            message: format!("`{at}` is a value: there is no `{here}`"),
+            help: format!("`{at}` is {}", Rule::of(&KeyPath::dotted(at)).allowed),
+        }),
+    }
+}
+
+/// The element of a list with that name or index.
+fn item<'a>(items: &'a mut [Value], key: &str) -> Option<&'a mut Value> {
+    let by_name = items.iter().position(|item| name(item) == Some(key));
+    let at = by_name.or_else(|| key.parse().ok().filter(|_| items.iter().all(Value::is_mapping)))?;
+    items.get_mut(at)
+}
+
+fn no_item(items: &[Value], key: &str, at: &str) -> Stop {
+    let names: Vec<_> = items.iter().filter_map(name).collect();
+    if names.is_empty() {
+        return Stop {
+            message: format!("`{at}` is a list without names: there is no `{at}.{key}`"),
+            help: format!("give the whole list, as `{at}=[...]`"),
+        };
+    }
+    Stop {
+        message: format!("`{at}` has no level `{key}`"),
+        help: format!("the levels are {}", names.join(", ")),
+    }
+}
+
+fn name(item: &Value) -> Option<&str> {
+    item.as_mapping()?.get("name")?.as_str()
+}

@@ -1,0 +1,146 @@
+//! Where a file's values come from: its own text, the preset that it extends, overrides.
+
+use std::sync::Arc;
+
+use serde_yaml::Value;
+
+use super::key::KeyPath;
+use super::locate::locate;
+use super::problem::{FilePlace, Origin, Problem};
+use super::set::{Set, SetSource, merge};
+use super::typed;
+use crate::file::AcceleratorFile;
+use crate::presets::{PRESETS, preset};
+
+/// A file with what it extends.
+#[derive(Debug, Clone)]
+pub(super) struct Sources {
+    name: String,
+    text: Arc<str>,
+    own: Value,
+    /// The preset that it extends.
+    base: Option<(String, Value)>,
+    /// Whether the file is itself a preset.
+    is_preset: bool,
+}
+
+impl Sources {
+    /// A preset by name.
+    pub fn preset(name: &str) -> Option<Result<Self, Problem>> {
+        let preset = preset(name)?;
+        let sources = Self::file(preset.text, name);
+        Some(sources.map(|sources| Self { is_preset: true, ..sources }))
+    }
+
+    /// A file of that text.
+    pub fn file(text: &str, name: &str) -> Result<Self, Problem> {
+        let text: Arc<str> = text.into();
+        let file: AcceleratorFile = serde_yaml::from_str(&text).map_err(|error| parse_problem(name, &text, &error))?;
+        let mut sources =
+            Self { name: name.into(), own: typed::to_value(&file), text, base: None, is_preset: false };
+        if let Some(base) = file.extends {
+            let found = Self::preset(&base).unwrap_or_else(|| Err(sources.unknown_preset(&base)));
+            sources.base = Some((base, typed::to_value(&found?.merged())));
+        }
+        Ok(sources)
+    }
+
+    /// Everything that the file says, with what it extends. Its name and description are its own.
+    pub fn merged(&self) -> AcceleratorFile {
+        let mut value = self.base.as_ref().map_or(Value::Null, |(_, base)| base.clone());
+        if let Value::Mapping(map) = &mut value {
+            ["name", "description", "schema"].map(|key| map.remove(key));
+        }
+        merge(&mut value, self.own.clone());
+        let file: AcceleratorFile = typed::from_value(value).unwrap_or_default();
+        AcceleratorFile { extends: None, name: file.name.or_else(|| Some(self.stem())), ..file }
+    }
+
+    /// Where the value at `key` comes from; `sets` are the overrides, the last one wins.
+    pub fn origin(&self, key: &KeyPath, sets: &[Set]) -> Origin {
+        let set = sets.iter().rfind(|set| KeyPath::dotted(&set.path).contains(key));
+        match set.map(|set| &set.from) {
+            Some(SetSource::CommandLine(text)) => Origin::Set(text.clone()),
+            Some(SetSource::Layer(layer)) => self.own_origin(layer),
+            None => self.own_origin(key),
+        }
+    }
+
+    /// Which of `keys` someone wrote, and where: the first one in an override or in the file itself, else the first
+    /// one at all.
+    pub fn culprit<'a>(&self, keys: &'a [KeyPath], sets: &[Set]) -> Option<(&'a KeyPath, Origin)> {
+        let written = |(_, origin): &(&KeyPath, Origin)| matches!(origin, Origin::File(_) | Origin::Set(_));
+        let mut found = keys.iter().map(|key| (key, self.origin(key, sets)));
+        found.find(written).or_else(|| keys.first().map(|key| (key, self.origin(key, sets))))
+    }
+
+    /// The start of the file, for what is missing in it.
+    pub fn start(&self) -> Origin {
+        self.place(&KeyPath::default())
+    }
+
+    fn own_origin(&self, key: &KeyPath) -> Origin {
+        if key.find(&self.own).is_some() {
+            return self.place(key);
+        }
+        match &self.base {
+            Some((name, base)) if key.find(base).is_some() => Origin::Preset(name.clone()),
+            _ => Origin::Nowhere,
+        }
+    }
+
+    fn place(&self, key: &KeyPath) -> Origin {
+        if self.is_preset {
+            return Origin::Preset(self.name.clone());
+        }
+        let (line, column) = locate(&self.text, key).unwrap_or((1, 1));
+        Origin::File(FilePlace::new(&self.name, &self.text, line, column))
+    }
+
+    fn unknown_preset(&self, name: &str) -> Problem {
+        let key = KeyPath::keys(&["extends"]);
+        Problem {
+            code: "guardbit::hw::unknown_preset",
+            message: format!("there is no preset `{name}`"),
+            help: Some(format!("the presets are {}", preset_names())),
+            origin: self.place(&key),
+            key: Some(key.to_string()),
+        }
+    }
+
+    fn stem(&self) -> String {
+        let file = self.name.rsplit(['/', '\\']).next().unwrap_or(&self.name);
+        file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml")).unwrap_or(file).to_owned()
+    }
+}
+
+/// The names of all presets, for messages.
+pub(super) fn preset_names() -> String {
+    PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
+}
+
+/// What the YAML library says about a text, with its place.
+fn parse_problem(name: &str, text: &Arc<str>, error: &serde_yaml::Error) -> Problem {
+    let message = error.to_string();
+    let Some(at) = error.location() else {
+        return Problem {
+            code: "guardbit::hw::yaml",
+            key: None,
+            message: format!("{name}: {message}"),
+            help: Some("an accelerator file is a map of keys, as `schema: 1`".into()),
+            origin: Origin::Nowhere,
+        };
+    };
+    let origin = Origin::File(FilePlace::new(name, text, at.line(), at.column()));
+    let place = format!(" at line {} column {}", at.line(), at.column());
+    let Some(message) = message.strip_suffix(&place) else {
+        let help = Some("the text is not YAML".into());
+        return Problem { code: "guardbit::hw::yaml", key: None, message, help, origin };
+    };
+    let is_path = |path: &str| !path.contains([' ', '`', '"']);
+    let (path, message) = match message.split_once(": ").filter(|(path, _)| is_path(path)) {
+        Some((path, message)) => (KeyPath::indexed(path), message),
+        None => (KeyPath::default(), message),
+    };
+    typed::explain(message, &path, origin)
+}

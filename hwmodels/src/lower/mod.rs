@@ -1,0 +1,145 @@
+//! From a graph to a program: which node runs where, and every accelerated layer's datapath made explicit.
+
+mod operands;
+mod overrides;
+mod partition;
+mod requantize;
+
+use std::sync::Arc;
+
+use guardbit_graph::{DotProducts, Graph, NodeId};
+use guardbit_num::MultiplierError;
+
+pub use partition::{Host, Placement};
+
+use crate::timing::{LayerTiming, Widths};
+use crate::{Accelerator, MacLayer, Program, Step};
+use overrides::Overrides;
+
+/// A graph that this accelerator cannot run.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// An override for a layer that is not there.
+    #[error("`layers` names `{name}`, but the network has no such layer; the layers are {layers}")]
+    UnknownLayer {
+        /// The name or index in `layers`.
+        name: String,
+        /// What could have been named.
+        layers: String,
+    },
+    /// An override for a node that the accelerator does not run.
+    #[error("`layers` names `{name}`, but this {op} runs on the host: {reason}")]
+    HostLayer {
+        /// The name or index in `layers`.
+        name: String,
+        /// Name of the operation.
+        op: &'static str,
+        /// Why it runs on the host.
+        reason: Host,
+    },
+    /// Two overrides for one layer.
+    #[error("`layers` names the layer `{layer}` twice: as `{first}` and as `{second}`")]
+    LayerTwice {
+        /// Name of the layer.
+        layer: String,
+        /// One name or index in `layers`.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A requantization multiplier out of range.
+    #[error("layer `{layer}`, whose datapath drops {shift} bits: {source}")]
+    Multiplier {
+        /// Name of the layer.
+        layer: String,
+        /// Bits that the datapath drops and the multiplier has to give back.
+        shift: u32,
+        /// What is wrong.
+        source: MultiplierError,
+    },
+}
+
+impl LowerError {
+    /// A stable code for this kind of error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownLayer { .. } => "guardbit::lower::unknown_layer",
+            Self::HostLayer { .. } => "guardbit::lower::host_layer",
+            Self::LayerTwice { .. } => "guardbit::lower::layer_twice",
+            Self::Multiplier { .. } => "guardbit::lower::multiplier",
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::UnknownLayer { .. } => {
+                "a layer has the name of its output tensor, or its index over all operations; \
+                 `guardbit inspect` prints both"
+            }
+            Self::HostLayer { .. } => "add the operation to `offload`, or remove the override",
+            Self::LayerTwice { .. } => "keep one of the two entries",
+            Self::Multiplier { .. } => {
+                "the model's scales are far apart, or the datapath drops more bits (`shift`) than the \
+                 multiplier can give back"
+            }
+        }
+    }
+}
+
+/// Lowers a graph onto an accelerator.
+///
+/// # Errors
+/// [`LowerError`] if an override names no accelerated layer or a multiplier is out of range.
+pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, LowerError> {
+    let overrides = Overrides::new(&graph, accelerator)?;
+    let mut steps = Vec::with_capacity(graph.nodes().len());
+    for (node, _) in graph.nodes_with_ids() {
+        let accelerator = overrides.accelerator(node);
+        steps.push(match partition::place(&graph, node, accelerator) {
+            Ok(dots) => Step::Mac(Box::new(layer(&graph, node, accelerator, dots)?)),
+            Err(_) => Step::Host,
+        });
+    }
+    Ok(Program { graph, accelerator: accelerator.clone(), steps })
+}
+
+/// Where every node runs, in order of execution, and why.
+///
+/// # Errors
+/// [`LowerError`] if an override names no accelerated layer.
+pub fn partition(graph: &Graph, accelerator: &Accelerator) -> Result<Vec<Placement>, LowerError> {
+    let overrides = Overrides::new(graph, accelerator)?;
+    let place = |(node, _)| match partition::place(graph, node, overrides.accelerator(node)) {
+        Ok(_) => Placement::Accelerator,
+        Err(reason) => Placement::Host(reason),
+    };
+    Ok(graph.nodes_with_ids().map(place).collect())
+}
+
+fn layer(
+    graph: &Graph,
+    node: NodeId,
+    accelerator: &Accelerator,
+    dots: DotProducts,
+) -> Result<MacLayer, LowerError> {
+    let datapath = accelerator.datapath.clone();
+    let name = graph.node_name(node).to_owned();
+    let order = datapath.order.permutation(dots.window.kernel);
+    let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
+    Ok(MacLayer {
+        node,
+        op: graph.node(node).op.name(),
+        weights: operands::weights(&dots, datapath.zero_point, &order),
+        bias: operands::bias(&dots, datapath.zero_point),
+        input_sum_factor: operands::input_sum_factor(&dots, datapath.zero_point),
+        requantizers: requantizers.scaled,
+        exact_requantizers: requantizers.exact,
+        timing: LayerTiming::new(accelerator, &dots.window, Widths::of(graph, node)),
+        name,
+        dots,
+        datapath,
+        order,
+    })
+}

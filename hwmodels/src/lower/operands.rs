@@ -1,0 +1,53 @@
+//! What the multiplier sees of the weights, and what zero points leave behind.
+//!
+//! `sum (x - zx)(w - zw) = sum x*w - zw * sum x - zx * sum w + K * zx * zw`, sums over all K window cells,
+//! padding with the code `zx`. Under `subtract` the left side is computed; under `fold` the first term is,
+//! and the others are added later.
+
+use guardbit_graph::{DotProducts, DotWeights};
+
+use crate::ZeroPoint;
+
+/// `[out channel][k]` in the order of addition; all 1 where there are no weights.
+pub(super) fn weights(dots: &DotProducts, zero_point: ZeroPoint, order: &[usize]) -> Vec<Vec<i32>> {
+    let channels = 0..dots.window.channels();
+    let Some(weights) = &dots.weights else { return channels.map(|_| vec![1; order.len()]).collect() };
+    let channel = |c: usize| {
+        let offset = match zero_point {
+            ZeroPoint::Subtract => weights.zero_points[c],
+            ZeroPoint::Fold => 0,
+        };
+        let seen = |&k: &usize| weights.code(c, dots.window.kernel_position(k)) - offset;
+        order.iter().map(seen).collect()
+    };
+    channels.map(channel).collect()
+}
+
+/// The model's bias and, under `fold`, the constants of the zero points, per output channel.
+pub(super) fn bias(dots: &DotProducts, zero_point: ZeroPoint) -> Option<Vec<i128>> {
+    let folded =
+        dots.weights.as_ref().filter(|_| zero_point == ZeroPoint::Fold && dots.input_zero_point != 0);
+    if dots.bias.is_none() && folded.is_none() {
+        return None;
+    }
+    let own = |c: usize| dots.bias.as_ref().map_or(0, |bias| bias[c].into());
+    let constant = |c: usize| folded.map_or(0, |weights| folded_constant(dots, weights, c));
+    Some((0..dots.window.channels()).map(|c| own(c) + constant(c)).collect())
+}
+
+/// `-zw` per output channel under `fold`, else 0.
+pub(super) fn input_sum_factor(dots: &DotProducts, zero_point: ZeroPoint) -> Vec<i64> {
+    match (&dots.weights, zero_point) {
+        (Some(weights), ZeroPoint::Fold) => weights.zero_points.iter().map(|&z| -i64::from(z)).collect(),
+        _ => vec![0; dots.window.channels()],
+    }
+}
+
+/// `-zx * sum(w) + K * zx * zw`.
+fn folded_constant(dots: &DotProducts, weights: &DotWeights, channel: usize) -> i128 {
+    let cells = 0..dots.window.terms();
+    let code = |k| i128::from(weights.code(channel, dots.window.kernel_position(k)));
+    let sum: i128 = cells.map(code).sum();
+    let terms = dots.window.terms() as i128;
+    i128::from(dots.input_zero_point) * (terms * i128::from(weights.zero_points[channel]) - sum)
+}

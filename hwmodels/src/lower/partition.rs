@@ -1,0 +1,52 @@
+//! Which nodes the accelerator runs.
+
+use std::fmt;
+
+use guardbit_graph::{DotProducts, Graph, NodeId};
+
+use crate::Accelerator;
+
+/// Where a node runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// On the accelerator.
+    Accelerator,
+    /// On the host, exactly.
+    Host(Host),
+}
+
+/// Why a node runs on the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// Its operation is not in `offload`.
+    NotOffloaded,
+    /// Its operation is in `offload`, but this node is not made of dot products with constant weights.
+    NoDotProducts,
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotOffloaded => "its operation is not in `offload`",
+            Self::NoDotProducts => "it is not made of dot products with constant weights",
+        })
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accelerator => f.write_str("accelerator"),
+            Self::Host(reason) => write!(f, "host: {reason}"),
+        }
+    }
+}
+
+/// The dot products of a node, if the accelerator runs it.
+pub(super) fn place(graph: &Graph, node: NodeId, accelerator: &Accelerator) -> Result<DotProducts, Host> {
+    let op = graph.node(node).op.name();
+    if !accelerator.offload.iter().any(|name| name == op) {
+        return Err(Host::NotOffloaded);
+    }
+    graph.dot_products(node).ok_or(Host::NoDotProducts)
+}

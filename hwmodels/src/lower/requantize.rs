@@ -1,0 +1,30 @@
+//! From sums to codes: the scheme, and multipliers for sums whose low bits were dropped.
+
+use guardbit_graph::{DotProducts, Finish};
+use guardbit_num::Requantizer;
+
+use super::LowerError;
+use crate::Datapath;
+
+/// Requantizers per output channel. Both are empty where the operation divides by itself.
+pub(super) struct Requantizers {
+    /// For sums in the unit in which they leave the datapath.
+    pub scaled: Vec<Requantizer>,
+    /// For sums in unit 1.
+    pub exact: Vec<Requantizer>,
+}
+
+pub(super) fn requantizers(
+    layer: &str,
+    dots: &DotProducts,
+    datapath: &Datapath,
+) -> Result<Requantizers, LowerError> {
+    let Finish::Requantize(stage) = &dots.finish else {
+        return Ok(Requantizers { scaled: Vec::new(), exact: Vec::new() });
+    };
+    let shift = datapath.unit_shift(datapath.levels.len());
+    let error = |source| LowerError::Multiplier { layer: layer.into(), shift, source };
+    let exact = stage.requantizers(datapath.scheme).map_err(error)?;
+    let scaled = exact.iter().map(|r| r.scaled_up(shift)).collect::<Result<_, _>>().map_err(error)?;
+    Ok(Requantizers { scaled, exact })
+}

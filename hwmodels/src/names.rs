@@ -1,0 +1,89 @@
+//! The names that files use for the choices of an accelerator.
+
+use std::fmt;
+
+use guardbit_num::{Overflow, Rounding, Scheme};
+
+use crate::{Axis, BiasPlace, Check, Dataflow, Reduce, TimingConvention, ZeroPoint};
+
+/// A choice that files write as a name.
+pub(crate) trait Named: Copy + PartialEq + 'static {
+    /// What is chosen, for messages.
+    const WHAT: &'static str;
+
+    /// Every name with its value.
+    fn all() -> Vec<(&'static str, Self)>;
+}
+
+/// Every name of a choice, for messages.
+pub(crate) fn list<T: Named>() -> String {
+    T::all().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+}
+
+/// Gives the variants of an enum their names: `name`, `Display` and [`Named`].
+macro_rules! names {
+    ($($ty:ident, $what:literal: { $($variant:ident = $name:literal),* $(,)? })*) => {$(
+        impl $ty {
+            /// The name used in files.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+
+        impl fmt::Display for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl Named for $ty {
+            const WHAT: &'static str = $what;
+
+            fn all() -> Vec<(&'static str, Self)> {
+                vec![$(($name, Self::$variant)),*]
+            }
+        }
+    )*};
+}
+
+names! {
+    Dataflow, "dataflow": {
+        OutputStationary = "output_stationary",
+        WeightStationary = "weight_stationary",
+        InputStationary = "input_stationary",
+        Vector = "vector",
+    }
+    ZeroPoint, "place of zero points": { Subtract = "subtract", Fold = "fold" }
+    Axis, "axis": { Kh = "kh", Kw = "kw", Ic = "ic" }
+    Reduce, "reduction": { Serial = "serial", Tree = "tree" }
+    Check, "place of the overflow check": { EachAdd = "each_add", HandOver = "hand_over" }
+    BiasPlace, "place of the bias": { Post = "post", Preload = "preload", PostRequantize = "post_requantize" }
+    TimingConvention, "timing convention": { Overlapped = "overlapped", ScalesimV3 = "scalesim_v3" }
+}
+
+impl Named for Overflow {
+    const WHAT: &'static str = "overflow mode";
+
+    fn all() -> Vec<(&'static str, Self)> {
+        Self::ALL.into_iter().map(|mode| (mode.name(), mode)).collect()
+    }
+}
+
+impl Named for Rounding {
+    const WHAT: &'static str = "rounding";
+
+    fn all() -> Vec<(&'static str, Self)> {
+        Self::ALL.into_iter().map(|mode| (mode.name(), mode)).collect()
+    }
+}
+
+/// The model's own requantization scheme (`None`) or another one.
+impl Named for Option<Scheme> {
+    const WHAT: &'static str = "requantization scheme";
+
+    fn all() -> Vec<(&'static str, Self)> {
+        let names = Scheme::ALL.iter().map(|&scheme| (scheme.name(), Some(scheme)));
+        let ids = Scheme::ALL.iter().map(|&scheme| (scheme.id(), Some(scheme)));
+        [("from_model", None)].into_iter().chain(names).chain(ids).collect()
+    }
+}

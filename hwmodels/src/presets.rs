@@ -1,0 +1,34 @@
+//! Accelerators that come with guardbit. To add one: write its file under `presets/`, add its line below.
+
+/// A preset: its name and its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// Name, as used in place of a path and in `extends`.
+    pub name: &'static str,
+    /// The file, as written.
+    pub text: &'static str,
+}
+
+/// Registers the presets: the name is that of the file.
+macro_rules! presets {
+    ($($name:literal),* $(,)?) => {
+        /// Every preset, in the order of the manual.
+        pub const PRESETS: &[Preset] = &[
+            $(Preset { name: $name, text: include_str!(concat!("../presets/", $name, ".yaml")) }),*
+        ];
+    };
+}
+
+presets! {
+    "exact-int32-os",
+    "fpga-int14-os",
+    "fpga-int14-os-wrap",
+    "fpga-int14-ws",
+    "fpga-int14-tree",
+    "inner14-outer24",
+}
+
+/// The preset of that name.
+pub fn preset(name: &str) -> Option<Preset> {
+    PRESETS.iter().copied().find(|preset| preset.name == name)
+}

@@ -1,0 +1,108 @@
+//! What lowering makes: one step per node, the datapath of every accelerated layer made explicit.
+
+use std::sync::Arc;
+
+use guardbit_graph::{DotProducts, Graph, NodeId};
+use guardbit_num::Requantizer;
+
+use crate::timing::LayerTiming;
+use crate::{Accelerator, Datapath};
+
+/// A graph lowered onto an accelerator.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The graph.
+    pub graph: Arc<Graph>,
+    /// The accelerator.
+    pub accelerator: Accelerator,
+    /// One step per node of the graph, in order of execution.
+    pub steps: Vec<Step>,
+}
+
+/// How one node runs.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// On the host, exactly.
+    Host,
+    /// On the accelerator.
+    Mac(Box<MacLayer>),
+}
+
+/// A layer on the accelerator.
+#[derive(Debug, Clone)]
+pub struct MacLayer {
+    /// The node.
+    pub node: NodeId,
+    /// Name of the layer: that of its output tensor.
+    pub name: String,
+    /// Name of the operation.
+    pub op: &'static str,
+    /// Its dot products.
+    pub dots: DotProducts,
+    /// The datapath it runs on, with the layer's own overrides.
+    pub datapath: Datapath,
+    /// Window cells in the order of addition, as flat `[row, column, channel]` indices.
+    pub order: Vec<usize>,
+    /// What the multiplier sees of the weights: `[out channel][k]` in the order of addition; all 1 for pools.
+    pub weights: Vec<Vec<i32>>,
+    /// Bias per output channel at unit 1, folded zero-point terms included; `None` if nothing is to be added.
+    pub bias: Option<Vec<i128>>,
+    /// Factor of the sum of all activation codes (padding included) that is added exactly, per output
+    /// channel: `-zw` under `fold`, else 0.
+    pub input_sum_factor: Vec<i64>,
+    /// Requantizers per output channel for sums in the unit of the datapath's end. Empty for pools.
+    pub requantizers: Vec<Requantizer>,
+    /// Requantizers per output channel for sums in unit 1. Empty for pools.
+    pub exact_requantizers: Vec<Requantizer>,
+    /// When and where things happen.
+    pub timing: LayerTiming,
+}
+
+/// When and where an addition happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Cycle, from the layer's start within one inference.
+    pub cycle: u64,
+    /// Row of the processing element.
+    pub row: usize,
+    /// Column of the processing element.
+    pub col: usize,
+}
+
+impl Program {
+    /// The accelerated layers in order of execution.
+    pub fn mac_layers(&self) -> impl Iterator<Item = &MacLayer> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Host => None,
+            Step::Mac(layer) => Some(layer.as_ref()),
+        })
+    }
+
+    /// The accelerated layer of a node.
+    pub fn mac_layer(&self, node: NodeId) -> Option<&MacLayer> {
+        match &self.steps[node.index()] {
+            Step::Host => None,
+            Step::Mac(layer) => Some(layer),
+        }
+    }
+}
+
+impl MacLayer {
+    /// What padding shows to the multiplier, and what is taken off every activation code.
+    pub fn activation_offset(&self) -> ActivationOffset {
+        let zero_point = self.dots.input_zero_point;
+        match self.datapath.zero_point {
+            crate::ZeroPoint::Subtract => ActivationOffset { subtract: zero_point, padding: 0 },
+            crate::ZeroPoint::Fold => ActivationOffset { subtract: 0, padding: zero_point },
+        }
+    }
+}
+
+/// How an activation code becomes an operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActivationOffset {
+    /// Taken off every code that is read.
+    pub subtract: i32,
+    /// The operand of a padding cell.
+    pub padding: i32,
+}

@@ -1,0 +1,55 @@
+//! The matrix products that a layer is made of, and how wide its codes are.
+
+use guardbit_graph::{Graph, NodeId, Window};
+
+/// A layer as `groups` matrix products of `pixels x terms` by `terms x channels`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gemm {
+    /// M: output pixels of all images.
+    pub pixels: usize,
+    /// K: products per dot product, padding included.
+    pub terms: usize,
+    /// N: output channels of one group.
+    pub channels: usize,
+    /// Number of groups.
+    pub groups: usize,
+}
+
+/// Widths of a layer's codes in bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Widths {
+    /// Of an activation.
+    pub activation: u32,
+    /// Of a weight; 0 where there are none.
+    pub weight: u32,
+    /// Of an output.
+    pub output: u32,
+}
+
+impl Gemm {
+    /// The matrix products of a window.
+    pub fn of(window: &Window) -> Self {
+        let [rows, cols, channels] = window.output;
+        let groups = window.groups.max(1);
+        Self {
+            pixels: window.batch * rows * cols,
+            terms: window.terms(),
+            channels: channels / groups,
+            groups,
+        }
+    }
+}
+
+impl Widths {
+    /// The widths of a node that is made of dot products.
+    pub fn of(graph: &Graph, node: NodeId) -> Self {
+        let bits = |tensor| graph.tensor(tensor).ty.dtype.bits();
+        let input = |index: usize| graph.node(node).inputs.get(index).copied().flatten();
+        let has_weights = graph.dot_products(node).is_some_and(|dots| dots.weights.is_some());
+        Self {
+            activation: input(0).map_or(0, bits),
+            weight: input(1).filter(|_| has_weights).map_or(0, bits),
+            output: bits(graph.node(node).output),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! When and where things happen: closed forms, per dataflow and convention.
+//!
+//! A layer is one matrix product per group ([`Gemm`]). A dataflow cuts it into folds, each as large as the
+//! array, and places every addition within its fold; a convention says when each fold starts.
+
+mod gemm;
+mod input_stationary;
+mod mapping;
+mod output_stationary;
+mod overlapped;
+mod scalesim_v3;
+mod vector;
+mod weight_stationary;
+
+use guardbit_graph::{OutputPosition, Window};
+
+pub use gemm::{Gemm, Widths};
+
+use crate::{Accelerator, Array, Place, TimingConvention};
+use mapping::Mapping;
+
+/// Cycles of one layer and the place of each of its additions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerTiming {
+    /// Cycles of one inference: with stalls under `overlapped`, compute cycles alone under `scalesim_v3`.
+    pub cycles: u64,
+    /// The array that the layer runs on.
+    pub array: Array,
+    mapping: Mapping,
+    schedule: Schedule,
+    /// `[rows, columns]` of the output.
+    image: [usize; 2],
+}
+
+/// When the folds of a layer start, in cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Schedule {
+    /// Before the first fold.
+    lead: u64,
+    /// From one fold to the next.
+    fold: u64,
+    /// From the first fold of a group to that of the next group.
+    group: u64,
+    /// Of the whole layer.
+    cycles: u64,
+}
+
+impl LayerTiming {
+    /// The timing of a layer with this window, whose codes have these widths.
+    pub fn new(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
+        let gemm = Gemm::of(window);
+        let mapping = Mapping::new(accelerator.dataflow, accelerator.array, gemm);
+        let schedule = match accelerator.timing {
+            TimingConvention::ScalesimV3 => scalesim_v3::schedule(&mapping),
+            TimingConvention::Overlapped => {
+                overlapped::schedule(&mapping, window, widths, &accelerator.memory)
+            }
+        };
+        let image = [window.output[0], window.output[1]];
+        Self { cycles: schedule.cycles, array: accelerator.array, mapping, schedule, image }
+    }
+
+    /// When and where level `level` adds the value that ends with product `k` of the dot product at `out`.
+    ///
+    /// `k` counts in the order of addition. Within a dot product and a level the cycle never falls as `k`
+    /// grows, and it is below [`cycles`](Self::cycles): SCALE-Sim counts one cycle less per matrix product
+    /// than there are, and what happens in that one is placed in the one before.
+    pub fn place(&self, out: OutputPosition, k: usize, level: usize) -> Place {
+        let pixel = (out.n * self.image[0] + out.h) * self.image[1] + out.w;
+        let slot = self.mapping.slot(pixel, out.c, k, level);
+        let start = self.schedule.lead
+            + slot.group as u64 * self.schedule.group
+            + slot.fold as u64 * self.schedule.fold;
+        let cycle = (start + slot.offset as u64).min(self.cycles.saturating_sub(1));
+        Place { cycle, row: slot.row, col: slot.col }
+    }
+}

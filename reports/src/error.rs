@@ -1,0 +1,87 @@
+//! What can go wrong while results are written.
+
+use std::path::PathBuf;
+
+use guardbit_graph::DType;
+
+/// Why a result could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// A file or folder could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A table could not be made.
+    #[error("cannot make {table}: {source}")]
+    Table {
+        /// Name of the table.
+        table: &'static str,
+        /// Why.
+        source: csv::Error,
+    },
+    /// A plot could not be drawn.
+    #[error("cannot draw plot `{plot}`: {problem}")]
+    Plot {
+        /// Name of the plot.
+        plot: &'static str,
+        /// Why.
+        problem: String,
+    },
+    /// An array could not be put into an archive.
+    #[error("cannot store array `{array}`: {source}")]
+    Npz {
+        /// Name of the array.
+        array: String,
+        /// Why.
+        source: NpzError,
+    },
+}
+
+/// Why an array could not be put into an archive.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NpzError {
+    /// The archive.
+    #[error(transparent)]
+    Zip(#[from] zip::result::ZipError),
+    /// The array.
+    #[error(transparent)]
+    Npy(#[from] ndarray_npy::WriteNpyError),
+    /// A code that its dtype cannot hold.
+    #[error("code {code} at index {index} is outside {dtype}")]
+    Code {
+        /// The code.
+        code: i32,
+        /// Its flat index.
+        index: usize,
+        /// The dtype.
+        dtype: DType,
+    },
+    /// A number of codes that is not that of the shape.
+    #[error("shape {shape:?} needs {expected} codes, found {found}")]
+    Count {
+        /// The shape.
+        shape: Vec<usize>,
+        /// Product of the shape.
+        expected: usize,
+        /// Number of codes given.
+        found: usize,
+    },
+}
+
+impl ReportError {
+    /// A stable code for this kind of error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Write { .. } => "guardbit::reports::write",
+            Self::Table { .. } => "guardbit::reports::table",
+            Self::Plot { .. } => "guardbit::reports::plot",
+            Self::Npz { .. } => "guardbit::reports::npz",
+        }
+    }
+}

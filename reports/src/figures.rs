@@ -1,0 +1,212 @@
+//! Numbers as files hold them: rounded once, so that a table, its JSON and a resumed run agree to the byte.
+
+use std::fmt;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A share of a whole, 0 to 1, to six decimals.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fraction(f64);
+
+/// A ratio in dB to six digits; infinite where there is no noise.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Decibel(f64);
+
+/// The width of a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Width {
+    /// That many bits.
+    Bits(u32),
+    /// Wide enough for everything.
+    Auto,
+}
+
+impl Fraction {
+    /// `part` of `whole`; `None` if there is no whole.
+    pub fn of(part: u64, whole: u64) -> Option<Self> {
+        (whole > 0).then(|| Self::new(part as f64 / whole as f64))
+    }
+
+    /// `value`, rounded.
+    pub fn new(value: f64) -> Self {
+        Self((value * 1e6).round() / 1e6)
+    }
+
+    /// The value.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl Decibel {
+    /// `value`, rounded.
+    pub fn new(value: f64) -> Self {
+        if value.is_finite() {
+            let digits = format!("{value:.5e}").parse().expect("a formatted number is one");
+            Self(if digits == 0.0 { 0.0 } else { digits })
+        } else {
+            Self(value)
+        }
+    }
+
+    /// The value.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl Width {
+    /// The number of bits, unless [`Auto`](Self::Auto).
+    pub fn bits(self) -> Option<u32> {
+        match self {
+            Self::Bits(bits) => Some(bits),
+            Self::Auto => None,
+        }
+    }
+}
+
+impl fmt::Display for Fraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Decibel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Width {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bits(bits) => bits.fmt(f),
+            Self::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+/// A finite value is a number; `inf` and `-inf` are strings, since JSON has no such numbers.
+impl Serialize for Decibel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_finite() { serializer.serialize_f64(self.0) } else { serializer.collect_str(self) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Decibel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Db;
+        impl Visitor<'_> for Db {
+            type Value = Decibel;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, \"inf\" or \"-inf\"")
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Decibel, E> {
+                Ok(Decibel::new(value))
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Decibel, E> {
+                Ok(Decibel::new(value as f64))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Decibel, E> {
+                Ok(Decibel::new(value as f64))
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<Decibel, E> {
+                match value {
+                    "inf" => Ok(Decibel(f64::INFINITY)),
+                    "-inf" => Ok(Decibel(f64::NEG_INFINITY)),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(value), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Db)
+    }
+}
+
+/// A number, or the string `auto`.
+impl Serialize for Width {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bits(bits) => serializer.serialize_u32(*bits),
+            Self::Auto => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Width {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bits;
+        impl Visitor<'_> for Bits {
+            type Value = Width;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of bits or \"auto\"")
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Width, E> {
+                let bits = u32::try_from(value);
+                bits.map(Width::Bits).map_err(|_| E::custom(format!("{value} bits")))
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<Width, E> {
+                match value {
+                    "auto" => Ok(Width::Auto),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(value), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn through_json<T: Serialize + for<'a> Deserialize<'a>>(value: &T) -> (String, T) {
+        let json = serde_json::to_string(value).unwrap();
+        let back = serde_json::from_str(&json).unwrap();
+        (json, back)
+    }
+
+    #[test]
+    fn decibels_survive_json() {
+        let cases = [
+            (f64::INFINITY, "\"inf\""),
+            (f64::NEG_INFINITY, "\"-inf\""),
+            (34.567_891_2, "34.5679"),
+            (-0.000_000_123_456_78, "-1.23457e-7"),
+            (-0.0, "0.0"),
+            (12.0, "12.0"),
+        ];
+        for (value, expected) in cases {
+            let (json, back) = through_json(&Decibel::new(value));
+            assert_eq!(json, expected);
+            assert_eq!(back, Decibel::new(value));
+        }
+        assert!(serde_json::from_str::<Decibel>("\"nan\"").is_err());
+    }
+
+    #[test]
+    fn widths_survive_json() {
+        for (width, expected) in [(Width::Bits(14), "14"), (Width::Auto, "\"auto\"")] {
+            assert_eq!(through_json(&width), (expected.into(), width));
+        }
+        assert!(serde_json::from_str::<Width>("\"wide\"").is_err());
+        assert!(serde_json::from_str::<Width>("99999999999").is_err());
+    }
+
+    #[test]
+    fn fractions_have_six_decimals() {
+        assert_eq!(Fraction::of(532, 540).unwrap().to_string(), "0.985185");
+        assert_eq!(Fraction::of(1, 1_000_000).unwrap().to_string(), "0.000001");
+        assert_eq!(Fraction::of(0, 0), None);
+        assert_eq!(through_json(&Fraction::of(1, 3).unwrap()).0, "0.333333");
+    }
+}

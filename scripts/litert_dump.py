@@ -1,0 +1,107 @@
+"""Dumps every op output of a TFLite model as LiteRT's reference kernels compute it.
+
+    python scripts/litert_dump.py MODEL.tflite INPUTS.npz OUT.npz
+
+INPUTS.npz holds one array of codes [n, ...] per model input, under the input tensor's name. OUT.npz gets one array
+[n, ...] per tensor that an op produces, under the tensor's name; where a name occurs again, the later tensor in
+execution order gets '#<tensor index>' appended. Samples are run one by one, each as [1, ...].
+"""
+
+import argparse
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+
+def open_model(path):
+    interpreter = Interpreter(
+        model_path=str(path),
+        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+        experimental_preserve_all_tensors=True,
+        num_threads=1,
+    )
+    interpreter.allocate_tensors()
+    return interpreter
+
+
+def op_outputs(interpreter):
+    """(key, tensor index) of every op output, in execution order."""
+    tensors = {t["index"]: t for t in interpreter.get_tensor_details()}
+    keys, seen = {}, set()
+    for op in interpreter._get_ops_details():
+        if "delegate" in op["op_name"].lower():
+            raise RuntimeError(f"op {op['index']} is the delegate {op['op_name']}: these are not the reference kernels")
+        for index in map(int, op["outputs"]):
+            if index < 0 or index in seen:
+                continue
+            seen.add(index)
+            name = tensors[index]["name"]
+            keys[f"{name}#{index}" if name in keys else name] = index
+    return list(keys.items())
+
+
+def checked_inputs(interpreter, inputs):
+    """(tensor index, codes) per model input, and the number of samples."""
+    details = interpreter.get_input_details()
+    names = [d["name"] for d in details]
+    if sorted(names) != sorted(inputs):
+        raise ValueError(f"the model's inputs are {names}, the arrays given are {sorted(inputs)}")
+    checked = []
+    for d in details:
+        codes = inputs[d["name"]]
+        if codes.dtype != d["dtype"] or codes.shape[1:] != tuple(d["shape"][1:]) or d["shape"][0] != 1:
+            expected = f"{np.dtype(d['dtype'])} {d['shape'].tolist()}"
+            raise ValueError(f"input {d['name']!r}: model takes {expected}, array is {codes.dtype} {list(codes.shape)}")
+        checked.append((d["index"], codes))
+    counts = {len(codes) for _, codes in checked}
+    if len(counts) != 1 or counts == {0}:
+        raise ValueError(f"the inputs need one common, positive number of samples, not {sorted(counts)}")
+    return checked, counts.pop()
+
+
+def dump(model_path, inputs):
+    """Runs each sample and returns {tensor name: array [n, ...]} of all op outputs."""
+    interpreter = open_model(model_path)
+    outputs = op_outputs(interpreter)
+    checked, count = checked_inputs(interpreter, inputs)
+    values = {key: [] for key, _ in outputs}
+    for sample in range(count):
+        interpreter.reset_all_variables()
+        for index, codes in checked:
+            interpreter.set_tensor(index, codes[sample : sample + 1])
+        interpreter.invoke()
+        for key, index in outputs:
+            values[key].append(interpreter.get_tensor(index))
+    return {key: join(arrays) for key, arrays in values.items()}
+
+
+def join(arrays):
+    """[1, ...] per sample becomes [n, ...]; any other shape gets a new first axis."""
+    first = arrays[0]
+    return np.concatenate(arrays) if first.ndim > 0 and first.shape[0] == 1 else np.stack(arrays)
+
+
+def save(path, arrays, compressed=False):
+    """Writes an npz and reads it back: keys must survive as they are ('/' and ';' do)."""
+    (np.savez_compressed if compressed else np.savez)(path, **arrays)
+    with np.load(path) as stored:
+        if set(stored.files) != set(arrays):
+            raise RuntimeError(f"keys changed in {path}: {sorted(set(stored.files) ^ set(arrays))}")
+        for key, array in arrays.items():
+            if stored[key].dtype != array.dtype or not np.array_equal(stored[key], array):
+                raise RuntimeError(f"{key!r} changed in {path}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="dump every op output of a TFLite model, from LiteRT's reference kernels")
+    parser.add_argument("model", metavar="MODEL.tflite")
+    parser.add_argument("inputs", metavar="INPUTS.npz")
+    parser.add_argument("out", metavar="OUT.npz")
+    arguments = parser.parse_args()
+    with np.load(arguments.inputs) as stored:
+        inputs = {key: stored[key] for key in stored.files}
+    save(arguments.out, dump(arguments.model, inputs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Writes examples/digits/golden/litert_ref.npz: what LiteRT's reference kernels compute for the digits network.
+
+    pip install -r scripts/requirements-oracle.txt
+    python scripts/make_digits_golden.py
+
+'inputs' holds 12 inputs (the first 6 test images, then 6 random ones), 'tensor/<name>' every op output for them.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+import litert_dump
+
+DIGITS = Path(__file__).resolve().parent.parent / "examples" / "digits"
+
+
+def main():
+    model = DIGITS / "digits_int8.tflite"
+    images = np.load(DIGITS / "test_images.npy")[:6]
+    random = np.random.default_rng(7).integers(-128, 128, size=images.shape, dtype=np.int8)
+    inputs = np.concatenate([images, random])
+    name = litert_dump.open_model(model).get_input_details()[0]["name"]
+    tensors = litert_dump.dump(model, {name: inputs})
+    golden = {"inputs": inputs} | {f"tensor/{key}": array for key, array in tensors.items()}
+    path = DIGITS / "golden" / "litert_ref.npz"
+    path.parent.mkdir(exist_ok=True)
+    litert_dump.save(path, golden, compressed=True)
+    for key, array in golden.items():
+        print(f"{array.dtype} {list(array.shape)} {key}")
+    print(f"{path.name}: {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+//! What one dot product leaves behind: the common language of the engines.
+
+use guardbit_graph::OutputPosition;
+use guardbit_num::Direction;
+
+use crate::error::TrapStage;
+
+/// Computes the dot products of one layer over one input.
+pub(crate) trait DotEngine {
+    /// Runs the dot product at `out`; overwrites `outcome`.
+    fn run(&mut self, out: OutputPosition, outcome: &mut DotOutcome);
+}
+
+/// What one dot product did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct DotOutcome {
+    /// The sum that the last level delivered, in the unit of the datapath's end.
+    pub delivered: i128,
+    /// `delivered`, with its shifts given back, less the exact sum.
+    pub error: i128,
+    /// The output code.
+    pub code: i32,
+    /// The output code of the exact sum of the same activations.
+    pub exact_code: i32,
+    /// Per level, innermost first.
+    pub levels: Vec<LevelOutcome>,
+    /// Products that did not fit.
+    pub product_events: u64,
+    /// Whether the bias, or the sum with it, did not fit.
+    pub bias_events: u64,
+    /// The first overflow of a stage that traps.
+    pub trap: Option<(TrapStage, usize)>,
+    /// Every event of every level, in the order in which it happened within its level.
+    pub events: Vec<DotEvent>,
+}
+
+/// What one dot product did at one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LevelOutcome {
+    /// Additions.
+    pub adds: u64,
+    /// Events above the greatest value.
+    pub events_high: u64,
+    /// Events below the least value.
+    pub events_low: u64,
+    /// Some run has a final sum that does not fit.
+    pub persistent: bool,
+    /// Some prefix does not fit.
+    pub prefix_misfit: bool,
+    /// Least of 0 and all unbounded prefixes.
+    pub min_prefix: i128,
+    /// Greatest of 0 and all unbounded prefixes.
+    pub max_prefix: i128,
+    /// Least of 0 and all unbounded final sums.
+    pub min_final: i128,
+    /// Greatest of 0 and all unbounded final sums.
+    pub max_final: i128,
+}
+
+/// One overflow at one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DotEvent {
+    pub level: usize,
+    pub run: usize,
+    /// The last product, in the order of addition, that the sum contains.
+    pub k: usize,
+    pub held: i128,
+    pub addend: i128,
+    pub direction: Direction,
+}
+
+impl DotOutcome {
+    /// Makes it ready for a datapath of `levels` levels.
+    pub fn clear(&mut self, levels: usize) {
+        let events = std::mem::take(&mut self.events);
+        let old_levels = std::mem::take(&mut self.levels);
+        *self = Self { events, levels: old_levels, ..Self::default() };
+        self.events.clear();
+        self.levels.clear();
+        self.levels.resize(levels, LevelOutcome::new());
+    }
+
+    /// Notes that a stage which traps has overflowed at product `k`; the first one counts.
+    pub fn trap_at(&mut self, stage: TrapStage, k: usize) {
+        let earlier = self.trap.is_some_and(|(first_stage, first_k)| (first_k, first_stage) <= (k, stage));
+        if !earlier {
+            self.trap = Some((stage, k));
+        }
+    }
+}
+
+impl LevelOutcome {
+    pub fn new() -> Self {
+        Self {
+            adds: 0,
+            events_high: 0,
+            events_low: 0,
+            persistent: false,
+            prefix_misfit: false,
+            min_prefix: 0,
+            max_prefix: 0,
+            min_final: 0,
+            max_final: 0,
+        }
+    }
+
+    /// Whether any addition overflowed.
+    pub fn touched(&self) -> bool {
+        self.events_high + self.events_low > 0
+    }
+
+    /// A prefix, but no final sum, does not fit.
+    pub fn transient(&self) -> bool {
+        self.prefix_misfit && !self.persistent
+    }
+
+    pub fn count(&mut self, direction: Direction) {
+        match direction {
+            Direction::High => self.events_high += 1,
+            Direction::Low => self.events_low += 1,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What can stop a simulation.
+
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::MacLayer;
+
+/// Why a simulation stopped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// A stage with overflow mode `trap` has overflowed.
+    #[error(
+        "overflow trapped in layer `{layer}`, {stage}, sample {sample}, output [n {n}, h {h}, w {w}, c {c}], \
+         k {k}, cycle {cycle}", n = out.n, h = out.h, w = out.w, c = out.c
+    )]
+    Trap {
+        /// The layer.
+        layer: String,
+        /// Where in the datapath: `level acc`, `the product`, `the bias`.
+        stage: String,
+        /// Index of the sample.
+        sample: usize,
+        /// The output element.
+        out: OutputPosition,
+        /// Index of the product in the order of addition.
+        k: usize,
+        /// Cycle from the layer's start.
+        cycle: u64,
+    },
+    /// A sample with the wrong number of inputs.
+    #[error("the network takes {expected} inputs, the sample has {found}")]
+    InputCount {
+        /// What the graph takes.
+        expected: usize,
+        /// What was given.
+        found: usize,
+    },
+    /// An input of the wrong size.
+    #[error("input `{tensor}` takes {expected} codes, found {found}")]
+    InputSize {
+        /// The input.
+        tensor: String,
+        /// What the graph takes.
+        expected: usize,
+        /// What was given.
+        found: usize,
+    },
+    /// An input code outside its dtype.
+    #[error("input `{tensor}`: code {code} is outside {dtype}")]
+    InputCode {
+        /// The input.
+        tensor: String,
+        /// The code.
+        code: i32,
+        /// Its dtype.
+        dtype: guardbit_graph::DType,
+    },
+}
+
+/// A place in the datapath that can trap, in the order of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TrapStage {
+    /// The multiplier's output.
+    Product,
+    /// A level, by index.
+    Level(usize),
+    /// The bias.
+    Bias,
+}
+
+/// An overflow that stops the simulation; the order is that of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Trap {
+    pub sample: usize,
+    pub cycle: u64,
+    pub out: OutputPosition,
+    pub stage: TrapStage,
+    pub k: usize,
+}
+
+impl TrapStage {
+    /// The level whose place in the array tells when it happened.
+    pub(crate) fn level(self, layer: &MacLayer) -> usize {
+        match self {
+            Self::Product => 0,
+            Self::Level(level) => level,
+            Self::Bias => layer.datapath.levels.len() - 1,
+        }
+    }
+
+    fn describe(self, layer: &MacLayer) -> String {
+        match self {
+            Self::Product => "the product".into(),
+            Self::Level(level) => format!("level `{}`", layer.datapath.levels[level].name),
+            Self::Bias => "the bias".into(),
+        }
+    }
+}
+
+impl Trap {
+    pub fn error(self, layer: &MacLayer) -> SimError {
+        SimError::Trap {
+            layer: layer.name.clone(),
+            stage: self.stage.describe(layer),
+            sample: self.sample,
+            out: self.out,
+            k: self.k,
+            cycle: self.cycle,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Overflow events as they are reported.
+
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::Place;
+use guardbit_num::Direction;
+
+/// One addition, or one narrowing, whose exact result did not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// Index of the sample.
+    pub sample: usize,
+    /// When and where.
+    pub place: Place,
+    /// The output element.
+    pub out: OutputPosition,
+    /// Index of the level.
+    pub level: usize,
+    /// The last product, in the order of addition, that the sum contains.
+    pub k: usize,
+    /// Index of the run within the dot product.
+    pub run: usize,
+    /// What the accumulator held (the exact sum, where overflow is checked at the hand-over).
+    pub held: i128,
+    /// What was added (0 at a hand-over).
+    pub addend: i128,
+    /// The rail that was crossed.
+    pub direction: Direction,
+    /// Position among the events of its dot product: nodes of one tree can share all of the above.
+    pub sequence: usize,
+}
+
+impl Event {
+    /// The exact result: `held + addend`.
+    pub fn exact(&self) -> i128 {
+        self.held + self.addend
+    }
+
+    /// The order in which events are listed: sample, cycle, output, level, k.
+    pub fn order(&self) -> (usize, u64, OutputPosition, usize, usize, usize) {
+        (self.sample, self.place.cycle, self.out, self.level, self.k, self.sequence)
+    }
+}
+
+/// The first events of a layer, in the order of [`Event::order`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FirstEvents {
+    limit: usize,
+    events: Vec<Event>,
+    /// Greatest sample index among `events`.
+    last_sample: usize,
+}
+
+impl FirstEvents {
+    pub fn new(limit: usize) -> Self {
+        Self { limit, events: Vec::new(), last_sample: 0 }
+    }
+
+    /// An empty list for events of samples from `first` on; it takes none if none of them could count.
+    pub fn empty_part(&self, first: usize) -> Self {
+        Self::new(if self.wants(first) { self.limit } else { 0 })
+    }
+
+    /// Whether an event of `sample` could still be among the first ones.
+    pub fn wants(&self, sample: usize) -> bool {
+        self.limit > 0 && (self.events.len() < self.limit || sample <= self.last_sample)
+    }
+
+    pub fn push(&mut self, event: Event) {
+        self.last_sample = self.last_sample.max(event.sample);
+        self.events.push(event);
+        if self.events.len() >= 4 * self.limit + 64 {
+            self.shrink();
+        }
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        if other.events.is_empty() {
+            return;
+        }
+        self.events.extend(other.events);
+        self.shrink();
+    }
+
+    pub fn into_sorted(mut self) -> Vec<Event> {
+        self.shrink();
+        self.events
+    }
+
+    fn shrink(&mut self) {
+        self.events.sort_unstable_by_key(Event::order);
+        self.events.truncate(self.limit);
+        self.last_sample = self.events.iter().map(|e| e.sample).max().unwrap_or(0);
+    }
+}

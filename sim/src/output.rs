@@ -1,0 +1,151 @@
+//! From the last level's sum to the output code: bias, requantization, clamp. Both engines end here.
+
+use guardbit_graph::{Finish, OutputStage};
+use guardbit_hwmodels::{BiasPlace, MacLayer, Register, ZeroPoint};
+use guardbit_num::Overflow;
+
+use crate::dot::DotOutcome;
+use crate::error::TrapStage;
+
+/// The two sums of a dot product.
+pub(crate) struct Sum {
+    /// What the last level delivered, in the unit of the datapath's end.
+    pub delivered: i128,
+    /// The exact sum at unit 1, a preloaded bias included.
+    pub exact: i128,
+    /// The sum of all activations as the multiplier sees them.
+    pub activations: i128,
+    /// Number of products.
+    pub count: usize,
+}
+
+/// The bias that the last level starts from, in that level's unit.
+pub(crate) fn preload(layer: &MacLayer, channel: usize) -> Option<i128> {
+    let datapath = &layer.datapath;
+    if datapath.bias.at != BiasPlace::Preload {
+        return None;
+    }
+    let last = datapath.levels.len() - 1;
+    let bias = layer.bias.as_ref()?[channel];
+    Some(datapath.unit_rounding(last).shift_right(bias, datapath.unit_shift(last)))
+}
+
+/// The exact sum of a dot product whose products sum to `products`: a preloaded bias is part of it.
+pub(crate) fn exact_sum(layer: &MacLayer, channel: usize, products: i128) -> i128 {
+    match layer.datapath.bias.at {
+        BiasPlace::Preload => products + layer.bias.as_ref().map_or(0, |bias| bias[channel]),
+        BiasPlace::Post | BiasPlace::PostRequantize => products,
+    }
+}
+
+/// The output code of an exact sum, as [`exact_sum`] gives it.
+pub(crate) fn exact_code(layer: &MacLayer, channel: usize, sum: &Sum) -> i32 {
+    match &layer.dots.finish {
+        Finish::Divide(division) => division.finish(sum.exact + raw_offset(layer, sum.count), sum.count),
+        Finish::Requantize(stage) => {
+            let exact = layer.exact_requantizers[channel];
+            let bias = layer.bias.as_ref().map_or(0, |bias| bias[channel]);
+            let with_side = sum.exact + side_sum(layer, channel, sum);
+            let zero_point = i128::from(stage.output_zero_point);
+            let code = match layer.datapath.bias.at {
+                BiasPlace::Post => exact.requantize(with_side + bias, zero_point),
+                BiasPlace::Preload => exact.requantize(with_side, zero_point),
+                BiasPlace::PostRequantize => exact.requantize(with_side, zero_point) + exact.scale(bias),
+            };
+            clamp(stage, code)
+        }
+    }
+}
+
+/// Writes the sums and both output codes.
+pub(crate) fn finish(layer: &MacLayer, channel: usize, sum: &Sum, outcome: &mut DotOutcome) {
+    let shift = unit_shift(layer);
+    outcome.delivered = sum.delivered;
+    outcome.error = (sum.delivered << shift) - sum.exact;
+    outcome.exact_code = exact_code(layer, channel, sum);
+    outcome.code = match &layer.dots.finish {
+        Finish::Requantize(stage) => narrow_code(layer, stage, channel, sum, outcome),
+        Finish::Divide(division) => {
+            division.finish((sum.delivered << shift) + raw_offset(layer, sum.count), sum.count)
+        }
+    };
+}
+
+fn narrow_code(
+    layer: &MacLayer,
+    stage: &OutputStage,
+    channel: usize,
+    sum: &Sum,
+    outcome: &mut DotOutcome,
+) -> i32 {
+    let requantizer = layer.requantizers[channel];
+    let zero_point = i128::from(stage.output_zero_point);
+    let bias = layer.bias.as_ref().map(|bias| bias[channel]);
+    let side = side_sum(layer, channel, sum);
+    let code = match layer.datapath.bias.at {
+        BiasPlace::Post => {
+            requantizer.requantize(post_bias(layer, sum.delivered, bias, side, outcome), zero_point)
+        }
+        BiasPlace::Preload => requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point),
+        BiasPlace::PostRequantize => {
+            let scaled = bias.map_or(0, |bias| layer.exact_requantizers[channel].scale(bias));
+            let bias = fit_bias(layer, scaled, outcome);
+            requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point) + bias
+        }
+    };
+    clamp(stage, code)
+}
+
+/// `-zw * sum(x)`, a side sum that is exact.
+fn side_sum(layer: &MacLayer, channel: usize, sum: &Sum) -> i128 {
+    i128::from(layer.input_sum_factor[channel]) * sum.activations
+}
+
+/// What a pool's division needs back: `n * zx`, where it was taken off the operands.
+fn raw_offset(layer: &MacLayer, count: usize) -> i128 {
+    match layer.datapath.zero_point {
+        ZeroPoint::Subtract => count as i128 * i128::from(layer.dots.input_zero_point),
+        ZeroPoint::Fold => 0,
+    }
+}
+
+fn clamp(stage: &OutputStage, code: i128) -> i32 {
+    code.clamp(stage.clamp.0.into(), stage.clamp.1.into()) as i32
+}
+
+/// The bias adder after the last level. Where there is nothing to add there is no addition.
+fn post_bias(
+    layer: &MacLayer,
+    delivered: i128,
+    bias: Option<i128>,
+    side: i128,
+    outcome: &mut DotOutcome,
+) -> i128 {
+    match bias {
+        None if side == 0 => delivered,
+        _ => fit_bias(layer, delivered + to_unit(layer, bias.unwrap_or(0) + side), outcome),
+    }
+}
+
+/// Fits to the bias adder's register.
+fn fit_bias(layer: &MacLayer, exact: i128, outcome: &mut DotOutcome) -> i128 {
+    let Register::Fixed { format, overflow } = layer.datapath.bias.register else { return exact };
+    let fit = overflow.fit(exact, format);
+    if fit.overflow.is_some() {
+        outcome.bias_events += 1;
+        if overflow == Overflow::Trap {
+            outcome.trap_at(TrapStage::Bias, layer.order.len().saturating_sub(1));
+        }
+    }
+    fit.value
+}
+
+/// A value at unit 1, brought to the unit of the datapath's end.
+fn to_unit(layer: &MacLayer, value: i128) -> i128 {
+    let end = layer.datapath.levels.len();
+    layer.datapath.unit_rounding(end).shift_right(value, unit_shift(layer))
+}
+
+fn unit_shift(layer: &MacLayer) -> u32 {
+    layer.datapath.unit_shift(layer.datapath.levels.len())
+}

@@ -1,0 +1,197 @@
+//! One accumulation level: runs of values become one value each.
+
+use guardbit_hwmodels::{Check, Level, Reduce, Register};
+use guardbit_num::{Accumulator, Direction, Fit, Format, Overflow};
+
+use super::Value;
+use crate::dot::{DotEvent, DotOutcome};
+use crate::error::TrapStage;
+
+/// Reduces `values`, the results of the level below in order, run by run.
+///
+/// `initial` is the bias, if this level is preloaded with it.
+pub(super) fn reduce(
+    index: usize,
+    level: &Level,
+    values: &[Value],
+    initial: Option<i128>,
+    outcome: &mut DotOutcome,
+) -> Vec<Value> {
+    let length = level.terms.run_length(values.len());
+    let mut runs: Vec<&[Value]> = values.chunks(length).collect();
+    if runs.is_empty() {
+        runs.push(&[]);
+    }
+    let one = |(run, values): (usize, &[Value])| {
+        let mut stage = Stage { index, level, run, outcome: &mut *outcome };
+        let result = match level.reduce {
+            Reduce::Serial => stage.serial(values, initial),
+            Reduce::Tree => stage.tree(values),
+        };
+        let result = stage.leave(result);
+        // Fitted first, then shifted.
+        Value {
+            narrow: level.round.shift_right(result.narrow, level.shift),
+            counterpart: level.round.shift_right(result.counterpart, level.shift),
+            ..result
+        }
+    };
+    runs.into_iter().enumerate().map(one).collect()
+}
+
+/// One run on its way through a level.
+struct Stage<'a> {
+    index: usize,
+    level: &'a Level,
+    run: usize,
+    outcome: &'a mut DotOutcome,
+}
+
+impl Stage<'_> {
+    /// One register, one addition per value.
+    fn serial(&mut self, values: &[Value], initial: Option<i128>) -> Value {
+        let mut register = self.load(initial);
+        let mut sum = Value { narrow: register.value(), counterpart: initial.unwrap_or(0), last_k: 0 };
+        for value in values {
+            let held = register.value();
+            if let Some(direction) = register.add(value.narrow) {
+                self.event(value.last_k, held, value.narrow, direction);
+            }
+            sum = Value {
+                narrow: register.value(),
+                counterpart: sum.counterpart + value.counterpart,
+                last_k: value.last_k,
+            };
+            self.added(sum.counterpart);
+        }
+        sum
+    }
+
+    /// Adjacent pairs, round after round; an odd last value passes up unchanged.
+    fn tree(&mut self, values: &[Value]) -> Value {
+        let mut round = values.to_vec();
+        while round.len() > 1 {
+            round = round.chunks(2).map(|pair| self.node(pair)).collect();
+        }
+        round.first().copied().unwrap_or(Value { narrow: 0, counterpart: 0, last_k: 0 })
+    }
+
+    /// One adder of a tree. A lone value is not a node.
+    fn node(&mut self, pair: &[Value]) -> Value {
+        let &[left, right] = pair else { return pair[0] };
+        let fit = match self.checked_at_each_add() {
+            Some((format, overflow)) => overflow.fit(left.narrow + right.narrow, format),
+            None => Fit { value: left.narrow + right.narrow, overflow: None },
+        };
+        if let Some(direction) = fit.overflow {
+            self.event(right.last_k, left.narrow, right.narrow, direction);
+        }
+        let counterpart = left.counterpart + right.counterpart;
+        self.added(counterpart);
+        Value { narrow: fit.value, counterpart, last_k: right.last_k }
+    }
+
+    /// The end of a run: its final sum, and the fit where overflow is checked at the hand-over.
+    fn leave(&mut self, result: Value) -> Value {
+        let sum = result.counterpart;
+        let at_hand_over = self.level.check == Check::HandOver;
+        let fixed = fixed(self.level);
+        let seen = &mut self.outcome.levels[self.index];
+        seen.min_final = seen.min_final.min(sum);
+        seen.max_final = seen.max_final.max(sum);
+        seen.persistent |= fixed.is_some_and(|(format, _)| !format.holds(sum));
+        self.prefix(sum);
+        match fixed {
+            Some((format, overflow)) if at_hand_over => {
+                let fit = overflow.fit(result.narrow, format);
+                if let Some(direction) = fit.overflow {
+                    self.event(result.last_k, result.narrow, 0, direction);
+                }
+                Value { narrow: fit.value, ..result }
+            }
+            _ => result,
+        }
+    }
+
+    /// The register of a serial level, cleared or loaded with the bias.
+    fn load(&mut self, initial: Option<i128>) -> Adder {
+        if self.level.check == Check::EachAdd {
+            self.prefix(initial.unwrap_or(0));
+        }
+        let Some((format, overflow)) = self.checked_at_each_add() else {
+            return Adder::Exact(initial.unwrap_or(0));
+        };
+        let Some(initial) = initial else { return Adder::Register(Accumulator::new(format, overflow)) };
+        let (register, misfit) = Accumulator::preloaded(format, overflow, initial);
+        if misfit.is_some() {
+            self.outcome.bias_events += 1;
+            if overflow == Overflow::Trap {
+                self.outcome.trap_at(TrapStage::Bias, 0);
+            }
+        }
+        Adder::Register(register)
+    }
+
+    /// The register's format and mode, if every addition is checked against it.
+    fn checked_at_each_add(&self) -> Option<(Format, Overflow)> {
+        fixed(self.level).filter(|_| self.level.check == Check::EachAdd)
+    }
+
+    /// One addition is done; `sum` is its unbounded result.
+    fn added(&mut self, sum: i128) {
+        self.outcome.levels[self.index].adds += 1;
+        if self.level.check == Check::EachAdd {
+            self.prefix(sum);
+        }
+    }
+
+    /// Notes an unbounded prefix.
+    fn prefix(&mut self, sum: i128) {
+        let seen = &mut self.outcome.levels[self.index];
+        seen.min_prefix = seen.min_prefix.min(sum);
+        seen.max_prefix = seen.max_prefix.max(sum);
+        seen.prefix_misfit |= fixed(self.level).is_some_and(|(format, _)| !format.holds(sum));
+    }
+
+    fn event(&mut self, k: usize, held: i128, addend: i128, direction: Direction) {
+        self.outcome.levels[self.index].count(direction);
+        self.outcome.events.push(DotEvent { level: self.index, run: self.run, k, held, addend, direction });
+        if fixed(self.level).is_some_and(|(_, overflow)| overflow == Overflow::Trap) {
+            self.outcome.trap_at(TrapStage::Level(self.index), k);
+        }
+    }
+}
+
+/// The adder of a serial level.
+enum Adder {
+    /// As wide as it takes.
+    Exact(i128),
+    /// Checked at every addition.
+    Register(Accumulator),
+}
+
+impl Adder {
+    fn add(&mut self, addend: i128) -> Option<Direction> {
+        match self {
+            Self::Exact(sum) => {
+                *sum += addend;
+                None
+            }
+            Self::Register(register) => register.add(addend),
+        }
+    }
+
+    fn value(&self) -> i128 {
+        match self {
+            Self::Exact(sum) => *sum,
+            Self::Register(register) => register.value(),
+        }
+    }
+}
+
+fn fixed(level: &Level) -> Option<(Format, Overflow)> {
+    match level.register {
+        Register::Auto => None,
+        Register::Fixed { format, overflow } => Some((format, overflow)),
+    }
+}

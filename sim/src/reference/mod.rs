@@ -1,0 +1,65 @@
+//! The reference engine: the definition of what the hardware computes.
+//!
+//! One dot product, stage by stage, as the data flows: [`operands`] -> [`product`] -> [`level`]s -> [`output`](crate::output).
+//! Beside every narrow value travels its *counterpart*: the same shifts and roundings with unlimited widths.
+
+mod level;
+mod operands;
+mod product;
+
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::MacLayer;
+
+use crate::dot::{DotEngine, DotOutcome};
+use crate::output;
+
+/// The reference engine over one layer and one input.
+pub(crate) struct ReferenceEngine<'a> {
+    layer: &'a MacLayer,
+    input: &'a [i32],
+}
+
+/// A value on its way through the datapath.
+#[derive(Debug, Clone, Copy)]
+struct Value {
+    /// What the hardware holds.
+    narrow: i128,
+    /// The same with unlimited widths.
+    counterpart: i128,
+    /// The last product that it contains.
+    last_k: usize,
+}
+
+impl<'a> ReferenceEngine<'a> {
+    pub fn new(layer: &'a MacLayer, input: &'a [i32]) -> Self {
+        Self { layer, input }
+    }
+}
+
+impl DotEngine for ReferenceEngine<'_> {
+    fn run(&mut self, out: OutputPosition, outcome: &mut DotOutcome) {
+        let datapath = &self.layer.datapath;
+        outcome.clear(datapath.levels.len());
+
+        let operands = operands::read(self.layer, self.input, out);
+        let mut values = product::multiply(datapath, &operands, outcome);
+
+        let preload = output::preload(self.layer, out.c);
+        let last = datapath.levels.len() - 1;
+        for (index, level) in datapath.levels.iter().enumerate() {
+            let initial = if index == last { preload } else { None };
+            values = level::reduce(index, level, &values, initial, outcome);
+        }
+        // The last level reduces everything: one value is left.
+        let delivered = values[0].narrow;
+
+        let products = operands.iter().map(|o| o.activation * o.weight).sum();
+        let sum = output::Sum {
+            delivered,
+            exact: output::exact_sum(self.layer, out.c, products),
+            activations: operands.iter().map(|o| o.activation).sum(),
+            count: operands.len(),
+        };
+        output::finish(self.layer, out.c, &sum, outcome);
+    }
+}

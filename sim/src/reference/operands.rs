@@ -1,0 +1,32 @@
+//! What the multipliers see.
+
+use guardbit_graph::{OutputPosition, Tap};
+use guardbit_hwmodels::MacLayer;
+
+/// One pair of operands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operand {
+    /// The activation as the multiplier sees it.
+    pub activation: i128,
+    /// The weight as the multiplier sees it.
+    pub weight: i128,
+}
+
+/// The operands of the dot product at `out`, in the order of addition.
+///
+/// Padding keeps its place; only pools, means and sums leave it out.
+pub(super) fn read(layer: &MacLayer, input: &[i32], out: OutputPosition) -> Vec<Operand> {
+    let window = &layer.dots.window;
+    let offset = layer.activation_offset();
+    let skips_padding = layer.dots.weights.is_none();
+    let mut operands = Vec::with_capacity(layer.order.len());
+    for (k, &cell) in layer.order.iter().enumerate() {
+        let activation = match window.tap(out, window.kernel_position(cell)) {
+            Tap::Input(at) => i128::from(input[at]) - i128::from(offset.subtract),
+            Tap::Padding if skips_padding => continue,
+            Tap::Padding => offset.padding.into(),
+        };
+        operands.push(Operand { activation, weight: layer.weights[out.c][k].into() });
+    }
+    operands
+}

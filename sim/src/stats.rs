@@ -1,0 +1,364 @@
+//! What a layer did, counted over all dot products and samples.
+
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::{MacLayer, Register};
+use guardbit_num::required_bits;
+
+use crate::dot::{DotOutcome, LevelOutcome};
+use crate::event::{Event, FirstEvents};
+use crate::options::{Options, StatsLevel};
+
+/// Bins of a required-bits histogram: index = bits.
+pub const HISTOGRAM_BINS: usize = 66;
+/// Bins of the time axis of a layer.
+pub const TIMELINE_BINS: usize = 64;
+
+/// What a layer did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerStats {
+    /// Dot products run.
+    pub dots: u64,
+    /// Per level, innermost first.
+    pub levels: Vec<LevelStats>,
+    /// Per output channel.
+    pub channels: Vec<ChannelErrors>,
+    /// Of the output against the exact network.
+    pub output_error: SquaredError,
+    /// Earliest cycle of an event within one inference.
+    pub first_event_cycle: Option<u64>,
+    /// Events per [`TIMELINE_BINS`]th part of the layer's cycles.
+    pub timeline: Vec<u64>,
+    /// Events per processing element, row by row.
+    pub heat_map: Vec<u64>,
+    /// The first events.
+    pub events: Vec<Event>,
+    first_events: FirstEvents,
+}
+
+/// What a level did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelStats {
+    /// Per output channel.
+    pub channels: Vec<ChannelLevel>,
+    /// Dot products by the bits that their final sums need.
+    pub required_final: [u64; HISTOGRAM_BINS],
+    /// Dot products by the bits that their prefixes need.
+    pub required_prefix: [u64; HISTOGRAM_BINS],
+}
+
+/// Counts of one output channel at one level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelLevel {
+    /// Additions.
+    pub adds: u64,
+    /// Events above the greatest value.
+    pub events_high: u64,
+    /// Events below the least value.
+    pub events_low: u64,
+    /// Dot products with an event.
+    pub outputs_touched: u64,
+    /// Dot products with a final sum that does not fit.
+    pub persistent: u64,
+    /// Dot products with a prefix, but no final sum, that does not fit.
+    pub transient: u64,
+    /// Least of 0 and all unbounded prefixes.
+    pub min_prefix: i128,
+    /// Greatest of 0 and all unbounded prefixes.
+    pub max_prefix: i128,
+    /// Bits that hold every final sum.
+    pub required_final: u32,
+    /// Bits that hold every prefix.
+    pub required_prefix: u32,
+}
+
+/// Counts of one output channel over the whole datapath.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChannelErrors {
+    /// Dot products.
+    pub dots: u64,
+    /// Dot products whose delivered sum is not the exact one.
+    pub wrong: u64,
+    /// Wrong ones whose output code is right all the same.
+    pub harmless: u64,
+    /// Sum of `|delivered - exact|`.
+    pub sum_abs_err: u128,
+    /// Greatest `|delivered - exact|`.
+    pub max_abs_err: u128,
+    /// Output codes that differ from the exact network.
+    pub output_mismatch: u64,
+    /// Products that did not fit.
+    pub product_events: u64,
+    /// Biases, or sums with them, that did not fit.
+    pub bias_events: u64,
+}
+
+/// Squares of exact values and of their errors, in steps of the output's scale.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SquaredError {
+    /// Sum of squares of the exact values.
+    pub signal: u128,
+    /// Sum of squares of the errors.
+    pub noise: u128,
+}
+
+impl SquaredError {
+    /// Notes one code beside the exact one.
+    pub fn add(&mut self, exact: i32, simulated: i32, zero_point: i32) {
+        let value = i128::from(exact) - i128::from(zero_point);
+        let error = i128::from(exact) - i128::from(simulated);
+        self.signal += (value * value) as u128;
+        self.noise += (error * error) as u128;
+    }
+
+    /// Adds another one.
+    pub fn merge(&mut self, other: Self) {
+        self.signal += other.signal;
+        self.noise += other.noise;
+    }
+
+    /// Signal to quantization noise in dB; infinite where nothing differs.
+    pub fn sqnr_db(self) -> f64 {
+        if self.noise == 0 {
+            return f64::INFINITY;
+        }
+        10.0 * (self.signal as f64 / self.noise as f64).log10()
+    }
+}
+
+impl ChannelLevel {
+    fn new() -> Self {
+        Self {
+            adds: 0,
+            events_high: 0,
+            events_low: 0,
+            outputs_touched: 0,
+            persistent: 0,
+            transient: 0,
+            min_prefix: 0,
+            max_prefix: 0,
+            required_final: 1,
+            required_prefix: 1,
+        }
+    }
+
+    /// Events in both directions.
+    pub fn events(&self) -> u64 {
+        self.events_high + self.events_low
+    }
+
+    /// Counts of several channels together.
+    pub fn merge(&mut self, other: &Self) {
+        self.adds += other.adds;
+        self.events_high += other.events_high;
+        self.events_low += other.events_low;
+        self.outputs_touched += other.outputs_touched;
+        self.persistent += other.persistent;
+        self.transient += other.transient;
+        self.min_prefix = self.min_prefix.min(other.min_prefix);
+        self.max_prefix = self.max_prefix.max(other.max_prefix);
+        self.required_final = self.required_final.max(other.required_final);
+        self.required_prefix = self.required_prefix.max(other.required_prefix);
+    }
+
+    fn record(&mut self, seen: &LevelOutcome) {
+        self.adds += seen.adds;
+        self.events_high += seen.events_high;
+        self.events_low += seen.events_low;
+        self.outputs_touched += u64::from(seen.touched());
+        self.persistent += u64::from(seen.persistent);
+        self.transient += u64::from(seen.transient());
+        self.min_prefix = self.min_prefix.min(seen.min_prefix);
+        self.max_prefix = self.max_prefix.max(seen.max_prefix);
+    }
+}
+
+impl ChannelErrors {
+    /// Counts of several channels together.
+    pub fn merge(&mut self, other: &Self) {
+        self.dots += other.dots;
+        self.wrong += other.wrong;
+        self.harmless += other.harmless;
+        self.sum_abs_err += other.sum_abs_err;
+        self.max_abs_err = self.max_abs_err.max(other.max_abs_err);
+        self.output_mismatch += other.output_mismatch;
+        self.product_events += other.product_events;
+        self.bias_events += other.bias_events;
+    }
+}
+
+impl LevelStats {
+    fn new(channels: usize) -> Self {
+        Self {
+            channels: vec![ChannelLevel::new(); channels],
+            required_final: [0; HISTOGRAM_BINS],
+            required_prefix: [0; HISTOGRAM_BINS],
+        }
+    }
+
+    /// All channels together.
+    pub fn total(&self) -> ChannelLevel {
+        let mut total = ChannelLevel::new();
+        self.channels.iter().for_each(|channel| total.merge(channel));
+        total
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.channels.iter_mut().zip(&other.channels).for_each(|(a, b)| a.merge(b));
+        self.required_final.iter_mut().zip(&other.required_final).for_each(|(a, b)| *a += b);
+        self.required_prefix.iter_mut().zip(&other.required_prefix).for_each(|(a, b)| *a += b);
+    }
+
+    fn record(&mut self, channel: usize, seen: &LevelOutcome, signed: bool) {
+        let bits = |min, max| required_bits(min, signed).max(required_bits(max, signed));
+        let final_bits = bits(seen.min_final, seen.max_final);
+        let prefix_bits = bits(seen.min_prefix, seen.max_prefix);
+        let counts = &mut self.channels[channel];
+        counts.record(seen);
+        counts.required_final = counts.required_final.max(final_bits);
+        counts.required_prefix = counts.required_prefix.max(prefix_bits);
+        self.required_final[final_bits.min(HISTOGRAM_BINS as u32 - 1) as usize] += 1;
+        self.required_prefix[prefix_bits.min(HISTOGRAM_BINS as u32 - 1) as usize] += 1;
+    }
+}
+
+impl LayerStats {
+    /// Nothing counted yet.
+    pub(crate) fn new(layer: &MacLayer, options: &Options) -> Self {
+        let channels = layer.dots.window.channels();
+        let pes = layer.timing.array.rows * layer.timing.array.cols;
+        let places = if options.stats == StatsLevel::Full { (TIMELINE_BINS, pes) } else { (0, 0) };
+        Self {
+            dots: 0,
+            levels: vec![LevelStats::new(channels); layer.datapath.levels.len()],
+            channels: vec![ChannelErrors::default(); channels],
+            output_error: SquaredError::default(),
+            first_event_cycle: None,
+            timeline: vec![0; places.0],
+            heat_map: vec![0; places.1],
+            events: Vec::new(),
+            first_events: FirstEvents::new(options.events_per_layer),
+        }
+    }
+
+    /// Nothing counted yet, in the same shape, for samples from `first` on.
+    pub(crate) fn empty_part(&self, first: usize) -> Self {
+        let channels = self.channels.len();
+        Self {
+            dots: 0,
+            levels: vec![LevelStats::new(channels); self.levels.len()],
+            channels: vec![ChannelErrors::default(); channels],
+            output_error: SquaredError::default(),
+            first_event_cycle: None,
+            timeline: vec![0; self.timeline.len()],
+            heat_map: vec![0; self.heat_map.len()],
+            events: Vec::new(),
+            first_events: self.first_events.empty_part(first),
+        }
+    }
+
+    /// All channels together.
+    pub fn total(&self) -> ChannelErrors {
+        let mut total = ChannelErrors::default();
+        self.channels.iter().for_each(|channel| total.merge(channel));
+        total
+    }
+
+    /// Counts one dot product.
+    pub(crate) fn record(
+        &mut self,
+        layer: &MacLayer,
+        sample: usize,
+        out: OutputPosition,
+        outcome: &DotOutcome,
+        options: &Options,
+    ) {
+        self.dots += 1;
+        let channel = &mut self.channels[out.c];
+        channel.dots += 1;
+        channel.product_events += outcome.product_events;
+        channel.bias_events += outcome.bias_events;
+        if outcome.error != 0 {
+            let error = outcome.error.unsigned_abs();
+            channel.wrong += 1;
+            channel.harmless += u64::from(outcome.code == outcome.exact_code);
+            channel.sum_abs_err += error;
+            channel.max_abs_err = channel.max_abs_err.max(error);
+        }
+        let levels = self.levels.iter_mut().zip(&layer.datapath.levels).zip(&outcome.levels);
+        for ((stats, level), seen) in levels {
+            let signed = match level.register {
+                Register::Auto => true,
+                Register::Fixed { format, .. } => format.is_signed(),
+            };
+            stats.record(out.c, seen, signed);
+        }
+        if !outcome.events.is_empty() && options.stats != StatsLevel::None {
+            self.place_events(layer, sample, out, outcome, options);
+        }
+    }
+
+    fn place_events(
+        &mut self,
+        layer: &MacLayer,
+        sample: usize,
+        out: OutputPosition,
+        outcome: &DotOutcome,
+        options: &Options,
+    ) {
+        let wants = self.first_events.wants(sample);
+        let cols = layer.timing.array.cols;
+        for (sequence, event) in outcome.events.iter().enumerate() {
+            let place = layer.timing.place(out, event.k, event.level);
+            self.first_event_cycle =
+                Some(self.first_event_cycle.map_or(place.cycle, |c| c.min(place.cycle)));
+            if options.stats == StatsLevel::Full {
+                let bin = place.cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
+                self.timeline[(bin as usize).min(TIMELINE_BINS - 1)] += 1;
+                self.heat_map[place.row * cols + place.col] += 1;
+            }
+            if wants {
+                self.first_events.push(Event {
+                    sample,
+                    place,
+                    out,
+                    level: event.level,
+                    k: event.k,
+                    run: event.run,
+                    held: event.held,
+                    addend: event.addend,
+                    direction: event.direction,
+                    sequence,
+                });
+            }
+        }
+    }
+
+    /// Adds another part's counts.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.dots += other.dots;
+        self.levels.iter_mut().zip(&other.levels).for_each(|(a, b)| a.merge(b));
+        self.channels.iter_mut().zip(&other.channels).for_each(|(a, b)| a.merge(b));
+        self.output_error.merge(other.output_error);
+        self.first_event_cycle = match (self.first_event_cycle, other.first_event_cycle) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.timeline.iter_mut().zip(&other.timeline).for_each(|(a, b)| *a += b);
+        self.heat_map.iter_mut().zip(&other.heat_map).for_each(|(a, b)| *a += b);
+        self.first_events.merge(other.first_events);
+    }
+
+    /// Counts the output codes of one sample against the exact network's.
+    pub(crate) fn compare(&mut self, layer: &MacLayer, zero_point: i32, exact: &[i32], simulated: &[i32]) {
+        let channels = layer.dots.window.channels();
+        for (index, (&exact, &simulated)) in exact.iter().zip(simulated).enumerate() {
+            self.channels[index % channels].output_mismatch += u64::from(exact != simulated);
+            self.output_error.add(exact, simulated, zero_point);
+        }
+    }
+
+    /// Sorts what was kept.
+    pub(crate) fn finish(&mut self) {
+        self.events = std::mem::take(&mut self.first_events).into_sorted();
+    }
+}

@@ -1,0 +1,258 @@
+//! Random layers and datapaths.
+
+use guardbit_graph::ops::{AvgPool2d, Conv2d, DepthwiseConv2d, FullyConnected, Mean, Sum};
+use guardbit_graph::{Activation, DType, Graph, Padding, Quantization, TensorType};
+use guardbit_hwmodels::{
+    Accelerator, Array, Axis, BiasPlace, Check, Dataflow, Datapath, Level, Product, Reduce, ReductionOrder,
+    Register, Terms, Walk, ZeroPoint,
+};
+use guardbit_num::{Format, Overflow, Rounding, Scheme};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::{REQUANTIZE, accelerator, datapath, one_layer, output, quantized};
+
+/// A layer with inputs for it.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub graph: Graph,
+    pub samples: Vec<Vec<i32>>,
+    pub accelerator: Accelerator,
+}
+
+/// Any layer on any datapath.
+pub fn case() -> impl Strategy<Value = Case> {
+    (layer(), any_datapath(), array(), scheme()).prop_map(|((graph, samples), mut path, (array, flow), scheme)| {
+        path.scheme = scheme;
+        let mut accelerator = accelerator(path);
+        accelerator.array = array;
+        accelerator.dataflow = flow;
+        Case { graph, samples, accelerator }
+    })
+}
+
+/// A layer of any kind with two samples.
+pub fn layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+    prop_oneof![conv(), depthwise(), fully_connected(), pool(), reduction()]
+}
+
+fn array() -> impl Strategy<Value = (Array, Dataflow)> {
+    let flows = [
+        Dataflow::OutputStationary,
+        Dataflow::WeightStationary,
+        Dataflow::InputStationary,
+        Dataflow::Vector,
+    ];
+    let array = (1usize..5, 1usize..5, 1usize..4);
+    (array.prop_map(|(rows, cols, dot_width)| Array { rows, cols, dot_width }), select(flows.to_vec()))
+}
+
+fn scheme() -> impl Strategy<Value = Option<Scheme>> {
+    prop_oneof![3 => Just(None), 1 => select(Scheme::ALL.to_vec()).prop_map(Some)]
+}
+
+fn any_datapath() -> impl Strategy<Value = Datapath> {
+    let order = (Just([Axis::Kh, Axis::Kw, Axis::Ic]).prop_shuffle(), walk());
+    let bias = (select(vec![BiasPlace::Post, BiasPlace::Preload, BiasPlace::PostRequantize]), any_register());
+    (levels(), select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]), order, product(), bias).prop_map(
+        |(mut levels, zero_point, (axes, walk), product, (at, register))| {
+            if at == BiasPlace::Preload {
+                levels.last_mut().unwrap().reduce = Reduce::Serial;
+            }
+            let mut path = datapath(levels);
+            path.zero_point = zero_point;
+            path.order = ReductionOrder { axes, walk };
+            path.product = product;
+            path.bias = guardbit_hwmodels::Bias { at, register };
+            path
+        },
+    )
+}
+
+pub fn walk() -> impl Strategy<Value = Walk> {
+    prop_oneof![Just(Walk::Forward), Just(Walk::Reverse), (1usize..7).prop_map(Walk::Stride)]
+}
+
+fn product() -> impl Strategy<Value = Product> {
+    prop_oneof![
+        2 => Just(Product { register: Register::Auto, shift: 0, round: Rounding::Floor }),
+        1 => (any_register(), 0u32..5, rounding())
+            .prop_map(|(register, shift, round)| Product { register, shift, round }),
+    ]
+}
+
+pub fn levels() -> impl Strategy<Value = Vec<Level>> {
+    (1usize..4).prop_flat_map(|count| {
+        prop::collection::vec(level(), count).prop_map(|mut levels| {
+            for (i, level) in levels.iter_mut().enumerate() {
+                level.name = format!("level{i}");
+            }
+            levels.last_mut().unwrap().terms = Terms::All;
+            levels
+        })
+    })
+}
+
+fn level() -> impl Strategy<Value = Level> {
+    let reduce = select(vec![Reduce::Serial, Reduce::Tree]);
+    let check = select(vec![Check::EachAdd, Check::HandOver]);
+    let shift = prop_oneof![3 => Just(0u32), 1 => 1u32..4];
+    let terms = prop_oneof![5 => (1usize..9).prop_map(Terms::Count), 1 => Just(Terms::All)];
+    (reduce, terms, any_register(), check, shift, rounding()).prop_map(
+        |(reduce, terms, register, check, shift, round)| Level {
+            name: String::new(),
+            reduce,
+            terms,
+            register,
+            check,
+            shift,
+            round,
+        },
+    )
+}
+
+fn rounding() -> impl Strategy<Value = Rounding> {
+    select(Rounding::ALL.to_vec())
+}
+
+fn any_register() -> impl Strategy<Value = Register> {
+    let bits = prop_oneof![6 => 2u32..24, 1 => 30u32..34, 1 => 60u32..=64];
+    let fixed = (bits, any::<bool>(), mode())
+        .prop_map(|(bits, signed, overflow)| Register::Fixed { format: Format::new(bits, signed).unwrap(), overflow });
+    prop_oneof![1 => Just(Register::Auto), 6 => fixed]
+}
+
+/// Every mode that lets the run go on.
+pub fn mode() -> impl Strategy<Value = Overflow> {
+    select(Overflow::ALL.into_iter().filter(|&mode| mode != Overflow::Trap).collect::<Vec<_>>())
+}
+
+fn padding() -> impl Strategy<Value = Padding> {
+    let explicit =
+        prop::array::uniform4(0usize..3).prop_map(|[a, b, c, d]| Padding::Explicit { rows: [a, b], cols: [c, d] });
+    prop_oneof![Just(Padding::Same), Just(Padding::Valid), explicit]
+}
+
+/// Type of the activations, and two samples.
+fn activations(shape: [usize; 4]) -> impl Strategy<Value = (TensorType, Vec<Vec<i32>>)> {
+    let dtype = select(vec![DType::Int8, DType::UInt8, DType::Int4, DType::Int16]);
+    dtype.prop_flat_map(move |dtype| {
+        let len = shape.iter().product::<usize>();
+        let code = || prop_oneof![4 => dtype.min()..=dtype.max(), 1 => Just(dtype.min()), 1 => Just(dtype.max())];
+        let samples = prop::collection::vec(prop::collection::vec(code(), len), 2);
+        (dtype.min()..=dtype.max(), samples)
+            .prop_map(move |(zero_point, samples)| (quantized(&shape, dtype, 0.1, zero_point), samples))
+    })
+}
+
+/// Weights with a scale and a zero point per index of `axis`.
+fn weights(shape: [usize; 4], axis: usize) -> impl Strategy<Value = (TensorType, Vec<i32>)> {
+    let dtype = select(vec![DType::Int8, DType::UInt8, DType::Int4]);
+    dtype.prop_flat_map(move |dtype| {
+        let codes = prop::collection::vec(dtype.min()..=dtype.max(), shape.iter().product::<usize>());
+        let channels = shape[axis];
+        let scales = prop::collection::vec(0.001f32..0.5, channels);
+        let zero_points = prop_oneof![
+            Just(vec![0; channels]),
+            prop::collection::vec(dtype.min()..=dtype.max(), channels)
+        ];
+        (codes, scales, zero_points).prop_map(move |(codes, scales, zero_points)| {
+            let quantization = Some(Quantization::per_axis(scales, zero_points, axis).unwrap());
+            (TensorType { shape: shape.to_vec(), dtype, quantization }, codes)
+        })
+    })
+}
+
+fn bias(channels: usize) -> impl Strategy<Value = Option<Vec<i32>>> {
+    let value = prop_oneof![4 => -20_000i32..20_000, 1 => any::<i32>()];
+    prop::option::of(prop::collection::vec(value, channels))
+}
+
+fn conv() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+    let sizes = (2usize..6, 2usize..6, 1usize..4, 1usize..3, 1usize..3, 1usize..3, 1usize..3);
+    let window = (1usize..3, 1usize..3, padding());
+    (sizes, window).prop_flat_map(|((h, w, depth, groups, per_group, kh, kw), (stride, dilation, padding))| {
+        let channels = groups * per_group;
+        let parts = (activations([1, h, w, depth * groups]), weights([channels, kh, kw, depth], 0), bias(channels));
+        // Three cells: one window always fits.
+        let dilation = if h < 3 || w < 3 { 1 } else { dilation };
+        parts.prop_map(move |((x, samples), w, bias)| {
+            let op = Conv2d {
+                stride: [stride, 1],
+                dilation: [dilation; 2],
+                padding,
+                activation: Activation::Relu,
+                requantize: REQUANTIZE,
+            };
+            (one_layer(op, x, Some(w), bias, output("y", DType::Int8, 0.7, -5)), samples)
+        })
+    })
+}
+
+fn depthwise() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+    let sizes = (2usize..6, 2usize..6, 1usize..4, 1usize..3, 1usize..3, 1usize..3);
+    (sizes, padding(), 1usize..3).prop_flat_map(|((h, w, c, multiplier, kh, kw), padding, stride)| {
+        let channels = c * multiplier;
+        let parts = (activations([1, h, w, c]), weights([1, kh, kw, channels], 3), bias(channels));
+        parts.prop_map(move |((x, samples), w, bias)| {
+            let op = DepthwiseConv2d {
+                stride: [stride; 2],
+                dilation: [1; 2],
+                padding,
+                activation: Activation::None,
+                requantize: REQUANTIZE,
+            };
+            (one_layer(op, x, Some(w), bias, output("y", DType::UInt8, 0.3, 100)), samples)
+        })
+    })
+}
+
+fn fully_connected() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+    (1usize..40, 1usize..5).prop_flat_map(|(k, units)| {
+        let parts = (activations([1, 1, 1, k]), weights([units, k, 1, 1], 0), bias(units));
+        parts.prop_map(move |((x, samples), (mut ty, codes), bias)| {
+            ty.shape.truncate(2);
+            let op = FullyConnected {
+                keep_num_dims: false,
+                activation: Activation::None,
+                requantize: REQUANTIZE.with_scheme(Scheme::Single),
+            };
+            (one_layer(op, x, Some((ty, codes)), bias, output("y", DType::Int8, 0.9, 3)), samples)
+        })
+    })
+}
+
+fn pool() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+    let sizes = (2usize..6, 2usize..6, 1usize..4, 1usize..3, 1usize..3, 1usize..3);
+    (sizes, select(vec![Padding::Same, Padding::Valid])).prop_flat_map(|((h, w, c, kh, kw, stride), padding)| {
+        activations([1, h, w, c]).prop_map(move |(x, samples)| {
+            let op = AvgPool2d {
+                kernel: [kh, kw],
+                stride: [stride; 2],
+                padding,
+                activation: Activation::None,
+            };
+            let quantization = x.quantization.clone().unwrap();
+            let out = output("y", x.dtype, quantization.scale(0), quantization.zero_point(0));
+            (one_layer(op, x, None, None, out), samples)
+        })
+    })
+}
+
+fn reduction() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+    let axes = select(vec![vec![1, 2], vec![1], vec![2, 3], vec![3], vec![1, 2, 3]]);
+    ((1usize..5, 1usize..5, 1usize..5), axes, any::<bool>(), any::<bool>()).prop_flat_map(
+        |((h, w, c), axes, keep_dims, mean)| {
+            activations([1, h, w, c]).prop_map(move |(x, samples)| {
+                let out = output("y", x.dtype, 0.2, 1);
+                let axes = axes.clone();
+                let graph = if mean {
+                    one_layer(Mean { axes, keep_dims, requantize: REQUANTIZE }, x, None, None, out)
+                } else {
+                    one_layer(Sum { axes, keep_dims, requantize: REQUANTIZE }, x, None, None, out)
+                };
+                (graph, samples)
+            })
+        },
+    )
+}

@@ -1,0 +1,177 @@
+//! Laws of the simulator, on random layers and datapaths.
+
+mod common;
+
+use common::random::{self, Case};
+use common::{accelerator, datapath, program, run, serial};
+use guardbit_hwmodels::{BiasPlace, Check, Level, Register, Terms, Walk, ZeroPoint};
+use guardbit_num::{Format, Overflow};
+use guardbit_sim::{Engine, Mode, Options};
+use proptest::prelude::*;
+
+const REFERENCE: Options = Options {
+    engine: Engine::Reference,
+    mode: Mode::Propagated,
+    stats: guardbit_sim::StatsLevel::Full,
+    events_per_layer: 50,
+    keep: guardbit_sim::Keep::All,
+};
+const PARALLEL: Options = Options { engine: Engine::Parallel, ..REFERENCE };
+
+fn check_engines(case: &Case) -> Result<(), TestCaseError> {
+    let program = program(&case.graph, &case.accelerator);
+    let reference = run(&program, &case.samples, REFERENCE).unwrap();
+    let parallel = run(&program, &case.samples, PARALLEL).unwrap();
+    prop_assert_eq!(&reference.tensors, &parallel.tensors);
+    for (a, b) in reference.stats.levels.iter().zip(&parallel.stats.levels) {
+        prop_assert_eq!(&a.channels, &b.channels);
+    }
+    for (a, b) in reference.stats.events.iter().zip(&parallel.stats.events) {
+        prop_assert_eq!(a, b);
+    }
+    prop_assert_eq!(&reference.stats, &parallel.stats);
+    Ok(())
+}
+
+fn check_threads(case: &Case) -> Result<(), TestCaseError> {
+    let program = program(&case.graph, &case.accelerator);
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| run(&program, &case.samples, PARALLEL).unwrap())
+    };
+    let (one, two) = (with(1), with(2));
+    prop_assert_eq!(one.tensors, two.tensors);
+    prop_assert_eq!(one.stats, two.stats);
+    Ok(())
+}
+
+/// The exact run of a program is what the model's own runtime computes.
+fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
+    let mut accelerator = case.accelerator.clone();
+    accelerator.datapath.scheme = None;
+    prop_assume!(accelerator.datapath.bias.at != BiasPlace::PostRequantize);
+    let program = program(&case.graph, &accelerator);
+    let ran = run(&program, &case.samples, PARALLEL).unwrap();
+    let (id, node) = case.graph.nodes_with_ids().next().unwrap();
+    for (sample, tensors) in case.samples.iter().zip(&ran.tensors) {
+        let constant = |id: &guardbit_graph::TensorId| case.graph.tensor(*id).constant.as_deref();
+        let inputs: Vec<&[i32]> =
+            node.inputs.iter().flatten().map(|id| constant(id).unwrap_or(sample)).collect();
+        let expected = case.graph.evaluate(id, &inputs);
+        prop_assert_eq!(tensors.exact[node.output.index()].as_deref(), Some(&expected));
+    }
+    Ok(())
+}
+
+/// One level, exact product, no shift: what wrap delivers does not depend on order or check place.
+fn check_wrap(case: &Case, bits: u32, signed: bool, others: [Walk; 2]) -> Result<(), TestCaseError> {
+    let format = Format::new(bits, signed).unwrap();
+    let level = serial("acc", Terms::All, Register::Fixed { format, overflow: Overflow::Wrap });
+    let seen = |walk, check, reduce| {
+        let mut path = datapath(vec![Level { check, reduce, ..level.clone() }]);
+        path.zero_point = case.accelerator.datapath.zero_point;
+        path.order.walk = walk;
+        let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, PARALLEL).unwrap();
+        let persistent: Vec<u64> = ran.stats.levels[0].channels.iter().map(|c| c.persistent).collect();
+        (ran.tensors, ran.stats.channels, persistent)
+    };
+    use guardbit_hwmodels::Reduce::{Serial, Tree};
+    let expected = seen(Walk::Forward, Check::EachAdd, Serial);
+    for walk in others {
+        for check in [Check::EachAdd, Check::HandOver] {
+            prop_assert_eq!(&seen(walk, check, Serial), &expected);
+        }
+    }
+    // A tree hands a lone value on unchanged, so the law needs two values.
+    if program(&case.graph, &case.accelerator).mac_layers().all(|layer| layer.order.len() > 1)
+        && case.graph.nodes()[0].op.name() != "avg_pool2d"
+    {
+        prop_assert_eq!(&seen(others[0], Check::EachAdd, Tree), &expected);
+    }
+    Ok(())
+}
+
+/// Every level at or above its own required prefix, exact product and bias, no shift: nothing happens.
+fn check_wide_enough(case: &Case, modes: &[Overflow], spare: u32) -> Result<(), TestCaseError> {
+    let mut accelerator = case.accelerator.clone();
+    let path = &mut accelerator.datapath;
+    path.product = guardbit_hwmodels::Product { register: Register::Auto, shift: 0, ..path.product };
+    path.bias.register = Register::Auto;
+    for level in &mut path.levels {
+        level.shift = 0;
+        level.register = Register::Auto;
+    }
+    let exact = run(&program(&case.graph, &accelerator), &case.samples, PARALLEL).unwrap();
+    let levels = accelerator.datapath.levels.iter_mut().zip(&exact.stats.levels).zip(modes.iter().cycle());
+    for ((level, seen), &overflow) in levels {
+        let total = seen.total();
+        let required = total.required_prefix.max(2);
+        let at_the_most_negative =
+            overflow == Overflow::SaturateSymmetric && total.min_prefix == -(1i128 << (required - 1));
+        let bits = required + u32::from(at_the_most_negative) + spare;
+        level.register = Register::Fixed { format: Format::signed(bits).unwrap(), overflow };
+    }
+    let ran = run(&program(&case.graph, &accelerator), &case.samples, PARALLEL).unwrap();
+    for level in &ran.stats.levels {
+        let total = level.total();
+        prop_assert_eq!((total.events(), total.persistent, total.transient), (0, 0, 0));
+    }
+    let total = ran.stats.total();
+    prop_assert_eq!((total.wrong, total.output_mismatch, total.bias_events), (0, 0, 0));
+    Ok(())
+}
+
+/// Folding the zero points away changes where sums overflow, not what they are.
+fn check_fold(case: &Case) -> Result<(), TestCaseError> {
+    let exact = |zero_point| {
+        let mut path = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
+        path.bias.register = Register::Auto;
+        path.bias.at = case.accelerator.datapath.bias.at;
+        path.zero_point = zero_point;
+        let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, PARALLEL).unwrap();
+        ran.tensors
+    };
+    // A bias scaled on its own is rounded on its own: folding moves that rounding.
+    prop_assume!(case.accelerator.datapath.bias.at != BiasPlace::PostRequantize);
+    prop_assert_eq!(exact(ZeroPoint::Subtract), exact(ZeroPoint::Fold));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_parallel_engine_equals_the_reference(case in random::case()) {
+        check_engines(&case)?;
+    }
+
+    #[test]
+    fn results_do_not_depend_on_threads(case in random::case()) {
+        check_threads(&case)?;
+    }
+
+    #[test]
+    fn the_exact_run_is_the_model_s_own(case in random::case()) {
+        check_exact_is_the_graph(&case)?;
+    }
+
+    #[test]
+    fn wrap_depends_on_neither_order_nor_check_place(
+        case in random::case(), bits in 2u32..20, signed in any::<bool>(),
+        others in prop::array::uniform2(random::walk()),
+    ) {
+        check_wrap(&case, bits, signed, others)?;
+    }
+
+    #[test]
+    fn a_level_that_holds_its_prefixes_is_exact(
+        case in random::case(), modes in prop::collection::vec(random::mode(), 3), spare in 0u32..3,
+    ) {
+        check_wide_enough(&case, &modes, spare)?;
+    }
+
+    #[test]
+    fn folded_zero_points_give_the_same_exact_codes(case in random::case()) {
+        check_fold(&case)?;
+    }
+}
