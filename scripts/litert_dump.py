@@ -1,8 +1,9 @@
 """Dumps every op output of a TFLite model as LiteRT's reference kernels compute it.
 
-    python scripts/litert_dump.py MODEL.tflite INPUTS.npz OUT.npz
+    python scripts/litert_dump.py MODEL.tflite INPUTS OUT.npz
 
-INPUTS.npz holds one array of codes [n, ...] per model input, under the input tensor's name. OUT.npz gets one array
+INPUTS is an .npz that holds one array of codes [n, ...] per model input, under the input tensor's name, or, for a
+model with one input, an .npy with that array. OUT.npz gets one array
 [n, ...] per tensor that an op produces, under the tensor's name; where a name occurs again, the later tensor in
 execution order gets '#<tensor index>' appended. Samples are run one by one, each as [1, ...].
 """
@@ -92,15 +93,23 @@ def save(path, arrays, compressed=False):
                 raise RuntimeError(f"{key!r} changed in {path}")
 
 
+def load_inputs(path, model_path):
+    """{input name: codes} of an .npz, or of an .npy for the only input."""
+    stored = np.load(path)
+    if isinstance(stored, np.ndarray):
+        (detail,) = open_model(model_path).get_input_details()
+        return {detail["name"]: stored}
+    with stored:
+        return {key: stored[key] for key in stored.files}
+
+
 def main():
     parser = argparse.ArgumentParser(description="dump every op output of a TFLite model, from LiteRT's reference kernels")
     parser.add_argument("model", metavar="MODEL.tflite")
-    parser.add_argument("inputs", metavar="INPUTS.npz")
+    parser.add_argument("inputs", metavar="INPUTS")
     parser.add_argument("out", metavar="OUT.npz")
     arguments = parser.parse_args()
-    with np.load(arguments.inputs) as stored:
-        inputs = {key: stored[key] for key in stored.files}
-    save(arguments.out, dump(arguments.model, inputs))
+    save(arguments.out, dump(arguments.model, load_inputs(arguments.inputs, arguments.model)))
 
 
 if __name__ == "__main__":

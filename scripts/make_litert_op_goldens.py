@@ -3,8 +3,11 @@
     pip install -r scripts/requirements-oracle.txt
     python scripts/make_litert_op_goldens.py [--per-op N] [--out FILE]
 
-Each case is an op with its attributes in guardbit's words, its inputs and its output. All numbers are integers: a scale
-(and softmax's beta) is written as the bits of its float32. Parameters and codes come from a fixed seed.
+Each case is an op with its attributes in guardbit's words, how it rounds, its inputs and its output. All numbers are
+integers: a scale (and softmax's beta) is written as the bits of its float32. Parameters and codes come from a fixed
+seed.
+
+SUM is recorded for uint8 only: LiteRT 2.3.0's reference kernel reads int8 codes as uint8 and clamps to 0..255.
 """
 
 import argparse
@@ -27,8 +30,14 @@ ACTIVATIONS = {
 DTYPES = {
     "int8": (schema.TensorType.INT8, np.int8),
     "uint8": (schema.TensorType.UINT8, np.uint8),
+    "int16": (schema.TensorType.INT16, np.int16),
     "int32": (schema.TensorType.INT32, np.int32),
+    "int64": (schema.TensorType.INT64, np.int64),
 }
+
+# How each op rounds, and in which precision it forms its multiplier: (scheme, rule) in guardbit's words.
+DOUBLE, AWAY, Q48 = "double", "float64_away", "q48"
+CONVOLUTION = {"int8": (DOUBLE, "float64"), "uint8": (DOUBLE, "product_in_float32"), "int16": (Q48, "float64")}
 
 
 class Tensor:
@@ -53,7 +62,8 @@ class Tensor:
             }
         return {
             "shape": self.shape,
-            "dtype": self.dtype,
+            # The bias of 16-bit activations has 64 bits in the runtime; 32 are enough for the values used here.
+            "dtype": "int32" if self.dtype == "int64" else self.dtype,
             "quantization": quantization,
             "constant": self.constant,
             "codes": self.codes.ravel().tolist(),
@@ -122,11 +132,11 @@ class Cases:
         self.random = np.random.default_rng(seed)
         self.list = []
 
-    def add(self, op, attributes, builtin, options, inputs, output, extra=()):
+    def add(self, op, attributes, builtin, options, inputs, output, extra=(), rounding=(DOUBLE, "float64")):
         """`extra` are inputs of the runtime that are attributes here (shapes, axes, paddings)."""
         run(builtin, options, [*inputs, *extra], output)
-        case = {"op": op, "attributes": attributes, "inputs": [t.described() for t in inputs]}
-        self.list.append(case | {"output": output.described()})
+        case = {"op": op, "scheme": rounding[0], "rule": rounding[1], "attributes": attributes}
+        self.list.append(case | {"inputs": [t.described() for t in inputs], "output": output.described()})
 
     def pick(self, *choices):
         return choices[self.random.integers(len(choices))]
@@ -137,189 +147,50 @@ class Cases:
     def scale(self, low=0.005, high=0.5):
         return np.float32(np.exp(self.random.uniform(np.log(low), np.log(high))))
 
-    def zero_point(self, dtype="int8"):
-        info = np.iinfo(DTYPES[dtype][1])
-        return int(self.random.integers(info.min, info.max + 1))
+    def zero_point(self, dtype):
+        return 0 if dtype == "int16" else int(self.random.integers(*limits(dtype)))
 
     def activations(self, *shape, dtype="int8", scale=None, zero_point=None):
-        info = np.iinfo(DTYPES[dtype][1])
-        codes = self.random.integers(info.min, info.max + 1, shape)
+        codes = self.random.integers(*limits(dtype), shape)
         scale = self.scale() if scale is None else scale
         zero_point = self.zero_point(dtype) if zero_point is None else zero_point
         return Tensor(codes, dtype=dtype, scales=scale, zero_points=zero_point)
 
-    def output(self, scale=None, dtype="int8"):
-        return Tensor(shape=[], dtype=dtype, scales=self.scale() if scale is None else scale, zero_points=self.zero_point(dtype))
+    def output(self, dtype="int8", scale=None):
+        scale = self.scale() if scale is None else scale
+        return Tensor(shape=[], dtype=dtype, scales=scale, zero_points=self.zero_point(dtype))
 
     def like(self, tensor):
         return Tensor(shape=[], dtype=tensor.dtype, scales=tensor.scales, zero_points=tensor.zero_points)
 
-    def weights(self, *shape, axis=None):
-        codes = self.random.integers(-127, 128, shape)
+    def weights(self, *shape, axis, dtype):
+        """Per channel along `axis` if the activations are signed."""
+        if dtype == "uint8":
+            codes, zero_point = self.random.integers(0, 256, shape), self.zero_point("uint8")
+            return Tensor(codes, dtype="uint8", scales=self.scale(0.001, 0.02), zero_points=zero_point, constant=True)
         channels = 1 if axis is None else shape[axis]
         scales = [self.scale(0.001, 0.02) for _ in range(channels)]
+        codes = self.random.integers(-127, 128, shape)
         return Tensor(codes, scales=scales, zero_points=[0] * channels, axis=axis, constant=True)
 
     def bias(self, x, weights, channels):
-        scales = np.float32(x.scales[0]) * weights.scales
-        codes = self.random.integers(-3000, 3001, channels)
-        axis = 0 if len(scales) > 1 else None
-        return Tensor(codes, dtype="int32", scales=scales, zero_points=[0] * len(scales), axis=axis, constant=True)
+        return bias(x, weights, self.random.integers(-3000, 3001, channels))
 
-    def activation(self):
-        return self.pick(*ACTIVATIONS)
+
+def limits(dtype):
+    info = np.iinfo(DTYPES[dtype][1])
+    return info.min, info.max + 1
+
+
+def bias(x, weights, codes):
+    scales = np.float32(x.scales[0]) * weights.scales
+    axis = None if weights.axis is None else 0
+    dtype = "int64" if x.dtype == "int16" else "int32"
+    return Tensor(codes, dtype=dtype, scales=scales, zero_points=[0] * len(scales), axis=axis, constant=True)
 
 
 def indices(values):
     return Tensor(np.asarray(values), dtype="int32", constant=True)
-
-
-def conv2d(cases):
-    depth, channels = cases.size(1, 4), cases.size(1, 4)
-    groups = cases.pick(1, 1, 2)
-    x = cases.activations(cases.size(1, 2), cases.size(5, 7), cases.size(5, 7), depth * groups)
-    w = cases.weights(channels * groups, cases.size(1, 3), cases.size(1, 3), depth, axis=0)
-    options = schema.Conv2DOptionsT()
-    attributes = window_attributes(cases, options, dilated=True) | fuse(cases, options)
-    y = cases.output(scale=cases.scale(0.02, 0.2))
-    inputs = [x, w, cases.bias(x, w, channels * groups)]
-    cases.add("conv2d", attributes, schema.BuiltinOperator.CONV_2D, options, inputs, y)
-
-
-def depthwise_conv2d(cases):
-    depth, options = cases.size(1, 4), schema.DepthwiseConv2DOptionsT()
-    options.depthMultiplier = cases.pick(1, 2, 3)
-    x = cases.activations(cases.size(1, 2), cases.size(5, 7), cases.size(5, 7), depth)
-    w = cases.weights(1, cases.size(1, 3), cases.size(1, 3), depth * options.depthMultiplier, axis=3)
-    attributes = window_attributes(cases, options, dilated=True) | fuse(cases, options)
-    y = cases.output(scale=cases.scale(0.01, 0.1))
-    inputs = [x, w, cases.bias(x, w, depth * options.depthMultiplier)]
-    cases.add("depthwise_conv2d", attributes, schema.BuiltinOperator.DEPTHWISE_CONV_2D, options, inputs, y)
-
-
-def fully_connected(cases):
-    axis = cases.pick(None, 0)
-    terms, units = cases.size(3, 12), cases.size(2, 9)
-    options = schema.FullyConnectedOptionsT()
-    options.keepNumDims = bool(cases.pick(0, 1))
-    attributes = fuse(cases, options) | {"keep_num_dims": options.keepNumDims}
-    x = cases.activations(*([2] * cases.size(0, 2)), cases.size(1, 3), terms)
-    w = cases.weights(units, terms, axis=axis)
-    inputs = [x, w, cases.bias(x, w, units)]
-    y = cases.output(scale=cases.scale(0.01, 0.1))
-    name = "fully_connected_per_tensor" if axis is None else "fully_connected_per_channel"
-    cases.add(name, attributes, schema.BuiltinOperator.FULLY_CONNECTED, options, inputs, y)
-
-
-def pair(cases):
-    """Two inputs: of one shape, or one of them repeated."""
-    shape = [cases.size(1, 2), cases.size(2, 4), cases.size(2, 4), cases.size(2, 4)]
-    other = cases.pick(shape, shape, [1, 1, 1, shape[3]], shape[3:], [shape[0], 1, shape[2], 1], [1])
-    shapes = cases.pick([shape, other], [other, shape])
-    dtype = cases.pick("int8", "int8", "uint8")
-    return [cases.activations(*s, dtype=dtype) for s in shapes], dtype
-
-
-def add(cases):
-    options = schema.AddOptionsT()
-    inputs, dtype = pair(cases)
-    cases.add("add", fuse(cases, options), schema.BuiltinOperator.ADD, options, inputs, cases.output(dtype=dtype))
-
-
-def mul(cases):
-    options = schema.MulOptionsT()
-    inputs, dtype = pair(cases)
-    cases.add("mul", fuse(cases, options), schema.BuiltinOperator.MUL, options, inputs, cases.output(dtype=dtype))
-
-
-def pool(name, builtin):
-    def make(cases):
-        dtype = cases.pick("int8", "int8", "uint8")
-        x = cases.activations(cases.size(1, 2), cases.size(4, 7), cases.size(4, 7), cases.size(1, 3), dtype=dtype)
-        options = schema.Pool2DOptionsT()
-        options.filterHeight, options.filterWidth = cases.size(1, 4), cases.size(1, 4)
-        attributes = window_attributes(cases, options) | fuse(cases, options)
-        attributes["kernel"] = [options.filterHeight, options.filterWidth]
-        cases.add(name, attributes, builtin, options, [x], cases.like(x))
-
-    return make
-
-
-def reduction(name, builtin):
-    def make(cases):
-        rank = cases.size(2, 4)
-        shape = [cases.size(1, 5) for _ in range(rank)]
-        axes = sorted(int(a) for a in cases.random.permutation(rank)[: cases.size(1, rank)])
-        options = schema.ReducerOptionsT()
-        options.keepDims = bool(cases.pick(0, 1))
-        attributes = {"axes": axes, "keep_dims": options.keepDims}
-        dtype = cases.pick("int8", "int8", "uint8")
-        x = cases.activations(*shape, dtype=dtype)
-        cases.add(name, attributes, builtin, options, [x], cases.output(dtype=dtype), [indices(axes)])
-
-    return make
-
-
-def rescaled(name, builtin, options=None, dtypes=(("int8", "int8"), ("uint8", "uint8"))):
-    def make(cases):
-        dtype, out_dtype = cases.pick(*dtypes)
-        x = cases.activations(cases.size(40, 80), dtype=dtype)
-        cases.add(name, {}, builtin, options and options(), [x], cases.output(dtype=out_dtype))
-
-    return make
-
-
-def softmax(cases):
-    dtype = cases.pick("int8", "int8", "uint8")
-    x = cases.activations(cases.size(1, 5), cases.size(2, 20), dtype=dtype, scale=cases.scale(0.001, 2.0))
-    options = schema.SoftmaxOptionsT()
-    options.beta = float(cases.pick(np.float32(1), np.float32(1), np.float32(0.3)))
-    zero_point = -128 if dtype == "int8" else 0
-    y = Tensor(shape=[], dtype=dtype, scales=1 / 256, zero_points=zero_point)
-    cases.add("softmax", {"beta_bits": float_bits(options.beta)}, schema.BuiltinOperator.SOFTMAX, options, [x], y)
-
-
-def reshape(cases):
-    x = cases.activations(2, 3, 4)
-    target = cases.pick([4, -1], [24], [1, 2, -1, 2], [-1])
-    options = schema.ReshapeOptionsT()
-    options.newShape = target
-    attributes = {"shape": target}
-    cases.add("reshape", attributes, schema.BuiltinOperator.RESHAPE, options, [x], cases.like(x), [indices(target)])
-
-
-def concat(cases):
-    rank = cases.size(1, 4)
-    shape = [cases.size(1, 3) for _ in range(rank)]
-    options = schema.ConcatenationOptionsT()
-    options.axis = cases.size(0, rank - 1)
-    first = cases.activations(*shape)
-    inputs = [first]
-    for _ in range(cases.size(1, 2)):
-        shape[options.axis] = cases.size(1, 3)
-        inputs.append(cases.activations(*shape, scale=first.scales, zero_point=first.zero_points))
-    attributes = {"axis": options.axis}
-    cases.add("concat", attributes, schema.BuiltinOperator.CONCATENATION, options, inputs, cases.like(first))
-
-
-def pad(cases):
-    x = cases.activations(*[cases.size(1, 3) for _ in range(4)])
-    paddings = [[cases.size(0, 2), cases.size(0, 2)] for _ in range(4)]
-    extra = [indices(paddings)]
-    value, builtin, options = None, schema.BuiltinOperator.PAD, schema.PadOptionsT()
-    if cases.pick(0, 1):
-        value, builtin, options = cases.zero_point(), schema.BuiltinOperator.PADV2, schema.PadV2OptionsT()
-        extra.append(Tensor([value], scales=x.scales, zero_points=x.zero_points, constant=True))
-    cases.add("pad", {"paddings": paddings, "value": value}, builtin, options, [x], cases.like(x), extra)
-
-
-def transpose(cases):
-    rank = cases.size(2, 4)
-    x = cases.activations(*[cases.size(1, 4) for _ in range(rank)])
-    order = [int(a) for a in cases.random.permutation(rank)]
-    options = schema.TransposeOptionsT()
-    attributes = {"permutation": order}
-    cases.add("transpose", attributes, schema.BuiltinOperator.TRANSPOSE, options, [x], cases.like(x), [indices(order)])
 
 
 def window_attributes(cases, options, dilated=False):
@@ -334,30 +205,238 @@ def window_attributes(cases, options, dilated=False):
 
 
 def fuse(cases, options):
-    name = cases.activation()
+    name = cases.pick(*ACTIVATIONS)
     options.fusedActivationFunction = ACTIVATIONS[name]
     return {"activation": name}
 
 
+def conv2d(cases, dtype):
+    depth, channels, groups = cases.size(1, 4), cases.size(1, 3), cases.pick(1, 2) if dtype == "int8" else 1
+    x = cases.activations(cases.size(1, 2), cases.size(5, 6), cases.size(5, 6), depth * groups, dtype=dtype)
+    w = cases.weights(channels * groups, cases.size(1, 3), cases.size(1, 3), depth, axis=0, dtype=dtype)
+    options = schema.Conv2DOptionsT()
+    attributes = window_attributes(cases, options, dilated=True) | fuse(cases, options)
+    inputs, y = [x, w, cases.bias(x, w, channels * groups)], cases.output(dtype, cases.scale(0.02, 0.2))
+    cases.add("conv2d", attributes, Builtin.CONV_2D, options, inputs, y, rounding=CONVOLUTION[dtype])
+
+
+def depthwise_conv2d(cases, dtype):
+    depth, options = cases.size(1, 3), schema.DepthwiseConv2DOptionsT()
+    options.depthMultiplier = cases.pick(1, 2, 3)
+    x = cases.activations(cases.size(1, 2), cases.size(5, 6), cases.size(5, 6), depth, dtype=dtype)
+    w = cases.weights(1, cases.size(1, 3), cases.size(1, 3), depth * options.depthMultiplier, axis=3, dtype=dtype)
+    attributes = window_attributes(cases, options, dilated=True) | fuse(cases, options)
+    inputs, y = [x, w, cases.bias(x, w, w.shape[3])], cases.output(dtype, cases.scale(0.01, 0.1))
+    rounding = CONVOLUTION[dtype]
+    cases.add("depthwise_conv2d", attributes, Builtin.DEPTHWISE_CONV_2D, options, inputs, y, rounding=rounding)
+
+
+def fully_connected(cases, dtype):
+    terms, units, options = cases.size(3, 12), cases.size(2, 9), schema.FullyConnectedOptionsT()
+    options.keepNumDims = bool(cases.pick(0, 1))
+    attributes = {"keep_num_dims": options.keepNumDims} | fuse(cases, options)
+    x = cases.activations(*([2] * cases.size(0, 2)), cases.size(1, 3), terms, dtype=dtype)
+    w = cases.weights(units, terms, axis=cases.pick(None, 0), dtype=dtype)
+    inputs, y = [x, w, cases.bias(x, w, units)], cases.output(dtype, cases.scale(0.01, 0.1))
+    rounding = (AWAY, "float64")
+    cases.add("fully_connected", attributes, Builtin.FULLY_CONNECTED, options, inputs, y, rounding=rounding)
+
+
+def near_ties(cases, op, builtin, options, attributes, shape, channel_axis, rounding):
+    """A MAC op whose weights are 0: the bias alone is requantized. The sums lie at ties, or between the ties under a
+    multiplier formed in float64 and one formed in float32 or cut to 31 bits."""
+    scales = [np.float32(s) for s in ((1, 0.5, 1), (1, 0.25, 1))]
+    scales += [(cases.scale(), cases.scale(1e-5, 1e-4), cases.scale(1, 60)) for _ in range(3)]
+    for sx, sw, sy in scales:
+        real = np.float64(sx) * np.float64(sw) / np.float64(sy)
+        fraction, exponent = np.frexp(real)
+        cut = np.round(fraction * 2**31) * 2.0 ** (exponent - 31)
+        others = [real, sx * sw / sy, np.float64(sx * sw) / np.float64(sy), cut]
+        sums = []
+        for other in map(np.float64, others):
+            near = np.rint((np.arange(-100, 100) + 0.5) / ((real + other) / 2))
+            apart = np.floor(near * real + 0.5) != np.floor(near * other + 0.5)
+            near = near[(apart if other != real else np.arange(200) % 8 < 2) & (np.abs(near) < 2**31)]
+            sums += [int(s) for s in near[:12]]
+        channels = len(sums)
+        w_shape = [channels if size is None else size for size in shape]
+        zeros = np.zeros(w_shape)
+        w = Tensor(zeros, scales=[sw] * channels, zero_points=[0] * channels, axis=channel_axis, constant=True)
+        x = Tensor(np.zeros([1] * len(shape)), scales=sx, zero_points=0)
+        y = Tensor(shape=[], scales=sy, zero_points=3)
+        if op == "depthwise_conv2d":
+            options.depthMultiplier = channels
+        cases.add(op, attributes, builtin, options, [x, w, bias(x, w, sums)], y, rounding=rounding)
+
+
+def near_ties_of_macs(cases):
+    window = {"stride": [1, 1], "dilation": [1, 1], "padding": "valid", "activation": "none"}
+    conv, depthwise, dense = schema.Conv2DOptionsT(), schema.DepthwiseConv2DOptionsT(), schema.FullyConnectedOptionsT()
+    for options in (conv, depthwise):
+        options.padding = schema.Padding.VALID
+        options.strideH = options.strideW = options.dilationHFactor = options.dilationWFactor = 1
+    double = (DOUBLE, "float64")
+    near_ties(cases, "conv2d", Builtin.CONV_2D, conv, window, [None, 1, 1, 1], 0, double)
+    near_ties(cases, "depthwise_conv2d", Builtin.DEPTHWISE_CONV_2D, depthwise, window, [1, 1, 1, None], 3, double)
+    attributes = {"keep_num_dims": False, "activation": "none"}
+    near_ties(cases, "fully_connected", Builtin.FULLY_CONNECTED, dense, attributes, [None, 1], 0, (AWAY, "float64"))
+
+
+def pair(cases, dtype):
+    """Two inputs: of one shape, or one of them repeated."""
+    shape = [cases.size(1, 2), cases.size(2, 3), cases.size(2, 3), cases.size(2, 3)]
+    other = cases.pick(shape, [1, 1, 1, shape[3]], shape[3:], [shape[0], 1, shape[2], 1], [1])
+    return [cases.activations(*s, dtype=dtype) for s in cases.pick([shape, other], [other, shape])]
+
+
+def add(cases, dtype):
+    options = schema.AddOptionsT()
+    options.potScaleInt16 = False
+    cases.add("add", fuse(cases, options), Builtin.ADD, options, pair(cases, dtype), cases.output(dtype))
+
+
+def mul(cases, dtype):
+    options, y = schema.MulOptionsT(), cases.output(dtype, cases.scale(0.05, 5) if dtype == "int8" else None)
+    cases.add("mul", fuse(cases, options), Builtin.MUL, options, pair(cases, dtype), y, rounding=(DOUBLE, "float32"))
+
+
+def pool(name, builtin):
+    def make(cases, dtype):
+        x = cases.activations(cases.size(1, 2), cases.size(4, 6), cases.size(4, 6), cases.size(1, 3), dtype=dtype)
+        options = schema.Pool2DOptionsT()
+        options.filterHeight, options.filterWidth = cases.size(1, 4), cases.size(1, 4)
+        attributes = window_attributes(cases, options) | fuse(cases, options)
+        attributes["kernel"] = [options.filterHeight, options.filterWidth]
+        cases.add(name, attributes, builtin, options, [x], cases.like(x))
+
+    return make
+
+
+def reduction(name, builtin):
+    def make(cases, dtype):
+        rank = cases.size(2, 4)
+        axes = sorted(int(a) for a in cases.random.permutation(rank)[: cases.size(1, rank)])
+        options = schema.ReducerOptionsT()
+        options.keepDims = bool(cases.pick(0, 1))
+        attributes = {"axes": axes, "keep_dims": options.keepDims}
+        x = cases.activations(*[cases.size(1, 5) for _ in range(rank)], dtype=dtype)
+        cases.add(name, attributes, builtin, options, [x], cases.output(dtype), [indices(axes)])
+
+    return make
+
+
+def rescaled(name, builtin, rule, options=None):
+    def make(cases, dtype, out_dtype=None):
+        x = cases.activations(cases.size(30, 50), dtype=dtype)
+        y = cases.output(out_dtype or dtype)
+        cases.add(name, {}, builtin, options and options(), [x], y, rounding=(DOUBLE, rule))
+
+    return make
+
+
+def near_ties_of_elements(cases, op, builtin, rule, options=None, attributes=None, extra=()):
+    """Codes at ties, and codes for which a multiplier formed in float64 and one formed in float32 differ."""
+    ties = [1, 3, 5, 6, 10]
+    found = [(np.float32(0.5), np.float32(1), ties), (np.float32(0.25), np.float32(1), ties)]
+    codes = np.arange(1, 90)
+    while len(found) < 7:
+        sx, sy = cases.scale(), cases.scale()
+        double, single = np.float64(sx) / np.float64(sy), np.float64(sx / sy)
+        differ = np.floor(codes * double + 0.5) != np.floor(codes * single + 0.5)
+        differ &= (codes * double < 120) & (codes * sx < (5 if op == "relu6" else np.inf))
+        if differ.any():
+            found.append((sx, sy, codes[differ].tolist()))
+    for sx, sy, codes_found in found:
+        inputs = [Tensor([[*codes_found, *(-code for code in codes_found)]], scales=sx, zero_points=0)]
+        if op == "mul":
+            inputs.append(Tensor([1], scales=1, zero_points=0))
+        y = Tensor(shape=[], scales=sy, zero_points=0)
+        cases.add(op, attributes or {}, builtin, options, inputs, y, extra, rounding=(DOUBLE, rule))
+
+
+def softmax(cases, dtype):
+    x = cases.activations(cases.size(1, 5), cases.size(2, 20), dtype=dtype, scale=cases.scale(0.001, 2.0))
+    options = schema.SoftmaxOptionsT()
+    options.beta = float(cases.pick(np.float32(1), np.float32(1), np.float32(0.3)))
+    y = Tensor(shape=[], dtype=dtype, scales=1 / 256, zero_points=limits(dtype)[0])
+    cases.add("softmax", {"beta_bits": float_bits(options.beta)}, Builtin.SOFTMAX, options, [x], y)
+
+
+def reshape(cases, dtype):
+    x = cases.activations(2, 3, 4, dtype=dtype)
+    options = schema.ReshapeOptionsT()
+    options.newShape = cases.pick([4, -1], [24], [1, 2, -1, 2], [-1])
+    attributes = {"shape": options.newShape}
+    cases.add("reshape", attributes, Builtin.RESHAPE, options, [x], cases.like(x), [indices(options.newShape)])
+
+
+def concat(cases, dtype):
+    rank = cases.size(1, 4)
+    shape = [cases.size(1, 3) for _ in range(rank)]
+    options = schema.ConcatenationOptionsT()
+    options.axis = cases.size(0, rank - 1)
+    inputs = [cases.activations(*shape, dtype=dtype)]
+    for _ in range(cases.size(1, 2)):
+        shape[options.axis] = cases.size(1, 3)
+        same = {"scale": inputs[0].scales, "zero_point": inputs[0].zero_points}
+        inputs.append(cases.activations(*shape, dtype=dtype, **same))
+    cases.add("concat", {"axis": options.axis}, Builtin.CONCATENATION, options, inputs, cases.like(inputs[0]))
+
+
+def pad(cases, dtype):
+    x = cases.activations(*[cases.size(1, 3) for _ in range(4)], dtype=dtype)
+    paddings = [[cases.size(0, 1), cases.size(0, 2)] for _ in range(4)]
+    value, builtin, options, extra = None, Builtin.PAD, schema.PadOptionsT(), [indices(paddings)]
+    if cases.pick(0, 1):
+        value, builtin, options = cases.zero_point(dtype), Builtin.PADV2, schema.PadV2OptionsT()
+        extra.append(Tensor([value], dtype=dtype, scales=x.scales, zero_points=x.zero_points, constant=True))
+    cases.add("pad", {"paddings": paddings, "value": value}, builtin, options, [x], cases.like(x), extra)
+
+
+def transpose(cases, dtype):
+    rank = cases.size(2, 4)
+    x = cases.activations(*[cases.size(1, 4) for _ in range(rank)], dtype=dtype)
+    order = [int(a) for a in cases.random.permutation(rank)]
+    attributes, extra = {"permutation": order}, [indices(order)]
+    cases.add("transpose", attributes, Builtin.TRANSPOSE, schema.TransposeOptionsT(), [x], cases.like(x), extra)
+
+
+Builtin = schema.BuiltinOperator
+quantize = rescaled("quantize", Builtin.QUANTIZE, "float64", schema.QuantizeOptionsT)
+
+# Each op with the dtypes that its cases take in turn.
 OPS = [
-    conv2d,
-    depthwise_conv2d,
-    fully_connected,
-    add,
-    mul,
-    pool("avg_pool2d", schema.BuiltinOperator.AVERAGE_POOL_2D),
-    pool("max_pool2d", schema.BuiltinOperator.MAX_POOL_2D),
-    reduction("mean", schema.BuiltinOperator.MEAN),
-    reduction("sum", schema.BuiltinOperator.SUM),
-    rescaled("relu", schema.BuiltinOperator.RELU),
-    rescaled("relu6", schema.BuiltinOperator.RELU6),
-    rescaled("quantize", schema.BuiltinOperator.QUANTIZE, schema.QuantizeOptionsT, dtypes=(("int8", "int8"), ("int8", "uint8"), ("uint8", "int8"))),
-    softmax,
-    reshape,
-    concat,
-    pad,
-    transpose,
+    (conv2d, ["int8", "int8", "uint8", "int16"]),
+    (depthwise_conv2d, ["int8", "int8", "uint8", "int16"]),
+    (fully_connected, ["int8", "int8", "uint8", "int16"]),
+    (add, ["int8", "uint8", "int16", "int8"]),
+    (mul, ["int8", "uint8", "int16", "int8"]),
+    (pool("avg_pool2d", Builtin.AVERAGE_POOL_2D), ["int8", "int8", "uint8"]),
+    (pool("max_pool2d", Builtin.MAX_POOL_2D), ["int8", "int8", "uint8"]),
+    (reduction("mean", Builtin.MEAN), ["int8", "int8", "uint8", "int16"]),
+    (reduction("sum", Builtin.SUM), ["uint8"]),
+    (rescaled("relu", Builtin.RELU, "float32"), ["int8", "uint8", "int16"]),
+    (rescaled("relu6", Builtin.RELU6, "float32"), ["int8", "uint8"]),
+    (quantize, ["int8", "uint8", "int16"]),
+    (lambda cases, dtype: quantize(cases, dtype, "int8" if dtype == "uint8" else "uint8"), ["int8", "uint8"]),
+    (softmax, ["int8", "uint8"]),
+    (reshape, ["int8"]),
+    (concat, ["int8", "uint8"]),
+    (pad, ["int8", "uint8"]),
+    (transpose, ["int8"]),
 ]
+
+
+def add_near_ties(cases):
+    near_ties_of_macs(cases)
+    reducer, product = schema.ReducerOptionsT(), schema.MulOptionsT()
+    reducer.keepDims = False
+    along = {"axes": [0], "keep_dims": False}
+    near_ties_of_elements(cases, "mean", Builtin.MEAN, "float64", reducer, along, [indices([0])])
+    near_ties_of_elements(cases, "quantize", Builtin.QUANTIZE, "float64", schema.QuantizeOptionsT())
+    near_ties_of_elements(cases, "relu", Builtin.RELU, "float32")
+    near_ties_of_elements(cases, "relu6", Builtin.RELU6, "float32")
+    near_ties_of_elements(cases, "mul", Builtin.MUL, "float32", product, {"activation": "none"})
 
 
 def main():
@@ -367,9 +446,10 @@ def main():
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
     cases = Cases(arguments.seed)
-    for op in OPS:
-        for _ in range(arguments.per_op):
-            op(cases)
+    for op, dtypes in OPS:
+        for index in range(arguments.per_op):
+            op(cases, dtypes[index % len(dtypes)])
+    add_near_ties(cases)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases.list)
     arguments.out.write_text(f"[\n{lines}\n]\n")

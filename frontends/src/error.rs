@@ -10,35 +10,35 @@ use crate::{TfliteError, YamlError};
 #[non_exhaustive]
 pub enum FrontendError {
     /// A file that cannot be opened or is not text where text is expected.
-    #[error("{}: {source}", file.display())]
+    #[error("{}: {}", file.display(), self.message())]
     Io {
         /// The file.
         file: PathBuf,
         /// What the system says.
-        source: io::Error,
+        error: io::Error,
     },
     /// A file name that says nothing of the format.
-    #[error("{}: not a file name of a network", file.display())]
+    #[error("{}: {}", file.display(), self.message())]
     UnknownExtension {
         /// The file.
         file: PathBuf,
     },
     /// An ONNX file.
-    #[error("{}: ONNX files cannot be read yet", file.display())]
+    #[error("{}: {}", file.display(), self.message())]
     Onnx {
         /// The file.
         file: PathBuf,
     },
     /// A TFLite file at fault.
-    #[error("{}: {error}", file.display())]
+    #[error("{}: {}", file.display(), self.message())]
     Tflite {
         /// The file.
         file: PathBuf,
         /// What is wrong with it.
-        error: TfliteError,
+        error: Box<TfliteError>,
     },
     /// A graph YAML file at fault.
-    #[error("{}{}: {error}", file.display(), place(error))]
+    #[error("{}{}: {}", file.display(), place(error), self.message())]
     Yaml {
         /// The file.
         file: PathBuf,
@@ -87,6 +87,17 @@ impl FrontendError {
             | Self::Onnx { file }
             | Self::Tflite { file, .. }
             | Self::Yaml { file, .. } => file,
+        }
+    }
+
+    /// What is wrong, without the file and the place in it.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Io { error, .. } => error.to_string(),
+            Self::UnknownExtension { .. } => "not a file name of a network".into(),
+            Self::Onnx { .. } => "ONNX files cannot be read yet".into(),
+            Self::Tflite { error, .. } => error.to_string(),
+            Self::Yaml { error, .. } => error.to_string(),
         }
     }
 

@@ -18,14 +18,16 @@ pub fn load(path: &Path) -> Result<Graph, FrontendError> {
     let file = path.to_owned();
     match extension.as_str() {
         "tflite" => {
-            let bytes = fs::read(path).map_err(|source| FrontendError::Io { file: file.clone(), source })?;
-            tflite::read(&bytes, &name).map_err(|error| FrontendError::Tflite { file, error })
+            let bytes = fs::read(path).map_err(|error| FrontendError::Io { file: file.clone(), error })?;
+            tflite::read(&bytes, &name)
+                .map_err(|error| FrontendError::Tflite { file, error: Box::new(error) })
         }
         "yaml" | "yml" => {
             let text = fs::read_to_string(path);
-            let text = text.map_err(|source| FrontendError::Io { file: file.clone(), source })?;
+            let text = text.map_err(|error| FrontendError::Io { file: file.clone(), error })?;
             let dir = path.parent().unwrap_or(Path::new(""));
-            yaml::read(&text, dir, &name).map_err(|error| FrontendError::Yaml { file, error: Box::new(error) })
+            yaml::read(&text, dir, &name)
+                .map_err(|error| FrontendError::Yaml { file, error: Box::new(error) })
         }
         "onnx" => Err(FrontendError::Onnx { file }),
         _ => Err(FrontendError::UnknownExtension { file }),

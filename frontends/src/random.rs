@@ -7,13 +7,37 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 /// `count` codes, uniform over `range`, made from `seed` alone.
 ///
-/// The generator is `Pcg64Mcg::seed_from_u64(seed)` (PCG XSL-RR 128/64, multiplicative; `rand_core` 0.10 expands
-/// the seed). Each code takes one 64-bit draw `r`, in order: `code = min + ((r * (max - min + 1)) >> 64)`, the
-/// product in 128 bits. For 8-bit codes this is the top byte of `r`. No code is more than `2^-32` off its share.
+/// The generator is `rand_pcg::Pcg64Mcg::seed_from_u64(seed)`. Each code takes one 64-bit draw `r`, in order:
+/// `code = min + ((r * (max - min + 1)) >> 64)`, the product in 128 bits. For 8-bit codes that is `min` plus the top
+/// byte of `r`. A code's share differs from the uniform one by less than `2^-32` of it.
+///
+/// An empty range gives its start.
 pub fn random_codes(seed: u64, range: RangeInclusive<i32>, count: usize) -> Vec<i32> {
-    let (min, max) = range.into_inner();
-    let span = (i64::from(max) - i64::from(min) + 1).max(1) as u128;
+    let (min, max) = (i64::from(*range.start()), i64::from(*range.end()));
+    let span = (max - min + 1).max(1) as u128;
     let mut generator = Pcg64Mcg::seed_from_u64(seed);
-    let mut code = || (i64::from(min) + ((u128::from(generator.next_u64()) * span) >> 64) as i64) as i32;
+    let mut code = || (min + ((u128::from(generator.next_u64()) * span) >> 64) as i64) as i32;
     (0..count).map(|_| code()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Expected codes: another implementation, in Python, of the seed expansion of `rand_core` 0.10 (PCG32), the
+    /// generator (PCG XSL-RR 128/64, multiplicative) and the mapping.
+    #[test]
+    fn codes_can_be_reproduced_elsewhere() {
+        assert_eq!(random_codes(1, -128..=127, 8), [91, -93, -8, 57, -34, 14, -28, 61]);
+        assert_eq!(random_codes(42, -7..=7, 8), [1, -6, -2, -4, -6, -2, -5, 5]);
+        assert_eq!(random_codes(7, i32::MIN..=i32::MAX, 3), [815603166, -102081897, -984655832]);
+    }
+
+    #[test]
+    fn every_code_turns_up() {
+        let codes = random_codes(3, -8..=7, 1000);
+        assert!((-8..=7).all(|code| codes.contains(&code)));
+        assert!(codes.iter().all(|code| (-8..=7).contains(code)));
+        assert_eq!(random_codes(3, 5..=5, 4), [5; 4]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use guardbit_num::MultiplierError;
 
-use crate::{DType, QuantizationError};
+use crate::DType;
 
 /// A graph that cannot be built, with the node and the tensor at fault.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -13,14 +13,6 @@ pub enum GraphError {
     DuplicateTensor {
         /// The name.
         tensor: String,
-    },
-    /// A tensor whose scales or zero points make no sense.
-    #[error("tensor `{tensor}`: {source}")]
-    Quantization {
-        /// The tensor.
-        tensor: String,
-        /// What is wrong.
-        source: QuantizationError,
     },
     /// A quantization that does not belong to the tensor's shape or dtype.
     #[error("tensor `{tensor}`: {problem}")]

@@ -5,11 +5,11 @@ use guardbit_num::{Multiplier, MultiplierError, Requantizer, Scheme};
 /// In which precision `M = s_x * s_w / s_y` is formed: it matters in the last bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MultiplierRule {
-    /// All in float64 (TensorFlow Lite convolutions).
+    /// All in float64 (TensorFlow Lite: int8 convolutions, fully connected, mean, sum, quantize).
     Float64,
-    /// `s_x * s_w` in float32, then a float64 division (TensorFlow Lite per-tensor fully connected).
+    /// `s_x * s_w` in float32, then a float64 division (TensorFlow Lite: uint8 convolutions).
     ProductInFloat32,
-    /// All in float32 (ONNX Runtime, XNNPACK, FBGEMM).
+    /// All in float32 (ONNX Runtime, XNNPACK, FBGEMM; TensorFlow Lite: mul, relu, relu6).
     Float32,
 }
 

@@ -1,13 +1,24 @@
 //! Accelerator models and the lowering of graphs onto them.
+//!
+//! An accelerator is written in YAML ([`load`], [`PRESETS`], [`schema`]) and checked into an [`Accelerator`];
+//! [`lower`] puts a graph onto it; [`timing`] says when and where every addition happens.
 
 mod accelerator;
+mod file;
+mod load;
 mod lower;
+mod names;
+mod presets;
 mod program;
+mod schema;
 pub mod timing;
 
 pub use accelerator::{
     Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, Packing, Product,
     Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint,
 };
-pub use lower::{Host, LowerError, Placement, lower, partition};
+pub use load::{FilePlace, HwError, Origin, Problem, check, check_yaml, from_yaml, load};
+pub use lower::{Host, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, partition};
+pub use presets::{PRESETS, Preset, preset};
 pub use program::{ActivationOffset, MacLayer, Place, Program, Step};
+pub use schema::schema;

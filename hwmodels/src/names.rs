@@ -4,7 +4,7 @@ use std::fmt;
 
 use guardbit_num::{Overflow, Rounding, Scheme};
 
-use crate::{Axis, BiasPlace, Check, Dataflow, Reduce, TimingConvention, ZeroPoint};
+use crate::{Axis, BiasPlace, Check, Dataflow, Packing, Reduce, TimingConvention, ZeroPoint};
 
 /// A choice that files write as a name.
 pub(crate) trait Named: Copy + PartialEq + 'static {
@@ -58,6 +58,7 @@ names! {
     Reduce, "reduction": { Serial = "serial", Tree = "tree" }
     Check, "place of the overflow check": { EachAdd = "each_add", HandOver = "hand_over" }
     BiasPlace, "place of the bias": { Post = "post", Preload = "preload", PostRequantize = "post_requantize" }
+    Packing, "packing": { None = "none" }
     TimingConvention, "timing convention": { Overlapped = "overlapped", ScalesimV3 = "scalesim_v3" }
 }
 

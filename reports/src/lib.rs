@@ -1,1 +1,29 @@
-//! wip
+//! Tables, plots and the HTML report.
+//!
+//! A simulation's statistics become plain records ([`RunRecord`], [`PointRecord`]); tables, plots and reports
+//! are made of records alone, so that what was saved can be drawn again. Everything is a function of the
+//! records: no time stamps, no randomness, equal bytes for equal records.
+
+mod error;
+mod figures;
+mod files;
+mod labels;
+mod npz;
+mod outcome;
+pub mod plots;
+mod records;
+mod tables;
+mod text;
+
+pub use error::{NpzError, ReportError};
+pub use figures::{Decibel, Fraction, Width};
+pub use files::write_atomic;
+pub use labels::{layer_label, short_name};
+pub use npz::{NpzWriter, batch_shape};
+pub use outcome::Outcome;
+pub use records::{LayerActivity, LevelHistogram, PointRecord, RunRecord};
+pub use tables::{
+    Cells, ChannelRow, EventRow, LayerRow, Point, Row, SummaryRow, SweepRow, channel_rows, event_rows,
+    layer_rows, sweep_rows, write_csv,
+};
+pub use text::{layers_text, summary_text, text_table};

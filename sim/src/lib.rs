@@ -21,7 +21,7 @@ mod stats;
 
 pub use error::SimError;
 pub use event::Event;
-pub use options::{Engine, Keep, Mode, Options, StatsLevel};
+pub use options::{Engine, Keep, Mode, Options, StatsLevel, UnknownOption};
 pub use simulation::{SampleTensors, Simulation};
 pub use stats::{
     ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,

@@ -1,5 +1,7 @@
 //! How a simulation is run.
 
+use std::str::FromStr;
+
 /// What each layer reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
@@ -70,6 +72,9 @@ impl Default for Options {
 }
 
 impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 2] = [Self::Propagated, Self::Isolated];
+
     /// The name used in files.
     pub fn name(self) -> &'static str {
         match self {
@@ -80,6 +85,9 @@ impl Mode {
 }
 
 impl StatsLevel {
+    /// Every level, from least to most.
+    pub const ALL: [Self; 3] = [Self::None, Self::Events, Self::Full];
+
     /// The name used in files.
     pub fn name(self) -> &'static str {
         match self {
@@ -87,5 +95,33 @@ impl StatsLevel {
             Self::Events => "events",
             Self::Full => "full",
         }
+    }
+}
+
+/// A word that names no option.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} `{found}`; there are {allowed}")]
+pub struct UnknownOption {
+    what: &'static str,
+    found: String,
+    allowed: &'static str,
+}
+
+impl FromStr for Mode {
+    type Err = UnknownOption;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let unknown =
+            || UnknownOption { what: "mode", found: name.into(), allowed: "propagated and isolated" };
+        Self::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(unknown)
+    }
+}
+
+impl FromStr for StatsLevel {
+    type Err = UnknownOption;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let unknown = || UnknownOption { what: "stats", found: name.into(), allowed: "none, events and full" };
+        Self::ALL.into_iter().find(|level| level.name() == name).ok_or_else(unknown)
     }
 }

@@ -1,1 +1,56 @@
-//! wip
+//! What a person asks for as a whole: runs, sweeps, study files, samples and labels.
+//!
+//! [`run`](run()) and [`sweep`](sweep()) take a checked request, load everything that it names, simulate, and
+//! write a folder that is either complete or not there (a sweep: resumable).
+
+mod array;
+mod bits;
+mod digest;
+mod error;
+mod execute;
+mod folder;
+mod labels;
+mod progress;
+mod run;
+mod samples;
+mod score;
+mod settings;
+mod study_file;
+mod subject;
+mod sweep;
+mod tmp;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+pub use bits::{BitList, BitListError};
+pub use error::StudyError;
+pub use folder::Existing;
+pub use progress::{Progress, Silent};
+pub use run::run;
+pub use samples::InputSource;
+pub use settings::{RunRequest, Settings, SweepRequest};
+pub use study_file::load_study;
+pub use sweep::sweep;
+
+/// How many events are listed per layer where nothing else is asked for.
+pub const DEFAULT_EVENTS: usize = 1000;
+/// How many random samples are run where no input is given.
+pub const DEFAULT_RANDOM_SAMPLES: usize = 16;
+
+/// Who made a file.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+const TOOL: Tool = Tool { name: "guardbit", version: env!("CARGO_PKG_VERSION") };
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StudyError> {
+    // Only maps with keys that are no strings cannot be written; there are none.
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    Ok(guardbit_reports::write_atomic(path, text.as_bytes())?)
+}

@@ -120,7 +120,7 @@ pub enum TfliteError {
         /// The operator, if it is one.
         place: Option<OperatorPlace>,
         /// What is wrong.
-        error: GraphError,
+        error: Box<GraphError>,
     },
 }
 

@@ -196,7 +196,12 @@ scalars!(i8, u8, u16, i32, u32, i64, u64, f32);
 /// The vtable's own size and that of the table.
 const VTABLE_HEAD: usize = 4;
 
-fn slice<'a>(file: &'a [u8], at: usize, size: usize, field: &'static str) -> Result<&'a [u8], FlatbufferError> {
+fn slice<'a>(
+    file: &'a [u8],
+    at: usize,
+    size: usize,
+    field: &'static str,
+) -> Result<&'a [u8], FlatbufferError> {
     let bytes = at.checked_add(size).and_then(|end| file.get(at..end));
     bytes.ok_or(FlatbufferError::OutOfBounds { field, at, size, len: file.len() })
 }

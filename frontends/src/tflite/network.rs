@@ -127,7 +127,7 @@ impl<'a> Network<'a> {
             let name = self.name(index)?;
             let ty = tensors::tensor_type(tensor, &name, &mut self.budget)?;
             let id = self.builder.input(name, ty);
-            let id = id.map_err(|error| TfliteError::Graph { place: None, error })?;
+            let id = id.map_err(|error| TfliteError::Graph { place: None, error: Box::new(error) })?;
             self.ids.insert(index as usize, id);
         }
         Ok(())
@@ -181,10 +181,16 @@ impl<'a> Network<'a> {
         let mut outputs = Vec::new();
         for index in indices(self.subgraph.outputs()?) {
             self.budget.spend(1)?;
-            let id = usize::try_from(index).ok().and_then(|i| self.ids.get(&i));
-            outputs.push(*id.ok_or(TfliteError::Index { what: "output tensor", index: index.into() })?);
+            let name = self.name(index)?;
+            let Some(&id) = self.ids.get(&(index as usize)) else {
+                let problem = "is an output of the network, but no operator makes it".into();
+                return Err(TfliteError::Tensor { tensor: name, problem });
+            };
+            outputs.push(id);
         }
-        self.builder.finish(outputs).map_err(|error| TfliteError::Graph { place: None, error })
+        self.builder
+            .finish(outputs)
+            .map_err(|error| TfliteError::Graph { place: None, error: Box::new(error) })
     }
 }
 
@@ -212,13 +218,13 @@ fn indices(vector: Option<Vector<'_, i32>>) -> impl Iterator<Item = i32> {
 }
 
 fn in_operator(place: &OperatorPlace, error: GraphError) -> TfliteError {
-    TfliteError::Graph { place: Some(place.clone()), error }
+    TfliteError::Graph { place: Some(place.clone()), error: Box::new(error) }
 }
 
 fn unsupported(index: usize, builtin: i32, custom: &str, output: String) -> TfliteError {
-    let operator = match builtin {
-        operators::CUSTOM => format!("{} `{custom}`", operators::describe(builtin)),
-        _ => operators::describe(builtin),
+    let operator = match operators::describe(builtin) {
+        name if builtin == operators::CUSTOM => format!("{name} `{custom}`"),
+        name => name,
     };
     TfliteError::UnsupportedOperator { index, operator, output }
 }

@@ -133,7 +133,11 @@ impl Options<'_> {
             return Ok(None);
         };
         if vector.len() > MOST {
-            return Err(self.error(format!("{} has {} values, at most {MOST} are possible", field.1, vector.len())));
+            return Err(self.error(format!(
+                "{} has {} values, at most {MOST} are possible",
+                field.1,
+                vector.len()
+            )));
         }
         Ok(Some(vector.iter().map(i64::from).collect()))
     }

@@ -67,7 +67,11 @@ const ELEMENT_NAMES: [&str; 23] = [
 const MAX_RANK: usize = 8;
 
 /// Shape, dtype, scales and zero points of a tensor called `name`.
-pub(super) fn tensor_type(tensor: Tensor<'_>, name: &str, budget: &mut Budget) -> Result<TensorType, TfliteError> {
+pub(super) fn tensor_type(
+    tensor: Tensor<'_>,
+    name: &str,
+    budget: &mut Budget,
+) -> Result<TensorType, TfliteError> {
     let dtype = dtype(tensor.element_type()?, name)?;
     if tensor.is_sparse()? {
         return Err(problem(name, "sparse storage is not supported".into()));
@@ -107,7 +111,9 @@ pub(super) fn constant_bytes<'a>(
     if outside > 1 {
         let range = usize::try_from(outside).ok().zip(usize::try_from(buffer.size()?).ok());
         let bytes = range.and_then(|(start, size)| file.get(start..start.checked_add(size)?));
-        return bytes.map(Some).ok_or_else(|| problem(name, "its data lie beyond the end of the file".into()));
+        return bytes
+            .map(Some)
+            .ok_or_else(|| problem(name, "its data lie beyond the end of the file".into()));
     }
     Ok(buffer.data()?.map(|data| data.bytes()).filter(|bytes| !bytes.is_empty()))
 }
@@ -147,7 +153,7 @@ pub(super) fn integers(tensor: Tensor<'_>, bytes: &[u8], name: &str) -> Result<V
         element::INT32 => bytes.chunks_exact(4).take(MOST + 1).map(|b| i32::read(b).into()).collect(),
         element::INT64 => bytes.chunks_exact(8).take(MOST + 1).map(i64::read).collect(),
         other => {
-            return Err(problem(name, format!("is {}, expected int32 or int64", element_name(other))));
+            return Err(problem(name, format!("type {}, expected int32 or int64", element_name(other))));
         }
     };
     if values.len() > MOST {
@@ -168,14 +174,14 @@ fn dtype(number: i8, name: &str) -> Result<DType, TfliteError> {
             if found.contains("float") {
                 return Err(TfliteError::Float { tensor: name.into(), found });
             }
-            Err(problem(name, format!("is {found}, expected int4, int8, uint8, int16 or int32")))
+            Err(problem(name, format!("type {found}, expected int4, int8, uint8, int16 or int32")))
         }
     }
 }
 
 fn element_name(number: i8) -> String {
     let name = usize::try_from(number).ok().and_then(|n| ELEMENT_NAMES.get(n));
-    name.map_or_else(|| format!("of unknown type {number}"), |name| (*name).into())
+    name.map_or_else(|| format!("number {number}"), |name| (*name).into())
 }
 
 fn quantization(

@@ -1,11 +1,103 @@
-//! wip
+//! Graph YAML: networks written by hand or by a script.
+//!
+//! ```yaml
+//! schema: 1
+//! name: tiny                      # default: the name of the file
+//! inputs:
+//!   - {name: x, shape: [1, 8, 8, 1], dtype: int8, scale: 0.1, zero_point: -3}
+//! constants:
+//!   - {name: w, shape: [4, 3, 3, 1], dtype: int8, scale: [0.1, 0.2, 0.1, 0.3], axis: 0, file: w.npy}
+//!   - {name: b, shape: [4], dtype: int32, values: [1, 2, 3, 4]}
+//! nodes:
+//!   - op: conv2d
+//!     inputs: [x, w, b]
+//!     output: {name: y, dtype: int8, scale: 0.2, zero_point: 0}
+//!     padding: same
+//!     activation: relu
+//! outputs: [y]
+//! ```
+//!
+//! Unknown keys are errors everywhere.
+//!
+//! # Tensors
+//! Every tensor is defined once, by an input, a constant or the output of a node, and has a `name`. Nodes run in the
+//! order of the file and read what stands before them. The shape of an output follows from the operation.
+//!
+//! - `dtype`: `int4`, `uint4`, `int8`, `uint8`, `int16`, `uint16`, `int32`.
+//! - `scale`, `zero_point`: real = scale * (code - zero point). A scale is a number above 0, kept as float32; the zero
+//!   point is 0 by default. A constant may have none (a bias needs none), or a list of scales, one per index of
+//!   `axis`, with one zero point for all or a list of them.
+//!
+//! # Codes of constants
+//! One of
+//! - `values`: integers, row-major, in a flat list or nested as the shape is;
+//! - `file`: an `.npy` file, relative to the YAML file, of the tensor's shape; its type must be the dtype's (`int8`
+//!   for `int4`, `uint8` for `uint4`);
+//! - `random: {seed: 1, min: -127, max: 127}`: uniform codes from [`random_codes`](crate::random_codes), row-major;
+//!   by default over all codes of the dtype.
+//!
+//! # Nodes
+//! `inputs` are names, in the order of the operation; an absent optional input is `null` or, at the end, left out.
+//! Attributes stand beside `op`:
+//!
+//! | `op` | inputs | attributes |
+//! |---|---|---|
+//! | `conv2d` | x, weights `[o, kh, kw, c/groups]`, bias? | `stride`, `dilation`, `padding`, `activation`, `requantize`, `multiplier` |
+//! | `depthwise_conv2d` | x, weights `[1, kh, kw, c*m]`, bias? | as `conv2d` |
+//! | `fully_connected` | x, weights `[units, k]`, bias? | `keep_num_dims`, `activation`, `requantize`, `multiplier` |
+//! | `add` | a, b | `activation`, `requantize` |
+//! | `mul` | a, b | `activation`, `requantize`, `multiplier` |
+//! | `avg_pool2d`, `max_pool2d` | x | `kernel` (required), `stride`, `padding`, `activation` |
+//! | `mean`, `sum` | x | `axes` (required), `keep_dims`, `requantize`, `multiplier` |
+//! | `relu`, `relu6`, `quantize` | x | `requantize`, `multiplier` |
+//! | `softmax` | x | `beta` |
+//! | `reshape` | x | `shape` (required; one size may be -1) |
+//! | `concat` | one or more | `axis` (required), `requantize`, `multiplier` |
+//! | `pad` | x | `paddings` (required), `value` |
+//! | `transpose` | x | `permutation` (required) |
+//!
+//! | attribute | value | default |
+//! |---|---|---|
+//! | `kernel`, `stride`, `dilation` | `[rows, columns]` | -, `[1, 1]`, `[1, 1]` |
+//! | `padding` | `same`, `valid` or `{rows: [before, after], cols: [before, after]}` | `valid` |
+//! | `activation` | `none`, `relu`, `relu6`, `relu_n1_to_1` | `none` |
+//! | `requantize` | a name of [`Scheme`](guardbit_num::Scheme) | `double` |
+//! | `multiplier` | how the multiplier is formed: `float64`, `product_in_float32`, `float32` | `float64`; `float32` for the scheme `even` |
+//! | `keep_num_dims`, `keep_dims` | `true`, `false` | `false` |
+//! | `axes`, `axis`, `permutation` | axes from 0 | - |
+//! | `beta` | a number | 1 |
+//! | `paddings` | `[before, after]` for every axis | - |
+//! | `value` | a code | the zero point |
+
+mod constants;
+mod error;
+mod file;
+mod graph;
 mod locate;
-use crate::Location;
-/// wip
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct YamlError;
-impl YamlError { #[allow(missing_docs)] pub fn code(&self)->&'static str{""}
- #[allow(missing_docs)]pub fn help(&self)->Option<String>{None}
- #[allow(missing_docs)]pub fn location(&self)->Option<Location>{None} }
-pub(crate) fn read(_:&str,_:&std::path::Path,_:&str)->Result<guardbit_graph::Graph,YamlError>{Err(YamlError)}
+mod npy;
+mod operations;
+mod parse;
+mod problem;
+mod values;
+
+use std::path::Path;
+
+use guardbit_graph::Graph;
+
+use crate::FrontendError;
+
+pub use error::YamlError;
+
+/// Reads graph YAML from memory. Files that it names are relative to `dir`. The network is called `name` unless the
+/// text says otherwise, and so is the file in errors.
+///
+/// # Errors
+/// [`FrontendError::Yaml`] with the line, the column and the key at fault.
+pub fn read_yaml(text: &str, dir: &Path, name: &str) -> Result<Graph, FrontendError> {
+    read(text, dir, name).map_err(|error| FrontendError::Yaml { file: name.into(), error: Box::new(error) })
+}
+
+pub(crate) fn read(text: &str, dir: &Path, name: &str) -> Result<Graph, YamlError> {
+    let file = parse::parse(text)?;
+    graph::build(file, dir, name).map_err(|problem| problem.place(text))
+}

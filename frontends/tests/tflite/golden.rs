@@ -37,7 +37,8 @@ fn digits_equals_litert() {
         for node in graph.nodes() {
             let name = &graph.tensor(node.output).name;
             let expected = codes_of(&format!("tensor/{name}"));
-            let expected: Vec<i32> = expected.index_axis(ndarray::Axis(0), index).iter().map(|&c| c.into()).collect();
+            let expected: Vec<i32> =
+                expected.index_axis(ndarray::Axis(0), index).iter().map(|&c| c.into()).collect();
             assert!(codes[node.output.index()] == expected, "sample {index}, `{name}`");
         }
     }

@@ -1,6 +1,8 @@
 //! TFLite files: real networks, single operators, and files that are wrong in every way.
 
+mod errors;
 mod golden;
+mod hostile;
 mod models;
 mod ops;
 mod writer;

@@ -1,7 +1,7 @@
 //! Every operator that can be read, on its own.
 
-use guardbit_frontends::read_tflite;
 use crate::writer::{INT4, INT64, Model, Operator, Tensor, UINT8, Value};
+use guardbit_frontends::read_tflite;
 
 /// The operation that a network of one operator becomes, and the shape of its output.
 fn read(tensors: Vec<Tensor>, operator: Operator) -> String {
@@ -53,19 +53,20 @@ fn depthwise_conv2d() {
 fn fully_connected() {
     let tensors = vec![x(&[2, 3, 4]), w(&[5, 4]), y(&[2, 3, 5])];
     let operator = Operator::new(9, &[0, 1, -1], 2).with_options(8, [(2, Value::Byte(1))]);
-    insta::assert_snapshot!(read(tensors, operator), @"FullyConnected(FullyConnected { keep_num_dims: true, activation: None, requantize: Requantize { scheme: Single, rule: ProductInFloat32 } }) -> [2, 3, 5]");
+    insta::assert_snapshot!(read(tensors, operator), @"FullyConnected(FullyConnected { keep_num_dims: true, activation: None, requantize: Requantize { scheme: Float64Away, rule: Float64 } }) -> [2, 3, 5]");
 }
 
 #[test]
 fn fully_connected_per_channel() {
     let weights = Tensor { scales: vec![0.5, 0.25], zero_points: vec![0, 0], ..w(&[2, 4]) };
     let tensors = vec![x(&[1, 4]), weights, y(&[1, 2])];
-    insta::assert_snapshot!(read(tensors, Operator::new(9, &[0, 1], 2)), @"FullyConnected(FullyConnected { keep_num_dims: false, activation: None, requantize: Requantize { scheme: Single, rule: Float64 } }) -> [1, 2]");
+    insta::assert_snapshot!(read(tensors, Operator::new(9, &[0, 1], 2)), @"FullyConnected(FullyConnected { keep_num_dims: false, activation: None, requantize: Requantize { scheme: Float64Away, rule: Float64 } }) -> [1, 2]");
 }
 
 #[test]
 fn add_and_mul() {
-    let operator = |code, options| Operator::new(code, &[0, 1], 2).with_options(options, [(0, Value::Byte(1))]);
+    let operator =
+        |code, options| Operator::new(code, &[0, 1], 2).with_options(options, [(0, Value::Byte(1))]);
     let tensors = || vec![x(&[1, 4]), w(&[1, 4]), y(&[1, 4])];
     insta::assert_snapshot!(read(tensors(), operator(0, 11)), @"Add(Add { activation: Relu, scheme: Double }) -> [1, 4]");
     insta::assert_snapshot!(read(tensors(), operator(18, 21)), @"Mul(Mul { activation: Relu, requantize: Requantize { scheme: Double, rule: Float32 } }) -> [1, 4]");

@@ -27,6 +27,8 @@ pub struct Model {
     pub outputs: Vec<i32>,
     /// Data of constants behind the flatbuffer instead of inside.
     pub data_outside: bool,
+    /// Constants of equal data in one place.
+    pub share_buffers: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -93,7 +95,16 @@ impl Model {
     /// A network whose first tensor is its input and whose last operator makes its output.
     pub fn new(tensors: Vec<Tensor>, operators: Vec<Operator>) -> Self {
         let outputs = operators.last().map_or(vec![0], |o| o.outputs.clone());
-        Self { version: 3, subgraphs: 1, tensors, operators, inputs: vec![0], outputs, data_outside: false }
+        Self {
+            version: 3,
+            subgraphs: 1,
+            tensors,
+            operators,
+            inputs: vec![0],
+            outputs,
+            data_outside: false,
+            share_buffers: false,
+        }
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -132,6 +143,7 @@ impl Model {
     /// The empty buffer 0, then one per tensor.
     fn buffers(&self, b: &mut Builder, outside: usize) -> Tables {
         let mut buffers = vec![table(b, |_| {})];
+        let mut written: Vec<(&[u8], WIPOffset<Vector<'static, u8>>)> = Vec::new();
         let mut offset = outside as u64;
         for tensor in &self.tensors {
             let data = tensor.data.as_deref().unwrap_or_default();
@@ -142,7 +154,14 @@ impl Model {
                 }));
                 offset += data.len() as u64;
             } else {
-                let data = b.create_vector(data);
+                let seen = written.iter().find(|(known, _)| self.share_buffers && *known == data);
+                let data = match seen {
+                    Some((_, place)) => *place,
+                    None => {
+                        written.push((data, b.create_vector(data)));
+                        written[written.len() - 1].1
+                    }
+                };
                 buffers.push(table(b, |b| b.push_slot_always(slot(0), data)));
             }
         }

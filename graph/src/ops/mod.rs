@@ -1,6 +1,6 @@
 //! The operations: one file each.
 //!
-//! To add one, write its file (attributes, shape rule, exact integer meaning) and add its line to [`ops!`].
+//! To add one, write its file (attributes, shape rule, exact integer meaning) and add its line to `ops!`.
 
 mod elementwise;
 mod operands;

@@ -1,6 +1,7 @@
 //! The accelerator file as it is written: what is read from YAML and printed back. Nothing here is checked
 //! beyond its type; every key may be missing.
 
+mod entries;
 mod values;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_yaml::Value;
 
+pub(crate) use entries::Entries;
 pub(crate) use values::{Bits, Integer, Name, Number, OpName, TermsFile};
 
 use crate::{Axis, BiasPlace, Check, Dataflow, Reduce, TimingConvention, ZeroPoint};
@@ -17,7 +19,7 @@ use crate::{Axis, BiasPlace, Check, Dataflow, Reduce, TimingConvention, ZeroPoin
 /// An accelerator that runs quantized networks on narrow accumulators.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "guardbit accelerator")]
+#[schemars(title = "guardbit accelerator", extend("required" = ["schema"]))]
 pub(crate) struct AcceleratorFile {
     /// Version of this file format: 1. Every file states it.
     #[schemars(range(min = 1, max = 1))]
@@ -27,6 +29,7 @@ pub(crate) struct AcceleratorFile {
     /// One line for lists.
     pub description: Option<String>,
     /// Preset to start from: maps merge key by key, lists replace the preset's whole list.
+    #[schemars(schema_with = "crate::schema::preset_names")]
     pub extends: Option<String>,
     /// Clock in MHz, above 0. Default: 300.
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -63,7 +66,31 @@ pub(crate) struct AcceleratorFile {
     /// Overrides for single layers, by name or index: dotted keys with their values, as
     /// `accumulation.acc.bits: 16`.
     #[schemars(with = "Option<BTreeMap<String, BTreeMap<String, serde_json::Value>>>")]
-    pub layers: Option<BTreeMap<String, BTreeMap<String, Value>>>,
+    pub layers: Option<Entries<Entries<Value>>>,
+}
+
+impl AcceleratorFile {
+    /// The keys of a file.
+    pub const KEYS: [&str; 18] = [
+        "schema",
+        "name",
+        "description",
+        "extends",
+        "clock_mhz",
+        "array",
+        "dataflow",
+        "offload",
+        "operands",
+        "reduction_order",
+        "product",
+        "accumulation",
+        "bias",
+        "requantize",
+        "timing",
+        "memory",
+        "packing",
+        "layers",
+    ];
 }
 
 /// Size of the array of processing elements.

@@ -85,7 +85,7 @@ impl Visitor<'_> for IntegerVisitor {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<i64, E> {
-        Ok(i64::try_from(value).unwrap_or(i64::MAX))
+        i64::try_from(value).map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
     }
 }
 

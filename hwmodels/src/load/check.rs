@@ -114,7 +114,8 @@ fn order(order: &OrderFile) -> Result<ReductionOrder, Violation> {
                 return Err(Violation {
                     code: "guardbit::hw::order",
                     keys: vec![KeyPath::keys(&["reduction_order", "walk"])],
-                    message: "`reduction_order.walk` is stride, but there is no `reduction_order.stride`".into(),
+                    message: "`reduction_order.walk` is stride, but there is no `reduction_order.stride`"
+                        .into(),
                     help: "give the distance, as `{walk: stride, stride: 4}`".into(),
                 });
             }
@@ -212,16 +213,16 @@ fn level(key: &KeyPath, raw: &LevelFile, array: Array) -> Result<Level, Violatio
     })
 }
 
-fn level_name(key: &KeyPath, name: Option<&str>) -> Result<String, Violation> {
+fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let key = key.join("name");
+    let key = level.join("name");
     match name {
         Some(name) if !name.is_empty() && name.chars().all(legal) => Ok(name.into()),
         Some(name) => Err(out_of_range(key, format!("`{name}`"))),
         None => {
             let Rule { code, allowed, hint } = Rule::of(&key);
-            let message = format!("there is no `{key}`; a name is made of {allowed}");
-            Err(Violation { code, keys: vec![key], message, help: hint.into() })
+            let message = format!("there is no `{key}`; it must be {allowed}");
+            Err(Violation { code, keys: vec![key, level.clone()], message, help: hint.into() })
         }
     }
 }
@@ -244,7 +245,9 @@ fn preload(datapath: &Datapath) -> Result<(), Violation> {
     Err(Violation {
         code: "guardbit::hw::bias",
         keys: vec![KeyPath::keys(&["bias", "at"]), level_key(datapath, index).join("reduce")],
-        message: format!("`bias.at` is preload, but the last level, `{name}`, is a tree: it has no initial value"),
+        message: format!(
+            "`bias.at` is preload, but the last level, `{name}`, is a tree: it has no initial value"
+        ),
         help: "write `bias: {at: post}`, or end with a serial level".into(),
     })
 }

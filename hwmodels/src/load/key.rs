@@ -31,13 +31,31 @@ impl KeyPath {
     /// A path as the YAML library writes it: `accumulation[0].bits`.
     pub fn indexed(path: &str) -> Self {
         let mut segments = Vec::new();
-        for part in path.split('.') {
+        for part in path.split('.').filter(|_| path != ".") {
             let mut pieces = part.split('[');
             segments.extend(pieces.next().map(|key| Segment::Key(key.into())));
             let indices = pieces.filter_map(|piece| piece.trim_end_matches(']').parse().ok());
             segments.extend(indices.map(|index| Segment::Item { index, name: None }));
         }
         Self(segments)
+    }
+
+    /// The path with the names that the levels have in `value`.
+    pub fn named(self, value: &Value) -> Self {
+        let name = |index: usize| {
+            let level = KeyPath::level(index, None);
+            Some(level.join("name").find(value)?.as_str()?.to_owned())
+        };
+        let with_name = |segment| match segment {
+            Segment::Item { index, name: None } => Segment::Item { index, name: name(index) },
+            other => other,
+        };
+        match self.0.first() {
+            Some(Segment::Key(key)) if key == "accumulation" => {
+                Self(self.0.into_iter().map(with_name).collect())
+            }
+            _ => self,
+        }
     }
 
     /// Level `index` of `accumulation`.
@@ -49,6 +67,11 @@ impl KeyPath {
     /// The path one key further.
     pub fn join(&self, key: &str) -> Self {
         Self(self.0.iter().cloned().chain([Segment::Key(key.into())]).collect())
+    }
+
+    /// The first `length` steps.
+    pub fn start(&self, length: usize) -> Self {
+        Self(self.0[..length].to_vec())
     }
 
     /// The steps.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::key::{KeyPath, Segment};
 
@@ -11,14 +11,32 @@ use super::key::{KeyPath, Segment};
 pub(super) fn locate(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
     let segments = key.segments();
     (0..=segments.len()).rev().find_map(|length| {
-        let error = Walk { path: &segments[..length] }.deserialize(serde_yaml::Deserializer::from_str(text));
-        error.err()?.location().map(|at| (at.line(), at.column()))
+        let walk = Walk { path: &segments[..length], pass: 0 };
+        walk.start(text)
     })
+}
+
+/// As [`locate`], of a key that stands twice in its map: its second value.
+pub(super) fn locate_second(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
+    Walk { path: key.segments(), pass: 1 }.start(text)
 }
 
 /// Walks down a path and fails where it ends: the YAML library knows where that is.
 struct Walk<'a> {
     path: &'a [Segment],
+    /// How many values of the last key are passed over.
+    pass: usize,
+}
+
+impl Walk<'_> {
+    fn start(self, text: &str) -> Option<(usize, usize)> {
+        let end = self.deserialize(serde_yaml::Deserializer::from_str(text)).err()?;
+        end.location().map(|at| (at.line(), at.column()))
+    }
+
+    fn next(&self) -> Self {
+        Self { path: &self.path[1..], pass: self.pass }
+    }
 }
 
 /// Takes no value: its error stands where the value does.
@@ -51,10 +69,13 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut pass = if self.path.len() == 1 { self.pass } else { 0 };
         while let Some(key) = map.next_key::<String>()? {
-            if matches!(&self.path[0], Segment::Key(wanted) if *wanted == key) {
-                map.next_value_seed(Walk { path: &self.path[1..] })?;
+            let is_wanted = matches!(&self.path[0], Segment::Key(wanted) if *wanted == key);
+            if is_wanted && pass == 0 {
+                map.next_value_seed(self.next())?;
             } else {
+                pass -= usize::from(is_wanted);
                 map.next_value::<IgnoredAny>()?;
             }
         }
@@ -66,7 +87,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
             for _ in 0..index {
                 list.next_element::<IgnoredAny>()?;
             }
-            list.next_element_seed(Walk { path: &self.path[1..] })?;
+            list.next_element_seed(self.next())?;
         }
         while list.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())

@@ -44,7 +44,7 @@ pub struct FilePlace {
 
 /// An accelerator that cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HwError(Box<Problem>);
+pub struct HwError(pub(super) Box<Problem>);
 
 impl Problem {
     /// A stable code, as `guardbit::hw::bits`.
@@ -73,14 +73,31 @@ impl Problem {
     }
 }
 
+impl HwError {
+    /// The same from another origin.
+    pub(super) fn with_origin(mut self, origin: Origin) -> Self {
+        self.0.origin = origin;
+        self
+    }
+
+    /// The same in other words.
+    pub(super) fn with_message(mut self, edit: impl FnOnce(&str) -> String) -> Self {
+        self.0.message = edit(&self.0.message);
+        self
+    }
+}
+
 impl FilePlace {
     /// The place in line `line` and column `column`, both from 1; it reaches to the end of the value there.
     pub(super) fn new(file: &str, text: &Arc<str>, line: usize, column: usize) -> Self {
         let (file, text) = (file.to_owned(), text.clone());
         let line_start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
-        let rest = text[line_start..].chars().take(column - 1).map(char::len_utf8).sum::<usize>() + line_start;
-        let end = text[rest..].find([',', '}', ']', '\n', '#', ':']).map_or(text.len(), |length| rest + length);
-        let span = rest..rest + text[rest..end].trim_end().len();
+        let before: usize = text[line_start..].chars().take(column - 1).map(char::len_utf8).sum();
+        let start = line_start + before;
+        let rest = &text[start..];
+        let value = rest[..rest.find([',', '}', ']', '\n', '#', ':']).unwrap_or(rest.len())].trim_end();
+        // Of a list or map in brackets only the first one is marked.
+        let span = start..start + if value.starts_with(['{', '[']) { 1 } else { value.len() };
         Self { file, text, line, column, span }
     }
 }

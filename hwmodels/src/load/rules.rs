@@ -6,24 +6,24 @@ use super::key::{KeyPath, Segment};
 use crate::file::WalkKind;
 use crate::lower::OPERATIONS;
 use crate::names::{Named, list};
-use crate::{BiasPlace, Check, Dataflow, Packing, Reduce, TimingConvention, ZeroPoint};
+use crate::{Axis, BiasPlace, Check, Dataflow, Packing, Reduce, TimingConvention, ZeroPoint};
 
-/// Greatest size of an array, run length apart.
+/// Greatest size of an array, and greatest stride.
 pub(super) const MAX_SIZE: i64 = 1 << 16;
 /// Greatest length of a run: as many products as the largest tensor has elements.
 pub(super) const MAX_TERMS: i64 = 1 << 28;
 /// Most low bits that one stage drops.
 pub(super) const MAX_SHIFT: i64 = 31;
-/// Most low bits that all stages drop together: no more than the widest register has beside its sign.
+/// Most low bits that all stages drop together: what the widest register has beside its two highest bits.
 pub(super) const MAX_TOTAL_SHIFT: u32 = MAX_BITS - 2;
 /// Longest latency in cycles.
 pub(super) const MAX_LATENCY: i64 = 1_000_000_000;
 
 /// What a key may hold.
 pub(super) struct Rule {
-    /// Stable code of errors.
+    /// Stable code of its errors.
     pub code: &'static str,
-    /// What is allowed.
+    /// What is allowed, after "it must be".
     pub allowed: String,
     /// What the key means, or what to do.
     pub hint: &'static str,
@@ -32,113 +32,219 @@ pub(super) struct Rule {
 impl Rule {
     /// The rule of a key.
     pub fn of(key: &KeyPath) -> Self {
-        let names: Vec<&str> = key
-            .segments()
-            .iter()
-            .map(|segment| match segment {
-                Segment::Key(key) => key.as_str(),
-                Segment::Item { .. } => "*",
-            })
-            .collect();
-        Self::find(&names).unwrap_or(Self {
-            code: "guardbit::hw::value",
-            allowed: "what the schema says".into(),
-            hint: "`guardbit hw schema` prints every key with its type",
-        })
+        let names: Vec<&str> = key.segments().iter().map(segment_name).collect();
+        let found = RULES.iter().find(|rule| rule.keys.iter().any(|pattern| matches(pattern, &names)));
+        let &Entry { code, allowed, hint, .. } = found.unwrap_or(&OTHER);
+        Self { code, allowed: allowed(), hint }
     }
+}
 
-    fn find(names: &[&str]) -> Option<Self> {
-        let (code, allowed, hint) = match names {
-            ["schema"] => ("guardbit::hw::schema", "1".into(), "the version of the file format: write `schema: 1`"),
-            ["name" | "description" | "extends"] => ("guardbit::hw::text", "text".into(), "put numbers in quotes"),
-            ["clock_mhz"] => ("guardbit::hw::clock", positive(), "the clock in MHz"),
-            ["array", "rows" | "cols" | "dot_width"] => {
-                ("guardbit::hw::array", range(1, MAX_SIZE), "the size of the array of processing elements")
-            }
-            ["array"] => ("guardbit::hw::array", "a map of rows, cols and dot_width".into(), "as `{rows: 16, cols: 16}`"),
-            ["dataflow"] => ("guardbit::hw::dataflow", one_of::<Dataflow>(), "which operand stays in the array"),
-            ["offload", ..] => (
-                "guardbit::hw::offload",
-                format!("a list of {}", OPERATIONS.join(", ")),
-                "what is not listed runs on the host, exactly",
-            ),
-            ["operands", "zero_point"] => (
-                "guardbit::hw::zero_point",
-                one_of::<ZeroPoint>(),
-                "`subtract` takes zero points off before the multiplier, `fold` after",
-            ),
-            ["reduction_order", "walk"] => ("guardbit::hw::order", one_of::<WalkKind>(), "how the products are walked"),
-            ["reduction_order", "stride"] => {
-                ("guardbit::hw::order", range(1, MAX_SIZE), "the distance of a walk of kind `stride`")
-            }
-            ["reduction_order", ..] => (
-                "guardbit::hw::order",
-                "kh, kw and ic, each once, or a map of axes, walk and stride".into(),
-                "the slowest axis comes first, as `[kh, kw, ic]`",
-            ),
-            ["product" | "bias", "bits"] | ["accumulation", _, "bits"] => (
-                "guardbit::hw::bits",
-                format!("`auto` or {}", range(MIN_BITS.into(), MAX_BITS.into())),
-                "a width in bits, sign included; `auto` is wide enough for everything",
-            ),
-            ["product" | "bias", "overflow"] | ["accumulation", _, "overflow"] => {
-                ("guardbit::hw::overflow", one_of::<Overflow>(), "what happens to a value that does not fit")
-            }
-            ["product", "signed"] | ["accumulation", _, "signed"] | ["memory", "double_buffer"] => {
-                ("guardbit::hw::switch", "true or false".into(), "write it without quotes")
-            }
-            ["product", "shift"] | ["accumulation", _, "shift"] => {
-                ("guardbit::hw::shift", range(0, MAX_SHIFT), "the number of low bits to drop")
-            }
-            ["product", "round"] | ["accumulation", _, "round"] => {
-                ("guardbit::hw::round", one_of::<Rounding>(), "how low bits are dropped")
-            }
-            ["accumulation", _, "name"] => (
-                "guardbit::hw::level_name",
-                "letters, digits, `_` and `-`, different for every level".into(),
-                "overrides and reports call a level by its name",
-            ),
-            ["accumulation", _, "reduce"] => {
-                ("guardbit::hw::reduce", one_of::<Reduce>(), "`serial` has one accumulator, `tree` adds adjacent pairs")
-            }
-            ["accumulation", _, "terms"] => (
-                "guardbit::hw::terms",
-                format!("rows, cols, dot_width, all or {}", range(1, MAX_TERMS)),
-                "how many values of the level before make one run; the last level takes `all`",
-            ),
-            ["accumulation", _, "check"] => (
-                "guardbit::hw::check",
-                one_of::<Check>(),
-                "`each_add` looks for overflow at every addition, `hand_over` when the result leaves the level",
-            ),
-            ["accumulation", ..] => (
-                "guardbit::hw::accumulation",
-                "a list of one level at least, innermost first".into(),
-                "as `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`",
-            ),
-            ["bias", "at"] => {
-                ("guardbit::hw::bias", one_of::<BiasPlace>(), "where the bias is added: `post` is after the last level")
-            }
-            ["requantize", "scheme"] => (
-                "guardbit::hw::scheme",
-                one_of::<Option<Scheme>>(),
-                "`from_model` does what the model's runtime does",
-            ),
-            ["timing", "convention"] => ("guardbit::hw::timing", one_of::<TimingConvention>(), "how cycles are counted"),
-            ["memory", "dram_latency_cycles"] => {
-                ("guardbit::hw::memory", range(0, MAX_LATENCY), "the cycles before the first byte from outside")
-            }
-            ["memory", _] => ("guardbit::hw::memory", positive(), "sizes are in KiB, rates in bytes per cycle"),
-            ["packing", "kind"] => ("guardbit::hw::packing", one_of::<Packing>(), "lanes that share one adder"),
-            ["layers", ..] => (
-                "guardbit::hw::layers",
-                "a map from layers to overrides".into(),
-                "as `layers: {conv1: {accumulation.acc.bits: 16}}`",
-            ),
-            _ => return None,
-        };
-        Some(Self { code, allowed, hint })
+/// A line of the table.
+struct Entry {
+    /// Dotted keys; `*` stands for any element, a last `**` for anything.
+    keys: &'static [&'static str],
+    code: &'static str,
+    allowed: fn() -> String,
+    hint: &'static str,
+}
+
+/// The rules; the first that fits counts.
+const RULES: &[Entry] = &[
+    Entry {
+        keys: &["schema"],
+        code: "guardbit::hw::schema",
+        allowed: || "1".into(),
+        hint: "the version of the file format: write `schema: 1`",
+    },
+    Entry {
+        keys: &["name", "description", "extends"],
+        code: "guardbit::hw::text",
+        allowed: || "text".into(),
+        hint: "put numbers in quotes",
+    },
+    Entry { keys: &["clock_mhz"], code: "guardbit::hw::clock", allowed: positive, hint: "the clock in MHz" },
+    Entry {
+        keys: &["array.rows", "array.cols", "array.dot_width"],
+        code: "guardbit::hw::array",
+        allowed: || range(1, MAX_SIZE),
+        hint: "the size of the array of processing elements",
+    },
+    Entry {
+        keys: &["dataflow"],
+        code: "guardbit::hw::dataflow",
+        allowed: one_of::<Dataflow>,
+        hint: "which operand stays in the array",
+    },
+    Entry {
+        keys: &["offload.*"],
+        code: "guardbit::hw::offload",
+        allowed: || format!("one of {}", OPERATIONS.join(", ")),
+        hint: "what is not listed runs on the host, exactly",
+    },
+    Entry {
+        keys: &["offload"],
+        code: "guardbit::hw::offload",
+        allowed: || format!("a list of {}", OPERATIONS.join(", ")),
+        hint: "what is not listed runs on the host, exactly",
+    },
+    Entry {
+        keys: &["operands.zero_point"],
+        code: "guardbit::hw::zero_point",
+        allowed: one_of::<ZeroPoint>,
+        hint: "`subtract` takes zero points off before the multiplier, `fold` after",
+    },
+    Entry {
+        keys: &["reduction_order.walk"],
+        code: "guardbit::hw::order",
+        allowed: one_of::<WalkKind>,
+        hint: "how the products are walked",
+    },
+    Entry {
+        keys: &["reduction_order.stride"],
+        code: "guardbit::hw::order",
+        allowed: || range(1, MAX_SIZE),
+        hint: "the distance of a walk of kind `stride`",
+    },
+    Entry {
+        keys: &["reduction_order.axes.*", "reduction_order.*"],
+        code: "guardbit::hw::order",
+        allowed: one_of::<Axis>,
+        hint: "the slowest axis comes first, as `[kh, kw, ic]`",
+    },
+    Entry {
+        keys: &["reduction_order"],
+        code: "guardbit::hw::order",
+        allowed: || "kh, kw and ic, each once, or a map of axes, walk and stride".into(),
+        hint: "the slowest axis comes first, as `[kh, kw, ic]`",
+    },
+    Entry {
+        keys: &["product.bits", "accumulation.*.bits", "bias.bits"],
+        code: "guardbit::hw::bits",
+        allowed: || format!("`auto` or {}", range(MIN_BITS.into(), MAX_BITS.into())),
+        hint: "a width in bits, sign included; `auto` is wide enough for everything",
+    },
+    Entry {
+        keys: &["product.overflow", "accumulation.*.overflow", "bias.overflow"],
+        code: "guardbit::hw::overflow",
+        allowed: one_of::<Overflow>,
+        hint: "what happens to a value that does not fit",
+    },
+    Entry {
+        keys: &["product.signed", "accumulation.*.signed", "memory.double_buffer"],
+        code: "guardbit::hw::switch",
+        allowed: || "true or false".into(),
+        hint: "write it without quotes",
+    },
+    Entry {
+        keys: &["product.shift", "accumulation.*.shift"],
+        code: "guardbit::hw::shift",
+        allowed: || range(0, MAX_SHIFT),
+        hint: "the number of low bits to drop",
+    },
+    Entry {
+        keys: &["product.round", "accumulation.*.round"],
+        code: "guardbit::hw::round",
+        allowed: one_of::<Rounding>,
+        hint: "how low bits are dropped",
+    },
+    Entry {
+        keys: &["accumulation.*.name"],
+        code: "guardbit::hw::level_name",
+        allowed: || "made of letters, digits, `_` and `-`, different for every level".into(),
+        hint: "overrides and reports call a level by its name",
+    },
+    Entry {
+        keys: &["accumulation.*.reduce"],
+        code: "guardbit::hw::reduce",
+        allowed: one_of::<Reduce>,
+        hint: "`serial` has one accumulator, `tree` adds adjacent pairs",
+    },
+    Entry {
+        keys: &["accumulation.*.terms"],
+        code: "guardbit::hw::terms",
+        allowed: || format!("rows, cols, dot_width, all or {}", range(1, MAX_TERMS)),
+        hint: "how many values of the level before make one run; the last level takes `all`",
+    },
+    Entry {
+        keys: &["accumulation.*.check"],
+        code: "guardbit::hw::check",
+        allowed: one_of::<Check>,
+        hint: "`each_add` looks for overflow at every addition, `hand_over` when the result leaves the level",
+    },
+    Entry {
+        keys: &["accumulation.**"],
+        code: "guardbit::hw::accumulation",
+        allowed: || "a list of one level at least, innermost first".into(),
+        hint: "as `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`",
+    },
+    Entry {
+        keys: &["bias.at"],
+        code: "guardbit::hw::bias",
+        allowed: one_of::<BiasPlace>,
+        hint: "where the bias is added: `post` is after the last level",
+    },
+    Entry {
+        keys: &["requantize.scheme"],
+        code: "guardbit::hw::scheme",
+        allowed: schemes,
+        hint: "`from_model` does what the model's runtime does",
+    },
+    Entry {
+        keys: &["timing.convention"],
+        code: "guardbit::hw::timing",
+        allowed: one_of::<TimingConvention>,
+        hint: "how cycles are counted",
+    },
+    Entry {
+        keys: &["memory.dram_latency_cycles"],
+        code: "guardbit::hw::memory",
+        allowed: || range(0, MAX_LATENCY),
+        hint: "the cycles before the first byte from outside",
+    },
+    Entry {
+        keys: &["memory.*"],
+        code: "guardbit::hw::memory",
+        allowed: positive,
+        hint: "sizes are in KiB, rates in bytes per cycle",
+    },
+    Entry {
+        keys: &["packing.kind"],
+        code: "guardbit::hw::packing",
+        allowed: one_of::<Packing>,
+        hint: "lanes that share one adder",
+    },
+    Entry {
+        keys: &["layers.*"],
+        code: "guardbit::hw::layers",
+        allowed: || "a map of overrides".into(),
+        hint: "as `layers: {conv1: {accumulation.acc.bits: 16}}`",
+    },
+];
+
+/// The rule of all other keys: they hold maps.
+const OTHER: Entry = Entry {
+    keys: &[],
+    code: "guardbit::hw::value",
+    allowed: || "a map of keys".into(),
+    hint: "`guardbit hw schema` prints every key with its type",
+};
+
+fn segment_name(segment: &Segment) -> &str {
+    match segment {
+        Segment::Key(key) => key,
+        Segment::Item { .. } => "*",
     }
+}
+
+/// Whether a pattern means the key of these names.
+fn matches(pattern: &str, names: &[&str]) -> bool {
+    let (pattern, open) = match pattern.strip_suffix(".**") {
+        Some(start) => (start, true),
+        None => (pattern, false),
+    };
+    let parts: Vec<&str> = pattern.split('.').collect();
+    let long_enough = if open { names.len() >= parts.len() } else { names.len() == parts.len() };
+    long_enough && parts.iter().zip(names).all(|(part, name)| *part == "*" || part == name)
 }
 
 fn range(low: i64, high: i64) -> String {
@@ -151,4 +257,9 @@ fn positive() -> String {
 
 fn one_of<T: Named>() -> String {
     format!("one of {}", list::<T>())
+}
+
+fn schemes() -> String {
+    let schemes: Vec<_> = Scheme::ALL.iter().map(|s| format!("{} ({})", s.name(), s.id())).collect();
+    format!("from_model or one of {}", schemes.join(", "))
 }

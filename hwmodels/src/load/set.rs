@@ -3,7 +3,7 @@
 use serde_yaml::{Mapping, Value};
 
 use super::key::KeyPath;
-use super::problem::{Origin, Problem};
+use super::problem::{HwError, Origin, Problem};
 use super::rules::Rule;
 use super::typed;
 use crate::file::AcceleratorFile;
@@ -30,13 +30,15 @@ pub(super) enum SetSource {
 
 impl Set {
     /// An override as written on the command line.
-    pub fn parse(text: &str) -> Result<Self, Problem> {
-        let fail = |message: String| Problem {
-            code: "guardbit::hw::set",
-            key: None,
-            message,
-            help: Some("write an override as KEY=VALUE, as `accumulation.acc.bits=12`".into()),
-            origin: Origin::Set(text.into()),
+    pub fn parse(text: &str) -> Result<Self, HwError> {
+        let fail = |message: String| {
+            HwError::from(Problem {
+                code: "guardbit::hw::set",
+                key: None,
+                message,
+                help: Some("write an override as KEY=VALUE, as `accumulation.acc.bits=12`".into()),
+                origin: Origin::Set(text.into()),
+            })
         };
         let (path, value) = text.split_once('=').ok_or_else(|| fail("there is no `=`".into()))?;
         let path = path.trim().to_owned();
@@ -47,7 +49,11 @@ impl Set {
             return Err(fail("`extends` can only stand in a file".into()));
         }
         let value = serde_yaml::from_str(value).map_err(|e| fail(format!("the value is not YAML: {e}")))?;
-        Ok(Self { path, value, from: SetSource::CommandLine(text.into()) })
+        let set = Self { path, value, from: SetSource::CommandLine(text.into()) };
+        if set.path.split('.').next() == Some("layers") && set.layer().is_none() {
+            return Err(fail("`layers` is overridden key by key, as `layers.NAME.bias.bits=20`".into()));
+        }
+        Ok(set)
     }
 
     /// Whether it changes accumulation levels.
@@ -67,25 +73,25 @@ impl Set {
     }
 
     /// The file with this override.
-    pub fn apply(&self, file: &AcceleratorFile) -> Result<AcceleratorFile, Problem> {
+    pub fn apply(&self, file: &AcceleratorFile) -> Result<AcceleratorFile, HwError> {
         let mut value = typed::to_value(file);
         let segments: Vec<&str> = self.path.split('.').collect();
         put(&mut value, &segments, "", self.value.clone()).map_err(|stop| self.unknown(stop))?;
         typed::from_value(value).map_err(|message| self.mistyped(&message))
     }
 
-    fn unknown(&self, Stop { message, help }: Stop) -> Problem {
-        Problem {
+    fn unknown(&self, Stop { message, help }: Stop) -> HwError {
+        HwError::from(Problem {
             code: "guardbit::hw::unknown_key",
             key: Some(self.path.clone()),
             message,
             help: Some(help),
             origin: Origin::Nowhere,
-        }
+        })
     }
 
-    fn mistyped(&self, message: &str) -> Problem {
-        typed::explain(message, &KeyPath::dotted(&self.path), Origin::Nowhere)
+    fn mistyped(&self, message: &str) -> HwError {
+        typed::explain(message, &KeyPath::dotted(&self.path), Origin::Nowhere).into()
     }
 }
 

@@ -6,11 +6,15 @@ use serde_yaml::Value;
 
 use super::key::KeyPath;
 use super::locate::locate;
-use super::problem::{FilePlace, Origin, Problem};
+use super::parse::parse;
+use super::problem::{FilePlace, HwError, Origin, Problem};
 use super::set::{Set, SetSource, merge};
 use super::typed;
 use crate::file::AcceleratorFile;
 use crate::presets::{PRESETS, preset};
+
+/// What a file does not take from the preset that it extends.
+const OWN: [&str; 3] = ["schema", "name", "description"];
 
 /// A file with what it extends.
 #[derive(Debug, Clone)]
@@ -26,20 +30,20 @@ pub(super) struct Sources {
 
 impl Sources {
     /// A preset by name.
-    pub fn preset(name: &str) -> Option<Result<Self, Problem>> {
+    pub fn preset(name: &str) -> Option<Result<Self, HwError>> {
         let preset = preset(name)?;
         let sources = Self::file(preset.text, name);
         Some(sources.map(|sources| Self { is_preset: true, ..sources }))
     }
 
     /// A file of that text.
-    pub fn file(text: &str, name: &str) -> Result<Self, Problem> {
+    pub fn file(text: &str, name: &str) -> Result<Self, HwError> {
         let text: Arc<str> = text.into();
-        let file: AcceleratorFile = serde_yaml::from_str(&text).map_err(|error| parse_problem(name, &text, &error))?;
+        let file = parse(&text, name)?;
         let mut sources =
             Self { name: name.into(), own: typed::to_value(&file), text, base: None, is_preset: false };
         if let Some(base) = file.extends {
-            let found = Self::preset(&base).unwrap_or_else(|| Err(sources.unknown_preset(&base)));
+            let found = Self::preset(&base).unwrap_or_else(|| Err(sources.unknown_preset(&base).into()));
             sources.base = Some((base, typed::to_value(&found?.merged())));
         }
         Ok(sources)
@@ -49,7 +53,7 @@ impl Sources {
     pub fn merged(&self) -> AcceleratorFile {
         let mut value = self.base.as_ref().map_or(Value::Null, |(_, base)| base.clone());
         if let Value::Mapping(map) = &mut value {
-            ["name", "description", "schema"].map(|key| map.remove(key));
+            map.retain(|key, _| !key.as_str().is_some_and(|key| OWN.contains(&key)));
         }
         merge(&mut value, self.own.clone());
         let file: AcceleratorFile = typed::from_value(value).unwrap_or_default();
@@ -117,30 +121,4 @@ impl Sources {
 /// The names of all presets, for messages.
 pub(super) fn preset_names() -> String {
     PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
-}
-
-/// What the YAML library says about a text, with its place.
-fn parse_problem(name: &str, text: &Arc<str>, error: &serde_yaml::Error) -> Problem {
-    let message = error.to_string();
-    let Some(at) = error.location() else {
-        return Problem {
-            code: "guardbit::hw::yaml",
-            key: None,
-            message: format!("{name}: {message}"),
-            help: Some("an accelerator file is a map of keys, as `schema: 1`".into()),
-            origin: Origin::Nowhere,
-        };
-    };
-    let origin = Origin::File(FilePlace::new(name, text, at.line(), at.column()));
-    let place = format!(" at line {} column {}", at.line(), at.column());
-    let Some(message) = message.strip_suffix(&place) else {
-        let help = Some("the text is not YAML".into());
-        return Problem { code: "guardbit::hw::yaml", key: None, message, help, origin };
-    };
-    let is_path = |path: &str| !path.contains([' ', '`', '"']);
-    let (path, message) = match message.split_once(": ").filter(|(path, _)| is_path(path)) {
-        Some((path, message)) => (KeyPath::indexed(path), message),
-        None => (KeyPath::default(), message),
-    };
-    typed::explain(message, &path, origin)
 }

@@ -2,7 +2,7 @@
 
 use serde_yaml::Value;
 
-use super::key::KeyPath;
+use super::key::{KeyPath, Segment};
 use super::problem::{Origin, Problem};
 use super::rules::Rule;
 use crate::file::AcceleratorFile;
@@ -24,25 +24,34 @@ pub(super) fn explain(message: &str, key: &KeyPath, origin: Origin) -> Problem {
     if let Some((name, keys)) = unknown_field(message) {
         return unknown_key(key, name, &keys, origin);
     }
-    if let Some(rest) = message.strip_prefix("duplicate ") {
+    if let Some(field) = duplicate_field(message) {
+        let key = key.join(field).to_string();
         return Problem {
             code: "guardbit::hw::duplicate_key",
-            key: Some(key.to_string()),
-            message: format!("a key stands twice: {rest}"),
+            message: format!("`{key}` stands twice"),
+            key: Some(key),
             help: Some("keep one of the two".into()),
             origin,
         };
     }
+    if key.segments().is_empty() {
+        return Problem {
+            code: "guardbit::hw::yaml",
+            key: None,
+            message: "the file is not a map of keys".into(),
+            help: Some("begin with `schema: 1`".into()),
+            origin,
+        };
+    }
     let rule = Rule::of(key);
-    let found = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
-    let found = match found.and_then(|rest| rest.split_once(", expected")) {
-        Some((found, _)) => format!("is the {found}"),
-        None => format!("has an {message}"),
+    let found = match unexpected(message) {
+        Some(found) => format!(" is {found}"),
+        None => format!(": {message}"),
     };
     Problem {
         code: rule.code,
         key: Some(key.to_string()),
-        message: format!("`{key}` {found}; it must be {}", rule.allowed),
+        message: format!("`{key}`{found}; it must be {}", rule.allowed),
         help: Some(rule.hint.into()),
         origin,
     }
@@ -53,13 +62,15 @@ pub(super) fn not_allowed(key: &KeyPath, found: impl std::fmt::Display) -> Strin
     format!("`{key}` is {found}; it must be {}", Rule::of(key).allowed)
 }
 
+/// `at` is the path of the unknown key, or of the value in which it is.
 fn unknown_key(at: &KeyPath, name: &str, keys: &str, origin: Origin) -> Problem {
-    // The message may be about the last key of an override's path or about a key within its value.
-    let path = at.to_string();
-    let parent = path.strip_suffix(name).map_or(path.as_str(), |p| p.trim_end_matches('.'));
-    let (key, owner) = match parent {
-        "" => (name.to_owned(), "an accelerator".to_owned()),
-        parent => (format!("{parent}.{name}"), format!("`{parent}`")),
+    let wanted = Segment::Key(name.into());
+    let parent = at.segments().iter().rposition(|segment| *segment == wanted);
+    let parent = parent.map_or(at.clone(), |length| at.start(length));
+    let key = parent.join(name).to_string();
+    let owner = match parent.segments() {
+        [] => "an accelerator".into(),
+        _ => format!("`{parent}`"),
     };
     Problem {
         code: "guardbit::hw::unknown_key",
@@ -71,11 +82,33 @@ fn unknown_key(at: &KeyPath, name: &str, keys: &str, origin: Origin) -> Problem 
 }
 
 /// The field and the known fields in serde's message about an unknown one.
-fn unknown_field(message: &str) -> Option<(&str, String)> {
+pub(super) fn unknown_field(message: &str) -> Option<(&str, String)> {
     let rest = message.strip_prefix("unknown field `")?;
     let (name, expected) = rest.split_once("`, expected ")?;
     let keys: Vec<_> = expected.split('`').skip(1).step_by(2).collect();
     Some((name, keys.join(", ")))
+}
+
+/// The field in serde's message about one that stands twice.
+pub(super) fn duplicate_field(message: &str) -> Option<&str> {
+    message.strip_prefix("duplicate field `")?.strip_suffix('`')
+}
+
+/// What serde's message about a value of the wrong type says that it found.
+fn unexpected(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
+    let (found, _) = rest.split_once(", expected")?;
+    Some(match found {
+        "map" => "a map".into(),
+        "sequence" => "a list".into(),
+        "unit value" => "empty".into(),
+        _ => match (found.strip_prefix("string "), found.split_once('`')) {
+            (Some(quoted), _) => quoted.into(),
+            // The kind and the value: "integer `3`".
+            (None, Some((_, value))) => value.trim_end_matches('`').into(),
+            (None, None) => found.into(),
+        },
+    })
 }
 
 fn prune(value: &mut Value) {

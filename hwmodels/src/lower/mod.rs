@@ -16,6 +16,22 @@ use crate::timing::{LayerTiming, Widths};
 use crate::{Accelerator, MacLayer, Program, Step};
 use overrides::Overrides;
 
+/// Names of the operations that are multiply-accumulate layers: what `offload` lists by default.
+pub const MAC_OPERATIONS: [&str; 5] =
+    ["conv2d", "depthwise_conv2d", "transpose_conv2d", "fully_connected", "batch_matmul"];
+
+/// Names of all operations that an accelerator can run: those, and sums with weights of 1.
+pub const OPERATIONS: [&str; 8] = [
+    "conv2d",
+    "depthwise_conv2d",
+    "transpose_conv2d",
+    "fully_connected",
+    "batch_matmul",
+    "avg_pool2d",
+    "mean",
+    "sum",
+];
+
 /// A graph that this accelerator cannot run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]

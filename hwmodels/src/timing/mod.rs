@@ -24,7 +24,7 @@ use mapping::Mapping;
 pub struct LayerTiming {
     /// Cycles of one inference: with stalls under `overlapped`, compute cycles alone under `scalesim_v3`.
     pub cycles: u64,
-    /// The array that the layer runs on.
+    /// The array that the layer runs on, whose rows and columns places name.
     pub array: Array,
     mapping: Mapping,
     schedule: Schedule,
@@ -41,6 +41,8 @@ struct Schedule {
     fold: u64,
     /// From the first fold of a group to that of the next group.
     group: u64,
+    /// The last cycle of a group in which something can be placed, from the group's start.
+    last: u64,
     /// Of the whole layer.
     cycles: u64,
 }
@@ -68,10 +70,8 @@ impl LayerTiming {
     pub fn place(&self, out: OutputPosition, k: usize, level: usize) -> Place {
         let pixel = (out.n * self.image[0] + out.h) * self.image[1] + out.w;
         let slot = self.mapping.slot(pixel, out.c, k, level);
-        let start = self.schedule.lead
-            + slot.group as u64 * self.schedule.group
-            + slot.fold as u64 * self.schedule.fold;
-        let cycle = (start + slot.offset as u64).min(self.cycles.saturating_sub(1));
-        Place { cycle, row: slot.row, col: slot.col }
+        let Schedule { lead, fold, group, last, .. } = self.schedule;
+        let in_group = (slot.fold as u64 * fold + slot.offset as u64).min(last);
+        Place { cycle: lead + slot.group as u64 * group + in_group, row: slot.row, col: slot.col }
     }
 }

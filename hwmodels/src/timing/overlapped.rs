@@ -28,7 +28,7 @@ pub(super) fn schedule(mapping: &Mapping, window: &Window, widths: Widths, memor
     let fold = mapping.fold();
     let folds = fold.count as u64 * fold.groups as u64;
     if folds == 0 {
-        return Schedule { lead: 0, fold: 0, group: 0, cycles: 0 };
+        return Schedule { lead: 0, fold: 0, group: 0, last: 0, cycles: 0 };
     }
     let traffic = Traffic::new(&fold, window, widths, memory);
     let outside = |bytes: f64| cycles(bytes / folds as f64, memory.dram_bytes_per_cycle);
@@ -46,6 +46,7 @@ pub(super) fn schedule(mapping: &Mapping, window: &Window, widths: Widths, memor
         lead,
         fold: period,
         group: fold.count as u64 * period,
+        last: u64::MAX,
         cycles: lead + (folds - 1) * period + last + store,
     }
 }

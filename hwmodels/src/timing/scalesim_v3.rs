@@ -19,5 +19,11 @@ pub(super) fn schedule(mapping: &Mapping) -> Schedule {
     let fold = mapping.fold();
     let uncounted = u64::from(mapping.dataflow() != Dataflow::Vector);
     let group = (fold.count as u64 * fold.span() as u64).saturating_sub(uncounted);
-    Schedule { lead: 0, fold: fold.span() as u64, group, cycles: fold.groups as u64 * group }
+    Schedule {
+        lead: 0,
+        fold: fold.span() as u64,
+        group,
+        last: group.saturating_sub(1),
+        cycles: fold.groups as u64 * group,
+    }
 }

@@ -1,6 +1,6 @@
 //! From a sum to a code: `round(M * x) + zero point`, in the ways that real runtimes and devices round.
 //!
-//! One file per scheme. To add one: write its file, add its line to [`schemes!`].
+//! One file per scheme. To add one: write its file, add its line to `schemes!`.
 
 use std::fmt;
 use std::str::FromStr;

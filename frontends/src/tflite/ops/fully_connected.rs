@@ -18,7 +18,7 @@ pub(super) fn fully_connected(reader: &mut OperatorReader<'_, '_>) -> Result<New
     let op = FullyConnected {
         keep_num_dims: options.flag(Field(2, "FullyConnectedOptions.keep_num_dims"), false)?,
         activation: options.activation(Field(0, "FullyConnectedOptions.fused_activation_function"))?,
-        requantize: policy::fully_connected(&reader.tensor(x).ty, &reader.tensor(weights).ty),
+        requantize: policy::FULLY_CONNECTED,
     };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x), Some(weights), bias] })
 }

@@ -45,6 +45,13 @@ pub(super) fn concatenation(reader: &mut OperatorReader<'_, '_>) -> Result<NewNo
     let axis = reader.axis(axis.into(), reader.output.shape.len())?;
     let inputs = (0..reader.inputs.len()).map(|index| reader.input(index).map(Some));
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    // The runtime refuses other int8 inputs, and rescales other uint8 inputs in float.
+    let types = inputs.iter().flatten().map(|&id| reader.tensor(id));
+    if let Some(other) = types.into_iter().find(|tensor| tensor.ty.quantization != reader.output.quantization)
+    {
+        let name = &other.name;
+        return Err(reader.error(format!("tensor `{name}` must have the scale and zero point of the output")));
+    }
     Ok(NewNode { op: Concat { axis, requantize: policy::CONCATENATION }.into(), inputs })
 }
 
@@ -63,7 +70,9 @@ pub(super) fn padv2(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfli
     };
     // The kernel takes the code as it stands.
     if value.ty.quantization != reader.output.quantization {
-        return Err(reader.error(format!("tensor `{}` must have the scale of the output", value.name)));
+        return Err(
+            reader.error(format!("tensor `{}` must have the scale and zero point of the output", value.name))
+        );
     }
     let op = Pad { paddings: paddings(reader)?, value: Some(code) };
     Ok(NewNode { op: op.into(), inputs: vec![Some(reader.input(0)?)] })
@@ -81,9 +90,8 @@ pub(super) fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, 
 
 fn paddings(reader: &mut OperatorReader<'_, '_>) -> Result<Vec<[usize; 2]>, TfliteError> {
     let values = reader.integers(1)?;
-    let size = |value: i64| {
-        usize::try_from(value).map_err(|_| reader.error(format!("padding {value} is negative")))
-    };
+    let size =
+        |value: i64| usize::try_from(value).map_err(|_| reader.error(format!("padding {value} is negative")));
     let pairs = values.chunks_exact(2).map(|pair| Ok([size(pair[0])?, size(pair[1])?]));
     pairs.collect()
 }

@@ -43,7 +43,9 @@ pub(super) fn find(builtin: i32) -> Option<Read> {
     READERS.iter().find(|(code, _)| *code == builtin).map(|(_, read)| *read)
 }
 
-/// The names of the operators that can be read.
+/// The names of the operators that can be read, sorted.
 pub(super) fn supported() -> Vec<&'static str> {
-    READERS.iter().map(|(code, _)| operators::name(*code)).collect()
+    let mut names: Vec<_> = READERS.iter().map(|(code, _)| operators::name(*code)).collect();
+    names.sort_unstable();
+    names
 }

@@ -10,13 +10,13 @@ use crate::tflite::policy;
 
 pub(super) fn mean(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let Reduction { x, axes, keep_dims } = reduction(reader)?;
-    let op = Mean { axes, keep_dims, requantize: policy::MEAN };
+    let op = Mean { axes, keep_dims, requantize: policy::REDUCTION };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x)] })
 }
 
 pub(super) fn sum(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let Reduction { x, axes, keep_dims } = reduction(reader)?;
-    let op = Sum { axes, keep_dims, requantize: policy::SUM };
+    let op = Sum { axes, keep_dims, requantize: policy::REDUCTION };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x)] })
 }
 

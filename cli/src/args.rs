@@ -1,0 +1,170 @@
+//! Arguments as they are typed. Checked requests are types of `guardbit-study`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use guardbit_num::{Overflow, Scheme};
+use guardbit_sim::{Mode, StatsLevel};
+use guardbit_study::{BitList, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES};
+
+/// What does a narrow accumulator do to this network?
+///
+/// guardbit runs a quantized network on an accelerator model whose accumulators are as narrow as you say, and
+/// reports every overflow, what it did to the outputs, and how many bits would have been enough.
+#[derive(Debug, Parser)]
+#[command(name = "guardbit", version, propagate_version = true, max_term_width = 110)]
+pub struct Args {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// Number of threads; results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Results on stdout as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Replace what guardbit wrote to the output folder before
+    #[arg(long, global = true)]
+    pub force: bool,
+    /// No progress and no remarks on stderr
+    #[arg(long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a network on an accelerator and write tables, plots and a report
+    Run(RunArgs),
+    /// Run a network at many accumulator widths: a study file, or a model with --hw and --bits
+    Sweep(SweepArgs),
+    /// Print the network as guardbit understands it, and with --hw what lowering does with each operation
+    Inspect(InspectArgs),
+    /// Accelerator models: presets, files, schema
+    Hw(HwArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    /// The network: .tflite, or graph .yaml
+    pub model: PathBuf,
+    /// The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
+    #[arg(long)]
+    pub hw: String,
+    #[command(flatten)]
+    pub common: Common,
+    /// How many events are listed per layer in events.csv: the first ones
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_EVENTS)]
+    pub events: usize,
+    /// Write every tensor to tensors.npz
+    #[arg(long)]
+    pub dump_tensors: bool,
+    /// Folder for the results; it appears when they are complete
+    #[arg(short, long, value_name = "DIR")]
+    pub output_dir: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct SweepArgs {
+    /// A study file, or with --hw the network
+    pub study_or_model: PathBuf,
+    /// The accelerator: a preset's name or a YAML file
+    #[arg(long, requires = "bits")]
+    pub hw: Option<String>,
+    /// Widths of the swept level: 10..=24, or 8,12,16
+    #[arg(long, requires = "hw")]
+    pub bits: Option<BitList>,
+    /// Overflow modes of the swept level [default: its own]
+    #[arg(long, value_delimiter = ',', requires = "hw")]
+    pub overflow: Vec<Overflow>,
+    /// The swept level [default: the only one with a width]
+    #[arg(long, requires = "hw")]
+    pub level: Option<String>,
+    #[command(flatten)]
+    pub common: Common,
+    /// Folder for the results; an interrupted sweep goes on where it was. Without it nothing is written
+    #[arg(short, long, value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+}
+
+/// What runs and sweeps have in common.
+#[derive(Debug, clap::Args)]
+pub struct Common {
+    /// Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values
+    #[arg(long, value_name = "X", conflicts_with_all = ["random", "seed"])]
+    pub input: Option<PathBuf>,
+    /// That many samples of uniformly random codes
+    #[arg(long, value_name = "N", help = format!(
+        "That many samples of uniformly random codes [default without --input: {DEFAULT_RANDOM_SAMPLES}]"
+    ))]
+    pub random: Option<usize>,
+    /// Seed of the random codes [default: 0]
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// One class per sample, .npy of integers
+    #[arg(long, value_name = "Y.npy")]
+    pub labels: Option<PathBuf>,
+    /// The output that is scored, of a network that has several
+    #[arg(long, value_name = "NAME")]
+    pub output: Option<String>,
+    /// What each layer reads: propagated (what the hardware produced before it) or isolated (exact
+    /// activations) [default: propagated]
+    #[arg(long)]
+    pub mode: Option<Mode>,
+    /// Override a key of the accelerator, as accumulation.acc.bits=12
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// How much is counted: none, events or full [default: full]
+    #[arg(long)]
+    pub stats: Option<StatsLevel>,
+    /// Requantization scheme in place of the model's own, as single or S
+    #[arg(long, value_name = "SCHEME")]
+    pub requantize: Option<Scheme>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct InspectArgs {
+    /// The network: .tflite, or graph .yaml
+    pub model: PathBuf,
+    /// The accelerator: a preset's name or a YAML file
+    #[arg(long)]
+    pub hw: Option<String>,
+    /// Override a key of the accelerator, as accumulation.acc.bits=12
+    #[arg(long, value_name = "KEY=VALUE", requires = "hw")]
+    pub set: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct HwArgs {
+    #[command(subcommand)]
+    pub command: HwCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HwCommand {
+    /// List the presets
+    List,
+    /// Print an accelerator as a complete file, every default filled in
+    Show {
+        /// A preset's name or a YAML file
+        hw: String,
+        /// Override a key, as accumulation.acc.bits=12
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+    },
+    /// Print the JSON Schema of accelerator files, for editors
+    Schema,
+    /// Check an accelerator: errors, and warnings about datapaths that cannot have been meant
+    Check {
+        /// A preset's name or a YAML file
+        hw: String,
+        /// Override a key, as accumulation.acc.bits=12
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+    },
+}

@@ -1,0 +1,185 @@
+//! `guardbit inspect`.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use guardbit_graph::{Graph, NodeId, TensorId};
+use guardbit_hwmodels::{Datapath, Level, MacLayer, Program, Register, Terms, Walk, load, lower, partition};
+use guardbit_reports::text_table;
+use serde::Serialize;
+
+use crate::args::{Global, InspectArgs};
+use crate::diagnostic::Failure;
+use crate::output::{print, print_json};
+
+pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let graph = Arc::new(guardbit_frontends::load(&args.model)?);
+    let program = match &args.hw {
+        None => None,
+        Some(hw) => Some(lower(Arc::clone(&graph), &load(hw, &args.set)?)?),
+    };
+    let places = program.as_ref().map(|program| partition(&graph, &program.accelerator));
+    let ops: Vec<OpLine> = graph
+        .nodes_with_ids()
+        .map(|(id, _)| {
+            let lowered = program.as_ref().and_then(|program| program.mac_layer(id));
+            let place = places.as_ref().map(|places| places[id.index()].to_string());
+            OpLine::new(&graph, id, lowered, place)
+        })
+        .collect();
+    if global.json {
+        print_json(&ops)?;
+    } else {
+        print(&text(&graph, &ops, program.as_ref()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One operation, as it is printed.
+#[derive(Serialize)]
+struct OpLine {
+    index: usize,
+    name: String,
+    op: &'static str,
+    inputs: Vec<Option<String>>,
+    shape: Vec<usize>,
+    dtype: &'static str,
+    scale: Option<f32>,
+    zero_point: Option<i32>,
+    /// Products per dot product, and number of dot products.
+    terms: Option<usize>,
+    dots: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs_on: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    datapath: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycles: Option<u64>,
+}
+
+impl OpLine {
+    fn new(graph: &Graph, id: NodeId, lowered: Option<&MacLayer>, runs_on: Option<String>) -> Self {
+        let node = graph.node(id);
+        let output = graph.tensor(node.output);
+        let quantization = output.ty.quantization.as_ref();
+        let window = graph.dot_products(id).map(|dots| dots.window);
+        let name = |id: TensorId| graph.tensor(id).name.clone();
+        Self {
+            index: id.index(),
+            name: output.name.clone(),
+            op: node.op.name(),
+            inputs: node.inputs.iter().map(|input| input.map(name)).collect(),
+            shape: output.ty.shape.clone(),
+            dtype: output.ty.dtype.name(),
+            scale: quantization.map(|q| q.scale(0)),
+            zero_point: quantization.map(|q| q.zero_point(0)),
+            terms: window.map(|window| window.terms()),
+            dots: window.map(|window| window.dots()),
+            runs_on,
+            datapath: lowered.map(|layer| describe(&layer.datapath)),
+            cycles: lowered.map(|layer| layer.timing.cycles),
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let or_empty = |value: Option<String>| value.unwrap_or_default();
+        let mut cells = vec![
+            self.index.to_string(),
+            self.op.into(),
+            sizes(&self.shape),
+            self.dtype.into(),
+            or_empty(self.scale.map(|v| v.to_string())),
+            or_empty(self.zero_point.map(|v| v.to_string())),
+            or_empty(self.terms.map(|v| v.to_string())),
+            or_empty(self.dots.map(|v| v.to_string())),
+        ];
+        if let Some(place) = &self.runs_on {
+            cells.push(or_empty(self.cycles.map(|v| v.to_string())));
+            cells.push(place.clone());
+        }
+        cells.push(self.name.clone());
+        cells
+    }
+}
+
+fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
+    let mut out = format!("{}\n", graph.name());
+    for (what, ids) in [("input", graph.inputs()), ("output", graph.outputs())] {
+        for &id in ids {
+            let tensor = graph.tensor(id);
+            out += &format!("{what} {} {} {}\n", tensor.name, tensor.ty.dtype, sizes(&tensor.ty.shape));
+        }
+    }
+    out.push('\n');
+    let mut columns = vec!["index", "op", "shape", "dtype", "scale", "zero_point", "terms", "dots"];
+    if program.is_some() {
+        columns.extend(["cycles", "runs on"]);
+    }
+    columns.push("name");
+    out += &text_table(&columns, &ops.iter().map(OpLine::cells).collect::<Vec<_>>());
+    if let Some(program) = program {
+        out += &format!("\n{}\n", program.accelerator.name);
+        out += &datapaths(program);
+    }
+    out
+}
+
+/// The datapath of the accelerator; of single layers, where theirs is another one.
+fn datapaths(program: &Program) -> String {
+    let common = &program.accelerator.datapath;
+    let mut out = format!("all layers: {}\n", describe(common));
+    for layer in program.mac_layers().filter(|layer| layer.datapath != *common) {
+        out += &format!("layer {} `{}`: {}\n", layer.node.index(), layer.name, describe(&layer.datapath));
+    }
+    out
+}
+
+/// A datapath in one line, in the order of the data.
+fn describe(datapath: &Datapath) -> String {
+    let axes = datapath.order.axes.map(|axis| axis.name()).join(" ");
+    let walk = match datapath.order.walk {
+        Walk::Forward => String::new(),
+        Walk::Reverse => ", reversed".into(),
+        Walk::Stride(n) => format!(", stride {n}"),
+    };
+    let mut stages = vec![
+        format!("order {axes}{walk}"),
+        format!("zero point {}", datapath.zero_point),
+        format!("product {}{}", register(datapath.product.register), dropped(datapath.product.shift)),
+    ];
+    stages.extend(datapath.levels.iter().map(level));
+    stages.push(format!("bias {} {}", datapath.bias.at, register(datapath.bias.register)));
+    stages.push(datapath.scheme.map_or("model's requantization".into(), |s| format!("requantize {s}")));
+    stages.join(" > ")
+}
+
+fn level(level: &Level) -> String {
+    let terms = match level.terms {
+        Terms::Count(n) => n.to_string(),
+        Terms::All => "all".into(),
+    };
+    let place = match level.register {
+        Register::Auto => String::new(),
+        Register::Fixed { .. } => format!(", checked at {}", level.check),
+    };
+    let width = register(level.register);
+    format!("{}: {} of {terms}, {width}{place}{}", level.name, level.reduce, dropped(level.shift))
+}
+
+fn register(register: Register) -> String {
+    match register {
+        Register::Auto => "exact".into(),
+        Register::Fixed { format, overflow } => {
+            let sign = if format.is_signed() { "" } else { " unsigned" };
+            format!("{} bits{sign} {overflow}", format.bits())
+        }
+    }
+}
+
+fn dropped(shift: u32) -> String {
+    if shift == 0 { String::new() } else { format!(", drops {shift} bits") }
+}
+
+fn sizes(shape: &[usize]) -> String {
+    shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+}

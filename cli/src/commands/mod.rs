@@ -1,0 +1,46 @@
+//! One file per command.
+
+mod hw;
+mod inspect;
+mod run;
+mod sweep;
+
+pub use hw::hw;
+pub use inspect::inspect;
+pub use run::run;
+pub use sweep::sweep;
+
+use guardbit_sim::{Mode, StatsLevel};
+use guardbit_study::{DEFAULT_RANDOM_SAMPLES, Existing, InputSource, Progress, Settings};
+
+use crate::args::{Common, Global};
+use crate::progress::Bar;
+
+/// The checked form of what runs and sweeps have in common.
+fn settings(common: &Common, events: usize, bar: &Bar) -> Settings {
+    let input = match (&common.input, common.random) {
+        (Some(path), _) => InputSource::File(path.clone()),
+        (None, random) => {
+            let (count, seed) = (random.unwrap_or(DEFAULT_RANDOM_SAMPLES), common.seed.unwrap_or(0));
+            if random.is_none() {
+                bar.note(&format!("no --input: running {count} random samples, seed {seed}"));
+            }
+            InputSource::Random { count, seed }
+        }
+    };
+    let mut sets = common.set.clone();
+    sets.extend(common.requantize.map(|scheme| format!("requantize.scheme={}", scheme.name())));
+    Settings {
+        input,
+        labels: common.labels.clone(),
+        output: common.output.clone(),
+        mode: common.mode.unwrap_or(Mode::Propagated),
+        stats: common.stats.unwrap_or(StatsLevel::Full),
+        sets,
+        events,
+    }
+}
+
+fn existing(global: &Global) -> Existing {
+    if global.force { Existing::Replace } else { Existing::Refuse }
+}

@@ -1,0 +1,175 @@
+//! How errors are shown: a code, what is wrong, the place in the file, what to do.
+
+use std::fmt::{self, Display};
+use std::io::{IsTerminal, stderr};
+use std::process::ExitCode;
+
+use guardbit_frontends::FrontendError;
+use guardbit_hwmodels::{HwError, LowerError, Origin, Problem};
+use guardbit_sim::SimError;
+use guardbit_study::StudyError;
+use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, NamedSource, Report, Severity, SourceCode};
+
+/// Exit code of bad usage and bad input.
+const BAD_INPUT: u8 = 2;
+/// Exit code of a check that failed.
+const CHECK_FAILED: u8 = 1;
+
+/// Something to tell the user.
+#[derive(Debug)]
+pub struct Failure {
+    code: &'static str,
+    message: String,
+    help: Option<String>,
+    place: Option<Place>,
+    severity: Severity,
+    exit: u8,
+}
+
+/// A place in a text.
+#[derive(Debug)]
+struct Place {
+    source: NamedSource<String>,
+    label: LabeledSpan,
+}
+
+/// Colours and a fixed width; box drawing only on a terminal.
+pub fn install() {
+    let terminal = stderr().is_terminal();
+    // Fails only if a hook is installed already.
+    let _ = miette::set_hook(Box::new(move |_| {
+        Box::new(MietteHandlerOpts::new().width(110).color(terminal).unicode(terminal).build())
+    }));
+}
+
+impl Failure {
+    /// Bad usage, without a place.
+    pub fn usage(message: String) -> Self {
+        let (code, severity) = ("guardbit::usage", Severity::Error);
+        Self { code, message, help: None, place: None, severity, exit: BAD_INPUT }
+    }
+
+    /// A warning about an accelerator.
+    pub fn warning(problem: &Problem) -> Self {
+        Self { severity: Severity::Warning, ..Self::from(problem) }
+    }
+
+    /// Shows it on stderr.
+    pub fn report(self) -> ExitCode {
+        let exit = ExitCode::from(self.exit);
+        eprintln!("{:?}", Report::new(self));
+        exit
+    }
+
+    fn at(mut self, file: &str, text: &str, offset: usize, length: usize, label: &str) -> Self {
+        let label = LabeledSpan::new(Some(label.into()), offset, length);
+        self.place = Some(Place { source: NamedSource::new(file, text.to_owned()), label });
+        self
+    }
+
+    /// Points at a line and column, both from 1.
+    fn at_line(self, file: &str, text: &str, line: usize, column: usize) -> Self {
+        let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let rest = text.get(start..).unwrap_or_default();
+        let before: usize = rest.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum();
+        let length = rest[before..].lines().next().unwrap_or_default().trim_end().len();
+        self.at(file, text, start + before, length, "here")
+    }
+}
+
+impl From<&Problem> for Failure {
+    fn from(problem: &Problem) -> Self {
+        let failure = Self {
+            code: problem.code(),
+            help: problem.help().map(String::from),
+            ..Self::usage(problem.to_string())
+        };
+        match problem.origin() {
+            Origin::File(place) => {
+                failure.at(&place.file, &place.text, place.span.start, place.span.len(), "here")
+            }
+            Origin::Set(_) | Origin::Preset(_) | Origin::Nowhere => failure,
+        }
+    }
+}
+
+impl From<HwError> for Failure {
+    fn from(error: HwError) -> Self {
+        Self::from(&*error)
+    }
+}
+
+impl From<FrontendError> for Failure {
+    fn from(error: FrontendError) -> Self {
+        let failure = Self { code: error.code(), help: error.help(), ..Self::usage(error.to_string()) };
+        let file = error.file();
+        match (error.location(), std::fs::read_to_string(file)) {
+            (Some(at), Ok(text)) => {
+                failure.at_line(&file.display().to_string(), &text, at.line, at.column)
+            }
+            _ => failure,
+        }
+    }
+}
+
+impl From<LowerError> for Failure {
+    fn from(error: LowerError) -> Self {
+        StudyError::from(error).into()
+    }
+}
+
+impl From<guardbit_reports::ReportError> for Failure {
+    fn from(error: guardbit_reports::ReportError) -> Self {
+        StudyError::from(error).into()
+    }
+}
+
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        let plain = |error: &StudyError| Self {
+            code: error.code(),
+            help: error.help(),
+            ..Self::usage(error.to_string())
+        };
+        match error {
+            StudyError::Model(error) => error.into(),
+            StudyError::Hw(error) => error.into(),
+            StudyError::StudyFile { ref path, ref text, line, column, .. } => {
+                plain(&error).at_line(&path.display().to_string(), text, line, column)
+            }
+            StudyError::Sim(SimError::Trap { .. }) => Self { exit: CHECK_FAILED, ..plain(&error) },
+            error => plain(&error),
+        }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Diagnostic for Failure {
+    fn code<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        Some(Box::new(self.code))
+    }
+
+    fn severity(&self) -> Option<Severity> {
+        Some(self.severity)
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.place.as_ref().map(|place| &place.source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let label = self.place.as_ref()?.label.clone();
+        Some(Box::new(std::iter::once(label)))
+    }
+}

@@ -1,0 +1,25 @@
+//! Results on stdout.
+
+use std::io::{ErrorKind, Write, stdout};
+
+use serde::Serialize;
+
+use crate::diagnostic::Failure;
+
+/// Prints `text`. A reader that has seen enough, as `head`, is no error.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::usage(format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints `value` as JSON.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value);
+    let text = text.map_err(|error| Failure::usage(format!("cannot write JSON: {error}")))?;
+    print(&(text + "\n"))
+}

@@ -1,0 +1,65 @@
+//! Running the real binary.
+#![allow(dead_code)]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use ndarray::{ArrayD, IxDyn, OwnedRepr};
+use ndarray_npy::NpzReader;
+
+/// The project's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().into()
+}
+
+pub fn digits(file: &str) -> String {
+    root().join("examples/digits").join(file).to_string_lossy().into_owned()
+}
+
+/// A file of the shared models; `None`, said aloud, where they are absent.
+pub fn shared_model(file: &str) -> Option<String> {
+    let path = root().join("../shared/models").join(file);
+    if !path.exists() {
+        eprintln!("skipped: {} is not here", path.display());
+        return None;
+    }
+    Some(path.to_string_lossy().into_owned())
+}
+
+pub fn guardbit(args: &[&str]) -> Output {
+    Command::cargo_bin("guardbit").unwrap().args(args).output().unwrap()
+}
+
+/// Runs it; it must succeed. Returns stdout.
+pub fn succeed(args: &[&str]) -> String {
+    let output = guardbit(args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "guardbit {args:?}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Every array of an archive of int8 arrays.
+pub fn int8_arrays(path: &Path) -> Vec<(String, ArrayD<i8>)> {
+    let mut archive = NpzReader::new(File::open(path).unwrap()).unwrap();
+    let names = archive.names().unwrap();
+    names.into_iter().map(|name| (name.clone(), int8_array(&mut archive, &name))).collect()
+}
+
+pub fn int8_array(archive: &mut NpzReader<File>, name: &str) -> ArrayD<i8> {
+    let array = archive.by_name::<OwnedRepr<i8>, IxDyn>(name);
+    array.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The rows of a CSV file as maps by column, in order.
+pub fn csv_rows(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row = |line: &str| {
+        let cells = line.split(',').map(String::from);
+        header.iter().map(|name| name.to_string()).zip(cells).collect()
+    };
+    lines.map(row).collect()
+}

@@ -1,0 +1,132 @@
+//! Scales and codes of constants.
+
+use std::path;
+
+use guardbit_graph::{DType, GraphError, Quantization, TensorType};
+
+use super::error::Kind;
+use super::file::{ConstantFile, RandomFile};
+use super::npy;
+use super::problem::{Path, Problem};
+use super::values::{Integers, OneOrMany};
+use crate::random_codes;
+
+/// The graph takes no larger tensor; this is known before codes are made.
+const MOST_CODES: usize = 1 << 28;
+
+/// The quantization of the constant at `path`.
+pub(super) fn quantization(constant: &ConstantFile, path: &Path) -> Result<Option<Quantization>, Problem> {
+    let wrong = |key, message: &str| Err(Problem::new(Kind::Value, path.then(key), message));
+    let Some(scale) = &constant.scale else {
+        return match (&constant.zero_point, constant.axis) {
+            (Some(_), _) => wrong("zero_point", "makes no sense without a `scale`"),
+            (None, Some(_)) => wrong("axis", "makes no sense without a `scale`"),
+            (None, None) => Ok(None),
+        };
+    };
+    let quantization = match (scale, &constant.zero_point, constant.axis) {
+        (OneOrMany::One(scale), None, None) => Quantization::per_tensor(*scale, 0),
+        (OneOrMany::One(scale), Some(OneOrMany::One(z)), None) => Quantization::per_tensor(*scale, *z),
+        (OneOrMany::One(_), Some(OneOrMany::Many(_)), None) => {
+            return wrong("zero_point", "is a list, but `scale` is not");
+        }
+        (OneOrMany::One(_), _, Some(_)) => return wrong("axis", "makes no sense without a list of scales"),
+        (OneOrMany::Many(_), _, None) => {
+            return wrong("scale", "is a list; `axis` must say along which axis it lies");
+        }
+        (OneOrMany::Many(scales), zero_point, Some(axis)) => {
+            let zero_points = match zero_point {
+                None => vec![0; scales.len()],
+                Some(OneOrMany::One(z)) => vec![*z; scales.len()],
+                Some(OneOrMany::Many(zero_points)) => zero_points.clone(),
+            };
+            Quantization::per_axis(scales.clone(), zero_points, axis)
+        }
+    };
+    let wrong = |error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}"));
+    quantization.map(Some).map_err(wrong)
+}
+
+/// The codes of the constant at `path`; files lie in `dir`.
+pub(super) fn codes(
+    constant: &ConstantFile,
+    ty: &TensorType,
+    dir: &path::Path,
+    path: &Path,
+) -> Result<Vec<i32>, Problem> {
+    let count = ty.shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).filter(|&n| n <= MOST_CODES);
+    let Some(count) = count else {
+        let message = format!("{:?} has more than {MOST_CODES} elements", ty.shape);
+        return Err(Problem::new(Kind::Value, path.then("shape"), message));
+    };
+    match (&constant.values, &constant.file, &constant.random) {
+        (Some(values), None, None) => from_values(values, ty, count, &path.then("values")),
+        (None, Some(file), None) => {
+            let problem = |message| Problem::new(Kind::File, path.then("file"), message);
+            npy::codes(&dir.join(file), ty).map_err(problem)
+        }
+        (None, None, Some(random)) => {
+            let range = range(random, ty.dtype, &path.then("random"))?;
+            Ok(random_codes(random.seed, range, count))
+        }
+        (None, None, None) => Err(Problem::new(Kind::MissingKey, path.clone(), "has no codes")
+            .help("give `values`, `file` or `random: {seed: 1}`")),
+        _ => Err(Problem::new(Kind::Value, path.clone(), "has codes of more than one kind")
+            .help("keep one of `values`, `file` and `random`")),
+    }
+}
+
+/// An error about the constant at `path`, placed at the key that it is about.
+pub(super) fn error(constant: &ConstantFile, error: &GraphError, path: &Path) -> Problem {
+    let source = if constant.file.is_some() { "file" } else { "values" };
+    let path = match error {
+        GraphError::DuplicateTensor { .. } => path.then("name"),
+        GraphError::TensorType { .. } => path.then("scale"),
+        GraphError::CodeRange { index, .. } => match &constant.values {
+            Some(values) if values.shape.len() == 1 => path.then(source).at(*index),
+            _ => path.then(source),
+        },
+        _ => path.clone(),
+    };
+    Problem::new(Kind::Graph, path, format!("is wrong: {error}"))
+}
+
+fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) -> Result<Vec<i32>, Problem> {
+    let Integers { values, shape } = values;
+    if values.len() != count {
+        let message = format!("has {} values; shape {:?} needs {count}", values.len(), ty.shape);
+        return Err(Problem::new(Kind::Count, path.clone(), message));
+    }
+    if shape.len() > 1 && *shape != ty.shape {
+        let message = format!("is nested as {shape:?}; it must be {:?} or a flat list", ty.shape);
+        return Err(Problem::new(Kind::Count, path.clone(), message));
+    }
+    let code = |(index, &value): (usize, &i64)| {
+        let outside = || {
+            let path = if shape.len() == 1 { path.at(index) } else { path.clone() };
+            let (min, max) = (ty.dtype.min(), ty.dtype.max());
+            let message = format!("is {value} at index {index}; {} codes are {min} to {max}", ty.dtype);
+            Problem::new(Kind::Value, path, message)
+        };
+        let code = i32::try_from(value).ok().filter(|code| (ty.dtype.min()..=ty.dtype.max()).contains(code));
+        code.ok_or_else(outside)
+    };
+    values.iter().enumerate().map(code).collect()
+}
+
+fn range(random: &RandomFile, dtype: DType, path: &Path) -> Result<std::ops::RangeInclusive<i32>, Problem> {
+    let bounds = [("min", random.min, dtype.min()), ("max", random.max, dtype.max())];
+    let mut range = [0; 2];
+    for (place, (key, given, default)) in range.iter_mut().zip(bounds) {
+        *place = given.unwrap_or(default);
+        if !(dtype.min()..=dtype.max()).contains(place) {
+            let message = format!("is {place}; {dtype} codes are {} to {}", dtype.min(), dtype.max());
+            return Err(Problem::new(Kind::Value, path.then(key), message));
+        }
+    }
+    let [min, max] = range;
+    if min > max {
+        return Err(Problem::new(Kind::Value, path.clone(), format!("has min {min} above max {max}")));
+    }
+    Ok(min..=max)
+}

@@ -1,0 +1,156 @@
+//! From the file type to the graph.
+
+use std::collections::HashMap;
+use std::path;
+
+use guardbit_graph::{
+    DType, Graph, GraphBuilder, GraphError, OutputSpec, Quantization, TensorId, TensorType,
+};
+
+use super::error::Kind;
+use super::file::{ConstantFile, GraphFile, InputFile, NodeFile, OutputFile};
+use super::problem::{Path, Problem};
+use super::{constants, operations};
+
+/// Builds the graph of a file whose codes lie in `dir`.
+pub(super) fn build(file: GraphFile, dir: &path::Path, name: &str) -> Result<Graph, Problem> {
+    if file.schema != 1 {
+        let message = format!("is {}; it must be 1", file.schema);
+        return Err(Problem::new(Kind::Value, Path::key("schema"), message));
+    }
+    let mut network =
+        Network { builder: GraphBuilder::new(file.name.as_deref().unwrap_or(name)), ids: HashMap::new() };
+    for (index, input) in file.inputs.iter().enumerate() {
+        network.add_input(input, &Path::key("inputs").at(index))?;
+    }
+    for (index, constant) in file.constants.iter().enumerate() {
+        network.add_constant(constant, dir, &Path::key("constants").at(index))?;
+    }
+    for (index, node) in file.nodes.iter().enumerate() {
+        network.add_node(node, &Path::key("nodes").at(index))?;
+    }
+    let outputs = file.outputs.iter().enumerate();
+    let outputs = outputs.map(|(index, name)| network.find(name, &Path::key("outputs").at(index)));
+    let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+    network.builder.finish(outputs).map_err(|error| {
+        let key = if file.inputs.is_empty() { "inputs" } else { "outputs" };
+        Problem::new(Kind::Graph, Path::key(key), format!("is empty: {error}"))
+    })
+}
+
+struct Network {
+    builder: GraphBuilder,
+    ids: HashMap<String, TensorId>,
+}
+
+impl Network {
+    fn add_input(&mut self, input: &InputFile, path: &Path) -> Result<(), Problem> {
+        check_name(&input.name, path)?;
+        let ty = TensorType {
+            shape: input.shape.clone(),
+            dtype: dtype(&input.dtype, path)?,
+            quantization: Some(per_tensor(input.scale, input.zero_point, path)?),
+        };
+        let id = self.builder.input(&input.name, ty).map_err(|error| tensor_error(&error, path))?;
+        self.ids.insert(input.name.clone(), id);
+        Ok(())
+    }
+
+    fn add_constant(
+        &mut self,
+        constant: &ConstantFile,
+        dir: &path::Path,
+        path: &Path,
+    ) -> Result<(), Problem> {
+        check_name(&constant.name, path)?;
+        let ty = TensorType {
+            shape: constant.shape.clone(),
+            dtype: dtype(&constant.dtype, path)?,
+            quantization: constants::quantization(constant, path)?,
+        };
+        let codes = constants::codes(constant, &ty, dir, path)?;
+        let id = self.builder.constant(&constant.name, ty, codes);
+        let id = id.map_err(|error| constants::error(constant, &error, path))?;
+        self.ids.insert(constant.name.clone(), id);
+        Ok(())
+    }
+
+    fn add_node(&mut self, node: &NodeFile, path: &Path) -> Result<(), Problem> {
+        let op = operations::read(node, path)?;
+        let inputs = node.inputs.iter().enumerate().map(|(index, name)| {
+            name.as_deref().map(|name| self.find(name, &path.then("inputs").at(index))).transpose()
+        });
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        let OutputFile { name, dtype: dtype_name, scale, zero_point } = &node.output;
+        let output = path.then("output");
+        check_name(name, &output)?;
+        let spec = OutputSpec {
+            name: name.clone(),
+            dtype: dtype(dtype_name, &output)?,
+            quantization: Some(per_tensor(*scale, *zero_point, &output)?),
+        };
+        let id = self.builder.node(op, &inputs, spec).map_err(|error| node_error(node, &error, path))?;
+        self.ids.insert(name.clone(), id);
+        Ok(())
+    }
+
+    fn find(&self, name: &str, path: &Path) -> Result<TensorId, Problem> {
+        self.ids.get(name).copied().ok_or_else(|| {
+            let mut names: Vec<_> = self.ids.iter().map(|(name, id)| (id.index(), name.as_str())).collect();
+            names.sort_unstable();
+            let names = names.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(", ");
+            let message = format!("is `{name}`, which is not defined before it");
+            Problem::new(Kind::UnknownTensor, path.clone(), message)
+                .help(format!("the tensors up to here are {names}"))
+        })
+    }
+}
+
+/// The dtype called `name` in the map at `path`.
+fn dtype(name: &str, path: &Path) -> Result<DType, Problem> {
+    name.parse().map_err(|_| Problem::not_one_of(path.then("dtype"), name, DType::ALL.map(DType::name)))
+}
+
+fn per_tensor(scale: f32, zero_point: i32, path: &Path) -> Result<Quantization, Problem> {
+    Quantization::per_tensor(scale, zero_point)
+        .map_err(|error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}")))
+}
+
+fn check_name(name: &str, path: &Path) -> Result<(), Problem> {
+    if name.is_empty() {
+        return Err(Problem::new(Kind::Value, path.then("name"), "is empty; every tensor has a name"));
+    }
+    Ok(())
+}
+
+/// An error about the tensor at `path`, placed at the key that it is about.
+fn tensor_error(error: &GraphError, path: &Path) -> Problem {
+    let path = match error {
+        GraphError::DuplicateTensor { .. } => path.then("name"),
+        GraphError::TooLarge { .. } => path.then("shape"),
+        GraphError::TensorType { .. } => path.then("zero_point"),
+        _ => path.clone(),
+    };
+    Problem::new(Kind::Graph, path, format!("is wrong: {error}"))
+}
+
+/// An error about a node, placed at the attribute, input or output that it is about.
+fn node_error(node: &NodeFile, error: &GraphError, path: &Path) -> Problem {
+    let place = |tensor: &str| {
+        let input = node.inputs.iter().position(|name| name.as_deref() == Some(tensor));
+        match input {
+            Some(index) => path.then("inputs").at(index),
+            None => path.then("output"),
+        }
+    };
+    let path = match error {
+        GraphError::Attribute { attribute, .. } => path.then(attribute),
+        GraphError::Arity { .. } => path.then("inputs"),
+        GraphError::Shape { tensor, .. }
+        | GraphError::DType { tensor, .. }
+        | GraphError::Operand { tensor, .. } => place(tensor),
+        GraphError::Multiplier { .. } => path.then("output").then("scale"),
+        error => return tensor_error(error, &path.then("output")),
+    };
+    Problem::new(Kind::Graph, path, format!("does not fit: {error}"))
+}

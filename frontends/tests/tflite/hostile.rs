@@ -1,0 +1,110 @@
+//! Damaged and hostile files: an error or a network, never a panic and never more memory than the file is worth.
+
+use std::path::Path;
+
+use guardbit_frontends::read_tflite;
+use proptest::prelude::*;
+
+use crate::writer::{Model, Operator, Tensor, Value};
+
+/// A network with operands of every kind: scales per channel, a shape, a list among the options.
+fn small() -> Vec<u8> {
+    let weights = Tensor {
+        scales: vec![0.5, 0.25],
+        zero_points: vec![0, 0],
+        ..Tensor::int8("w", &[2, 1, 1, 1], 1.0, 0)
+    };
+    let tensors = vec![
+        Tensor::int8("x", &[1, 2, 2, 1], 0.5, -1),
+        weights.with_data([3, -4]),
+        Tensor::ints("b", &[5, 6]),
+        Tensor::int8("y", &[1, 2, 2, 2], 0.5, 3),
+        Tensor::int8("mean", &[1, 1, 1, 2], 0.5, 3),
+        Tensor::ints("axes", &[1, 2]),
+        Tensor::int8("z", &[1, 2], 0.5, 3),
+    ];
+    let conv = Operator::new(3, &[0, 1, 2], 3).with_options(1, [(1, Value::Int(1)), (2, Value::Int(1))]);
+    let mean = Operator::new(40, &[3, 5], 4).with_options(27, [(0, Value::Byte(1))]);
+    let squeeze = Operator::new(43, &[4], 6).with_options(30, [(0, Value::Ints(vec![1, 2]))]);
+    Model::new(tensors, vec![conv, mean, squeeze]).to_bytes()
+}
+
+fn digits() -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits/digits_int8.tflite");
+    std::fs::read(path).unwrap()
+}
+
+#[test]
+fn the_small_network_is_sound() {
+    assert_eq!(read_tflite(&small(), "small").unwrap().nodes().len(), 3);
+}
+
+#[test]
+fn no_prefix_is_a_network() {
+    let bytes = small();
+    for length in 0..bytes.len() {
+        assert!(read_tflite(&bytes[..length], "small").is_err(), "{length} of {} bytes", bytes.len());
+    }
+}
+
+#[test]
+fn no_prefix_of_a_real_network_panics() {
+    let bytes = digits();
+    for length in 0..bytes.len() {
+        let _ = read_tflite(&bytes[..length], "digits");
+    }
+}
+
+#[test]
+fn no_word_is_trusted() {
+    let bytes = small();
+    let words = [0, 1, 4, 0xff, 0x7f, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffc, 0xffff_ffff];
+    for at in 0..bytes.len().saturating_sub(3) {
+        for word in words {
+            let mut damaged = bytes.clone();
+            damaged[at..at + 4].copy_from_slice(&u32::to_le_bytes(word));
+            let _ = read_tflite(&damaged, "small");
+        }
+    }
+}
+
+#[test]
+fn data_that_are_used_over_and_over_are_not_unfolded() {
+    const CODES: i32 = 4096;
+    let network = |constants: i32| {
+        let mut tensors = vec![Tensor::int8("x", &[1, CODES], 0.5, 0)];
+        let mut operators = Vec::new();
+        for index in 0..constants {
+            let constant = Tensor::int8("constant", &[1, CODES], 0.5, 0).with_data(vec![1; CODES as usize]);
+            tensors.extend([constant, Tensor::int8("sum", &[1, CODES], 0.5, 0)]);
+            operators.push(Operator::new(0, &[0, 2 * index + 1], 2 * index + 2));
+        }
+        let mut model = Model::new(tensors, operators);
+        model.share_buffers = true;
+        read_tflite(&model.to_bytes(), "shared")
+    };
+    assert!(network(2).is_ok());
+    let error = network(100).unwrap_err();
+    assert_eq!(error.code(), "guardbit::tflite::unfolds", "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn flipped_bytes_do_not_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
+        for mut bytes in [small(), digits()] {
+            for (at, value) in &flips {
+                let at = at.index(bytes.len());
+                bytes[at] = *value;
+            }
+            let _ = read_tflite(&bytes, "flipped");
+        }
+    }
+
+    #[test]
+    fn random_bytes_do_not_panic(tail in prop::collection::vec(any::<u8>(), 0..512)) {
+        let bytes = [&16u32.to_le_bytes()[..], b"TFL3", &tail].concat();
+        let _ = read_tflite(&bytes, "random");
+    }
+}

@@ -1,0 +1,337 @@
+//! What a user reads about a file that cannot be taken.
+
+use std::fs;
+use std::path::Path;
+
+use guardbit_frontends::read_yaml;
+use ndarray::{Array1, Array2};
+use ndarray_npy::write_npy;
+
+/// A sound file.
+const SOUND: &str = "\
+schema: 1
+inputs:
+  - {name: x, shape: [1, 4, 4, 1], dtype: int8, scale: 0.1, zero_point: -3}
+constants:
+  - {name: w, shape: [2, 1, 1, 1], dtype: int8, scale: [0.1, 0.2], axis: 0, values: [1, -2]}
+nodes:
+  - op: conv2d
+    inputs: [x, w]
+    output: {name: y, dtype: int8, scale: 0.2}
+    padding: same
+outputs: [y]
+";
+
+/// The error of the sound file with one text put for another.
+fn changed(from: &str, to: &str) -> String {
+    assert!(SOUND.contains(from), "nothing to change");
+    rendered(&SOUND.replacen(from, to, 1), Path::new(""))
+}
+
+fn rendered(text: &str, dir: &Path) -> String {
+    let error = read_yaml(text, dir, "net.yaml").unwrap_err();
+    let help = error.help().map_or_else(String::new, |help| format!("\nhelp: {help}"));
+    // The system's words, and where the test's files lie, differ from machine to machine.
+    let message = error.to_string().replace(&dir.join("").display().to_string(), "");
+    let message = message.split(" (os error").next().unwrap_or_default().to_owned();
+    format!("{}\n{message}{help}", error.code())
+}
+
+#[test]
+fn the_sound_file_is_sound() {
+    read_yaml(SOUND, Path::new(""), "net").unwrap();
+}
+
+#[test]
+fn the_location_is_that_of_the_message() {
+    let error = read_yaml(&SOUND.replace("same", "full"), Path::new(""), "net.yaml").unwrap_err();
+    let location = error.location().unwrap();
+    assert_eq!((location.line, location.column), (10, 14));
+    assert!(error.to_string().starts_with("net.yaml:10:14: "));
+}
+
+#[test]
+fn syntax() {
+    insta::assert_snapshot!(changed("outputs: [y]", "outputs: [y"), @r"
+    guardbit::graph_yaml::syntax
+    net.yaml:12:1: not YAML: did not find expected ',' or ']', while parsing a flow sequence at line 11 column 10
+    ");
+    insta::assert_snapshot!(changed("nodes:", "nodes"), @r"
+    guardbit::graph_yaml::syntax
+    net.yaml:7:7: not YAML: could not find expected ':', while scanning a simple key at line 6 column 1
+    ");
+    insta::assert_snapshot!(rendered("", Path::new("")), @r"
+    guardbit::graph_yaml::missing_key
+    net.yaml:1:1: the file lacks the key `schema`
+    help: begin with `schema: 1`
+    ");
+    insta::assert_snapshot!(rendered("[1, 2]", Path::new("")), @r"
+    guardbit::graph_yaml::value
+    net.yaml:1:1: the file is a list; it must be a map
+    ");
+    insta::assert_snapshot!(changed("schema: 1\n", ""), @r"
+    guardbit::graph_yaml::missing_key
+    net.yaml:1:1: the file lacks the key `schema`
+    help: begin with `schema: 1`
+    ");
+    insta::assert_snapshot!(changed("schema: 1", "schema: 2"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:1:9: `schema` is 2; it must be 1
+    ");
+}
+
+#[test]
+fn unknown_keys() {
+    insta::assert_snapshot!(changed("inputs:", "imputs:"), @r"
+    guardbit::graph_yaml::unknown_key
+    net.yaml:2:1: the file has no key `imputs`
+    help: its keys are schema, name, inputs, constants, nodes, outputs
+    ");
+    insta::assert_snapshot!(changed("padding:", "pading:"), @r"
+    guardbit::graph_yaml::unknown_key
+    net.yaml:10:5: `nodes[0]` has no key `pading`
+    help: its keys are op, inputs, output, stride, dilation, kernel, padding, activation, requantize, multiplier, keep_num_dims, axes, keep_dims, beta, shape, axis, paddings, value, permutation
+    ");
+    insta::assert_snapshot!(changed("axis: 0,", "axes: 0,"), @r"
+    guardbit::graph_yaml::unknown_key
+    net.yaml:5:68: `constants[0]` has no key `axes`
+    help: its keys are name, shape, dtype, scale, zero_point, axis, values, file, random
+    ");
+    insta::assert_snapshot!(changed("padding: same", "axis: 1"), @r"
+    guardbit::graph_yaml::unknown_key
+    net.yaml:10:11: `nodes[0].axis` is no attribute of conv2d
+    help: conv2d takes stride, dilation, padding, activation, requantize, multiplier
+    ");
+    insta::assert_snapshot!(changed("padding: same", "padding: {rows: [1, 1], columns: [1, 1]}"), @r"
+    guardbit::graph_yaml::unknown_key
+    net.yaml:10:29: `nodes[0].padding` has no key `columns`
+    help: its keys are rows, cols
+    ");
+    insta::assert_snapshot!(changed("padding: same", "padding: same\n    padding: valid"), @r"
+    guardbit::graph_yaml::duplicate_key
+    net.yaml:7:5: `nodes[0]` has the key `padding` twice
+    ");
+}
+
+#[test]
+fn missing_keys() {
+    insta::assert_snapshot!(changed("dtype: int8, scale: 0.1, ", "dtype: int8, "), @r"
+    guardbit::graph_yaml::missing_key
+    net.yaml:3:5: `inputs[0]` lacks the key `scale`
+    ");
+    insta::assert_snapshot!(changed(", values: [1, -2]", ""), @r"
+    guardbit::graph_yaml::missing_key
+    net.yaml:5:5: `constants[0]` has no codes
+    help: give `values`, `file` or `random: {seed: 1}`
+    ");
+    insta::assert_snapshot!(changed("values: [1, -2]", "values: [1, -2], random: {seed: 1}"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:5: `constants[0]` has codes of more than one kind
+    help: keep one of `values`, `file` and `random`
+    ");
+    insta::assert_snapshot!(changed("op: conv2d", "op: max_pool2d"), @r"
+    guardbit::graph_yaml::missing_key
+    net.yaml:7:5: `nodes[0]` lacks the key `kernel`, which max_pool2d needs
+    ");
+}
+
+#[test]
+fn bad_values() {
+    insta::assert_snapshot!(changed("padding: same", "padding: full"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:10:14: `nodes[0].padding` is `full`; it must be one of same, valid, {rows: [before, after], cols: [before, after]}
+    ");
+    insta::assert_snapshot!(changed("padding: same", "activation: tanh"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:10:17: `nodes[0].activation` is `tanh`; it must be one of none, relu, relu6, relu_n1_to_1
+    ");
+    insta::assert_snapshot!(changed("padding: same", "requantize: triple"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:10:17: `nodes[0].requantize` is `triple`; it must be one of double, single, away, even, float32_upward, float64_upward, float64_away, tosa_double, tosa_scale16, q48
+    ");
+    insta::assert_snapshot!(changed("padding: same", "multiplier: float16"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:10:17: `nodes[0].multiplier` is `float16`; it must be one of float64, product_in_float32, float32
+    ");
+    insta::assert_snapshot!(changed("op: conv2d", "op: conv3d"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:7:9: `nodes[0].op` is `conv3d`; it must be one of conv2d, depthwise_conv2d, fully_connected, add, mul, avg_pool2d, max_pool2d, mean, sum, relu, relu6, softmax, reshape, concat, pad, transpose, quantize
+    ");
+    insta::assert_snapshot!(changed("dtype: int8", "dtype: float32"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:43: `inputs[0].dtype` is `float32`; it must be one of int4, uint4, int8, uint8, int16, uint16, int32
+    ");
+    insta::assert_snapshot!(changed("padding: same", "stride: 2"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:10:13: `nodes[0].stride` is the integer `2`; it must be a list of 2
+    ");
+    insta::assert_snapshot!(changed("padding: same", "stride: [2]"), @r"
+    guardbit::graph_yaml::count
+    net.yaml:10:13: `nodes[0].stride` must be a list of 2
+    ");
+    insta::assert_snapshot!(changed("padding: same", "stride: [1, -2]"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:10:17: `nodes[0].stride[1]` is the integer `-2`; it must be a whole number, 0 or more
+    ");
+    insta::assert_snapshot!(changed("padding: same", "stride: [0, 1]"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:10:13: `nodes[0].stride` does not fit: conv2d `y`: stride [0, 1] must be 1..=1048576
+    ");
+    insta::assert_snapshot!(changed("scale: 0.1,", "scale: .nan,"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:56: `inputs[0].scale` is wrong: scale NaN at index 0 is not a finite number above 0
+    ");
+    insta::assert_snapshot!(changed("scale: 0.2}", "scale: -1}"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:9:43: `nodes[0].output.scale` is wrong: scale -1 at index 0 is not a finite number above 0
+    ");
+    insta::assert_snapshot!(changed("zero_point: -3", "zero_point: 300"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:3:73: `inputs[0].zero_point` is wrong: tensor `x`: zero point 300 is outside int8
+    ");
+    insta::assert_snapshot!(changed("name: x", "name: ''"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:12: `inputs[0].name` is empty; every tensor has a name
+    ");
+    insta::assert_snapshot!(changed("scale: [0.1, 0.2], axis: 0", "scale: [0.1, 0.2]"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:56: `constants[0].scale` is a list; `axis` must say along which axis it lies
+    ");
+    insta::assert_snapshot!(changed("scale: [0.1, 0.2]", "scale: [0.1]"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:5:56: `constants[0].scale` is wrong: tensor `w`: 1 scales along axis 0 of shape [2, 1, 1, 1]
+    ");
+    insta::assert_snapshot!(changed("scale: [0.1, 0.2]", "scale: 0.1"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:67: `constants[0].axis` makes no sense without a list of scales
+    ");
+    insta::assert_snapshot!(changed("scale: [0.1, 0.2], axis: 0", "zero_point: 0"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:61: `constants[0].zero_point` makes no sense without a `scale`
+    ");
+}
+
+#[test]
+fn codes() {
+    insta::assert_snapshot!(changed("values: [1, -2]", "values: [1, -2, 3]"), @r"
+    guardbit::graph_yaml::count
+    net.yaml:5:85: `constants[0].values` has 3 values; shape [2, 1, 1, 1] needs 2
+    ");
+    insta::assert_snapshot!(changed("values: [1, -2]", "values: [[1, -2]]"), @r"
+    guardbit::graph_yaml::count
+    net.yaml:5:85: `constants[0].values` is nested as [1, 2]; it must be [2, 1, 1, 1] or a flat list
+    ");
+    insta::assert_snapshot!(changed("values: [1, -2]", "values: [[1], [2, 3]]"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:85: `constants[0].values`: lists side by side must have the same length
+    ");
+    insta::assert_snapshot!(changed("values: [1, -2]", "values: [1, 200]"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:89: `constants[0].values[1]` is 200 at index 1; int8 codes are -128 to 127
+    ");
+    insta::assert_snapshot!(changed("values: [1, -2]", "values: [1, 2.5]"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:89: `constants[0].values[1]` is the floating point `2.5`; it must be an integer or a list
+    ");
+    insta::assert_snapshot!(changed("values: [1, -2]", "random: {seed: 1, min: -200}"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:100: `constants[0].random.min` is -200; int8 codes are -128 to 127
+    ");
+    insta::assert_snapshot!(changed("values: [1, -2]", "random: {seed: 1, min: 2, max: 1}"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:85: `constants[0].random` has min 2 above max 1
+    ");
+    insta::assert_snapshot!(changed("[2, 1, 1, 1], dtype", "[2000000, 2000000, 2000000, 2000000], dtype"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:22: `constants[0].shape` [2000000, 2000000, 2000000, 2000000] has more than 268435456 elements
+    ");
+    insta::assert_snapshot!(changed("[1, 4, 4, 1]", "[1, 40000, 40000, 1]"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:3:22: `inputs[0].shape` is wrong: tensor `x` of shape [1, 40000, 40000, 1] has more than 268435456 elements
+    ");
+}
+
+#[test]
+fn code_files() {
+    let dir = tempfile::tempdir().unwrap();
+    write_npy(dir.path().join("float.npy"), &Array1::from(vec![1.0f32, 2.0])).unwrap();
+    write_npy(dir.path().join("wide.npy"), &Array1::from(vec![1i16, 2])).unwrap();
+    write_npy(dir.path().join("shape.npy"), &Array2::<i8>::zeros((1, 2))).unwrap();
+    fs::write(dir.path().join("text.npy"), "no array").unwrap();
+    let sound = fs::read(dir.path().join("wide.npy")).unwrap();
+    fs::write(dir.path().join("cut.npy"), &sound[..sound.len() - 1]).unwrap();
+    let with = |dtype: &str, file: &str| {
+        let constant = format!("{{name: w, shape: [2], dtype: {dtype}, file: {file}}}");
+        let text = format!(
+            "schema: 1\ninputs: [{{name: x, shape: [1], dtype: int8, scale: 1}}]\nnodes: []\noutputs: [x]\n\
+             constants:\n  - {constant}\n"
+        );
+        rendered(&text, dir.path())
+    };
+    insta::assert_snapshot!(with("int8", "absent.npy"), @r"
+    guardbit::graph_yaml::file
+    net.yaml:6:46: `constants[0].file` cannot be read: absent.npy: No such file or directory
+    ");
+    insta::assert_snapshot!(with("int8", "float.npy"), @r"
+    guardbit::graph_yaml::file
+    net.yaml:6:46: `constants[0].file` holds elements of type `<f4`; int8 needs `|i1`
+    ");
+    insta::assert_snapshot!(with("int4", "wide.npy"), @r"
+    guardbit::graph_yaml::file
+    net.yaml:6:46: `constants[0].file` holds elements of type `<i2`; int4 needs `|i1`
+    ");
+    insta::assert_snapshot!(with("int8", "shape.npy"), @r"
+    guardbit::graph_yaml::file
+    net.yaml:6:46: `constants[0].file` holds shape [1, 2]; the tensor has [2]
+    ");
+    insta::assert_snapshot!(with("int8", "text.npy"), @r"
+    guardbit::graph_yaml::file
+    net.yaml:6:46: `constants[0].file` is no array of codes: text.npy: error parsing header: start does not match magic string
+    ");
+    insta::assert_snapshot!(with("int16", "cut.npy"), @r"
+    guardbit::graph_yaml::file
+    net.yaml:6:47: `constants[0].file` is no array of codes: cut.npy: reached EOF before reading all data
+    ");
+}
+
+#[test]
+fn graphs() {
+    insta::assert_snapshot!(changed("inputs: [x, w]", "inputs: [x, v]"), @r"
+    guardbit::graph_yaml::unknown_tensor
+    net.yaml:8:17: `nodes[0].inputs[1]` is `v`, which is not defined before it
+    help: the tensors up to here are x, w
+    ");
+    insta::assert_snapshot!(changed("inputs: [x, w]", "inputs: [x]"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:8:13: `nodes[0].inputs` does not fit: conv2d `y` takes 2 to 3 inputs, found 1
+    ");
+    insta::assert_snapshot!(changed("inputs: [x, w]", "inputs: [x, x]"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:8:14: `nodes[0].inputs[0]` does not fit: conv2d `y`: tensor `x`: must be a constant
+    ");
+    insta::assert_snapshot!(changed("outputs: [y]", "outputs: [z]"), @r"
+    guardbit::graph_yaml::unknown_tensor
+    net.yaml:11:11: `outputs[0]` is `z`, which is not defined before it
+    help: the tensors up to here are x, w, y
+    ");
+    insta::assert_snapshot!(changed("outputs: [y]", "outputs: []"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:11:10: `outputs` is empty: the graph has no output
+    ");
+    insta::assert_snapshot!(changed("name: y", "name: x"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:9:20: `nodes[0].output.name` is wrong: tensor `x` is defined twice
+    ");
+    insta::assert_snapshot!(changed("name: w", "name: x"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:5:12: `constants[0].name` is wrong: tensor `x` is defined twice
+    ");
+    insta::assert_snapshot!(changed("shape: [1, 4, 4, 1]", "shape: [1, 4, 4]"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:8:14: `nodes[0].inputs[0]` does not fit: conv2d `y`: tensor `x` has shape [1, 4, 4], expected rank 4
+    ");
+    insta::assert_snapshot!(changed("scale: 0.2}", "scale: 1.0e-20}"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:9:43: `nodes[0].output.scale` does not fit: conv2d `y`: 1000000061536802000 cannot be a requantization multiplier: it must be finite, not negative and below 2^30
+    ");
+}

@@ -1,0 +1,99 @@
+//! Graphs of one op.
+
+// Each test file uses some of these.
+#![allow(dead_code)]
+
+use guardbit_graph::{
+    DType, Graph, GraphBuilder, GraphError, MultiplierRule, NodeId, Op, OutputSpec, Quantization, Requantize,
+    TensorType,
+};
+use guardbit_num::Scheme;
+
+/// What most ops of TensorFlow Lite do.
+pub const DOUBLE: Requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
+
+/// An input of a node.
+#[derive(Debug, Clone)]
+pub struct Input {
+    pub ty: TensorType,
+    pub codes: Vec<i32>,
+    pub constant: bool,
+}
+
+/// int8 activations of scale 1 and zero point 0.
+pub fn int8(shape: &[usize], codes: &[i32]) -> Input {
+    activations(shape, DType::Int8, 1.0, 0, codes)
+}
+
+pub fn activations(shape: &[usize], dtype: DType, scale: f32, zero_point: i32, codes: &[i32]) -> Input {
+    let quantization = Some(Quantization::per_tensor(scale, zero_point).unwrap());
+    let ty = TensorType { shape: shape.to_vec(), dtype, quantization };
+    Input { ty, codes: codes.to_vec(), constant: false }
+}
+
+/// `count` activations with different codes.
+pub fn ramp(shape: &[usize]) -> Input {
+    let count: usize = shape.iter().product();
+    let codes: Vec<_> = (0..count).map(|i| (i * 37 % 256) as i32 - 128).collect();
+    int8(shape, &codes)
+}
+
+/// int8 weights of scale 1 and zero point 0.
+pub fn weights(shape: &[usize], codes: &[i32]) -> Input {
+    Input { constant: true, ..int8(shape, codes) }
+}
+
+/// Weights of 1.
+pub fn ones(shape: &[usize]) -> Input {
+    weights(shape, &vec![1; shape.iter().product()])
+}
+
+pub fn bias(codes: &[i32]) -> Input {
+    let ty = TensorType { shape: vec![codes.len()], dtype: DType::Int32, quantization: None };
+    Input { ty, codes: codes.to_vec(), constant: true }
+}
+
+/// An output of that dtype, scale and zero point.
+pub fn output(dtype: DType, scale: f32, zero_point: i32) -> OutputSpec {
+    let quantization = Some(Quantization::per_tensor(scale, zero_point).unwrap());
+    OutputSpec { name: "output".into(), dtype, quantization }
+}
+
+/// An int8 output of scale 1 and zero point 0.
+pub fn int8_output() -> OutputSpec {
+    output(DType::Int8, 1.0, 0)
+}
+
+/// The graph of one node.
+pub fn build(op: impl Into<Op>, inputs: &[Input], output: OutputSpec) -> Result<Graph, GraphError> {
+    let mut builder = GraphBuilder::new("one op");
+    let mut ids = Vec::new();
+    for (index, Input { ty, codes, constant }) in inputs.iter().enumerate() {
+        let name = format!("input{index}");
+        let id = match constant {
+            true => builder.constant(name, ty.clone(), codes.clone()),
+            false => builder.input(name, ty.clone()),
+        };
+        ids.push(Some(id?));
+    }
+    let id = builder.node(op, &ids, output)?;
+    builder.finish(vec![id])
+}
+
+/// The graph's node.
+pub fn node(graph: &Graph) -> NodeId {
+    graph.nodes_with_ids().next().unwrap().0
+}
+
+/// The output's shape and codes.
+pub fn run(op: impl Into<Op>, inputs: &[Input], output: OutputSpec) -> (Vec<usize>, Vec<i32>) {
+    let graph = build(op, inputs, output).unwrap();
+    let id = node(&graph);
+    let codes: Vec<_> = inputs.iter().map(|input| input.codes.as_slice()).collect();
+    (graph.tensor(graph.node(id).output).ty.shape.clone(), graph.evaluate(id, &codes))
+}
+
+/// What is wrong with the graph of one node.
+pub fn error(op: impl Into<Op>, inputs: &[Input], output: OutputSpec) -> String {
+    build(op, inputs, output).map(|_| ()).expect_err("the graph must be refused").to_string()
+}

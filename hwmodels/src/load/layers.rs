@@ -1,0 +1,59 @@
+//! Overrides of single layers: those of the file's `layers`, then `layers.NAME.key` of the command line.
+//!
+//! Each acts as an override of the whole file, after those of the command line, for that layer alone.
+
+use std::collections::BTreeMap;
+
+use super::key::KeyPath;
+use super::problem::{HwError, Origin, Problem};
+use super::set::{Set, SetSource};
+use super::sources::Sources;
+use crate::file::AcceleratorFile;
+
+/// What belongs to the accelerator as a whole.
+pub(super) const COMMON: [&str; 6] = ["schema", "name", "description", "extends", "clock_mhz", "layers"];
+
+/// The overrides of every layer that has some.
+pub(super) fn overrides(
+    sources: &Sources,
+    file: &AcceleratorFile,
+    command_line: &[&Set],
+) -> Result<BTreeMap<String, Vec<Set>>, HwError> {
+    let mut layers: BTreeMap<String, Vec<Set>> = BTreeMap::new();
+    for (layer, overrides) in file.layers.iter().flatten() {
+        let key = KeyPath::keys(&["layers", layer]);
+        let own = layers.entry(layer.clone()).or_default();
+        for (path, value) in overrides {
+            let from = SetSource::Layer(key.join(path));
+            own.push(Set { path: path.clone(), value: value.clone(), from });
+        }
+    }
+    for set in command_line {
+        if let Some((layer, path)) = set.layer() {
+            layers.entry(layer.into()).or_default().push(Set { path: path.into(), ..(*set).clone() });
+        }
+    }
+    for (layer, sets) in &layers {
+        sets.iter().try_for_each(|set| own_key(sources, layer, set))?;
+    }
+    Ok(layers)
+}
+
+/// Fails for a key that no layer can have for itself.
+fn own_key(sources: &Sources, layer: &str, set: &Set) -> Result<(), HwError> {
+    let head = set.path.split('.').next().unwrap_or_default();
+    if !COMMON.contains(&head) {
+        return Ok(());
+    }
+    Err(Problem {
+        code: "guardbit::hw::layers",
+        key: Some(KeyPath::keys(&["layers", layer]).join(&set.path).to_string()),
+        message: format!("layer `{layer}` cannot have a `{head}` of its own"),
+        help: Some("it belongs to the whole accelerator".into()),
+        origin: match set.origin(sources) {
+            Origin::Nowhere => sources.start(),
+            origin => origin,
+        },
+    }
+    .into())
+}

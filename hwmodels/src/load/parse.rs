@@ -1,0 +1,47 @@
+//! From text to the typed file, and what the YAML library says about texts that are none.
+
+use std::sync::Arc;
+
+use super::key::KeyPath;
+use super::locate::locate_second;
+use super::problem::{FilePlace, HwError, Origin, Problem};
+use super::typed;
+use crate::file::AcceleratorFile;
+
+/// The file of that text.
+pub(super) fn parse(text: &Arc<str>, name: &str) -> Result<AcceleratorFile, HwError> {
+    serde_yaml::from_str(text).map_err(|error| problem(text, name, &error).into())
+}
+
+fn problem(text: &Arc<str>, name: &str, error: &serde_yaml::Error) -> Problem {
+    let message = error.to_string();
+    let Some(at) = error.location() else { return not_yaml(message, Origin::Nowhere) };
+    let origin = |line, column| Origin::File(FilePlace::new(name, text, line, column));
+    let Some((path, message)) = value_message(&message, at.line(), at.column()) else {
+        return not_yaml(message, origin(at.line(), at.column()));
+    };
+    let path = KeyPath::indexed(path).named(&serde_yaml::from_str(text).unwrap_or_default());
+    let repeated = typed::duplicate_field(message).map(|field| path.join(field));
+    if let Some((line, column)) = repeated.as_ref().and_then(|key| locate_second(text, key)) {
+        return typed::explain(message, &path, origin(line, column));
+    }
+    // For an unknown key the library names the map that holds it.
+    let path = typed::unknown_field(message).map_or(path.clone(), |(field, _)| path.join(field));
+    typed::explain(message, &path, origin(at.line(), at.column()))
+}
+
+fn not_yaml(message: String, origin: Origin) -> Problem {
+    let help = Some("the text is not YAML".into());
+    Problem { code: "guardbit::hw::yaml", key: None, message, help, origin }
+}
+
+/// The path and the message in the library's words about a value: `path: message at line L column C`.
+///
+/// It leaves out the path of the whole file, and the place if that is the start. A syntax error has another form.
+fn value_message(message: &str, line: usize, column: usize) -> Option<(&str, &str)> {
+    let place = format!(" at line {line} column {column}");
+    let without_place = Some(message).filter(|message| !message.contains(" at line "));
+    let message = message.strip_suffix(&place).or(without_place)?;
+    let is_path = |path: &str| !path.contains([' ', '`', '"']);
+    Some(message.split_once(": ").filter(|(path, _)| is_path(path)).unwrap_or((".", message)))
+}

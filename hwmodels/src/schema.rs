@@ -1,0 +1,47 @@
+//! The JSON Schema of accelerator files, for editors.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
+
+use crate::file::AcceleratorFile;
+use crate::presets::PRESETS;
+
+/// The schema (draft 2020-12) as text. The committed `accelerator.schema.json` is the same.
+pub fn schema() -> String {
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(tidy));
+    let schema = settings.into_generator().into_root_schema_for::<AcceleratorFile>();
+    let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    format!("{text}\n")
+}
+
+/// The names of the presets.
+pub(crate) fn preset_names(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>() })
+}
+
+/// Removes what would only be noise in an editor: `null` for a missing key, and the line breaks of comments.
+fn tidy(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    if let Some(Value::String(text)) = object.get_mut("description") {
+        *text = text.replace('\n', " ");
+    }
+    for key in ["type", "enum", "anyOf"] {
+        let Some(Value::Array(choices)) = object.get_mut(key) else { continue };
+        choices.retain(|choice| !is_null(choice));
+        match (key, choices.as_slice()) {
+            ("type", [only]) => drop(object.insert(key.into(), only.clone())),
+            ("anyOf", [Value::Object(only)]) => {
+                let only = only.clone();
+                object.remove(key);
+                object.extend(only);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_null(choice: &Value) -> bool {
+    choice.is_null() || choice == "null" || choice == &serde_json::json!({ "type": "null" })
+}

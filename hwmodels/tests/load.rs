@@ -1,0 +1,176 @@
+//! What files, presets and overrides mean.
+
+use guardbit_hwmodels::{
+    Accelerator, Axis, BiasPlace, Dataflow, MAC_OPERATIONS, PRESETS, Reduce, Register, Terms, Walk, check,
+    from_yaml, load, schema,
+};
+use guardbit_num::{Format, Overflow};
+
+fn file(text: &str) -> Accelerator {
+    with_sets(text, &[])
+}
+
+fn with_sets(text: &str, sets: &[&str]) -> Accelerator {
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    from_yaml(&format!("schema: 1\n{text}\n"), "dir/hw.yaml", &sets).unwrap()
+}
+
+/// Name, reduction, terms and width of every level.
+fn levels(accelerator: &Accelerator) -> Vec<(&str, Reduce, Terms, Option<u32>)> {
+    let bits = |register| match register {
+        Register::Auto => None,
+        Register::Fixed { format, .. } => Some(Format::bits(format)),
+    };
+    let levels = accelerator.datapath.levels.iter();
+    levels.map(|l| (l.name.as_str(), l.reduce, l.terms, bits(l.register))).collect()
+}
+
+#[test]
+fn a_minimal_file_has_the_defaults_of_the_manual() {
+    let accelerator = file("");
+    assert_eq!(accelerator.name, "hw");
+    assert_eq!(accelerator.clock_mhz, 300.0);
+    assert_eq!(accelerator.dataflow, Dataflow::OutputStationary);
+    assert_eq!(accelerator.offload, MAC_OPERATIONS);
+    assert_eq!(levels(&accelerator), [("acc", Reduce::Serial, Terms::All, None)]);
+    assert_eq!(accelerator.datapath.bias.at, BiasPlace::Post);
+    let wide = Register::Fixed { format: Format::signed(32).unwrap(), overflow: Overflow::Saturate };
+    assert_eq!(accelerator.datapath.bias.register, wide);
+}
+
+#[test]
+fn the_preset_of_the_manual_is_the_default_with_14_bits() {
+    let preset = load("fpga-int14-os", &[]).unwrap();
+    let mut expected = with_sets("name: fpga-int14-os", &["accumulation.acc.bits=14"]);
+    expected.description = preset.description.clone();
+    assert_eq!(preset, expected);
+}
+
+#[test]
+fn levels_follow_from_the_dataflow() {
+    let (serial, tree, all) = (Reduce::Serial, Reduce::Tree, Terms::All);
+    let acc = ("acc", serial, all, None);
+    assert_eq!(levels(&file("dataflow: vector")), [acc]);
+    let chain = ("chain", serial, Terms::Count(8), None);
+    assert_eq!(levels(&file("dataflow: weight_stationary\narray: {rows: 8}")), [chain, acc]);
+    assert_eq!(levels(&file("dataflow: input_stationary\narray: {rows: 8}")), [chain, acc]);
+    let tree = ("tree", tree, Terms::Count(4), None);
+    assert_eq!(levels(&file("dataflow: vector\narray: {dot_width: 4}")), [tree, acc]);
+    let deep = "dataflow: weight_stationary\narray: {dot_width: 4, rows: 8}";
+    assert_eq!(levels(&file(deep)), [tree, chain, acc]);
+    // Overrides of the dataflow come before the derivation, those of levels after it.
+    let sets = ["accumulation.chain.bits=20", "dataflow=weight_stationary", "array.rows=8"];
+    assert_eq!(levels(&with_sets("", &sets)), [("chain", serial, Terms::Count(8), Some(20)), acc]);
+    // Stated levels stay whatever the dataflow.
+    let sets = ["dataflow=weight_stationary"];
+    assert_eq!(levels(&with_sets("accumulation: [{bits: 9}]", &sets)), [("acc", serial, all, Some(9))]);
+}
+
+#[test]
+fn symbolic_terms_follow_the_array() {
+    let text = "extends: fpga-int14-ws\narray: {rows: 4}";
+    assert_eq!(file(text).datapath.levels[0].terms, Terms::Count(4));
+    assert_eq!(with_sets(text, &["array.rows=5"]).datapath.levels[0].terms, Terms::Count(5));
+    let sets = ["accumulation.chain.terms=cols", "array.cols=3"];
+    assert_eq!(with_sets(text, &sets).datapath.levels[0].terms, Terms::Count(3));
+}
+
+#[test]
+fn extending_merges_maps_and_replaces_lists() {
+    let base = load("fpga-int14-ws", &[]).unwrap();
+    let accelerator = file("extends: fpga-int14-ws\narray: {cols: 8}\naccumulation: [{name: sum, bits: 10}]");
+    assert_eq!((accelerator.array.rows, accelerator.array.cols), (16, 8));
+    assert_eq!(accelerator.dataflow, base.dataflow);
+    assert_eq!(levels(&accelerator), [("sum", Reduce::Serial, Terms::All, Some(10))]);
+    // A name and a description of a preset are its own.
+    assert_eq!((accelerator.name.as_str(), accelerator.description.as_str()), ("hw", ""));
+    let ops = file("extends: fpga-int14-os\noffload: [mean]").offload;
+    assert_eq!(ops, ["mean"]);
+}
+
+#[test]
+fn orders_are_lists_or_maps() {
+    let order = |text: &str| file(&format!("reduction_order: {text}")).datapath.order;
+    let axes = [Axis::Kh, Axis::Kw, Axis::Ic];
+    let given = [Axis::Ic, Axis::Kw, Axis::Kh];
+    assert_eq!((order("[ic, kw, kh]").axes, order("[ic, kw, kh]").walk), (given, Walk::Forward));
+    assert_eq!((order("{walk: reverse}").axes, order("{walk: reverse}").walk), (axes, Walk::Reverse));
+    let strided = order("{walk: stride, stride: 3, axes: [ic, kw, kh]}");
+    assert_eq!((strided.axes, strided.walk), (given, Walk::Stride(3)));
+    let sets = ["reduction_order.walk=reverse"];
+    let both = with_sets("reduction_order: [ic, kw, kh]", &sets).datapath.order;
+    assert_eq!((both.axes, both.walk), (given, Walk::Reverse));
+    // A list says all of it.
+    let sets = ["reduction_order.walk=reverse", "reduction_order=[ic, kw, kh]"];
+    assert_eq!(with_sets("", &sets).datapath.order.walk, Walk::Forward);
+}
+
+#[test]
+fn overrides_merge_maps_and_go_back_to_defaults() {
+    let text = "extends: fpga-int14-os";
+    let sets = ["bias={at: preload}", "accumulation.acc={bits: 9}", "memory.weight_kib=1.5"];
+    let accelerator = with_sets(text, &sets);
+    assert_eq!(accelerator.datapath.bias.at, BiasPlace::Preload);
+    assert_eq!(accelerator.memory.weight_kib, 1.5);
+    let narrow = Register::Fixed { format: Format::signed(9).unwrap(), overflow: Overflow::Saturate };
+    assert_eq!(accelerator.datapath.levels[0].register, narrow);
+    assert_eq!(levels(&with_sets(text, &["accumulation.0.bits=9"]))[0].3, Some(9));
+    assert_eq!(levels(&with_sets(text, &["accumulation.acc.bits="]))[0].3, None);
+    assert_eq!(
+        levels(&with_sets(text, &["accumulation.acc.bits=9", "accumulation.acc.bits=8"]))[0].3,
+        Some(8)
+    );
+}
+
+#[test]
+fn layers_are_complete_accelerators() {
+    let text = "extends: fpga-int14-ws\nlayers:\n  a/b: {accumulation.acc.bits: 16}\n  3: {array.rows: 4}";
+    let accelerator = with_sets(text, &["accumulation.acc.bits=12", "layers.x.y.bias.at=preload"]);
+    assert_eq!(accelerator.layers.keys().collect::<Vec<_>>(), ["3", "a/b", "x.y"]);
+    assert_eq!(levels(&accelerator)[1].3, Some(12));
+    let layer = |name: &str| &accelerator.layers[name];
+    // The override of one layer is stronger than that of all.
+    assert_eq!(levels(layer("a/b"))[1].3, Some(16));
+    assert_eq!(
+        levels(layer("3")),
+        [("chain", Reduce::Serial, Terms::Count(4), Some(14)), ("acc", Reduce::Serial, Terms::All, Some(12)),]
+    );
+    assert_eq!(layer("x.y").datapath.bias.at, BiasPlace::Preload);
+    assert!(accelerator.layers.values().all(|layer| layer.layers.is_empty() && layer.name == "hw"));
+}
+
+#[test]
+fn presets_say_what_they_are() {
+    for preset in PRESETS {
+        let accelerator = load(preset.name, &[]).unwrap();
+        assert_eq!(accelerator.name, preset.name);
+        assert!(!accelerator.description.is_empty());
+    }
+    let wrap = load("fpga-int14-os-wrap", &[]).unwrap();
+    let Register::Fixed { overflow, .. } = wrap.datapath.levels[0].register else { panic!("{wrap:?}") };
+    assert_eq!(overflow, Overflow::Wrap);
+    let (result, warnings) = check("exact-int32-os", &[]);
+    assert!(result.is_ok() && warnings.is_empty());
+}
+
+#[test]
+fn what_is_no_preset_is_a_path() {
+    let error = |hw: &str| load(hw, &[]).unwrap_err();
+    assert_eq!(error("fpga-int15-os").code(), "guardbit::hw::unknown_preset");
+    assert_eq!(error("fpga-int15-os").to_string(), "`fpga-int15-os` is neither a preset nor a file");
+    assert!(error("nowhere/hw.yaml").help().is_some_and(|help| help.contains("exact-int32-os")));
+    assert_eq!(error("src").code(), "guardbit::hw::read");
+    let path = "presets/fpga-int14-os.yaml";
+    assert_eq!(load(path, &[]).unwrap(), load("fpga-int14-os", &[]).unwrap());
+}
+
+/// With `GUARDBIT_BLESS=1` in the environment the file is written anew.
+#[test]
+fn the_committed_schema_is_fresh() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/accelerator.schema.json");
+    if std::env::var_os("GUARDBIT_BLESS").is_some() {
+        std::fs::write(path, schema()).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(committed == schema(), "run this test with GUARDBIT_BLESS=1 to renew accelerator.schema.json");
+}

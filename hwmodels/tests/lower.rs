@@ -1,0 +1,252 @@
+//! Lowering of small graphs.
+
+use std::sync::Arc;
+
+use guardbit_graph::ops::{AvgPool2d, Conv2d};
+use guardbit_graph::{
+    Activation, DType, Finish, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Padding, Quantization,
+    Requantize, Tap, TensorType,
+};
+use guardbit_hwmodels::{
+    Accelerator, Host, LowerError, MacLayer, Placement, Program, from_yaml, lower, partition,
+};
+use guardbit_num::Scheme;
+use proptest::prelude::*;
+
+const REQUANTIZE: Requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
+
+/// Scales, zero points and codes of a convolution of 3x3 windows over 4x5 images of 4 channels, in 2 groups.
+#[derive(Debug, Clone)]
+struct Numbers {
+    input_zero_point: i32,
+    weight_zero_points: Vec<i32>,
+    weights: Vec<i32>,
+    bias: Option<Vec<i32>>,
+    input: Vec<i32>,
+    output_scale: f32,
+}
+
+const CHANNELS: usize = 6;
+const INPUT: [usize; 4] = [1, 4, 5, 4];
+const WEIGHTS: [usize; 4] = [CHANNELS, 3, 3, 2];
+
+fn numbers() -> impl Strategy<Value = Numbers> {
+    let code = || -128..=127i32;
+    let bias = prop::option::of(prop::collection::vec(-5000..5000i32, CHANNELS));
+    let size = |shape: [usize; 4]| shape.iter().product::<usize>();
+    (
+        code(),
+        prop::collection::vec(prop_oneof![Just(0), code()], CHANNELS),
+        prop::collection::vec(code(), size(WEIGHTS)),
+        bias,
+        prop::collection::vec(code(), size(INPUT)),
+    )
+        .prop_map(|(input_zero_point, weight_zero_points, weights, bias, input)| Numbers {
+            input_zero_point,
+            weight_zero_points,
+            weights,
+            bias,
+            input,
+            output_scale: 3.0,
+        })
+}
+
+fn plain() -> Numbers {
+    Numbers {
+        input_zero_point: 0,
+        weight_zero_points: vec![0; CHANNELS],
+        weights: vec![1; WEIGHTS.iter().product()],
+        bias: None,
+        input: vec![1; INPUT.iter().product()],
+        output_scale: 3.0,
+    }
+}
+
+/// `conv`, then `pool` on it.
+fn graph(numbers: &Numbers) -> Arc<Graph> {
+    let ty = |shape: &[usize], dtype, quantization| TensorType { shape: shape.into(), dtype, quantization };
+    let mut builder = GraphBuilder::new("test");
+    let quantization = Quantization::per_tensor(0.02, numbers.input_zero_point).unwrap();
+    let input = builder.input("input", ty(&INPUT, DType::Int8, Some(quantization))).unwrap();
+    let scales = (0..CHANNELS).map(|c| 0.1 + c as f32 * 0.05).collect();
+    let quantization = Quantization::per_axis(scales, numbers.weight_zero_points.clone(), 0).unwrap();
+    let weights = ty(&WEIGHTS, DType::Int8, Some(quantization));
+    let weights = builder.constant("weights", weights, numbers.weights.clone()).unwrap();
+    let bias = numbers.bias.clone();
+    let bias =
+        bias.map(|codes| builder.constant("bias", ty(&[CHANNELS], DType::Int32, None), codes).unwrap());
+    let conv = Conv2d {
+        stride: [1, 2],
+        dilation: [1, 1],
+        padding: Padding::Same,
+        activation: Activation::None,
+        requantize: REQUANTIZE,
+    };
+    let quantization = Quantization::per_tensor(numbers.output_scale, 5).unwrap();
+    let output = |name: &str| OutputSpec {
+        name: name.into(),
+        dtype: DType::Int8,
+        quantization: Some(quantization.clone()),
+    };
+    let conv = builder.node(conv, &[Some(input), Some(weights), bias], output("conv")).unwrap();
+    let pool =
+        AvgPool2d { kernel: [2, 2], stride: [2, 2], padding: Padding::Same, activation: Activation::None };
+    let pool = builder.node(Op::from(pool), &[Some(conv)], output("pool")).unwrap();
+    Arc::new(builder.finish(vec![pool]).unwrap())
+}
+
+fn accelerator(yaml: &str) -> Accelerator {
+    from_yaml(&format!("schema: 1\n{yaml}\n"), "test", &[]).unwrap()
+}
+
+fn lowered(numbers: &Numbers, yaml: &str) -> Result<Program, LowerError> {
+    lower(graph(numbers), &accelerator(yaml))
+}
+
+/// The output codes of a lowered layer, computed from what lowering says and with nothing fitted anywhere.
+fn run_exactly(layer: &MacLayer, input: &[i32]) -> Vec<i32> {
+    let window = &layer.dots.window;
+    let offset = layer.activation_offset();
+    let code = |index| {
+        let out = window.output_position(index);
+        let (mut sum, mut of_operands, mut count) = (0, 0, 0);
+        for (&cell, &weight) in layer.order.iter().zip(&layer.weights[out.c]) {
+            let operand = match window.tap(out, window.kernel_position(cell)) {
+                Tap::Input(at) => {
+                    count += 1;
+                    input[at] - offset.subtract
+                }
+                Tap::Padding if layer.dots.weights.is_none() => 0,
+                Tap::Padding => offset.padding,
+            };
+            sum += i128::from(operand) * i128::from(weight);
+            of_operands += i128::from(operand);
+        }
+        sum += of_operands * i128::from(layer.input_sum_factor[out.c]);
+        sum += layer.bias.as_ref().map_or(0, |bias| bias[out.c]);
+        match &layer.dots.finish {
+            Finish::Requantize(stage) => {
+                let code = layer.exact_requantizers[out.c].requantize(sum, stage.output_zero_point.into());
+                code.clamp(stage.clamp.0.into(), stage.clamp.1.into()) as i32
+            }
+            Finish::Divide(division) => {
+                division.finish(sum + i128::from(offset.subtract) * count as i128, count)
+            }
+        }
+    };
+    (0..window.dots()).map(code).collect()
+}
+
+proptest! {
+    #[test]
+    fn lowering_keeps_the_values(
+        numbers in numbers(),
+        zero_point in prop_oneof![Just("subtract"), Just("fold")],
+        order in prop_oneof![
+            Just("[ic, kw, kh]"), Just("{walk: reverse}"), Just("{walk: stride, stride: 4, axes: [kw, kh, ic]}")
+        ],
+    ) {
+        let yaml = format!(
+            "offload: [conv2d, avg_pool2d]\noperands: {{zero_point: {zero_point}}}\nreduction_order: {order}"
+        );
+        let program = lowered(&numbers, &yaml).unwrap();
+        let graph = &program.graph;
+        let nodes: Vec<_> = graph.nodes_with_ids().map(|(node, _)| node).collect();
+        let bias = numbers.bias.clone().unwrap_or_default();
+        let conv = graph.evaluate(nodes[0], &[&numbers.input, &numbers.weights, &bias]);
+        prop_assert_eq!(run_exactly(program.mac_layer(nodes[0]).unwrap(), &numbers.input), conv.clone());
+        let pool = graph.evaluate(nodes[1], &[&conv]);
+        prop_assert_eq!(run_exactly(program.mac_layer(nodes[1]).unwrap(), &conv), pool);
+    }
+}
+
+#[test]
+fn operations_that_are_not_offloaded_run_on_the_host() {
+    let graph = graph(&plain());
+    let places = partition(&graph, &accelerator("")).unwrap();
+    assert_eq!(places, [Placement::Accelerator, Placement::Host(Host::NotOffloaded)]);
+    assert_eq!(places[1].to_string(), "host: its operation is not in `offload`");
+    let places = partition(&graph, &accelerator("offload: [avg_pool2d]")).unwrap();
+    assert_eq!(places, [Placement::Host(Host::NotOffloaded), Placement::Accelerator]);
+    let program = lower(graph, &accelerator("")).unwrap();
+    assert_eq!(program.mac_layers().map(|layer| layer.name.as_str()).collect::<Vec<_>>(), ["conv"]);
+}
+
+#[test]
+fn a_bias_is_there_only_if_something_is_added() {
+    let bias =
+        |numbers: &Numbers, yaml| lowered(numbers, yaml).unwrap().mac_layers().next().unwrap().bias.clone();
+    let fold = "operands: {zero_point: fold}";
+    assert_eq!(bias(&plain(), ""), None);
+    assert_eq!(bias(&plain(), fold), None);
+    let shifted = Numbers { input_zero_point: 3, ..plain() };
+    assert_eq!(bias(&shifted, ""), None);
+    // 18 weights of 1 per channel, zero point 0.
+    assert_eq!(bias(&shifted, fold), Some(vec![-3 * 18; CHANNELS]));
+    let biased = Numbers { bias: Some(vec![7; CHANNELS]), ..shifted };
+    assert_eq!(bias(&biased, ""), Some(vec![7; CHANNELS]));
+    assert_eq!(bias(&biased, fold), Some(vec![7 - 3 * 18; CHANNELS]));
+}
+
+#[test]
+fn multipliers_give_shifts_back() {
+    let program = lowered(&plain(), "product: {shift: 3}\naccumulation: [{name: a, shift: 2}]").unwrap();
+    let layer = program.mac_layers().next().unwrap();
+    let exact = layer.exact_requantizers[0].multiplier().real();
+    assert_eq!(layer.requantizers[0].multiplier().real(), exact * 32.0);
+    assert_eq!(layer.requantizers.len(), CHANNELS);
+
+    let small = Numbers { output_scale: 1e-7, ..plain() };
+    let error = lowered(&small, "product: {shift: 31}").unwrap_err();
+    assert_eq!(error.code(), "guardbit::lower::multiplier");
+    assert!(error.to_string().starts_with("layer `conv`, whose datapath drops 31 bits: "), "{error}");
+}
+
+#[test]
+fn a_scheme_replaces_that_of_the_model() {
+    let scheme = |yaml| {
+        let program = lowered(&plain(), yaml).unwrap();
+        program.mac_layers().next().unwrap().requantizers[0].scheme()
+    };
+    assert_eq!(scheme(""), Scheme::Double);
+    assert_eq!(scheme("requantize: {scheme: single}"), Scheme::Single);
+    assert_eq!(scheme("requantize: {scheme: E}"), Scheme::Even);
+}
+
+#[test]
+fn layers_have_their_own_datapaths() {
+    let shift = |yaml: &str| {
+        let program = lowered(&plain(), yaml).unwrap();
+        program.mac_layers().map(|layer| layer.datapath.product.shift).collect::<Vec<_>>()
+    };
+    let both = "offload: [conv2d, avg_pool2d]\nlayers:";
+    assert_eq!(shift(&format!("{both} {{conv: {{product.shift: 2}}}}")), [2, 0]);
+    assert_eq!(shift(&format!("{both} {{1: {{product.shift: 2}}}}")), [0, 2]);
+    // A layer may leave the accelerator, or be the only one of its kind on it.
+    assert_eq!(shift(&format!("{both} {{conv: {{offload: []}}}}")), [0]);
+    assert_eq!(shift("layers: {pool: {offload: [avg_pool2d]}}"), [0, 0]);
+}
+
+#[test]
+fn overrides_that_name_no_layer_are_errors() {
+    let error = |yaml| {
+        let error = lowered(&plain(), yaml).unwrap_err();
+        format!("{}\n{error}", error.code())
+    };
+    insta::assert_snapshot!(error("layers: {conv9: {bias.bits: 20}}"), @r"
+    guardbit::lower::unknown_layer
+    `layers` names `conv9`, but the network has no such layer; the layers are conv (0), pool (1)
+    ");
+    insta::assert_snapshot!(error("layers: {7: {bias.bits: 20}}"), @r"
+    guardbit::lower::unknown_layer
+    `layers` names `7`, but the network has no such layer; the layers are conv (0), pool (1)
+    ");
+    insta::assert_snapshot!(error("layers: {pool: {product.shift: 2}}"), @r"
+    guardbit::lower::host_layer
+    `layers` names `pool`, but this avg_pool2d runs on the host: its operation is not in `offload`
+    ");
+    insta::assert_snapshot!(error("layers: {conv: {bias.bits: 20}, 0: {bias.bits: 21}}"), @r"
+    guardbit::lower::layer_twice
+    `layers` names the layer `conv` twice: as `0` and as `conv`
+    ");
+}

@@ -1,0 +1,214 @@
+//! Cycles and places.
+
+use std::collections::BTreeMap;
+
+use guardbit_graph::{OutputPosition, Window};
+use guardbit_hwmodels::timing::{LayerTiming, Widths};
+use guardbit_hwmodels::{Accelerator, Array, Dataflow, TimingConvention, load};
+use proptest::prelude::*;
+
+const INT8: Widths = Widths { activation: 8, weight: 8, output: 8 };
+
+/// `groups` matrix products of `pixels x terms` by `terms x channels`.
+fn window(pixels: usize, terms: usize, channels: usize, groups: usize) -> Window {
+    Window {
+        batch: 1,
+        input: [1, pixels, terms * groups],
+        output: [1, pixels, channels * groups],
+        kernel: [1, 1, terms],
+        stride: [1, 1],
+        dilation: [1, 1],
+        pad: [0, 0],
+        groups,
+    }
+}
+
+fn accelerator(dataflow: Dataflow, array: Array, timing: TimingConvention) -> Accelerator {
+    let preset = load("exact-int32-os", &[]).unwrap();
+    Accelerator { dataflow, array, timing, ..preset }
+}
+
+/// The same with a memory that never makes it wait.
+fn unlimited(mut accelerator: Accelerator) -> Accelerator {
+    accelerator.memory.sram_bytes_per_cycle = 1e12;
+    accelerator.memory.dram_bytes_per_cycle = 1e12;
+    accelerator.memory.dram_latency_cycles = 0;
+    accelerator.memory.double_buffer = true;
+    accelerator
+}
+
+/// SCALE-Sim 3.0.0 on a 32x32 array: M, K, N, then cycles of output, weight and input stationary. Rows marked
+/// "ran" are the tool's own output, the others follow from its formulas.
+const SCALESIM: &[([usize; 3], [u64; 3])] = &[
+    ([32, 32, 32], [93, 125, 125]),                  // ran
+    ([64, 64, 64], [503, 631, 631]),                 // ran
+    ([196, 64, 128], [3527, 2319, 3107]),            // ran
+    ([100, 70, 50], [1055, 1163, 1727]),             // ran
+    ([196, 288, 32], [2449, 2609, 7937]),            // ran
+    ([64, 144, 48], [823, 1579, 1419]),              // ran
+    ([12100, 147, 64], [158_421, 121_939, 299_409]), // ResNet-18 Conv1
+    ([2916, 576, 64], [117_391, 108_359, 261_647]),  // ResNet-18 Conv2_1a
+    ([784, 576, 128], [63_799, 63_215, 99_899]),     // ran: ResNet-18 Conv3_1a
+    ([676, 1152, 128], [106_831, 110_879, 175_823]), // ResNet-18 Conv3_1b
+    ([841, 64, 128], [13_607, 7479, 11_987]),        // ran: ResNet-18 Conv3_s
+    ([144, 2304, 256], [94_639, 137_087, 125_999]),  // ResNet-18 Conv4_1b
+    ([64, 256, 512], [10_175, 20_223, 9695]),        // ran: ResNet-18 Conv5_s
+    ([1, 512, 1000], [18_367, 48_639, 17_503]),      // ran: ResNet-18 FC
+];
+
+#[test]
+fn compute_cycles_are_those_of_scalesim() {
+    let array = Array { rows: 32, cols: 32, dot_width: 1 };
+    let dataflows = [Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary];
+    for &([m, k, n], expected) in SCALESIM {
+        for (dataflow, expected) in dataflows.into_iter().zip(expected) {
+            let accelerator = accelerator(dataflow, array, TimingConvention::ScalesimV3);
+            let found = LayerTiming::new(&accelerator, &window(m, k, n, 1), INT8).cycles;
+            assert_eq!(found, expected, "{dataflow} {m}x{k}x{n}");
+        }
+    }
+}
+
+#[test]
+fn groups_are_matrix_products_one_after_the_other() {
+    let array = Array { rows: 4, cols: 4, dot_width: 1 };
+    let accelerator = accelerator(Dataflow::OutputStationary, array, TimingConvention::ScalesimV3);
+    let one = LayerTiming::new(&accelerator, &window(10, 9, 1, 1), INT8);
+    let eight = LayerTiming::new(&accelerator, &window(10, 9, 1, 8), INT8);
+    assert_eq!(eight.cycles, 8 * one.cycles);
+    let out = |c| OutputPosition { n: 0, h: 0, w: 9, c };
+    let (first, last) = (one.place(out(0), 3, 0), eight.place(out(7), 3, 0));
+    assert_eq!(last.cycle, 7 * one.cycles + first.cycle);
+}
+
+/// `cycles` of a layer of 10 pixels, 9 terms and 6 channels on an array of 4 rows and 3 columns.
+fn small_layer(dataflow: Dataflow, edit: impl Fn(&mut Accelerator)) -> u64 {
+    let array = Array { rows: 4, cols: 3, dot_width: 1 };
+    let mut accelerator = unlimited(accelerator(dataflow, array, TimingConvention::Overlapped));
+    edit(&mut accelerator);
+    LayerTiming::new(&accelerator, &window(10, 9, 6, 1), INT8).cycles
+}
+
+#[test]
+fn folds_overlap() {
+    // A memory that takes no time still takes one cycle for the first load and one for the last store.
+    let memory = 2;
+    // 3 * 2 folds of 9 steps, filled (4 + 3 - 2) and drained (4) once.
+    assert_eq!(small_layer(Dataflow::OutputStationary, |_| ()), 6 * 9 + 5 + 4 + memory);
+    // 3 * 2 folds of 10 pixels, weights loaded (4) and filled (5) once.
+    assert_eq!(small_layer(Dataflow::WeightStationary, |_| ()), 6 * 10 + 4 + 5 + memory);
+    // 3 * 4 folds of 6 channels.
+    assert_eq!(small_layer(Dataflow::InputStationary, |_| ()), 12 * 6 + 4 + 5 + memory);
+    // 60 outputs in 12 lanes, 9 cycles each.
+    assert_eq!(small_layer(Dataflow::Vector, |_| ()), 5 * 9 + memory);
+}
+
+#[test]
+fn memory_stalls_count() {
+    let slow_load = |a: &mut Accelerator| a.memory.dram_bytes_per_cycle = 1.0;
+    // 90 activations and 54 weights are 24 bytes per fold, 60 outputs are 10: the load decides.
+    let last = 9 + 5 + 4;
+    assert_eq!(small_layer(Dataflow::OutputStationary, slow_load), 24 + 5 * 24 + last + 10);
+    let serial = |a: &mut Accelerator| {
+        slow_load(a);
+        a.memory.double_buffer = false;
+    };
+    assert_eq!(small_layer(Dataflow::OutputStationary, serial), 6 * (24 + last + 10));
+    // 4 * 9 activations through a port of 1 byte per cycle.
+    let slow_port = |a: &mut Accelerator| a.memory.sram_bytes_per_cycle = 1.0;
+    assert_eq!(small_layer(Dataflow::OutputStationary, slow_port), 1 + 6 * 36 + 1);
+    // Half of 0.1 KiB does not hold the 90 activations: both channel tiles load them.
+    let small = |a: &mut Accelerator| {
+        slow_load(a);
+        a.memory.activation_kib = 0.1;
+    };
+    assert_eq!(small_layer(Dataflow::OutputStationary, small), 39 + 5 * 39 + last + 10);
+    let latency = |a: &mut Accelerator| a.memory.dram_latency_cycles = 100;
+    let quick = small_layer(Dataflow::OutputStationary, |_| ());
+    assert_eq!(small_layer(Dataflow::OutputStationary, latency), quick + 100);
+}
+
+/// An accelerator and a layer small enough to place every addition.
+fn layers() -> impl Strategy<Value = (Accelerator, Window)> {
+    let dataflow = prop_oneof![
+        Just(Dataflow::OutputStationary),
+        Just(Dataflow::WeightStationary),
+        Just(Dataflow::InputStationary),
+        Just(Dataflow::Vector),
+    ];
+    let timing = prop_oneof![Just(TimingConvention::Overlapped), Just(TimingConvention::ScalesimV3)];
+    let array = (1..5usize, 1..5usize, 1..4usize);
+    let array = array.prop_map(|(rows, cols, dot_width)| Array { rows, cols, dot_width });
+    let memory = (0.5..20.0, 0.5..20.0, 0..50u64, any::<bool>());
+    let sizes = (1..9usize, 1..12usize, 1..7usize, 1..4usize);
+    (dataflow, timing, array, memory, sizes).prop_map(|(dataflow, timing, array, memory, sizes)| {
+        let mut accelerator = accelerator(dataflow, array, timing);
+        accelerator.memory.sram_bytes_per_cycle = memory.0;
+        accelerator.memory.dram_bytes_per_cycle = memory.1;
+        accelerator.memory.dram_latency_cycles = memory.2;
+        accelerator.memory.double_buffer = memory.3;
+        (accelerator, window(sizes.0, sizes.1, sizes.2, sizes.3))
+    })
+}
+
+proptest! {
+    #[test]
+    fn places_obey_the_laws((accelerator, window) in layers()) {
+        let timing = LayerTiming::new(&accelerator, &window, INT8);
+        let Array { rows, cols, dot_width } = accelerator.array;
+        let mut taken = BTreeMap::new();
+        for index in 0..window.dots() {
+            let out = window.output_position(index);
+            let mut before = [0; 3];
+            for k in 0..window.terms() {
+                let mut inner = 0;
+                for (level, before) in before.iter_mut().enumerate() {
+                    let place = timing.place(out, k, level);
+                    prop_assert!(place.row < rows && place.col < cols);
+                    prop_assert!(place.cycle <= timing.cycles.saturating_sub(1));
+                    prop_assert!(place.cycle >= *before, "an addition precedes the one before it");
+                    prop_assert!(place.cycle >= inner, "an outer level precedes an inner one");
+                    (*before, inner) = (place.cycle, place.cycle);
+                }
+                let owner = (index, k / dot_width);
+                let other = taken.insert(timing.place(out, k, 0), owner);
+                if accelerator.timing == TimingConvention::Overlapped {
+                    prop_assert!(other.is_none_or(|other| other == owner), "two steps in one place");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn places_follow_the_dataflow((accelerator, window) in layers()) {
+        let timing = LayerTiming::new(&accelerator, &window, INT8);
+        let Array { rows, cols, dot_width } = accelerator.array;
+        for index in 0..window.dots() {
+            let out = window.output_position(index);
+            let channel = out.c % (window.channels() / window.groups);
+            for k in 0..window.terms() {
+                let (row_of_k, lane) = (k / dot_width % rows, index % (rows * cols));
+                let expected = match accelerator.dataflow {
+                    Dataflow::OutputStationary => [(out.w % rows, channel % cols); 2],
+                    Dataflow::WeightStationary => [(row_of_k, channel % cols), (rows - 1, channel % cols)],
+                    Dataflow::InputStationary => [(row_of_k, out.w % cols), (rows - 1, out.w % cols)],
+                    Dataflow::Vector => [(lane / cols, lane % cols); 2],
+                };
+                for (level, expected) in expected.into_iter().enumerate() {
+                    let place = timing.place(out, k, level);
+                    prop_assert_eq!((place.row, place.col), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn overlapping_never_costs_more_than_the_last_drain((accelerator, window) in layers()) {
+        let accelerator = unlimited(Accelerator { timing: TimingConvention::Overlapped, ..accelerator });
+        let overlapped = LayerTiming::new(&accelerator, &window, INT8).cycles;
+        let plain = Accelerator { timing: TimingConvention::ScalesimV3, ..accelerator };
+        let drained = LayerTiming::new(&plain, &window, INT8).cycles;
+        let memory = 2;
+        prop_assert!(overlapped <= drained + window.groups as u64 + plain.array.rows as u64 + memory);
+    }
+}

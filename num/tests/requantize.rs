@@ -1,0 +1,118 @@
+//! Requantization schemes on the sums on which real runtimes disagree.
+
+use guardbit_num::{Multiplier, Requantizer, Scheme};
+
+use Scheme::{
+    Away, Double, Even, Float32Upward, Float64Away, Float64Upward, Q48, Single, TosaDouble, TosaScale16,
+};
+
+fn scale(scheme: Scheme, multiplier: f64, x: i128) -> i128 {
+    Requantizer::new(scheme, Multiplier::new(multiplier).unwrap()).scale(x)
+}
+
+/// `x` and `-x` under one multiplier, for each scheme.
+fn check(multiplier: f64, x: i128, expected: &[(&[Scheme], (i128, i128))]) {
+    for (schemes, (positive, negative)) in expected {
+        for &scheme in *schemes {
+            assert_eq!(scale(scheme, multiplier, x), *positive, "{scheme} of {x} * {multiplier}");
+            assert_eq!(scale(scheme, multiplier, -x), *negative, "{scheme} of -{x} * {multiplier}");
+        }
+    }
+}
+
+/// Schemes with one rounding, half up.
+const UP: &[Scheme] = &[Single, Float32Upward, Float64Upward, TosaScale16, Q48];
+/// Schemes with one rounding, half away from zero.
+const AWAY: &[Scheme] = &[Away, Float64Away];
+
+#[test]
+fn ties() {
+    check(0.5, 1, &[(&[Double, TosaDouble], (1, 0)), (UP, (1, 0)), (AWAY, (1, -1)), (&[Even], (0, 0))]);
+    check(0.5, 3, &[(&[Double, TosaDouble], (2, -1)), (UP, (2, -1)), (AWAY, (2, -2)), (&[Even], (2, -2))]);
+    check(0.5, 5, &[(&[Double, TosaDouble], (3, -2)), (UP, (3, -2)), (AWAY, (3, -3)), (&[Even], (2, -2))]);
+    check(0.25, 2, &[(&[Double, TosaDouble], (1, -1)), (UP, (1, 0)), (AWAY, (1, -1)), (&[Even], (0, 0))]);
+    check(0.25, 6, &[(&[Double, TosaDouble], (2, -2)), (UP, (2, -1)), (AWAY, (2, -2)), (&[Even], (2, -2))]);
+    check(0.25, 10, &[(&[Double, TosaDouble], (3, -3)), (UP, (3, -2)), (AWAY, (3, -3)), (&[Even], (2, -2))]);
+    check(0.75, 2, &[(&[Double, TosaDouble], (2, -1)), (UP, (2, -1)), (AWAY, (2, -2)), (&[Even], (2, -2))]);
+}
+
+#[test]
+fn two_roundings_can_be_wrong_by_one_off_ties() {
+    let cases = [
+        (1.0f32 / 255.0, 127, 1, 0),
+        (0.3, 1, 1, 0),
+        (0.2, 2, 1, 0),
+        (0.35, 1, 1, 0),
+        (0.011, 45, 1, 0),
+        (0.0072, 69, 1, 0),
+        (0.003, 833, 3, 2),
+    ];
+    for (multiplier, x, two, one) in cases {
+        let once = [UP, AWAY, &[Even]].concat();
+        check(multiplier.into(), x, &[(&[Double, TosaDouble], (two, -two)), (&once, (one, -one))]);
+    }
+}
+
+#[test]
+fn a_float32_scheme_loses_low_bits_of_large_sums() {
+    assert_eq!(scale(Single, 0.5, 16_777_217), 8_388_609);
+    assert_eq!(scale(Even, 0.5, 16_777_217), 8_388_608);
+    assert_eq!(scale(Single, 0.5, (1 << 30) + 33), 536_870_929);
+    assert_eq!(scale(Even, 0.5, (1 << 30) + 33), 536_870_912);
+}
+
+/// ONNX Runtime's QLinearConv rounds first and adds the zero point then.
+#[test]
+fn the_zero_point_is_added_after_rounding() {
+    let requantizer = Requantizer::new(Even, Multiplier::new(0.5).unwrap());
+    let codes = [1, -1, 3, -3, 5, -5, 7, -7].map(|x| requantizer.requantize(x, 1));
+    assert_eq!(codes, [1, 1, 3, -1, 3, -1, 5, -3]);
+}
+
+/// LiteRT's reference FULLY_CONNECTED keeps 53 bits of the multiplier: a significand of 31 bits goes astray here.
+#[test]
+fn float64_away_keeps_more_than_31_bits_of_the_multiplier() {
+    let [input, weight, output] = [0.047_832_847_f32, 1.881_435e-5, 15.059_447].map(f64::from);
+    let multiplier = input * weight / output;
+    assert_eq!(scale(Float64Away, multiplier, -1_798_879_460), -107);
+    assert_eq!(scale(Single, multiplier, -1_798_879_460), -108);
+}
+
+/// The 32-bit register before the multiplier wraps.
+#[test]
+fn double_wraps_what_it_shifts_left() {
+    assert_eq!(scale(Double, 2.0, 1 << 29), -(1 << 30));
+    assert_eq!(scale(Single, 2.0, 1 << 29), 1 << 30);
+}
+
+#[test]
+fn a_multiplier_that_is_flushed_gives_zero() {
+    for &scheme in Scheme::ALL {
+        let multiplier = 2f64.powi(-40);
+        assert_eq!(scale(scheme, multiplier, 1 << 20), 0, "{scheme}");
+        assert_eq!(scale(scheme, 0.0, 12345), 0, "{scheme}");
+    }
+}
+
+#[test]
+fn a_unit_of_the_sum_is_given_back() {
+    for &scheme in Scheme::ALL {
+        let requantizer = Requantizer::new(scheme, Multiplier::new(0.01).unwrap());
+        let scaled = requantizer.scaled_up(3).unwrap();
+        assert_eq!(scaled.scheme(), scheme);
+        assert_eq!(scaled.scale(1000), 80, "{scheme}");
+    }
+}
+
+#[test]
+fn schemes_are_read_by_name_and_by_identifier() {
+    for &scheme in Scheme::ALL {
+        assert_eq!(scheme.name().parse(), Ok(scheme));
+        assert_eq!(scheme.id().parse(), Ok(scheme));
+        assert_eq!(scheme.to_string(), scheme.name());
+    }
+    let error = "banker".parse::<Scheme>().unwrap_err().to_string();
+    assert!(
+        error.starts_with("unknown requantization scheme `banker`; the schemes are double (D), single (S)")
+    );
+}

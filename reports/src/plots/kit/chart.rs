@@ -1,0 +1,218 @@
+//! A panel with two axes.
+
+use plotters::chart::{ChartBuilder, ChartContext};
+use plotters::element::{Circle, PathElement, Polygon, Rectangle};
+use plotters::prelude::{Cartesian2d, SVGBackend};
+use plotters::series::{DashedLineSeries, LineSeries};
+use plotters::style::text_anchor::{HPos, VPos};
+use plotters::style::{Color, RGBColor};
+
+use super::figure::{Area, DrawError, text};
+use super::scale::Scale;
+use super::style::{GREY, INK, Look, Marker, PALE, font, thin};
+
+/// An axis.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    /// What is measured, with its unit.
+    pub title: String,
+    /// Where values lie.
+    pub scale: Scale,
+}
+
+/// A panel that series are drawn on. Values are those of the axes, not places.
+pub struct Chart<'a, 'b> {
+    area: &'a Area<'b>,
+    context: ChartContext<'a, SVGBackend<'b>, Cartesian2d<Scale, Scale>>,
+    x: Scale,
+    y: Scale,
+}
+
+impl Axis {
+    /// An axis.
+    pub fn new(title: impl Into<String>, scale: Scale) -> Self {
+        Self { title: title.into(), scale }
+    }
+}
+
+/// A panel with grid, ticks and titles; `titles` are a title and a smaller line below it.
+pub fn chart<'a, 'b>(
+    area: &'a Area<'b>,
+    titles: (&str, &str),
+    x: &Axis,
+    y: &Axis,
+) -> Result<Chart<'a, 'b>, DrawError> {
+    let longest = y.scale.ticks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0) as u32;
+    let mut context = ChartBuilder::on(area)
+        .margin_top(8 + if titles.0.is_empty() { 0 } else { 18 } + if titles.1.is_empty() { 0 } else { 16 })
+        .margin_right(18)
+        .margin_bottom(6)
+        .x_label_area_size(42)
+        .y_label_area_size(28 + 7 * longest)
+        .build_cartesian_2d(x.scale.clone(), y.scale.clone())?;
+    context
+        .configure_mesh()
+        .bold_line_style(PALE)
+        .light_line_style(PALE.mix(0.0))
+        .axis_style(thin(GREY))
+        .label_style(font(11.0, INK, (HPos::Center, VPos::Center)))
+        .axis_desc_style(font(11.5, INK, (HPos::Center, VPos::Center)))
+        .x_desc(&x.title)
+        .y_desc(&y.title)
+        .draw()?;
+    text(area, titles.0, 12.5, INK, (HPos::Left, VPos::Center), (10, 12))?;
+    text(area, titles.1, 10.5, GREY, (HPos::Left, VPos::Center), (10, 29))?;
+    let chart = Chart { area, context, x: x.scale.clone(), y: y.scale.clone() };
+    chart.splits()?;
+    Ok(chart)
+}
+
+impl Chart<'_, '_> {
+    /// A line through points, with markers.
+    pub fn line(&mut self, points: &[(f64, f64)], look: Look) -> Result<(), DrawError> {
+        let places: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (self.x.at(x), self.y.at(y))).collect();
+        let style = look.color.stroke_width(2);
+        match look.dash {
+            None => {
+                self.context.draw_series(LineSeries::new(places.iter().copied(), style))?;
+            }
+            Some((dash, gap)) => {
+                self.context.draw_series(DashedLineSeries::new(places.iter().copied(), dash, gap, style))?;
+            }
+        }
+        for place in places {
+            marker(self.area, look, self.pixel(place))?;
+        }
+        Ok(())
+    }
+
+    /// A marker at a point.
+    pub fn mark(&self, x: f64, y: f64, look: Look) -> Result<(), DrawError> {
+        marker(self.area, look, self.pixel((self.x.at(x), self.y.at(y))))
+    }
+
+    /// A box between two points; `edge` is drawn around it.
+    pub fn bar(
+        &self,
+        from: (f64, f64),
+        to: (f64, f64),
+        fill: RGBColor,
+        edge: Option<RGBColor>,
+    ) -> Result<(), DrawError> {
+        let corners = [self.pixel(from), self.pixel(to)];
+        self.area.draw(&Rectangle::new(corners, fill.filled()))?;
+        if let Some(edge) = edge {
+            self.area.draw(&Rectangle::new(corners, thin(edge)))?;
+        }
+        Ok(())
+    }
+
+    /// A dashed line across the panel at a place of the x axis.
+    pub fn upright(&self, x: f64, color: RGBColor) -> Result<(), DrawError> {
+        self.dashes((x, self.y.range.0), (x, self.y.range.1), color, 2)
+    }
+
+    /// A dashed line across the panel at a value of the y axis.
+    pub fn level(&self, y: f64, color: RGBColor) -> Result<(), DrawError> {
+        let y = self.y.at(y);
+        self.dashes((self.x.range.0, y), (self.x.range.1, y), color, 2)
+    }
+
+    /// The lowest place of the y axis.
+    pub fn ground(&self) -> f64 {
+        self.y.range.0
+    }
+
+    /// The highest place of the y axis.
+    pub fn ceiling(&self) -> f64 {
+        self.y.range.1
+    }
+
+    /// The last place of the x axis.
+    pub fn end(&self) -> f64 {
+        self.x.range.1
+    }
+
+    /// The place of a value on the y axis.
+    pub fn height(&self, y: f64) -> f64 {
+        self.y.at(y)
+    }
+
+    /// Text at a pixel offset from a place.
+    pub fn note(
+        &self,
+        note: &str,
+        place: (f64, f64),
+        offset: (i32, i32),
+        anchor: (HPos, VPos),
+        color: RGBColor,
+    ) -> Result<(), DrawError> {
+        let (x, y) = self.pixel(place);
+        text(self.area, note, 10.5, color, anchor, (x + offset.0, y + offset.1))
+    }
+
+    fn splits(&self) -> Result<(), DrawError> {
+        if let Some(y) = self.y.split {
+            self.dashes((self.x.range.0, y), (self.x.range.1, y), GREY, 1)?;
+        }
+        if let Some(x) = self.x.split {
+            self.dashes((x, self.y.range.0), (x, self.y.range.1), GREY, 1)?;
+        }
+        Ok(())
+    }
+
+    fn dashes(
+        &self,
+        from: (f64, f64),
+        to: (f64, f64),
+        color: RGBColor,
+        width: u32,
+    ) -> Result<(), DrawError> {
+        let (from, to) = (self.pixel(from), self.pixel(to));
+        let length = (to.0 - from.0).abs().max((to.1 - from.1).abs());
+        let along = |t: i32| {
+            let step = |a: i32, b: i32| a + (b - a) * t.min(length) / length.max(1);
+            (step(from.0, to.0), step(from.1, to.1))
+        };
+        for start in (0..length).step_by(8) {
+            let dash = vec![along(start), along(start + 5)];
+            self.area.draw(&PathElement::new(dash, color.stroke_width(width)))?;
+        }
+        Ok(())
+    }
+
+    /// Pixel of a place, in the panel's own area.
+    fn pixel(&self, place: (f64, f64)) -> (i32, i32) {
+        let (x, y) = self.context.plotting_area().map_coordinate(&place);
+        let (left, top) = self.area.get_base_pixel();
+        (x - left, y - top)
+    }
+}
+
+/// A marker at a pixel.
+pub fn marker(area: &Area<'_>, look: Look, (x, y): (i32, i32)) -> Result<(), DrawError> {
+    let fill = look.color.filled();
+    let line = |dx0: i32, dy0: i32, dx1: i32, dy1: i32| {
+        let ends = vec![(x + dx0, y + dy0), (x + dx1, y + dy1)];
+        area.draw(&PathElement::new(ends, look.color.stroke_width(2)))
+    };
+    match look.marker {
+        Marker::Circle => area.draw(&Circle::new((x, y), 4, fill))?,
+        Marker::Square => area.draw(&Rectangle::new([(x - 4, y - 4), (x + 4, y + 4)], fill))?,
+        Marker::Triangle => {
+            area.draw(&Polygon::new(vec![(x, y - 5), (x + 5, y + 4), (x - 5, y + 4)], fill))?
+        }
+        Marker::Diamond => {
+            area.draw(&Polygon::new(vec![(x, y - 6), (x + 5, y), (x, y + 6), (x - 5, y)], fill))?
+        }
+        Marker::Cross => {
+            line(-4, -4, 4, 4)?;
+            line(-4, 4, 4, -4)?;
+        }
+        Marker::Plus => {
+            line(-5, 0, 5, 0)?;
+            line(0, -5, 0, 5)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! A table of coloured cells: what remains legible where there are too many curves.
+
+use plotters::element::Rectangle;
+use plotters::style::text_anchor::{HPos, VPos};
+use plotters::style::{Color, RGBColor};
+
+use super::figure::{Area, Content, DrawError, WIDTH, text};
+use super::style::{GREY, INK};
+
+const LABELS: i32 = 190;
+const NOTES: i32 = 165;
+const HEAD: u32 = 22;
+const ROW: u32 = 20;
+const FOOT: u32 = 30;
+
+/// A coloured cell.
+#[derive(Debug, Clone)]
+pub struct HeatCell {
+    /// Its colour.
+    pub fill: RGBColor,
+    /// Text in it, where there is room.
+    pub text: String,
+    /// Colour of the text.
+    pub ink: RGBColor,
+}
+
+/// A row of cells; `None` is left blank.
+#[derive(Debug, Clone)]
+pub struct HeatRow {
+    /// What it is about.
+    pub label: String,
+    /// One per column.
+    pub cells: Vec<Option<HeatCell>>,
+    /// To the right of the cells.
+    pub note: String,
+    /// A line before the cell of that index.
+    pub fence: Option<usize>,
+}
+
+/// Rows of cells under named columns.
+#[derive(Debug, Clone)]
+pub struct HeatTable {
+    /// Names of the columns; empty names are not drawn.
+    pub columns: Vec<String>,
+    /// What the columns are, with their unit.
+    pub title: String,
+    /// Heading of the notes.
+    pub note_title: String,
+    /// The rows.
+    pub rows: Vec<HeatRow>,
+}
+
+impl HeatTable {
+    /// The table as a block of a figure.
+    pub fn content(self) -> Content<'static> {
+        let height = HEAD + ROW * self.rows.len() as u32 + FOOT;
+        Content::new(height, move |area| self.draw(area))
+    }
+
+    fn draw(&self, area: &Area<'_>) -> Result<(), DrawError> {
+        let has_notes = self.rows.iter().any(|row| !row.note.is_empty());
+        let room = WIDTH as i32 - 40 - LABELS - if has_notes { NOTES } else { 0 };
+        let width = (room / self.columns.len().max(1) as i32).clamp(1, 60);
+        let right = LABELS + width * self.columns.len() as i32;
+        for (i, name) in self.columns.iter().enumerate() {
+            let middle = LABELS + width * i as i32 + width / 2;
+            text(area, name, 10.5, INK, (HPos::Center, VPos::Center), (middle, HEAD as i32 / 2))?;
+        }
+        text(area, &self.note_title, 10.5, GREY, (HPos::Left, VPos::Center), (right + 10, HEAD as i32 / 2))?;
+        for (i, row) in self.rows.iter().enumerate() {
+            self.draw_row(area, row, (HEAD + ROW * i as u32) as i32, width)?;
+        }
+        let foot = (HEAD + ROW * self.rows.len() as u32 + 14) as i32;
+        let middle = (LABELS + right) / 2;
+        text(area, &self.title, 11.5, INK, (HPos::Center, VPos::Center), (middle, foot))
+    }
+
+    fn draw_row(&self, area: &Area<'_>, row: &HeatRow, top: i32, width: i32) -> Result<(), DrawError> {
+        let height = ROW as i32;
+        let middle = top + height / 2;
+        text(area, &row.label, 11.0, INK, (HPos::Right, VPos::Center), (LABELS - 8, middle))?;
+        let gap = i32::from(width > 12);
+        for (i, cell) in row.cells.iter().enumerate() {
+            let left = LABELS + width * i as i32;
+            let Some(cell) = cell else { continue };
+            let corners = [(left, top + 1), (left + width - gap, top + height - 1)];
+            area.draw(&Rectangle::new(corners, cell.fill.filled()))?;
+            if cell.text.chars().count() as i32 * 6 <= width {
+                let at = (left + width / 2, middle);
+                text(area, &cell.text, 9.0, cell.ink, (HPos::Center, VPos::Center), at)?;
+            }
+        }
+        if let Some(fence) = row.fence {
+            let x = LABELS + width * fence as i32 - 1;
+            area.draw(&Rectangle::new([(x - 1, top - 1), (x + 1, top + height + 1)], INK.filled()))?;
+        }
+        let right = LABELS + width * self.columns.len() as i32 + 10;
+        text(area, &row.note, 10.5, GREY, (HPos::Left, VPos::Center), (right, middle))
+    }
+}

@@ -1,0 +1,95 @@
+//! Colours, letters, lines and markers.
+//!
+//! The colours are those of Okabe and Ito, "Color Universal Design" (2008), which people with any kind of
+//! colour vision tell apart. No plot relies on colour alone: lines also differ in marker or dash.
+
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle};
+
+const BLACK: RGBColor = RGBColor(0, 0, 0);
+/// Orange.
+pub const ORANGE: RGBColor = RGBColor(0xE6, 0x9F, 0x00);
+const SKY: RGBColor = RGBColor(0x56, 0xB4, 0xE9);
+const GREEN: RGBColor = RGBColor(0x00, 0x9E, 0x73);
+/// Blue.
+pub const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xB2);
+/// Vermillion.
+pub const VERMILLION: RGBColor = RGBColor(0xD5, 0x5E, 0x00);
+const PURPLE: RGBColor = RGBColor(0xCC, 0x79, 0xA7);
+
+/// Text and frames.
+pub const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
+/// Notes and reference lines.
+pub const GREY: RGBColor = RGBColor(0x66, 0x66, 0x66);
+/// Grids.
+pub const PALE: RGBColor = RGBColor(0xE4, 0xE4, 0xE4);
+
+/// Shape of a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marker {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Cross,
+    Plus,
+}
+
+/// How a series looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Colour of line and marker.
+    pub color: RGBColor,
+    /// Shape of the markers.
+    pub marker: Marker,
+    /// Length of dashes and of the gaps between them; a full line if `None`.
+    pub dash: Option<(i32, i32)>,
+}
+
+/// The looks of series that have no fixed one.
+const LOOKS: [Look; 8] = [
+    Look { color: BLUE, marker: Marker::Circle, dash: None },
+    Look { color: VERMILLION, marker: Marker::Square, dash: None },
+    Look { color: GREEN, marker: Marker::Triangle, dash: None },
+    Look { color: PURPLE, marker: Marker::Diamond, dash: None },
+    Look { color: ORANGE, marker: Marker::Cross, dash: None },
+    Look { color: SKY, marker: Marker::Plus, dash: None },
+    Look { color: BLACK, marker: Marker::Circle, dash: Some((6, 4)) },
+    Look { color: BLUE, marker: Marker::Square, dash: Some((2, 3)) },
+];
+
+/// The look of the series of that index.
+pub fn category_look(index: usize) -> Look {
+    LOOKS[index % LOOKS.len()]
+}
+
+/// The look of an overflow mode, the same in every plot.
+pub fn mode_look(mode: &str) -> Look {
+    let (color, marker) = match mode {
+        "wrap" => (BLUE, Marker::Circle),
+        "saturate" => (VERMILLION, Marker::Square),
+        "saturate_symmetric" => (ORANGE, Marker::Diamond),
+        "saturate_zero" => (PURPLE, Marker::Triangle),
+        "sticky" => (GREEN, Marker::Cross),
+        "observe" => (SKY, Marker::Plus),
+        _ => (BLACK, Marker::Circle),
+    };
+    Look { color, marker, dash: None }
+}
+
+/// Letters of `size` pixels, placed by `anchor`.
+pub fn font(size: f64, color: RGBColor, anchor: (HPos, VPos)) -> TextStyle<'static> {
+    // plotters takes the size of the bounding box, which it holds to be 1.24 times that of the letters.
+    let family = FontFamily::Name("DejaVu Sans, Verdana, sans-serif");
+    let font = FontDesc::new(family, size * 1.24, FontStyle::Normal);
+    TextStyle {
+        font,
+        color: color.to_backend_color(),
+        pos: Pos::new(anchor.0, anchor.1),
+    }
+}
+
+/// A line of one pixel.
+pub fn thin(color: RGBColor) -> ShapeStyle {
+    color.stroke_width(1)
+}

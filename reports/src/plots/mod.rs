@@ -1,0 +1,69 @@
+//! Plots: one file each under [`run`] and [`sweep`], with one line in that folder's list.
+
+mod kit;
+mod png;
+mod required_bits;
+mod run;
+mod sweep;
+
+pub use kit::DrawError;
+pub use png::png;
+pub use run::RUN_PLOTS;
+pub use sweep::SWEEP_PLOTS;
+
+use crate::ReportError;
+
+/// A plot of a record `S`.
+#[derive(Debug)]
+pub struct Plot<S: ?Sized + 'static> {
+    /// Name of its files, without extension.
+    pub name: &'static str,
+    /// What it shows, as a heading.
+    pub title: &'static str,
+    /// What it means and how to read it.
+    pub caption: &'static str,
+    /// Draws it under its heading.
+    pub draw: fn(&S, &'static str) -> Result<Drawing, DrawError>,
+}
+
+/// A plot that was drawn, or why there is nothing to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Drawing {
+    /// An SVG document.
+    Figure(String),
+    /// Why there is nothing to see, as a sentence.
+    Nothing(String),
+}
+
+impl<S: ?Sized> Plot<S> {
+    /// Draws `record`.
+    ///
+    /// # Errors
+    /// [`ReportError::Plot`], naming the plot.
+    pub fn draw(&self, record: &S) -> Result<Drawing, ReportError> {
+        (self.draw)(record, self.title).map_err(|error| self.failed(error))
+    }
+
+    /// The SVG document of a drawing: where there is nothing to see, it says so.
+    ///
+    /// # Errors
+    /// [`ReportError::Plot`], naming the plot.
+    pub fn svg(&self, drawing: &Drawing) -> Result<String, ReportError> {
+        match drawing {
+            Drawing::Figure(svg) => Ok(svg.clone()),
+            Drawing::Nothing(why) => kit::notice(self.title, why).map_err(|error| self.failed(error)),
+        }
+    }
+
+    /// The PNG file of an SVG document of this plot, at twice its size.
+    ///
+    /// # Errors
+    /// [`ReportError::Plot`], naming the plot.
+    pub fn png(&self, svg: &str) -> Result<Vec<u8>, ReportError> {
+        png(svg, 2.0).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: DrawError) -> ReportError {
+        ReportError::Plot { plot: self.name, problem: error.to_string() }
+    }
+}

@@ -1,0 +1,163 @@
+//! How many bits the sums of each level need: bars for a few levels, a table for many.
+
+use plotters::style::RGBColor;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::DrawError;
+use super::kit::{
+    Area, Axis, BLUE, Content, Entry, GREY, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp,
+    Scale, chart, panels, percent,
+};
+use crate::LevelHistogram;
+
+/// Most levels that get a panel each.
+const PANELS: usize = 12;
+/// What lies beyond the available width.
+const BEYOND: RGBColor = RGBColor(0xFB, 0xE9, 0xE2);
+/// Decades of shares that the table's colours tell apart.
+const DECADES: f64 = 6.0;
+
+/// A level under its label.
+pub(super) struct LevelBits<'a> {
+    /// Name of layer and level.
+    pub label: String,
+    /// Its histogram.
+    pub histogram: &'a LevelHistogram,
+    /// Width that is available, if any one is.
+    pub available: Option<u32>,
+}
+
+/// The histograms of `levels`.
+pub(super) fn content<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
+    if levels.len() <= PANELS { bars(levels) } else { table(levels) }
+}
+
+fn bars<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
+    let mut legend = vec![
+        Entry::new(Mark::Box(BLUE), "final sums"),
+        Entry::new(Mark::Box(ORANGE), "prefixes (every partial sum)"),
+    ];
+    if levels.iter().any(|level| level.available.is_some()) {
+        legend.push(Entry::new(Mark::Dashes(INK), "available width"));
+        legend.push(Entry::new(Mark::Box(BEYOND), "does not fit"));
+    }
+    let (low, high) = range(levels);
+    let shares = levels.iter().flat_map(|level| {
+        let dots = level.histogram.dots().max(1) as f64;
+        let counts = level.histogram.required_final.iter().chain(&level.histogram.required_prefix);
+        counts.map(move |&count| count as f64 / dots)
+    });
+    let columns = levels.len().clamp(1, 3);
+    let ticks = if columns == 3 { 12 } else { 20 };
+    let x = Axis::new("required bits", Scale::whole(low, high, ticks));
+    let y = Axis::new("dot products", Scale::log_bars(shares));
+    let mut content = vec![Legend::new(legend).content()];
+    // The axes are the same in every panel, so that layers can be compared.
+    content.extend(panels(levels, columns, 235, move |area, level| draw_bars(area, level, &x, &y)));
+    content
+}
+
+fn draw_bars(area: &Area<'_>, level: &LevelBits<'_>, x: &Axis, y: &Axis) -> Result<(), DrawError> {
+    let panel = chart(area, (&level.label, &summary(level)), x, y)?;
+    let dots = level.histogram.dots().max(1) as f64;
+    if let Some(width) = level.available {
+        let edge = f64::from(width) + 0.5;
+        panel.bar((edge, panel.ground()), (panel.end(), panel.ceiling()), BEYOND, None)?;
+    }
+    let series = [
+        (&level.histogram.required_final, BLUE, -0.4, 0.0),
+        (&level.histogram.required_prefix, ORANGE, 0.0, 0.4),
+    ];
+    for (counts, color, left, right) in series {
+        for (bits, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let top = panel.height(count as f64 / dots);
+            panel.bar((bits as f64 + left, panel.ground()), (bits as f64 + right, top), color, None)?;
+        }
+    }
+    if let Some(width) = level.available {
+        let edge = f64::from(width) + 0.5;
+        panel.upright(edge, INK)?;
+        let name = format!("{width} bits");
+        panel.note(&name, (edge, panel.ceiling()), (-4, 7), (HPos::Right, VPos::Center), GREY)?;
+    }
+    Ok(())
+}
+
+fn table<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
+    let (low, high) = range(levels);
+    let row = |level: &LevelBits<'_>, label: String, counts: &[u64], note: String| {
+        let dots = level.histogram.dots().max(1) as f64;
+        let cell = |bits: u32| {
+            let count = counts.get(bits as usize).copied().filter(|&count| count > 0)?;
+            let share = count as f64 / dots;
+            let depth = 1.0 + share.log10().max(-DECADES) / DECADES;
+            let text = percent(share).replace(' ', "");
+            Some(HeatCell { fill: Ramp::BLUE.color(depth), ink: Ramp::BLUE.ink(depth), text })
+        };
+        let fence = level.available.map(|width| (width.clamp(low - 1, high) + 1 - low) as usize);
+        HeatRow { label, cells: (low..=high).map(cell).collect(), note, fence }
+    };
+    let mut rows = Vec::new();
+    for level in levels {
+        let beyond = beyond(level);
+        let note = |name: &str, share: f64| match level.available {
+            Some(_) => format!("{name} {}", percent(share)),
+            None => String::new(),
+        };
+        let finals = note("persistent", beyond.0);
+        rows.push(row(level, level.label.clone(), &level.histogram.required_final, finals));
+        let prefixes = note("transient", beyond.1);
+        rows.push(row(level, "prefixes".into(), &level.histogram.required_prefix, prefixes));
+    }
+    let table = HeatTable {
+        columns: (low..=high).map(|bits| bits.to_string()).collect(),
+        title: "required bits: final sums in the row of the layer's name, prefixes below it".into(),
+        note_title: "of all dot products".into(),
+        rows,
+    };
+    let shade = |decade: i32| {
+        let depth = 1.0 + f64::from(decade) / DECADES;
+        Entry::new(Mark::Box(Ramp::BLUE.color(depth)), percent(10f64.powi(decade)))
+    };
+    let mut legend: Vec<Entry> = [0, -2, -4, -6].into_iter().map(shade).collect();
+    legend[0].name += " of the dot products";
+    if levels.iter().any(|level| level.available.is_some()) {
+        legend.push(Entry::new(Mark::Box(INK), "bar: available width, to the right of it nothing fits"));
+    }
+    vec![Legend::new(legend).content(), table.content()]
+}
+
+/// What the panel says in words.
+fn summary(level: &LevelBits<'_>) -> String {
+    if level.available.is_some() {
+        let (persistent, transient) = beyond(level);
+        return format!("persistent {}, transient {}", percent(persistent), percent(transient));
+    }
+    let bits = |counts: &[u64]| counts.len().saturating_sub(1);
+    let histogram = level.histogram;
+    let (finals, prefixes) = (bits(&histogram.required_final), bits(&histogram.required_prefix));
+    format!("all final sums fit {finals} bits, all prefixes {prefixes}")
+}
+
+/// Shares of persistent and of transient dot products.
+fn beyond(level: &LevelBits<'_>) -> (f64, f64) {
+    let Some(width) = level.available else { return (0.0, 0.0) };
+    let dots = level.histogram.dots().max(1) as f64;
+    let above = |counts: &[u64]| counts.iter().skip(width as usize + 1).sum::<u64>();
+    let finals = above(&level.histogram.required_final);
+    let prefixes = above(&level.histogram.required_prefix);
+    (finals as f64 / dots, prefixes.saturating_sub(finals) as f64 / dots)
+}
+
+/// Least and greatest number of bits that any level needs or has.
+fn range(levels: &[LevelBits<'_>]) -> (u32, u32) {
+    let used = |level: &LevelBits<'_>| {
+        let counts = [&level.histogram.required_final, &level.histogram.required_prefix];
+        let first = counts.iter().filter_map(|c| c.iter().position(|&count| count > 0)).min().unwrap_or(1);
+        let last = counts.iter().map(|c| c.len().saturating_sub(1)).max().unwrap_or(1);
+        let width = level.available;
+        (width.map_or(first as u32, |w| w.min(first as u32)), width.map_or(last as u32, |w| (w + 1).max(last as u32)))
+    };
+    let ranges = levels.iter().map(used);
+    ranges.fold((u32::MAX, 1), |(low, high), (l, h)| (low.min(l), high.max(h)))
+}

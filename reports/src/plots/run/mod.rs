@@ -1,0 +1,32 @@
+//! Plots of one run.
+
+mod heat_map;
+mod required_bits;
+mod sqnr;
+mod timeline;
+
+use super::Plot;
+use crate::RunRecord;
+
+/// Every plot of a run, in the order of the report.
+pub const RUN_PLOTS: &[Plot<RunRecord>] =
+    &[required_bits::PLOT, sqnr::PLOT, timeline::PLOT, heat_map::PLOT];
+
+const NOT_COUNTED: &str = "Not counted: this plot needs --stats full.";
+const NO_EVENTS: &str = "No addition overflowed.";
+
+fn subtitle(run: &RunRecord) -> String {
+    let samples = run.outcome.samples;
+    let plural = if samples == 1 { "" } else { "s" };
+    format!("{} on {} · {samples} sample{plural} · {}", run.model, run.hw, run.mode)
+}
+
+/// Names the layers that a plot leaves out.
+fn left_out(why: &str, labels: &[String]) -> String {
+    const NAMED: usize = 5;
+    let named = labels[..labels.len().min(NAMED)].join(", ");
+    match labels.len().checked_sub(NAMED) {
+        None | Some(0) => format!("{why}: {named}"),
+        Some(more) => format!("{why}: {named} and {more} more"),
+    }
+}

@@ -1,0 +1,34 @@
+//! Required bits of every level against its width.
+
+use super::{NOT_COUNTED, subtitle};
+use crate::plots::kit::{DrawError, figure};
+use crate::plots::required_bits::{LevelBits, content};
+use crate::plots::{Drawing, Plot};
+use crate::{RunRecord, layer_label};
+
+pub(super) const PLOT: Plot<RunRecord> = Plot {
+    name: "required_bits",
+    title: "Required bits of the sums against the available width",
+    caption: "How many bits the sums of each dot product need, as a share of all dot products of the layer, on a \
+              logarithmic axis. A final sum beyond the available width is a persistent overflow: no order of \
+              additions avoids it. A dot product of which only a prefix lies beyond is a transient overflow: \
+              wrapping arithmetic recovers from it, saturation mostly does not.",
+    draw,
+};
+
+fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
+    if run.histograms.is_empty() {
+        return Ok(Drawing::Nothing(NOT_COUNTED.into()));
+    }
+    let several = run.histograms.windows(2).any(|pair| pair[0].index == pair[1].index);
+    let label = |h: &crate::LevelHistogram| {
+        let layer = layer_label(h.index, &h.layer, &h.op);
+        if several { format!("{layer} · {}", h.level) } else { layer }
+    };
+    let levels: Vec<LevelBits<'_>> = run
+        .histograms
+        .iter()
+        .map(|h| LevelBits { label: label(h), histogram: h, available: h.bits.bits() })
+        .collect();
+    Ok(Drawing::Figure(figure(title, &subtitle(run), &content(&levels))?))
+}

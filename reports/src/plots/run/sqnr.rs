@@ -1,0 +1,46 @@
+//! SQNR of every layer's output.
+
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::subtitle;
+use crate::plots::kit::{Axis, BLUE, Content, DrawError, INK, PALE, Scale, chart, figure};
+use crate::plots::{Drawing, Plot};
+use crate::tables::LayerRow;
+use crate::{RunRecord, layer_label};
+
+pub(super) const PLOT: Plot<RunRecord> = Plot {
+    name: "sqnr",
+    title: "Signal to noise of every layer's output",
+    caption: "Signal to quantization noise ratio of each layer's output, against the exact network, in dB: 20 dB more \
+              means a tenth of the error. `exact` means that no output code differs.",
+    draw,
+};
+
+fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
+    let rows: Vec<(&LayerRow, f64)> =
+        run.layers.iter().filter_map(|row| Some((row, row.sqnr_db?.value()))).collect();
+    if rows.is_empty() {
+        return Ok(Drawing::Nothing("No layer runs on the accelerator.".into()));
+    }
+    let x = Axis::new("SQNR (dB)", Scale::decibel(rows.iter().map(|(_, sqnr)| *sqnr)));
+    let names = rows.iter().map(|(row, _)| layer_label(row.index, &row.layer, &row.op));
+    let y = Axis::new("", Scale::names(names));
+    let height = 62 + 23 * rows.len() as u32;
+    let bars = Content::new(height, |area| {
+        let panel = chart(area, ("", ""), &x, &y)?;
+        for (i, (_, sqnr)) in rows.iter().enumerate() {
+            let middle = (rows.len() - 1 - i) as f64;
+            let (zero, end) = (x.scale.at(0.0), x.scale.at(*sqnr));
+            let fill = if sqnr.is_finite() { BLUE } else { PALE };
+            panel.bar((zero, middle - 0.32), (end, middle + 0.32), fill, None)?;
+            let value = match sqnr {
+                v if *v == f64::INFINITY => "exact".to_owned(),
+                v if *v == f64::NEG_INFINITY => "no signal".to_owned(),
+                v => format!("{v:.1} dB"),
+            };
+            panel.note(&value, (end.max(zero), middle), (5, 0), (HPos::Left, VPos::Center), INK)?;
+        }
+        Ok(())
+    });
+    Ok(Drawing::Figure(figure(title, &subtitle(run), &[bars])?))
+}

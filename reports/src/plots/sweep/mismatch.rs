@@ -1,0 +1,40 @@
+//! Output codes that differ, against width.
+
+use super::NO_POINTS;
+use super::group::{Group, mode_legend, subtitle};
+use crate::PointRecord;
+use crate::plots::kit::{Area, Axis, DrawError, Scale, chart, figure, mode_look, panels};
+use crate::plots::{Drawing, Plot};
+
+pub(super) const PLOT: Plot<[PointRecord]> = Plot {
+    name: "output_mismatch",
+    title: "Output codes that differ from the exact network",
+    caption: "How many codes of the network's output, over all samples, differ from the exact network, on a logarithmic \
+              axis; points on the line `0` are bit-exact. In isolated mode: of all layers' outputs together.",
+    draw,
+};
+
+fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+    let groups = Group::all(points);
+    if groups.is_empty() {
+        return Ok(Drawing::Nothing(NO_POINTS.into()));
+    }
+    let mut content = vec![mode_legend(&groups, [])];
+    content.extend(panels(&groups, groups.len().min(2), 300, |area, group| draw_panel(area, group)));
+    Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content)?))
+}
+
+fn draw_panel(area: &Area<'_>, group: &Group<'_>) -> Result<(), DrawError> {
+    let counts = group.points.iter().map(|point| point.summary.output_mismatch);
+    let y = Axis::new("differing output codes", Scale::log_count(counts));
+    let mut chart = chart(area, (&group.heading, ""), &group.width_axis(24), &y)?;
+    for mode in &group.modes {
+        let of_mode = group.of_mode(mode);
+        let value = |point: &&PointRecord| {
+            (f64::from(point.summary.bits), point.summary.output_mismatch as f64)
+        };
+        let curve: Vec<(f64, f64)> = of_mode.iter().map(value).collect();
+        chart.line(&curve, mode_look(mode))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! Plots of a sweep.
+
+mod accuracy;
+mod group;
+mod layer_curves;
+mod mismatch;
+mod overflow_rate;
+mod required_bits;
+mod sqnr;
+
+use super::Plot;
+use crate::PointRecord;
+
+pub(crate) use group::Group;
+
+/// Every plot of a sweep, in the order of the report.
+pub const SWEEP_PLOTS: &[Plot<[PointRecord]>] =
+    &[accuracy::PLOT, mismatch::PLOT, overflow_rate::PLOT, sqnr::PLOT, required_bits::PLOT];
+
+const NO_POINTS: &str = "No point was run.";

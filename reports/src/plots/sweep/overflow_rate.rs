@@ -1,0 +1,60 @@
+//! Overflow rate of every layer against width.
+
+use plotters::style::RGBColor;
+
+use super::NO_POINTS;
+use super::group::{Group, subtitle};
+use super::layer_curves::{Figure, content};
+use crate::PointRecord;
+use crate::plots::kit::{DrawError, Entry, INK, Mark, Ramp, Scale, figure, percent};
+use crate::plots::{Drawing, Plot};
+
+pub(super) const PLOT: Plot<[PointRecord]> = Plot {
+    name: "overflow_rate",
+    title: "Overflow rate of every layer against accumulator width",
+    caption: "Share of a layer's dot products that met at least one overflow event at the swept level, on a logarithmic \
+              axis; points on the line `0` met none.",
+    draw,
+};
+
+const FIGURE: Figure = Figure {
+    axis: "dot products with overflow",
+    table: "share of dot products with overflow",
+    value: |row, point| {
+        let swept = row.level == point.summary.level && row.dots > 0;
+        swept.then_some(row.outputs_touched? as f64 / row.dots as f64)
+    },
+    scale: |values| Scale::log_share(values.iter().copied()),
+    cell: |rate, scale| {
+        if rate == 0.0 {
+            return (RGBColor(0xF4, 0xF4, 0xF4), INK, "0".into());
+        }
+        let depth = depth(rate, scale);
+        (Ramp::ORANGE.color(depth), Ramp::ORANGE.ink(depth), percent(rate).replace(' ', ""))
+    },
+    legend: |scale| {
+        let named = scale.ticks.iter().filter(|(_, name)| name != "0");
+        let shade = |(place, name): &(f64, String)| {
+            Entry::new(Mark::Box(Ramp::ORANGE.color(depth(10f64.powf(*place), scale))), name)
+        };
+        named.map(shade).chain([Entry::new(Mark::Box(RGBColor(0xF4, 0xF4, 0xF4)), "none")]).collect()
+    },
+};
+
+fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+    let groups = Group::all(points);
+    if groups.is_empty() {
+        return Ok(Drawing::Nothing(NO_POINTS.into()));
+    }
+    if points.iter().all(|point| point.summary.events.is_none()) {
+        return Ok(Drawing::Nothing("Not counted: this plot needs --stats events or full.".into()));
+    }
+    Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content(&groups, &FIGURE))?))
+}
+
+/// How far up the axis a rate stands.
+fn depth(rate: f64, scale: &Scale) -> f64 {
+    let low = scale.at(0.0);
+    let place = scale.at(rate);
+    ((place - low - 1.0) / (0.0 - low - 1.0).max(1.0)).clamp(0.0, 1.0)
+}

@@ -1,0 +1,44 @@
+//! Required bits of the swept level.
+
+use super::NO_POINTS;
+use super::group::{Group, subtitle};
+use crate::plots::kit::{Content, DrawError, figure};
+use crate::plots::required_bits::{LevelBits, content};
+use crate::plots::{Drawing, Plot};
+use crate::{PointRecord, layer_label};
+
+pub(super) const PLOT: Plot<[PointRecord]> = Plot {
+    name: "required_bits",
+    title: "Required bits of the sums at the swept level",
+    caption: "How many bits the sums of each dot product need, as a share of all dot products of the layer, on a \
+              logarithmic axis, taken from the widest point. Wrapping arithmetic is exact where every final sum \
+              fits, saturation where every prefix does.",
+    draw,
+};
+
+fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+    let groups = Group::all(points);
+    if groups.is_empty() {
+        return Ok(Drawing::Nothing(NO_POINTS.into()));
+    }
+    let levels: Vec<(String, Vec<LevelBits<'_>>)> =
+        groups.iter().map(|group| (group.heading.clone(), swept_levels(group))).collect();
+    if levels.iter().all(|(_, levels)| levels.is_empty()) {
+        return Ok(Drawing::Nothing("Not counted: this plot needs --stats full.".into()));
+    }
+    let mut blocks = Vec::new();
+    for (heading, levels) in &levels {
+        if !heading.is_empty() {
+            blocks.push(Content::heading(heading));
+        }
+        blocks.extend(content(levels));
+    }
+    Ok(Drawing::Figure(figure(title, &subtitle(&groups), &blocks)?))
+}
+
+fn swept_levels<'a>(group: &Group<'a>) -> Vec<LevelBits<'a>> {
+    let Some(widest) = group.points.last() else { return Vec::new() };
+    let swept = widest.histograms.iter().filter(|h| h.level == widest.summary.level);
+    let label = |h: &crate::LevelHistogram| layer_label(h.index, &h.layer, &h.op);
+    swept.map(|h| LevelBits { label: label(h), histogram: h, available: None }).collect()
+}

@@ -1,0 +1,11 @@
+//! What reports are drawn from: plain data, so that they can be redrawn without a simulation.
+
+mod activity;
+mod histogram;
+mod point;
+mod run;
+
+pub use activity::LayerActivity;
+pub use histogram::LevelHistogram;
+pub use point::PointRecord;
+pub use run::RunRecord;

@@ -1,0 +1,60 @@
+//! One run.
+
+use guardbit_hwmodels::Program;
+use guardbit_sim::{LayerStats, Options};
+use serde::{Deserialize, Serialize};
+
+use super::{LayerActivity, LevelHistogram};
+use crate::Outcome;
+use crate::tables::{ChannelRow, EventRow, LayerRow, channel_rows, event_rows, layer_rows};
+
+/// All that is reported of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The model, as it is called in the report.
+    pub model: String,
+    /// The accelerator, as it is called in the report.
+    pub hw: String,
+    /// What each layer read.
+    pub mode: String,
+    /// How much was counted.
+    pub stats: String,
+    /// What the network as a whole did.
+    pub outcome: Outcome,
+    /// `layers.csv`.
+    pub layers: Vec<LayerRow>,
+    /// `channels.csv`.
+    pub channels: Vec<ChannelRow>,
+    /// `events.csv`.
+    pub events: Vec<EventRow>,
+    /// Required bits per level; empty unless everything was counted.
+    pub histograms: Vec<LevelHistogram>,
+    /// When and where events happened; empty unless everything was counted.
+    pub activity: Vec<LayerActivity>,
+}
+
+impl RunRecord {
+    /// The record of a run. `layers` are the statistics per node.
+    pub fn new(
+        model: &str,
+        hw: &str,
+        program: &Program,
+        layers: &[Option<LayerStats>],
+        options: &Options,
+        outcome: &Outcome,
+    ) -> Self {
+        let stats = options.stats;
+        Self {
+            model: model.to_owned(),
+            hw: hw.to_owned(),
+            mode: options.mode.name().to_owned(),
+            stats: stats.name().to_owned(),
+            outcome: outcome.clone(),
+            layers: layer_rows(program, layers, stats),
+            channels: channel_rows(program, layers, stats),
+            events: event_rows(program, layers),
+            histograms: LevelHistogram::all(program, layers, stats),
+            activity: LayerActivity::all(program, layers, stats),
+        }
+    }
+}

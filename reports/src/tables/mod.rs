@@ -1,0 +1,69 @@
+//! Tables: one file each. The columns and what they mean are the file format that users rely on.
+
+mod channels;
+mod csv;
+mod events;
+mod layers;
+mod summary;
+mod sweep;
+
+use std::collections::BTreeMap;
+
+use guardbit_hwmodels::{MacLayer, Program, Register, Step};
+use guardbit_sim::LayerStats;
+use serde::Serialize;
+
+pub use self::csv::{Cells, write_csv};
+pub use channels::{ChannelRow, channel_rows};
+pub use events::{EventRow, event_rows};
+pub use layers::{LayerRow, layer_rows};
+pub use summary::{Point, SummaryRow};
+pub use sweep::{SweepRow, sweep_rows};
+
+use crate::Width;
+
+/// One row of a table. Its fields, in order, are the cells.
+pub trait Row: Serialize {
+    /// Name of the file.
+    const FILE: &'static str;
+    /// Names of the columns.
+    const COLUMNS: &'static [&'static str];
+}
+
+/// The accelerated layers with their statistics, in order of execution.
+pub(crate) fn mac_layers<'a>(
+    program: &'a Program,
+    layers: &'a [Option<LayerStats>],
+) -> impl Iterator<Item = (&'a MacLayer, &'a LayerStats)> {
+    program.steps.iter().zip(layers).filter_map(|(step, stats)| match (step, stats) {
+        (Step::Mac(layer), Some(stats)) => Some((layer.as_ref(), stats)),
+        _ => None,
+    })
+}
+
+/// The width of a register, and what it does with what does not fit.
+pub(crate) fn register(register: Register) -> (Width, Option<String>) {
+    match register {
+        Register::Auto => (Width::Auto, None),
+        Register::Fixed { format, overflow } => {
+            (Width::Bits(format.bits()), Some(overflow.name().to_owned()))
+        }
+    }
+}
+
+/// Sums over the rows of one level, and over the layers.
+pub(crate) fn sum<'a>(
+    rows: impl IntoIterator<Item = &'a LayerRow>,
+    value: impl Fn(&LayerRow) -> Option<u64>,
+) -> Option<u64> {
+    rows.into_iter().filter_map(value).fold(None, |sum, v| Some(sum.unwrap_or(0) + v))
+}
+
+/// The rows of each layer, by its index.
+pub(crate) fn by_layer(rows: &[LayerRow]) -> BTreeMap<usize, Vec<&LayerRow>> {
+    let mut layers: BTreeMap<usize, Vec<&LayerRow>> = BTreeMap::new();
+    for row in rows {
+        layers.entry(row.index).or_default().push(row);
+    }
+    layers
+}

@@ -1,0 +1,122 @@
+//! `summary.csv`: one row per point of a sweep.
+
+use guardbit_sim::Mode;
+use serde::{Deserialize, Serialize};
+
+use super::{LayerRow, Row, sum};
+use crate::{Decibel, Fraction, Outcome};
+
+/// What tells one point of a sweep from the others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Point {
+    /// The model, as it is called in the tables.
+    pub model: String,
+    /// The accelerator, as it is called in the tables.
+    pub hw: String,
+    /// Width of the swept level.
+    pub bits: u32,
+    /// Overflow mode of the swept level, by its name in files.
+    pub overflow: String,
+    /// Name of the swept level.
+    pub level: String,
+}
+
+/// A row of `summary.csv`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SummaryRow {
+    /// Width of the swept level.
+    pub bits: u32,
+    /// Overflow mode of the swept level.
+    pub overflow: String,
+    /// Name of the swept level.
+    pub level: String,
+    /// What each layer read.
+    pub mode: String,
+    /// Samples run.
+    pub samples: u64,
+    /// Samples whose top-1 class is that of the exact network.
+    pub top1_agreement: Option<Fraction>,
+    /// Accuracy of the exact network.
+    pub accuracy_exact: Option<Fraction>,
+    /// Accuracy on the narrow hardware.
+    pub accuracy: Option<Fraction>,
+    /// Output codes that differ from the exact network.
+    pub output_mismatch: u64,
+    /// Of the network's output against the exact one.
+    pub output_sqnr_db: Option<Decibel>,
+    /// Overflow events at the swept level, over the layers.
+    pub events: Option<u64>,
+    /// Persistent dot products at the swept level, over the layers.
+    pub persistent: Option<u64>,
+    /// Transient dot products at the swept level, over the layers.
+    pub transient: Option<u64>,
+    /// Wrong dot products, over the layers.
+    pub wrong: Option<u64>,
+    /// Cycles of one inference, over the layers.
+    pub cycles: Option<u64>,
+    /// The model.
+    pub model: String,
+    /// The accelerator.
+    pub hw: String,
+}
+
+impl Row for SummaryRow {
+    const FILE: &'static str = "summary.csv";
+    const COLUMNS: &'static [&'static str] = &[
+        "bits",
+        "overflow",
+        "level",
+        "mode",
+        "samples",
+        "top1_agreement",
+        "accuracy_exact",
+        "accuracy",
+        "output_mismatch",
+        "output_sqnr_db",
+        "events",
+        "persistent",
+        "transient",
+        "wrong",
+        "cycles",
+        "model",
+        "hw",
+    ];
+}
+
+impl SummaryRow {
+    /// The row of one point, from its rows of `layers.csv`.
+    pub fn new(point: &Point, mode: Mode, outcome: &Outcome, layers: &[LayerRow]) -> Self {
+        let swept: Vec<&LayerRow> = layers.iter().filter(|row| row.level == point.level).collect();
+        let at_level = |value: fn(&LayerRow) -> Option<u64>| sum(swept.iter().copied(), value);
+        Self {
+            bits: point.bits,
+            overflow: point.overflow.clone(),
+            level: point.level.clone(),
+            mode: mode.name().to_owned(),
+            samples: outcome.samples,
+            top1_agreement: outcome.top1_agreement,
+            accuracy_exact: outcome.accuracy_exact,
+            accuracy: outcome.accuracy,
+            output_mismatch: outcome.output_mismatch,
+            output_sqnr_db: outcome.output_sqnr_db,
+            events: at_level(|row| row.events),
+            persistent: at_level(|row| row.persistent),
+            transient: at_level(|row| row.transient),
+            wrong: sum(layers, |row| row.wrong),
+            cycles: sum(layers, |row| row.cycles),
+            model: point.model.clone(),
+            hw: point.hw.clone(),
+        }
+    }
+
+    /// The point that this row tells of.
+    pub fn point(&self) -> Point {
+        Point {
+            model: self.model.clone(),
+            hw: self.hw.clone(),
+            bits: self.bits,
+            overflow: self.overflow.clone(),
+            level: self.level.clone(),
+        }
+    }
+}

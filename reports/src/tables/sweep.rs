@@ -1,0 +1,57 @@
+//! `sweep.csv`: the rows of `layers.csv` of every point.
+
+use serde::Serialize;
+
+use super::{LayerRow, Row};
+use crate::PointRecord;
+
+/// A row of `sweep.csv`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepRow {
+    /// The model.
+    pub model: String,
+    /// The accelerator.
+    pub hw: String,
+    /// Width of the swept level.
+    pub point_bits: u32,
+    /// Overflow mode of the swept level.
+    pub point_overflow: String,
+    /// Name of the swept level.
+    pub point_level: String,
+    /// The row of `layers.csv`: its columns follow.
+    pub layer: LayerRow,
+}
+
+impl Row for SweepRow {
+    const FILE: &'static str = "sweep.csv";
+    const COLUMNS: &'static [&'static str] = &COLUMNS;
+}
+
+const POINT: [&str; 5] = ["model", "hw", "point_bits", "point_overflow", "point_level"];
+
+const COLUMNS: [&str; POINT.len() + LayerRow::COLUMNS.len()] = {
+    let mut all = [""; POINT.len() + LayerRow::COLUMNS.len()];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = if i < POINT.len() { POINT[i] } else { LayerRow::COLUMNS[i - POINT.len()] };
+        i += 1;
+    }
+    all
+};
+
+/// The rows of every point, in the order of the points.
+pub fn sweep_rows(points: &[PointRecord]) -> Vec<SweepRow> {
+    let rows = |point: &PointRecord| {
+        let summary = point.summary.clone();
+        let row = move |layer: &LayerRow| SweepRow {
+            model: summary.model.clone(),
+            hw: summary.hw.clone(),
+            point_bits: summary.bits,
+            point_overflow: summary.overflow.clone(),
+            point_level: summary.level.clone(),
+            layer: layer.clone(),
+        };
+        point.layers.iter().map(row).collect::<Vec<_>>()
+    };
+    points.iter().flat_map(rows).collect()
+}

@@ -1,0 +1,56 @@
+//! Lists of widths: `8..=24`, `8,10,12`, or both.
+
+use std::str::FromStr;
+
+use guardbit_num::{MAX_BITS, MIN_BITS};
+
+/// Widths to sweep, in ascending order, each once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BitList(Vec<u32>);
+
+/// A text that is no list of widths.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no list of widths: write 10..=24, 10..25 or 8,12,16, each from {MIN_BITS} to {MAX_BITS}")]
+pub struct BitListError(String);
+
+impl BitList {
+    /// The widths.
+    pub fn widths(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// A list of these widths.
+    ///
+    /// # Errors
+    /// [`BitListError`] if there are none, or one is outside `2..=64`.
+    pub fn new(mut widths: Vec<u32>) -> Result<Self, BitListError> {
+        widths.sort_unstable();
+        widths.dedup();
+        let legal = widths.iter().all(|bits| (MIN_BITS..=MAX_BITS).contains(bits));
+        if legal && !widths.is_empty() { Ok(Self(widths)) } else { Err(BitListError(join(&widths))) }
+    }
+}
+
+impl FromStr for BitList {
+    type Err = BitListError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || BitListError(text.into());
+        let number = |text: &str| text.trim().parse::<u32>().ok().filter(|&n| n <= MAX_BITS + 1).ok_or_else(error);
+        let mut widths = Vec::new();
+        for part in text.split(',') {
+            match part.split_once("..") {
+                None => widths.push(number(part)?),
+                Some((low, high)) => match high.strip_prefix('=') {
+                    Some(high) => widths.extend(number(low)?..=number(high)?),
+                    None => widths.extend(number(low)?..number(high)?),
+                },
+            }
+        }
+        Self::new(widths).map_err(|_| error())
+    }
+}
+
+fn join(widths: &[u32]) -> String {
+    widths.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,247 @@
+//! What can be wrong with a study.
+
+use std::path::PathBuf;
+
+use guardbit_frontends::FrontendError;
+use guardbit_graph::DType;
+use guardbit_hwmodels::{HwError, LowerError};
+use guardbit_reports::ReportError;
+use guardbit_sim::SimError;
+
+/// Why a run or a sweep cannot be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// The network.
+    #[error(transparent)]
+    Model(#[from] FrontendError),
+    /// The accelerator.
+    #[error(transparent)]
+    Hw(#[from] HwError),
+    /// The network on the accelerator.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// The simulation.
+    #[error(transparent)]
+    Sim(#[from] SimError),
+    /// The results.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// The study file.
+    #[error("{}:{line}:{column}: {message}", path.display())]
+    StudyFile {
+        /// The file.
+        path: PathBuf,
+        /// Its text.
+        text: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+        /// What may help.
+        help: Option<String>,
+    },
+    /// A file that cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file or folder that cannot be written.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file that holds no usable array.
+    #[error("{}: {problem}", path.display())]
+    Array {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An archive without an array for an input.
+    #[error("{}: no array is called `{input}`", path.display())]
+    MissingInput {
+        /// The file.
+        path: PathBuf,
+        /// The input.
+        input: String,
+        /// All inputs of the network.
+        inputs: Vec<String>,
+    },
+    /// Samples of the wrong dtype.
+    #[error("{}: input `{input}` takes {expected} codes or float32 values, found {found}", path.display())]
+    InputDType {
+        /// The file.
+        path: PathBuf,
+        /// The input.
+        input: String,
+        /// Dtype of the file.
+        found: &'static str,
+        /// Dtype of the input's codes.
+        expected: &'static str,
+    },
+    /// Samples of the wrong shape.
+    #[error("{}: input `{input}` takes shape [n, {}], found {found:?}", path.display(), sizes(expected))]
+    InputShape {
+        /// The file.
+        path: PathBuf,
+        /// The input.
+        input: String,
+        /// Shape of the file.
+        found: Vec<usize>,
+        /// Shape of one sample.
+        expected: Vec<usize>,
+    },
+    /// A code that its dtype cannot hold.
+    #[error("{}: code {code} is outside {dtype}", path.display())]
+    CodeRange {
+        /// The file.
+        path: PathBuf,
+        /// The code.
+        code: i64,
+        /// The input's dtype.
+        dtype: DType,
+    },
+    /// Nothing to run.
+    #[error("there are no samples to run")]
+    NoSamples,
+    /// Labels that do not go with the samples.
+    #[error("{}: {problem}", path.display())]
+    Labels {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An output that the network does not have.
+    #[error("the network has no output `{name}`")]
+    UnknownOutput {
+        /// The name.
+        name: String,
+        /// The outputs there are.
+        outputs: Vec<String>,
+    },
+    /// Labels, but several outputs.
+    #[error("the network has several outputs: the labels could belong to any of them")]
+    AmbiguousOutput {
+        /// The outputs.
+        outputs: Vec<String>,
+    },
+    /// A level that the accelerator does not have.
+    #[error("`{hw}` has no accumulation level `{level}`")]
+    UnknownLevel {
+        /// The accelerator.
+        hw: String,
+        /// The level.
+        level: String,
+        /// The levels there are.
+        levels: Vec<String>,
+    },
+    /// No level named, and not exactly one to choose.
+    #[error("`{hw}` has {} accumulation levels with a width: which one is to be swept?", levels.len())]
+    AmbiguousLevel {
+        /// The accelerator.
+        hw: String,
+        /// The levels with a width.
+        levels: Vec<String>,
+    },
+    /// Nothing that the accelerator could run.
+    #[error("`{hw}` runs no operation of `{model}`: there is nothing to simulate")]
+    NothingOffloaded {
+        /// The accelerator.
+        hw: String,
+        /// The network.
+        model: String,
+    },
+    /// An output folder that holds something else.
+    #[error("{} is not empty", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+        /// Whether guardbit wrote it, with other inputs or settings.
+        ours: bool,
+    },
+    /// An output path that is a file.
+    #[error("{} is not a folder", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+}
+
+impl StudyError {
+    /// A name for this kind of error that does not change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Model(error) => error.code(),
+            Self::Hw(error) => error.code(),
+            Self::Lower(_) => "guardbit::lower",
+            Self::Sim(SimError::Trap { .. }) => "guardbit::trap",
+            Self::Sim(_) => "guardbit::sim",
+            Self::Report(error) => error.code(),
+            Self::StudyFile { .. } => "guardbit::study::file",
+            Self::Read { .. } => "guardbit::study::read",
+            Self::Write { .. } => "guardbit::study::write",
+            Self::Array { .. } => "guardbit::input::array",
+            Self::MissingInput { .. } => "guardbit::input::missing",
+            Self::InputDType { .. } => "guardbit::input::dtype",
+            Self::InputShape { .. } => "guardbit::input::shape",
+            Self::CodeRange { .. } => "guardbit::input::range",
+            Self::NoSamples => "guardbit::input::empty",
+            Self::Labels { .. } => "guardbit::labels",
+            Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
+            Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
+            Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
+            Self::Occupied { .. } | Self::NotAFolder { .. } => "guardbit::folder",
+        }
+    }
+
+    /// What may help.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Model(error) => error.help(),
+            Self::Hw(error) => error.help().map(String::from),
+            Self::StudyFile { help, .. } => help.clone(),
+            Self::MissingInput { inputs, .. } => Some(format!("the inputs are {}", inputs.join(", "))),
+            Self::InputDType { expected, .. } => Some(format!(
+                "convert the array with numpy's `.astype`: {expected} for codes, float32 for real values"
+            )),
+            Self::InputShape { expected, .. } => Some(format!(
+                "samples lie along the first axis; a single one has shape [1, {}]",
+                sizes(expected)
+            )),
+            Self::NoSamples => Some("give --input X.npy, or --random N with N above 0".into()),
+            Self::UnknownOutput { outputs, .. } => Some(format!("the outputs are {}", outputs.join(", "))),
+            Self::AmbiguousOutput { outputs } => {
+                Some(format!("name one with --output; the outputs are {}", outputs.join(", ")))
+            }
+            Self::UnknownLevel { levels, .. } => Some(format!("the levels are {}", levels.join(", "))),
+            Self::AmbiguousLevel { levels, .. } if levels.is_empty() => {
+                Some("every level is `auto`: name one with --level".into())
+            }
+            Self::AmbiguousLevel { levels, .. } => {
+                Some(format!("name one with --level; the levels are {}", levels.join(", ")))
+            }
+            Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),
+            Self::Occupied { ours: true, .. } => Some(
+                "it was made from other inputs or settings: choose another folder, or replace it with --force"
+                    .into(),
+            ),
+            Self::Occupied { ours: false, .. } => Some("choose another folder".into()),
+            _ => None,
+        }
+    }
+}
+
+fn sizes(shape: &[usize]) -> String {
+    shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,21 @@
+//! How far a long run is.
+
+/// Told of progress; the command line shows it.
+pub trait Progress {
+    /// Work of `total` samples begins, described by `what`.
+    fn start(&self, what: &str, total: u64);
+    /// `samples` more are done.
+    fn advance(&self, samples: u64);
+    /// A remark for the person at the terminal.
+    fn note(&self, text: &str);
+}
+
+/// Shows nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn start(&self, _what: &str, _total: u64) {}
+    fn advance(&self, _samples: u64) {}
+    fn note(&self, _text: &str) {}
+}

@@ -1,0 +1,181 @@
+//! One network on one accelerator.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use guardbit_graph::{Graph, TensorId};
+use guardbit_hwmodels::Program;
+use guardbit_reports::{NpzWriter, RunRecord, batch_shape, write_atomic};
+use crate::tmp::{run_files, write_run};
+use guardbit_sim::{Keep, Options};
+use serde::Serialize;
+
+use crate::execute::{Executed, KeptTensor, execute};
+use crate::folder::{self, Existing, Staging};
+use crate::settings::RunRequest;
+use crate::subject::{FileId, HwId, InputId, InputOrigin, Subject};
+use crate::{Progress, StudyError};
+
+/// Version of `run.json`.
+const SCHEMA: u32 = 1;
+
+/// Runs `request` and writes its results to `out`, which appears only when it is complete.
+///
+/// # Errors
+/// [`StudyError`]; nothing is left behind in that case.
+pub fn run(
+    request: &RunRequest,
+    out: &Path,
+    existing: Existing,
+    progress: &dyn Progress,
+) -> Result<RunRecord, StudyError> {
+    folder::check(out, existing)?;
+    let settings = &request.settings;
+    let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
+    let subject = Subject::load(&request.model, settings)?;
+    let program = subject.lower(&accelerator)?;
+    let options = Options {
+        mode: settings.mode,
+        stats: settings.stats,
+        events_per_layer: settings.events,
+        keep: if request.dump_tensors { Keep::All } else { Keep::Outputs },
+        ..Options::default()
+    };
+    progress.start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
+    let executed = execute(&subject, &program, options, progress)?;
+    let record = RunRecord::new(
+        &subject.model.file,
+        &accelerator.name,
+        &program,
+        &executed.layers,
+        &options,
+        &executed.outcome,
+    );
+
+    let staging = Staging::new(out)?;
+    write(staging.path(), request, &subject, &program, &executed, &record)?;
+    staging.publish(existing)?;
+    Ok(record)
+}
+
+/// `run.json`.
+#[derive(Serialize)]
+struct RunJson<'a> {
+    schema: u32,
+    tool: crate::Tool,
+    command: &'static str,
+    model: &'a FileId,
+    hw: HwId,
+    input: &'a InputId,
+    labels: &'a Option<FileId>,
+    settings: SettingsJson<'a>,
+    outcome: &'a guardbit_reports::Outcome,
+    files: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SettingsJson<'a> {
+    mode: &'static str,
+    stats: &'static str,
+    output: &'a Option<String>,
+    set: &'a [String],
+    events: usize,
+    dump_tensors: bool,
+}
+
+fn write(
+    dir: &Path,
+    request: &RunRequest,
+    subject: &Subject,
+    program: &Program,
+    executed: &Executed,
+    record: &RunRecord,
+) -> Result<(), StudyError> {
+    let settings = &request.settings;
+    write_run(dir, record, &described(request, subject))?;
+    let mut files = run_files(record);
+
+    let graph = &subject.graph;
+    let outputs = executed.tensors.iter().filter(|tensor| graph.outputs().contains(&tensor.id));
+    write_tensors(&dir.join("outputs.npz"), graph, outputs)?;
+    files.push("outputs.npz".into());
+    if request.dump_tensors {
+        write_tensors(&dir.join("tensors.npz"), graph, executed.tensors.iter())?;
+        files.push("tensors.npz".into());
+    }
+    if matches!(subject.input.origin, InputOrigin::Random { .. }) {
+        write_inputs(&dir.join("inputs.npz"), subject)?;
+        files.push("inputs.npz".into());
+    }
+
+    let json = RunJson {
+        schema: SCHEMA,
+        tool: crate::TOOL,
+        command: "run",
+        model: &subject.model,
+        hw: HwId::of(&program.accelerator),
+        input: &subject.input,
+        labels: &subject.labels_file,
+        settings: SettingsJson {
+            mode: settings.mode.name(),
+            stats: settings.stats.name(),
+            output: &settings.output,
+            set: &settings.sets,
+            events: settings.events,
+            dump_tensors: request.dump_tensors,
+        },
+        outcome: &executed.outcome,
+        files,
+    };
+    crate::write_json(&dir.join("run.json"), &json)
+}
+
+/// What was run, in words for the report.
+fn described(request: &RunRequest, subject: &Subject) -> Vec<(String, String)> {
+    let settings = &request.settings;
+    let mut pairs = vec![
+        ("Input", subject.input.describe()),
+        ("Mode", settings.mode.name().into()),
+        ("Statistics", settings.stats.name().into()),
+    ];
+    pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
+    pairs.extend(settings.output.clone().map(|output| ("Output", output)));
+    pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
+    pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+}
+
+fn write_tensors<'a>(
+    path: &Path,
+    graph: &Graph,
+    tensors: impl Iterator<Item = &'a KeptTensor>,
+) -> Result<(), StudyError> {
+    let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
+    for tensor in tensors {
+        let name = &graph.tensor(tensor.id).name;
+        for (run, codes) in [("exact", &tensor.exact), ("simulated", &tensor.simulated)] {
+            add(&mut npz, graph, tensor.id, &format!("{run}/{name}"), codes)?;
+        }
+    }
+    Ok(write_atomic(path, npz.finish()?.get_ref())?)
+}
+
+fn write_inputs(path: &Path, subject: &Subject) -> Result<(), StudyError> {
+    let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
+    for (id, codes) in subject.samples.inputs() {
+        let name = subject.graph.tensor(id).name.clone();
+        add(&mut npz, &subject.graph, id, &name, codes)?;
+    }
+    Ok(write_atomic(path, npz.finish()?.get_ref())?)
+}
+
+fn add(
+    npz: &mut NpzWriter<Cursor<Vec<u8>>>,
+    graph: &Graph,
+    id: TensorId,
+    name: &str,
+    codes: &[i32],
+) -> Result<(), StudyError> {
+    let ty = &graph.tensor(id).ty;
+    let shape = batch_shape(&ty.shape, codes.len() / ty.len().max(1));
+    Ok(npz.add(name, ty.dtype, &shape, codes.iter().copied())?)
+}

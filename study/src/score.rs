@@ -1,0 +1,134 @@
+//! How well a network did: top-1 and output codes against the exact network.
+
+use guardbit_graph::{Graph, TensorId};
+use guardbit_reports::{Decibel, Fraction, Outcome};
+use guardbit_sim::{LayerStats, Mode, SampleTensors, SquaredError};
+
+use crate::StudyError;
+
+/// The outputs that are compared, and the one whose top-1 class counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ScoredOutputs {
+    /// Compared code by code.
+    pub compared: Vec<TensorId>,
+    /// Scored by its top-1 class, if it is clear which one.
+    pub classes: Option<TensorId>,
+}
+
+impl ScoredOutputs {
+    /// The named output, or all of them; the only output gives the class.
+    pub fn choose(graph: &Graph, name: Option<&str>, labelled: bool) -> Result<Self, StudyError> {
+        let outputs = graph.outputs();
+        let names = || outputs.iter().map(|&id| graph.tensor(id).name.clone()).collect::<Vec<_>>();
+        if let Some(name) = name {
+            let found = outputs.iter().copied().find(|&id| graph.tensor(id).name == name);
+            let id = found.ok_or_else(|| StudyError::UnknownOutput { name: name.into(), outputs: names() })?;
+            return Ok(Self { compared: vec![id], classes: Some(id) });
+        }
+        match outputs {
+            [only] => Ok(Self { compared: vec![*only], classes: Some(*only) }),
+            _ if labelled => Err(StudyError::AmbiguousOutput { outputs: names() }),
+            _ => Ok(Self { compared: outputs.to_vec(), classes: None }),
+        }
+    }
+}
+
+/// Counts over samples.
+#[derive(Debug)]
+pub(crate) struct Score<'a> {
+    graph: &'a Graph,
+    outputs: &'a ScoredOutputs,
+    labels: Option<&'a [usize]>,
+    mode: Mode,
+    samples: u64,
+    agree: u64,
+    right_exact: u64,
+    right: u64,
+    mismatch: u64,
+    /// Per compared output.
+    errors: Vec<SquaredError>,
+}
+
+impl<'a> Score<'a> {
+    pub fn new(
+        graph: &'a Graph,
+        outputs: &'a ScoredOutputs,
+        labels: Option<&'a [usize]>,
+        mode: Mode,
+    ) -> Self {
+        let errors = vec![SquaredError::default(); outputs.compared.len()];
+        Self {
+            graph,
+            outputs,
+            labels,
+            mode,
+            samples: 0,
+            agree: 0,
+            right_exact: 0,
+            right: 0,
+            mismatch: 0,
+            errors,
+        }
+    }
+
+    /// Counts the next sample.
+    pub fn add(&mut self, tensors: &SampleTensors) {
+        for (&id, error) in self.outputs.compared.iter().zip(&mut self.errors) {
+            let ty = &self.graph.tensor(id).ty;
+            let zero_point = ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
+            for (&exact, &simulated) in codes(&tensors.exact, id).iter().zip(codes(&tensors.simulated, id)) {
+                self.mismatch += u64::from(exact != simulated);
+                error.add(exact, simulated, zero_point);
+            }
+        }
+        if let Some(id) = self.outputs.classes {
+            let exact = top1(codes(&tensors.exact, id));
+            let simulated = top1(codes(&tensors.simulated, id));
+            self.agree += u64::from(exact == simulated);
+            if let Some(labels) = self.labels {
+                let label = Some(labels[self.samples as usize]);
+                self.right_exact += u64::from(exact == label);
+                self.right += u64::from(simulated == label);
+            }
+        }
+        self.samples += 1;
+    }
+
+    /// The figures of the whole network. In isolated mode only per-layer figures are defined.
+    pub fn outcome(&self, layers: &[Option<LayerStats>]) -> Outcome {
+        let share = |count| Fraction::of(count, self.samples);
+        let propagated = self.mode == Mode::Propagated;
+        let of_layers = || layers.iter().flatten().map(|layer| layer.total().output_mismatch).sum();
+        Outcome {
+            samples: self.samples,
+            top1_agreement: self.outputs.classes.filter(|_| propagated).and_then(|_| share(self.agree)),
+            accuracy_exact: self.labels.and_then(|_| share(self.right_exact)),
+            accuracy: self.labels.filter(|_| propagated).and_then(|_| share(self.right)),
+            output_mismatch: if propagated { self.mismatch } else { of_layers() },
+            output_sqnr_db: propagated.then(|| Decibel::new(self.sqnr_db())),
+        }
+    }
+
+    /// Over all compared outputs, in real units.
+    fn sqnr_db(&self) -> f64 {
+        if let [only] = self.errors.as_slice() {
+            return only.sqnr_db();
+        }
+        let (mut signal, mut noise) = (0.0, 0.0);
+        for (&id, error) in self.outputs.compared.iter().zip(&self.errors) {
+            let scale = self.graph.tensor(id).ty.quantization.as_ref().map_or(1.0, |q| f64::from(q.scale(0)));
+            signal += scale * scale * error.signal as f64;
+            noise += scale * scale * error.noise as f64;
+        }
+        if noise == 0.0 { f64::INFINITY } else { 10.0 * (signal / noise).log10() }
+    }
+}
+
+/// Index of the greatest code; ties go to the lowest index.
+fn top1(codes: &[i32]) -> Option<usize> {
+    codes.iter().enumerate().rev().max_by_key(|(_, code)| **code).map(|(index, _)| index)
+}
+
+fn codes(tensors: &[Option<std::sync::Arc<Vec<i32>>>], id: TensorId) -> &[i32] {
+    tensors[id.index()].as_ref().map_or(&[], |codes| codes.as_slice())
+}

@@ -1,0 +1,57 @@
+//! What a run or a sweep is asked to do: checked arguments.
+
+use std::path::PathBuf;
+
+use guardbit_num::Overflow;
+use guardbit_sim::{Mode, StatsLevel};
+
+use crate::{BitList, InputSource};
+
+/// What runs and sweeps have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// What the network is run on.
+    pub input: InputSource,
+    /// One class per sample.
+    pub labels: Option<PathBuf>,
+    /// The output that is scored; all, if there is no name.
+    pub output: Option<String>,
+    /// What each layer reads.
+    pub mode: Mode,
+    /// How much is counted.
+    pub stats: StatsLevel,
+    /// Overrides of the accelerator: `KEY=VALUE`.
+    pub sets: Vec<String>,
+    /// How many events are listed per layer.
+    pub events: usize,
+}
+
+/// A run of one network on one accelerator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRequest {
+    /// The network's file.
+    pub model: PathBuf,
+    /// A preset's name or a file's path.
+    pub hw: String,
+    /// The rest.
+    pub settings: Settings,
+    /// Whether every tensor is written out.
+    pub dump_tensors: bool,
+}
+
+/// A sweep over the width of one level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SweepRequest {
+    /// The networks' files.
+    pub models: Vec<PathBuf>,
+    /// Presets' names or files' paths.
+    pub hws: Vec<String>,
+    /// The rest.
+    pub settings: Settings,
+    /// The level that is swept; the only one with a width, if there is no name.
+    pub level: Option<String>,
+    /// Its widths.
+    pub bits: BitList,
+    /// Its overflow modes; the accelerator's own, if empty.
+    pub overflow: Vec<Overflow>,
+}

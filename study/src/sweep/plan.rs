@@ -1,0 +1,173 @@
+//! The points of a sweep: everything loaded and checked before the first one runs.
+
+use guardbit_hwmodels::{Accelerator, Level, Register};
+use guardbit_num::Overflow;
+use guardbit_reports::Point;
+use serde::Serialize;
+
+use crate::digest::sha256;
+use crate::subject::{FileId, HwId, InputId, Subject};
+use crate::{StudyError, SweepRequest};
+
+/// A sweep ready to run.
+#[derive(Debug)]
+pub(super) struct Plan {
+    subjects: Vec<Subject>,
+    /// In the order of the rows of `summary.csv`.
+    pub points: Vec<PlannedPoint>,
+    /// What the results depend on.
+    pub identity: Identity,
+}
+
+/// One point.
+#[derive(Debug)]
+pub(super) struct PlannedPoint {
+    subject: usize,
+    pub point: Point,
+    pub accelerator: Accelerator,
+}
+
+/// All that the results of a sweep depend on.
+#[derive(Debug, Serialize)]
+pub(super) struct Identity {
+    models: Vec<FileId>,
+    hws: Vec<HwId>,
+    input: Vec<InputId>,
+    labels: Option<FileId>,
+    settings: SettingsJson,
+    points: Vec<Point>,
+}
+
+#[derive(Debug, Serialize)]
+struct SettingsJson {
+    mode: &'static str,
+    stats: &'static str,
+    output: Option<String>,
+    set: Vec<String>,
+}
+
+impl Plan {
+    pub fn new(request: &SweepRequest) -> Result<Self, StudyError> {
+        let settings = &request.settings;
+        let load = |model| Subject::load(model, settings);
+        let subjects: Vec<Subject> = request.models.iter().map(load).collect::<Result<_, _>>()?;
+        let bases = request.hws.iter().map(|hw| guardbit_hwmodels::load(hw, &settings.sets));
+        let bases: Vec<Accelerator> = bases.collect::<Result<_, _>>()?;
+
+        let mut points = Vec::new();
+        for (index, subject) in subjects.iter().enumerate() {
+            for (hw, base) in request.hws.iter().zip(&bases) {
+                // Whatever is wrong with a combination is said before the first point runs.
+                subject.lower(base)?;
+                for (point, accelerator) in points_of(request, subject, hw, base)? {
+                    points.push(PlannedPoint { subject: index, point, accelerator });
+                }
+            }
+        }
+        let identity = Identity {
+            models: subjects.iter().map(|s| s.model.clone()).collect(),
+            hws: bases.iter().map(HwId::of).collect(),
+            input: subjects.iter().map(|s| s.input.clone()).collect(),
+            labels: subjects.first().and_then(|s| s.labels_file.clone()),
+            settings: SettingsJson {
+                mode: settings.mode.name(),
+                stats: settings.stats.name(),
+                output: settings.output.clone(),
+                set: settings.sets.clone(),
+            },
+            points: points.iter().map(|p| p.point.clone()).collect(),
+        };
+        Ok(Self { subjects, points, identity })
+    }
+
+    pub fn subject(&self, point: &PlannedPoint) -> &Subject {
+        &self.subjects[point.subject]
+    }
+
+    /// Samples over all points.
+    pub fn samples(&self) -> u64 {
+        self.points.iter().map(|point| self.subject(point).samples.count() as u64).sum()
+    }
+
+    pub fn title(&self) -> String {
+        format!("{} points", self.points.len())
+    }
+
+    /// What was swept, in words for the report.
+    pub fn described(&self) -> Vec<(String, String)> {
+        let identity = &self.identity;
+        let files = identity.models.iter().map(|model| model.file.as_str()).collect::<Vec<_>>().join(", ");
+        let hws = identity.hws.iter().map(|hw| hw.name.as_str()).collect::<Vec<_>>().join(", ");
+        let mut pairs = vec![("Model", files), ("Accelerator", hws)];
+        pairs.extend(identity.input.first().map(|input| ("Input", input.describe())));
+        pairs.extend(identity.labels.as_ref().map(|file| ("Labels", file.file.clone())));
+        pairs.push(("Mode", identity.settings.mode.into()));
+        pairs.extend(identity.settings.output.clone().map(|output| ("Output", output)));
+        pairs.extend(identity.settings.set.iter().map(|set| ("Set", set.clone())));
+        pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+    }
+}
+
+impl Identity {
+    pub fn sha256(&self) -> String {
+        sha256(serde_json::to_string(self).unwrap_or_default().as_bytes())
+    }
+}
+
+/// Every width and mode of one network on one accelerator.
+fn points_of(
+    request: &SweepRequest,
+    subject: &Subject,
+    hw: &str,
+    base: &Accelerator,
+) -> Result<Vec<(Point, Accelerator)>, StudyError> {
+    let level = swept_level(request.level.as_deref(), base)?;
+    let modes: Vec<Option<Overflow>> = match request.overflow.as_slice() {
+        [] => vec![None],
+        modes => modes.iter().copied().map(Some).collect(),
+    };
+    let mut points = Vec::new();
+    for mode in modes {
+        for &bits in request.bits.widths() {
+            let key = format!("accumulation.{}", level.name);
+            let mut sets = request.settings.sets.clone();
+            sets.push(format!("{key}.bits={bits}"));
+            sets.extend(mode.map(|mode| format!("{key}.overflow={mode}")));
+            let accelerator = guardbit_hwmodels::load(hw, &sets)?;
+            let point = Point {
+                model: subject.model.file.clone(),
+                hw: base.name.clone(),
+                bits,
+                overflow: mode.unwrap_or_else(|| own_mode(level)).name().into(),
+                level: level.name.clone(),
+            };
+            points.push((point, accelerator));
+        }
+    }
+    Ok(points)
+}
+
+/// The named level, or the only one with a width.
+fn swept_level<'a>(name: Option<&str>, base: &'a Accelerator) -> Result<&'a Level, StudyError> {
+    let levels = &base.datapath.levels;
+    let hw = || base.name.clone();
+    let names = |levels: &[&Level]| levels.iter().map(|level| level.name.clone()).collect::<Vec<_>>();
+    if let Some(name) = name {
+        let unknown =
+            || StudyError::UnknownLevel { hw: hw(), level: name.into(), levels: names(&levels.iter().collect::<Vec<_>>()) };
+        return levels.iter().find(|level| level.name == name).ok_or_else(unknown);
+    }
+    let with_width: Vec<&Level> = levels.iter().filter(|level| level.register != Register::Auto).collect();
+    match with_width.as_slice() {
+        [only] => Ok(only),
+        several => Err(StudyError::AmbiguousLevel { hw: hw(), levels: names(several) }),
+    }
+}
+
+/// The mode that a level has by itself; a width alone means saturation.
+fn own_mode(level: &Level) -> Overflow {
+    match level.register {
+        Register::Auto => Overflow::Saturate,
+        Register::Fixed { overflow, .. } => overflow,
+    }
+}
