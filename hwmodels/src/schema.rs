@@ -12,6 +12,9 @@ use crate::presets::PRESETS;
 pub fn schema() -> String {
     let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(tidy));
     let schema = settings.into_generator().into_root_schema_for::<AcceleratorFile>();
+    let mut schema = schema.to_value();
+    // The order of keys must not depend on the features with which a dependency is built.
+    schema.sort_all_objects();
     let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     format!("{text}\n")
 }
@@ -30,14 +33,15 @@ fn tidy(schema: &mut Schema) {
     for key in ["type", "enum", "anyOf"] {
         let Some(Value::Array(choices)) = object.get_mut(key) else { continue };
         choices.retain(|choice| !is_null(choice));
-        match (key, choices.as_slice()) {
-            ("type", [only]) => drop(object.insert(key.into(), only.clone())),
-            ("anyOf", [Value::Object(only)]) => {
-                let only = only.clone();
+        if key == "enum" || choices.len() > 1 {
+            continue;
+        }
+        match choices.pop() {
+            Some(Value::Object(only)) => {
                 object.remove(key);
                 object.extend(only);
             }
-            _ => {}
+            only => drop(object.insert(key.into(), only.unwrap_or_default())),
         }
     }
 }

@@ -89,7 +89,10 @@ mod tests {
                  functional_1/depthwise_conv2d/depthwise;functional_1/conv2d_4/Conv2D",
                 "depthwise_conv2d",
             ),
-            ("model/batch_normalization_2/FusedBatchNormV3;model/conv2d_2/BiasAdd/ReadVariableOp/resource", "conv2d_2"),
+            (
+                "model/batch_normalization_2/FusedBatchNormV3;model/conv2d_2/BiasAdd/ReadVariableOp/resource",
+                "conv2d_2",
+            ),
             ("model/activation_2/Relu;model/add/add", "activation_2"),
             ("digits_1/conv_1/Relu;digits_1/conv_1/Squeeze1", "conv_1"),
             ("/features/features.0/conv1/Conv_output_0", "conv1"),

@@ -7,9 +7,13 @@
 mod error;
 mod figures;
 mod files;
+mod headlines;
+mod html;
 mod labels;
 mod npz;
+mod numbers;
 mod outcome;
+mod output;
 pub mod plots;
 mod records;
 mod tables;
@@ -18,9 +22,11 @@ mod text;
 pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
 pub use files::write_atomic;
+pub use headlines::{Headline, Question, run_headlines, sweep_headlines};
 pub use labels::{layer_label, short_name};
 pub use npz::{NpzWriter, batch_shape};
 pub use outcome::Outcome;
+pub use output::{About, run_files, sweep_files, write_run, write_sweep};
 pub use records::{LayerActivity, LevelHistogram, PointRecord, RunRecord};
 pub use tables::{
     Cells, ChannelRow, EventRow, LayerRow, Point, Row, SummaryRow, SweepRow, channel_rows, event_rows,

@@ -94,8 +94,11 @@ impl<W: Write + Seek> NpzWriter<W> {
             elements.push(element.ok_or(NpzError::Code { code, index, dtype })?);
         }
         let found = elements.len();
-        let array = ArrayD::from_shape_vec(IxDyn(shape), elements)
-            .map_err(|_| NpzError::Count { shape: shape.to_vec(), expected, found })?;
+        let array = ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|_| NpzError::Count {
+            shape: shape.to_vec(),
+            expected,
+            found,
+        })?;
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .last_modified_time(DateTime::default())

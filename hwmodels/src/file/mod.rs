@@ -70,27 +70,11 @@ pub(crate) struct AcceleratorFile {
 }
 
 impl AcceleratorFile {
-    /// The keys of a file.
-    pub const KEYS: [&str; 18] = [
-        "schema",
-        "name",
-        "description",
-        "extends",
-        "clock_mhz",
-        "array",
-        "dataflow",
-        "offload",
-        "operands",
-        "reduction_order",
-        "product",
-        "accumulation",
-        "bias",
-        "requantize",
-        "timing",
-        "memory",
-        "packing",
-        "layers",
-    ];
+    /// Whether a file may have that key.
+    pub fn has_key(key: &str) -> bool {
+        let empty = serde_yaml::to_value(Self::default()).unwrap_or_default();
+        empty.as_mapping().is_some_and(|keys| keys.contains_key(key))
+    }
 }
 
 /// Size of the array of processing elements.

@@ -19,7 +19,10 @@ impl Accelerator {
 
     /// As [`resolved_yaml`](Self::resolved_yaml), as JSON.
     pub fn resolved_json(&self) -> serde_json::Value {
-        serde_json::to_value(resolved(self)).unwrap_or_default()
+        let mut json = serde_json::to_value(resolved(self)).unwrap_or_default();
+        // The order of keys must not depend on the features with which a dependency is built.
+        json.sort_all_objects();
+        json
     }
 }
 

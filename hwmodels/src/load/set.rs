@@ -66,10 +66,7 @@ impl Set {
         let rest = self.path.strip_prefix("layers.")?;
         let dots = rest.match_indices('.').map(|(at, _)| at);
         let mut splits = dots.map(|at| (&rest[..at], &rest[at + 1..]));
-        splits.find(|(_, path)| {
-            let head = path.split('.').next().unwrap_or_default();
-            AcceleratorFile::KEYS.contains(&head)
-        })
+        splits.find(|(_, path)| AcceleratorFile::has_key(path.split('.').next().unwrap_or_default()))
     }
 
     /// The file with this override.

@@ -9,6 +9,7 @@ mod sweep;
 pub use kit::DrawError;
 pub use png::png;
 pub use run::RUN_PLOTS;
+pub(crate) use sweep::Group;
 pub use sweep::SWEEP_PLOTS;
 
 use crate::ReportError;

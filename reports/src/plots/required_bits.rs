@@ -156,7 +156,10 @@ fn range(levels: &[LevelBits<'_>]) -> (u32, u32) {
         let first = counts.iter().filter_map(|c| c.iter().position(|&count| count > 0)).min().unwrap_or(1);
         let last = counts.iter().map(|c| c.len().saturating_sub(1)).max().unwrap_or(1);
         let width = level.available;
-        (width.map_or(first as u32, |w| w.min(first as u32)), width.map_or(last as u32, |w| (w + 1).max(last as u32)))
+        (
+            width.map_or(first as u32, |w| w.min(first as u32)),
+            width.map_or(last as u32, |w| (w + 1).max(last as u32)),
+        )
     };
     let ranges = levels.iter().map(used);
     ranges.fold((u32::MAX, 1), |(low, high), (l, h)| (low.min(l), high.max(h)))

@@ -104,13 +104,7 @@ pub fn channel_rows(program: &Program, layers: &[Option<LayerStats>], stats: Sta
     rows
 }
 
-fn row(
-    layer: &MacLayer,
-    counts: &LayerStats,
-    level: usize,
-    channel: usize,
-    stats: StatsLevel,
-) -> ChannelRow {
+fn row(layer: &MacLayer, counts: &LayerStats, level: usize, channel: usize, stats: StatsLevel) -> ChannelRow {
     let seen = &counts.levels[level].channels[channel];
     let errors = &counts.channels[channel];
     let (width, _) = register(layer.datapath.levels[level].register);

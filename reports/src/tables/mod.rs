@@ -7,8 +7,6 @@ mod layers;
 mod summary;
 mod sweep;
 
-use std::collections::BTreeMap;
-
 use guardbit_hwmodels::{MacLayer, Program, Register, Step};
 use guardbit_sim::LayerStats;
 use serde::Serialize;
@@ -57,13 +55,4 @@ pub(crate) fn sum<'a>(
     value: impl Fn(&LayerRow) -> Option<u64>,
 ) -> Option<u64> {
     rows.into_iter().filter_map(value).fold(None, |sum, v| Some(sum.unwrap_or(0) + v))
-}
-
-/// The rows of each layer, by its index.
-pub(crate) fn by_layer(rows: &[LayerRow]) -> BTreeMap<usize, Vec<&LayerRow>> {
-    let mut layers: BTreeMap<usize, Vec<&LayerRow>> = BTreeMap::new();
-    for row in rows {
-        layers.entry(row.index).or_default().push(row);
-    }
-    layers
 }

@@ -86,11 +86,6 @@ impl Chart<'_, '_> {
         Ok(())
     }
 
-    /// A marker at a point.
-    pub fn mark(&self, x: f64, y: f64, look: Look) -> Result<(), DrawError> {
-        marker(self.area, look, self.pixel((self.x.at(x), self.y.at(y))))
-    }
-
     /// A box between two points; `edge` is drawn around it.
     pub fn bar(
         &self,
@@ -161,13 +156,7 @@ impl Chart<'_, '_> {
         Ok(())
     }
 
-    fn dashes(
-        &self,
-        from: (f64, f64),
-        to: (f64, f64),
-        color: RGBColor,
-        width: u32,
-    ) -> Result<(), DrawError> {
+    fn dashes(&self, from: (f64, f64), to: (f64, f64), color: RGBColor, width: u32) -> Result<(), DrawError> {
         let (from, to) = (self.pixel(from), self.pixel(to));
         let length = (to.0 - from.0).abs().max((to.1 - from.1).abs());
         let along = |t: i32| {

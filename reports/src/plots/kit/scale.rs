@@ -183,7 +183,8 @@ pub fn percent(share: f64) -> String {
     } else {
         let decimals = (1 - value.abs().log10().floor() as i32).clamp(0, 5) as usize;
         let digits = format!("{value:.decimals$}");
-        let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+        let digits =
+            if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
         format!("{digits} %")
     }
 }

@@ -82,11 +82,7 @@ pub fn font(size: f64, color: RGBColor, anchor: (HPos, VPos)) -> TextStyle<'stat
     // plotters takes the size of the bounding box, which it holds to be 1.24 times that of the letters.
     let family = FontFamily::Name("DejaVu Sans, Verdana, sans-serif");
     let font = FontDesc::new(family, size * 1.24, FontStyle::Normal);
-    TextStyle {
-        font,
-        color: color.to_backend_color(),
-        pos: Pos::new(anchor.0, anchor.1),
-    }
+    TextStyle { font, color: color.to_backend_color(), pos: Pos::new(anchor.0, anchor.1) }
 }
 
 /// A line of one pixel.

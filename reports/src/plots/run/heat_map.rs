@@ -43,7 +43,8 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     if layers.is_empty() {
         return Ok(Drawing::Nothing(NO_EVENTS.into()));
     }
-    let mut maps: Vec<Map> = if layers.len() > 1 { together(&layers).into_iter().collect() } else { Vec::new() };
+    let mut maps: Vec<Map> =
+        if layers.len() > 1 { together(&layers).into_iter().collect() } else { Vec::new() };
     let shown = layers.len().min(PANELS - maps.len());
     layers.sort_by_key(|layer| std::cmp::Reverse(layer.events()));
     let mut omitted = layers.split_off(shown);

@@ -9,8 +9,7 @@ use super::Plot;
 use crate::RunRecord;
 
 /// Every plot of a run, in the order of the report.
-pub const RUN_PLOTS: &[Plot<RunRecord>] =
-    &[required_bits::PLOT, sqnr::PLOT, timeline::PLOT, heat_map::PLOT];
+pub const RUN_PLOTS: &[Plot<RunRecord>] = &[required_bits::PLOT, sqnr::PLOT, timeline::PLOT, heat_map::PLOT];
 
 const NOT_COUNTED: &str = "Not counted: this plot needs --stats full.";
 const NO_EVENTS: &str = "No addition overflowed.";

@@ -71,10 +71,12 @@ fn table(layers: &[&LayerActivity]) -> Content<'static> {
         }
     };
     let parts = layers[0].timeline.len();
-    let name = |i: usize| if i.is_multiple_of(parts / 4) { format!("{} %", i * 100 / parts) } else { String::new() };
+    let name =
+        |i: usize| if i.is_multiple_of(parts / 4) { format!("{} %", i * 100 / parts) } else { String::new() };
     let table = HeatTable {
         columns: (0..parts).map(name).collect(),
-        title: "part of the layer's cycles; the darker, the more events, each layer against its own maximum".into(),
+        title: "part of the layer's cycles; the darker, the more events, each layer against its own maximum"
+            .into(),
         note_title: "events".into(),
         rows: layers.iter().map(row).collect(),
     };

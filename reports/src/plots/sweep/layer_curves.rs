@@ -3,12 +3,12 @@
 use plotters::style::RGBColor;
 
 use super::group::Group;
+use crate::PointRecord;
 use crate::plots::kit::{
     Area, Axis, Content, DrawError, Entry, HeatCell, HeatRow, HeatTable, Legend, Mark, Scale, category_look,
     chart, panels,
 };
 use crate::tables::LayerRow;
-use crate::PointRecord;
 
 /// Most layers that get a curve each.
 const CURVES: usize = 7;
@@ -81,9 +81,7 @@ impl<'a> Mode<'a> {
 }
 
 fn curves<'a>(modes: Vec<Mode<'a>>, figure: &'a Figure, scale: Scale) -> Vec<Content<'a>> {
-    let entry = |(i, (label, _)): (usize, &(String, _))| {
-        Entry::new(Mark::Series(category_look(i)), label)
-    };
+    let entry = |(i, (label, _)): (usize, &(String, _))| Entry::new(Mark::Series(category_look(i)), label);
     let mut content = Vec::new();
     if let Some(mode) = modes.first() {
         content.push(Legend::new(mode.layers.iter().enumerate().map(entry)).content());
@@ -113,7 +111,12 @@ fn table(mode: &Mode<'_>, figure: &Figure, scale: &Scale) -> Content<'static> {
             let (fill, ink, text) = (figure.cell)(*value, scale);
             Some(HeatCell { fill, ink, text })
         };
-        HeatRow { label: label.clone(), cells: widths.iter().map(cell).collect(), note: String::new(), fence: None }
+        HeatRow {
+            label: label.clone(),
+            cells: widths.iter().map(cell).collect(),
+            note: String::new(),
+            fence: None,
+        }
     };
     let table = HeatTable {
         columns: widths.iter().map(u32::to_string).collect(),

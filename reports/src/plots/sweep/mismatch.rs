@@ -30,9 +30,8 @@ fn draw_panel(area: &Area<'_>, group: &Group<'_>) -> Result<(), DrawError> {
     let mut chart = chart(area, (&group.heading, ""), &group.width_axis(24), &y)?;
     for mode in &group.modes {
         let of_mode = group.of_mode(mode);
-        let value = |point: &&PointRecord| {
-            (f64::from(point.summary.bits), point.summary.output_mismatch as f64)
-        };
+        let value =
+            |point: &&PointRecord| (f64::from(point.summary.bits), point.summary.output_mismatch as f64);
         let curve: Vec<(f64, f64)> = of_mode.iter().map(value).collect();
         chart.line(&curve, mode_look(mode))?;
     }

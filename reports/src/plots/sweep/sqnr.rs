@@ -35,9 +35,7 @@ const FIGURE: Figure = Figure {
         (Ramp::ORANGE.color(depth), Ramp::ORANGE.ink(depth), text)
     },
     legend: |_| {
-        let shade = |sqnr: f64| {
-            Entry::new(Mark::Box(Ramp::ORANGE.color(depth(sqnr))), format!("{sqnr} dB"))
-        };
+        let shade = |sqnr: f64| Entry::new(Mark::Box(Ramp::ORANGE.color(depth(sqnr))), format!("{sqnr} dB"));
         let exact = Entry::new(Mark::Box(RGBColor(0xF4, 0xF4, 0xF4)), "= equal to the exact network");
         [0.0, 20.0, 40.0, 60.0].into_iter().map(shade).chain([exact]).collect()
     },

@@ -1,0 +1,163 @@
+//! Bad input: exit code 2, one clear message, and no output folder.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use common::digits;
+
+const NETWORK: &str = "\
+schema: 1
+name: tiny
+inputs:
+  - {name: x, shape: [1, 4], dtype: int8, scale: 0.1, zero_point: 0}
+constants:
+  - {name: w, shape: [2, 4], dtype: int8, scale: 0.1, zero_point: 0, random: {seed: 1}}
+nodes:
+  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 0.2, zero_point: 0}}
+outputs: [y]
+";
+
+const ACCELERATOR: &str = "\
+schema: 1
+name: mine
+accumulation:
+  - {name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}
+";
+
+/// Files that commands can name: good ones, and `bad.*` as given.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let good = [("net.yaml", NETWORK), ("acc.yaml", ACCELERATOR)];
+    for (name, text) in good.iter().chain(files) {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    dir
+}
+
+/// Runs the command in `dir`; gives stderr as it is shown.
+fn refused(dir: &Path, args: &str) -> String {
+    let before = fs::read_dir(dir).unwrap().count();
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let output = Command::cargo_bin("guardbit").unwrap().current_dir(dir).args(&args).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+    assert!(output.stdout.is_empty(), "nothing on stdout");
+    assert_eq!(fs::read_dir(dir).unwrap().count(), before, "nothing is left behind");
+    stderr.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_string()
+}
+
+/// A run of the good network on `hw`.
+fn run_with(files: &[(&str, &str)], hw: &str) -> String {
+    refused(folder(files).path(), &format!("run net.yaml --hw {hw} --random 2 -o out"))
+}
+
+fn run_model(name: &str, text: &str) -> String {
+    refused(folder(&[(name, text)]).path(), &format!("run {name} --hw acc.yaml --random 2 -o out"))
+}
+
+#[test]
+fn truncated_model() {
+    let dir = folder(&[]);
+    let bytes = fs::read(digits("digits_int8.tflite")).unwrap();
+    fs::write(dir.path().join("bad.tflite"), &bytes[..bytes.len() / 2]).unwrap();
+    insta::assert_snapshot!(refused(dir.path(), "run bad.tflite --hw acc.yaml --random 2 -o out"));
+}
+
+#[test]
+fn unknown_op() {
+    insta::assert_snapshot!(run_model("bad.yaml", &NETWORK.replace("fully_connected", "fft")));
+}
+
+#[test]
+fn nan_scale() {
+    let text = NETWORK.replace("dtype: int8, scale: 0.1", "dtype: int8, scale: .nan");
+    insta::assert_snapshot!(run_model("bad.yaml", &text));
+}
+
+#[test]
+fn input_shape_and_dtype() {
+    use ndarray_npy::WriteNpyExt;
+    let dir = folder(&[]);
+    let write = |name: &str| fs::File::create(dir.path().join(name)).unwrap();
+    ndarray::Array2::<i8>::zeros((3, 5)).write_npy(write("shape.npy")).unwrap();
+    ndarray::Array2::<f64>::zeros((3, 4)).write_npy(write("dtype.npy")).unwrap();
+    ndarray::Array2::<i8>::zeros((3, 4)).write_npy(write("good.npy")).unwrap();
+    ndarray::Array1::<i64>::from(vec![0, 1, 2]).write_npy(write("labels.npy")).unwrap();
+    let refuse = |rest: &str| refused(dir.path(), &format!("run net.yaml --hw acc.yaml -o out {rest}"));
+    insta::assert_snapshot!("shape", refuse("--input shape.npy"));
+    insta::assert_snapshot!("dtype", refuse("--input dtype.npy"));
+    insta::assert_snapshot!("missing_labels", refuse("--input good.npy --labels none.npy"));
+    insta::assert_snapshot!("label_range", refuse("--input good.npy --labels labels.npy"));
+    insta::assert_snapshot!("no_output_of_that_name", refuse("--input good.npy --output z"));
+}
+
+#[test]
+fn widths() {
+    for bits in ["0", "1", "65"] {
+        let text = ACCELERATOR.replace("bits: 14", &format!("bits: {bits}"));
+        insta::assert_snapshot!(format!("bits_{bits}"), run_with(&[("bad.yaml", &text)], "bad.yaml"));
+    }
+    insta::assert_snapshot!("set_bits", run_with(&[], "acc.yaml --set accumulation.acc.bits=65"));
+    insta::assert_snapshot!(
+        "sweep_bits",
+        refused(folder(&[]).path(), "sweep net.yaml --hw acc.yaml --bits 1..=8 --random 2 -o out")
+    );
+}
+
+#[test]
+fn unknown_keys() {
+    let text = ACCELERATOR.replace("name: mine", "name: mine\nacumulation: []");
+    insta::assert_snapshot!("key", run_with(&[("bad.yaml", &text)], "bad.yaml"));
+    insta::assert_snapshot!("set_level", run_with(&[], "acc.yaml --set accumulation.sum.bits=12"));
+    insta::assert_snapshot!("preset", run_with(&[], "fpga-int15-os"));
+}
+
+#[test]
+fn study_files() {
+    let study = "schema: 1\nmodel: net.yaml\nhw: acc.yaml\nsweep: {bits: 8..=10, overflow: [wrap, clip]}\n";
+    let refuse = |text: &str| refused(folder(&[("study.yaml", text)]).path(), "sweep study.yaml -o out");
+    insta::assert_snapshot!("study_mode", refuse(study));
+    insta::assert_snapshot!("study_key", refuse(&study.replace("hw:", "hardware:")));
+    insta::assert_snapshot!("study_bits", refuse(&study.replace("8..=10", "8-10").replace("clip", "trap")));
+}
+
+#[test]
+fn a_level_must_be_chosen_where_there_are_several() {
+    let dir = folder(&[]);
+    let args = "sweep net.yaml --hw fpga-int14-ws --bits 8..=10 --random 2 -o out";
+    insta::assert_snapshot!(refused(dir.path(), args));
+}
+
+#[test]
+fn other_peoples_folders_are_left_alone() {
+    let dir = folder(&[]);
+    fs::create_dir(dir.path().join("out")).unwrap();
+    fs::write(dir.path().join("out/notes.txt"), "mine").unwrap();
+    insta::assert_snapshot!(refused(dir.path(), "run net.yaml --hw acc.yaml --random 2 -o out"));
+    let run = |args: &str| {
+        let args: Vec<&str> = args.split_whitespace().collect();
+        Command::cargo_bin("guardbit").unwrap().current_dir(dir.path()).args(args).assert().success();
+    };
+    run("run net.yaml --hw acc.yaml --random 2 -o out --force --quiet");
+    run("run net.yaml --hw acc.yaml --random 3 -o out --force --quiet");
+    assert_eq!(fs::read_to_string(dir.path().join("out/notes.txt")).unwrap(), "mine");
+}
+
+/// An overflow that traps: exit code 1, no folder.
+#[test]
+fn trap() {
+    let dir = folder(&[]);
+    let args = "run net.yaml --hw acc.yaml --random 2 -o out --set accumulation.acc.overflow=trap --set accumulation.acc.bits=8";
+    let output = Command::cargo_bin("guardbit")
+        .unwrap()
+        .current_dir(dir.path())
+        .args(args.split_whitespace())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!dir.path().join("out").exists());
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap().trim());
+}

@@ -1,0 +1,188 @@
+//! The complete file of an accelerator loads back to the same accelerator.
+
+use std::collections::BTreeMap;
+
+use guardbit_hwmodels::{
+    Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, OPERATIONS, PRESETS,
+    Packing, Product, Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint, from_yaml,
+    load,
+};
+use guardbit_num::{Format, Overflow, Rounding, Scheme};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+fn register() -> impl Strategy<Value = Register> {
+    let fixed = (2..=64u32, any::<bool>(), select(&Overflow::ALL[..]));
+    let fixed = fixed.prop_map(|(bits, signed, overflow)| Register::Fixed {
+        format: Format::new(bits, signed).unwrap(),
+        overflow,
+    });
+    prop_oneof![Just(Register::Auto), fixed]
+}
+
+fn round() -> impl Strategy<Value = Rounding> {
+    select(&Rounding::ALL[..])
+}
+
+fn level() -> impl Strategy<Value = Level> {
+    let reduce = select(vec![Reduce::Serial, Reduce::Tree]);
+    let terms = prop_oneof![Just(Terms::All), (1..1000usize).prop_map(Terms::Count)];
+    let check = select(vec![Check::EachAdd, Check::HandOver]);
+    (reduce, terms, register(), check, 0..15u32, round()).prop_map(
+        |(reduce, terms, register, check, shift, round)| Level {
+            name: String::new(),
+            reduce,
+            terms,
+            register,
+            check,
+            shift,
+            round,
+        },
+    )
+}
+
+/// One to three levels; the last one is serial and takes all.
+fn levels() -> impl Strategy<Value = Vec<Level>> {
+    (select(vec!["acc", "sum", "a-1"]), prop::collection::vec(level(), 1..4)).prop_map(
+        |(prefix, mut levels)| {
+            for (i, level) in levels.iter_mut().enumerate() {
+                level.name = format!("{prefix}{i}");
+            }
+            let last = levels.last_mut().unwrap();
+            (last.reduce, last.terms) = (Reduce::Serial, Terms::All);
+            levels
+        },
+    )
+}
+
+fn order() -> impl Strategy<Value = ReductionOrder> {
+    let axes = Just([Axis::Kh, Axis::Kw, Axis::Ic]).prop_shuffle();
+    let walk = prop_oneof![Just(Walk::Forward), Just(Walk::Reverse), (1..=65536usize).prop_map(Walk::Stride)];
+    (axes, walk).prop_map(|(axes, walk)| ReductionOrder { axes, walk })
+}
+
+fn datapath() -> impl Strategy<Value = Datapath> {
+    let at = select(vec![BiasPlace::Post, BiasPlace::Preload, BiasPlace::PostRequantize]);
+    // A bias adder is always signed.
+    let bias_register = prop_oneof![
+        Just(Register::Auto),
+        (2..=64u32, select(&Overflow::ALL[..]))
+            .prop_map(|(bits, overflow)| Register::Fixed { format: Format::signed(bits).unwrap(), overflow })
+    ];
+    let bias = (at, bias_register).prop_map(|(at, register)| Bias { at, register });
+    let product = (register(), 0..15u32, round());
+    let product = product.prop_map(|(register, shift, round)| Product { register, shift, round });
+    let scheme = prop::option::of(select(Scheme::ALL));
+    let zero_point = select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]);
+    (zero_point, order(), product, levels(), bias, scheme).prop_map(
+        |(zero_point, order, product, levels, bias, scheme)| Datapath {
+            zero_point,
+            order,
+            product,
+            levels,
+            bias,
+            scheme,
+        },
+    )
+}
+
+fn memory() -> impl Strategy<Value = Memory> {
+    let number = || prop_oneof![0.001..1000.0f64, (1..1000u32).prop_map(f64::from)];
+    (number(), number(), number(), any::<bool>(), number(), number(), 0..1_000_000u64).prop_map(
+        |(activation, weight, accumulator, double_buffer, sram, dram, latency)| Memory {
+            activation_kib: activation,
+            weight_kib: weight,
+            accumulator_kib: accumulator,
+            double_buffer,
+            sram_bytes_per_cycle: sram,
+            dram_bytes_per_cycle: dram,
+            dram_latency_cycles: latency,
+        },
+    )
+}
+
+fn single() -> impl Strategy<Value = Accelerator> {
+    let size = || 1..=65536usize;
+    let array = (size(), size(), size());
+    let array = array.prop_map(|(rows, cols, dot_width)| Array { rows, cols, dot_width });
+    let dataflow = select(vec![
+        Dataflow::OutputStationary,
+        Dataflow::WeightStationary,
+        Dataflow::InputStationary,
+        Dataflow::Vector,
+    ]);
+    let timing = select(vec![TimingConvention::Overlapped, TimingConvention::ScalesimV3]);
+    let offload = subsequence(&OPERATIONS[..], 0..=OPERATIONS.len());
+    (array, dataflow, timing, offload, datapath(), memory()).prop_map(
+        |(array, dataflow, timing, offload, datapath, memory)| Accelerator {
+            name: String::new(),
+            description: String::new(),
+            clock_mhz: 1.0,
+            array,
+            dataflow,
+            offload: offload.into_iter().map(str::to_owned).collect(),
+            datapath,
+            timing,
+            memory,
+            packing: Packing::None,
+            layers: BTreeMap::new(),
+        },
+    )
+}
+
+/// An accelerator, some of whose layers differ from it a little, or in everything.
+fn accelerators() -> impl Strategy<Value = Accelerator> {
+    let text = || select(vec!["", "x", "14", "no", "a: b # c", "\"quoted\"", "~", "two\nlines", "größer"]);
+    let names = subsequence(vec!["conv1", "block.1/conv:0", "3", "a b", "bias.bits"], 0..=3);
+    let layer = prop_oneof![
+        single().prop_map(Some),
+        // `None`: as the whole, but for the width of its last level.
+        Just(None),
+    ];
+    let layers = prop::collection::vec(layer, 3);
+    (single(), text(), text(), 0.5..2000.0f64, names, layers).prop_map(
+        |(mut accelerator, name, description, clock_mhz, names, layers)| {
+            (accelerator.name, accelerator.description) = (name.into(), description.into());
+            accelerator.clock_mhz = clock_mhz;
+            let common = accelerator.clone();
+            for (layer, own) in names.into_iter().zip(layers) {
+                let mut own = own.unwrap_or_else(|| {
+                    let mut narrow = common.clone();
+                    let format = Format::signed(9).unwrap();
+                    let register = Register::Fixed { format, overflow: Overflow::Wrap };
+                    narrow.datapath.levels.last_mut().unwrap().register = register;
+                    narrow
+                });
+                own.name.clone_from(&common.name);
+                own.description.clone_from(&common.description);
+                own.clock_mhz = common.clock_mhz;
+                accelerator.layers.insert(layer.into(), own);
+            }
+            accelerator
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_resolved_file_loads_back(accelerator in accelerators()) {
+        let yaml = accelerator.resolved_yaml();
+        prop_assert_eq!(&from_yaml(&yaml, "other.yaml", &[]).unwrap(), &accelerator, "{}", yaml);
+        let json = accelerator.resolved_json().to_string();
+        prop_assert_eq!(&from_yaml(&json, "other.json", &[]).unwrap(), &accelerator, "{}", json);
+    }
+}
+
+#[test]
+fn presets_load_back() {
+    for preset in PRESETS {
+        let accelerator = load(preset.name, &[]).unwrap();
+        assert_eq!(from_yaml(&accelerator.resolved_yaml(), "other.yaml", &[]).unwrap(), accelerator);
+    }
+}
+
+#[test]
+fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
+    let sets = ["layers.conv1.accumulation.acc.bits=20".to_owned(), "layers.fc.bias.at=preload".to_owned()];
+    insta::assert_snapshot!(load("fpga-int14-ws", &sets).unwrap().resolved_yaml(), @"");
+}

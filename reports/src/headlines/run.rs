@@ -1,0 +1,107 @@
+//! What overflowed, and what came of it.
+
+use std::collections::BTreeMap;
+
+use crate::numbers::{counted, grouped, percentage};
+use crate::tables::{LayerRow, sum};
+use crate::{Fraction, RunRecord, layer_label};
+
+/// What overflowed, what came of it, and how many bits would do.
+pub fn run_headlines(run: &RunRecord) -> Vec<String> {
+    [overflow(run), wrong(run), outputs(run), accuracy(run)].into_iter().flatten().chain(bits(run)).collect()
+}
+
+fn overflow(run: &RunRecord) -> Option<String> {
+    let events = sum(&run.layers, |row| row.events)?;
+    let elsewhere = sum(&run.layers, |row| Some(row.product_events? + row.bias_events?)).unwrap_or(0);
+    let mut text = if events == 0 {
+        "No accumulator overflowed.".to_owned()
+    } else {
+        let touched = |row: &&LayerRow| Fraction::of(row.outputs_touched.unwrap_or(0), row.dots);
+        let worst = run.layers.iter().max_by(|a, b| touched(a).partial_cmp(&touched(b)).expect("no NaN"))?;
+        let layers = run.layers.iter().filter(|row| row.events > Some(0));
+        let mut layers: Vec<usize> = layers.map(|row| row.index).collect();
+        layers.dedup();
+        let label = layer_label(worst.index, &worst.layer, &worst.op);
+        format!(
+            "Accumulators overflowed {} in {}; most of all in {label}, where {} of the dot products met an overflow.",
+            times(events),
+            counted(layers.len() as u64, "layer"),
+            touched(&worst).map_or("none".into(), percentage),
+        )
+    };
+    if elsewhere > 0 {
+        text += &format!(" Products and biases overflowed {}.", times(elsewhere));
+    }
+    Some(text)
+}
+
+fn wrong(run: &RunRecord) -> Option<String> {
+    let wrong = sum(&run.layers, |row| row.wrong)?;
+    let dots = sum(&run.layers, |row| row.wrong.map(|_| row.dots))?;
+    if wrong == 0 {
+        return Some(format!("Every one of {} is exact.", counted(dots, "sum")));
+    }
+    let harmless = sum(&run.layers, |row| row.harmless).unwrap_or(0);
+    Some(format!(
+        "{} of {} are wrong ({}); {} of them without any effect on the output code.",
+        grouped(wrong),
+        counted(dots, "sum"),
+        Fraction::of(wrong, dots).map_or(String::new(), percentage),
+        grouped(harmless),
+    ))
+}
+
+fn outputs(run: &RunRecord) -> Option<String> {
+    let differing = run.outcome.output_mismatch;
+    let whose = if run.mode == "isolated" { "the layers" } else { "the network" };
+    Some(if differing == 0 {
+        format!("Every output code of {whose} is the exact one.")
+    } else {
+        let verb = if differing == 1 { "differs" } else { "differ" };
+        format!("{} of {whose} {verb} from the exact ones.", counted(differing, "output code"))
+    })
+}
+
+fn accuracy(run: &RunRecord) -> Option<String> {
+    let agreement = run
+        .outcome
+        .top1_agreement
+        .map(|share| format!("{} of the top-1 classes are those of the exact network", percentage(share)));
+    let accuracy = run.outcome.accuracy.zip(run.outcome.accuracy_exact).map(|(accuracy, exact)| {
+        format!("the accuracy is {}, that of the exact network {}", percentage(accuracy), percentage(exact))
+    });
+    let both: Vec<String> = [agreement, accuracy].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| capitalized(&both.join("; ")) + ".")
+}
+
+/// Per level: the bits that would do.
+fn bits(run: &RunRecord) -> Vec<String> {
+    let mut levels: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for row in &run.layers {
+        let (Some(finals), Some(prefixes)) = (row.required_final, row.required_prefix) else { continue };
+        if !order.contains(&row.level.as_str()) {
+            order.push(&row.level);
+        }
+        let most = levels.entry(&row.level).or_default();
+        *most = (most.0.max(finals), most.1.max(prefixes));
+    }
+    let sentence = |level: &str| {
+        let (finals, prefixes) = levels[level];
+        format!(
+            "On these samples every final sum at level `{level}` fits {finals} bits, which is enough for wrapping; every prefix \
+             fits {prefixes}, which is enough for saturation."
+        )
+    };
+    order.into_iter().map(sentence).collect()
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".into() } else { format!("{} times", grouped(count)) }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

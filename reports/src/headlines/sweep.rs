@@ -1,0 +1,150 @@
+//! From which width on everything is well.
+
+use serde::Serialize;
+
+use crate::numbers::{counted, percentage};
+use crate::plots::Group;
+use crate::{PointRecord, SummaryRow};
+
+/// What is asked of every width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// Is every delivered sum the exact one?
+    ExactSums,
+    /// Is every output code that of the exact network?
+    ExactOutputs,
+    /// Is every top-1 class that of the exact network?
+    FullAgreement,
+    /// Is the accuracy that of the exact network?
+    ExactAccuracy,
+}
+
+/// The answer for one model, accelerator and overflow mode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Headline {
+    /// The model.
+    pub model: String,
+    /// The accelerator.
+    pub hw: String,
+    /// The overflow mode.
+    pub overflow: String,
+    /// What was asked.
+    pub question: Question,
+    /// Least width such that the answer is yes for it and for all wider ones that were run.
+    pub least_bits: Option<u32>,
+    /// The answer as a sentence.
+    pub text: String,
+}
+
+const QUESTIONS: [Question; 4] =
+    [Question::ExactSums, Question::ExactOutputs, Question::FullAgreement, Question::ExactAccuracy];
+
+/// The answers for every model, accelerator and overflow mode; questions that have no answer are left out.
+pub fn sweep_headlines(points: &[PointRecord]) -> Vec<Headline> {
+    let mut all = Vec::new();
+    for group in Group::all(points) {
+        for mode in &group.modes {
+            let rows: Vec<&SummaryRow> =
+                group.of_mode(mode).into_iter().map(|point| &point.summary).collect();
+            all.extend(QUESTIONS.into_iter().filter_map(|question| answer(question, &rows)));
+        }
+    }
+    all
+}
+
+/// `rows` are those of one overflow mode in order of width.
+fn answer(question: Question, rows: &[&SummaryRow]) -> Option<Headline> {
+    let verdicts: Option<Vec<bool>> = rows.iter().map(|row| question.holds(row)).collect();
+    let verdicts = verdicts?;
+    let (first, last) = (rows.first()?, rows.last()?);
+    let start = verdicts.iter().rposition(|holds| !holds).map_or(0, |fails| fails + 1);
+    let least = rows.get(start);
+    let good = question.good(last);
+    let mut text = match (least, start) {
+        (None, _) => {
+            let widths = widths(first.bits, last.bits);
+            format!("{} {widths}: at {} bits, {}.", question.never(), last.bits, question.bad(last))
+        }
+        (Some(_), 0) => format!("At every width that was run ({}) {good}.", widths(first.bits, last.bits)),
+        (Some(row), _) => {
+            let below = rows[start - 1];
+            format!("From {} bits on {good}. At {} bits {}.", row.bits, below.bits, question.bad(below))
+        }
+    };
+    let by_chance: Vec<String> =
+        (0..start).filter(|&i| verdicts[i]).map(|i| rows[i].bits.to_string()).collect();
+    if !by_chance.is_empty() {
+        text +=
+            &format!(" It also holds, among widths where it mostly does not, at {}.", by_chance.join(", "));
+    }
+    Some(Headline {
+        model: first.model.clone(),
+        hw: first.hw.clone(),
+        overflow: first.overflow.clone(),
+        question,
+        least_bits: least.map(|row| row.bits),
+        text,
+    })
+}
+
+impl Question {
+    /// Whether the answer is yes; `None` if it is undefined.
+    fn holds(self, row: &SummaryRow) -> Option<bool> {
+        match self {
+            Self::ExactSums => row.wrong.map(|wrong| wrong == 0),
+            Self::ExactOutputs => Some(row.output_mismatch == 0),
+            Self::FullAgreement => row.top1_agreement.map(|share| share.value() >= 1.0),
+            Self::ExactAccuracy => Some(row.accuracy? == row.accuracy_exact?),
+        }
+    }
+
+    fn good(self, row: &SummaryRow) -> String {
+        match self {
+            Self::ExactSums => "every sum is exact".into(),
+            Self::ExactOutputs => "every output code is that of the exact network".into(),
+            Self::FullAgreement => "every top-1 class is that of the exact network".into(),
+            Self::ExactAccuracy => {
+                let exact = row.accuracy_exact.map_or(String::new(), percentage);
+                format!("the accuracy is that of the exact network, {exact}")
+            }
+        }
+    }
+
+    fn bad(self, row: &SummaryRow) -> String {
+        match self {
+            Self::ExactSums => {
+                let wrong = row.wrong.unwrap_or(0);
+                format!("{} {} wrong", counted(wrong, "sum"), if wrong == 1 { "is" } else { "are" })
+            }
+            Self::ExactOutputs => {
+                let codes = row.output_mismatch;
+                format!("{} {}", counted(codes, "output code"), if codes == 1 { "differs" } else { "differ" })
+            }
+            Self::FullAgreement => {
+                let share = row.top1_agreement.map_or(String::new(), percentage);
+                format!("{share} of the top-1 classes agree")
+            }
+            Self::ExactAccuracy => {
+                let accuracy = row.accuracy.map_or(String::new(), percentage);
+                let exact = row.accuracy_exact.map_or(String::new(), percentage);
+                format!("it is {accuracy} instead of {exact}")
+            }
+        }
+    }
+
+    fn never(self) -> &'static str {
+        match self {
+            Self::ExactSums => "Some sums are wrong at every width that was run,",
+            Self::ExactOutputs => "Some output codes differ at every width that was run,",
+            Self::FullAgreement => "Some top-1 classes differ at every width that was run,",
+            Self::ExactAccuracy => {
+                "The accuracy differs from the exact network's at every width that was run,"
+            }
+        }
+    }
+}
+
+fn widths(first: u32, last: u32) -> String {
+    if first == last { format!("{first} bits") } else { format!("{first} to {last} bits") }
+}

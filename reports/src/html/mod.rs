@@ -1,0 +1,125 @@
+//! One self-contained HTML page: no scripts, no other files, fit for print.
+
+mod run;
+mod sweep;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+pub(crate) use run::run;
+pub(crate) use sweep::sweep;
+
+use crate::output::{About, Drawn};
+use crate::plots::Drawing;
+
+const STYLE: &str = include_str!("style.css");
+
+/// A table of cells of text.
+struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+/// The head of a column.
+struct Column {
+    name: String,
+    is_text: bool,
+}
+
+impl Column {
+    fn text(name: &str) -> Self {
+        Self { name: name.to_owned(), is_text: true }
+    }
+
+    fn number(name: impl Into<String>) -> Self {
+        Self { name: name.into(), is_text: false }
+    }
+}
+
+impl Table {
+    fn markup(&self) -> Markup {
+        html! {
+            div.table {
+                table {
+                    thead { tr { @for column in &self.columns {
+                        th class=[column.is_text.then_some("text")] { (column.name) }
+                    } } }
+                    tbody { @for row in &self.rows { tr {
+                        @for (cell, column) in row.iter().zip(&self.columns) {
+                            td class=[column.is_text.then_some("text")] { (cell) }
+                        }
+                    } } }
+                }
+            }
+        }
+    }
+}
+
+fn page(title: &str, subtitle: &str, about: &About, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { h1 { (title) } p { (subtitle) } }
+                main { (body) }
+                footer { "Made by guardbit " (about.version) "." }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn settings(about: &About) -> Markup {
+    html! {
+        section {
+            h2 { "What was run" }
+            dl { @for (name, value) in &about.settings { div { dt { (name) } dd { (value) } } } }
+        }
+    }
+}
+
+fn plots<S: ?Sized>(drawn: &[Drawn<S>]) -> Markup {
+    html! {
+        section {
+            h2 { "Plots" }
+            @for Drawn { plot, drawing, svg } in drawn {
+                figure {
+                    @match drawing {
+                        Drawing::Figure(_) => {
+                            (PreEscaped(svg))
+                            figcaption { (plot.caption) }
+                        }
+                        Drawing::Nothing(why) => { p.nothing { strong { (plot.title) ": " } (why) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn words() -> Markup {
+    let words = [
+        ("dot product", "the ordered sum of products that makes one output element"),
+        ("event", "an addition, or a narrowing, whose exact result does not fit the accumulator"),
+        ("persistent", "a dot product with a final sum that does not fit: no order of additions avoids it"),
+        ("transient", "a dot product whose final sums fit, but some prefix does not"),
+        ("wrong", "a dot product whose delivered sum is not the exact one"),
+        ("harmless", "wrong, yet the output code is the right one"),
+        (
+            "required bits",
+            "the width that holds every final sum, or every prefix, of the samples that were run",
+        ),
+        ("SQNR", "signal to quantization noise ratio, against the same network with wide accumulators"),
+    ];
+    html! {
+        section {
+            h2 { "Words" }
+            dl.words { @for (word, meaning) in words { div { dt { (word) } dd { (meaning) } } } }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The report of a sweep.
+
+use maud::{Markup, html};
+
+use super::{Column, Table, page, plots, settings, words};
+use crate::numbers::{counted, grouped, percentage};
+use crate::output::{About, Drawn};
+use crate::plots::Group;
+use crate::tables::SummaryRow;
+use crate::{Headline, PointRecord, layer_label, sweep_headlines};
+
+/// The page.
+pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[PointRecord]>]) -> String {
+    let groups = Group::all(points);
+    let title = match groups.as_slice() {
+        [group] => format!("{} on {}", group.points[0].summary.model, group.points[0].summary.hw),
+        _ => "Accumulator width sweep".to_owned(),
+    };
+    let samples = points.first().map_or(0, |point| point.summary.samples);
+    let mode = points.first().map_or("", |point| point.summary.mode.as_str());
+    let points_run = counted(points.len() as u64, "point");
+    let subtitle = format!("guardbit sweep · {points_run} · {} · {mode}", counted(samples, "sample"));
+    let body = html! {
+        (headlines(points, &groups))
+        (settings(about))
+        (plots(drawn))
+        @for group in &groups { (layers(group)) }
+        (summary(points, groups.len() > 1))
+        (words())
+    };
+    page(&title, &subtitle, about, &body)
+}
+
+fn headlines(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
+    let all = sweep_headlines(points);
+    let of = |group: &Group<'_>, mode: &str| -> Vec<&Headline> {
+        let summary = &group.points[0].summary;
+        let belongs = |h: &&Headline| h.model == summary.model && h.hw == summary.hw && h.overflow == mode;
+        all.iter().filter(belongs).collect()
+    };
+    html! {
+        section {
+            h2 { "What came out" }
+            @for group in groups {
+                @for mode in &group.modes {
+                    h3 {
+                        @if !group.heading.is_empty() { (group.heading) ", " }
+                        "overflow: " (mode)
+                    }
+                    ul { @for headline in of(group, mode) { li { (headline.text) } } }
+                }
+            }
+        }
+    }
+}
+
+/// What each layer needs on its own.
+fn layers(group: &Group<'_>) -> Markup {
+    let Some(widest) = group.points.last() else { return html! {} };
+    let mut columns = vec![
+        Column::text("layer"),
+        Column::text("op"),
+        Column::number("terms"),
+        Column::number("bits, final"),
+        Column::number("bits, prefix"),
+    ];
+    columns.extend(group.modes.iter().map(|mode| Column::number(format!("exact from, {mode}"))));
+    let swept = widest.layers.iter().filter(|row| row.level == widest.summary.level);
+    let rows = swept.map(|row| {
+        let bits = |bits: Option<u32>| bits.map_or(String::new(), |bits| bits.to_string());
+        let mut cells = vec![
+            layer_label(row.index, &row.layer, &row.op),
+            row.op.clone(),
+            grouped(row.terms as u64),
+            bits(row.required_final),
+            bits(row.required_prefix),
+        ];
+        cells.extend(group.modes.iter().map(|mode| exact_from(group, mode, row.index)));
+        cells
+    });
+    let table = Table { columns, rows: rows.collect() };
+    html! {
+        section {
+            h2 { "Layers" @if !group.heading.is_empty() { ": " (group.heading) } }
+            (table.markup())
+            p.note {
+                "`bits` are those that the sums of the widest point need. `exact from` is the width from which on the layer \
+                 delivers no wrong sum; `-` where the widest one still does."
+            }
+        }
+    }
+}
+
+/// Least width such that a layer is exact there and at all greater widths.
+fn exact_from(group: &Group<'_>, mode: &str, layer: usize) -> String {
+    let mut least = None;
+    for point in group.of_mode(mode).into_iter().rev() {
+        let wrong = point.layers.iter().filter(|row| row.index == layer).find_map(|row| row.wrong);
+        match wrong {
+            None => return String::new(),
+            Some(0) => least = Some(point.summary.bits),
+            Some(_) => break,
+        }
+    }
+    least.map_or("-".to_owned(), |bits| bits.to_string())
+}
+
+fn summary(points: &[PointRecord], several: bool) -> Markup {
+    let mut columns = Vec::new();
+    if several {
+        columns.extend([Column::text("model"), Column::text("hw")]);
+    }
+    columns.push(Column::number("bits"));
+    columns.push(Column::text("overflow"));
+    let names = [
+        "accuracy",
+        "exact accuracy",
+        "agreement",
+        "output codes that differ",
+        "output SQNR (dB)",
+        "events",
+        "persistent",
+        "transient",
+        "wrong",
+    ];
+    columns.extend(names.map(Column::number));
+    let row = |row: &SummaryRow| {
+        let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
+        let count = |count: Option<u64>| count.map_or(String::new(), grouped);
+        let mut cells = Vec::new();
+        if several {
+            cells.extend([row.model.clone(), row.hw.clone()]);
+        }
+        cells.extend([
+            row.bits.to_string(),
+            row.overflow.clone(),
+            share(row.accuracy),
+            share(row.accuracy_exact),
+            share(row.top1_agreement),
+            grouped(row.output_mismatch),
+            row.output_sqnr_db.map_or(String::new(), |sqnr| sqnr.to_string()),
+            count(row.events),
+            count(row.persistent),
+            count(row.transient),
+            count(row.wrong),
+        ]);
+        cells
+    };
+    let table = Table { columns, rows: points.iter().map(|point| row(&point.summary)).collect() };
+    html! {
+        section {
+            h2 { "Points" }
+            (table.markup())
+            p.note {
+                "Events, persistent and transient dot products at the swept level, wrong ones of the whole datapath, summed over \
+                 the layers. The figures of every layer are in sweep.csv."
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Numbers as people read them.
+
+use crate::Fraction;
+
+/// Digits in groups of three.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 sample`, `540 samples`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A share as a percentage of two decimals at most.
+pub(crate) fn percentage(share: Fraction) -> String {
+    format!("{} %", (share.value() * 1e4).round() / 1e2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(counted(1, "sample"), "1 sample");
+        assert_eq!(counted(540, "sample"), "540 samples");
+        assert_eq!(percentage(Fraction::of(532, 540).unwrap()), "98.52 %");
+        assert_eq!(percentage(Fraction::of(1, 1).unwrap()), "100 %");
+    }
+}
