@@ -72,7 +72,9 @@ impl Failure {
         let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let rest = text.get(start..).unwrap_or_default();
         let before: usize = rest.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum();
-        let length = rest[before..].lines().next().unwrap_or_default().trim_end().len();
+        // To the end of the value, in flow style too.
+        let value = rest[before..].split([',', '}', ']', '\n', '#']).next().unwrap_or_default();
+        let length = value.trim_end().len();
         self.at(file, text, start + before, length, "here")
     }
 }

@@ -1,6 +1,8 @@
 //! Bad and doubtful accelerator files: what is said about them, and where.
 
-use guardbit_hwmodels::{Origin, Problem, check_yaml};
+use guardbit_hwmodels::{Origin, PRESETS, Problem, check_yaml};
+use proptest::prelude::*;
+use proptest::sample::select;
 
 /// Code, message, the line at fault with the value underlined, and help.
 fn rendered(problem: &Problem) -> String {
@@ -499,6 +501,16 @@ fn overrides() {
     --set bias.at=preload: `bias.at` is preload, but the last level, `acc`, is a tree: it has no initial value
     help: write `bias: {at: post}`, or end with a serial level
     ");
+    insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-ws\n", &["accumulation.acc.name=chain"]), @r"
+    guardbit::hw::level_name
+    --set accumulation.acc.name=chain: two levels of `accumulation` are called `chain`
+    help: give every level a name of its own
+    ");
+    insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-ws\n", &["accumulation.acc="]), @r"
+    guardbit::hw::unknown_key
+    --set accumulation.acc=: `accumulation.acc` cannot be taken out of its list
+    help: give the whole list, as `accumulation=[...]`
+    ");
     insta::assert_snapshot!(report("schema: 1\n", &["accumulation.acc.bits"]), @r"
     guardbit::hw::set
     --set accumulation.acc.bits: there is no `=`
@@ -618,4 +630,82 @@ fn doubtful_values() {
     help: leave `offload` out for the multiply-accumulate operations
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: exact-int32-os\n", &[]), @"fine");
+}
+
+/// A preset with pieces of it replaced.
+fn mangled() -> impl Strategy<Value = String> {
+    let piece = select(vec![
+        "",
+        " ",
+        "\n",
+        "\n  ",
+        ":",
+        ": ",
+        "- ",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        "\"",
+        "'",
+        "#",
+        "&a",
+        "*a",
+        "<<",
+        "!x",
+        "14",
+        "-1",
+        "1e400",
+        "0x1F",
+        "~",
+        "é",
+        "漢字",
+        "accumulation",
+        "acc",
+        "terms",
+        "\t",
+        "\r\n",
+        "\u{feff}",
+        "|",
+    ]);
+    let edit = (any::<prop::sample::Index>(), 0..12usize, piece);
+    (select(PRESETS), prop::collection::vec(edit, 1..4)).prop_map(|(preset, edits)| {
+        let mut chars: Vec<char> = preset.text.chars().collect();
+        for (at, length, piece) in edits {
+            let start = at.index(chars.len() + 1);
+            let end = (start + length).min(chars.len());
+            chars.splice(start..end, piece.chars());
+        }
+        chars.into_iter().collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_text_gives_an_accelerator_or_an_error_with_a_place(text in mangled()) {
+        if let (Err(error), _) = check_yaml(&text, "hw.yaml", &[]) {
+            prop_assert!(!error.code().is_empty() && !error.message().is_empty());
+            prop_assert!(error.help().is_some());
+            if let Origin::File(place) = error.origin() {
+                prop_assert!(place.text.get(place.span.clone()).is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn every_override_gives_an_accelerator_or_an_error(
+        key in prop::collection::vec(select(vec![
+            "accumulation", "acc", "chain", "bits", "terms", "array", "rows", "layers", "conv1", "bias", "at", "0",
+            "reduction_order", "axes", "walk", "offload", "name", "", "memory", "x y",
+        ]), 1..5),
+        value in select(vec!["", "3", "-3", "1.5", "x", "[]", "{}", "[1, {a: 2}]", "{bits: 3}", "~", "all", "[", "reverse"]),
+        preset in select(PRESETS),
+    ) {
+        let set = format!("{}={value}", key.join("."));
+        let text = format!("schema: 1\nextends: {}\n", preset.name);
+        if let (Err(error), _) = check_yaml(&text, "hw.yaml", std::slice::from_ref(&set)) {
+            prop_assert_eq!(error.origin(), &Origin::Set(set));
+        }
+    }
 }

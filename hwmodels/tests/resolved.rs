@@ -184,5 +184,75 @@ fn presets_load_back() {
 #[test]
 fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
     let sets = ["layers.conv1.accumulation.acc.bits=20".to_owned(), "layers.fc.bias.at=preload".to_owned()];
-    insta::assert_snapshot!(load("fpga-int14-ws", &sets).unwrap().resolved_yaml(), @"");
+    insta::assert_snapshot!(load("fpga-int14-ws", &sets).unwrap().resolved_yaml(), @r"
+    schema: 1
+    name: fpga-int14-ws
+    description: 16x16 weight-stationary array, 14-bit saturating column chains and 14-bit saturating accumulator SRAM
+    clock_mhz: 300
+    array:
+      rows: 16
+      cols: 16
+      dot_width: 1
+    dataflow: weight_stationary
+    offload:
+    - conv2d
+    - depthwise_conv2d
+    - transpose_conv2d
+    - fully_connected
+    - batch_matmul
+    operands:
+      zero_point: subtract
+    reduction_order:
+      axes:
+      - kh
+      - kw
+      - ic
+      walk: forward
+    product:
+      bits: auto
+      shift: 0
+      round: floor
+    accumulation:
+    - name: chain
+      reduce: serial
+      terms: 16
+      bits: 14
+      overflow: saturate
+      signed: true
+      check: each_add
+      shift: 0
+      round: floor
+    - name: acc
+      reduce: serial
+      terms: all
+      bits: 14
+      overflow: saturate
+      signed: true
+      check: each_add
+      shift: 0
+      round: floor
+    bias:
+      at: post
+      bits: 32
+      overflow: saturate
+    requantize:
+      scheme: from_model
+    timing:
+      convention: overlapped
+    memory:
+      activation_kib: 256
+      weight_kib: 256
+      accumulator_kib: 64
+      double_buffer: true
+      sram_bytes_per_cycle: 16
+      dram_bytes_per_cycle: 8
+      dram_latency_cycles: 100
+    packing:
+      kind: none
+    layers:
+      conv1:
+        accumulation.acc.bits: 20
+      fc:
+        bias.at: preload
+    ");
 }

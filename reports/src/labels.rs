@@ -3,29 +3,28 @@
 /// Longest short name.
 const LENGTH: usize = 20;
 
-/// Last parts of scoped names that say what is done, not where.
+/// Last parts of scoped names that say what is done, not where, as TensorFlow and PyTorch write them.
 const OPERATIONS: &[&str] = &[
+    "Add",
+    "AvgPool",
+    "BatchNormalization",
+    "BiasAdd",
+    "Clip",
+    "Conv",
+    "Conv2D",
+    "FusedBatchNormV",
+    "Gemm",
+    "MatMul",
+    "Mul",
+    "QuantizeLinear",
+    "ReadVariableOp",
+    "Relu",
+    "Softmax",
+    "Squeeze",
     "add",
-    "avgpool",
-    "batchnormalization",
-    "biasadd",
-    "clip",
-    "conv",
-    "conv2d",
     "convolution",
-    "dense",
     "depthwise",
-    "fusedbatchnorm",
-    "fusedbatchnormv",
-    "gemm",
-    "matmul",
-    "mul",
-    "quantizelinear",
-    "readvariableop",
-    "relu",
     "resource",
-    "softmax",
-    "squeeze",
 ];
 
 /// Scopes that a converter merged into the layer before them.
@@ -60,19 +59,26 @@ fn cut(name: &str) -> String {
     format!("{kept}…")
 }
 
-/// The innermost scope of one path.
+/// The innermost scope of one path. The outermost of several is the network's own.
 fn scope(path: &str) -> Option<&str> {
     let path = path.split(':').next().unwrap_or_default();
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    let own = parts.iter().rposition(|part| !OPERATIONS.contains(&stem(part).as_str()));
-    own.or(parts.len().checked_sub(1)).map(|i| parts[i])
+    let first = usize::from(parts.len() > 2);
+    let own = parts.iter().rposition(|part| !is_operation(part)).unwrap_or(0).max(first);
+    parts.get(own).copied()
+}
+
+/// `Conv2D1` and `Conv_output_0` are operations, `conv2d_1` is a layer.
+fn is_operation(part: &str) -> bool {
+    let part = part.strip_suffix("_output_0").unwrap_or(part);
+    let name = part.trim_end_matches(|c: char| c.is_ascii_digit());
+    OPERATIONS.iter().any(|operation| *operation == part || *operation == name)
 }
 
 /// A name in small letters without the numbers that make it unique.
 fn stem(name: &str) -> String {
-    let name = name.to_lowercase();
-    let name = name.strip_suffix("_output_0").unwrap_or(&name);
-    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_').to_owned()
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
+    name.to_lowercase()
 }
 
 #[cfg(test)]
@@ -93,7 +99,9 @@ mod tests {
                 "model/batch_normalization_2/FusedBatchNormV3;model/conv2d_2/BiasAdd/ReadVariableOp/resource",
                 "conv2d_2",
             ),
-            ("model/activation_2/Relu;model/add/add", "activation_2"),
+            ("model/activation_2/Relu;model/add/add", "add"),
+            ("model/conv2d/Conv2D", "conv2d"),
+            ("model/dense/MatMul;model/dense/BiasAdd", "dense"),
             ("digits_1/conv_1/Relu;digits_1/conv_1/Squeeze1", "conv_1"),
             ("/features/features.0/conv1/Conv_output_0", "conv1"),
             ("StatefulPartitionedCall_1:0", "StatefulPartitioned…"),

@@ -20,9 +20,13 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A share as a percentage of two decimals at most.
+/// A share as a percentage of two decimals at most; only nothing is 0 %, and only all is 100 %.
 pub(crate) fn percentage(share: Fraction) -> String {
-    format!("{} %", (share.value() * 1e4).round() / 1e2)
+    match (share.value(), (share.value() * 1e4).round()) {
+        (value, 0.0) if value > 0.0 => "less than 0.01 %".into(),
+        (value, 1e4) if value < 1.0 => "more than 99.99 %".into(),
+        (_, hundredths) => format!("{} %", hundredths / 1e2),
+    }
 }
 
 #[cfg(test)]
@@ -38,5 +42,7 @@ mod tests {
         assert_eq!(counted(540, "sample"), "540 samples");
         assert_eq!(percentage(Fraction::of(532, 540).unwrap()), "98.52 %");
         assert_eq!(percentage(Fraction::of(1, 1).unwrap()), "100 %");
+        assert_eq!(percentage(Fraction::of(99_999, 100_000).unwrap()), "more than 99.99 %");
+        assert_eq!(percentage(Fraction::of(1, 100_000).unwrap()), "less than 0.01 %");
     }
 }

@@ -18,10 +18,10 @@ mod settings;
 mod study_file;
 mod subject;
 mod sweep;
-mod tmp;
 
 use std::path::Path;
 
+use guardbit_reports::About;
 use serde::Serialize;
 
 pub use bits::{BitList, BitListError};
@@ -47,6 +47,12 @@ struct Tool {
 }
 
 const TOOL: Tool = Tool { name: "guardbit", version: env!("CARGO_PKG_VERSION") };
+
+/// What a report says about how its results were made.
+fn about(settings: Vec<(&str, String)>) -> About {
+    let settings = settings.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+    About { version: TOOL.version.into(), settings }
+}
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StudyError> {
     // Only maps with keys that are no strings cannot be written; there are none.

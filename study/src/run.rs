@@ -5,8 +5,7 @@ use std::path::Path;
 
 use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{NpzWriter, RunRecord, batch_shape, write_atomic};
-use crate::tmp::{run_files, write_run};
+use guardbit_reports::{About, NpzWriter, RunRecord, batch_shape, run_files, write_atomic, write_run};
 use guardbit_sim::{Keep, Options};
 use serde::Serialize;
 
@@ -92,8 +91,8 @@ fn write(
     record: &RunRecord,
 ) -> Result<(), StudyError> {
     let settings = &request.settings;
-    write_run(dir, record, &described(request, subject))?;
-    let mut files = run_files(record);
+    write_run(dir, &about(request, subject), record)?;
+    let mut files = run_files();
 
     let graph = &subject.graph;
     let outputs = executed.tensors.iter().filter(|tensor| graph.outputs().contains(&tensor.id));
@@ -131,7 +130,7 @@ fn write(
 }
 
 /// What was run, in words for the report.
-fn described(request: &RunRequest, subject: &Subject) -> Vec<(String, String)> {
+fn about(request: &RunRequest, subject: &Subject) -> About {
     let settings = &request.settings;
     let mut pairs = vec![
         ("Input", subject.input.describe()),
@@ -141,7 +140,7 @@ fn described(request: &RunRequest, subject: &Subject) -> Vec<(String, String)> {
     pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
     pairs.extend(settings.output.clone().map(|output| ("Output", output)));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
-    pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+    crate::about(pairs)
 }
 
 fn write_tensors<'a>(

@@ -1,15 +1,17 @@
 //! Study files: a sweep in YAML.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::fs;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use guardbit_hwmodels::preset;
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_yaml::Value;
 
 use crate::{BitList, InputSource, Settings, StudyError, SweepRequest};
@@ -113,17 +115,28 @@ struct OneOrMany<T>(Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Either<T> {
-            Many(Vec<T>),
-            One(T),
+        // A visitor, not an untagged enum: that would swallow the element's own message.
+        struct List<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
+            type Value = OneOrMany<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name, or a list of names")
+            }
+
+            fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
+                T::deserialize(word.into_deserializer()).map(|one| OneOrMany(vec![one]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                if list.is_empty() { Err(A::Error::custom("the list is empty")) } else { Ok(OneOrMany(list)) }
+            }
         }
-        let list = match Either::deserialize(deserializer)? {
-            Either::Many(list) => list,
-            Either::One(one) => vec![one],
-        };
-        if list.is_empty() { Err(D::Error::custom("the list is empty")) } else { Ok(Self(list)) }
+        deserializer.deserialize_any(List(PhantomData))
     }
 }
 

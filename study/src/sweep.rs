@@ -5,12 +5,11 @@ mod resume;
 
 use std::path::Path;
 
-use guardbit_reports::PointRecord;
-use crate::tmp::write_sweep;
+use guardbit_reports::{PointRecord, sweep_files, write_sweep};
 use guardbit_sim::Options;
 
 use crate::execute::execute;
-use crate::folder::{self, Existing};
+use crate::folder::Existing;
 use crate::{Progress, StudyError, SweepRequest};
 use plan::{Plan, PlannedPoint};
 use resume::SweepFolder;
@@ -36,7 +35,7 @@ pub fn sweep(
     }
     let records = result?;
     if let Some(folder) = &folder {
-        write_sweep(folder.path(), &records, &plan.described())?;
+        write_sweep(folder.path(), &plan.about(), &records)?;
     }
     Ok(records)
 }
@@ -87,5 +86,5 @@ fn run_point(
 /// The files of a sweep folder beside `sweep.json`.
 fn files(plan: &Plan) -> Vec<String> {
     let points = (0..plan.points.len()).map(resume::point_file);
-    crate::tmp::sweep_files().into_iter().chain(points).collect()
+    sweep_files().into_iter().chain(points).collect()
 }

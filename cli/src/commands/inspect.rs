@@ -18,7 +18,7 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
         None => None,
         Some(hw) => Some(lower(Arc::clone(&graph), &load(hw, &args.set)?)?),
     };
-    let places = program.as_ref().map(|program| partition(&graph, &program.accelerator));
+    let places = program.as_ref().map(|program| partition(&graph, &program.accelerator)).transpose()?;
     let ops: Vec<OpLine> = graph
         .nodes_with_ids()
         .map(|(id, _)| {

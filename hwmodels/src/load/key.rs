@@ -69,6 +69,11 @@ impl KeyPath {
         Self(self.0.iter().cloned().chain([Segment::Key(key.into())]).collect())
     }
 
+    /// The path to an element of the list.
+    pub fn item(&self, index: usize) -> Self {
+        Self(self.0.iter().cloned().chain([Segment::Item { index, name: None }]).collect())
+    }
+
     /// The first `length` steps.
     pub fn start(&self, length: usize) -> Self {
         Self(self.0[..length].to_vec())
@@ -94,14 +99,12 @@ impl KeyPath {
 }
 
 impl Segment {
-    /// Whether both mean the same element; a list's element may be called by its name or its index.
-    pub fn is_same(&self, other: &Self) -> bool {
+    /// Whether both mean the same element, whatever its name.
+    fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Key(a), Self::Key(b)) => a == b,
             (Self::Item { index: a, .. }, Self::Item { index: b, .. }) => a == b,
-            (Self::Key(key), Self::Item { index, name }) | (Self::Item { index, name }, Self::Key(key)) => {
-                name.as_ref() == Some(key) || key.parse() == Ok(*index)
-            }
+            _ => false,
         }
     }
 }

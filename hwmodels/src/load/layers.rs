@@ -50,7 +50,7 @@ fn own_key(sources: &Sources, layer: &str, set: &Set) -> Result<(), HwError> {
         key: Some(KeyPath::keys(&["layers", layer]).join(&set.path).to_string()),
         message: format!("layer `{layer}` cannot have a `{head}` of its own"),
         help: Some("it belongs to the whole accelerator".into()),
-        origin: match set.origin(sources) {
+        origin: match sources.origin_of(&set.from) {
             Origin::Nowhere => sources.start(),
             origin => origin,
         },

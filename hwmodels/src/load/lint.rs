@@ -7,7 +7,7 @@ use super::key::KeyPath;
 use super::problem::{HwError, Problem};
 use super::set::Set;
 use super::sources::Sources;
-use super::{blame, overridden};
+use super::{apply, blame};
 use crate::file::{AcceleratorFile, Bits, WalkKind};
 use crate::{Accelerator, Datapath, Reduce, Register, Terms};
 
@@ -17,8 +17,8 @@ const INT8_PRODUCT_BITS: u32 = 16;
 /// What is doubtful about a file whose accelerator can be had.
 pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwError> {
     let common: Vec<Set> = sets.iter().filter(|set| set.layer().is_none()).cloned().collect();
-    let file = overridden(sources, &sources.merged(), &common)?;
-    let accelerator = check(&file).map_err(|violation| blame(violation, sources, &common))?;
+    let (file, overridden) = apply(sources, &sources.merged(), &common)?;
+    let accelerator = check(&file).map_err(|violation| blame(violation, sources, &overridden))?;
     let found = [
         wide_product(&accelerator.datapath),
         narrow_tree(&accelerator.datapath),
@@ -27,7 +27,7 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
         unused_stride(&file),
         nothing_offloaded(&accelerator),
     ];
-    Ok(found.into_iter().flatten().map(|violation| blame(violation, sources, &common)).collect())
+    Ok(found.into_iter().flatten().map(|violation| blame(violation, sources, &overridden)).collect())
 }
 
 /// A single product may already overflow.

@@ -26,7 +26,7 @@ use crate::Accelerator;
 use crate::file::AcceleratorFile;
 use check::Violation;
 use key::KeyPath;
-use set::Set;
+use set::{Overridden, Set};
 use sources::Sources;
 
 /// The accelerator of a preset's name or a file's path, with overrides as `accumulation.acc.bits=12`.
@@ -119,19 +119,28 @@ fn build(sources: &Sources, sets: &[Set]) -> Result<Accelerator, HwError> {
 
 /// The accelerator of a file with these overrides, without those of its layers.
 fn one(sources: &Sources, file: &AcceleratorFile, sets: &[Set]) -> Result<Accelerator, HwError> {
-    let file = overridden(sources, file, sets)?;
-    check::check(&file).map_err(|violation| blame(violation, sources, sets).into())
+    let (file, overridden) = apply(sources, file, sets)?;
+    check::check(&file).map_err(|violation| blame(violation, sources, &overridden).into())
 }
 
-/// The file with these overrides and with accumulation levels.
-fn overridden(sources: &Sources, file: &AcceleratorFile, sets: &[Set]) -> Result<AcceleratorFile, HwError> {
-    let apply = |file: AcceleratorFile, late: bool| {
-        let mut sets = sets.iter().filter(|set| set.is_late() == late);
-        sets.try_fold(file, |file, set| {
-            set.apply(&file).map_err(|error| error.with_origin(set.origin(sources)))
-        })
+/// The file with these overrides and with accumulation levels, and what was overridden.
+fn apply(
+    sources: &Sources,
+    file: &AcceleratorFile,
+    sets: &[Set],
+) -> Result<(AcceleratorFile, Vec<Overridden>), HwError> {
+    let mut overridden = Vec::new();
+    let mut pass = |mut file: AcceleratorFile, late: bool| {
+        for set in sets.iter().filter(|set| set.is_late() == late) {
+            let (changed, key) = set.apply(&file).map_err(|e| e.with_origin(sources.origin_of(&set.from)))?;
+            overridden.push(key);
+            file = changed;
+        }
+        Ok::<_, HwError>(with_levels(file))
     };
-    apply(with_levels(apply(file.clone(), false)?), true).map(with_levels)
+    let file = pass(file.clone(), false)?;
+    let file = pass(file, true)?;
+    Ok((file, overridden))
 }
 
 fn with_levels(mut file: AcceleratorFile) -> AcceleratorFile {
@@ -142,16 +151,10 @@ fn with_levels(mut file: AcceleratorFile) -> AcceleratorFile {
     AcceleratorFile { accumulation: Some(levels), ..file }
 }
 
-impl Set {
-    fn origin(&self, sources: &Sources) -> Origin {
-        sources.origin(&KeyPath::dotted(&self.path), std::slice::from_ref(self))
-    }
-}
-
 /// The problem of a violation, with its place.
-fn blame(violation: Violation, sources: &Sources, sets: &[Set]) -> Problem {
+fn blame(violation: Violation, sources: &Sources, overridden: &[Overridden]) -> Problem {
     let Violation { code, keys, message, help } = violation;
-    let (key, origin) = match sources.culprit(&keys, sets) {
+    let (key, origin) = match sources.culprit(&keys, overridden) {
         Some((key, Origin::Nowhere)) => (Some(key), sources.start()),
         Some((key, origin)) => (Some(key), origin),
         None => (None, Origin::Nowhere),

@@ -28,6 +28,15 @@ pub(super) enum SetSource {
     Layer(KeyPath),
 }
 
+/// What an override changed.
+#[derive(Debug, Clone)]
+pub(super) struct Overridden {
+    /// The key, levels by their index.
+    pub key: KeyPath,
+    /// Who asked for it.
+    pub by: SetSource,
+}
+
 impl Set {
     /// An override as written on the command line.
     pub fn parse(text: &str) -> Result<Self, HwError> {
@@ -69,12 +78,14 @@ impl Set {
         splits.find(|(_, path)| AcceleratorFile::has_key(path.split('.').next().unwrap_or_default()))
     }
 
-    /// The file with this override.
-    pub fn apply(&self, file: &AcceleratorFile) -> Result<AcceleratorFile, HwError> {
+    /// The file with this override, and what it overrode.
+    pub fn apply(&self, file: &AcceleratorFile) -> Result<(AcceleratorFile, Overridden), HwError> {
         let mut value = typed::to_value(file);
-        let segments: Vec<&str> = self.path.split('.').collect();
-        put(&mut value, &segments, "", self.value.clone()).map_err(|stop| self.unknown(stop))?;
-        typed::from_value(value).map_err(|message| self.mistyped(&message))
+        let path: Vec<&str> = self.path.split('.').collect();
+        let key = put(&mut value, &path, KeyPath::default(), self.value.clone());
+        let key = key.map_err(|stop| self.unknown(stop))?;
+        let file = typed::from_value(value).map_err(|message| self.mistyped(&message))?;
+        Ok((file, Overridden { key, by: self.from.clone() }))
     }
 
     fn unknown(&self, Stop { message, help }: Stop) -> HwError {
@@ -114,13 +125,13 @@ struct Stop {
     help: String,
 }
 
-/// Puts `new` at `path` in `value`, which stands at `at`. Missing maps are made; the types say whether they exist.
-fn put(value: &mut Value, path: &[&str], at: &str, new: Value) -> Result<(), Stop> {
+/// Puts `new` at `path` in `value`, which stands at `at`, and says where that is. Missing maps are made; the types
+/// say whether they exist.
+fn put(value: &mut Value, path: &[&str], at: KeyPath, new: Value) -> Result<KeyPath, Stop> {
     let Some((key, rest)) = path.split_first() else {
         merge(value, new);
-        return Ok(());
+        return Ok(at);
     };
-    let here = if at.is_empty() { (*key).to_owned() } else { format!("{at}.{key}") };
     match value {
         Value::Null => {
             *value = Value::Mapping(Mapping::new());
@@ -128,28 +139,32 @@ fn put(value: &mut Value, path: &[&str], at: &str, new: Value) -> Result<(), Sto
         }
         Value::Mapping(map) if rest.is_empty() && new.is_null() => {
             map.remove(*key);
-            Ok(())
+            Ok(at.join(key))
         }
-        Value::Mapping(map) => put(map.entry((*key).into()).or_insert(Value::Null), rest, &here, new),
+        Value::Mapping(map) => put(map.entry((*key).into()).or_insert(Value::Null), rest, at.join(key), new),
         Value::Sequence(items) => match item(items, key) {
-            Some(item) => put(item, rest, &here, new),
-            None => Err(no_item(items, key, at)),
+            Some(_) if rest.is_empty() && new.is_null() => Err(Stop {
+                message: format!("`{at}.{key}` cannot be taken out of its list"),
+                help: format!("give the whole list, as `{at}=[...]`"),
+            }),
+            Some(index) => put(&mut items[index], rest, at.item(index), new),
+            None => Err(no_item(items, key, &at)),
         },
         _ => Err(Stop {
-            message: format!("`{at}` is a value: there is no `{here}`"),
-            help: format!("`{at}` is {}", Rule::of(&KeyPath::dotted(at)).allowed),
+            message: format!("`{at}` is a value: there is no `{at}.{key}`"),
+            help: format!("`{at}` is {}", Rule::of(&at).allowed),
         }),
     }
 }
 
-/// The element of a list with that name or index.
-fn item<'a>(items: &'a mut [Value], key: &str) -> Option<&'a mut Value> {
+/// The index of the element of a list with that name or index.
+fn item(items: &[Value], key: &str) -> Option<usize> {
     let by_name = items.iter().position(|item| name(item) == Some(key));
-    let at = by_name.or_else(|| key.parse().ok().filter(|_| items.iter().all(Value::is_mapping)))?;
-    items.get_mut(at)
+    let by_index = || key.parse().ok().filter(|&at| items.get(at).is_some_and(Value::is_mapping));
+    by_name.or_else(by_index)
 }
 
-fn no_item(items: &[Value], key: &str, at: &str) -> Stop {
+fn no_item(items: &[Value], key: &str, at: &KeyPath) -> Stop {
     let names: Vec<_> = items.iter().filter_map(name).collect();
     if names.is_empty() {
         return Stop {

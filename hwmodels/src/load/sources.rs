@@ -8,7 +8,7 @@ use super::key::KeyPath;
 use super::locate::locate;
 use super::parse::parse;
 use super::problem::{FilePlace, HwError, Origin, Problem};
-use super::set::{Set, SetSource, merge};
+use super::set::{Overridden, SetSource, merge};
 use super::typed;
 use crate::file::AcceleratorFile;
 use crate::presets::{PRESETS, preset};
@@ -60,22 +60,28 @@ impl Sources {
         AcceleratorFile { extends: None, name: file.name.or_else(|| Some(self.stem())), ..file }
     }
 
-    /// Where the value at `key` comes from; `sets` are the overrides, the last one wins.
-    pub fn origin(&self, key: &KeyPath, sets: &[Set]) -> Origin {
-        let set = sets.iter().rfind(|set| KeyPath::dotted(&set.path).contains(key));
-        match set.map(|set| &set.from) {
-            Some(SetSource::CommandLine(text)) => Origin::Set(text.clone()),
-            Some(SetSource::Layer(layer)) => self.own_origin(layer),
-            None => self.own_origin(key),
+    /// Where an override was written.
+    pub fn origin_of(&self, source: &SetSource) -> Origin {
+        match source {
+            SetSource::CommandLine(text) => Origin::Set(text.clone()),
+            SetSource::Layer(key) => self.own_origin(key),
         }
     }
 
     /// Which of `keys` someone wrote, and where: the first one in an override or in the file itself, else the first
-    /// one at all.
-    pub fn culprit<'a>(&self, keys: &'a [KeyPath], sets: &[Set]) -> Option<(&'a KeyPath, Origin)> {
+    /// one at all. The last override wins.
+    pub fn culprit<'a>(
+        &self,
+        keys: &'a [KeyPath],
+        overridden: &[Overridden],
+    ) -> Option<(&'a KeyPath, Origin)> {
+        let origin = |key| match overridden.iter().rfind(|over| over.key.contains(key)) {
+            Some(over) => self.origin_of(&over.by),
+            None => self.own_origin(key),
+        };
         let written = |(_, origin): &(&KeyPath, Origin)| matches!(origin, Origin::File(_) | Origin::Set(_));
-        let mut found = keys.iter().map(|key| (key, self.origin(key, sets)));
-        found.find(written).or_else(|| keys.first().map(|key| (key, self.origin(key, sets))))
+        let mut found = keys.iter().map(|key| (key, origin(key)));
+        found.find(written).or_else(|| keys.first().map(|key| (key, origin(key))))
     }
 
     /// The start of the file, for what is missing in it.

@@ -90,7 +90,7 @@ fn bits(run: &RunRecord) -> Vec<String> {
     let sentence = |level: &str| {
         let (finals, prefixes) = levels[level];
         format!(
-            "On these samples every final sum at level `{level}` fits {finals} bits, which is enough for wrapping; every prefix \
+            "On these samples every final sum at level {level} fits {finals} bits, which is enough for wrapping; every prefix \
              fits {prefixes}, which is enough for saturation."
         )
     };

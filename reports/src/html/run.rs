@@ -21,6 +21,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
             ul { @for line in run_headlines(run) { li { (line) } } }
         }
         (settings(about))
+        (levels(run))
         (layers(run))
         (first_events(run))
         (plots(drawn))
@@ -29,28 +30,14 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
     page(&title, &subtitle, about, &body)
 }
 
-fn layers(run: &RunRecord) -> Markup {
-    let names = [
-        "dots",
-        "terms",
-        "events",
-        "touched",
-        "persistent",
-        "transient",
-        "wrong",
-        "harmless",
-        "mismatch",
-        "SQNR (dB)",
-        "bits, final",
-        "bits, prefix",
-        "cycles",
-        "first event",
-    ];
+/// One row per level.
+fn levels(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("layer"), Column::text("op"), Column::text("level")];
     columns.push(Column::number("bits"));
     columns.push(Column::text("overflow"));
-    columns.extend(names.map(Column::number));
-    let count = |value: Option<u64>| value.map_or(String::new(), grouped);
+    let counts = ["dot products", "terms", "events", "touched", "persistent", "transient"];
+    columns.extend(counts.map(Column::number));
+    columns.extend(["required, final", "required, prefix"].map(Column::number));
     let row = |row: &LayerRow| {
         vec![
             layer_label(row.index, &row.layer, &row.op),
@@ -60,32 +47,76 @@ fn layers(run: &RunRecord) -> Markup {
             row.overflow.clone().unwrap_or_default(),
             grouped(row.dots),
             grouped(row.terms as u64),
-            count(row.events),
-            count(row.outputs_touched),
-            count(row.persistent),
-            count(row.transient),
-            count(row.wrong),
-            count(row.harmless),
-            count(row.output_mismatch),
-            row.sqnr_db.map_or(String::new(), |sqnr| sqnr.to_string()),
-            row.required_final.map_or(String::new(), |bits| bits.to_string()),
-            row.required_prefix.map_or(String::new(), |bits| bits.to_string()),
-            count(row.cycles),
-            count(row.first_event_cycle),
+            optional(row.events, grouped),
+            optional(row.outputs_touched, grouped),
+            optional(row.persistent, grouped),
+            optional(row.transient, grouped),
+            optional(row.required_final, |bits| bits.to_string()),
+            optional(row.required_prefix, |bits| bits.to_string()),
         ]
     };
     let table = Table { columns, rows: run.layers.iter().map(row).collect() };
     html! {
         section {
-            h2 { "Layers" }
+            h2 { "Accumulators" }
             (table.markup())
             p.note {
-                "One row per accumulation level, innermost first; what belongs to the layer as a whole stands in its \
-                 last row. `dots` are dot products over all samples, `touched` those with an event, `first event` is the \
-                 earliest cycle of one, from the layer's start. All columns and full names are in layers.csv."
+                "One row per accumulation level, innermost first. Dot products are over all samples; \"touched\" are those \
+                 with an event. \"Required\" are the bits that hold every final sum, and every prefix. All columns and \
+                 full names are in layers.csv."
             }
         }
     }
+}
+
+/// One row per layer: the last level's.
+fn layers(run: &RunRecord) -> Markup {
+    let mut columns = vec![Column::text("layer")];
+    let names = [
+        "wrong sums",
+        "harmless",
+        "mean error",
+        "greatest error",
+        "differing codes",
+        "SQNR (dB)",
+        "cycles",
+        "first event at",
+        "product events",
+        "bias events",
+    ];
+    columns.extend(names.map(Column::number));
+    let row = |row: &LayerRow| {
+        let mean = row.sum_abs_err.zip(row.wrong.filter(|&wrong| wrong > 0));
+        vec![
+            layer_label(row.index, &row.layer, &row.op),
+            optional(row.wrong, grouped),
+            optional(row.harmless, grouped),
+            optional(mean, |(sum, wrong)| format!("{:.1}", sum as f64 / wrong as f64)),
+            optional(row.max_abs_err, |error| error.to_string()),
+            optional(row.output_mismatch, grouped),
+            optional(row.sqnr_db, |sqnr| sqnr.to_string()),
+            optional(row.cycles, grouped),
+            optional(row.first_event_cycle, grouped),
+            optional(row.product_events, grouped),
+            optional(row.bias_events, grouped),
+        ]
+    };
+    let last = run.layers.iter().filter(|row| row.cycles.is_some());
+    let table = Table { columns, rows: last.map(row).collect() };
+    html! {
+        section {
+            h2 { "Layers" }
+            (table.markup())
+            p.note {
+                "Errors are those of the delivered sums, in units of one product; the mean is over the wrong ones. \
+                 \"First event at\" is the earliest cycle of an event within one inference, counted from the layer's start."
+            }
+        }
+    }
+}
+
+fn optional<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+    value.map_or(String::new(), text)
 }
 
 fn first_events(run: &RunRecord) -> Markup {
@@ -130,7 +161,7 @@ fn first_events(run: &RunRecord) -> Markup {
                 (table.markup())
                 p.note {
                     "The first event of the first sample that has one, in order of cycles: what the accumulator held, what was \
-                     added, and their exact sum. `k` counts products in the order of addition. More events are in events.csv."
+                     added, and their exact sum. \"k\" counts products in the order of addition. More events are in events.csv."
                 }
             }
         }

@@ -61,8 +61,8 @@ fn layers(group: &Group<'_>) -> Markup {
         Column::text("layer"),
         Column::text("op"),
         Column::number("terms"),
-        Column::number("bits, final"),
-        Column::number("bits, prefix"),
+        Column::number("required, final"),
+        Column::number("required, prefix"),
     ];
     columns.extend(group.modes.iter().map(|mode| Column::number(format!("exact from, {mode}"))));
     let swept = widest.layers.iter().filter(|row| row.level == widest.summary.level);
@@ -84,8 +84,8 @@ fn layers(group: &Group<'_>) -> Markup {
             h2 { "Layers" @if !group.heading.is_empty() { ": " (group.heading) } }
             (table.markup())
             p.note {
-                "`bits` are those that the sums of the widest point need. `exact from` is the width from which on the layer \
-                 delivers no wrong sum; `-` where the widest one still does."
+                "\"Required\" are the bits that hold every final sum, and every prefix, of the widest point. \"Exact from\" is \
+                 the width from which on the layer delivers no wrong sum; - where the widest one still does."
             }
         }
     }

@@ -1,12 +1,13 @@
 //! How many bits the sums of each level need: bars for a few levels, a table for many.
 
+use guardbit_num::MAX_BITS;
 use plotters::style::RGBColor;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::DrawError;
 use super::kit::{
     Area, Axis, BLUE, Content, Entry, GREY, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp,
-    Scale, chart, panels, percent,
+    Scale, chart, columns, panels, percent, short_percent,
 };
 use crate::LevelHistogram;
 
@@ -23,8 +24,19 @@ pub(super) struct LevelBits<'a> {
     pub label: String,
     /// Its histogram.
     pub histogram: &'a LevelHistogram,
-    /// Width that is available, if any one is.
-    pub available: Option<u32>,
+    /// What is available, if any width is.
+    pub available: Option<Available>,
+}
+
+/// An available width, and what does not fit it.
+#[derive(Clone, Copy)]
+pub(super) struct Available {
+    /// The width.
+    pub bits: u32,
+    /// Share of persistent dot products.
+    pub persistent: f64,
+    /// Share of transient dot products.
+    pub transient: f64,
 }
 
 /// The histograms of `levels`.
@@ -47,7 +59,7 @@ fn bars<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
         let counts = level.histogram.required_final.iter().chain(&level.histogram.required_prefix);
         counts.map(move |&count| count as f64 / dots)
     });
-    let columns = levels.len().clamp(1, 3);
+    let columns = columns(levels.len());
     let ticks = if columns == 3 { 12 } else { 20 };
     let x = Axis::new("required bits", Scale::whole(low, high, ticks));
     let y = Axis::new("dot products", Scale::log_bars(shares));
@@ -60,8 +72,8 @@ fn bars<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
 fn draw_bars(area: &Area<'_>, level: &LevelBits<'_>, x: &Axis, y: &Axis) -> Result<(), DrawError> {
     let panel = chart(area, (&level.label, &summary(level)), x, y)?;
     let dots = level.histogram.dots().max(1) as f64;
-    if let Some(width) = level.available {
-        let edge = f64::from(width) + 0.5;
+    if let Some(available) = level.available {
+        let edge = f64::from(available.bits) + 0.5;
         panel.bar((edge, panel.ground()), (panel.end(), panel.ceiling()), BEYOND, None)?;
     }
     let series = [
@@ -69,15 +81,16 @@ fn draw_bars(area: &Area<'_>, level: &LevelBits<'_>, x: &Axis, y: &Axis) -> Resu
         (&level.histogram.required_prefix, ORANGE, 0.0, 0.4),
     ];
     for (counts, color, left, right) in series {
-        for (bits, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let counts = counts.iter().enumerate().take(MAX_BITS as usize + 1);
+        for (bits, &count) in counts.filter(|(_, count)| **count > 0) {
             let top = panel.height(count as f64 / dots);
             panel.bar((bits as f64 + left, panel.ground()), (bits as f64 + right, top), color, None)?;
         }
     }
-    if let Some(width) = level.available {
-        let edge = f64::from(width) + 0.5;
+    if let Some(available) = level.available {
+        let edge = f64::from(available.bits) + 0.5;
         panel.upright(edge, INK)?;
-        let name = format!("{width} bits");
+        let name = format!("{} bits", available.bits);
         panel.note(&name, (edge, panel.ceiling()), (-4, 7), (HPos::Right, VPos::Center), GREY)?;
     }
     Ok(())
@@ -91,27 +104,26 @@ fn table<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
             let count = counts.get(bits as usize).copied().filter(|&count| count > 0)?;
             let share = count as f64 / dots;
             let depth = 1.0 + share.log10().max(-DECADES) / DECADES;
-            let text = percent(share).replace(' ', "");
+            let text = short_percent(share);
             Some(HeatCell { fill: Ramp::BLUE.color(depth), ink: Ramp::BLUE.ink(depth), text })
         };
-        let fence = level.available.map(|width| (width.clamp(low - 1, high) + 1 - low) as usize);
+        let fence = level.available.map(|width| (width.bits.clamp(low - 1, high) + 1 - low) as usize);
         HeatRow { label, cells: (low..=high).map(cell).collect(), note, fence }
     };
     let mut rows = Vec::new();
     for level in levels {
-        let beyond = beyond(level);
-        let note = |name: &str, share: f64| match level.available {
-            Some(_) => format!("{name} {}", percent(share)),
+        let note = |name: &str, share: fn(&Available) -> f64| match &level.available {
+            Some(available) => format!("{name} {}", percent(share(available))),
             None => String::new(),
         };
-        let finals = note("persistent", beyond.0);
+        let finals = note("persistent", |available| available.persistent);
         rows.push(row(level, level.label.clone(), &level.histogram.required_final, finals));
-        let prefixes = note("transient", beyond.1);
+        let prefixes = note("transient", |available| available.transient);
         rows.push(row(level, "prefixes".into(), &level.histogram.required_prefix, prefixes));
     }
     let table = HeatTable {
         columns: (low..=high).map(|bits| bits.to_string()).collect(),
-        title: "required bits: final sums in the row of the layer's name, prefixes below it".into(),
+        title: "required bits; cells: dot products in %, by final sums in the row of the layer's name, by prefixes below it".into(),
         note_title: "of all dot products".into(),
         rows,
     };
@@ -129,38 +141,31 @@ fn table<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
 
 /// What the panel says in words.
 fn summary(level: &LevelBits<'_>) -> String {
-    if level.available.is_some() {
-        let (persistent, transient) = beyond(level);
+    if let Some(Available { persistent, transient, .. }) = level.available {
         return format!("persistent {}, transient {}", percent(persistent), percent(transient));
     }
-    let bits = |counts: &[u64]| counts.len().saturating_sub(1);
+    let bits = |counts: &[u64]| match counts.len().saturating_sub(1) {
+        bits if bits > MAX_BITS as usize => "no unsigned width".to_owned(),
+        bits => format!("{bits} bits"),
+    };
     let histogram = level.histogram;
     let (finals, prefixes) = (bits(&histogram.required_final), bits(&histogram.required_prefix));
-    format!("all final sums fit {finals} bits, all prefixes {prefixes}")
-}
-
-/// Shares of persistent and of transient dot products.
-fn beyond(level: &LevelBits<'_>) -> (f64, f64) {
-    let Some(width) = level.available else { return (0.0, 0.0) };
-    let dots = level.histogram.dots().max(1) as f64;
-    let above = |counts: &[u64]| counts.iter().skip(width as usize + 1).sum::<u64>();
-    let finals = above(&level.histogram.required_final);
-    let prefixes = above(&level.histogram.required_prefix);
-    (finals as f64 / dots, prefixes.saturating_sub(finals) as f64 / dots)
+    format!("final sums fit {finals}, prefixes {prefixes}")
 }
 
 /// Least and greatest number of bits that any level needs or has.
 fn range(levels: &[LevelBits<'_>]) -> (u32, u32) {
     let used = |level: &LevelBits<'_>| {
         let counts = [&level.histogram.required_final, &level.histogram.required_prefix];
-        let first = counts.iter().filter_map(|c| c.iter().position(|&count| count > 0)).min().unwrap_or(1);
-        let last = counts.iter().map(|c| c.len().saturating_sub(1)).max().unwrap_or(1);
-        let width = level.available;
-        (
-            width.map_or(first as u32, |w| w.min(first as u32)),
-            width.map_or(last as u32, |w| (w + 1).max(last as u32)),
-        )
+        let first = counts.iter().filter_map(|c| c.iter().position(|&count| count > 0)).min();
+        let last = counts.iter().map(|c| c.len()).max().unwrap_or(0).saturating_sub(1);
+        let (first, last) = (first.unwrap_or(last) as u32, last as u32);
+        match level.available {
+            Some(available) => (first.min(available.bits), last.max(available.bits + 1)),
+            None => (first, last),
+        }
     };
-    let ranges = levels.iter().map(used);
-    ranges.fold((u32::MAX, 1), |(low, high), (l, h)| (low.min(l), high.max(h)))
+    let widest = |(low, high): (u32, u32), (l, h): (u32, u32)| (low.min(l), high.max(h));
+    let (low, high) = levels.iter().map(used).reduce(widest).unwrap_or((1, 1));
+    (low.min(MAX_BITS), high.min(MAX_BITS))
 }

@@ -2,7 +2,7 @@
 
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
-use guardbit_reports::Point;
+use guardbit_reports::{About, Point};
 use serde::Serialize;
 
 use crate::digest::sha256;
@@ -94,7 +94,7 @@ impl Plan {
     }
 
     /// What was swept, in words for the report.
-    pub fn described(&self) -> Vec<(String, String)> {
+    pub fn about(&self) -> About {
         let identity = &self.identity;
         let files = identity.models.iter().map(|model| model.file.as_str()).collect::<Vec<_>>().join(", ");
         let hws = identity.hws.iter().map(|hw| hw.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -104,7 +104,7 @@ impl Plan {
         pairs.push(("Mode", identity.settings.mode.into()));
         pairs.extend(identity.settings.output.clone().map(|output| ("Output", output)));
         pairs.extend(identity.settings.set.iter().map(|set| ("Set", set.clone())));
-        pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+        crate::about(pairs)
     }
 }
 

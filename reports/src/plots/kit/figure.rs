@@ -23,12 +23,12 @@ pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrawError(String);
 
+type Draw<'a> = dyn Fn(&Area<'_>) -> Result<(), DrawError> + 'a;
+
 /// A block of a figure, over its whole width.
 pub struct Content<'a> {
-    /// Height in pixels.
-    pub height: u32,
-    /// Draws it.
-    pub draw: Box<dyn Fn(&Area<'_>) -> Result<(), DrawError> + 'a>,
+    height: u32,
+    draw: Box<Draw<'a>>,
 }
 
 impl<'a> Content<'a> {
@@ -81,6 +81,15 @@ pub fn figure(title: &str, subtitle: &str, content: &[Content<'_>]) -> Result<St
 /// A figure that says why there is nothing to see.
 pub fn notice(title: &str, why: &str) -> Result<String, DrawError> {
     figure(title, "", &[Content::gap(16), Content::note(why), Content::gap(8)])
+}
+
+/// How many of `count` panels stand side by side.
+pub fn columns(count: usize) -> usize {
+    match count {
+        0 | 1 => 1,
+        2 | 4 => 2,
+        _ => 3,
+    }
 }
 
 /// Blocks of equal panels, `columns` side by side, that fill the width of a figure.

@@ -66,7 +66,8 @@ impl HeatTable {
             let middle = LABELS + width * i as i32 + width / 2;
             text(area, name, 10.5, INK, (HPos::Center, VPos::Center), (middle, HEAD as i32 / 2))?;
         }
-        text(area, &self.note_title, 10.5, GREY, (HPos::Left, VPos::Center), (right + 10, HEAD as i32 / 2))?;
+        let note_title = if has_notes { &self.note_title } else { "" };
+        text(area, note_title, 10.5, GREY, (HPos::Left, VPos::Center), (right + 10, HEAD as i32 / 2))?;
         for (i, row) in self.rows.iter().enumerate() {
             self.draw_row(area, row, (HEAD + ROW * i as u32) as i32, width)?;
         }

@@ -6,10 +6,14 @@ use plotters::style::{Color, RGBColor};
 
 use super::chart::marker;
 use super::figure::{Area, Content, DrawError, WIDTH, text};
-use super::style::{INK, Look, thin};
+use super::style::{GREY, INK, Look, thin};
 
 const LINE: u32 = 20;
-const MARK: i32 = 30;
+const GAP: i32 = 8;
+/// Length of a mark's line.
+const STROKE: i32 = 34;
+/// Width of a mark's box.
+const BOX: i32 = 18;
 const LETTER: f64 = 6.9;
 
 /// What stands before the name.
@@ -45,7 +49,7 @@ impl Legend {
         let mut lines: Vec<Vec<(i32, Entry)>> = Vec::new();
         let mut x = room;
         for entry in entries {
-            let width = MARK + 22 + (entry.name.chars().count() as f64 * LETTER) as i32;
+            let width = entry.mark.width() + GAP + 24 + (entry.name.chars().count() as f64 * LETTER) as i32;
             if x + width > room {
                 lines.push(Vec::new());
                 x = 0;
@@ -67,10 +71,26 @@ impl Legend {
             let y = (i as u32 * LINE + LINE / 2) as i32;
             for (x, entry) in line {
                 draw_mark(area, entry.mark, *x, y)?;
-                text(area, &entry.name, 11.5, INK, (HPos::Left, VPos::Center), (x + MARK, y))?;
+                text(
+                    area,
+                    &entry.name,
+                    11.5,
+                    INK,
+                    (HPos::Left, VPos::Center),
+                    (x + entry.mark.width() + GAP, y),
+                )?;
             }
         }
         Ok(())
+    }
+}
+
+impl Mark {
+    fn width(self) -> i32 {
+        match self {
+            Self::Series(_) | Self::Dashes(_) => STROKE,
+            Self::Box(_) => BOX,
+        }
     }
 }
 
@@ -82,30 +102,33 @@ impl Entry {
 }
 
 fn draw_mark(area: &Area<'_>, mark: Mark, x: i32, y: i32) -> Result<(), DrawError> {
-    let line = |from: i32, to: i32, color: RGBColor| {
-        area.draw(&PathElement::new(vec![(x + from, y), (x + to, y)], color.stroke_width(2)))
-    };
     match mark {
         Mark::Series(look) => {
-            match look.dash {
-                None => line(0, 24, look.color)?,
-                Some(_) => {
-                    line(0, 8, look.color)?;
-                    line(16, 24, look.color)?;
-                }
-            }
-            marker(area, look, (x + 12, y))?;
+            draw_stroke(area, (x, y), look.color, look.dash)?;
+            marker(area, look, (x + STROKE / 2, y))?;
         }
         Mark::Box(color) => {
-            let corners = [(x + 4, y - 6), (x + 20, y + 6)];
+            let corners = [(x, y - 6), (x + BOX, y + 6)];
             area.draw(&Rectangle::new(corners, color.filled()))?;
-            area.draw(&Rectangle::new(corners, thin(super::style::GREY)))?;
+            area.draw(&Rectangle::new(corners, thin(GREY)))?;
         }
-        Mark::Dashes(color) => {
-            line(0, 6, color)?;
-            line(9, 15, color)?;
-            line(18, 24, color)?;
-        }
+        Mark::Dashes(color) => draw_stroke(area, (x, y), color, Some((5, 3)))?,
+    }
+    Ok(())
+}
+
+fn draw_stroke(
+    area: &Area<'_>,
+    (x, y): (i32, i32),
+    color: RGBColor,
+    dash: Option<(i32, i32)>,
+) -> Result<(), DrawError> {
+    let (dash, gap) = dash.unwrap_or((STROKE, 1));
+    let mut start = 0;
+    while start < STROKE {
+        let end = (start + dash).min(STROKE);
+        area.draw(&PathElement::new(vec![(x + start, y), (x + end, y)], color.stroke_width(2)))?;
+        start = end + gap;
     }
     Ok(())
 }

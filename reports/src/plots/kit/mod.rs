@@ -11,9 +11,9 @@ mod style;
 pub use figure::DrawError;
 
 pub(super) use chart::{Axis, chart};
-pub(super) use figure::{Area, Content, figure, notice, panels, text};
+pub(super) use figure::{Area, Content, columns, figure, notice, panels, text};
 pub(super) use heat_table::{HeatCell, HeatRow, HeatTable};
 pub(super) use legend::{Entry, Legend, Mark};
 pub(super) use ramp::Ramp;
-pub(super) use scale::{Scale, percent, si};
+pub(super) use scale::{Scale, percent, short_percent, si};
 pub(super) use style::{BLUE, GREY, INK, ORANGE, PALE, VERMILLION, category_look, mode_look, thin};

@@ -52,6 +52,12 @@ impl Scale {
         Self { range: (0.0, high * 1.06), ticks, split: None, kind: Kind::Linear }
     }
 
+    /// The same, ending at the last value.
+    pub fn without_margin(mut self) -> Self {
+        self.range.1 /= 1.06;
+        self
+    }
+
     /// From 0 % to 100 %, for values from 0 to 1.
     pub fn percent() -> Self {
         let ticks = (0..=5).map(|i| f64::from(i) / 5.0);
@@ -95,13 +101,13 @@ impl Scale {
     pub fn decibel(values: impl IntoIterator<Item = f64>) -> Self {
         let finite = values.into_iter().filter(|value| value.is_finite());
         let (low, high) = finite.fold((0.0f64, 10.0f64), |(low, high), v| (low.min(v), high.max(v)));
-        let infinity = high + (high - low) * 0.16;
+        let infinity = high + (high - low) * 0.18;
         let below = low - (high - low) * 0.04;
         let ticks = round_ticks(low, high).into_iter().map(|tick| (tick, si(tick)));
         Self {
-            range: (below, infinity + (high - low) * 0.08),
+            range: (below, infinity + (high - low) * 0.1),
             ticks: ticks.chain([(infinity, "exact".to_owned())]).collect(),
-            split: Some((high + infinity) / 2.0),
+            split: Some(infinity - (high - low) * 0.07),
             kind: Kind::Unbounded { infinity },
         }
     }
@@ -189,6 +195,17 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A share in %, without the sign, in at most four characters: for cells of tables.
+pub fn short_percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0".into(),
+        value if value >= 9.95 => format!("{value:.0}"),
+        value if value >= 0.95 => format!("{value:.1}"),
+        value if value >= 0.0095 => format!("{value:.2}"),
+        value => power(value),
+    }
+}
+
 /// A number with `k`, `M`, `G` for thousands.
 pub fn si(value: f64) -> String {
     let (scaled, unit) = match value.abs() {
@@ -199,14 +216,19 @@ pub fn si(value: f64) -> String {
         v if v >= 1e3 => (value / 1e3, "k"),
         _ => (value, ""),
     };
-    let rounded = (scaled * 100.0).round() / 100.0;
+    let step = if scaled.abs() >= 100.0 {
+        1.0
+    } else if scaled.abs() >= 10.0 {
+        10.0
+    } else {
+        100.0
+    };
+    let rounded = (scaled * step).round() / step;
     format!("{rounded}{unit}")
 }
 
 fn power(value: f64) -> String {
-    let exponent = value.abs().log10().floor() as i32;
-    let digit = (value / 10f64.powi(exponent)).round();
-    format!("{digit}e{exponent}")
+    format!("{value:.0e}")
 }
 
 fn round_ticks(low: f64, high: f64) -> Vec<f64> {
@@ -242,6 +264,15 @@ mod tests {
     }
 
     #[test]
+    fn cells_have_room_for_four_characters() {
+        let cases =
+            [(0.0, "0"), (1.0, "100"), (0.0996, "10"), (0.0123, "1.2"), (0.000_46, "0.05"), (2.3e-7, "2e-5")];
+        for (share, text) in cases {
+            assert_eq!(short_percent(share), text);
+        }
+    }
+
+    #[test]
     fn zero_has_a_place_of_its_own() {
         let scale = Scale::log_share([0.5, 0.003, 0.0]);
         assert_eq!(scale.at(0.01), -2.0);
@@ -260,7 +291,15 @@ mod tests {
 
     #[test]
     fn counts_are_abbreviated() {
-        for (value, text) in [(0.0, "0"), (999.0, "999"), (1500.0, "1.5k"), (2e6, "2M"), (3e16, "3e16")] {
+        for (value, text) in [
+            (0.0, "0"),
+            (999.0, "999"),
+            (1500.0, "1.5k"),
+            (21_608.0, "21.6k"),
+            (222_950.0, "223k"),
+            (2e6, "2M"),
+            (3e16, "3e16"),
+        ] {
             assert_eq!(si(value), text);
         }
     }

@@ -63,18 +63,18 @@ pub fn category_look(index: usize) -> Look {
     LOOKS[index % LOOKS.len()]
 }
 
-/// The look of an overflow mode, the same in every plot.
+/// The look of an overflow mode, the same in every plot. Dashes let a curve below show through.
 pub fn mode_look(mode: &str) -> Look {
-    let (color, marker) = match mode {
-        "wrap" => (BLUE, Marker::Circle),
-        "saturate" => (VERMILLION, Marker::Square),
-        "saturate_symmetric" => (ORANGE, Marker::Diamond),
-        "saturate_zero" => (PURPLE, Marker::Triangle),
-        "sticky" => (GREEN, Marker::Cross),
-        "observe" => (SKY, Marker::Plus),
-        _ => (BLACK, Marker::Circle),
+    let (color, marker, dash) = match mode {
+        "wrap" => (BLUE, Marker::Circle, None),
+        "saturate" => (VERMILLION, Marker::Square, Some((9, 4))),
+        "saturate_symmetric" => (ORANGE, Marker::Diamond, Some((6, 5))),
+        "saturate_zero" => (PURPLE, Marker::Triangle, Some((4, 4))),
+        "sticky" => (GREEN, Marker::Cross, Some((3, 5))),
+        "observe" => (SKY, Marker::Plus, Some((2, 4))),
+        _ => (BLACK, Marker::Circle, None),
     };
-    Look { color, marker, dash: None }
+    Look { color, marker, dash }
 }
 
 /// Letters of `size` pixels, placed by `anchor`.

@@ -65,7 +65,8 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         shade(1.0, "the panel's maximum"),
     ];
     let mut content = vec![Legend::new(legend).content()];
-    content.extend(panels(maps, COLUMNS, (TOP + SIDE + 44) as u32, draw_map));
+    let tallest = maps.iter().map(Map::height).max().unwrap_or(0);
+    content.extend(panels(maps, COLUMNS, (TOP + tallest + 36) as u32, draw_map));
     if !omitted.is_empty() {
         let labels: Vec<String> = omitted.iter().map(|layer| label(layer)).collect();
         content.push(Content::note(left_out("Fewer events, not shown", &labels)));
@@ -86,8 +87,26 @@ fn together(layers: &[&LayerActivity]) -> Option<Map> {
     Some(Map { label: "all layers".into(), rows, cols, events })
 }
 
+impl Map {
+    /// Height of its cells in pixels.
+    fn height(&self) -> i32 {
+        let rows = self.rows.div_ceil(block(self.rows));
+        side(rows) * rows as i32
+    }
+}
+
+/// Elements that share a cell along one side.
+fn block(count: usize) -> usize {
+    count.div_ceil(CELLS)
+}
+
+/// Size in pixels of one of `count` cells.
+fn side(count: usize) -> i32 {
+    (SIDE / count as i32).clamp(1, 44)
+}
+
 fn draw_map(area: &Area<'_>, map: &Map) -> Result<(), DrawError> {
-    let (block_rows, block_cols) = (map.rows.div_ceil(CELLS), map.cols.div_ceil(CELLS));
+    let (block_rows, block_cols) = (block(map.rows), block(map.cols));
     let (rows, cols) = (map.rows.div_ceil(block_rows), map.cols.div_ceil(block_cols));
     let mut cells = vec![0; rows * cols];
     for (i, count) in map.events.iter().enumerate() {
@@ -95,16 +114,15 @@ fn draw_map(area: &Area<'_>, map: &Map) -> Result<(), DrawError> {
     }
     let most = cells.iter().copied().max().unwrap_or(0).max(1);
     let per = if block_rows * block_cols > 1 {
-        format!("block of {block_rows} x {block_cols} elements")
+        format!("block of {block_rows}x{block_cols}")
     } else {
         "element".into()
     };
     let left = (HPos::Left, VPos::Center);
     text(area, &map.label, 12.5, INK, left, (LEFT, 12))?;
-    text(area, &format!("at most {} per {per}", si(most as f64)), 10.5, GREY, left, (LEFT, 28))?;
+    text(area, &format!("max {} per {per}", si(most as f64)), 10.5, GREY, left, (LEFT, 28))?;
 
-    let size = |count: usize| (SIDE / count as i32).clamp(1, 44);
-    let (width, height) = (size(cols), size(rows));
+    let (width, height) = (side(cols), side(rows));
     let corner = |row: usize, col: usize| (LEFT + col as i32 * width, TOP + row as i32 * height);
     for row in 0..rows {
         // Neighbours of one colour are one rectangle: large arrays stay small files.

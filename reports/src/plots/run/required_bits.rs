@@ -2,9 +2,9 @@
 
 use super::{NOT_COUNTED, subtitle};
 use crate::plots::kit::{DrawError, figure};
-use crate::plots::required_bits::{LevelBits, content};
+use crate::plots::required_bits::{Available, LevelBits, content};
 use crate::plots::{Drawing, Plot};
-use crate::{RunRecord, layer_label};
+use crate::{LayerRow, LevelHistogram, RunRecord, layer_label};
 
 pub(super) const PLOT: Plot<RunRecord> = Plot {
     name: "required_bits",
@@ -21,14 +21,23 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         return Ok(Drawing::Nothing(NOT_COUNTED.into()));
     }
     let several = run.histograms.windows(2).any(|pair| pair[0].index == pair[1].index);
-    let label = |h: &crate::LevelHistogram| {
+    let label = |h: &LevelHistogram| {
         let layer = layer_label(h.index, &h.layer, &h.op);
         if several { format!("{layer} · {}", h.level) } else { layer }
     };
     let levels: Vec<LevelBits<'_>> = run
         .histograms
         .iter()
-        .map(|h| LevelBits { label: label(h), histogram: h, available: h.bits.bits() })
+        .map(|h| LevelBits { label: label(h), histogram: h, available: available(run, h) })
         .collect();
     Ok(Drawing::Figure(figure(title, &subtitle(run), &content(&levels))?))
+}
+
+/// The counts of the simulation: a histogram alone does not know of symmetric rails.
+fn available(run: &RunRecord, histogram: &LevelHistogram) -> Option<Available> {
+    let bits = histogram.bits.bits()?;
+    let own = |row: &&LayerRow| row.index == histogram.index && row.level == histogram.level;
+    let row = run.layers.iter().find(own)?;
+    let share = |count: Option<u64>| count.unwrap_or(0) as f64 / row.dots.max(1) as f64;
+    Some(Available { bits, persistent: share(row.persistent), transient: share(row.transient) })
 }

@@ -12,7 +12,7 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     name: "sqnr",
     title: "Signal to noise of every layer's output",
     caption: "Signal to quantization noise ratio of each layer's output, against the exact network, in dB: 20 dB more \
-              means a tenth of the error. `exact` means that no output code differs.",
+              means a tenth of the error. \"exact\" means that no output code differs.",
     draw,
 };
 

@@ -2,8 +2,8 @@
 
 use super::{NO_EVENTS, NOT_COUNTED, left_out, subtitle};
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart, figure,
-    panels, si,
+    Area, Axis, Content, DrawError, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart, columns,
+    figure, panels, si,
 };
 use crate::plots::{Drawing, Plot};
 use crate::{LayerActivity, RunRecord, layer_label};
@@ -29,7 +29,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         return Ok(Drawing::Nothing(NO_EVENTS.into()));
     }
     let mut content = if layers.len() <= PANELS {
-        let columns = layers.len().min(3);
+        let columns = columns(layers.len());
         panels(&layers, columns, 200, |area, layer| bars(area, layer))
     } else {
         vec![table(&layers)]
@@ -43,7 +43,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
 
 fn bars(area: &Area<'_>, layer: &LayerActivity) -> Result<(), DrawError> {
     let most = layer.timeline.iter().copied().max().unwrap_or(0) as f64;
-    let x = Axis::new("cycle", Scale::from_zero(layer.cycles as f64));
+    let x = Axis::new("cycle", Scale::from_zero(layer.cycles as f64).without_margin());
     let y = Axis::new("events", Scale::from_zero(most));
     let events = format!("{} events in {} cycles", si(layer.events() as f64), si(layer.cycles as f64));
     let panel = chart(area, (&label(layer), &events), &x, &y)?;

@@ -2,6 +2,7 @@
 
 use super::NO_POINTS;
 use super::group::{Group, mode_legend, subtitle};
+use crate::numbers::percentage;
 use crate::plots::kit::{Area, Axis, DrawError, Entry, GREY, Mark, Scale, chart, figure, mode_look, panels};
 use crate::plots::{Drawing, Plot};
 use crate::{Fraction, PointRecord, SummaryRow};
@@ -18,10 +19,10 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
 /// One panel.
 struct Panel<'a> {
     group: &'a Group<'a>,
-    title: String,
-    y: &'static str,
+    title: &'static str,
     value: fn(&SummaryRow) -> Option<Fraction>,
     exact: Option<Fraction>,
+    note: String,
 }
 
 fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
@@ -34,14 +35,18 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         let has = |value: fn(&SummaryRow) -> Option<Fraction>| {
             group.points.iter().any(|point| value(&point.summary).is_some())
         };
-        let mut add = |y, value: fn(&SummaryRow) -> Option<Fraction>, exact| {
+        let mut add = |title, note: String, value: fn(&SummaryRow) -> Option<Fraction>, exact| {
             if has(value) {
-                shown.push(Panel { group, title: group.heading.clone(), y, value, exact });
+                let note = [group.heading.clone(), note].into_iter().filter(|part| !part.is_empty());
+                let note = note.collect::<Vec<_>>().join(" · ");
+                shown.push(Panel { group, title, value, exact, note });
             }
         };
         let exact = group.points.iter().find_map(|point| point.summary.accuracy_exact);
-        add("top-1 accuracy", |row| row.accuracy, exact);
-        add("top-1 agreement with the exact network", |row| row.top1_agreement, None);
+        let note = exact.map_or(String::new(), |exact| format!("exact network: {}", percentage(exact)));
+        add("top-1 accuracy", note, |row| row.accuracy, exact);
+        let note = "needs no labels".to_owned();
+        add("top-1 agreement with the exact network", note, |row| row.top1_agreement, None);
     }
     if shown.is_empty() {
         let why = "Accuracy and agreement are defined in propagated mode only.";
@@ -56,10 +61,9 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
 }
 
 fn draw_panel(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), DrawError> {
-    let y = Axis::new(panel.y, Scale::percent());
-    let exact = panel.exact.map(|exact| format!("exact network: {} %", (exact.value() * 1e4).round() / 1e2));
+    let y = Axis::new("samples", Scale::percent());
     let x = panel.group.width_axis(20);
-    let mut chart = chart(area, (&panel.title, exact.as_deref().unwrap_or("")), &x, &y)?;
+    let mut chart = chart(area, (panel.title, &panel.note), &x, &y)?;
     if let Some(exact) = panel.exact {
         chart.level(exact.value(), GREY)?;
     }

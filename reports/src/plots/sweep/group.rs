@@ -49,7 +49,7 @@ impl<'a> Group<'a> {
     pub fn width_axis(&self, ticks: u32) -> Axis {
         let level = &self.points[0].summary.level;
         let (low, high) = (self.points[0].summary.bits, self.points[self.points.len() - 1].summary.bits);
-        Axis::new(format!("width of `{level}` (bits)"), Scale::whole(low, high, ticks))
+        Axis::new(format!("width of level {level} (bits)"), Scale::whole(low, high, ticks))
     }
 
     /// Index and label of every layer with a row in some point.

@@ -6,7 +6,7 @@ use super::group::Group;
 use crate::PointRecord;
 use crate::plots::kit::{
     Area, Axis, Content, DrawError, Entry, HeatCell, HeatRow, HeatTable, Legend, Mark, Scale, category_look,
-    chart, panels,
+    chart, columns, panels,
 };
 use crate::tables::LayerRow;
 
@@ -86,7 +86,7 @@ fn curves<'a>(modes: Vec<Mode<'a>>, figure: &'a Figure, scale: Scale) -> Vec<Con
     if let Some(mode) = modes.first() {
         content.push(Legend::new(mode.layers.iter().enumerate().map(entry)).content());
     }
-    let columns = modes.len().clamp(1, 3);
+    let columns = columns(modes.len());
     content.extend(panels(modes, columns, 310, move |area, mode| draw_curves(area, mode, figure, &scale)));
     content
 }
@@ -120,7 +120,7 @@ fn table(mode: &Mode<'_>, figure: &Figure, scale: &Scale) -> Content<'static> {
     };
     let table = HeatTable {
         columns: widths.iter().map(u32::to_string).collect(),
-        title: format!("{}, by width of `{}` (bits)", figure.table, points[0].summary.level),
+        title: format!("{}, by width of level {} (bits)", figure.table, points[0].summary.level),
         note_title: String::new(),
         rows: mode.layers.iter().map(row).collect(),
     };

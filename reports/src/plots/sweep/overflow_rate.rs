@@ -6,20 +6,20 @@ use super::NO_POINTS;
 use super::group::{Group, subtitle};
 use super::layer_curves::{Figure, content};
 use crate::PointRecord;
-use crate::plots::kit::{DrawError, Entry, INK, Mark, Ramp, Scale, figure, percent};
+use crate::plots::kit::{DrawError, Entry, INK, Mark, Ramp, Scale, figure, short_percent};
 use crate::plots::{Drawing, Plot};
 
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "overflow_rate",
     title: "Overflow rate of every layer against accumulator width",
     caption: "Share of a layer's dot products that met at least one overflow event at the swept level, on a logarithmic \
-              axis; points on the line `0` met none.",
+              axis; points on the line 0 met none.",
     draw,
 };
 
 const FIGURE: Figure = Figure {
     axis: "dot products with overflow",
-    table: "share of dot products with overflow",
+    table: "dot products with overflow in %",
     value: |row, point| {
         let swept = row.level == point.summary.level && row.dots > 0;
         swept.then_some(row.outputs_touched? as f64 / row.dots as f64)
@@ -30,7 +30,7 @@ const FIGURE: Figure = Figure {
             return (RGBColor(0xF4, 0xF4, 0xF4), INK, "0".into());
         }
         let depth = depth(rate, scale);
-        (Ramp::ORANGE.color(depth), Ramp::ORANGE.ink(depth), percent(rate).replace(' ', ""))
+        (Ramp::ORANGE.color(depth), Ramp::ORANGE.ink(depth), short_percent(rate))
     },
     legend: |scale| {
         let named = scale.ticks.iter().filter(|(_, name)| name != "0");

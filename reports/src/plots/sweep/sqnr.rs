@@ -13,7 +13,7 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "sqnr",
     title: "Signal to noise of every layer's output against accumulator width",
     caption: "Signal to quantization noise ratio of each layer's output, against the exact network, in dB: 20 dB more \
-              means a tenth of the error. `exact` means that no output code differs. In propagated mode a layer \
+              means a tenth of the error. \"exact\" means that no output code differs. In propagated mode a layer \
               also carries the errors of the layers before it.",
     draw,
 };
@@ -31,7 +31,7 @@ const FIGURE: Figure = Figure {
             return (RGBColor(0xF4, 0xF4, 0xF4), INK, "=".into());
         }
         let depth = depth(sqnr);
-        let text = if sqnr.is_finite() { format!("{sqnr:.0}") } else { String::new() };
+        let text = if sqnr.is_finite() { format!("{}", sqnr.round() as i64) } else { String::new() };
         (Ramp::ORANGE.color(depth), Ramp::ORANGE.ink(depth), text)
     },
     legend: |_| {
