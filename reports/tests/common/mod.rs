@@ -1,0 +1,108 @@
+//! A small network with names as converters write them, run on a datapath of two levels.
+#![allow(dead_code)]
+
+use std::sync::Arc;
+
+use guardbit_graph::{
+    Activation, DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization, Requantize,
+    TensorType,
+    ops::{Conv2d, FullyConnected},
+};
+use guardbit_hwmodels::{Program, from_yaml, lower};
+use guardbit_num::Scheme;
+use guardbit_reports::{Decibel, Fraction, Outcome, Point, PointRecord, RunRecord};
+use guardbit_sim::{LayerStats, Mode, Options, Simulation, StatsLevel};
+
+pub const CONV: &str = "model/activation/Relu;model/conv2d_1/BiasAdd;model/conv2d_1/Conv2D";
+pub const DENSE: &str = "StatefulPartitionedCall:0";
+
+/// What was simulated.
+pub struct Ran {
+    pub program: Program,
+    pub layers: Vec<Option<LayerStats>>,
+    pub options: Options,
+}
+
+/// 2x2 convolution to two channels (K = 8), then dense to three classes (K = 2).
+pub fn network() -> Graph {
+    let requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
+    let quantization = |scale| Some(Quantization::per_tensor(scale, 0).unwrap());
+    let ty = |shape: &[usize], scale| TensorType {
+        shape: shape.to_vec(),
+        dtype: DType::Int8,
+        quantization: quantization(scale),
+    };
+    let output = |name: &str, scale| OutputSpec {
+        name: name.into(),
+        dtype: DType::Int8,
+        quantization: quantization(scale),
+    };
+    let mut builder = GraphBuilder::new("tiny");
+    let x = builder.input("image", ty(&[1, 2, 2, 2], 1.0)).unwrap();
+    let codes = vec![100, 100, 100, 100, -100, -100, -100, -100, 1, 2, 3, 4, 5, 6, 7, 8];
+    let w = builder.constant("conv/w", ty(&[2, 2, 2, 2], 1.0), codes).unwrap();
+    let conv = Conv2d {
+        stride: [1; 2],
+        dilation: [1; 2],
+        padding: Padding::Valid,
+        activation: Activation::None,
+        requantize,
+    };
+    let y = builder.node(conv, &[Some(x), Some(w)], output(CONV, 64.0)).unwrap();
+    let w = builder.constant("dense/w", ty(&[3, 2], 1.0), vec![3, 1, -2, 5, 1, 1]).unwrap();
+    let dense = FullyConnected { keep_num_dims: false, activation: Activation::None, requantize };
+    let z = builder.node(dense, &[Some(y), Some(w)], output(DENSE, 512.0)).unwrap();
+    builder.finish(vec![z]).unwrap()
+}
+
+/// Runs two samples: one that overflows, one of zeros. The column is 14 bits, the outer level `acc`.
+pub fn run(stats: StatsLevel, acc: &str) -> Ran {
+    let accelerator = format!(
+        "schema: 1\nname: two-levels\narray: {{rows: 4, cols: 4}}\naccumulation:\n  \
+         - {{name: column, reduce: serial, terms: 4, bits: 14, overflow: wrap}}\n  - {{name: acc, terms: all, {acc}}}\n"
+    );
+    let accelerator = from_yaml(&accelerator, "two-levels.yaml", &[]).unwrap();
+    let program = lower(Arc::new(network()), &accelerator).unwrap();
+    let options = Options { stats, ..Options::default() };
+    let mut simulation = Simulation::new(&program, options);
+    simulation.run_batch(&[vec![vec![30; 8]], vec![vec![0; 8]]]).unwrap();
+    let layers = simulation.finish();
+    Ran { program, layers, options }
+}
+
+pub fn outcome() -> Outcome {
+    Outcome {
+        samples: 2,
+        top1_agreement: Fraction::of(1, 2),
+        accuracy_exact: Fraction::of(2, 2),
+        accuracy: Fraction::of(1, 2),
+        output_mismatch: 3,
+        output_sqnr_db: Some(Decibel::new(f64::INFINITY)),
+    }
+}
+
+pub fn run_record(stats: StatsLevel) -> RunRecord {
+    let ran = run(stats, "bits: 13, overflow: saturate");
+    RunRecord::new("tiny.tflite", "two-levels", &ran.program, &ran.layers, &ran.options, &outcome())
+}
+
+pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord {
+    let ran = run(stats, &format!("bits: {bits}, overflow: {overflow}"));
+    let point = Point {
+        model: "tiny.tflite".into(),
+        hw: "two-levels".into(),
+        bits,
+        overflow: overflow.into(),
+        level: "acc".into(),
+    };
+    PointRecord::new(&point, &ran.program, &ran.layers, &ran.options, &outcome())
+}
+
+pub fn sweep(stats: StatsLevel) -> Vec<PointRecord> {
+    let modes = ["wrap", "saturate"];
+    modes.iter().flat_map(|mode| (11..=15).map(|bits| point_record(bits, mode, stats))).collect()
+}
+
+pub fn isolated() -> Options {
+    Options { mode: Mode::Isolated, ..Options::default() }
+}

@@ -1,0 +1,181 @@
+//! The tables: columns, blanks, figures.
+
+mod common;
+
+use common::{CONV, DENSE};
+use guardbit_reports::{
+    ChannelRow, EventRow, LayerRow, PointRecord, Row, RunRecord, SummaryRow, SweepRow, Width, channel_rows,
+    event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
+};
+use guardbit_sim::StatsLevel;
+
+const LAYERS: &str = "index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,\
+                      persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,\
+                      sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events";
+
+fn csv<R: Row>(rows: &[R]) -> String {
+    String::from_utf8(write_csv(rows).unwrap()).unwrap()
+}
+
+/// Names of converters, shortened: lines stay readable.
+fn short(table: &str) -> String {
+    table.replace(CONV, "CONV").replace(DENSE, "DENSE")
+}
+
+#[test]
+fn columns_are_those_of_the_format() {
+    let channels = "index,layer,level,channel,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,\
+                    transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,\
+                    max_abs_err,output_mismatch,product_events,bias_events";
+    let events = "sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col";
+    let summary = "bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,\
+                   output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw";
+    assert_eq!(csv::<LayerRow>(&[]), format!("{LAYERS}\n"));
+    assert_eq!(csv::<ChannelRow>(&[]), format!("{channels}\n"));
+    assert_eq!(csv::<EventRow>(&[]), format!("{events}\n"));
+    assert_eq!(csv::<SummaryRow>(&[]), format!("{summary}\n"));
+    let point = "model,hw,point_bits,point_overflow,point_level";
+    assert_eq!(csv::<SweepRow>(&[]), format!("{point},{LAYERS}\n"));
+}
+
+/// Fields of the rows are named as their columns, and stand in that order.
+#[test]
+fn columns_are_the_fields() {
+    fn names<R: Row>(row: &R, prefix: &str) {
+        let json = serde_json::to_string(row).unwrap();
+        let mut from = 0;
+        for column in R::COLUMNS.iter().filter(|column| column.starts_with(prefix)) {
+            let at = json[from..].find(&format!("\"{column}\":")).unwrap_or_else(|| panic!("{column}"));
+            from += at + 1;
+        }
+    }
+    let run = common::run_record(StatsLevel::Full);
+    let point = common::point_record(12, "wrap", StatsLevel::Full);
+    names(&run.layers[0], "");
+    names(&run.channels[0], "");
+    names(&run.events[0], "");
+    names(&point.summary, "");
+    names(&sweep_rows(&[point])[0], "");
+}
+
+#[test]
+fn layers_of_a_full_run() {
+    let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
+    let rows = layer_rows(&ran.program, &ran.layers, StatsLevel::Full);
+    insta::assert_snapshot!(short(&csv(&rows)), @"");
+}
+
+#[test]
+fn an_auto_level_has_no_events_but_extremes() {
+    let ran = common::run(StatsLevel::Full, "bits: auto");
+    let rows = layer_rows(&ran.program, &ran.layers, StatsLevel::Full);
+    assert_eq!((rows[1].bits, rows[1].overflow.as_deref()), (Width::Auto, None));
+    assert_eq!((rows[1].events, rows[1].events_high, rows[1].events_low), (Some(0), Some(0), Some(0)));
+    assert_eq!((rows[1].outputs_touched, rows[1].persistent, rows[1].transient), (Some(0), Some(0), Some(0)));
+    assert_eq!((rows[1].min_prefix, rows[1].max_prefix), (Some(0), Some(12_000)));
+    assert!(csv(&rows).contains(",acc,auto,,4,8,"));
+    let channels = channel_rows(&ran.program, &ran.layers, StatsLevel::Full);
+    assert_eq!((channels[2].events, channels[2].persistent), (Some(0), Some(0)));
+}
+
+#[test]
+fn less_counting_leaves_blanks() {
+    let rows = |stats| {
+        let ran = common::run(stats, "bits: 13, overflow: saturate");
+        short(&csv(&layer_rows(&ran.program, &ran.layers, stats)[..2]))
+    };
+    insta::assert_snapshot!(rows(StatsLevel::Events), @"");
+    insta::assert_snapshot!(rows(StatsLevel::None), @"");
+}
+
+#[test]
+fn channels_of_a_run() {
+    let rows = |stats| {
+        let ran = common::run(stats, "bits: 13, overflow: saturate");
+        short(&csv(&channel_rows(&ran.program, &ran.layers, stats)[..4]))
+    };
+    insta::assert_snapshot!(rows(StatsLevel::Full), @"");
+    insta::assert_snapshot!(rows(StatsLevel::None), @"");
+}
+
+#[test]
+fn channels_add_up_to_layers() {
+    let run = common::run_record(StatsLevel::Full);
+    for layer in &run.layers {
+        let own = |row: &&ChannelRow| row.index == layer.index && row.level == layer.level;
+        let sum = |value: fn(&ChannelRow) -> Option<u64>| {
+            run.channels.iter().filter(own).map(value).fold(None, |sum: Option<u64>, value| {
+                match (sum, value) {
+                    (Some(sum), Some(value)) => Some(sum + value),
+                    (sum, value) => sum.or(value),
+                }
+            })
+        };
+        assert_eq!(sum(|row| Some(row.dots)), Some(layer.dots));
+        assert_eq!(sum(|row| row.adds), layer.adds);
+        assert_eq!(sum(|row| row.events), layer.events);
+        assert_eq!(sum(|row| row.persistent), layer.persistent);
+        assert_eq!(sum(|row| row.wrong), layer.wrong);
+        assert_eq!(sum(|row| row.output_mismatch), layer.output_mismatch);
+    }
+}
+
+#[test]
+fn events_of_all_layers_in_one_order() {
+    let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
+    let rows = event_rows(&ran.program, &ran.layers);
+    insta::assert_snapshot!(short(&csv(&rows)), @"");
+    let place = |row: &EventRow| (row.sample, row.cycle, row.out_n, row.out_h, row.out_w, row.out_c);
+    assert!(rows.is_sorted_by_key(place));
+}
+
+#[test]
+fn summary_and_sweep() {
+    let points: Vec<PointRecord> = common::sweep(StatsLevel::Full).into_iter().take(2).collect();
+    let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
+    insta::assert_snapshot!(csv(&summary), @"");
+    let sweep = csv(&sweep_rows(&points));
+    let layers = csv(&points[1].layers);
+    let expected = format!("tiny.tflite,two-levels,12,wrap,acc,{}", layers.lines().nth(2).unwrap());
+    assert_eq!(sweep.lines().nth(6).unwrap(), expected);
+    assert_eq!(points[0].summary.point().level, "acc");
+}
+
+#[test]
+fn uncounted_sums_are_blank() {
+    let summary = common::point_record(12, "wrap", StatsLevel::None).summary;
+    assert_eq!(
+        (summary.events, summary.persistent, summary.transient, summary.wrong),
+        (None, None, None, None)
+    );
+    assert!(summary.cycles.is_some());
+    let summary = common::point_record(12, "wrap", StatsLevel::Events).summary;
+    assert!(summary.persistent.is_some());
+    assert_eq!(summary.transient, None);
+}
+
+#[test]
+fn records_survive_json() {
+    for stats in [StatsLevel::None, StatsLevel::Events, StatsLevel::Full] {
+        let mut point = common::point_record(12, "wrap", stats);
+        let last = point.layers.last_mut().unwrap();
+        (last.min_prefix, last.max_prefix) = (Some(i128::MIN), Some(i128::MAX));
+        last.sum_abs_err = Some(u128::MAX);
+        let json = serde_json::to_string(&point).unwrap();
+        assert!(json.contains("\"output_sqnr_db\":\"inf\""));
+        assert_eq!(serde_json::from_str::<PointRecord>(&json).unwrap(), point);
+
+        let run = common::run_record(stats);
+        let json = serde_json::to_string_pretty(&run).unwrap();
+        assert_eq!(serde_json::from_str::<RunRecord>(&json).unwrap(), run);
+    }
+}
+
+#[test]
+fn tables_for_terminals() {
+    let run = common::run_record(StatsLevel::Full);
+    insta::assert_snapshot!(layers_text(&run.layers).unwrap(), @"");
+    let summary: Vec<SummaryRow> =
+        common::sweep(StatsLevel::Full).into_iter().map(|point| point.summary).collect();
+    insta::assert_snapshot!(summary_text(&summary).unwrap(), @"");
+}
