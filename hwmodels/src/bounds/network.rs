@@ -14,6 +14,22 @@ struct Codes {
     high: Vec<i32>,
 }
 
+/// An end of the codes.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Low,
+    High,
+}
+
+impl Codes {
+    fn end(&self, end: End) -> &[i32] {
+        match end {
+            End::Low => &self.low,
+            End::High => &self.high,
+        }
+    }
+}
+
 /// The ranges of the sums of every accelerated layer, per node, output channel and level (innermost first), for
 /// any codes at the network's inputs; `None` for what the host runs.
 ///
@@ -89,12 +105,13 @@ fn output(graph: &Graph, id: NodeId, layer: Option<&MacLayer>, codes: &[Option<C
         let weighted = || dot_codes(&dots, layer, input(graph, id, codes)?);
         return weighted().unwrap_or_else(anything);
     }
-    let ends = |ends: &[fn(&Codes) -> &Vec<i32>]| evaluate(graph, id, codes, ends);
-    let (low, high): (fn(&Codes) -> &Vec<i32>, fn(&Codes) -> &Vec<i32>) = (|c| &c.low, |c| &c.high);
+    let at = |ends: &[End]| evaluate(graph, id, codes, ends);
     match order_of(&graph.node(id).op) {
-        Order::Kept => Codes { low: ends(&[low]), high: ends(&[high]) },
+        Order::Kept => Codes { low: at(&[End::Low]), high: at(&[End::High]) },
         Order::Bilinear => {
-            let corners = [[low, low], [low, high], [high, low], [high, high]].map(|corner| ends(&corner));
+            let corners =
+                [[End::Low, End::Low], [End::Low, End::High], [End::High, End::Low], [End::High, End::High]];
+            let corners = corners.map(|corner| at(&corner));
             let fold = |pick: fn(i32, i32) -> i32| {
                 let join = |a: Vec<i32>, b: &Vec<i32>| a.iter().zip(b).map(|(&a, &b)| pick(a, b)).collect();
                 corners[1..].iter().fold(corners[0].clone(), join)
@@ -135,17 +152,12 @@ fn order_of(op: &Op) -> Order {
 }
 
 /// The output where input `i` stands at `ends[i]`; the last end holds for all further inputs.
-fn evaluate(
-    graph: &Graph,
-    id: NodeId,
-    codes: &[Option<Codes>],
-    ends: &[fn(&Codes) -> &Vec<i32>],
-) -> Vec<i32> {
+fn evaluate(graph: &Graph, id: NodeId, codes: &[Option<Codes>], ends: &[End]) -> Vec<i32> {
     let read = |(index, input): (usize, &Option<TensorId>)| -> &[i32] {
         let Some(input) = input else { return &[] };
         match (&graph.tensor(*input).constant, &codes[input.index()]) {
             (Some(constant), _) => constant,
-            (None, Some(codes)) => ends[index.min(ends.len() - 1)](codes),
+            (None, Some(codes)) => codes.end(ends[index.min(ends.len() - 1)]),
             (None, None) => &[],
         }
     };
