@@ -37,6 +37,13 @@ pub fn operand_range(graph: &Graph, layer: &MacLayer) -> Range {
     Range::of_codes(input_dtype(graph, layer)).plus(Range::point(-offset)).hull(Range::ZERO)
 }
 
+/// What the multiplier can give: any activation with any weight of the weights' dtype, before its shift.
+pub fn product_range(graph: &Graph, layer: &MacLayer) -> Range {
+    let operand = operand_range(graph, layer);
+    let channels = 0..layer.dots.window.channels();
+    channels.map(|c| operand.times(weight_range(graph, layer, c))).fold(Range::ZERO, Range::hull)
+}
+
 impl LayerBounds {
     /// The bounds of a layer of a program over `graph`.
     pub fn new(graph: &Graph, layer: &MacLayer) -> Self {

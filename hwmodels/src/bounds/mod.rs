@@ -13,10 +13,12 @@ mod layer;
 mod network;
 mod range;
 mod sums;
+mod tiles;
 mod witness;
 
-pub use layer::{ChannelBounds, LayerBounds, operand_range};
+pub use layer::{ChannelBounds, LayerBounds, operand_range, product_range};
 pub use network::network_sums;
 pub use range::Range;
 pub use sums::level_sums;
+pub use tiles::TwoLevels;
 pub use witness::{Side, Witness};
