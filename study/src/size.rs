@@ -22,13 +22,16 @@ pub use budget::{Budget, BudgetError};
 
 use crate::execute::{Executed, execute};
 use crate::folder::{self, Existing, Staging};
+use crate::run::write_inputs;
 use crate::settings::SizeRequest;
-use crate::subject::{FileId, HwId, InputId, Subject};
+use crate::subject::{FileId, HwId, InputId, InputOrigin, Subject};
 use crate::{Progress, StudyError};
 use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
 
+/// The samples, where they were made here.
+const INPUTS: &str = "inputs.npz";
 /// Version of `size.json`.
 const SCHEMA: u32 = 1;
 
@@ -95,8 +98,12 @@ impl Sizing<'_> {
     /// The statistics of accumulators that are wide enough for everything.
     fn measure(&self) -> Result<Executed, StudyError> {
         let program = registers::with(self, |_, level| Some(registers::wide(level)))?;
-        let options =
-            Options { mode: self.request.settings.mode, stats: StatsLevel::Full, events_per_layer: 0, ..Options::default() };
+        let options = Options {
+            mode: self.request.settings.mode,
+            stats: StatsLevel::Full,
+            events_per_layer: 0,
+            ..Options::default()
+        };
         self.run("samples", &program, options)
     }
 
@@ -118,8 +125,7 @@ struct SizeJson<'a> {
     input: &'a InputId,
     labels: &'a Option<FileId>,
     settings: SettingsJson<'a>,
-    #[serde(flatten)]
-    record: &'a SizeRecord,
+    result: &'a SizeRecord,
     files: Vec<String>,
 }
 
@@ -151,7 +157,12 @@ fn write(
     write_size(dir, &crate::about(pairs), record)?;
     write_atomic(&dir.join(RECOMMENDED), recommendation.yaml().as_bytes())?;
     witnesses::write(&dir.join(WITNESSES), sizing.program, layers)?;
-    let files = size_files().into_iter().chain([RECOMMENDED.into(), WITNESSES.into()]);
+    let mut files: Vec<String> =
+        size_files().into_iter().chain([RECOMMENDED.into(), WITNESSES.into()]).collect();
+    if matches!(subject.input.origin, InputOrigin::Random { .. }) {
+        write_inputs(&dir.join(INPUTS), subject)?;
+        files.push(INPUTS.into());
+    }
     let json = SizeJson {
         schema: SCHEMA,
         tool: crate::TOOL,
@@ -161,8 +172,8 @@ fn write(
         input: &subject.input,
         labels: &subject.labels_file,
         settings: SettingsJson { mode: settings.mode.name(), output: &settings.output, set: &settings.sets },
-        record,
-        files: files.collect(),
+        result: record,
+        files,
     };
     crate::write_json(&dir.join("size.json"), &json)
 }

@@ -25,7 +25,12 @@ pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
     if global.json {
         print_json(&record)?;
     } else {
-        print(&format!("{}\n{}\n{}", size_text(&record.layers)?, rates_text(&record.rates), outcome_text(&record)))?;
+        print(&format!(
+            "{}\n{}\n{}",
+            size_text(&record.layers)?,
+            rates_text(&record.rates),
+            outcome_text(&record)
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -35,7 +40,8 @@ fn rates_text(rates: &[SizeRateRow]) -> String {
     let percent = |share: Option<guardbit_reports::Fraction>| {
         share.map_or(String::new(), |share| format!("{:.2}", share.value() * 100.0))
     };
-    let row = |row: &SizeRateRow| vec![row.bits.to_string(), percent(row.rate_final), percent(row.rate_prefix)];
+    let row =
+        |row: &SizeRateRow| vec![row.bits.to_string(), percent(row.rate_final), percent(row.rate_prefix)];
     let columns = ["bits", "out of range, final sums (%)", "prefixes (%)"];
     text_table(&columns, &rates.iter().map(row).collect::<Vec<_>>())
 }

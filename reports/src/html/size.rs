@@ -91,7 +91,8 @@ fn widths(size: &SizeRecord) -> Markup {
             row.bits_recommended.to_string(),
         ]
     };
-    let table = Table { columns: columns(&["layer", "op"], &names), rows: size.layers.iter().map(row).collect() };
+    let table =
+        Table { columns: columns(&["layer", "op"], &names), rows: size.layers.iter().map(row).collect() };
     html! {
         section {
             h2 { "Widths" }
@@ -120,7 +121,8 @@ fn levels(size: &SizeRecord) -> Markup {
             row.bits_recommended.to_string(),
         ]
     };
-    let table = Table { columns: columns(&["layer", "level"], &names), rows: size.levels.iter().map(row).collect() };
+    let table =
+        Table { columns: columns(&["layer", "level"], &names), rows: size.levels.iter().map(row).collect() };
     html! {
         @if size.levels.len() > size.layers.len() {
             section { h2 { "Levels" } (table.markup()) }
@@ -182,7 +184,8 @@ fn cost(size: &SizeRecord) -> Markup {
 }
 
 fn grid(size: &SizeRecord) -> Markup {
-    let names = ["tile", "tiles", "inner bits", "outer bits", "adder bits", "register bits", "bytes of sums moved"];
+    let names =
+        ["tile", "tiles", "inner bits", "outer bits", "adder bits", "register bits", "bytes of sums moved"];
     let row = |row: &SizeGridRow| {
         vec![
             layer_label(row.index, &row.layer, ""),
@@ -245,18 +248,33 @@ fn columns(texts: &[&str], numbers: &[&str]) -> Vec<Column> {
 fn words() -> Markup {
     let words = [
         ("by type", "holds every sum of any activations and any weights of the layer's dtypes"),
-        ("by weights", "holds every sum of any activations of the layer's dtype with the real weights: exact per channel"),
+        (
+            "by weights",
+            "holds every sum of any activations of the layer's dtype with the real weights: exact per channel",
+        ),
         (
             "by ranges",
             "the same with the codes that can reach the layer; holds as long as no layer before it overflows, which its own \
              width by ranges prevents",
         ),
-        ("A2Q", "closed form from the sum of the weights' magnitudes (Colbert et al., 2023): never below the width by weights"),
+        (
+            "A2Q",
+            "closed form from the sum of the weights' magnitudes (Colbert et al., 2023): never below the width by weights",
+        ),
         ("A2Q+", "closed form for channels whose weights sum to 0 (Colbert et al., 2024)"),
         ("data, final", "holds every final sum of the samples: enough where sums wrap"),
-        ("data, prefix", "holds every prefix of the samples in the hardware's order: needed where sums saturate"),
-        ("budget", "least width from which on the layer's error on the samples stays within the budget, other layers exact"),
-        ("inner, outer", "two-level accumulation: runs of products in a narrow register, their sums in a wider one"),
+        (
+            "data, prefix",
+            "holds every prefix of the samples in the hardware's order: needed where sums saturate",
+        ),
+        (
+            "budget",
+            "least width from which on the layer's error on the samples stays within the budget, other layers exact",
+        ),
+        (
+            "inner, outer",
+            "two-level accumulation: runs of products in a narrow register, their sums in a wider one",
+        ),
     ];
     html! {
         section {

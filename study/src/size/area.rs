@@ -82,7 +82,8 @@ impl Synthesis {
         };
         let mut sum = Area::default();
         for level in &datapath.levels {
-            let (Register::Fixed { format, overflow }, Reduce::Serial) = (level.register, level.reduce) else {
+            let (Register::Fixed { format, overflow }, Reduce::Serial) = (level.register, level.reduce)
+            else {
                 return Ok(None);
             };
             let signed = format.is_signed();
@@ -122,7 +123,11 @@ impl Accumulator {
             Overflow::SaturateZero => format!("{bits}'d0"),
             _ => return None,
         };
-        let least = if overflow == Overflow::SaturateSymmetric { format!(" & (exact[{top}:0] != {low})") } else { String::new() };
+        let least = if overflow == Overflow::SaturateSymmetric {
+            format!(" & (exact[{top}:0] != {low})")
+        } else {
+            String::new()
+        };
         let mut text = String::new();
         let _ = write!(
             text,

@@ -131,14 +131,21 @@ fn traps(layer: &SizedLayer<'_>) -> bool {
 /// Narrows all layers at once, one bit at a time: on exact activations they do not disturb each other.
 fn by_mismatch(sizing: &Sizing<'_>, share: Share, layers: &mut [SizedLayer<'_>]) -> Result<(), StudyError> {
     let starts: Vec<u32> = layers.iter().map(harmless_width).collect();
-    let mut descents: Vec<Descent> = layers.iter().zip(&starts).map(|(layer, &bits)| Descent::new(layer, bits)).collect();
+    let mut descents: Vec<Descent> =
+        layers.iter().zip(&starts).map(|(layer, &bits)| Descent::new(layer, bits)).collect();
     for step in 1.. {
-        let widths: Vec<Option<u32>> = descents.iter().zip(&starts).map(|(d, &start)| d.next(start, step)).collect();
+        let widths: Vec<Option<u32>> =
+            descents.iter().zip(&starts).map(|(d, &start)| d.next(start, step)).collect();
         if widths.iter().all(Option::is_none) {
             break;
         }
         let program = narrowed(sizing, layers, &widths)?;
-        let options = Options { mode: Mode::Isolated, stats: StatsLevel::None, events_per_layer: 0, ..Options::default() };
+        let options = Options {
+            mode: Mode::Isolated,
+            stats: StatsLevel::None,
+            events_per_layer: 0,
+            ..Options::default()
+        };
         let ran = sizing.run(&format!("mismatch, {step} bits off"), &program, options)?;
         let counts = of_layers(&program, &ran.layers).map(|(_, stats)| stats);
         for ((descent, width), stats) in descents.iter_mut().zip(widths).zip(counts) {
@@ -218,7 +225,12 @@ fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>
 
 /// What the network does as a whole.
 pub(super) fn outcome(sizing: &Sizing<'_>, title: &str, program: &Program) -> Result<Outcome, StudyError> {
-    let options = Options { mode: Mode::Propagated, stats: StatsLevel::None, events_per_layer: 0, ..Options::default() };
+    let options = Options {
+        mode: Mode::Propagated,
+        stats: StatsLevel::None,
+        events_per_layer: 0,
+        ..Options::default()
+    };
     Ok(sizing.run(title, program, options)?.outcome)
 }
 
@@ -229,12 +241,18 @@ fn narrowed(
     widths: &[Option<u32>],
 ) -> Result<Program, StudyError> {
     let width_of = |wanted: &MacLayer| {
-        layers.iter().zip(widths).find(|(layer, _)| layer.layer.node == wanted.node).and_then(|(_, width)| *width)
+        layers
+            .iter()
+            .zip(widths)
+            .find(|(layer, _)| layer.layer.node == wanted.node)
+            .and_then(|(_, width)| *width)
     };
     registers::with(sizing, |layer, level| {
         let is_last = layer.datapath.levels.last().is_some_and(|last| last.name == level.name);
         let narrow = width_of(layer).filter(|_| is_last);
-        narrow.and_then(|bits| registers::fixed(level, bits, registers::overflow(level))).or(Some(registers::wide(level)))
+        narrow
+            .and_then(|bits| registers::fixed(level, bits, registers::overflow(level)))
+            .or(Some(registers::wide(level)))
     })
 }
 

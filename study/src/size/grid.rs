@@ -17,7 +17,8 @@ pub(super) fn rows(program: &Program) -> Vec<SizeGridRow> {
 
 fn layer_rows(program: &Program, layer: &MacLayer) -> Vec<SizeGridRow> {
     let terms = layer.order.len();
-    let tiles = std::iter::successors(Some(FIRST_TILE), |tile| tile.checked_mul(2)).take_while(|&tile| tile < terms);
+    let tiles =
+        std::iter::successors(Some(FIRST_TILE), |tile| tile.checked_mul(2)).take_while(|&tile| tile < terms);
     let needs: Vec<(usize, TwoLevels)> =
         tiles.map(|tile| (tile, TwoLevels::new(&program.graph, layer, tile))).collect();
     let widths = || needs.iter().map(|(_, need)| need.inner_bits);
@@ -26,7 +27,8 @@ fn layer_rows(program: &Program, layer: &MacLayer) -> Vec<SizeGridRow> {
         .iter()
         .flat_map(|(tile, need)| (least..=most).map(move |inner| row(layer, *tile, need, inner)))
         .collect();
-    let front: Vec<bool> = rows.iter().map(|row| row.legal && !rows.iter().any(|other| beats(other, row))).collect();
+    let front: Vec<bool> =
+        rows.iter().map(|row| row.legal && !rows.iter().any(|other| beats(other, row))).collect();
     rows.iter_mut().zip(front).for_each(|(row, front)| row.pareto = front);
     rows
 }

@@ -37,7 +37,11 @@ impl<'a> SizedLayer<'a> {
                 ranges: sums[layer.node.index()].take().unwrap_or_else(by_weights),
                 witness: Witness::new(&program.graph, layer, &bounds),
                 bounds,
-                data: stats.levels.iter().map(|level| level.channels.iter().map(data_bits).collect()).collect(),
+                data: stats
+                    .levels
+                    .iter()
+                    .map(|level| level.channels.iter().map(data_bits).collect())
+                    .collect(),
                 budget: None,
                 channel_budgets: Vec::new(),
             }

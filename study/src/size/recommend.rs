@@ -27,7 +27,9 @@ impl Recommendation {
             let program = sizing.subject.lower(&accelerator)?;
             let outcome = budget::outcome(sizing, "recommended widths", &program)?;
             let within = sizing.request.budget.is_none_or(|budget| budget.allows(&outcome, codes));
-            let widest = layers.iter().all(|layer| width(layer, layer.last(), wider) == width(layer, layer.last(), wider + 1));
+            let widest = layers
+                .iter()
+                .all(|layer| width(layer, layer.last(), wider) == width(layer, layer.last(), wider + 1));
             if within || widest {
                 return Ok(Self { program, outcome });
             }
@@ -59,18 +61,24 @@ fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], wider: u32) -> Ac
         registers::fixed(level, width(sized, index, wider), registers::overflow(level))
     };
     registers::resize(&mut accelerator, sizing.program, register);
-    let resized: Vec<Level> = accelerator.layers.values().flat_map(|own| own.datapath.levels.clone()).collect();
+    let resized: Vec<Level> =
+        accelerator.layers.values().flat_map(|own| own.datapath.levels.clone()).collect();
     for level in &mut accelerator.datapath.levels {
         let bits = |register| match register {
             Register::Auto => None,
             Register::Fixed { format, .. } => Some(format.bits()),
         };
-        let widest = resized.iter().filter(|other| other.name == level.name).filter_map(|other| bits(other.register)).max();
+        let widest = resized
+            .iter()
+            .filter(|other| other.name == level.name)
+            .filter_map(|other| bits(other.register))
+            .max();
         let register = widest.and_then(|bits| registers::fixed(level, bits, registers::overflow(level)));
         level.register = register.unwrap_or(level.register);
     }
     let what = sizing.request.budget.map_or("no input overflows".into(), |budget| format!("within {budget}"));
-    accelerator.description = format!("{}: widths for {}, {what}", accelerator.name, sizing.subject.model.file);
+    accelerator.description =
+        format!("{}: widths for {}, {what}", accelerator.name, sizing.subject.model.file);
     accelerator.name = format!("{}-sized", accelerator.name);
     let (name, description) = (accelerator.name.clone(), accelerator.description.clone());
     for own in accelerator.layers.values_mut() {

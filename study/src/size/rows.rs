@@ -32,7 +32,8 @@ fn layer_row(
     let widened = recommended.mac_layer(layer.node).unwrap_or(layer);
     let cost = Cost::of(widened);
     let area = synthesis.map(|synthesis| synthesis.layer(&program.graph, widened)).transpose()?.flatten();
-    let widest = |bits: fn(&ChannelBounds) -> Option<u32>| sized.bounds.channels.iter().filter_map(bits).max();
+    let widest =
+        |bits: fn(&ChannelBounds) -> Option<u32>| sized.bounds.channels.iter().filter_map(bits).max();
     let data = sized.data_bits(last);
     Ok(SizeRow {
         index: layer.node.index(),
@@ -60,7 +61,10 @@ fn layer_row(
 
 /// `size_channels.csv`.
 pub(super) fn channels(layers: &[SizedLayer<'_>]) -> Vec<SizeChannelRow> {
-    layers.iter().flat_map(|sized| (0..sized.bounds.channels.len()).map(move |c| channel_row(sized, c))).collect()
+    layers
+        .iter()
+        .flat_map(|sized| (0..sized.bounds.channels.len()).map(move |c| channel_row(sized, c)))
+        .collect()
 }
 
 fn channel_row(sized: &SizedLayer<'_>, channel: usize) -> SizeChannelRow {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::subtitle;
 use crate::plots::kit::{
-    Content, DrawError, Entry, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, PALE, Ramp, figure,
+    Content, DrawError, Entry, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeGridRow;
@@ -16,7 +16,7 @@ pub(super) const PLOT: Plot<SizeRecord> = Plot {
     caption: "Two-level accumulation: an inner accumulator takes runs of so many products, an outer one their sums. Each cell is \
               the least inner width that is proved for every input; wider is legal too, narrower is not. In orange: no \
               other length of run needs less of one and no more of the others of inner bits, outer bits and additions of the \
-              outer accumulator.",
+              outer accumulator. Blank: the dot product is not longer than the run.",
     draw,
 };
 
@@ -57,7 +57,6 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         Entry::new(Mark::Box(ORANGE), "on the Pareto front"),
         Entry::new(Mark::Box(Ramp::BLUE.color(0.0)), format!("{low} inner bits")),
         Entry::new(Mark::Box(Ramp::BLUE.color(1.0)), format!("{high} inner bits")),
-        Entry::new(Mark::Box(PALE), "blank: the dot product is not longer than the run"),
     ]);
     let content: [Content<'_>; 2] = [legend.content(), table.content()];
     Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))

@@ -18,8 +18,10 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let (Some(first), Some(last)) = (size.rates.first(), size.rates.last()) else {
         return Ok(Drawing::Nothing(NO_LAYERS.into()));
     };
-    let series: [(&str, fn(&SizeRateRow) -> Option<Fraction>); 2] =
-        [("final sums: persistent", |row| row.rate_final), ("prefixes: persistent or transient", |row| row.rate_prefix)];
+    let series: [(&str, fn(&SizeRateRow) -> Option<Fraction>); 2] = [
+        ("final sums: persistent", |row| row.rate_final),
+        ("prefixes: persistent or transient", |row| row.rate_prefix),
+    ];
     let shares = size.rates.iter().flat_map(|row| series.iter().filter_map(|(_, rate)| rate(row)));
     let x = Axis::new("bits", Scale::whole(first.bits, last.bits, 40));
     let y = Axis::new("dot products that do not fit", Scale::log_share(shares.map(Fraction::value)));

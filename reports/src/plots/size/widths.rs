@@ -44,13 +44,14 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let x = Axis::new("bits", Scale::whole(low, high, 40));
     let names = size.layers.iter().map(|row| layer_label(row.index, &row.layer, &row.op));
     let y = Axis::new("", Scale::names(names));
-    let legend = used.iter().map(|(look, (name, _))| Entry::new(Mark::Series(Look { dash: None, ..*look }), *name));
-    let height = 62 + 26 * size.layers.len() as u32;
+    let legend =
+        used.iter().map(|(look, (name, _))| Entry::new(Mark::Series(Look { dash: None, ..*look }), *name));
+    let height = 62 + (8 * used.len() as u32 + 12) * size.layers.len() as u32;
     let dots = Content::new(height, |area| {
         let mut panel = chart(area, ("", ""), &x, &y)?;
         let last = size.layers.len() as f64 - 1.0;
         // Series of one layer stand one below the other, so that equal widths do not hide each other.
-        let step = 0.64 / used.len().max(2) as f64;
+        let step = 0.72 / used.len().max(2) as f64;
         for (place, (look, (_, width))) in used.iter().enumerate() {
             let shift = (used.len() as f64 - 1.0) / 2.0 - place as f64;
             let point = |(i, row): (usize, &SizeRow)| {
