@@ -4,8 +4,8 @@ mod common;
 
 use common::random::{self, Case};
 use common::{accelerator, datapath, independent_dots, program, register, run, serial};
-use guardbit_graph::DType;
-use guardbit_hwmodels::bounds::{LayerBounds, Witness, network_sums};
+use guardbit_graph::{DType, Graph, OutputSpec};
+use guardbit_hwmodels::bounds::{LayerBounds, TypeWitness, Witness, network_sums};
 use guardbit_hwmodels::{Datapath, MacLayer, Program, Register, Terms};
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow};
 use guardbit_sim::{ChannelLevel, Options};
@@ -34,33 +34,78 @@ fn with_width(datapath: &Datapath, bits: u32) -> Datapath {
     datapath
 }
 
-fn check_witness(case: &Case) -> Result<(), TestCaseError> {
+fn check_witnesses(case: &Case) -> Result<(), TestCaseError> {
     let wide = program(&case.graph, &case.accelerator);
     let layer = only_layer(&wide);
     let bounds = LayerBounds::new(&case.graph, layer);
+    (0..bounds.channels.len()).try_for_each(|channel| check_witness(case, &wide, &bounds, channel))
+}
+
+fn check_witness(
+    case: &Case,
+    wide: &Program,
+    bounds: &LayerBounds,
+    channel: usize,
+) -> Result<(), TestCaseError> {
+    let layer = only_layer(wide);
     let last = layer.datapath.levels.len() - 1;
-    let witness = Witness::new(&case.graph, layer, &bounds).unwrap();
-    let seen = last_level(&wide, &witness.input, witness.channel);
+    let bits = bounds.channels[channel].by_weights[last].bits(bounds.signed[last]);
+    let witness = Witness::of_channel(&case.graph, layer, bounds, channel).unwrap();
+    let seen = last_level(wide, &witness.input, channel);
     prop_assert!(seen.min_prefix <= witness.sum && witness.sum <= seen.max_prefix);
     if !witness.attained {
-        prop_assert!(witness.bits <= bounds.weight_bits(last));
+        prop_assert!(witness.bits <= bits && witness.bits <= seen.required_final);
         return Ok(());
     }
-    prop_assert_eq!(witness.bits, bounds.weight_bits(last));
+    prop_assert_eq!(witness.bits, bits);
     prop_assert!([seen.min_prefix, seen.max_prefix].contains(&witness.sum));
-    prop_assert_eq!(seen.required_final, witness.bits);
+    prop_assert_eq!(seen.required_final, bits);
     let persistent = |bits| {
         let mut accelerator = case.accelerator.clone();
         accelerator.datapath = with_width(&accelerator.datapath, bits);
-        last_level(&program(&case.graph, &accelerator), &witness.input, witness.channel).persistent
+        last_level(&program(&case.graph, &accelerator), &witness.input, channel).persistent
     };
-    if (MIN_BITS..=MAX_BITS).contains(&witness.bits) {
-        prop_assert_eq!(persistent(witness.bits), 0);
+    if (MIN_BITS..=MAX_BITS).contains(&bits) {
+        prop_assert_eq!(persistent(bits), 0);
     }
-    if (MIN_BITS + 1..=MAX_BITS + 1).contains(&witness.bits) {
-        prop_assert!(persistent(witness.bits - 1) > 0);
+    if (MIN_BITS + 1..=MAX_BITS + 1).contains(&bits) {
+        prop_assert!(persistent(bits - 1) > 0);
     }
     Ok(())
+}
+
+/// With the weights of a type's witness, the bound by weights is that by type at its end; and it has a witness itself.
+fn check_type_witnesses(case: &Case) -> Result<(), TestCaseError> {
+    let program = program(&case.graph, &case.accelerator);
+    let layer = only_layer(&program);
+    let bounds = LayerBounds::new(&case.graph, layer);
+    let last = layer.datapath.levels.len() - 1;
+    for (channel, found) in bounds.channels.iter().enumerate() {
+        let Some(witness) = TypeWitness::of_channel(&case.graph, layer, &bounds, channel) else { continue };
+        prop_assert_eq!(witness.bits, found.by_type[last].bits(bounds.signed[last]));
+        let mut case = case.clone();
+        case.graph = with_weights(&case.graph, witness.weight);
+        let worst = common::program(&case.graph, &case.accelerator);
+        let worst_bounds = LayerBounds::new(&case.graph, only_layer(&worst));
+        prop_assert_eq!(witness.side.of(worst_bounds.channels[channel].by_weights[last]), witness.sum);
+        check_witness(&case, &worst, &worst_bounds, channel)?;
+        let of_weights =
+            Witness::of_channel(&case.graph, only_layer(&worst), &worst_bounds, channel).unwrap();
+        prop_assert!(!of_weights.attained || of_weights.bits == witness.bits);
+    }
+    Ok(())
+}
+
+/// The same network of one layer, every weight of that code.
+fn with_weights(graph: &Graph, code: i32) -> Graph {
+    let (_, node) = graph.nodes_with_ids().next().unwrap();
+    let tensors: Vec<_> = node.inputs.iter().flatten().map(|&id| graph.tensor(id)).collect();
+    let (weights, output) = (tensors[1], graph.tensor(node.output));
+    let bias = tensors.get(2).map(|bias| bias.constant.as_deref().unwrap().to_vec());
+    let weights = (weights.ty.clone(), vec![code; weights.ty.len()]);
+    let quantization = output.ty.quantization.clone();
+    let out = OutputSpec { name: output.name.clone(), dtype: output.ty.dtype, quantization };
+    common::one_layer(node.op.clone(), tensors[0].ty.clone(), Some(weights), bias, out)
 }
 
 fn check_soundness(case: &Case) -> Result<(), TestCaseError> {
@@ -86,7 +131,12 @@ proptest! {
 
     #[test]
     fn witnesses_attain_what_is_proved(case in random::case()) {
-        check_witness(&case)?;
+        check_witnesses(&case)?;
+    }
+
+    #[test]
+    fn types_have_witnesses_too(case in random::case()) {
+        check_type_witnesses(&case)?;
     }
 
     #[test]

@@ -71,7 +71,6 @@ impl LayerBounds {
 impl ChannelBounds {
     fn new(graph: &Graph, layer: &MacLayer, channel: usize, operand: Range) -> Self {
         let weights = &layer.weights[channel];
-        let initial = preload(layer, channel);
         let products: Vec<Range> = weights.iter().map(|&w| operand.times(Range::point(w))).collect();
         let any_weight = weight_range(graph, layer, channel);
         let any_products = vec![operand.times(any_weight); weights.len()];
@@ -82,8 +81,12 @@ impl ChannelBounds {
         let applies = closed_forms_apply(layer);
         let typed = applies && layer.dots.weights.is_some();
         Self {
-            by_type: level_sums(&layer.datapath, &any_products, initial),
-            by_weights: level_sums(&layer.datapath, &products, initial),
+            by_type: level_sums(
+                &layer.datapath,
+                &any_products,
+                initial_of_any_weights(graph, layer, channel),
+            ),
+            by_weights: level_sums(&layer.datapath, &products, initial(layer, channel)),
             a2q_type: typed.then(|| a2q_type_bits(weights.len(), activations, any_weight.bits(true))),
             a2q: applies.then(|| a2q_bits(l1, activations)),
             a2q_plus: (applies && sum == 0).then(|| a2q_plus_bits(l1, activations)),
@@ -91,15 +94,36 @@ impl ChannelBounds {
     }
 }
 
-/// What the last level starts from, in its unit.
-pub(super) fn preload(layer: &MacLayer, channel: usize) -> Option<i128> {
-    let datapath = &layer.datapath;
-    if datapath.bias.at != BiasPlace::Preload {
-        return None;
+/// What the last level starts from, in its unit: a preloaded bias, or 0.
+pub(super) fn initial(layer: &MacLayer, channel: usize) -> Range {
+    match (layer.datapath.bias.at, &layer.bias) {
+        (BiasPlace::Preload, Some(bias)) => in_last_unit(layer, Range::point(bias[channel])),
+        _ => Range::ZERO,
     }
-    let last = datapath.levels.len() - 1;
-    let bias = layer.bias.as_ref()?[channel];
-    Some(datapath.unit_rounding(last).shift_right(bias, datapath.unit_shift(last)))
+}
+
+/// Whether what the last level starts from depends on the weights: a preloaded bias with the constants of the zero
+/// points folded into it.
+pub(super) fn initial_depends_on_weights(layer: &MacLayer) -> bool {
+    let datapath = &layer.datapath;
+    let folds = datapath.zero_point == ZeroPoint::Fold && layer.dots.input_zero_point != 0;
+    folds && datapath.bias.at == BiasPlace::Preload && layer.dots.weights.is_some()
+}
+
+/// As [`initial`], with any weights of the weights' dtype: `-zx * sum(w) + K * zx * zw` beside the model's bias.
+fn initial_of_any_weights(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
+    let Some(weights) = layer.dots.weights.as_ref().filter(|_| initial_depends_on_weights(layer)) else {
+        return initial(layer, channel);
+    };
+    let own = layer.dots.bias.as_ref().map_or(0, |bias| bias[channel]);
+    let zero_point = Range::point(-layer.dots.input_zero_point);
+    let term = weight_range(graph, layer, channel).plus(Range::point(-weights.zero_points[channel]));
+    in_last_unit(layer, zero_point.times(term).repeated(layer.order.len()).plus(Range::point(own)))
+}
+
+fn in_last_unit(layer: &MacLayer, bias: Range) -> Range {
+    let last = layer.datapath.levels.len() - 1;
+    bias.shift_right(layer.datapath.unit_shift(last), layer.datapath.unit_rounding(last))
 }
 
 /// The dtype of the activations.
@@ -116,15 +140,25 @@ pub(super) fn signs(layer: &MacLayer) -> Vec<bool> {
     layer.datapath.levels.iter().map(|level| sign(level.register)).collect()
 }
 
+/// The dtype of the weights; `None` where there are none.
+pub(super) fn weight_dtype(graph: &Graph, layer: &MacLayer) -> Option<DType> {
+    layer.dots.weights.as_ref()?;
+    let weights = graph.node(layer.node).inputs.get(1).copied()??;
+    Some(graph.tensor(weights).ty.dtype)
+}
+
+/// What is taken off the codes of a channel's weights before the multiplier.
+pub(super) fn weight_offset(layer: &MacLayer, channel: usize) -> i32 {
+    match (&layer.dots.weights, layer.datapath.zero_point) {
+        (Some(weights), ZeroPoint::Subtract) => weights.zero_points[channel],
+        _ => 0,
+    }
+}
+
 /// What the multiplier can see of any weights of the weights' dtype; pools have nothing but 1.
 fn weight_range(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
-    let Some(weights) = &layer.dots.weights else { return Range::point(1) };
-    let Some(Some(id)) = graph.node(layer.node).inputs.get(1) else { return Range::point(1) };
-    let zero_point = match layer.datapath.zero_point {
-        ZeroPoint::Subtract => weights.zero_points[channel],
-        ZeroPoint::Fold => 0,
-    };
-    Range::of_codes(graph.tensor(*id).ty.dtype).plus(Range::point(-zero_point))
+    let Some(dtype) = weight_dtype(graph, layer) else { return Range::point(1) };
+    Range::of_codes(dtype).plus(Range::point(-weight_offset(layer, channel)))
 }
 
 /// The closed forms know of signed sums of products alone: no start value, no dropped bits.

@@ -21,4 +21,4 @@ pub use network::network_sums;
 pub use range::Range;
 pub use sums::level_sums;
 pub use tiles::TwoLevels;
-pub use witness::{Side, Witness};
+pub use witness::{Side, TypeWitness, Witness};

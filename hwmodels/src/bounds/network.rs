@@ -3,7 +3,7 @@
 use guardbit_graph::{DotProducts, Finish, Graph, NodeId, Op, Tap, TensorId};
 use guardbit_num::Requantizer;
 
-use super::layer::preload;
+use super::layer::initial;
 use super::{Range, level_sums};
 use crate::{BiasPlace, MacLayer, Program, Register, Step, ZeroPoint};
 
@@ -82,7 +82,7 @@ fn layer_sums(layer: &MacLayer, input: &Codes) -> Vec<Vec<Range>> {
             };
             products.push(scaled(operand.hull(Range::ZERO), weight));
         }
-        let sums = level_sums(&layer.datapath, &products, preload(layer, out.c));
+        let sums = level_sums(&layer.datapath, &products, initial(layer, out.c));
         channels[out.c].iter_mut().zip(sums).for_each(|(all, sum)| *all = all.hull(sum));
     }
     channels

@@ -3,7 +3,7 @@
 use guardbit_graph::Graph;
 use guardbit_num::Rounding;
 
-use super::layer::{preload, signs};
+use super::layer::{initial, signs};
 use super::{Range, level_sums, operand_range};
 use crate::{Check, Level, MacLayer, Reduce, Register, Terms};
 
@@ -42,7 +42,7 @@ impl TwoLevels {
         let mut sums = [Range::ZERO; 2];
         for (channel, weights) in layer.weights.iter().enumerate() {
             let products: Vec<Range> = weights.iter().map(|&w| operand.times(Range::point(w))).collect();
-            let of_channel = level_sums(&datapath, &products, preload(layer, channel));
+            let of_channel = level_sums(&datapath, &products, initial(layer, channel));
             sums.iter_mut().zip(of_channel).for_each(|(all, sum)| *all = all.hull(sum));
         }
         let signed = signs(layer).last().copied().unwrap_or(true);

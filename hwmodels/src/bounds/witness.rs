@@ -2,7 +2,8 @@
 
 use guardbit_graph::{Graph, OutputPosition, Tap};
 
-use super::layer::{input_dtype, preload, signs};
+use super::layer::{initial, initial_depends_on_weights, input_dtype, weight_dtype, weight_offset};
+use super::sums::final_sum;
 use super::{LayerBounds, Range};
 use crate::MacLayer;
 
@@ -15,13 +16,13 @@ pub enum Side {
     Low,
 }
 
-/// An input on which a layer's sum attains the bound by its weights at the last level, at the end that needs more
-/// bits.
+/// An input on which a sum of one output channel attains the bound by its weights at the last level, at the end that
+/// needs more bits.
 ///
 /// One bit less than the bound cannot hold that sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witness {
-    /// The output channel that needs most.
+    /// The output channel.
     pub channel: usize,
     /// Which end.
     pub side: Side,
@@ -64,19 +65,69 @@ impl Side {
 }
 
 impl Witness {
-    /// The witness of the channel that needs most bits.
+    /// The witness of the channel that needs most bits; the first of several.
     pub fn new(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds) -> Option<Self> {
         let last = layer.datapath.levels.len() - 1;
-        let signed = signs(layer)[last];
-        let need = |(_, channel): &(usize, &super::ChannelBounds)| channel.by_weights[last].bits(signed);
-        // The first of those that need most.
-        let (channel, found) = bounds.channels.iter().enumerate().rev().max_by_key(need)?;
-        let bound = found.by_weights[last];
+        let need = |channel: &usize| bounds.channels[*channel].by_weights[last].bits(bounds.signed[last]);
+        let channel = (0..bounds.channels.len()).rev().max_by_key(need)?;
+        Self::of_channel(graph, layer, bounds, channel)
+    }
+
+    /// The witness of one output channel; `None` if the layer makes no output.
+    pub fn of_channel(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, channel: usize) -> Option<Self> {
+        let last = layer.datapath.levels.len() - 1;
+        let signed = bounds.signed[last];
+        let bound = bounds.channels[channel].by_weights[last];
         let side = Side::critical(bound, signed);
         let (out, attained) = widest_position(layer, channel)?;
         let input = attaining_input(graph, layer, out, side);
         let sum = if attained { side.of(bound) } else { sum_at(layer, out, &input) };
         Some(Self { channel, side, sum, bits: Range::point(sum).bits(signed), out, input, attained })
+    }
+}
+
+/// Weights and activations that attain a channel's bound by type: the same codes at every product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeWitness {
+    /// Which end of the range.
+    pub side: Side,
+    /// Code of every weight.
+    pub weight: i32,
+    /// Code of every activation.
+    pub activation: i32,
+    /// The sum, a preloaded bias included.
+    pub sum: i128,
+    /// Bits that hold it.
+    pub bits: u32,
+}
+
+impl TypeWitness {
+    /// The witness of one output channel, at the end that needs more bits; `None` where there are no
+    /// weights, and where the bound is not attained since what the last level starts from depends on them.
+    pub fn of_channel(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, channel: usize) -> Option<Self> {
+        if initial_depends_on_weights(layer) {
+            return None;
+        }
+        let last = layer.datapath.levels.len() - 1;
+        let signed = bounds.signed[last];
+        let bound = bounds.channels[channel].by_type[last];
+        let side = Side::critical(bound, signed);
+        let weights = weight_dtype(graph, layer)?;
+        let weight_offset = weight_offset(layer, channel);
+        let activations = input_dtype(graph, layer);
+        let activation_offset = layer.activation_offset().subtract;
+        let product = |&(activation, weight): &(i32, i32)| {
+            i128::from(activation - activation_offset) * i128::from(weight - weight_offset)
+        };
+        let corners = [activations.min(), activations.max()]
+            .into_iter()
+            .flat_map(|activation| [weights.min(), weights.max()].map(|weight| (activation, weight)));
+        let (activation, weight) = match side {
+            Side::High => corners.max_by_key(product)?,
+            Side::Low => corners.min_by_key(product)?,
+        };
+        let sum = side.of(bound);
+        Some(Self { side, weight, activation, sum, bits: Range::point(sum).bits(signed) })
     }
 }
 
@@ -128,7 +179,5 @@ fn sum_at(layer: &MacLayer, out: OutputPosition, input: &[i32]) -> i128 {
         operand(cell).map(|x| Range::point(i128::from(x) * i128::from(weight)))
     };
     let products: Vec<Range> = layer.order.iter().zip(&layer.weights[out.c]).filter_map(product).collect();
-    let sums = super::level_sums(&layer.datapath, &products, preload(layer, out.c));
-    // Ranges are joined with 0: the sum is the other end.
-    sums.last().map_or(0, |sum| if sum.min < 0 { sum.min } else { sum.max })
+    final_sum(&layer.datapath, &products, initial(layer, out.c)).max
 }
