@@ -14,11 +14,14 @@ pub(super) const PLOT: Plot<SizeRecord> = Plot {
     draw,
 };
 
+/// A curve: its name, and its share at a width.
+type Series = (&'static str, fn(&SizeRateRow) -> Option<Fraction>);
+
 fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let (Some(first), Some(last)) = (size.rates.first(), size.rates.last()) else {
         return Ok(Drawing::Nothing(NO_LAYERS.into()));
     };
-    let series: [(&str, fn(&SizeRateRow) -> Option<Fraction>); 2] = [
+    let series: [Series; 2] = [
         ("final sums: persistent", |row| row.rate_final),
         ("prefixes: persistent or transient", |row| row.rate_prefix),
     ];
