@@ -24,9 +24,14 @@ pub enum Width {
 }
 
 impl Fraction {
-    /// `part` of `whole`; `None` if there is no whole.
+    /// `part` of `whole`; `None` if there is no whole. Only nothing is 0, and only all is 1.
     pub fn of(part: u64, whole: u64) -> Option<Self> {
-        (whole > 0).then(|| Self::new(part as f64 / whole as f64))
+        let share = || match Self::new(part as f64 / whole as f64) {
+            Self(0.0) if part > 0 => Self(0.000_001),
+            Self(1.0) if part < whole => Self(0.999_999),
+            share => share,
+        };
+        (whole > 0).then(share)
     }
 
     /// `value`, rounded.
@@ -207,6 +212,8 @@ mod tests {
         assert_eq!(Fraction::of(532, 540).unwrap().to_string(), "0.985185");
         assert_eq!(Fraction::of(1, 1_000_000).unwrap().to_string(), "0.000001");
         assert_eq!(Fraction::of(0, 0), None);
+        assert_eq!(Fraction::of(9_999_999, 10_000_000).unwrap().value(), 0.999_999);
+        assert_eq!(Fraction::of(1, 10_000_000).unwrap().value(), 0.000_001);
         assert_eq!(through_json(&Fraction::of(1, 3).unwrap()).0, "0.333333");
     }
 }
