@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[serde(transparent)]
 pub struct Fraction(f64);
 
-/// A ratio in dB to six digits; infinite where there is no noise.
+/// A ratio in dB to six digits, six decimals at most; infinite where there is no noise.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Decibel(f64);
 
@@ -49,8 +49,10 @@ impl Decibel {
     /// `value`, rounded.
     pub fn new(value: f64) -> Self {
         if value.is_finite() {
-            let digits = format!("{value:.5e}").parse().expect("a formatted number is one");
-            Self(if digits == 0.0 { 0.0 } else { digits })
+            let digits: f64 = format!("{value:.5e}").parse().expect("a formatted number is one");
+            let decimals = (digits * 1e6).round() / 1e6;
+            let rounded = if digits.abs() < 1.0 { decimals } else { digits };
+            Self(if rounded == 0.0 { 0.0 } else { rounded })
         } else {
             Self(value)
         }
@@ -186,7 +188,8 @@ mod tests {
             (f64::INFINITY, "\"inf\""),
             (f64::NEG_INFINITY, "\"-inf\""),
             (34.567_891_2, "34.5679"),
-            (-0.000_000_123_456_78, "-1.23457e-7"),
+            (-0.004_604_881_2, "-0.004605"),
+            (-0.000_000_123, "0.0"),
             (-0.0, "0.0"),
             (12.0, "12.0"),
         ];
