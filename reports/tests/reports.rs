@@ -140,6 +140,7 @@ fn files_are_whole_or_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plots/x.svg");
     write_atomic(&path, b"one").unwrap();
+    std::fs::write(folder.path().join("plots/x.svg.part"), b"of a killed process").unwrap();
     write_atomic(&path, b"two").unwrap();
     assert_eq!(names(&files(folder.path())), ["plots/x.svg"]);
     assert_eq!(std::fs::read(&path).unwrap(), b"two");
