@@ -30,6 +30,7 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
     match &args.command {
         Command::Run(run) => commands::run(run, &args.global),
         Command::Sweep(sweep) => commands::sweep(sweep, &args.global),
+        Command::Size(size) => commands::size(size, &args.global),
         Command::Inspect(inspect) => commands::inspect(inspect, &args.global),
         Command::Hw(hw) => commands::hw(&hw.command, &args.global),
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::StudyError;
 
 /// The files that say what else guardbit wrote in a folder, under the key `files`.
-const MANIFESTS: [&str; 2] = ["run.json", "sweep.json"];
+const MANIFESTS: [&str; 3] = ["run.json", "sweep.json", "size.json"];
 
 /// Whether new results may replace old ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,11 +3,13 @@
 mod hw;
 mod inspect;
 mod run;
+mod size;
 mod sweep;
 
 pub use hw::hw;
 pub use inspect::inspect;
 pub use run::run;
+pub use size::size;
 pub use sweep::sweep;
 
 use guardbit_sim::{Mode, StatsLevel};
