@@ -21,7 +21,7 @@ mod text;
 
 pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
-pub use files::write_atomic;
+pub use files::{temporary_name, write_atomic};
 pub use headlines::{Headline, Question, run_headlines, sweep_headlines};
 pub use labels::{layer_label, short_name};
 pub use npz::{NpzWriter, batch_shape};

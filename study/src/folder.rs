@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use guardbit_reports::temporary_name;
 use serde_json::Value;
 
 use crate::StudyError;
@@ -44,7 +45,10 @@ pub(crate) fn clear(folder: &Path) -> Result<(), StudyError> {
         let path = folder.join(manifest);
         let Ok(text) = fs::read_to_string(&path) else { continue };
         for file in listed(&text) {
-            remove(&folder.join(file))?;
+            let file = folder.join(file);
+            remove(&file)?;
+            // What a run that was killed while writing it left behind.
+            remove(&temporary_name(&file))?;
         }
         remove(&path)?;
     }

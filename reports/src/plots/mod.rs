@@ -1,4 +1,4 @@
-//! Plots: one file each under [`run`], [`size`] and [`sweep`], with one line in that folder's list.
+//! Plots: one file each under `run`, `size` and `sweep`, with one line in that folder's list.
 
 mod kit;
 mod png;

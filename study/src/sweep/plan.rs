@@ -1,5 +1,7 @@
 //! The points of a sweep: everything loaded and checked before the first one runs.
 
+use std::path::PathBuf;
+
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
 use guardbit_reports::{About, Point};
@@ -49,7 +51,7 @@ struct SettingsJson {
 impl Plan {
     pub fn new(request: &SweepRequest) -> Result<Self, StudyError> {
         let settings = &request.settings;
-        let load = |model| Subject::load(model, settings);
+        let load = |model: &PathBuf| Subject::load(model, settings);
         let subjects: Vec<Subject> = request.models.iter().map(load).collect::<Result<_, _>>()?;
         let bases = request.hws.iter().map(|hw| guardbit_hwmodels::load(hw, &settings.sets));
         let bases: Vec<Accelerator> = bases.collect::<Result<_, _>>()?;
@@ -153,8 +155,11 @@ fn swept_level<'a>(name: Option<&str>, base: &'a Accelerator) -> Result<&'a Leve
     let hw = || base.name.clone();
     let names = |levels: &[&Level]| levels.iter().map(|level| level.name.clone()).collect::<Vec<_>>();
     if let Some(name) = name {
-        let unknown =
-            || StudyError::UnknownLevel { hw: hw(), level: name.into(), levels: names(&levels.iter().collect::<Vec<_>>()) };
+        let unknown = || StudyError::UnknownLevel {
+            hw: hw(),
+            level: name.into(),
+            levels: names(&levels.iter().collect::<Vec<_>>()),
+        };
         return levels.iter().find(|level| level.name == name).ok_or_else(unknown);
     }
     let with_width: Vec<&Level> = levels.iter().filter(|level| level.register != Register::Auto).collect();
