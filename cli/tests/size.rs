@@ -10,7 +10,7 @@ use guardbit_graph::{Graph, GraphBuilder, NodeId, OutputSpec};
 use guardbit_hwmodels::bounds::{LayerBounds, Witness};
 use guardbit_hwmodels::{load, lower};
 use guardbit_sim::{ChannelLevel, Options, Simulation};
-use ndarray::{Array1, Array4, s};
+use ndarray::{Array1, Array4, Axis, Slice};
 use ndarray_npy::{read_npy, write_npy};
 
 const MODELS: [&str; 4] = [
@@ -146,11 +146,11 @@ fn budgets_are_kept_and_tight() {
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
     let (images, labels) = (text(&dir.path().join("images.npy")), text(&dir.path().join("labels.npy")));
-    let first = 40;
+    let first = Slice::from(..40);
     let codes: Array4<i8> = read_npy(digits("test_images.npy")).unwrap();
-    write_npy(&images, &codes.slice_move(s![..first, .., .., ..])).unwrap();
+    write_npy(&images, &codes.slice_axis(Axis(0), first)).unwrap();
     let classes: Array1<u8> = read_npy(digits("test_labels.npy")).unwrap();
-    write_npy(&labels, &classes.slice_move(s![..first])).unwrap();
+    write_npy(&labels, &classes.slice_axis(Axis(0), first)).unwrap();
     let size = |budget: &str, out: &Path| {
         let args = ["size", &model, "--hw", "fpga-int14-os", "--input", &images, "--labels", &labels];
         succeed(&[&args[..], &["--budget", budget, "--json", "-o", &text(out)]].concat())

@@ -30,7 +30,6 @@ pub use output::{About, run_files, size_files, sweep_files, write_run, write_siz
 pub use records::{LayerActivity, LevelHistogram, PointRecord, RunRecord, SizeRecord, WitnessRecord};
 pub use tables::{
     Cells, ChannelRow, EventRow, LayerRow, Point, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, SummaryRow, SweepRow, channel_rows, event_rows,
-    layer_rows, sweep_rows, write_csv,
+    SizeRateRow, SizeRow, SummaryRow, SweepRow, channel_rows, event_rows, layer_rows, sweep_rows, write_csv,
 };
 pub use text::{layers_text, size_text, summary_text, text_table};

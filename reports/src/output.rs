@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::html;
 use crate::plots::{Drawing, Plot, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
 use crate::tables::{
-    ChannelRow, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SummaryRow,
-    SweepRow, sweep_rows, write_csv,
+    ChannelRow, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow,
+    SummaryRow, SweepRow, sweep_rows, write_csv,
 };
 use crate::{PointRecord, ReportError, RunRecord, SizeRecord, write_atomic};
 
@@ -66,7 +66,8 @@ pub fn write_sweep(folder: &Path, about: &About, points: &[PointRecord]) -> Resu
 
 /// The files that [`write_size`] writes, relative to its folder.
 pub fn size_files() -> Vec<String> {
-    let tables = [SizeRow::FILE, SizeChannelRow::FILE, SizeLevelRow::FILE, SizeGridRow::FILE, SizeRateRow::FILE];
+    let tables =
+        [SizeRow::FILE, SizeChannelRow::FILE, SizeLevelRow::FILE, SizeGridRow::FILE, SizeRateRow::FILE];
     file_names(&tables, SIZE_PLOTS)
 }
 

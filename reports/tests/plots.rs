@@ -2,7 +2,7 @@
 
 mod common;
 
-use guardbit_reports::plots::{Drawing, Plot, RUN_PLOTS, SWEEP_PLOTS};
+use guardbit_reports::plots::{Drawing, Plot, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
 use guardbit_reports::{PointRecord, RunRecord};
 use guardbit_sim::StatsLevel;
 
@@ -47,6 +47,11 @@ fn attributes(svg: &str, tag: &str, names: &[&str]) -> Vec<Vec<i64>> {
 fn plots_of_a_run() {
     let run = common::run_record(StatsLevel::Full);
     RUN_PLOTS.iter().for_each(|plot| check(plot, &run));
+}
+
+#[test]
+fn plots_of_a_sizing() {
+    SIZE_PLOTS.iter().for_each(|plot| check(plot, &common::size_record()));
 }
 
 #[test]

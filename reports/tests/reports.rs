@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use guardbit_reports::{
-    About, Question, ReportError, Width, run_files, run_headlines, sweep_files, sweep_headlines,
-    write_atomic, write_run, write_sweep,
+    About, Question, ReportError, Width, run_files, run_headlines, size_files, sweep_files, sweep_headlines,
+    write_atomic, write_run, write_size, write_sweep,
 };
 use guardbit_sim::StatsLevel;
 
@@ -41,6 +41,18 @@ fn names(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
 fn sorted(mut names: Vec<String>) -> Vec<String> {
     names.sort();
     names
+}
+
+#[test]
+fn a_sizing_writes_what_it_says() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let size = common::size_record();
+    write_size(first.path(), &about(), &size).unwrap();
+    write_size(second.path(), &about(), &size).unwrap();
+    let written = files(first.path());
+    assert_eq!(names(&written), sorted(size_files()));
+    assert_eq!(written, files(second.path()));
+    stands_alone(&written["report.html"]);
 }
 
 #[test]

@@ -5,7 +5,8 @@ mod common;
 use common::{CONV, DENSE};
 use guardbit_reports::{
     ChannelRow, EventRow, LayerRow, PointRecord, Row, RunRecord, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, SummaryRow, SweepRow, Width, channel_rows, event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
+    SizeRateRow, SizeRow, SummaryRow, SweepRow, Width, channel_rows, event_rows, layer_rows, layers_text,
+    summary_text, sweep_rows, write_csv,
 };
 use guardbit_sim::StatsLevel;
 
@@ -42,43 +43,6 @@ fn columns_are_those_of_the_format() {
     assert!(csv::<SizeChannelRow>(&[]).starts_with(&size.replace("channels", "channel")));
 }
 
-fn channel_of(size: &SizeRow) -> SizeChannelRow {
-    SizeChannelRow {
-        index: size.index,
-        layer: size.layer.clone(),
-        op: size.op.clone(),
-        terms: size.terms,
-        channel: 0,
-        bits_type: size.bits_type,
-        bits_weights: size.bits_weights,
-        bits_a2q: size.bits_a2q,
-        bits_a2q_plus: size.bits_a2q_plus,
-        bits_data_final: size.bits_data_final,
-        bits_data_prefix: size.bits_data_prefix,
-        bits_budget: size.bits_budget,
-        bits_range: size.bits_range,
-        bits_a2q_type: size.bits_a2q_type,
-        min_sum: -1,
-        max_sum: 1,
-    }
-}
-
-fn level_of(size: &SizeRow) -> SizeLevelRow {
-    SizeLevelRow {
-        index: size.index,
-        layer: size.layer.clone(),
-        level: "acc".into(),
-        bits: Width::Auto,
-        overflow: None,
-        bits_type: size.bits_type,
-        bits_weights: size.bits_weights,
-        bits_range: size.bits_range,
-        bits_data_final: size.bits_data_final,
-        bits_data_prefix: size.bits_data_prefix,
-        bits_recommended: size.bits_recommended,
-    }
-}
-
 /// Fields of the rows are named as their columns, and stand in that order.
 #[test]
 fn columns_are_the_fields() {
@@ -97,57 +61,12 @@ fn columns_are_the_fields() {
     names(&run.events[0], "");
     names(&point.summary, "");
     names(&sweep_rows(&[point])[0], "");
-    let layer = String::from("conv");
-    let size = SizeRow {
-        index: 0,
-        layer: layer.clone(),
-        op: "conv2d".into(),
-        terms: 9,
-        channels: 1,
-        bits_type: 20,
-        bits_weights: 19,
-        bits_a2q: Some(20),
-        bits_a2q_plus: None,
-        bits_data_final: 17,
-        bits_data_prefix: 18,
-        bits_budget: None,
-        bits_range: 19,
-        bits_a2q_type: Some(20),
-        bits_recommended: Width::Bits(19),
-        adder_bits: 19,
-        register_bits: 19,
-        psum_bytes: 3,
-        lut: None,
-        ff: None,
-    };
-    names(&size, "");
-    names(&channel_of(&size), "");
-    names(&level_of(&size), "");
-    let (tile, tiles, inner_bits, outer_bits) = (8, 2, 18, 19);
-    let (legal, pareto, adder_bits, register_bits, psum_bytes) = (true, true, 37, 37, 9);
-    let (index, terms) = (0, 9);
-    names(
-        &SizeGridRow {
-            index,
-            layer,
-            terms,
-            tile,
-            tiles,
-            inner_bits,
-            outer_bits,
-            legal,
-            pareto,
-            adder_bits,
-            register_bits,
-            psum_bytes,
-        },
-        "",
-    );
-    let (out_of_range_final, out_of_range_prefix, rate_final, rate_prefix) = (1, 2, None, None);
-    names(
-        &SizeRateRow { bits: 14, dots: 4, out_of_range_final, out_of_range_prefix, rate_final, rate_prefix },
-        "",
-    );
+    let size = common::size_record();
+    names(&size.layers[0], "");
+    names(&size.channels[0], "");
+    names(&size.levels[0], "");
+    names(&size.grid[0], "");
+    names(&size.rates[0], "");
 }
 
 #[test]
