@@ -4,9 +4,8 @@ mod common;
 
 use common::{CONV, DENSE};
 use guardbit_reports::{
-    ChannelRow, EventRow, LayerRow, PointRecord, Row, RunRecord, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, SummaryRow, SweepRow, Width, channel_rows, event_rows, layer_rows, layers_text,
-    summary_text, sweep_rows, write_csv,
+    ChannelRow, EventRow, LayerRow, PointRecord, Row, RunRecord, SizeChannelRow, SizeRow, SummaryRow,
+    SweepRow, Width, channel_rows, event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
 };
 use guardbit_sim::StatsLevel;
 
