@@ -22,13 +22,15 @@ pub struct Case {
 
 /// Any layer on any datapath.
 pub fn case() -> impl Strategy<Value = Case> {
-    (layer(), any_datapath(), array(), scheme()).prop_map(|((graph, samples), mut path, (array, flow), scheme)| {
-        path.scheme = scheme;
-        let mut accelerator = accelerator(path);
-        accelerator.array = array;
-        accelerator.dataflow = flow;
-        Case { graph, samples, accelerator }
-    })
+    (layer(), any_datapath(), array(), scheme()).prop_map(
+        |((graph, samples), mut path, (array, flow), scheme)| {
+            path.scheme = scheme;
+            let mut accelerator = accelerator(path);
+            accelerator.array = array;
+            accelerator.dataflow = flow;
+            Case { graph, samples, accelerator }
+        },
+    )
 }
 
 /// A layer of any kind with two samples.
@@ -37,12 +39,8 @@ pub fn layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
 }
 
 fn array() -> impl Strategy<Value = (Array, Dataflow)> {
-    let flows = [
-        Dataflow::OutputStationary,
-        Dataflow::WeightStationary,
-        Dataflow::InputStationary,
-        Dataflow::Vector,
-    ];
+    let flows =
+        [Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary, Dataflow::Vector];
     let array = (1usize..5, 1usize..5, 1usize..4);
     (array.prop_map(|(rows, cols, dot_width)| Array { rows, cols, dot_width }), select(flows.to_vec()))
 }
@@ -117,8 +115,10 @@ fn rounding() -> impl Strategy<Value = Rounding> {
 
 fn any_register() -> impl Strategy<Value = Register> {
     let bits = prop_oneof![6 => 2u32..24, 1 => 30u32..34, 1 => 60u32..=64];
-    let fixed = (bits, any::<bool>(), mode())
-        .prop_map(|(bits, signed, overflow)| Register::Fixed { format: Format::new(bits, signed).unwrap(), overflow });
+    let fixed = (bits, any::<bool>(), mode()).prop_map(|(bits, signed, overflow)| Register::Fixed {
+        format: Format::new(bits, signed).unwrap(),
+        overflow,
+    });
     prop_oneof![1 => Just(Register::Auto), 6 => fixed]
 }
 
@@ -128,8 +128,8 @@ pub fn mode() -> impl Strategy<Value = Overflow> {
 }
 
 fn padding() -> impl Strategy<Value = Padding> {
-    let explicit =
-        prop::array::uniform4(0usize..3).prop_map(|[a, b, c, d]| Padding::Explicit { rows: [a, b], cols: [c, d] });
+    let explicit = prop::array::uniform4(0usize..3)
+        .prop_map(|[a, b, c, d]| Padding::Explicit { rows: [a, b], cols: [c, d] });
     prop_oneof![Just(Padding::Same), Just(Padding::Valid), explicit]
 }
 
@@ -138,7 +138,8 @@ fn activations(shape: [usize; 4]) -> impl Strategy<Value = (TensorType, Vec<Vec<
     let dtype = select(vec![DType::Int8, DType::UInt8, DType::Int4, DType::Int16]);
     dtype.prop_flat_map(move |dtype| {
         let len = shape.iter().product::<usize>();
-        let code = || prop_oneof![4 => dtype.min()..=dtype.max(), 1 => Just(dtype.min()), 1 => Just(dtype.max())];
+        let code =
+            || prop_oneof![4 => dtype.min()..=dtype.max(), 1 => Just(dtype.min()), 1 => Just(dtype.max())];
         let samples = prop::collection::vec(prop::collection::vec(code(), len), 2);
         (dtype.min()..=dtype.max(), samples)
             .prop_map(move |(zero_point, samples)| (quantized(&shape, dtype, 0.1, zero_point), samples))
@@ -152,10 +153,8 @@ fn weights(shape: [usize; 4], axis: usize) -> impl Strategy<Value = (TensorType,
         let codes = prop::collection::vec(dtype.min()..=dtype.max(), shape.iter().product::<usize>());
         let channels = shape[axis];
         let scales = prop::collection::vec(0.001f32..0.5, channels);
-        let zero_points = prop_oneof![
-            Just(vec![0; channels]),
-            prop::collection::vec(dtype.min()..=dtype.max(), channels)
-        ];
+        let zero_points =
+            prop_oneof![Just(vec![0; channels]), prop::collection::vec(dtype.min()..=dtype.max(), channels)];
         (codes, scales, zero_points).prop_map(move |(codes, scales, zero_points)| {
             let quantization = Some(Quantization::per_axis(scales, zero_points, axis).unwrap());
             (TensorType { shape: shape.to_vec(), dtype, quantization }, codes)
@@ -171,22 +170,28 @@ fn bias(channels: usize) -> impl Strategy<Value = Option<Vec<i32>>> {
 fn conv() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     let sizes = (2usize..6, 2usize..6, 1usize..4, 1usize..3, 1usize..3, 1usize..3, 1usize..3);
     let window = (1usize..3, 1usize..3, padding());
-    (sizes, window).prop_flat_map(|((h, w, depth, groups, per_group, kh, kw), (stride, dilation, padding))| {
-        let channels = groups * per_group;
-        let parts = (activations([1, h, w, depth * groups]), weights([channels, kh, kw, depth], 0), bias(channels));
-        // Three cells: one window always fits.
-        let dilation = if h < 3 || w < 3 { 1 } else { dilation };
-        parts.prop_map(move |((x, samples), w, bias)| {
-            let op = Conv2d {
-                stride: [stride, 1],
-                dilation: [dilation; 2],
-                padding,
-                activation: Activation::Relu,
-                requantize: REQUANTIZE,
-            };
-            (one_layer(op, x, Some(w), bias, output("y", DType::Int8, 0.7, -5)), samples)
-        })
-    })
+    (sizes, window).prop_flat_map(
+        |((h, w, depth, groups, per_group, kh, kw), (stride, dilation, padding))| {
+            let channels = groups * per_group;
+            let parts = (
+                activations([1, h, w, depth * groups]),
+                weights([channels, kh, kw, depth], 0),
+                bias(channels),
+            );
+            // Three cells: one window always fits.
+            let dilation = if h < 3 || w < 3 { 1 } else { dilation };
+            parts.prop_map(move |((x, samples), w, bias)| {
+                let op = Conv2d {
+                    stride: [stride, 1],
+                    dilation: [dilation; 2],
+                    padding,
+                    activation: Activation::Relu,
+                    requantize: REQUANTIZE,
+                };
+                (one_layer(op, x, Some(w), bias, output("y", DType::Int8, 0.7, -5)), samples)
+            })
+        },
+    )
 }
 
 fn depthwise() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
@@ -224,19 +229,21 @@ fn fully_connected() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
 
 fn pool() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     let sizes = (2usize..6, 2usize..6, 1usize..4, 1usize..3, 1usize..3, 1usize..3);
-    (sizes, select(vec![Padding::Same, Padding::Valid])).prop_flat_map(|((h, w, c, kh, kw, stride), padding)| {
-        activations([1, h, w, c]).prop_map(move |(x, samples)| {
-            let op = AvgPool2d {
-                kernel: [kh, kw],
-                stride: [stride; 2],
-                padding,
-                activation: Activation::None,
-            };
-            let quantization = x.quantization.clone().unwrap();
-            let out = output("y", x.dtype, quantization.scale(0), quantization.zero_point(0));
-            (one_layer(op, x, None, None, out), samples)
-        })
-    })
+    (sizes, select(vec![Padding::Same, Padding::Valid])).prop_flat_map(
+        |((h, w, c, kh, kw, stride), padding)| {
+            activations([1, h, w, c]).prop_map(move |(x, samples)| {
+                let op = AvgPool2d {
+                    kernel: [kh, kw],
+                    stride: [stride; 2],
+                    padding,
+                    activation: Activation::None,
+                };
+                let quantization = x.quantization.clone().unwrap();
+                let out = output("y", x.dtype, quantization.scale(0), quantization.zero_point(0));
+                (one_layer(op, x, None, None, out), samples)
+            })
+        },
+    )
 }
 
 fn reduction() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
@@ -255,4 +262,97 @@ fn reduction() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
             })
         },
     )
+}
+
+/// A layer with many channels on one serial level: what the vectorized kernels do, tails of lanes included.
+pub fn vector_case() -> impl Strategy<Value = Case> {
+    (vector_layer(), vector_datapath()).prop_map(|((graph, samples), path)| Case {
+        graph,
+        samples,
+        accelerator: accelerator(path),
+    })
+}
+
+fn vector_datapath() -> impl Strategy<Value = Datapath> {
+    let bits =
+        prop_oneof![4 => 2u32..24, 2 => select(vec![14, 15, 16, 17]), 1 => select(vec![31, 32, 33, 64])];
+    let register = (bits, prop_oneof![4 => Just(true), 1 => Just(false)], mode()).prop_map(
+        |(bits, signed, overflow)| Register::Fixed { format: Format::new(bits, signed).unwrap(), overflow },
+    );
+    let check = prop_oneof![4 => Just(Check::EachAdd), 1 => Just(Check::HandOver)];
+    let bias = select(vec![BiasPlace::Post, BiasPlace::Post, BiasPlace::Preload, BiasPlace::PostRequantize]);
+    let zero_point = select(vec![ZeroPoint::Subtract, ZeroPoint::Subtract, ZeroPoint::Fold]);
+    (prop_oneof![8 => register, 1 => Just(Register::Auto)], check, bias, any_register(), zero_point, walk())
+        .prop_map(|(register, check, at, bias, zero_point, walk)| {
+            let level = Level { check, ..super::serial("acc", Terms::All, register) };
+            let mut path = datapath(vec![level]);
+            path.bias = guardbit_hwmodels::Bias { at, register: bias };
+            path.zero_point = zero_point;
+            path.order.walk = walk;
+            path
+        })
+}
+
+/// Codes, many of them at the rails of the dtype.
+fn codes_at_rails(dtype: DType, len: usize) -> impl Strategy<Value = Vec<i32>> {
+    let free = prop::collection::vec(dtype.min()..=dtype.max(), len);
+    let small = prop::collection::vec((-3).max(dtype.min())..=3, len);
+    let rails = prop::collection::vec(select(vec![dtype.min(), dtype.max()]), len);
+    // One rail for a while, then the other: what drives a sum to its own rails.
+    let blocks = (0..=len, any::<bool>()).prop_map(move |(turn, up)| {
+        let rail = |first: bool| if first == up { dtype.max() } else { dtype.min() };
+        (0..len).map(|i| rail(i < turn)).collect()
+    });
+    prop_oneof![free, small, rails, blocks]
+}
+
+fn vector_layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+    let sizes = (1usize..5, 1usize..5, 1usize..20, 1usize..40, 1usize..4, 0usize..3);
+    let types =
+        (select(vec![DType::Int8, DType::UInt8]), select(vec![DType::Int8, DType::UInt8]), any::<bool>());
+    (sizes, types, padding()).prop_flat_map(|((h, w, depth, channels, kernel, kind), types, padding)| {
+        let (kernel, padding) = if h < 3 || w < 3 { (1, padding) } else { (kernel, padding) };
+        let (x_type, w_type, centred) = types;
+        let x_shape = if kind == 2 {
+            [1, 1, 1, depth * 9]
+        } else {
+            [1, h, w, if kind == 1 { channels } else { depth }]
+        };
+        let (w_shape, axis) = match kind {
+            0 => ([channels, kernel, kernel, depth], 0),
+            1 => ([1, kernel, kernel, channels], 3),
+            _ => ([channels, depth * 9, 1, 1], 0),
+        };
+        let zero_point = if centred { 0.max(x_type.min()) } else { x_type.max() };
+        let len = x_shape.iter().product();
+        let samples = prop::collection::vec(codes_at_rails(x_type, len), 2);
+        let weights = codes_at_rails(w_type, w_shape.iter().product());
+        (samples, weights, bias(channels)).prop_map(move |(samples, codes, bias)| {
+            let x = quantized(&x_shape, x_type, 0.1, zero_point);
+            let scales = vec![0.01; channels];
+            let zero_points = vec![if w_type == DType::UInt8 { 128 } else { 0 }; channels];
+            let quantization = Some(Quantization::per_axis(scales, zero_points, axis).unwrap());
+            let mut ty = TensorType { shape: w_shape.to_vec(), dtype: w_type, quantization };
+            let out = output("y", DType::Int8, 0.7, -5);
+            let (activation, requantize) = (Activation::None, REQUANTIZE);
+            let (stride, dilation) = ([1; 2], [1; 2]);
+            let weights = |ty| Some((ty, codes.clone()));
+            let graph = match kind {
+                0 => {
+                    let op = Conv2d { stride, dilation, padding, activation, requantize };
+                    one_layer(op, x, weights(ty), bias, out)
+                }
+                1 => {
+                    let op = DepthwiseConv2d { stride, dilation, padding, activation, requantize };
+                    one_layer(op, x, weights(ty), bias, out)
+                }
+                _ => {
+                    ty.shape.truncate(2);
+                    let op = FullyConnected { keep_num_dims: false, activation, requantize };
+                    one_layer(op, x, weights(ty), bias, out)
+                }
+            };
+            (graph, samples)
+        })
+    })
 }
