@@ -357,6 +357,35 @@ impl LayerStats {
         self.first_event_cycle.is_none_or(|first| layer.timing.place(out, 0, 0).cycle < first)
     }
 
+    /// Places the events of one dot product of `terms` products at the only level, whose place in the array does
+    /// not change. `until(k)` counts its events up to and with product `k`; there is at least one.
+    pub(crate) fn place_counted(
+        &mut self,
+        layer: &MacLayer,
+        out: OutputPosition,
+        terms: usize,
+        until: &dyn Fn(usize) -> u64,
+    ) {
+        let place = |k: usize| layer.timing.place(out, k, 0);
+        let bin = |k: usize| timeline_bin(layer, place(k).cycle);
+        let first = first_where(0, terms - 1, |k| until(k) > 0);
+        let start = place(first);
+        let total = until(terms - 1);
+        self.first_event_cycle = Some(self.first_event_cycle.map_or(start.cycle, |c| c.min(start.cycle)));
+        self.heat_map[start.row * layer.timing.array.cols + start.col] += total;
+        // Cycles never fall within a dot product: neither do bins.
+        let (mut k, mut counted) = (first, 0);
+        while counted < total {
+            let here = bin(k);
+            let next =
+                if bin(terms - 1) == here { terms } else { first_where(k, terms - 1, |k| bin(k) > here) };
+            let here_too = until(next - 1) - counted;
+            self.timeline[here] += here_too;
+            counted += here_too;
+            k = next;
+        }
+    }
+
     /// Places and lists the events of one dot product, given in the order in which they happened.
     pub(crate) fn place_events(
         &mut self,
@@ -372,8 +401,7 @@ impl LayerStats {
             let place = layer.timing.place(out, event.k, event.level);
             self.first_event_cycle = Some(self.first_event_cycle.map_or(place.cycle, |c| c.min(place.cycle)));
             if options.stats == StatsLevel::Full {
-                let bin = place.cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
-                self.timeline[(bin as usize).min(TIMELINE_BINS - 1)] += 1;
+                self.timeline[timeline_bin(layer, place.cycle)] += 1;
                 self.heat_map[place.row * cols + place.col] += 1;
             }
             if wants {
@@ -430,4 +458,23 @@ impl LayerStats {
     pub(crate) fn finish(&mut self) {
         self.events = std::mem::take(&mut self.first_events).into_sorted();
     }
+}
+
+/// The part of a layer's time in which a cycle lies.
+fn timeline_bin(layer: &MacLayer, cycle: u64) -> usize {
+    let bin = cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
+    (bin as usize).min(TIMELINE_BINS - 1)
+}
+
+/// The first of `from..=to` where `holds`; it holds at `to` and, once it does, from there on.
+fn first_where(mut from: usize, mut to: usize, holds: impl Fn(usize) -> bool) -> usize {
+    while from < to {
+        let middle = (from + to) / 2;
+        if holds(middle) {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    from
 }

@@ -101,6 +101,7 @@ impl Geometry {
     }
 
     /// The activations of a window whose lanes all read the same ones; `first` is the group's first channel.
+    /// A 0 follows where their number is odd.
     pub fn patch<'a>(
         &self,
         image: &'a Image,
@@ -109,12 +110,17 @@ impl Geometry {
         buffer: &'a mut Vec<i16>,
     ) -> &'a [i16] {
         let corner = self.corner(pixel) + first;
-        if let [(distance, length)] = self.stretches[..] {
+        if let [(distance, length)] = self.stretches[..]
+            && length % 2 == 0
+        {
             return &image.operands[corner + distance..][..length];
         }
         buffer.clear();
         for &(distance, length) in &self.stretches {
             buffer.extend_from_slice(&image.operands[corner + distance..][..length]);
+        }
+        if buffer.len() % 2 == 1 {
+            buffer.push(0);
         }
         buffer
     }

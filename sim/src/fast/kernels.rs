@@ -101,18 +101,69 @@ pub(crate) fn walk<X: Activations, const P: usize>(
     std::array::from_fn(|p| Walked { sum: sum[p], min: min[p], max: max[p] })
 }
 
+/// Two weights per lane: those of two steps that follow each other.
+pub(crate) type Pair = [i16; 2 * LANES];
+
+/// Pairs of steps after which a bound is taken anew.
+pub(crate) const BOUND_PAIRS: usize = 32;
+
+/// Exact sums from `start`, and bounds of their prefixes: with P and N the sums of the positive and of the
+/// negative products of a stretch of steps, every prefix within it lies between N and P beyond its start.
+///
+/// Without `BOUNDED` only the sums count. `x` has two activations per pair. No product of a stretch may leave
+/// 31 bits in sum.
+#[inline(always)]
+pub(crate) fn sum<const P: usize, const BOUNDED: bool>(
+    x: [&[i16]; P],
+    weights: &[Pair],
+    start: &[i32; LANES],
+) -> [Walked; P] {
+    let x = x.map(|x| &x[..2 * weights.len()]);
+    let mut sum = [*start; P];
+    let mut min = sum;
+    let mut max = sum;
+    for (stretch, weights) in weights.chunks(BOUND_PAIRS).enumerate() {
+        let before = sum;
+        let mut size = [[0i32; LANES]; P];
+        for (i, w) in weights.iter().enumerate() {
+            let k = 2 * (stretch * BOUND_PAIRS + i);
+            for p in 0..P {
+                let (a, b) = (i32::from(x[p][k]), i32::from(x[p][k + 1]));
+                for l in 0..LANES {
+                    let (first, second) = (a * i32::from(w[2 * l]), b * i32::from(w[2 * l + 1]));
+                    sum[p][l] += first + second;
+                    if BOUNDED {
+                        size[p][l] += first.abs() + second.abs();
+                    }
+                }
+            }
+        }
+        for p in 0..P {
+            for l in 0..LANES {
+                let change = sum[p][l] - before[p][l];
+                // Both are even.
+                max[p][l] = max[p][l].max(before[p][l] + (size[p][l] + change) / 2);
+                min[p][l] = min[p][l].min(before[p][l] - (size[p][l] - change) / 2);
+            }
+        }
+    }
+    std::array::from_fn(|p| Walked { sum: sum[p], min: min[p], max: max[p] })
+}
+
 /// Defines a stepping kernel on lanes of one integer type.
 ///
-/// `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
+/// With `LOG`, `log[k * P + p]` counts the overflows of pixel `p` up to and with step `k`, of which there are
+/// at most 32767. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
 macro_rules! stepper {
     ($(#[$doc:meta])* $name:ident, $lane:ty, $add:ident) => {
         $(#[$doc])*
         #[inline(always)]
-        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8>(
+        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8, const LOG: bool>(
             x: [X; P],
             weights: &[Row],
             start: &[i32; LANES],
             rails: Rails,
+            log: &mut [Row],
         ) -> [Stepped; P] {
             type Lane = $lane;
             let (low_rail, high_rail) = (rails.low as Lane, rails.high as Lane);
@@ -123,6 +174,7 @@ macro_rules! stepper {
             let mut high = [[0 as Lane; LANES]; P];
             let mut low = high;
             let mut free = [[-1 as Lane; LANES]; P];
+            let log = if LOG { &mut log[..weights.len() * P] } else { log };
             for (k, w) in weights.iter().enumerate() {
                 for p in 0..P {
                     let a = x[p].lanes(k);
@@ -149,6 +201,11 @@ macro_rules! stepper {
                         };
                         if MODE == STICKY {
                             free[p][l] &= !(above | below);
+                        }
+                    }
+                    if LOG {
+                        for l in 0..LANES {
+                            log[k * P + p][l] = (high[p][l] + low[p][l]) as i16;
                         }
                     }
                 }

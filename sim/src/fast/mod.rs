@@ -11,6 +11,7 @@ mod prepare;
 mod simd;
 mod trace;
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use guardbit_graph::OutputPosition;
@@ -54,6 +55,12 @@ struct Task<'t, 's> {
     /// First pixel of the stretch.
     origin: usize,
     events: Vec<DotEvent>,
+    /// Events of the spots last stepped, step by step; empty where nobody asks.
+    log: Vec<Row>,
+    /// Rows of `log` per step.
+    log_stride: usize,
+    /// The row of the spot at hand.
+    slot: usize,
 }
 
 /// One block of channels at one pixel.
@@ -89,13 +96,15 @@ impl<'a> FastLayer<'a> {
         let channels = self.layer.dots.window.channels();
         let mut codes = vec![0; self.geometry.pixels() * channels];
         let count = self.layer.order.len();
-        self.for_each_spot(image, 0..self.geometry.pixels(), &mut |spot: SpotSums<'_>| {
-            let at = spot.pixel * channels + spot.block.first;
-            for lane in 0..spot.block.count {
-                let channel = spot.block.first + lane;
-                let activations = spot.activations(self.finisher.reads_activations(), lane);
-                codes[at + lane] =
-                    self.finisher.exact_code(channel, spot.walked.sum[lane], activations, count);
+        let reads_activations = self.finisher.reads_activations();
+        self.for_each_spot(image, 0..self.geometry.pixels(), &mut |_| Sums::Only, &mut |_, spots| {
+            for spot in spots {
+                let at = spot.pixel * channels + spot.block.first;
+                for lane in 0..spot.block.count {
+                    let (channel, sum) = (spot.block.first + lane, spot.walked.sum[lane]);
+                    let activations = spot.activations(reads_activations, lane);
+                    codes[at + lane] = self.finisher.exact_code(channel, sum, activations, count);
+                }
             }
         });
         codes
@@ -115,100 +124,133 @@ impl<'a> FastLayer<'a> {
         let outputs = pixels.len() * channels;
         let codes = LayerCodes { simulated: vec![0; outputs], exact: vec![0; outputs] };
         stats.count_dots(pixels.len() as u64, self.layer.order.len() as u64, options);
-        let mut task = Task { sample, options, stats, codes, origin: pixels.start, events: Vec::new() };
-        self.for_each_spot(image, pixels, &mut |spot: SpotSums<'_>| self.narrow(path, &spot, &mut task));
+        let policies: Vec<_> = self.blocks.iter().map(|block| Cell::new(Policy::new(block, path))).collect();
+        let mut task = Task {
+            sample,
+            options,
+            stats,
+            codes,
+            origin: pixels.start,
+            events: Vec::new(),
+            log: Vec::new(),
+            log_stride: 1,
+            slot: 0,
+        };
+        let sums = &mut |index: usize| {
+            let mut policy = policies[index].get();
+            let sums = policy.sums(&self.blocks[index], path, options.stats);
+            policies[index].set(policy);
+            sums
+        };
+        self.for_each_spot(image, pixels, sums, &mut |index, spots| {
+            let mut policy = policies[index].get();
+            self.narrow(path, spots, &mut policy, &mut task);
+            policies[index].set(policy);
+        });
         task.codes
     }
 
-    /// Walks the exact sums of every block at every pixel.
-    fn for_each_spot(&self, image: &Image, pixels: Range<usize>, then: &mut dyn FnMut(SpotSums<'_>)) {
+    /// Makes the sums of every block at every pixel, one pixel or two at a time. `sums` says for a block how.
+    fn for_each_spot(
+        &self,
+        image: &Image,
+        pixels: Range<usize>,
+        sums: &mut dyn FnMut(usize) -> Sums,
+        then: &mut dyn FnMut(usize, &[SpotSums<'_>]),
+    ) {
         let mut windows = [Vec::new(), Vec::new()];
         let mut rows = [Vec::new(), Vec::new()];
-        let mut pixel = pixels.start;
-        while pixel < pixels.end {
-            let count = PIXELS.min(pixels.end - pixel);
-            for block in &self.blocks {
+        for pixel in pixels.clone().step_by(PIXELS) {
+            let pair = pixel + 1 < pixels.end;
+            for (index, block) in self.blocks.iter().enumerate() {
+                let how = sums(index);
                 match &block.reads {
                     Reads::Window(first) => {
                         let [a, b] = &mut windows;
                         let a = self.geometry.patch(image, pixel, *first, a);
-                        if count == PIXELS {
+                        if pair {
                             let b = self.geometry.patch(image, pixel + 1, *first, b);
-                            self.walk_pair(block, pixel, [a, b], then);
+                            then(index, &block.spots(pixel, [a, b], self.window_sums(how, block, [a, b])));
                         } else {
-                            self.walk_one(block, pixel, a, then);
+                            then(index, &block.spots(pixel, [a], self.window_sums(how, block, [a])));
                         }
                     }
                     Reads::Lanes(channels) => {
                         let [a, b] = &mut rows;
                         self.geometry.lane_patch(image, pixel, channels, a);
-                        if count == PIXELS {
+                        let a = a.as_slice();
+                        if pair {
                             self.geometry.lane_patch(image, pixel + 1, channels, b);
-                            self.walk_pair(block, pixel, [a.as_slice(), b.as_slice()], then);
+                            let b = b.as_slice();
+                            let walked = self.kernels.walk([a, b], &block.weights, &block.start);
+                            then(index, &block.spots(pixel, [a, b], walked));
                         } else {
-                            self.walk_one(block, pixel, a.as_slice(), then);
+                            let walked = self.kernels.walk([a], &block.weights, &block.start);
+                            then(index, &block.spots(pixel, [a], walked));
                         }
                     }
                 }
             }
-            pixel += count;
         }
     }
 
-    fn walk_pair<'x, X: Activations + Into<AnyActivations<'x>>>(
-        &self,
-        block: &Block,
-        pixel: usize,
-        x: [X; PIXELS],
-        then: &mut dyn FnMut(SpotSums<'_>),
-    ) {
-        let walked = self.kernels.walk(x, &block.weights, &block.start);
-        for (i, (x, walked)) in x.into_iter().zip(walked).enumerate() {
-            then(Spot { block, pixel: pixel + i, x: x.into(), walked });
+    fn window_sums<const P: usize>(&self, how: Sums, block: &Block, x: [&[i16]; P]) -> [Walked; P] {
+        match (how, &block.pairs) {
+            (Sums::Only, Some(pairs)) => self.kernels.sum::<P, false>(x, pairs, &block.start),
+            (Sums::Bounded, Some(pairs)) => self.kernels.sum::<P, true>(x, pairs, &block.start),
+            _ => self.kernels.walk(x, &block.weights, &block.start),
         }
     }
 
-    fn walk_one<'x, X: Activations + Into<AnyActivations<'x>>>(
-        &self,
-        block: &Block,
-        pixel: usize,
-        x: X,
-        then: &mut dyn FnMut(SpotSums<'_>),
-    ) {
-        let [walked] = self.kernels.walk([x], &block.weights, &block.start);
-        then(Spot { block, pixel, x: x.into(), walked });
-    }
-
-    /// Everything after the exact sums.
-    fn narrow(&self, path: Path, spot: &SpotSums<'_>, task: &mut Task<'_, '_>) {
-        let block = spot.block;
-        let stepped = path.register.and_then(|narrow| self.step(path.check, narrow, spot));
-        let channels = self.layer.dots.window.channels();
-        let at = (spot.pixel - task.origin) * channels + block.first;
-        let count = self.layer.order.len();
-        for lane in 0..block.count {
-            let channel = block.first + lane;
-            let exact = spot.walked.sum[lane];
-            let delivered = stepped.as_ref().map_or(exact, |stepped| stepped.value[lane]);
-            let activations = spot.activations(self.finisher.reads_activations(), lane);
-            let finished = self.finisher.finish(channel, delivered, exact, activations, count);
-            task.codes.simulated[at + lane] = finished.code;
-            task.codes.exact[at + lane] = finished.exact_code;
+    /// Everything after the exact sums of one block at one pixel or two.
+    fn narrow(&self, path: Path, spots: &[SpotSums<'_>], policy: &mut Policy, task: &mut Task<'_, '_>) {
+        let mut stepped = [None, None];
+        if let Some(narrow) = path.register.filter(|_| !policy.certain) {
+            let needed = |spot: &SpotSums<'_>| policy.unbounded || !settled(path.check, &narrow, spot);
+            let needed: Vec<bool> = spots.iter().map(needed).collect();
+            policy.note(needed.iter().filter(|&&needed| needed).count(), spots.len());
+            if needed.contains(&true) {
+                stepped = self.step(path.check, narrow, spots, &needed, task);
+            }
+        }
+        for (index, (spot, stepped)) in spots.iter().zip(&stepped).enumerate() {
+            task.slot = index;
+            self.finish(spot, stepped.as_ref(), task);
             if task.options.stats == StatsLevel::None {
                 continue;
             }
-            if delivered != exact || finished.bias_events > 0 {
-                task.stats.record_errors(
-                    channel,
-                    DotErrors {
-                        error: i128::from(delivered) - i128::from(exact),
-                        harmless: finished.code == finished.exact_code,
-                        bias_events: finished.bias_events,
-                    },
-                );
-            }
             if stepped.is_some() || task.options.stats == StatsLevel::Full {
-                self.record_level(path, spot, lane, stepped.as_ref(), task);
+                for lane in 0..spot.block.count {
+                    self.record_level(path, spot, lane, stepped.as_ref(), task);
+                }
+            }
+        }
+    }
+
+    /// Output codes, and what is wrong with them.
+    fn finish(&self, spot: &SpotSums<'_>, stepped: Option<&Stepped>, task: &mut Task<'_, '_>) {
+        let block = spot.block;
+        let at = (spot.pixel - task.origin) * self.layer.dots.window.channels() + block.first;
+        let count = self.layer.order.len();
+        let reads_activations = self.finisher.reads_activations();
+        let exact = &spot.walked.sum;
+        let delivered = stepped.map_or(exact, |stepped| &stepped.value);
+        let simulated = &mut task.codes.simulated[at..at + block.count];
+        let exacts = &mut task.codes.exact[at..at + block.count];
+        for lane in 0..block.count {
+            let channel = block.first + lane;
+            let (delivered, exact) = (delivered[lane], exact[lane]);
+            let activations = spot.activations(reads_activations, lane);
+            let finished = self.finisher.finish(channel, delivered, exact, activations, count);
+            simulated[lane] = finished.code;
+            exacts[lane] = finished.exact_code;
+            if (delivered != exact || finished.bias_events > 0) && task.options.stats != StatsLevel::None {
+                let errors = DotErrors {
+                    error: i128::from(delivered) - i128::from(exact),
+                    harmless: finished.code == finished.exact_code,
+                    bias_events: finished.bias_events,
+                };
+                task.stats.record_errors(channel, errors);
             }
         }
     }
@@ -247,7 +289,7 @@ impl<'a> FastLayer<'a> {
         }
     }
 
-    /// Finds the events of a dot product again and places those that somebody wants to know.
+    /// Places the events of a dot product, and finds them again where somebody wants to know each one.
     fn place_events(
         &self,
         check: Check,
@@ -257,8 +299,15 @@ impl<'a> FastLayer<'a> {
         task: &mut Task<'_, '_>,
     ) {
         let out = self.output_position(spot.pixel, spot.block.first + lane);
-        let all = task.options.stats == StatsLevel::Full || task.stats.wants_events(task.sample);
+        let full = task.options.stats == StatsLevel::Full;
+        let all = full || task.stats.wants_events(task.sample);
         if !all && !task.stats.could_be_first(self.layer, out) {
+            return;
+        }
+        if !task.log.is_empty() && !task.stats.wants_events(task.sample) {
+            let (log, stride, slot) = (&task.log, task.log_stride, task.slot);
+            let until = |k: usize| log[k * stride + slot][lane] as u64;
+            task.stats.place_counted(self.layer, out, self.layer.order.len(), &until);
             return;
         }
         task.events.clear();
@@ -268,11 +317,11 @@ impl<'a> FastLayer<'a> {
                 let block = spot.block;
                 let terms = block.weights.iter().enumerate();
                 let products = terms.map(|(k, row)| i64::from(spot.x.at(k, lane)) * i64::from(row[lane]));
-                trace::steps(narrow, block.start[lane].into(), products, limit, &mut task.events);
+                trace::steps(&narrow, block.start[lane].into(), products, limit, &mut task.events);
             }
             Check::HandOver => {
                 let sum = i64::from(spot.walked.sum[lane]);
-                trace::hand_over(narrow, sum, self.layer.order.len(), &mut task.events);
+                trace::hand_over(&narrow, sum, self.layer.order.len(), &mut task.events);
             }
         }
         task.stats.place_events(self.layer, task.sample, out, &task.events, task.options);
@@ -283,50 +332,184 @@ impl<'a> FastLayer<'a> {
         window.output_position(pixel * window.channels() + channel)
     }
 
-    /// The narrow sums, unless no lane can overflow.
-    fn step(&self, check: Check, narrow: Narrow, spot: &SpotSums<'_>) -> Option<Stepped> {
-        let walked = &spot.walked;
-        let block = spot.block;
-        let settled = |lane: usize| match check {
-            Check::EachAdd => narrow.keeps(walked.min[lane].into(), walked.max[lane].into()),
-            Check::HandOver => narrow.keeps(walked.sum[lane].into(), walked.sum[lane].into()),
-        };
-        if (0..block.count).all(settled) {
-            return None;
-        }
-        Some(match check {
-            Check::HandOver => hand_over(narrow, &walked.sum),
-            Check::EachAdd => match spot.x {
-                AnyActivations::Window(x) => self.step_block(narrow, x, block),
-                AnyActivations::Lanes(x) => self.step_block(narrow, x, block),
-            },
-        })
-    }
-
-    fn step_block<X: Activations>(&self, narrow: Narrow, x: X, block: &Block) -> Stepped {
-        match narrow.overflow {
-            Overflow::Saturate | Overflow::SaturateSymmetric => {
-                self.step_mode::<X, { kernels::SATURATE }>(narrow, x, block)
+    /// The narrow sums of the spots that need them; more may be computed, never less.
+    fn step(
+        &self,
+        check: Check,
+        narrow: Narrow,
+        spots: &[SpotSums<'_>],
+        needed: &[bool],
+        task: &mut Task<'_, '_>,
+    ) -> [Option<Stepped>; PIXELS] {
+        let log = self.logs(check, task).then_some(&mut task.log);
+        task.log_stride = spots.len();
+        let mut stepped = [None, None];
+        if check == Check::HandOver {
+            for ((stepped, spot), &needed) in stepped.iter_mut().zip(spots).zip(needed) {
+                *stepped = needed.then(|| hand_over(&narrow, &spot.walked.sum));
             }
-            Overflow::Wrap if narrow.format.is_signed() => {
-                self.step_mode::<X, { kernels::WRAP_SIGNED }>(narrow, x, block)
-            }
-            Overflow::Wrap => self.step_mode::<X, { kernels::WRAP_UNSIGNED }>(narrow, x, block),
-            Overflow::SaturateZero => self.step_mode::<X, { kernels::ZERO }>(narrow, x, block),
-            Overflow::Sticky => self.step_mode::<X, { kernels::STICKY }>(narrow, x, block),
-            Overflow::Observe | Overflow::Trap => self.step_mode::<X, { kernels::OBSERVE }>(narrow, x, block),
+            return stepped;
         }
-    }
-
-    fn step_mode<X: Activations, const MODE: u8>(&self, narrow: Narrow, x: X, block: &Block) -> Stepped {
-        let (weights, start, rails) = (&block.weights, &block.start, narrow.rails);
-        let [stepped] = if narrow.sixteen {
-            self.kernels.step_i16::<X, 1, MODE>([x], weights, start, rails)
-        } else {
-            self.kernels.step_i32::<X, 1, MODE>([x], weights, start, rails)
-        };
+        let all = needed.iter().all(|&needed| needed);
+        if let ([a, b], true) = (spots, all || log.is_some()) {
+            stepped = self.step_any(narrow, [a, b], log).map(Some);
+            for (stepped, &needed) in stepped.iter_mut().zip(needed) {
+                stepped.take_if(|_| !needed);
+            }
+        } else if let Some(index) = needed.iter().position(|&needed| needed) {
+            let [one] = self.step_any(narrow, [&spots[index]], log);
+            stepped[index] = Some(one);
+        }
         stepped
     }
+
+    /// Whether stepping keeps a log of where events happened.
+    fn logs(&self, check: Check, task: &Task<'_, '_>) -> bool {
+        task.options.stats == StatsLevel::Full
+            && check == Check::EachAdd
+            && self.layer.order.len() <= i16::MAX as usize
+            && self.layer.timing.stays_in_place()
+    }
+
+    fn step_any<const P: usize>(
+        &self,
+        narrow: Narrow,
+        spots: [&SpotSums<'_>; P],
+        log: Option<&mut Vec<Row>>,
+    ) -> [Stepped; P] {
+        let block = spots[0].block;
+        let windows = spots.map(|spot| if let AnyActivations::Window(x) = spot.x { x } else { &[] });
+        let lanes = spots.map(|spot| if let AnyActivations::Lanes(x) = spot.x { x } else { &[] });
+        match spots[0].x {
+            AnyActivations::Window(_) => self.step_block(narrow, windows, block, log),
+            AnyActivations::Lanes(_) => self.step_block(narrow, lanes, block, log),
+        }
+    }
+
+    fn step_block<X: Activations, const P: usize>(
+        &self,
+        narrow: Narrow,
+        x: [X; P],
+        block: &Block,
+        log: Option<&mut Vec<Row>>,
+    ) -> [Stepped; P] {
+        match narrow.overflow {
+            Overflow::Saturate | Overflow::SaturateSymmetric => {
+                self.step_mode::<X, P, { kernels::SATURATE }>(narrow, x, block, log)
+            }
+            Overflow::Wrap if narrow.format.is_signed() => {
+                self.step_mode::<X, P, { kernels::WRAP_SIGNED }>(narrow, x, block, log)
+            }
+            Overflow::Wrap => self.step_mode::<X, P, { kernels::WRAP_UNSIGNED }>(narrow, x, block, log),
+            Overflow::SaturateZero => self.step_mode::<X, P, { kernels::ZERO }>(narrow, x, block, log),
+            Overflow::Sticky => self.step_mode::<X, P, { kernels::STICKY }>(narrow, x, block, log),
+            Overflow::Observe | Overflow::Trap => {
+                self.step_mode::<X, P, { kernels::OBSERVE }>(narrow, x, block, log)
+            }
+        }
+    }
+
+    fn step_mode<X: Activations, const P: usize, const MODE: u8>(
+        &self,
+        narrow: Narrow,
+        x: [X; P],
+        block: &Block,
+        log: Option<&mut Vec<Row>>,
+    ) -> [Stepped; P] {
+        let (kernels, weights, start, rails) = (self.kernels, &block.weights, &block.start, narrow.rails);
+        match (log, narrow.sixteen) {
+            (None, true) => kernels.step_i16::<X, P, MODE, false>(x, weights, start, rails, &mut []),
+            (None, false) => kernels.step_i32::<X, P, MODE, false>(x, weights, start, rails, &mut []),
+            (Some(log), sixteen) => {
+                log.resize(weights.len() * P, [0; LANES]);
+                if sixteen {
+                    kernels.step_i16::<X, P, MODE, true>(x, weights, start, rails, log)
+                } else {
+                    kernels.step_i32::<X, P, MODE, true>(x, weights, start, rails, log)
+                }
+            }
+        }
+    }
+}
+
+impl Block {
+    /// Sums and activations, pixel by pixel.
+    fn spots<'x, X: Into<AnyActivations<'x>>, const P: usize>(
+        &'x self,
+        pixel: usize,
+        x: [X; P],
+        walked: [Walked; P],
+    ) -> [SpotSums<'x>; P] {
+        let mut at = pixel..;
+        let mut walked = walked.into_iter();
+        x.map(|x| Spot {
+            block: self,
+            pixel: at.next().unwrap_or(pixel),
+            x: x.into(),
+            walked: walked.next().unwrap_or(Walked { sum: [0; LANES], min: [0; LANES], max: [0; LANES] }),
+        })
+    }
+}
+
+/// How the sums of a block are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sums {
+    /// Final sums alone.
+    Only,
+    /// With bounds of their prefixes.
+    Bounded,
+    /// With the exact extremes of their prefixes.
+    Walked,
+}
+
+/// What one block does about certificates within one stretch of outputs.
+#[derive(Debug, Clone, Copy, Default)]
+struct Policy {
+    /// No dot product of the block can overflow.
+    certain: bool,
+    /// Nothing is known of prefixes: every dot product is stepped.
+    unbounded: bool,
+    seen: usize,
+    stepped: usize,
+}
+
+impl Policy {
+    /// Spots after which a block whose certificates mostly fail does without them.
+    const TRIAL: usize = 16;
+
+    fn new(block: &Block, path: Path) -> Self {
+        let certain = path.register.is_none_or(|narrow| block.is_certain(&narrow));
+        Self { certain, ..Self::default() }
+    }
+
+    fn note(&mut self, stepped: usize, spots: usize) {
+        self.stepped += stepped;
+        self.seen += spots;
+    }
+
+    /// How the next sums are made.
+    fn sums(&mut self, block: &Block, path: Path, stats: StatsLevel) -> Sums {
+        self.unbounded = false;
+        if stats == StatsLevel::Full || block.pairs.is_none() {
+            return Sums::Walked;
+        }
+        if self.certain || path.check == Check::HandOver {
+            return Sums::Only;
+        }
+        self.unbounded = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
+        if self.unbounded { Sums::Only } else { Sums::Bounded }
+    }
+}
+
+/// Whether no addition of any lane can overflow.
+fn settled(check: Check, narrow: &Narrow, spot: &SpotSums<'_>) -> bool {
+    let Walked { sum, min, max } = &spot.walked;
+    let (min, max) = match check {
+        Check::EachAdd => (min, max),
+        Check::HandOver => (sum, sum),
+    };
+    let lanes = 0..spot.block.count;
+    lanes.into_iter().all(|lane| min[lane] >= narrow.rails.low && max[lane] <= narrow.rails.high)
 }
 
 /// The activations of one pixel, in either layout.
@@ -371,7 +554,7 @@ impl SpotSums<'_> {
 }
 
 /// One fit per dot product, where the result leaves the level.
-fn hand_over(narrow: Narrow, sums: &[i32; LANES]) -> Stepped {
+fn hand_over(narrow: &Narrow, sums: &[i32; LANES]) -> Stepped {
     let mut stepped = Stepped { value: *sums, high: [0; LANES], low: [0; LANES] };
     for (lane, &sum) in sums.iter().enumerate() {
         let fit = narrow.overflow.fit(sum.into(), narrow.format);

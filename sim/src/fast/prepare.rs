@@ -6,7 +6,7 @@ use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register};
 use guardbit_num::{Format, Overflow};
 
 use super::image::{Geometry, LaneChannels};
-use super::kernels::{LANES, Rails, Row};
+use super::kernels::{BOUND_PAIRS, LANES, Pair, Rails, Row};
 use crate::output;
 
 /// No sum may come nearer to the ends of 32 bits than this.
@@ -21,6 +21,8 @@ pub(super) struct Block {
     pub reads: Reads,
     /// `[k][lane]`, 0 where there is no channel.
     pub weights: Vec<Row>,
+    /// The same, two steps at a time, where sums can be made from that.
+    pub pairs: Option<Vec<Pair>>,
     /// What the sums start from: a preloaded bias.
     pub start: [i32; LANES],
     /// Bounds of every prefix of every dot product, from weights and input range alone.
@@ -54,6 +56,15 @@ pub(super) struct Narrow {
     pub rails: Rails,
     /// Whether 16-bit lanes are enough.
     pub sixteen: bool,
+    /// Least and greatest value of the format.
+    held: (i64, i64),
+}
+
+impl Block {
+    /// Whether no dot product of the block can overflow, whatever it reads.
+    pub fn is_certain(&self, narrow: &Narrow) -> bool {
+        self.bounds[..self.count].iter().all(|&(min, max)| narrow.keeps(min, max))
+    }
 }
 
 impl Narrow {
@@ -64,7 +75,7 @@ impl Narrow {
 
     /// Whether the register's format holds all between these: what persistent and transient speak of.
     pub fn holds(&self, min: i32, max: i32) -> bool {
-        self.format.holds(min.into()) && self.format.holds(max.into())
+        i64::from(min) >= self.held.0 && i64::from(max) <= self.held.1
     }
 }
 
@@ -83,7 +94,7 @@ pub(super) fn blocks(
         return None;
     }
     let operands = operand_range(layer, geometry, codes);
-    let fits = |value: i64| i16::try_from(value).is_ok();
+    let fits = |value: i64| value.abs() <= i64::from(i16::MAX);
     if !fits(operands.0) || !fits(operands.1) {
         return None;
     }
@@ -162,7 +173,8 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
         && i64::from(rails.low) > i64::from(i16::MIN)
         && product <= i64::from(i16::MAX)
         && steps <= i16::MAX as usize;
-    Some(Narrow { format, overflow, rails, sixteen })
+    let held = (clamp(format.min()).into(), clamp(format.max()).into());
+    Some(Narrow { format, overflow, rails, sixteen, held })
 }
 
 /// Least and greatest operand that a multiplier can see, joined with 0.
@@ -194,7 +206,7 @@ fn block(
         let initial = i64::try_from(output::preload(layer, channel).unwrap_or(0)).ok()?;
         let (mut min, mut max) = (initial, initial);
         for (row, &weight) in weights.iter_mut().zip(&layer.weights[channel]) {
-            row[lane] = i16::try_from(weight).ok()?;
+            row[lane] = i16::try_from(weight).ok().filter(|&w| w > i16::MIN)?;
             let ends = [i64::from(weight) * low, i64::from(weight) * high];
             min += ends[0].min(ends[1]);
             max += ends[0].max(ends[1]);
@@ -206,5 +218,19 @@ fn block(
         start[lane] = initial as i32;
         bounds[lane] = (min, max);
     }
-    Some(Block { first, count, reads, weights, start, bounds })
+    let operand = low.abs().max(high.abs());
+    let weight = weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
+    let fits = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
+    let pairs = (fits && matches!(reads, Reads::Window(_))).then(|| pairs(&weights));
+    Some(Block { first, count, reads, weights, pairs, start, bounds })
+}
+
+/// Two rows in one, lane by lane; a row of zeros follows where their number is odd.
+fn pairs(rows: &[Row]) -> Vec<Pair> {
+    let pair = |rows: &[Row]| {
+        let row = |i: usize| rows.get(i).copied().unwrap_or([0; LANES]);
+        let rows = [row(0), row(1)];
+        std::array::from_fn(|i| rows[i % 2][i / 2])
+    };
+    rows.chunks(2).map(pair).collect()
 }
