@@ -30,7 +30,7 @@ pub use folder::Existing;
 pub use progress::{Progress, Silent};
 pub use run::run;
 pub use samples::InputSource;
-pub use settings::{RunRequest, Settings, SweepRequest};
+pub use settings::{RunRequest, Settings, SweepRequest, default_sweep_stats};
 pub use study_file::load_study;
 pub use sweep::sweep;
 

@@ -14,7 +14,7 @@ use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_yaml::Value;
 
-use crate::{BitList, InputSource, Settings, StudyError, SweepRequest};
+use crate::{BitList, InputSource, Settings, StudyError, SweepRequest, default_sweep_stats};
 
 /// Reads a study file. Paths in it are relative to the file itself.
 ///
@@ -26,7 +26,14 @@ pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let dir = path.parent().unwrap_or(Path::new(""));
     if raw.input.is_some() && raw.random.is_some() {
         let message = "`input` and `random` exclude each other".to_string();
-        return Err(StudyError::StudyFile { path: path.into(), text, line: 1, column: 1, message, help: None });
+        return Err(StudyError::StudyFile {
+            path: path.into(),
+            text,
+            line: 1,
+            column: 1,
+            message,
+            help: None,
+        });
     }
     Ok(raw.check(dir))
 }
@@ -47,8 +54,7 @@ struct RawStudy {
     output: Option<String>,
     #[serde(default)]
     mode: Parsed<Mode>,
-    #[serde(default)]
-    stats: Parsed<StatsLevel>,
+    stats: Option<Parsed<StatsLevel>>,
     requantize: Option<String>,
     events: Option<usize>,
     #[serde(default)]
@@ -72,7 +78,8 @@ impl RawStudy {
                 InputSource::Random { count: count.unwrap_or(crate::DEFAULT_RANDOM_SAMPLES), seed: self.seed }
             }
         };
-        let mut sets: Vec<String> = self.set.iter().map(|(key, value)| format!("{key}={}", flow(value))).collect();
+        let mut sets: Vec<String> =
+            self.set.iter().map(|(key, value)| format!("{key}={}", flow(value))).collect();
         sets.extend(self.requantize.map(|scheme| format!("requantize.scheme={scheme}")));
         let hw = |hw: String| {
             if preset(&hw).is_some() { hw } else { dir.join(hw).to_string_lossy().into_owned() }
@@ -85,7 +92,7 @@ impl RawStudy {
                 labels: self.labels.map(|labels| dir.join(labels)),
                 output: self.output,
                 mode: self.mode.0,
-                stats: self.stats.0,
+                stats: self.stats.map_or_else(|| default_sweep_stats(self.mode.0), |stats| stats.0),
                 sets,
                 events: self.events.unwrap_or(crate::DEFAULT_EVENTS),
             },
@@ -104,7 +111,9 @@ impl<'de> Deserialize<'de> for SchemaOne {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match u64::deserialize(deserializer)? {
             1 => Ok(Self),
-            other => Err(D::Error::custom(format!("schema {other} is not known; this guardbit reads schema 1"))),
+            other => {
+                Err(D::Error::custom(format!("schema {other} is not known; this guardbit reads schema 1")))
+            }
         }
     }
 }

@@ -26,9 +26,24 @@ struct Stage {
     /// What the bias adder's register leaves alone.
     low: i64,
     high: i64,
+    scale: Scale,
     requantizer: Requantizer,
     zero_point: i64,
     clamp: (i64, i64),
+}
+
+/// `round(M * x)` for 32-bit `x` under the schemes of the common runtimes: the formulas of `guardbit_num` on
+/// 64 bits.
+#[derive(Debug, Clone, Copy)]
+enum Scale {
+    /// Two roundings.
+    Double { significand: i64, left: u32, right: u32 },
+    /// One rounding, half up.
+    Single { significand: i64, right: u32 },
+    /// Float64, half away from zero.
+    Float64 { real: f64 },
+    /// Left to `guardbit_num`.
+    Other,
 }
 
 /// The codes of one dot product.
@@ -60,7 +75,7 @@ impl<'a> Finisher<'a> {
         count: usize,
     ) -> Finished {
         if let Some(stages) = &self.stages {
-            let stage = stages[channel];
+            let stage = &stages[channel];
             let sum = i64::from(delivered) + stage.bias;
             if (stage.low..=stage.high).contains(&sum) {
                 let code = stage.code(sum);
@@ -107,6 +122,7 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
             bias: bias.filter(|bias| bias.unsigned_abs() < 1 << 40).or(bias.is_none().then_some(0))?,
             low: i64::try_from(low).ok()?,
             high: i64::try_from(high.min(i64::MAX.into())).ok()?,
+            scale: Scale::new(layer.exact_requantizers[channel]),
             requantizer: layer.exact_requantizers[channel],
             zero_point: output.output_zero_point.into(),
             clamp: (output.clamp.0.into(), output.clamp.1.into()),
@@ -116,42 +132,51 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
 }
 
 impl Stage {
-    fn code(self, sum: i64) -> i32 {
-        let code = match scale(self.requantizer, sum) {
-            Some(scaled) => scaled + self.zero_point,
-            None => {
-                let wide = self.requantizer.requantize(sum.into(), self.zero_point.into());
-                return wide.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32;
-            }
+    #[inline]
+    fn code(&self, sum: i64) -> i32 {
+        let scaled = i32::try_from(sum).ok().and_then(|sum| self.scale.apply(sum));
+        let Some(scaled) = scaled else {
+            let wide = self.requantizer.requantize(sum.into(), self.zero_point.into());
+            return wide.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32;
         };
-        code.clamp(self.clamp.0, self.clamp.1) as i32
+        (scaled + self.zero_point).clamp(self.clamp.0, self.clamp.1) as i32
     }
 }
 
-/// `round(M * x)` under the schemes of the common runtimes: the same formulas as `guardbit_num`, on 64 bits.
-/// `None` for other schemes and for sums beyond 32 bits.
-fn scale(requantizer: Requantizer, x: i64) -> Option<i64> {
-    let narrow = i32::try_from(x).ok()?;
-    let multiplier = requantizer.multiplier();
-    let (significand, exponent) = (i64::from(multiplier.significand()), multiplier.exponent());
-    match requantizer.scheme() {
-        Scheme::Double => {
-            let shifted = i64::from((x << exponent.max(0)) as i32);
-            let high = (shifted * significand + (1 << 30)) >> 31;
-            let shift = (-exponent).max(0);
-            if shift == 0 {
-                return Some(high);
+impl Scale {
+    fn new(requantizer: Requantizer) -> Self {
+        let multiplier = requantizer.multiplier();
+        let (significand, exponent) = (i64::from(multiplier.significand()), multiplier.exponent());
+        match requantizer.scheme() {
+            Scheme::Double => {
+                let (left, right) = (exponent.max(0) as u32, (-exponent).max(0) as u32);
+                Self::Double { significand, left, right: right.min(62) }
             }
-            // Ties away from zero.
-            let half = 1i64 << (shift - 1);
-            Some((high + half - i64::from(high < 0)) >> shift)
+            // A multiplier divided by a count can have a smaller exponent; layers have none.
+            Scheme::Single if exponent >= -31 => Self::Single { significand, right: (31 - exponent) as u32 },
+            Scheme::Float64Away => Self::Float64 { real: multiplier.real() },
+            _ => Self::Other,
         }
-        Scheme::Single => {
-            let shift = 31 - exponent;
-            Some((i64::from(narrow) * significand + (1i64 << (shift - 1))) >> shift)
+    }
+
+    #[inline]
+    fn apply(self, x: i32) -> Option<i64> {
+        match self {
+            Self::Double { significand, left, right } => {
+                let shifted = i64::from((i64::from(x) << left) as i32);
+                let high = (shifted * significand + (1 << 30)) >> 31;
+                if right == 0 {
+                    return Some(high);
+                }
+                // Ties away from zero.
+                Some((high + (1i64 << (right - 1)) - i64::from(high < 0)) >> right)
+            }
+            Self::Single { significand, right } => {
+                Some((i64::from(x) * significand + (1i64 << (right - 1))) >> right)
+            }
+            Self::Float64 { real } => Some((f64::from(x) * real).round() as i64),
+            Self::Other => None,
         }
-        Scheme::Float64Away => Some((f64::from(narrow) * multiplier.real()).round() as i64),
-        _ => None,
     }
 }
 
@@ -172,7 +197,7 @@ mod tests {
         ) {
             let multiplier = Multiplier::new(fraction * 2f64.powi(exponent)).unwrap();
             let requantizer = Requantizer::new(scheme, multiplier);
-            if let Some(scaled) = scale(requantizer, x.into()) {
+            if let Some(scaled) = Scale::new(requantizer).apply(x) {
                 prop_assert_eq!(i128::from(scaled), requantizer.scale(x.into()));
             }
         }
