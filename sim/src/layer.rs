@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::dot::{DotEngine, DotOutcome};
 use crate::error::{SimError, Trap};
-use crate::fast::{FastLayer, Image};
+use crate::fast::{FastLayer, Image, Settled};
 use crate::options::{Engine, Options};
 use crate::parallel::ParallelEngine;
 use crate::reference::ReferenceEngine;
@@ -28,13 +28,15 @@ pub(crate) struct LayerCodes {
 
 /// Runs `layer` over one input per sample and adds to `stats`. The first sample has index `first`.
 ///
-/// `fast` is the layer prepared for the fast engine, if that engine is wanted and covers it.
+/// `fast` is the layer prepared for the fast engine, if that engine is wanted and covers it; `settled` counts
+/// what it did.
 pub(crate) fn run(
     layer: &MacLayer,
     fast: Option<&FastLayer<'_>>,
     inputs: &[&[i32]],
     first: usize,
     stats: &mut LayerStats,
+    settled: &mut Settled,
     options: &Options,
 ) -> Result<Vec<LayerCodes>, SimError> {
     let fast = fast.filter(|fast| fast.covers_datapath());
@@ -42,7 +44,7 @@ pub(crate) fn run(
     let images: Vec<Image> =
         fast.map_or(Vec::new(), |fast| inputs.par_iter().map(|input| fast.image(input)).collect());
     let empty = stats.empty_part(first);
-    let new = || Part { codes: Vec::new(), stats: empty.clone(), trap: None };
+    let new = || Part { codes: Vec::new(), stats: empty.clone(), settled: Settled::default(), trap: None };
     let with = |mut part: Part, (index, task): (usize, &Task)| {
         let input = inputs[task.sample];
         let codes = match (options.engine, fast) {
@@ -54,7 +56,9 @@ pub(crate) fn run(
                 let channels = layer.dots.window.channels();
                 let pixels = task.outputs.start / channels..task.outputs.end / channels;
                 let image = &images[task.sample];
-                fast.run(image, pixels, first + task.sample, &mut part.stats, options)
+                let (codes, settled) = fast.run(image, pixels, first + task.sample, &mut part.stats, options);
+                part.settled.merge(settled);
+                codes
             }
         };
         part.codes.push((index, codes));
@@ -70,6 +74,7 @@ pub(crate) fn run(
         return Err(trap.error(layer));
     }
     stats.merge(part.stats);
+    settled.merge(part.settled);
 
     part.codes.sort_unstable_by_key(|(index, _)| *index);
     let mut samples = vec![LayerCodes::default(); inputs.len()];
@@ -104,6 +109,7 @@ fn tasks(layer: &MacLayer, samples: usize, macs_per_task: usize) -> Vec<Task> {
 struct Part {
     codes: Vec<(usize, LayerCodes)>,
     stats: LayerStats,
+    settled: Settled,
     trap: Option<Trap>,
 }
 
@@ -137,6 +143,7 @@ impl Part {
     fn merge(mut self, other: Self) -> Self {
         self.codes.extend(other.codes);
         self.stats.merge(other.stats);
+        self.settled.merge(other.settled);
         self.trap = match (self.trap, other.trap) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -23,6 +23,7 @@ mod stats;
 
 pub use error::SimError;
 pub use event::Event;
+pub use fast::Settled;
 pub use options::{Body, Engine, Keep, Mode, Options, StatsLevel, UnknownOption};
 pub use simulation::{SampleTensors, Simulation};
 pub use stats::{

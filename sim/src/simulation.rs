@@ -7,7 +7,7 @@ use guardbit_hwmodels::{MacLayer, Program, Step};
 use rayon::prelude::*;
 
 use crate::error::SimError;
-use crate::fast::FastLayer;
+use crate::fast::{FastLayer, Settled};
 use crate::options::{Engine, Keep, Mode, Options};
 use crate::stats::LayerStats;
 use crate::{exact, layer};
@@ -25,6 +25,7 @@ pub struct Simulation<'p> {
     layers: Vec<Option<LayerStats>>,
     /// Per node; `None` for what the host runs and what the fast engine does not cover.
     fast: Vec<Option<FastLayer<'p>>>,
+    settled: Settled,
 }
 
 /// Codes of one sample's tensors, by tensor index; `None` for what was not kept.
@@ -45,7 +46,7 @@ impl<'p> Simulation<'p> {
         };
         let layers = program.steps.iter().map(stats).collect();
         let fast = program.steps.iter().map(|step| prepare(program, step, &options)).collect();
-        Self { program, options, samples: 0, layers, fast }
+        Self { program, options, samples: 0, layers, fast, settled: Settled::default() }
     }
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
@@ -76,6 +77,13 @@ impl<'p> Simulation<'p> {
     /// Samples run so far.
     pub fn samples(&self) -> usize {
         self.samples
+    }
+
+    /// How many dot products the fast engine settled in which way, so far.
+    ///
+    /// The same for any thread count and body; `stats` makes a difference.
+    pub fn settled(&self) -> Settled {
+        self.settled
     }
 
     /// The statistics per node; `None` for what the host runs.
@@ -159,7 +167,8 @@ impl<'p> Simulation<'p> {
             })
             .collect();
         let fast = self.fast[layer.node.index()].as_ref();
-        let results = layer::run(layer, fast, &inputs, self.samples, stats, &self.options)?;
+        let results =
+            layer::run(layer, fast, &inputs, self.samples, stats, &mut self.settled, &self.options)?;
 
         let zero_point = graph.tensor(node.output).ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
         let exact_codes = |tensors: &SampleTensors| {

@@ -34,6 +34,25 @@ use simd::Kernels;
 /// Pixels that share one reading of the weights.
 const PIXELS: usize = 2;
 
+/// How many dot products the fast engine settled in which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Their weights and the range of their inputs say that they cannot overflow.
+    pub by_weights: u64,
+    /// Their own sums say so: exact prefixes, or bounds of them.
+    pub by_sums: u64,
+    /// They were walked addition by addition on the narrow register.
+    pub stepped: u64,
+}
+
+impl Settled {
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.by_weights += other.by_weights;
+        self.by_sums += other.by_sums;
+        self.stepped += other.stepped;
+    }
+}
+
 /// A layer prepared for the fast engine.
 #[derive(Debug)]
 pub(crate) struct FastLayer<'a> {
@@ -54,6 +73,7 @@ struct Task<'t, 's> {
     codes: LayerCodes,
     /// First pixel of the stretch.
     origin: usize,
+    settled: Settled,
     events: Vec<DotEvent>,
     /// Events of the spots last stepped, step by step; empty where nobody asks.
     log: Vec<Row>,
@@ -118,8 +138,8 @@ impl<'a> FastLayer<'a> {
         sample: usize,
         stats: &mut LayerStats,
         options: &Options,
-    ) -> LayerCodes {
-        let Some(path) = self.path else { return LayerCodes::default() };
+    ) -> (LayerCodes, Settled) {
+        let Some(path) = self.path else { return Default::default() };
         let channels = self.layer.dots.window.channels();
         let outputs = pixels.len() * channels;
         let codes = LayerCodes { simulated: vec![0; outputs], exact: vec![0; outputs] };
@@ -131,6 +151,7 @@ impl<'a> FastLayer<'a> {
             stats,
             codes,
             origin: pixels.start,
+            settled: Settled::default(),
             events: Vec::new(),
             log: Vec::new(),
             log_stride: 1,
@@ -147,7 +168,7 @@ impl<'a> FastLayer<'a> {
             self.narrow(path, spots, &mut policy, &mut task);
             policies[index].set(policy);
         });
-        task.codes
+        (task.codes, task.settled)
     }
 
     /// Makes the sums of every block at every pixel, one pixel or two at a time. `sums` says for a block how.
@@ -208,10 +229,19 @@ impl<'a> FastLayer<'a> {
         if let Some(narrow) = path.register.filter(|_| !policy.certain) {
             let needed = |spot: &SpotSums<'_>| policy.unbounded || !settled(path.check, &narrow, spot);
             let needed: Vec<bool> = spots.iter().map(needed).collect();
+            for (spot, &needed) in spots.iter().zip(&needed) {
+                let lanes = (0..spot.block.count)
+                    .filter(|&lane| needed && !lane_settled(path.check, &narrow, spot, lane));
+                let stepped = if policy.unbounded { spot.block.count } else { lanes.count() };
+                task.settled.stepped += stepped as u64;
+                task.settled.by_sums += (spot.block.count - stepped) as u64;
+            }
             policy.note(needed.iter().filter(|&&needed| needed).count(), spots.len());
             if needed.contains(&true) {
                 stepped = self.step(path.check, narrow, spots, &needed, task);
             }
+        } else {
+            task.settled.by_weights += spots.iter().map(|spot| spot.block.count as u64).sum::<u64>();
         }
         for (index, (spot, stepped)) in spots.iter().zip(&stepped).enumerate() {
             task.slot = index;
@@ -503,13 +533,16 @@ impl Policy {
 
 /// Whether no addition of any lane can overflow.
 fn settled(check: Check, narrow: &Narrow, spot: &SpotSums<'_>) -> bool {
+    (0..spot.block.count).all(|lane| lane_settled(check, narrow, spot, lane))
+}
+
+fn lane_settled(check: Check, narrow: &Narrow, spot: &SpotSums<'_>, lane: usize) -> bool {
     let Walked { sum, min, max } = &spot.walked;
     let (min, max) = match check {
-        Check::EachAdd => (min, max),
-        Check::HandOver => (sum, sum),
+        Check::EachAdd => (min[lane], max[lane]),
+        Check::HandOver => (sum[lane], sum[lane]),
     };
-    let lanes = 0..spot.block.count;
-    lanes.into_iter().all(|lane| min[lane] >= narrow.rails.low && max[lane] <= narrow.rails.high)
+    min >= narrow.rails.low && max <= narrow.rails.high
 }
 
 /// The activations of one pixel, in either layout.
