@@ -101,10 +101,11 @@ fn time(
     let program = guardbit_hwmodels::lower(Arc::clone(graph), &accelerator)?;
     let mut simulation = Simulation::new(&program, options);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    pool.install(|| {
+    let seconds: Result<f64, guardbit_sim::SimError> = pool.install(|| {
         simulation.run_batch(&samples[..1])?;
         let start = Instant::now();
         simulation.run_batch(samples)?;
         Ok(start.elapsed().as_secs_f64() / samples.len() as f64)
-    })
+    });
+    Ok(seconds?)
 }
