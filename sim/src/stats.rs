@@ -6,6 +6,7 @@ use guardbit_num::required_bits;
 
 use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
+use crate::fast::Stay;
 use crate::options::{Options, StatsLevel};
 
 /// Bins of a required-bits histogram: index = bits.
@@ -352,9 +353,9 @@ impl LayerStats {
         self.first_events.wants(sample)
     }
 
-    /// Whether the dot product at `out` can have an event earlier than all before.
-    pub(crate) fn could_be_first(&self, layer: &MacLayer, out: OutputPosition) -> bool {
-        self.first_event_cycle.is_none_or(|first| layer.timing.place(out, 0, 0).cycle < first)
+    /// Whether an event at `cycle` would be earlier than all before.
+    pub(crate) fn would_be_first(&self, cycle: u64) -> bool {
+        self.first_event_cycle.is_none_or(|first| cycle < first)
     }
 
     /// Places the events of one dot product of `terms` products at the only level, whose place in the array does
@@ -363,26 +364,35 @@ impl LayerStats {
         &mut self,
         layer: &MacLayer,
         out: OutputPosition,
+        stay: Stay,
         terms: usize,
         until: &dyn Fn(usize) -> u64,
     ) {
-        let place = |k: usize| layer.timing.place(out, k, 0);
-        let bin = |k: usize| timeline_bin(layer, place(k).cycle);
-        let first = first_where(0, terms - 1, |k| until(k) > 0);
-        let start = place(first);
+        let cycle = |k: usize| layer.timing.place(out, k, 0).cycle;
+        let bin = |k: usize| timeline_bin(layer, cycle(k));
         let total = until(terms - 1);
-        self.first_event_cycle = Some(self.first_event_cycle.map_or(start.cycle, |c| c.min(start.cycle)));
-        self.heat_map[start.row * layer.timing.array.cols + start.col] += total;
+        self.heat_map[stay.element as usize] += total;
+        if self.would_be_first(stay.earliest) {
+            let first = cycle(first_where(0, terms - 1, |k| until(k) > 0));
+            self.first_event_cycle = Some(self.first_event_cycle.map_or(first, |c| c.min(first)));
+        }
+        let [begin, end] = stay.bins;
+        if begin == end {
+            self.timeline[usize::from(begin)] += total;
+            return;
+        }
         // Cycles never fall within a dot product: neither do bins.
-        let (mut k, mut counted) = (first, 0);
+        let (mut k, mut counted) = (0, 0);
+        let mut here = usize::from(begin);
         while counted < total {
-            let here = bin(k);
             let next =
-                if bin(terms - 1) == here { terms } else { first_where(k, terms - 1, |k| bin(k) > here) };
+                if usize::from(end) == here { terms } else { first_where(k, terms - 1, |k| bin(k) > here) };
             let here_too = until(next - 1) - counted;
             self.timeline[here] += here_too;
             counted += here_too;
-            k = next;
+            if next < terms {
+                (k, here) = (next, bin(next));
+            }
         }
     }
 
@@ -461,7 +471,7 @@ impl LayerStats {
 }
 
 /// The part of a layer's time in which a cycle lies.
-fn timeline_bin(layer: &MacLayer, cycle: u64) -> usize {
+pub(crate) fn timeline_bin(layer: &MacLayer, cycle: u64) -> usize {
     let bin = cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
     (bin as usize).min(TIMELINE_BINS - 1)
 }

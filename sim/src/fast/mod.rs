@@ -7,18 +7,21 @@
 mod finish;
 mod image;
 mod kernels;
+mod places;
 mod prepare;
 mod simd;
 mod trace;
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::{Check, MacLayer};
 use guardbit_num::{Direction, Overflow};
 
 pub(crate) use image::Image;
+pub(crate) use places::Stay;
 pub(crate) use simd::available;
 
 use crate::dot::{DotEvent, LevelOutcome};
@@ -63,6 +66,8 @@ pub(crate) struct FastLayer<'a> {
     finisher: Finisher<'a>,
     /// `None` where only the exact run is covered.
     path: Option<Path>,
+    /// By output index; looked up when the first event has to be placed.
+    stays: OnceLock<Vec<Stay>>,
 }
 
 /// One stretch of outputs on its way through the engine.
@@ -98,7 +103,15 @@ impl<'a> FastLayer<'a> {
         let blocks = prepare::blocks(layer, &geometry, codes.clone())?;
         let path = prepare::path(layer, &geometry, codes, &blocks);
         let kernels = Kernels::choose(options.body);
-        Some(Self { layer, kernels, geometry, blocks, finisher: Finisher::new(layer), path })
+        Some(Self {
+            layer,
+            kernels,
+            geometry,
+            blocks,
+            finisher: Finisher::new(layer),
+            path,
+            stays: OnceLock::new(),
+        })
     }
 
     /// Whether the narrow run is covered too.
@@ -331,13 +344,15 @@ impl<'a> FastLayer<'a> {
         let out = self.output_position(spot.pixel, spot.block.first + lane);
         let full = task.options.stats == StatsLevel::Full;
         let all = full || task.stats.wants_events(task.sample);
-        if !all && !task.stats.could_be_first(self.layer, out) {
+        let stay = self.stays.get_or_init(|| places::stays(self.layer))
+            [spot.pixel * self.layer.dots.window.channels() + out.c];
+        if !all && !task.stats.would_be_first(stay.earliest) {
             return;
         }
         if !task.log.is_empty() && !task.stats.wants_events(task.sample) {
             let (log, stride, slot) = (&task.log, task.log_stride, task.slot);
             let until = |k: usize| log[k * stride + slot][lane] as u64;
-            task.stats.place_counted(self.layer, out, self.layer.order.len(), &until);
+            task.stats.place_counted(self.layer, out, stay, self.layer.order.len(), &until);
             return;
         }
         task.events.clear();
