@@ -16,7 +16,7 @@ use guardbit_graph::{OutputPosition, Window};
 
 pub use gemm::{Gemm, Widths};
 
-use crate::{Accelerator, Array, Place, TimingConvention};
+use crate::{Accelerator, Array, Dataflow, Place, TimingConvention};
 use mapping::Mapping;
 
 /// Cycles of one layer and the place of each of its additions.
@@ -60,6 +60,11 @@ impl LayerTiming {
         };
         let image = [window.output[0], window.output[1]];
         Self { cycles: schedule.cycles, array: accelerator.array, mapping, schedule, image }
+    }
+
+    /// Whether all additions of a dot product happen in the same processing element.
+    pub fn stays_in_place(&self) -> bool {
+        matches!(self.mapping.dataflow(), Dataflow::OutputStationary | Dataflow::Vector)
     }
 
     /// When and where level `level` adds the value that ends with product `k` of the dot product at `out`.
