@@ -14,6 +14,7 @@ mod exact;
 mod layer;
 mod options;
 mod output;
+mod packing;
 mod parallel;
 mod reference;
 mod simulation;
