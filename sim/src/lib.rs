@@ -16,6 +16,7 @@ mod fast;
 mod layer;
 mod options;
 mod output;
+mod packing;
 mod parallel;
 mod reference;
 mod simulation;

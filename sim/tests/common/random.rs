@@ -42,7 +42,7 @@ fn array() -> impl Strategy<Value = (Array, Dataflow)> {
     let flows =
         [Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary, Dataflow::Vector];
     let array = (1usize..5, 1usize..5, 1usize..4);
-    (array.prop_map(|(rows, cols, dot_width)| Array { rows, cols, dot_width }), select(flows.to_vec()))
+    (array.prop_map(|(rows, cols, dot_width)| Array::new(rows, cols, dot_width)), select(flows.to_vec()))
 }
 
 fn scheme() -> impl Strategy<Value = Option<Scheme>> {
@@ -59,7 +59,7 @@ fn any_datapath() -> impl Strategy<Value = Datapath> {
             }
             let mut path = datapath(levels);
             path.zero_point = zero_point;
-            path.order = ReductionOrder { axes, walk };
+            path.order = ReductionOrder { axes, walk, ic_block: None };
             path.product = product;
             path.bias = guardbit_hwmodels::Bias { at, register };
             path
