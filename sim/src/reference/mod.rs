@@ -12,6 +12,9 @@ use guardbit_hwmodels::MacLayer;
 
 use crate::dot::{DotEngine, DotOutcome};
 use crate::output;
+use crate::trace::LevelStep;
+
+pub(crate) use operands::{Operand, read as read_operands};
 
 /// The reference engine over one layer and one input.
 pub(crate) struct ReferenceEngine<'a> {
@@ -38,28 +41,40 @@ impl<'a> ReferenceEngine<'a> {
 
 impl DotEngine for ReferenceEngine<'_> {
     fn run(&mut self, out: OutputPosition, outcome: &mut DotOutcome) {
-        let datapath = &self.layer.datapath;
-        outcome.clear(datapath.levels.len());
-
-        let operands = operands::read(self.layer, self.input, out);
-        let mut values = product::multiply(datapath, &operands, outcome);
-
-        let preload = output::preload(self.layer, out.c);
-        let last = datapath.levels.len() - 1;
-        for (index, level) in datapath.levels.iter().enumerate() {
-            let initial = if index == last { preload } else { None };
-            values = level::reduce(index, level, &values, initial, outcome);
-        }
-        // The last level reduces everything: one value is left.
-        let delivered = values[0].narrow;
-
-        let products = operands.iter().map(|o| o.activation * o.weight).sum();
-        let sum = output::Sum {
-            delivered,
-            exact: output::exact_sum(self.layer, out.c, products),
-            activations: operands.iter().map(|o| o.activation).sum(),
-            count: operands.len(),
-        };
-        output::finish(self.layer, out.c, &sum, outcome);
+        let operands = read_operands(self.layer, self.input, out);
+        run_observed(self.layer, out.c, &operands, outcome, &mut |_| ());
     }
+}
+
+/// One dot product of output channel `channel`; overwrites `outcome`, shows every step to `observer` and returns the
+/// exact sum.
+pub(crate) fn run_observed(
+    layer: &MacLayer,
+    channel: usize,
+    operands: &[Operand],
+    outcome: &mut DotOutcome,
+    observer: &mut dyn FnMut(LevelStep),
+) -> i128 {
+    let datapath = &layer.datapath;
+    outcome.clear(datapath.levels.len());
+    let mut values = product::multiply(datapath, operands, outcome);
+
+    let preload = output::preload(layer, channel);
+    let last = datapath.levels.len() - 1;
+    for (index, level) in datapath.levels.iter().enumerate() {
+        let initial = if index == last { preload } else { None };
+        values = level::reduce(index, level, &values, initial, outcome, observer);
+    }
+    // The last level reduces everything: one value is left.
+    let delivered = values[0].narrow;
+
+    let products = operands.iter().map(|o| o.activation * o.weight).sum();
+    let sum = output::Sum {
+        delivered,
+        exact: output::exact_sum(layer, channel, products),
+        activations: operands.iter().map(|o| o.activation).sum(),
+        count: operands.len(),
+    };
+    output::finish(layer, channel, &sum, outcome);
+    sum.exact
 }
