@@ -106,9 +106,7 @@ impl From<FrontendError> for Failure {
         let failure = Self { code: error.code(), help: error.help(), ..Self::usage(error.to_string()) };
         let file = error.file();
         match (error.location(), std::fs::read_to_string(file)) {
-            (Some(at), Ok(text)) => {
-                failure.at_line(&file.display().to_string(), &text, at.line, at.column)
-            }
+            (Some(at), Ok(text)) => failure.at_line(&file.display().to_string(), &text, at.line, at.column),
             _ => failure,
         }
     }
@@ -117,6 +115,13 @@ impl From<FrontendError> for Failure {
 impl From<LowerError> for Failure {
     fn from(error: LowerError) -> Self {
         StudyError::from(error).into()
+    }
+}
+
+impl From<guardbit_rtl_vectors::VectorError> for Failure {
+    fn from(error: guardbit_rtl_vectors::VectorError) -> Self {
+        let help = error.help().map(String::from);
+        Self { code: error.code(), help, ..Self::usage(error.to_string()) }
     }
 }
 

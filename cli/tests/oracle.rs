@@ -43,7 +43,8 @@ fn digits_equal_the_golden_codes() {
     inputs[0].1.write_npy(File::create(&input).unwrap()).unwrap();
     let (input, out_text) = (input.to_string_lossy(), out.to_string_lossy());
     let model = digits("digits_int8.tflite");
-    let args = ["run", &model, "--hw", "exact-int32-os", "--input", &input, "--dump-tensors", "-o", &out_text];
+    let args =
+        ["run", &model, "--hw", "exact-int32-os", "--input", &input, "--dump-tensors", "-o", &out_text];
     succeed(&args);
     assert!(check_tensors(&out.join("tensors.npz"), &tensors) > 10_000);
 }

@@ -72,8 +72,21 @@ fn resnet8_classifies_the_photographs() {
     let out = dir.path().join("out");
     let out = out.to_string_lossy();
     let args = [
-        "sweep", &model, "--hw", "fpga-int14-os", "--input", &images, "--labels", &labels, "--bits", "8,14,24",
-        "--overflow", "wrap,saturate", "--json", "-o", &out,
+        "sweep",
+        &model,
+        "--hw",
+        "fpga-int14-os",
+        "--input",
+        &images,
+        "--labels",
+        &labels,
+        "--bits",
+        "8,14,24",
+        "--overflow",
+        "wrap,saturate",
+        "--json",
+        "-o",
+        &out,
     ];
     let rows: serde_json::Value = serde_json::from_str(&succeed(&args)).unwrap();
     for row in rows.as_array().unwrap() {
@@ -93,13 +106,28 @@ fn resnet8_out_of_range_rates() {
     let out = dir.path().join("out");
     let out = out.to_string_lossy();
     let args = [
-        "sweep", &model, "--hw", "fpga-int14-os", "--input", &input, "--mode", "isolated", "--bits", "12,14,16,18,20",
-        "--json", "-o", &out,
+        "sweep",
+        &model,
+        "--hw",
+        "fpga-int14-os",
+        "--input",
+        &input,
+        "--mode",
+        "isolated",
+        "--bits",
+        "12,14,16,18,20",
+        "--json",
+        "-o",
+        &out,
     ];
     let rows: serde_json::Value = serde_json::from_str(&succeed(&args)).unwrap();
     let dots: u64 = {
         let layers = csv_rows(&dir.path().join("out/sweep.csv"));
-        layers.iter().filter(|row| row["point_bits"] == "14").map(|row| row["dots"].parse::<u64>().unwrap()).sum()
+        layers
+            .iter()
+            .filter(|row| row["point_bits"] == "14")
+            .map(|row| row["dots"].parse::<u64>().unwrap())
+            .sum()
     };
     for (bits, percent) in [(12, 92.5), (14, 70.9), (16, 19.2), (18, 0.07), (20, 0.0)] {
         let row = rows.as_array().unwrap().iter().find(|row| row["bits"] == bits).unwrap();

@@ -37,9 +37,7 @@ pub(crate) fn run(
     let with = |mut part: Part, (index, task): (usize, &Task)| {
         let input = inputs[task.sample];
         let codes = match options.engine {
-            Engine::Reference => {
-                part.run(layer, ReferenceEngine::new(layer, input), task, first, options)
-            }
+            Engine::Reference => part.run(layer, ReferenceEngine::new(layer, input), task, first, options),
             Engine::Parallel => part.run(layer, ParallelEngine::new(layer, input), task, first, options),
         };
         part.codes.push((index, codes));

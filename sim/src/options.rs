@@ -121,7 +121,8 @@ impl FromStr for StatsLevel {
     type Err = UnknownOption;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let unknown = || UnknownOption { what: "stats", found: name.into(), allowed: "none, events and full" };
+        let unknown =
+            || UnknownOption { what: "stats", found: name.into(), allowed: "none, events and full" };
         Self::ALL.into_iter().find(|level| level.name() == name).ok_or_else(unknown)
     }
 }

@@ -138,8 +138,7 @@ impl<'p> Simulation<'p> {
     /// Whether both runs of `node` read the same: always in isolated mode.
     fn reads_exact(&self, node: NodeId, tensors: &SampleTensors) -> bool {
         let same = |id: &TensorId| tensors.exact[id.index()] == tensors.simulated[id.index()];
-        self.options.mode == Mode::Isolated
-            || self.program.graph.node(node).inputs.iter().flatten().all(same)
+        self.options.mode == Mode::Isolated || self.program.graph.node(node).inputs.iter().flatten().all(same)
     }
 
     fn run_layer(&mut self, layer: &MacLayer, batch: &mut [SampleTensors]) -> Result<(), SimError> {

@@ -309,8 +309,7 @@ impl LayerStats {
         let cols = layer.timing.array.cols;
         for (sequence, event) in outcome.events.iter().enumerate() {
             let place = layer.timing.place(out, event.k, event.level);
-            self.first_event_cycle =
-                Some(self.first_event_cycle.map_or(place.cycle, |c| c.min(place.cycle)));
+            self.first_event_cycle = Some(self.first_event_cycle.map_or(place.cycle, |c| c.min(place.cycle)));
             if options.stats == StatsLevel::Full {
                 let bin = place.cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
                 self.timeline[(bin as usize).min(TIMELINE_BINS - 1)] += 1;

@@ -84,7 +84,8 @@ pub fn trace(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> Dot
         operands.iter().map(|o| Operand { activation: o.activation, weight: o.weight }).collect();
     let mut outcome = DotOutcome::default();
     let mut steps = Vec::new();
-    let exact = reference::run_observed(layer, channel, &operands, &mut outcome, &mut |step| steps.push(step));
+    let exact =
+        reference::run_observed(layer, channel, &operands, &mut outcome, &mut |step| steps.push(step));
     DotTrace {
         steps,
         delivered: outcome.delivered,

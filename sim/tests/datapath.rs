@@ -247,8 +247,8 @@ fn trap_names_the_first_overflow() {
 #[test]
 fn wrong_and_harmless() {
     // The output saturates at 32767: the lost 1 does not show.
-    let (_, stats) = simulate(&sum_of(&[30000, 2768, 100], None), &one(16, Overflow::Saturate), Engine::Parallel)
-        .unwrap();
+    let (_, stats) =
+        simulate(&sum_of(&[30000, 2768, 100], None), &one(16, Overflow::Saturate), Engine::Parallel).unwrap();
     let total = stats.total();
     assert_eq!((total.wrong, total.harmless, total.sum_abs_err, total.output_mismatch), (1, 1, 101, 0));
 }

@@ -36,7 +36,8 @@ impl FromStr for BitList {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || BitListError(text.into());
-        let number = |text: &str| text.trim().parse::<u32>().ok().filter(|&n| n <= MAX_BITS + 1).ok_or_else(error);
+        let number =
+            |text: &str| text.trim().parse::<u32>().ok().filter(|&n| n <= MAX_BITS + 1).ok_or_else(error);
         let mut widths = Vec::new();
         for part in text.split(',') {
             match part.split_once("..") {

@@ -162,6 +162,16 @@ pub enum StudyError {
         /// The network.
         model: String,
     },
+    /// A layer that the accelerator does not run.
+    #[error("`{hw}` runs no layer `{layer}` of this network")]
+    UnknownLayer {
+        /// The name or index.
+        layer: String,
+        /// The accelerator.
+        hw: String,
+        /// The layers that it runs: index and name.
+        layers: Vec<String>,
+    },
     /// An output folder that holds something else.
     #[error("{} is not empty", path.display())]
     Occupied {
@@ -201,6 +211,7 @@ impl StudyError {
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
             Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
+            Self::UnknownLayer { .. } => "guardbit::layer",
             Self::Occupied { .. } | Self::NotAFolder { .. } => "guardbit::folder",
         }
     }
@@ -231,6 +242,7 @@ impl StudyError {
             Self::AmbiguousLevel { levels, .. } => {
                 Some(format!("name one with --level; the levels are {}", levels.join(", ")))
             }
+            Self::UnknownLayer { layers, .. } => Some(format!("the layers are {}", layers.join(", "))),
             Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),
             Self::Occupied { ours: true, .. } => Some(
                 "it was made from other inputs or settings: choose another folder, or replace it with --force"

@@ -69,9 +69,7 @@ fn kept_tensors(graph: &Graph, keep: Keep) -> Vec<KeptTensor> {
 
 impl KeptTensor {
     fn add(&mut self, sample: &SampleTensors) {
-        for (kept, run) in
-            [(&mut self.exact, &sample.exact), (&mut self.simulated, &sample.simulated)]
-        {
+        for (kept, run) in [(&mut self.exact, &sample.exact), (&mut self.simulated, &sample.simulated)] {
             if let Some(codes) = &run[self.id.index()] {
                 kept.extend_from_slice(codes);
             }

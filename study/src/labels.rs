@@ -15,7 +15,10 @@ pub(crate) fn load(path: &Path, samples: usize, classes: usize) -> Result<Vec<us
         return Err(broken(format!("labels are integers, found {}", array.values.dtype())));
     };
     if array.shape.first() != Some(&samples) || values.len() != samples {
-        return Err(broken(format!("{samples} samples need labels of shape [{samples}], found {:?}", array.shape)));
+        return Err(broken(format!(
+            "{samples} samples need labels of shape [{samples}], found {:?}",
+            array.shape
+        )));
     }
     let class = |&value: &i64| {
         usize::try_from(value)

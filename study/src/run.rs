@@ -40,7 +40,8 @@ pub fn run(
         keep: if request.dump_tensors { Keep::All } else { Keep::Outputs },
         ..Options::default()
     };
-    progress.start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
+    progress
+        .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
     let executed = execute(&subject, &program, options, progress)?;
     let record = RunRecord::new(
         &subject.model.file,

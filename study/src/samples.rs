@@ -47,9 +47,8 @@ impl Samples {
 
     /// The codes of every graph input for one sample.
     pub fn get(&self, sample: usize) -> Vec<Vec<i32>> {
-        let one = |(_, codes, len): &(TensorId, Vec<i32>, usize)| {
-            codes[sample * len..(sample + 1) * len].to_vec()
-        };
+        let one =
+            |(_, codes, len): &(TensorId, Vec<i32>, usize)| codes[sample * len..(sample + 1) * len].to_vec();
         self.inputs.iter().map(one).collect()
     }
 

@@ -22,7 +22,8 @@ impl ScoredOutputs {
         let names = || outputs.iter().map(|&id| graph.tensor(id).name.clone()).collect::<Vec<_>>();
         if let Some(name) = name {
             let found = outputs.iter().copied().find(|&id| graph.tensor(id).name == name);
-            let id = found.ok_or_else(|| StudyError::UnknownOutput { name: name.into(), outputs: names() })?;
+            let id =
+                found.ok_or_else(|| StudyError::UnknownOutput { name: name.into(), outputs: names() })?;
             return Ok(Self { compared: vec![id], classes: Some(id) });
         }
         match outputs {

@@ -26,7 +26,14 @@ pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let dir = path.parent().unwrap_or(Path::new(""));
     if raw.input.is_some() && raw.random.is_some() {
         let message = "`input` and `random` exclude each other".to_string();
-        return Err(StudyError::StudyFile { path: path.into(), text, line: 1, column: 1, message, help: None });
+        return Err(StudyError::StudyFile {
+            path: path.into(),
+            text,
+            line: 1,
+            column: 1,
+            message,
+            help: None,
+        });
     }
     Ok(raw.check(dir))
 }
@@ -72,7 +79,8 @@ impl RawStudy {
                 InputSource::Random { count: count.unwrap_or(crate::DEFAULT_RANDOM_SAMPLES), seed: self.seed }
             }
         };
-        let mut sets: Vec<String> = self.set.iter().map(|(key, value)| format!("{key}={}", flow(value))).collect();
+        let mut sets: Vec<String> =
+            self.set.iter().map(|(key, value)| format!("{key}={}", flow(value))).collect();
         sets.extend(self.requantize.map(|scheme| format!("requantize.scheme={scheme}")));
         let hw = |hw: String| {
             if preset(&hw).is_some() { hw } else { dir.join(hw).to_string_lossy().into_owned() }
@@ -104,7 +112,9 @@ impl<'de> Deserialize<'de> for SchemaOne {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match u64::deserialize(deserializer)? {
             1 => Ok(Self),
-            other => Err(D::Error::custom(format!("schema {other} is not known; this guardbit reads schema 1"))),
+            other => {
+                Err(D::Error::custom(format!("schema {other} is not known; this guardbit reads schema 1")))
+            }
         }
     }
 }

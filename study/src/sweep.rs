@@ -73,12 +73,8 @@ fn run_point(
     let settings = &request.settings;
     let subject = plan.subject(point);
     let program = subject.lower(&point.accelerator)?;
-    let options = Options {
-        mode: settings.mode,
-        stats: settings.stats,
-        events_per_layer: 0,
-        ..Options::default()
-    };
+    let options =
+        Options { mode: settings.mode, stats: settings.stats, events_per_layer: 0, ..Options::default() };
     let executed = execute(subject, &program, options, progress)?;
     Ok(PointRecord::new(&point.point, &program, &executed.layers, &options, &executed.outcome))
 }

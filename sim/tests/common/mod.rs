@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use guardbit_graph::{
-    Activation, DType, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Padding, Quantization, Requantize,
-    TensorType, ops::Conv2d,
+    Activation, DType, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Padding, Quantization,
+    Requantize, TensorType, ops::Conv2d,
 };
 use guardbit_hwmodels::{
     Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, Packing, Product,

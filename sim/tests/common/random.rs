@@ -22,13 +22,15 @@ pub struct Case {
 
 /// Any layer on any datapath.
 pub fn case() -> impl Strategy<Value = Case> {
-    (layer(), any_datapath(), array(), scheme()).prop_map(|((graph, samples), mut path, (array, flow), scheme)| {
-        path.scheme = scheme;
-        let mut accelerator = accelerator(path);
-        accelerator.array = array;
-        accelerator.dataflow = flow;
-        Case { graph, samples, accelerator }
-    })
+    (layer(), any_datapath(), array(), scheme()).prop_map(
+        |((graph, samples), mut path, (array, flow), scheme)| {
+            path.scheme = scheme;
+            let mut accelerator = accelerator(path);
+            accelerator.array = array;
+            accelerator.dataflow = flow;
+            Case { graph, samples, accelerator }
+        },
+    )
 }
 
 /// A layer of any kind with two samples.
@@ -37,12 +39,8 @@ pub fn layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
 }
 
 fn array() -> impl Strategy<Value = (Array, Dataflow)> {
-    let flows = [
-        Dataflow::OutputStationary,
-        Dataflow::WeightStationary,
-        Dataflow::InputStationary,
-        Dataflow::Vector,
-    ];
+    let flows =
+        [Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary, Dataflow::Vector];
     let array = (1usize..5, 1usize..5, 1usize..4);
     (array.prop_map(|(rows, cols, dot_width)| Array { rows, cols, dot_width }), select(flows.to_vec()))
 }
@@ -117,8 +115,10 @@ fn rounding() -> impl Strategy<Value = Rounding> {
 
 fn any_register() -> impl Strategy<Value = Register> {
     let bits = prop_oneof![6 => 2u32..24, 1 => 30u32..34, 1 => 60u32..=64];
-    let fixed = (bits, any::<bool>(), mode())
-        .prop_map(|(bits, signed, overflow)| Register::Fixed { format: Format::new(bits, signed).unwrap(), overflow });
+    let fixed = (bits, any::<bool>(), mode()).prop_map(|(bits, signed, overflow)| Register::Fixed {
+        format: Format::new(bits, signed).unwrap(),
+        overflow,
+    });
     prop_oneof![1 => Just(Register::Auto), 6 => fixed]
 }
 
@@ -128,8 +128,8 @@ pub fn mode() -> impl Strategy<Value = Overflow> {
 }
 
 fn padding() -> impl Strategy<Value = Padding> {
-    let explicit =
-        prop::array::uniform4(0usize..3).prop_map(|[a, b, c, d]| Padding::Explicit { rows: [a, b], cols: [c, d] });
+    let explicit = prop::array::uniform4(0usize..3)
+        .prop_map(|[a, b, c, d]| Padding::Explicit { rows: [a, b], cols: [c, d] });
     prop_oneof![Just(Padding::Same), Just(Padding::Valid), explicit]
 }
 
@@ -138,7 +138,8 @@ fn activations(shape: [usize; 4]) -> impl Strategy<Value = (TensorType, Vec<Vec<
     let dtype = select(vec![DType::Int8, DType::UInt8, DType::Int4, DType::Int16]);
     dtype.prop_flat_map(move |dtype| {
         let len = shape.iter().product::<usize>();
-        let code = || prop_oneof![4 => dtype.min()..=dtype.max(), 1 => Just(dtype.min()), 1 => Just(dtype.max())];
+        let code =
+            || prop_oneof![4 => dtype.min()..=dtype.max(), 1 => Just(dtype.min()), 1 => Just(dtype.max())];
         let samples = prop::collection::vec(prop::collection::vec(code(), len), 2);
         (dtype.min()..=dtype.max(), samples)
             .prop_map(move |(zero_point, samples)| (quantized(&shape, dtype, 0.1, zero_point), samples))
@@ -152,10 +153,8 @@ fn weights(shape: [usize; 4], axis: usize) -> impl Strategy<Value = (TensorType,
         let codes = prop::collection::vec(dtype.min()..=dtype.max(), shape.iter().product::<usize>());
         let channels = shape[axis];
         let scales = prop::collection::vec(0.001f32..0.5, channels);
-        let zero_points = prop_oneof![
-            Just(vec![0; channels]),
-            prop::collection::vec(dtype.min()..=dtype.max(), channels)
-        ];
+        let zero_points =
+            prop_oneof![Just(vec![0; channels]), prop::collection::vec(dtype.min()..=dtype.max(), channels)];
         (codes, scales, zero_points).prop_map(move |(codes, scales, zero_points)| {
             let quantization = Some(Quantization::per_axis(scales, zero_points, axis).unwrap());
             (TensorType { shape: shape.to_vec(), dtype, quantization }, codes)
@@ -171,22 +170,28 @@ fn bias(channels: usize) -> impl Strategy<Value = Option<Vec<i32>>> {
 fn conv() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     let sizes = (2usize..6, 2usize..6, 1usize..4, 1usize..3, 1usize..3, 1usize..3, 1usize..3);
     let window = (1usize..3, 1usize..3, padding());
-    (sizes, window).prop_flat_map(|((h, w, depth, groups, per_group, kh, kw), (stride, dilation, padding))| {
-        let channels = groups * per_group;
-        let parts = (activations([1, h, w, depth * groups]), weights([channels, kh, kw, depth], 0), bias(channels));
-        // Three cells: one window always fits.
-        let dilation = if h < 3 || w < 3 { 1 } else { dilation };
-        parts.prop_map(move |((x, samples), w, bias)| {
-            let op = Conv2d {
-                stride: [stride, 1],
-                dilation: [dilation; 2],
-                padding,
-                activation: Activation::Relu,
-                requantize: REQUANTIZE,
-            };
-            (one_layer(op, x, Some(w), bias, output("y", DType::Int8, 0.7, -5)), samples)
-        })
-    })
+    (sizes, window).prop_flat_map(
+        |((h, w, depth, groups, per_group, kh, kw), (stride, dilation, padding))| {
+            let channels = groups * per_group;
+            let parts = (
+                activations([1, h, w, depth * groups]),
+                weights([channels, kh, kw, depth], 0),
+                bias(channels),
+            );
+            // Three cells: one window always fits.
+            let dilation = if h < 3 || w < 3 { 1 } else { dilation };
+            parts.prop_map(move |((x, samples), w, bias)| {
+                let op = Conv2d {
+                    stride: [stride, 1],
+                    dilation: [dilation; 2],
+                    padding,
+                    activation: Activation::Relu,
+                    requantize: REQUANTIZE,
+                };
+                (one_layer(op, x, Some(w), bias, output("y", DType::Int8, 0.7, -5)), samples)
+            })
+        },
+    )
 }
 
 fn depthwise() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
@@ -224,19 +229,21 @@ fn fully_connected() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
 
 fn pool() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     let sizes = (2usize..6, 2usize..6, 1usize..4, 1usize..3, 1usize..3, 1usize..3);
-    (sizes, select(vec![Padding::Same, Padding::Valid])).prop_flat_map(|((h, w, c, kh, kw, stride), padding)| {
-        activations([1, h, w, c]).prop_map(move |(x, samples)| {
-            let op = AvgPool2d {
-                kernel: [kh, kw],
-                stride: [stride; 2],
-                padding,
-                activation: Activation::None,
-            };
-            let quantization = x.quantization.clone().unwrap();
-            let out = output("y", x.dtype, quantization.scale(0), quantization.zero_point(0));
-            (one_layer(op, x, None, None, out), samples)
-        })
-    })
+    (sizes, select(vec![Padding::Same, Padding::Valid])).prop_flat_map(
+        |((h, w, c, kh, kw, stride), padding)| {
+            activations([1, h, w, c]).prop_map(move |(x, samples)| {
+                let op = AvgPool2d {
+                    kernel: [kh, kw],
+                    stride: [stride; 2],
+                    padding,
+                    activation: Activation::None,
+                };
+                let quantization = x.quantization.clone().unwrap();
+                let out = output("y", x.dtype, quantization.scale(0), quantization.zero_point(0));
+                (one_layer(op, x, None, None, out), samples)
+            })
+        },
+    )
 }
 
 fn reduction() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {

@@ -153,8 +153,11 @@ fn swept_level<'a>(name: Option<&str>, base: &'a Accelerator) -> Result<&'a Leve
     let hw = || base.name.clone();
     let names = |levels: &[&Level]| levels.iter().map(|level| level.name.clone()).collect::<Vec<_>>();
     if let Some(name) = name {
-        let unknown =
-            || StudyError::UnknownLevel { hw: hw(), level: name.into(), levels: names(&levels.iter().collect::<Vec<_>>()) };
+        let unknown = || StudyError::UnknownLevel {
+            hw: hw(),
+            level: name.into(),
+            levels: names(&levels.iter().collect::<Vec<_>>()),
+        };
         return levels.iter().find(|level| level.name == name).ok_or_else(unknown);
     }
     let with_width: Vec<&Level> = levels.iter().filter(|level| level.register != Register::Auto).collect();

@@ -1,0 +1,27 @@
+//! The benches of a bundle: the reference design with the layer's parameters, and what drives and compares it.
+
+mod design;
+mod testbench;
+
+use crate::export::Sizes;
+use crate::manifest::Manifest;
+
+/// The reference RTL: name and text of every file.
+pub(crate) const RTL: [(&str, &str); 6] = [
+    ("gb_fit.sv", include_str!("../rtl/gb_fit.sv")),
+    ("gb_round_shift.sv", include_str!("../rtl/gb_round_shift.sv")),
+    ("gb_product.sv", include_str!("../rtl/gb_product.sv")),
+    ("gb_tree.sv", include_str!("../rtl/gb_tree.sv")),
+    ("gb_level.sv", include_str!("../rtl/gb_level.sv")),
+    ("gb_requant.sv", include_str!("../rtl/gb_requant.sv")),
+];
+
+/// Every bench file of a bundle, by path.
+pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> =
+        RTL.iter().map(|(name, text)| (format!("rtl/{name}"), (*text).to_owned())).collect();
+    files.push(("rtl/gb_dut.sv".into(), design::dut(manifest)));
+    files.push(("tb.sv".into(), testbench::tb(manifest, sizes)));
+    files.push(("Makefile".into(), include_str!("../bench/Makefile").into()));
+    files
+}
