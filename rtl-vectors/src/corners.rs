@@ -272,13 +272,12 @@ impl Maker<'_> {
         }
     }
 
-    /// A dot product whose delivered sum, bias included, is to be `target`.
+    /// A dot product that delivers `target`, with a bias of 0: what the requantizer sees.
     fn scaled(&mut self, id: String, class: &str, target: i128, multiplier: Multiplier) {
-        let bias = self.layer.bias.as_ref().map_or(0, |b| b[0]);
-        let operands = self.ranges.solve(target - bias, self.terms);
-        // A bias that is out of reach: the sum alone, then.
-        if let Some(operands) = operands.or_else(|| self.ranges.solve(target, self.terms)) {
+        if let Some(operands) = self.ranges.solve(target, self.terms).filter(|o| !o.is_empty()) {
             self.push(id, class, 0, operands, Some(multiplier));
+            let bias = self.dots.last_mut().and_then(|dot| dot.layer.bias.as_mut());
+            bias.into_iter().flatten().for_each(|b| *b = 0);
         }
     }
 

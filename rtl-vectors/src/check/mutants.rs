@@ -6,7 +6,7 @@ use std::path::Path;
 use super::simulators::{Ran, replay};
 use super::{Divergence, Outcome, Simulator, files};
 use crate::VectorError;
-use crate::manifest::Manifest;
+use crate::manifest::{LevelInfo, Manifest};
 
 /// What became of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +58,10 @@ fn has_tree(m: &Manifest) -> bool {
 
 fn mode_is(m: &Manifest, modes: &[&str]) -> bool {
     m.arithmetic.levels.iter().any(|l| l.stage.overflow.as_deref().is_some_and(|o| modes.contains(&o)))
+}
+
+fn mode(level: &LevelInfo) -> Option<&str> {
+    level.stage.overflow.as_deref()
 }
 
 fn clamps(m: &Manifest) -> bool {
@@ -219,6 +223,18 @@ const MUTANTS: &[Mutant] = &[
         applies: has_tree,
     },
     Mutant {
+        name: "lone_value_fitted",
+        change: "the tree's hand-over port is no wider than a node: a lone value is fitted",
+        file: "rtl/gb_tree.sv",
+        from: ".BITS((HAND_OVER != 0) ? BITS : 0)",
+        to: ".BITS(BITS)",
+        applies: |m| {
+            let level = &m.arithmetic.levels[0];
+            let narrower = level.stage.bits.is_some_and(|bits| bits < m.arithmetic.product.port_bits);
+            has_tree(m) && level.check == "each_add" && narrower && mode(level) != Some("observe")
+        },
+    },
+    Mutant {
         name: "tree_order",
         change: "the tree pairs lanes at a distance instead of neighbours",
         file: "rtl/gb_tree.sv",
@@ -258,7 +274,11 @@ const MUTANTS: &[Mutant] = &[
         file: "rtl/gb_requant.sv",
         from: "(high_half[W-1] && right != 0)",
         to: "(1'b0)",
-        applies: |m| m.arithmetic.requantize.scheme == "double",
+        // Below the zero point ties only show where codes are not clamped there.
+        applies: |m| {
+            let requantize = &m.arithmetic.requantize;
+            requantize.scheme == "double" && requantize.clamp_min < requantize.zero_point
+        },
     },
     Mutant {
         name: "zero_point_dropped",
