@@ -16,7 +16,8 @@ const KEYWORDS: &str = "kws_dscnn_int8.tflite";
 /// Exports a bundle to `dir`.
 fn export(dir: &Path, model: &str, hw: &str, layer: &str, more: &[&str]) -> String {
     let out = dir.to_string_lossy();
-    let mut args = vec!["vectors", model, "--hw", hw, "--layer", layer, "--random", "1", "--cases", "8", "-o", &out];
+    let mut args =
+        vec!["vectors", model, "--hw", hw, "--layer", layer, "--random", "1", "--cases", "8", "-o", &out];
     args.extend(more);
     succeed(&args);
     out.into_owned()
@@ -46,20 +47,53 @@ fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 const DATAPATHS: &[(&str, &str, &[&str])] = &[
     ("fpga-int14-os", "0", &[]),
     ("fpga-int14-os", "5", &["--set", "accumulation.acc.overflow=wrap"]),
-    ("fpga-int14-os", "2", &["--set", "accumulation.acc.overflow=sticky", "--set", "accumulation.acc.bits=12"]),
+    (
+        "fpga-int14-os",
+        "2",
+        &["--set", "accumulation.acc.overflow=sticky", "--set", "accumulation.acc.bits=12"],
+    ),
     ("fpga-int14-os", "1", &["--set", "accumulation.acc.overflow=saturate_symmetric", "--byte-slots"]),
     ("fpga-int14-os", "2", &["--set", "accumulation.acc.overflow=saturate_zero", "--requantize", "single"]),
     ("fpga-int14-os", "2", &["--set", "accumulation.acc.overflow=observe", "--requantize", "away"]),
     ("fpga-int14-os", "2", &["--set", "accumulation.acc.check=hand_over"]),
     ("fpga-int14-os", "2", &["--set", "bias.at=preload", "--set", "accumulation.acc.bits=20"]),
     ("fpga-int14-os", "2", &["--set", "operands.zero_point=fold", "--set", "accumulation.acc.signed=false"]),
-    ("fpga-int14-os", "2", &["--set", "product.bits=12", "--set", "product.overflow=saturate", "--set", "product.shift=2", "--set", "product.round=half_even"]),
-    ("fpga-int14-os", "2", &["--set", "accumulation.acc.shift=3", "--set", "accumulation.acc.round=half_away"]),
+    (
+        "fpga-int14-os",
+        "2",
+        &[
+            "--set",
+            "product.bits=12",
+            "--set",
+            "product.overflow=saturate",
+            "--set",
+            "product.shift=2",
+            "--set",
+            "product.round=half_even",
+        ],
+    ),
+    (
+        "fpga-int14-os",
+        "2",
+        &["--set", "accumulation.acc.shift=3", "--set", "accumulation.acc.round=half_away"],
+    ),
     ("fpga-int14-tree", "0", &["--byte-slots"]),
-    ("fpga-int14-tree", "5", &["--set", "accumulation.tree.check=hand_over", "--set", "accumulation.tree.shift=1"]),
-    ("fpga-int14-tree", "2", &["--set", "accumulation.tree.overflow=wrap", "--set", "accumulation.acc.overflow=sticky"]),
+    (
+        "fpga-int14-tree",
+        "5",
+        &["--set", "accumulation.tree.check=hand_over", "--set", "accumulation.tree.shift=1"],
+    ),
+    (
+        "fpga-int14-tree",
+        "2",
+        &["--set", "accumulation.tree.overflow=wrap", "--set", "accumulation.acc.overflow=sticky"],
+    ),
     ("fpga-int14-ws", "5", &["--set", "accumulation.chain.overflow=sticky"]),
-    ("inner14-outer24", "5", &["--set", "accumulation.inner.check=hand_over", "--set", "accumulation.inner.shift=2"]),
+    (
+        "inner14-outer24",
+        "5",
+        &["--set", "accumulation.inner.check=hand_over", "--set", "accumulation.inner.shift=2"],
+    ),
     ("exact-int32-os", "2", &["--set", "accumulation.acc.bits=auto"]),
 ];
 
@@ -109,7 +143,13 @@ fn changed_files_are_found() {
 fn words_follow_the_portable_rule() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = dir.path().join("bundle");
-    export(&bundle, &digits("digits_int8.tflite"), "fpga-int14-os", "0", &["--formats", "dec,npy,bin,mif,coe"]);
+    export(
+        &bundle,
+        &digits("digits_int8.tflite"),
+        "fpga-int14-os",
+        "0",
+        &["--formats", "dec,npy,bin,mif,coe"],
+    );
     let manifest: serde_json::Value =
         serde_json::from_slice(&fs::read(bundle.join("manifest.json")).unwrap()).unwrap();
     for file in manifest["files"].as_array().unwrap().iter().filter(|f| !f["digits"].is_null()) {
@@ -153,7 +193,8 @@ fn every_datapath_replays_in_icarus() {
 
 #[test]
 fn real_networks_replay() {
-    let (Some(resnet), Some(keywords), true) = (shared_model(RESNET), shared_model(KEYWORDS), simulators()) else {
+    let (Some(resnet), Some(keywords), true) = (shared_model(RESNET), shared_model(KEYWORDS), simulators())
+    else {
         return;
     };
     let dir = tempfile::tempdir().unwrap();

@@ -92,7 +92,7 @@ mod tests {
                     sum += o.activation * o.weight;
                     prop_assert!(sum.abs() <= i128::from(target).abs());
                 }
-                prop_assert_eq!(sum, target.into());
+                prop_assert_eq!(sum, i128::from(target));
             } else {
                 prop_assert!(false, "a signed weight reaches every sum");
             }

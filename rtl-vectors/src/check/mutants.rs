@@ -60,6 +60,20 @@ fn mode_is(m: &Manifest, modes: &[&str]) -> bool {
     m.arithmetic.levels.iter().any(|l| l.stage.overflow.as_deref().is_some_and(|o| modes.contains(&o)))
 }
 
+/// Whether a sticky serial level takes a value after it can be stuck: the second addition can overflow, or the first
+/// one where values are wider than the register. (Behind a tree only the last value of a dot product can be wider.)
+fn leaves_rail(m: &Manifest) -> bool {
+    let mut values = m.layer.terms;
+    let mut port = m.arithmetic.product.port_bits;
+    m.arithmetic.levels.iter().any(|level| {
+        let run = level.terms.unwrap_or(values).min(values);
+        let wide = level.stage.bits.is_some_and(|bits| bits < port) && !has_tree(m);
+        values = values.div_ceil(run.max(1));
+        port = level.stage.port_bits;
+        level.reduce == "serial" && mode(level) == Some("sticky") && run >= if wide { 2 } else { 3 }
+    })
+}
+
 fn mode(level: &LevelInfo) -> Option<&str> {
     level.stage.overflow.as_deref()
 }
@@ -175,12 +189,7 @@ const MUTANTS: &[Mutant] = &[
         file: "rtl/gb_level.sv",
         from: "held_stuck ? held : fitted;",
         to: "fitted;",
-        applies: |m| {
-            m.arithmetic
-                .levels
-                .iter()
-                .any(|l| l.reduce == "serial" && l.stage.overflow.as_deref() == Some("sticky"))
-        },
+        applies: leaves_rail,
     },
     Mutant {
         name: "bubble_adds",
