@@ -23,5 +23,6 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
     files.push(("rtl/gb_dut.sv".into(), design::dut(manifest)));
     files.push(("tb.sv".into(), testbench::tb(manifest, sizes)));
     files.push(("Makefile".into(), include_str!("../bench/Makefile").into()));
+    files.push(("test_bundle.py".into(), include_str!("../bench/test_bundle.py").into()));
     files
 }
