@@ -7,6 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use common::{digits, guardbit, shared_model, succeed};
 
@@ -192,6 +193,50 @@ fn every_datapath_replays_in_icarus() {
 }
 
 #[test]
+fn every_datapath_replays_in_ghdl() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (index, (hw, layer, more)) in DATAPATHS.iter().enumerate() {
+        let out = dir.path().join(index.to_string());
+        let bundle = export(&out, &digits("digits_int8.tflite"), hw, layer, more);
+        replay(&bundle, "ghdl");
+    }
+}
+
+/// The folder of cocotb 1.9's programs is given by `GUARDBIT_COCOTB_BIN`.
+#[test]
+fn the_cocotb_test_passes() {
+    let Ok(bin) = std::env::var("GUARDBIT_COCOTB_BIN") else {
+        eprintln!("skipped: GUARDBIT_COCOTB_BIN is not set; see scripts/test");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, &digits("digits_int8.tflite"), "fpga-int14-tree", "0", &[]);
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap_or_default());
+    let make = |digit: bool| {
+        if digit {
+            let file = bundle.join("exp_acc_acc.mem");
+            let mut text = fs::read(&file).unwrap();
+            text[3] = if text[3] == b'0' { b'1' } else { b'0' };
+            fs::write(&file, text).unwrap();
+        }
+        let ran = Command::new("make")
+            .args(["cocotb", "SIM=icarus"])
+            .current_dir(&bundle)
+            .env("PATH", &path)
+            .output();
+        String::from_utf8_lossy(&ran.unwrap().stdout).into_owned()
+    };
+    let text = make(false);
+    assert!(text.contains("PASS=1 FAIL=0"), "{text}");
+    let changed = make(true);
+    assert!(!changed.contains("PASS=1"), "a flipped digit is found: {changed}");
+}
+
+#[test]
 fn real_networks_replay() {
     let (Some(resnet), Some(keywords), true) = (shared_model(RESNET), shared_model(KEYWORDS), simulators())
     else {
@@ -225,6 +270,10 @@ fn every_mutant_is_caught() {
         ("fpga-int14-tree", "0", "accumulation.acc.overflow=sticky"),
         ("fpga-int14-ws", "5", "accumulation.acc.overflow=saturate_symmetric"),
     ];
+    let vhdl = dir.path().join("vhdl");
+    let bundle = export(&vhdl, &digits("digits_int8.tflite"), "fpga-int14-os", "0", &[]);
+    let table = succeed(&["check", &bundle, "--simulator", "ghdl", "--mutate"]);
+    eprintln!("{table}");
     for (index, (hw, layer, set)) in cases.into_iter().enumerate() {
         let out = dir.path().join(index.to_string());
         let bundle = export(&out, &digits("digits_int8.tflite"), hw, layer, &["--set", set]);

@@ -2,6 +2,7 @@
 
 mod design;
 mod testbench;
+mod vhdl;
 
 use crate::export::Sizes;
 use crate::manifest::Manifest;
@@ -16,12 +17,17 @@ pub(crate) const RTL: [(&str, &str); 6] = [
     ("gb_requant.sv", include_str!("../rtl/gb_requant.sv")),
 ];
 
+/// The reference RTL in VHDL, in the order of compilation.
+pub(crate) const VHDL: [(&str, &str); 2] =
+    [("gb_pkg.vhd", include_str!("../rtl/gb_pkg.vhd")), ("gb_mac.vhd", include_str!("../rtl/gb_mac.vhd"))];
+
 /// Every bench file of a bundle, by path.
 pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> =
-        RTL.iter().map(|(name, text)| (format!("rtl/{name}"), (*text).to_owned())).collect();
+        RTL.iter().chain(&VHDL).map(|(name, text)| (format!("rtl/{name}"), (*text).to_owned())).collect();
     files.push(("rtl/gb_dut.sv".into(), design::dut(manifest)));
     files.push(("tb.sv".into(), testbench::tb(manifest, sizes)));
+    files.push(("tb.vhd".into(), vhdl::tb(manifest)));
     files.push(("Makefile".into(), include_str!("../bench/Makefile").into()));
     files.push(("test_bundle.py".into(), include_str!("../bench/test_bundle.py").into()));
     files

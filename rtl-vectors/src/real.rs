@@ -18,7 +18,7 @@ pub(crate) fn real(layer: &MacLayer, inputs: &[Vec<i32>], count: usize, random: 
     let mut chosen: Vec<(usize, &str)> = (0..count.div_ceil(4)).map(|index| (index, "first")).collect();
     chosen.extend(worst(layer, inputs, count / 2).into_iter().map(|index| (index, "worst")));
     while chosen.len() < count {
-        chosen.push(((u128::from(random.next_u64()) * all as u128 >> 64) as usize, "random"));
+        chosen.push((((u128::from(random.next_u64()) * all as u128) >> 64) as usize, "random"));
     }
     chosen.truncate(count);
     chosen

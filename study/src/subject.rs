@@ -1,7 +1,7 @@
 //! What is simulated: a network on samples, loaded and checked before anything is run or written.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use guardbit_graph::{Graph, TensorId};
@@ -74,7 +74,7 @@ impl HwId {
 }
 
 impl Subject {
-    pub fn load(model: &PathBuf, settings: &Settings) -> Result<Self, StudyError> {
+    pub fn load(model: &Path, settings: &Settings) -> Result<Self, StudyError> {
         let graph = guardbit_frontends::load(model)?;
         let samples = Samples::load(&graph, &settings.input)?;
         let outputs = ScoredOutputs::choose(&graph, settings.output.as_deref(), settings.labels.is_some())?;

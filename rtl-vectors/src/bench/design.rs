@@ -10,7 +10,7 @@ pub(super) fn acc_width(level: &LevelInfo) -> u32 {
 }
 
 /// Number of an overflow mode in the RTL.
-fn mode(stage: &Stage) -> u32 {
+pub(super) fn mode(stage: &Stage) -> u32 {
     match stage.overflow.as_deref() {
         Some("wrap") => 0,
         Some("saturate") | None => 1,
@@ -23,7 +23,7 @@ fn mode(stage: &Stage) -> u32 {
 }
 
 /// Number of a rounding in the RTL.
-fn round(stage: &Stage) -> usize {
+pub(super) fn round(stage: &Stage) -> usize {
     let names = [
         "floor",
         "toward_zero",

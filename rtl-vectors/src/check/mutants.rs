@@ -313,6 +313,38 @@ const MUTANTS: &[Mutant] = &[
         to: "with_bias = sum;",
         applies: has_post_bias,
     },
+    Mutant {
+        name: "vhdl_wrap_for_saturate",
+        change: "the accumulator wraps instead of clamping",
+        file: "rtl/gb_pkg.vhd",
+        from: "when 0 =>",
+        to: "when 0 | 1 | 2 | 4 =>",
+        applies: |m| mode_is(m, &["saturate", "saturate_symmetric", "sticky"]),
+    },
+    Mutant {
+        name: "vhdl_one_bit_narrower",
+        change: "rails of a register one bit narrower",
+        file: "rtl/gb_pkg.vhd",
+        from: "top := bits - is_signed;",
+        to: "top := bits - is_signed - 1;",
+        applies: |m| m.arithmetic.levels.iter().any(|l| l.stage.bits.is_some()),
+    },
+    Mutant {
+        name: "vhdl_not_cleared",
+        change: "a run starts from what the register held",
+        file: "rtl/gb_mac.vhd",
+        from: "held     := (others => '0');",
+        to: "null;",
+        applies: has_serial,
+    },
+    Mutant {
+        name: "vhdl_bubble_adds",
+        change: "a cycle without a beat adds too",
+        file: "rtl/gb_mac.vhd",
+        from: "valid1    <= in_valid and rst_n;",
+        to: "valid1    <= rst_n;",
+        applies: always,
+    },
 ];
 
 /// A second register in front of the first one.
@@ -331,7 +363,8 @@ pub fn mutate(
     let manifest = files::manifest(dir)?;
     let mut results = Vec::new();
     for mutant in MUTANTS {
-        if !(mutant.applies)(&manifest) {
+        let in_vhdl = mutant.file.ends_with(".vhd");
+        if in_vhdl != (simulator == Simulator::Ghdl) || !(mutant.applies)(&manifest) {
             continue;
         }
         let run = |path: &Path| change(path, mutant);

@@ -14,10 +14,8 @@ use crate::words::{field, parse_mem, sign_extend};
 pub(super) fn recompute(dir: &Path, manifest: &Manifest) -> Result<Outcome, VectorError> {
     let data = Data::read(dir, manifest)?;
     let mut checker = Checker { manifest, data, checked: 0, mismatches: 0, first: None };
-    let mut started = 0;
-    for case in &manifest.cases {
+    for (started, case) in manifest.cases.iter().enumerate() {
         checker.case(case, started)?;
-        started += 1;
     }
     let beats = manifest.cases.iter().map(|c| c.beats).sum::<usize>();
     let found = checker.data.ctrl.len();

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use super::{Divergence, Outcome};
 use crate::VectorError;
-use crate::bench::RTL;
+use crate::bench::{RTL, VHDL};
 use crate::manifest::{Case, Manifest};
 
 /// A simulator that bundles are replayed in.
@@ -56,9 +56,6 @@ pub(super) fn run(simulator: Simulator, work: &Path, manifest: &Manifest) -> Res
         let reason = format!("`{}` is not installed", simulator.program());
         return Ok(Outcome::Absent { reason });
     }
-    if simulator == Simulator::Ghdl {
-        return Ok(Outcome::Absent { reason: "this bundle has no VHDL bench".into() });
-    }
     Ok(match replay(simulator, work, manifest)? {
         Ran::Report(outcome) => outcome,
         Ran::Broken(text) => {
@@ -78,7 +75,17 @@ pub(super) fn replay(simulator: Simulator, work: &Path, manifest: &Manifest) -> 
     let rtl = RTL.iter().map(|(name, _)| format!("rtl/{name}"));
     let sources: Vec<String> = rtl.chain(["rtl/gb_dut.sv".into(), "tb.sv".into()]).collect();
     let (build, run) = match simulator {
-        Simulator::Icarus | Simulator::Ghdl => {
+        Simulator::Ghdl => {
+            let mut build = Command::new("ghdl");
+            build
+                .args(["-a", "--std=08"])
+                .args(VHDL.iter().map(|(name, _)| format!("rtl/{name}")))
+                .arg("tb.vhd");
+            let mut run = Command::new("ghdl");
+            run.args(["--elab-run", "--std=08", "tb"]);
+            (build, run)
+        }
+        Simulator::Icarus => {
             let mut build = Command::new("iverilog");
             build.args(["-g2012", "-s", "tb", "-o", "tb.vvp"]).args(&sources);
             let mut run = Command::new("vvp");
@@ -116,30 +123,13 @@ fn tail(text: &str) -> String {
 }
 
 fn parse(text: &str, manifest: &Manifest) -> Ran {
-    let value = |line: &str, key: &str| -> Option<String> {
-        let found = line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
-        found.map(String::from)
-    };
-    let number = |line: &str, key: &str| value(line, key).and_then(|v| v.parse::<u64>().ok());
-    let Some(result) = text.lines().find(|line| line.starts_with("RESULT ")) else {
+    let Some(result) = text.lines().find_map(|line| Some(&line[line.find("RESULT ")?..])) else {
         return Ran::Broken(text.into());
     };
     let mismatches = number(result, "mismatches").unwrap_or(1);
     if mismatches == 0 {
-        let mut notes = vec![format!(
-            "measured latency: accumulators {}, outputs {} (contract {} and {}); {} cycles for {} beats",
-            value(result, "acc_latency").unwrap_or_default(),
-            value(result, "out_latency").unwrap_or_default(),
-            manifest.interface.acc_latency,
-            manifest.interface.out_latency,
-            value(result, "cycles").unwrap_or_default(),
-            manifest.cases.iter().map(|c| c.beats).sum::<usize>(),
-        )];
-        if number(result, "outputs") == Some(0) {
-            let scheme = &manifest.arithmetic.requantize.scheme;
-            notes.push(format!("exp_out not compared: the reference RTL has no `{scheme}`"));
-        }
-        return Ran::Report(Outcome::Pass { checked: number(result, "checked").unwrap_or(0), notes });
+        let checked = number(result, "checked").unwrap_or(0);
+        return Ran::Report(Outcome::Pass { checked, notes: notes(result, manifest) });
     }
     let line = text.lines().find_map(|line| Some(&line[line.find("MISMATCH ")?..])).unwrap_or("");
     let beat = number(line, "beat").map(|b| b as usize);
@@ -147,12 +137,41 @@ fn parse(text: &str, manifest: &Manifest) -> Ran {
     let case = find_case(manifest, beat, word);
     let level = number(line, "level").and_then(|i| manifest.arithmetic.levels.get(i as usize));
     let first = Divergence {
-        kind: value(line, "kind").unwrap_or_default(),
+        kind: value(line, "kind").unwrap_or_default().into(),
         case: case.map_or(String::new(), |c| c.id.clone()),
         level: level.map_or(String::new(), |l| l.name.clone()),
         details: line.split_whitespace().skip(3).collect::<Vec<_>>().join(" "),
     };
     Ran::Report(Outcome::Fail { mismatches, first })
+}
+
+/// What a run that passed says about itself.
+fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
+    let beats: usize = manifest.cases.iter().map(|c| c.beats).sum();
+    let cycles = value(result, "cycles").unwrap_or_default();
+    let mut notes = vec![format!("{cycles} cycles for {beats} beats")];
+    if let (Some(acc), Some(out)) = (value(result, "acc_latency"), value(result, "out_latency")) {
+        let (acc_contract, out_contract) = (manifest.interface.acc_latency, manifest.interface.out_latency);
+        notes.push(format!(
+            "measured latency: accumulators {acc}, outputs {out} (contract {acc_contract} and {out_contract})"
+        ));
+    }
+    if value(result, "vhdl").is_some() {
+        notes.push("exp_out not compared: the VHDL MAC ends with the sum".into());
+    } else if number(result, "outputs") == Some(0) {
+        let scheme = &manifest.arithmetic.requantize.scheme;
+        notes.push(format!("exp_out not compared: the reference RTL has no `{scheme}`"));
+    }
+    notes
+}
+
+/// The value of `key=value` in a line of words.
+fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+fn number(line: &str, key: &str) -> Option<u64> {
+    value(line, key)?.parse().ok()
 }
 
 fn find_case(manifest: &Manifest, beat: Option<usize>, word: Option<usize>) -> Option<&Case> {
