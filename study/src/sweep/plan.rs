@@ -1,5 +1,7 @@
 //! The points of a sweep: everything loaded and checked before the first one runs.
 
+use std::path::PathBuf;
+
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
 use guardbit_reports::{About, Point};
@@ -49,7 +51,7 @@ struct SettingsJson {
 impl Plan {
     pub fn new(request: &SweepRequest) -> Result<Self, StudyError> {
         let settings = &request.settings;
-        let load = |model| Subject::load(model, settings);
+        let load = |model: &PathBuf| Subject::load(model, settings);
         let subjects: Vec<Subject> = request.models.iter().map(load).collect::<Result<_, _>>()?;
         let bases = request.hws.iter().map(|hw| guardbit_hwmodels::load(hw, &settings.sets));
         let bases: Vec<Accelerator> = bases.collect::<Result<_, _>>()?;
