@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use guardbit_num::{Overflow, Scheme};
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{BitList, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES};
+use guardbit_study::{AreaTool, BitList, Budget, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES};
 
 /// What does a narrow accumulator do to this network?
 ///
@@ -47,6 +47,8 @@ pub enum Command {
     Vectors(VectorsArgs),
     /// Check a bundle of test vectors: its files, its numbers, and its replay in simulators
     Check(CheckArgs),
+    /// Find the accumulator width that every layer needs: proved, on samples, and within an error budget
+    Size(SizeArgs),
     /// Print the network as guardbit understands it, and with --hw what lowering does with each operation
     Inspect(InspectArgs),
     /// Accelerator models: presets, files, schema
@@ -96,7 +98,28 @@ pub struct SweepArgs {
     pub output_dir: Option<PathBuf>,
 }
 
-/// What runs and sweeps have in common.
+#[derive(Debug, clap::Args)]
+pub struct SizeArgs {
+    /// The network: .tflite, or graph .yaml
+    pub model: PathBuf,
+    /// The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
+    #[arg(long)]
+    pub hw: String,
+    /// How much error is allowed: mismatch=0.1% (output codes that may differ) or accuracy=1% (points of top-1
+    /// accuracy, with --labels)
+    #[arg(long, value_name = "KIND=SHARE")]
+    pub budget: Option<Budget>,
+    /// Ask a tool for the LUTs and flip-flops of the accumulators: yosys
+    #[arg(long, value_name = "TOOL")]
+    pub area: Option<AreaTool>,
+    #[command(flatten)]
+    pub common: Common,
+    /// Folder for the results; it appears when they are complete
+    #[arg(short, long, value_name = "DIR")]
+    pub output_dir: PathBuf,
+}
+
+/// What runs, sweeps and sizings have in common.
 #[derive(Debug, clap::Args)]
 pub struct Common {
     /// Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values

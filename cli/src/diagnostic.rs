@@ -21,7 +21,7 @@ pub struct Failure {
     code: &'static str,
     message: String,
     help: Option<String>,
-    place: Option<Place>,
+    place: Option<Box<Place>>,
     severity: Severity,
     exit: u8,
 }
@@ -63,7 +63,7 @@ impl Failure {
 
     fn at(mut self, file: &str, text: &str, offset: usize, length: usize, label: &str) -> Self {
         let label = LabeledSpan::new(Some(label.into()), offset, length);
-        self.place = Some(Place { source: NamedSource::new(file, text.to_owned()), label });
+        self.place = Some(Box::new(Place { source: NamedSource::new(file, text.to_owned()), label }));
         self
     }
 

@@ -30,6 +30,7 @@ impl Progress for Bar {
     fn start(&self, what: &str, total: u64) {
         self.bar.set_message(what.to_owned());
         self.bar.set_length(total);
+        self.bar.set_position(0);
         self.bar.reset_elapsed();
     }
 

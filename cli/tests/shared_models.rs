@@ -135,3 +135,19 @@ fn resnet8_out_of_range_rates() {
         assert!((rate - percent).abs() < 0.05, "{bits} bits: {rate:.3} %, published {percent} %");
     }
 }
+
+/// The same from `size`, which pools them over the layers by itself.
+#[test]
+fn resnet8_out_of_range_rates_of_size() {
+    let Some(model) = shared_model("resnet8_cifar10_int8.tflite") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let Some(input) = numpy_codes(dir.path(), "(1, 32, 32, 3)") else { return };
+    let out = dir.path().join("out");
+    succeed(&["size", &model, "--hw", "fpga-int14-os", "--input", &input, "-o", &out.to_string_lossy()]);
+    let rates = csv_rows(&out.join("size_rates.csv"));
+    for (bits, percent) in [("12", 92.5), ("14", 70.9), ("16", 19.2), ("18", 0.07), ("19", 0.0)] {
+        let row = rates.iter().find(|row| row["bits"] == bits).unwrap();
+        let rate = 100.0 * row["rate_final"].parse::<f64>().unwrap();
+        assert!((rate - percent).abs() < 0.05, "{bits} bits: {rate:.3} %, published {percent} %");
+    }
+}

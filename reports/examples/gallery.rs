@@ -31,14 +31,13 @@ fn main() -> Result<(), ReportError> {
     let folder = Path::new(&folder);
     let (small, large) = (digits(), mobilenet());
     let about = about();
-    let saturate = |network: &Network, bits| record(network, "fpga-int14-os", bits, "saturate", 0.7);
+    let saturate = |network: &Network, bits| record(network, "fpga-int14-os", bits, "saturate");
     write_run(&folder.join("run_small"), &about, &run(&small, 14))?;
     write_run(&folder.join("run_large"), &about, &run(&large, 16))?;
     write_run(&folder.join("run_exact"), &about, &run(&small, 32))?;
     write_sweep(&folder.join("sweep_large_one"), &about, &[saturate(&large, 16)])?;
     let sweep = |network: &Network, hw: &str, modes: &[&str], widths: std::ops::RangeInclusive<u32>| {
-        let point =
-            |mode: &str, bits| record(network, hw, bits, mode, if mode == "wrap" { 1.0 } else { 0.7 });
+        let point = |mode: &str, bits| record(network, hw, bits, mode);
         modes.iter().flat_map(|mode| widths.clone().map(move |bits| point(mode, bits))).collect::<Vec<_>>()
     };
     let both = ["wrap", "saturate"];
@@ -185,7 +184,7 @@ fn outcome(rows: &[LayerRow]) -> Outcome {
     }
 }
 
-fn record(network: &Network, hw: &str, bits: u32, mode: &str, _severity: f64) -> PointRecord {
+fn record(network: &Network, hw: &str, bits: u32, mode: &str) -> PointRecord {
     let (layers, histograms) = rows(network, bits, mode);
     let point =
         Point { model: network.name.into(), hw: hw.into(), bits, overflow: mode.into(), level: "acc".into() };

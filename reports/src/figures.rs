@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[serde(transparent)]
 pub struct Fraction(f64);
 
-/// A ratio in dB to six digits; infinite where there is no noise.
+/// A ratio in dB to six digits, six decimals at most; infinite where there is no noise.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Decibel(f64);
 
@@ -24,9 +24,14 @@ pub enum Width {
 }
 
 impl Fraction {
-    /// `part` of `whole`; `None` if there is no whole.
+    /// `part` of `whole`; `None` if there is no whole. Only nothing is 0, and only all is 1.
     pub fn of(part: u64, whole: u64) -> Option<Self> {
-        (whole > 0).then(|| Self::new(part as f64 / whole as f64))
+        let share = || match Self::new(part as f64 / whole as f64) {
+            Self(0.0) if part > 0 => Self(0.000_001),
+            Self(1.0) if part < whole => Self(0.999_999),
+            share => share,
+        };
+        (whole > 0).then(share)
     }
 
     /// `value`, rounded.
@@ -44,8 +49,10 @@ impl Decibel {
     /// `value`, rounded.
     pub fn new(value: f64) -> Self {
         if value.is_finite() {
-            let digits = format!("{value:.5e}").parse().expect("a formatted number is one");
-            Self(if digits == 0.0 { 0.0 } else { digits })
+            let digits: f64 = format!("{value:.5e}").parse().expect("a formatted number is one");
+            let decimals = (digits * 1e6).round() / 1e6;
+            let rounded = if digits.abs() < 1.0 { decimals } else { digits };
+            Self(if rounded == 0.0 { 0.0 } else { rounded })
         } else {
             Self(value)
         }
@@ -181,7 +188,8 @@ mod tests {
             (f64::INFINITY, "\"inf\""),
             (f64::NEG_INFINITY, "\"-inf\""),
             (34.567_891_2, "34.5679"),
-            (-0.000_000_123_456_78, "-1.23457e-7"),
+            (-0.004_604_881_2, "-0.004605"),
+            (-0.000_000_123, "0.0"),
             (-0.0, "0.0"),
             (12.0, "12.0"),
         ];
@@ -207,6 +215,8 @@ mod tests {
         assert_eq!(Fraction::of(532, 540).unwrap().to_string(), "0.985185");
         assert_eq!(Fraction::of(1, 1_000_000).unwrap().to_string(), "0.000001");
         assert_eq!(Fraction::of(0, 0), None);
+        assert_eq!(Fraction::of(9_999_999, 10_000_000).unwrap().value(), 0.999_999);
+        assert_eq!(Fraction::of(1, 10_000_000).unwrap().value(), 0.000_001);
         assert_eq!(through_json(&Fraction::of(1, 3).unwrap()).0, "0.333333");
     }
 }

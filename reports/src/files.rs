@@ -22,9 +22,9 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), ReportError> {
     })
 }
 
-/// `NAME.part-PROCESS` beside the file: two processes do not write into each other's.
-fn temporary_name(path: &Path) -> PathBuf {
+/// `NAME.part` beside the file: what a killed process left there is overwritten by the next one.
+pub fn temporary_name(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".part-{}", std::process::id()));
+    name.push(".part");
     path.with_file_name(name)
 }

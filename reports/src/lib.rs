@@ -21,15 +21,15 @@ mod text;
 
 pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
-pub use files::write_atomic;
+pub use files::{temporary_name, write_atomic};
 pub use headlines::{Headline, Question, run_headlines, sweep_headlines};
 pub use labels::{layer_label, short_name};
 pub use npz::{NpzWriter, batch_shape};
 pub use outcome::Outcome;
-pub use output::{About, run_files, sweep_files, write_run, write_sweep};
-pub use records::{LayerActivity, LevelHistogram, PointRecord, RunRecord};
+pub use output::{About, run_files, size_files, sweep_files, write_run, write_size, write_sweep};
+pub use records::{LayerActivity, LevelHistogram, PointRecord, RunRecord, SizeRecord, WitnessRecord};
 pub use tables::{
-    Cells, ChannelRow, EventRow, LayerRow, Point, Row, SummaryRow, SweepRow, channel_rows, event_rows,
-    layer_rows, sweep_rows, write_csv,
+    Cells, ChannelRow, EventRow, LayerRow, Point, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
+    SizeRateRow, SizeRow, SummaryRow, SweepRow, channel_rows, event_rows, layer_rows, sweep_rows, write_csv,
 };
-pub use text::{layers_text, summary_text, text_table};
+pub use text::{layers_text, size_text, summary_text, text_table};

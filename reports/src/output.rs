@@ -1,11 +1,14 @@
-//! The files of a run and of a sweep: which there are, and writing them.
+//! The files of a run, of a sweep and of a sizing: which there are, and writing them.
 
 use std::path::Path;
 
 use crate::html;
-use crate::plots::{Drawing, Plot, RUN_PLOTS, SWEEP_PLOTS};
-use crate::tables::{ChannelRow, EventRow, LayerRow, Row, SummaryRow, SweepRow, sweep_rows, write_csv};
-use crate::{PointRecord, ReportError, RunRecord, write_atomic};
+use crate::plots::{Drawing, Plot, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
+use crate::tables::{
+    ChannelRow, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow,
+    SummaryRow, SweepRow, sweep_rows, write_csv,
+};
+use crate::{PointRecord, ReportError, RunRecord, SizeRecord, write_atomic};
 
 const REPORT: &str = "report.html";
 
@@ -59,6 +62,28 @@ pub fn write_sweep(folder: &Path, about: &About, points: &[PointRecord]) -> Resu
     let drawn = draw(SWEEP_PLOTS, points)?;
     write_plots(folder, &drawn)?;
     write_atomic(&folder.join(REPORT), html::sweep(about, points, &drawn).as_bytes())
+}
+
+/// The files that [`write_size`] writes, relative to its folder.
+pub fn size_files() -> Vec<String> {
+    let tables =
+        [SizeRow::FILE, SizeChannelRow::FILE, SizeLevelRow::FILE, SizeGridRow::FILE, SizeRateRow::FILE];
+    file_names(&tables, SIZE_PLOTS)
+}
+
+/// Writes the tables, plots and report of a sizing.
+///
+/// # Errors
+/// [`ReportError`] if a file cannot be made or written.
+pub fn write_size(folder: &Path, about: &About, size: &SizeRecord) -> Result<(), ReportError> {
+    write_table(folder, &size.layers)?;
+    write_table(folder, &size.channels)?;
+    write_table(folder, &size.levels)?;
+    write_table(folder, &size.grid)?;
+    write_table(folder, &size.rates)?;
+    let drawn = draw(SIZE_PLOTS, size)?;
+    write_plots(folder, &drawn)?;
+    write_atomic(&folder.join(REPORT), html::size(about, size, &drawn).as_bytes())
 }
 
 fn file_names<S: ?Sized>(tables: &[&str], plots: &[Plot<S>]) -> Vec<String> {

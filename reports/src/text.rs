@@ -1,6 +1,6 @@
 //! Tables for terminals.
 
-use crate::tables::{Cells, LayerRow, Row, SummaryRow};
+use crate::tables::{Cells, LayerRow, Row, SizeRow, SummaryRow};
 use crate::{ReportError, labels};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
@@ -59,6 +59,23 @@ pub fn layers_text(rows: &[LayerRow]) -> Result<String, ReportError> {
         cells[1] = labels::short_name(&row.layer);
     }
     Ok(text_table(&LAYER_COLUMNS, &cells))
+}
+
+/// `size.csv`, less its empty columns, names of layers shortened.
+///
+/// # Errors
+/// [`ReportError::Table`] if a row cannot be serialized.
+pub fn size_text(rows: &[SizeRow]) -> Result<String, ReportError> {
+    let all = Cells::new(rows)?;
+    let filled = |column: &&str| (0..all.len()).any(|row| !all.get(row, column).is_empty());
+    let columns: Vec<&str> = SizeRow::COLUMNS.iter().copied().filter(filled).collect();
+    let mut cells = all.select(&columns);
+    if let Some(layer) = columns.iter().position(|column| *column == "layer") {
+        cells.iter_mut().zip(rows).for_each(|(cells, row)| cells[layer] = labels::short_name(&row.layer));
+    }
+    // The columns of widths are many: their common beginning says nothing here.
+    let names: Vec<&str> = columns.iter().map(|name| name.strip_prefix("bits_").unwrap_or(name)).collect();
+    Ok(text_table(&names, &cells))
 }
 
 /// `summary.csv`, less the columns that are the same, or empty, in every row of several.

@@ -4,8 +4,8 @@ mod common;
 
 use common::{CONV, DENSE};
 use guardbit_reports::{
-    ChannelRow, EventRow, LayerRow, PointRecord, Row, RunRecord, SummaryRow, SweepRow, Width, channel_rows,
-    event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
+    ChannelRow, EventRow, LayerRow, PointRecord, Row, RunRecord, SizeChannelRow, SizeRow, SummaryRow,
+    SweepRow, Width, channel_rows, event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
 };
 use guardbit_sim::StatsLevel;
 
@@ -36,6 +36,10 @@ fn columns_are_those_of_the_format() {
     assert_eq!(csv::<SummaryRow>(&[]), format!("{summary}\n"));
     let point = "model,hw,point_bits,point_overflow,point_level";
     assert_eq!(csv::<SweepRow>(&[]), format!("{point},{LAYERS}\n"));
+    let size = "index,layer,op,terms,channels,bits_type,bits_weights,bits_a2q,bits_a2q_plus,bits_data_final,\
+                bits_data_prefix,bits_budget,";
+    assert!(csv::<SizeRow>(&[]).starts_with(size));
+    assert!(csv::<SizeChannelRow>(&[]).starts_with(&size.replace("channels", "channel")));
 }
 
 /// Fields of the rows are named as their columns, and stand in that order.
@@ -56,13 +60,25 @@ fn columns_are_the_fields() {
     names(&run.events[0], "");
     names(&point.summary, "");
     names(&sweep_rows(&[point])[0], "");
+    let size = common::size_record();
+    names(&size.layers[0], "");
+    names(&size.channels[0], "");
+    names(&size.levels[0], "");
+    names(&size.grid[0], "");
+    names(&size.rates[0], "");
 }
 
 #[test]
 fn layers_of_a_full_run() {
     let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
     let rows = layer_rows(&ran.program, &ran.layers, StatsLevel::Full);
-    insta::assert_snapshot!(short(&csv(&rows)), @"");
+    insta::assert_snapshot!(short(&csv(&rows)), @r"
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events
+    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,,,,
+    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,1,1,0,0,12000,12,15,288,288,1,10.6296,122,105,0,0
+    1,DENSE,fully_connected,column,14,wrap,6,2,12,0,0,0,0,0,0,,,-10,75,8,8,,,,,,,,
+    1,DENSE,fully_connected,acc,13,saturate,6,2,6,0,0,0,0,0,0,0,0,0,75,8,8,0,0,3,13.3244,114,,0,0
+    ");
 }
 
 #[test]
@@ -84,8 +100,16 @@ fn less_counting_leaves_blanks() {
         let ran = common::run(stats, "bits: 13, overflow: saturate");
         short(&csv(&layer_rows(&ran.program, &ran.layers, stats)[..2]))
     };
-    insta::assert_snapshot!(rows(StatsLevel::Events), @"");
-    insta::assert_snapshot!(rows(StatsLevel::None), @"");
+    insta::assert_snapshot!(rows(StatsLevel::Events), @r"
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events
+    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,,,,,,,,,,,,,,,
+    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,122,105,0,0
+    ");
+    insta::assert_snapshot!(rows(StatsLevel::None), @r"
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events
+    0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,
+    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,
+    ");
 }
 
 #[test]
@@ -94,8 +118,20 @@ fn channels_of_a_run() {
         let ran = common::run(stats, "bits: 13, overflow: saturate");
         short(&csv(&channel_rows(&ran.program, &ran.layers, stats)[..4]))
     };
-    insta::assert_snapshot!(rows(StatsLevel::Full), @"");
-    insta::assert_snapshot!(rows(StatsLevel::None), @"");
+    insta::assert_snapshot!(rows(StatsLevel::Full), @r"
+    index,layer,level,channel,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,product_events,bias_events
+    0,CONV,column,0,2,8,16,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,
+    0,CONV,column,1,2,8,16,0,0,0,0,0,0,,,0,780,11,11,,,,,
+    0,CONV,acc,0,2,8,4,1,0,1,1,0,1,1,0,0,12000,1,15,288,288,1,0,0
+    0,CONV,acc,1,2,8,4,0,0,0,0,0,0,0,0,0,1080,12,12,0,0,0,0,0
+    ");
+    insta::assert_snapshot!(rows(StatsLevel::None), @r"
+    index,layer,level,channel,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,product_events,bias_events
+    0,CONV,column,0,2,8,,,,,,,,,,,,,,,,,,
+    0,CONV,column,1,2,8,,,,,,,,,,,,,,,,,,
+    0,CONV,acc,0,2,8,,,,,,,,,,,,,,,,1,,
+    0,CONV,acc,1,2,8,,,,,,,,,,,,,,,,0,,
+    ");
 }
 
 #[test]
@@ -124,7 +160,12 @@ fn channels_add_up_to_layers() {
 fn events_of_all_layers_in_one_order() {
     let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
     let rows = event_rows(&ran.program, &ran.layers);
-    insta::assert_snapshot!(short(&csv(&rows)), @"");
+    insta::assert_snapshot!(short(&csv(&rows)), @r"
+    sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col
+    0,0,CONV,column,0,0,0,0,0,2,6000,3000,9000,high,105,0,0
+    0,0,CONV,acc,0,0,0,0,0,3,0,-4384,-4384,low,106,0,0
+    0,0,CONV,column,0,0,0,0,1,6,-6000,-3000,-9000,low,109,0,0
+    ");
     let place = |row: &EventRow| (row.sample, row.cycle, row.out_n, row.out_h, row.out_w, row.out_c);
     assert!(rows.is_sorted_by_key(place));
 }
@@ -133,7 +174,11 @@ fn events_of_all_layers_in_one_order() {
 fn summary_and_sweep() {
     let points: Vec<PointRecord> = common::sweep(StatsLevel::Full).into_iter().take(2).collect();
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
-    insta::assert_snapshot!(csv(&summary), @"");
+    insta::assert_snapshot!(csv(&summary), @r"
+    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw
+    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels
+    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels
+    ");
     let sweep = csv(&sweep_rows(&points));
     let layers = csv(&points[1].layers);
     let expected = format!("tiny.tflite,two-levels,12,wrap,acc,{}", layers.lines().nth(2).unwrap());
@@ -174,8 +219,26 @@ fn records_survive_json() {
 #[test]
 fn tables_for_terminals() {
     let run = common::run_record(StatsLevel::Full);
-    insta::assert_snapshot!(layers_text(&run.layers).unwrap(), @"");
+    insta::assert_snapshot!(layers_text(&run.layers).unwrap(), @r"
+    index  layer                 op               level   bits  overflow  dots  events  persistent  transient  wrong  output_mismatch  sqnr_db  required_final  required_prefix
+        0  conv2d_1              conv2d           column    14  wrap         4       2           1          0                                               15               15
+        0  conv2d_1              conv2d           acc       13  saturate     4       1           0          1      1                1  10.6296              12               15
+        1  StatefulPartitioned…  fully_connected  column    14  wrap         6       0           0          0                                                8                8
+        1  StatefulPartitioned…  fully_connected  acc       13  saturate     6       0           0          0      0                3  13.3244               8                8
+    ");
     let summary: Vec<SummaryRow> =
         common::sweep(StatsLevel::Full).into_iter().map(|point| point.summary).collect();
-    insta::assert_snapshot!(summary_text(&summary).unwrap(), @"");
+    insta::assert_snapshot!(summary_text(&summary).unwrap(), @r"
+    bits  overflow  top1_agreement  accuracy_exact  accuracy  output_mismatch  output_sqnr_db  events  persistent  transient  wrong  cycles
+      11  wrap                 0.5             1.0       0.5                3             inf       3           1          1      1     236
+      12  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     236
+      13  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     236
+      14  wrap                 0.5             1.0       0.5                3             inf       0           0          1      0     236
+      15  wrap                 0.5             1.0       0.5                3             inf       0           0          0      0     236
+      11  saturate             0.5             1.0       0.5                3             inf       3           1          1      2     236
+      12  saturate             0.5             1.0       0.5                3             inf       2           0          1      1     236
+      13  saturate             0.5             1.0       0.5                3             inf       1           0          1      1     236
+      14  saturate             0.5             1.0       0.5                3             inf       0           0          1      0     236
+      15  saturate             0.5             1.0       0.5                3             inf       0           0          0      0     236
+    ");
 }

@@ -49,7 +49,7 @@ fn check_threads(case: &Case) -> Result<(), TestCaseError> {
 fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     let mut accelerator = case.accelerator.clone();
     accelerator.datapath.scheme = None;
-    prop_assume!(accelerator.datapath.bias.at != BiasPlace::PostRequantize);
+    accelerator.datapath.bias.at = in_the_sum(accelerator.datapath.bias.at);
     let program = program(&case.graph, &accelerator);
     let ran = run(&program, &case.samples, PARALLEL).unwrap();
     let (id, node) = case.graph.nodes_with_ids().next().unwrap();
@@ -121,24 +121,27 @@ fn check_wide_enough(case: &Case, modes: &[Overflow], spare: u32) -> Result<(), 
     Ok(())
 }
 
+/// A bias that is scaled on its own is rounded on its own: laws about exact codes put it in the sum instead.
+fn in_the_sum(place: BiasPlace) -> BiasPlace {
+    if place == BiasPlace::PostRequantize { BiasPlace::Post } else { place }
+}
+
 /// Folding the zero points away changes where sums overflow, not what they are.
 fn check_fold(case: &Case) -> Result<(), TestCaseError> {
     let exact = |zero_point| {
         let mut path = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
         path.bias.register = Register::Auto;
-        path.bias.at = case.accelerator.datapath.bias.at;
+        path.bias.at = in_the_sum(case.accelerator.datapath.bias.at);
         path.zero_point = zero_point;
         let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, PARALLEL).unwrap();
         ran.tensors
     };
-    // A bias scaled on its own is rounded on its own: folding moves that rounding.
-    prop_assume!(case.accelerator.datapath.bias.at != BiasPlace::PostRequantize);
     prop_assert_eq!(exact(ZeroPoint::Subtract), exact(ZeroPoint::Fold));
     Ok(())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_parallel_engine_equals_the_reference(case in random::case()) {

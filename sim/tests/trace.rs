@@ -41,7 +41,7 @@ fn traces_and_runs_agree() {
     let program = program(&graph, &hw);
     let layer = program.mac_layers().next().unwrap();
     let input: Vec<i32> = (0..60).map(|i| (i * 91 % 255) - 127).collect();
-    let ran = run(&program, &[input.clone()], Options::default()).unwrap();
+    let ran = run(&program, std::slice::from_ref(&input), Options::default()).unwrap();
     let codes = ran.tensors[0].simulated[program.graph.outputs()[0].index()].clone().unwrap();
     let mut events = [0, 0];
     for (c, &code) in codes.iter().enumerate() {

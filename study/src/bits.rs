@@ -55,3 +55,25 @@ impl FromStr for BitList {
 fn join(widths: &[u32]) -> String {
     widths.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<&[u32]>) {
+        assert_eq!(text.parse::<BitList>().ok().as_ref().map(BitList::widths), expected, "{text}");
+    }
+
+    #[test]
+    fn lists() {
+        check("8..=11", Some(&[8, 9, 10, 11]));
+        check("8..11", Some(&[8, 9, 10]));
+        check("16, 8,12,8", Some(&[8, 12, 16]));
+        check("8..=9,64,2", Some(&[2, 8, 9, 64]));
+        for bad in
+            ["", "8-11", "1..=4", "60..=65", "11..=8", "8..", "..=8", "8,,9", "-8", "99999999999", "0x8"]
+        {
+            check(bad, None);
+        }
+    }
+}

@@ -172,6 +172,15 @@ pub enum StudyError {
         /// The layers that it runs: index and name.
         layers: Vec<String>,
     },
+    /// A budget of accuracy, but nothing to measure it by.
+    #[error("a budget of accuracy needs labels")]
+    BudgetWithoutLabels,
+    /// The synthesis tool.
+    #[error("no areas: {problem}")]
+    Area {
+        /// What is wrong.
+        problem: String,
+    },
     /// An output folder that holds something else.
     #[error("{} is not empty", path.display())]
     Occupied {
@@ -212,6 +221,8 @@ impl StudyError {
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
             Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
             Self::UnknownLayer { .. } => "guardbit::layer",
+            Self::BudgetWithoutLabels => "guardbit::size::budget",
+            Self::Area { .. } => "guardbit::size::area",
             Self::Occupied { .. } | Self::NotAFolder { .. } => "guardbit::folder",
         }
     }
@@ -243,6 +254,8 @@ impl StudyError {
                 Some(format!("name one with --level; the levels are {}", levels.join(", ")))
             }
             Self::UnknownLayer { layers, .. } => Some(format!("the layers are {}", layers.join(", "))),
+            Self::BudgetWithoutLabels => Some("give --labels Y.npy, or a budget of mismatch".into()),
+            Self::Area { .. } => Some("install yosys so that it is found on the PATH, or leave out --area".into()),
             Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),
             Self::Occupied { ours: true, .. } => Some(
                 "it was made from other inputs or settings: choose another folder, or replace it with --force"

@@ -4,12 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use guardbit_reports::temporary_name;
 use serde_json::Value;
 
 use crate::StudyError;
 
 /// The files that say what else guardbit wrote in a folder, under the key `files`.
-const MANIFESTS: [&str; 3] = ["run.json", "sweep.json", "manifest.json"];
+const MANIFESTS: [&str; 4] = ["run.json", "sweep.json", "size.json", "manifest.json"];
 
 /// Whether new results may replace old ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,10 @@ pub(crate) fn clear(folder: &Path) -> Result<(), StudyError> {
         let path = folder.join(manifest);
         let Ok(text) = fs::read_to_string(&path) else { continue };
         for file in listed(&text) {
-            remove(&folder.join(file))?;
+            let file = folder.join(file);
+            remove(&file)?;
+            // What a run that was killed while writing it left behind.
+            remove(&temporary_name(&file))?;
         }
         remove(&path)?;
     }

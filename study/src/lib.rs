@@ -1,6 +1,6 @@
 //! What a person asks for as a whole: runs, sweeps, study files, samples and labels.
 //!
-//! [`run`](run()) and [`sweep`](sweep()) take a checked request, load everything that it names, simulate, and
+//! [`run`](run()), [`sweep`](sweep()) and [`size`](size()) take a checked request, load everything that it names, simulate, and
 //! write a folder that is either complete or not there (a sweep: resumable).
 
 mod array;
@@ -16,6 +16,7 @@ mod run;
 mod samples;
 mod score;
 mod settings;
+mod size;
 mod study_file;
 mod subject;
 mod sweep;
@@ -32,7 +33,8 @@ pub use layer_input::{LayerInput, layer_input};
 pub use progress::{Progress, Silent};
 pub use run::run;
 pub use samples::InputSource;
-pub use settings::{RunRequest, Settings, SweepRequest};
+pub use settings::{RunRequest, Settings, SizeRequest, SweepRequest};
+pub use size::{AreaTool, Budget, BudgetError, size};
 pub use study_file::load_study;
 pub use sweep::sweep;
 

@@ -159,7 +159,8 @@ fn write_tensors<'a>(
     Ok(write_atomic(path, npz.finish()?.get_ref())?)
 }
 
-fn write_inputs(path: &Path, subject: &Subject) -> Result<(), StudyError> {
+/// Writes the samples of every input under its name.
+pub(crate) fn write_inputs(path: &Path, subject: &Subject) -> Result<(), StudyError> {
     let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
     for (id, codes) in subject.samples.inputs() {
         let name = subject.graph.tensor(id).name.clone();

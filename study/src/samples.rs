@@ -165,3 +165,63 @@ fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i32, StudyError>
     let steps = (value / quantization.scale(0)).round();
     Ok(tensor.ty.dtype.saturate(steps as i128 + i128::from(quantization.zero_point(0))))
 }
+
+#[cfg(test)]
+mod tests {
+    use guardbit_graph::{DType, GraphBuilder, OutputSpec, Quantization, TensorType, ops::Relu};
+    use guardbit_graph::{MultiplierRule, Requantize};
+    use guardbit_num::Scheme;
+
+    use super::*;
+
+    /// A network with one input of `shape`.
+    fn network(shape: &[usize], dtype: DType, scale: f32, zero_point: i32) -> Graph {
+        let quantization = Some(Quantization::per_tensor(scale, zero_point).unwrap());
+        let mut builder = GraphBuilder::new("net");
+        let ty = TensorType { shape: shape.to_vec(), dtype, quantization: quantization.clone() };
+        let x = builder.input("x", ty).unwrap();
+        let op = Relu { requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float32 } };
+        let y = builder.node(op, &[Some(x)], OutputSpec { name: "y".into(), dtype, quantization }).unwrap();
+        builder.finish(vec![y]).unwrap()
+    }
+
+    fn codes(graph: &Graph, shape: &[usize], values: Values) -> Result<(usize, Vec<i32>), StudyError> {
+        codes_of(
+            graph.tensor(graph.inputs()[0]),
+            &Array { shape: shape.to_vec(), values },
+            Path::new("x.npy"),
+        )
+    }
+
+    #[test]
+    fn real_values_are_quantized_as_tflite_does() {
+        let graph = network(&[1, 6], DType::Int8, 1.0, 0);
+        let values = Values::Float32(vec![0.5, 1.5, 2.5, -0.5, -1.5, -2.5]);
+        assert_eq!(codes(&graph, &[1, 6], values).unwrap(), (1, vec![1, 2, 3, -1, -2, -3]));
+        let graph = network(&[1, 4], DType::UInt8, 0.5, 10);
+        let values = Values::Float32(vec![-100.0, 0.0, 1.0, 1e30]);
+        assert_eq!(codes(&graph, &[1, 4], values).unwrap(), (1, vec![0, 10, 12, 255]));
+        let not_a_number = Values::Float32(vec![f32::NAN; 4]);
+        assert!(codes(&graph, &[1, 4], not_a_number).is_err());
+    }
+
+    #[test]
+    fn samples_lie_along_the_first_axis() {
+        let graph = network(&[1, 2], DType::Int8, 1.0, 0);
+        let values = || Values::Integers("int8", vec![1, 2, 3, 4]);
+        assert_eq!(codes(&graph, &[2, 2], values()).unwrap(), (2, vec![1, 2, 3, 4]));
+        assert!(codes(&graph, &[4], values()).is_err());
+        assert!(codes(&graph, &[1, 4], values()).is_err());
+        let graph = network(&[2, 1], DType::Int8, 1.0, 0);
+        assert_eq!(codes(&graph, &[2, 2, 1], values()).unwrap().0, 2, "a batch of two is one sample");
+    }
+
+    #[test]
+    fn codes_have_the_dtype_and_the_range_of_the_input() {
+        let graph = network(&[1, 1], DType::Int4, 1.0, 0);
+        assert_eq!(codes(&graph, &[1, 1], Values::Integers("int8", vec![7])).unwrap().1, [7]);
+        assert!(codes(&graph, &[1, 1], Values::Integers("int8", vec![8])).is_err());
+        assert!(codes(&graph, &[1, 1], Values::Integers("uint8", vec![7])).is_err());
+        assert!(codes(&graph, &[1, 1], Values::Other("float64")).is_err());
+    }
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
 
-use crate::{BitList, InputSource};
+use crate::{AreaTool, BitList, Budget, InputSource};
 
 /// What runs and sweeps have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,21 @@ pub struct RunRequest {
     pub settings: Settings,
     /// Whether every tensor is written out.
     pub dump_tensors: bool,
+}
+
+/// A search for the widths that a network needs on one accelerator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizeRequest {
+    /// The network's file.
+    pub model: PathBuf,
+    /// A preset's name or a file's path.
+    pub hw: String,
+    /// The rest.
+    pub settings: Settings,
+    /// How much error is allowed; without one, widths are only proved and measured.
+    pub budget: Option<Budget>,
+    /// Who is asked for areas, if anyone.
+    pub area: Option<AreaTool>,
 }
 
 /// A sweep over the width of one level.

@@ -46,7 +46,12 @@ pub(crate) struct InputId {
 #[serde(untagged)]
 pub(crate) enum InputOrigin {
     File(FileId),
-    Random { random: usize, seed: u64 },
+    /// The hash is that of the codes as little-endian 32-bit integers, input after input.
+    Random {
+        random: usize,
+        seed: u64,
+        sha256: String,
+    },
 }
 
 /// An accelerator by name and content.
@@ -85,7 +90,11 @@ impl Subject {
         };
         let origin = match &settings.input {
             InputSource::File(path) => InputOrigin::File(FileId::of(path)?),
-            InputSource::Random { count, seed } => InputOrigin::Random { random: *count, seed: *seed },
+            InputSource::Random { count, seed } => {
+                let codes = samples.inputs().flat_map(|(_, codes)| codes);
+                let bytes: Vec<u8> = codes.flat_map(|code| code.to_le_bytes()).collect();
+                InputOrigin::Random { random: *count, seed: *seed, sha256: sha256(&bytes) }
+            }
         };
         Ok(Self {
             model: FileId::of(model)?,
@@ -114,7 +123,7 @@ impl InputId {
     pub fn describe(&self) -> String {
         match &self.origin {
             InputOrigin::File(file) => format!("{} ({} samples)", file.file, self.samples),
-            InputOrigin::Random { random, seed } => format!("{random} random samples, seed {seed}"),
+            InputOrigin::Random { random, seed, .. } => format!("{random} random samples, seed {seed}"),
         }
     }
 }

@@ -4,6 +4,7 @@ mod check;
 mod hw;
 mod inspect;
 mod run;
+mod size;
 mod sweep;
 mod vectors;
 
@@ -11,6 +12,7 @@ pub use check::check;
 pub use hw::hw;
 pub use inspect::inspect;
 pub use run::run;
+pub use size::size;
 pub use sweep::sweep;
 pub use vectors::vectors;
 

@@ -44,9 +44,10 @@ fn wrong(run: &RunRecord) -> Option<String> {
     }
     let harmless = sum(&run.layers, |row| row.harmless).unwrap_or(0);
     Some(format!(
-        "{} of {} are wrong ({}); {} of them without any effect on the output code.",
+        "{} of {} {} wrong ({}); {} of them without any effect on the output code.",
         grouped(wrong),
         counted(dots, "sum"),
+        if wrong == 1 { "is" } else { "are" },
         Fraction::of(wrong, dots).map_or(String::new(), percentage),
         grouped(harmless),
     ))

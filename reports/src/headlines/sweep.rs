@@ -75,8 +75,7 @@ fn answer(question: Question, rows: &[&SummaryRow]) -> Option<Headline> {
     let by_chance: Vec<String> =
         (0..start).filter(|&i| verdicts[i]).map(|i| rows[i].bits.to_string()).collect();
     if !by_chance.is_empty() {
-        text +=
-            &format!(" It also holds, among widths where it mostly does not, at {}.", by_chance.join(", "));
+        text += &format!(" It also holds at {} bits, but not in between.", by_chance.join(", "));
     }
     Some(Headline {
         model: first.model.clone(),

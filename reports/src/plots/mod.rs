@@ -1,14 +1,16 @@
-//! Plots: one file each under [`run`] and [`sweep`], with one line in that folder's list.
+//! Plots: one file each under `run`, `size` and `sweep`, with one line in that folder's list.
 
 mod kit;
 mod png;
 mod required_bits;
 mod run;
+mod size;
 mod sweep;
 
 pub use kit::DrawError;
 pub use png::png;
 pub use run::RUN_PLOTS;
+pub use size::SIZE_PLOTS;
 pub(crate) use sweep::Group;
 pub use sweep::SWEEP_PLOTS;
 

@@ -2,12 +2,11 @@
 
 use guardbit_num::MAX_BITS;
 use plotters::style::RGBColor;
-use plotters::style::text_anchor::{HPos, VPos};
 
 use super::DrawError;
 use super::kit::{
-    Area, Axis, BLUE, Content, Entry, GREY, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp,
-    Scale, chart, columns, panels, percent, short_percent,
+    Area, Axis, BLUE, Content, Entry, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp, Scale,
+    chart, columns, panels, percent, short_percent,
 };
 use crate::LevelHistogram;
 
@@ -90,8 +89,6 @@ fn draw_bars(area: &Area<'_>, level: &LevelBits<'_>, x: &Axis, y: &Axis) -> Resu
     if let Some(available) = level.available {
         let edge = f64::from(available.bits) + 0.5;
         panel.upright(edge, INK)?;
-        let name = format!("{} bits", available.bits);
-        panel.note(&name, (edge, panel.ceiling()), (-4, 7), (HPos::Right, VPos::Center), GREY)?;
     }
     Ok(())
 }
@@ -141,8 +138,9 @@ fn table<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
 
 /// What the panel says in words.
 fn summary(level: &LevelBits<'_>) -> String {
-    if let Some(Available { persistent, transient, .. }) = level.available {
-        return format!("persistent {}, transient {}", percent(persistent), percent(transient));
+    if let Some(Available { bits, persistent, transient }) = level.available {
+        let (persistent, transient) = (percent(persistent), percent(transient));
+        return format!("{bits} bits: persistent {persistent}, transient {transient}");
     }
     let bits = |counts: &[u64]| match counts.len().saturating_sub(1) {
         bits if bits > MAX_BITS as usize => "no unsigned width".to_owned(),

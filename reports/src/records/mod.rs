@@ -4,8 +4,10 @@ mod activity;
 mod histogram;
 mod point;
 mod run;
+mod size;
 
 pub use activity::LayerActivity;
 pub use histogram::LevelHistogram;
 pub use point::PointRecord;
 pub use run::RunRecord;
+pub use size::{SizeRecord, WitnessRecord};

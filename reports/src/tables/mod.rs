@@ -4,6 +4,7 @@ mod channels;
 mod csv;
 mod events;
 mod layers;
+mod size;
 mod summary;
 mod sweep;
 
@@ -15,6 +16,7 @@ pub use self::csv::{Cells, write_csv};
 pub use channels::{ChannelRow, channel_rows};
 pub use events::{EventRow, event_rows};
 pub use layers::{LayerRow, layer_rows};
+pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 pub use summary::{Point, SummaryRow};
 pub use sweep::{SweepRow, sweep_rows};
 

@@ -10,7 +10,10 @@ use guardbit_graph::{
 };
 use guardbit_hwmodels::{Program, from_yaml, lower};
 use guardbit_num::Scheme;
-use guardbit_reports::{Decibel, Fraction, Outcome, Point, PointRecord, RunRecord};
+use guardbit_reports::{
+    Decibel, Fraction, Outcome, Point, PointRecord, RunRecord, SizeChannelRow, SizeGridRow, SizeLevelRow,
+    SizeRateRow, SizeRecord, SizeRow, Width, WitnessRecord,
+};
 use guardbit_sim::{LayerStats, Mode, Options, Simulation, StatsLevel};
 
 pub const CONV: &str = "model/activation/Relu;model/conv2d_1/BiasAdd;model/conv2d_1/Conv2D";
@@ -105,4 +108,109 @@ pub fn sweep(stats: StatsLevel) -> Vec<PointRecord> {
 
 pub fn isolated() -> Options {
     Options { mode: Mode::Isolated, ..Options::default() }
+}
+
+/// A made-up sizing of two layers, the second one too short to be split.
+pub fn size_record() -> SizeRecord {
+    let layer = |index, layer: &str, terms, bits| SizeRow {
+        index,
+        layer: layer.into(),
+        op: "conv2d".into(),
+        terms,
+        channels: 1,
+        bits_type: bits + 2,
+        bits_weights: bits,
+        bits_a2q: Some(bits + 1),
+        bits_a2q_plus: None,
+        bits_data_final: bits - 3,
+        bits_data_prefix: bits - 2,
+        bits_budget: Some(bits - 4),
+        bits_range: bits,
+        bits_a2q_type: Some(bits + 2),
+        bits_recommended: Width::Bits(bits),
+        adder_bits: bits.into(),
+        register_bits: bits.into(),
+        psum_bytes: 3,
+        lut: Some(40),
+        ff: Some(20),
+    };
+    let layers = vec![layer(0, CONV, 36, 19), layer(1, DENSE, 2, 16)];
+    let channel = |row: &SizeRow| SizeChannelRow {
+        index: row.index,
+        layer: row.layer.clone(),
+        op: row.op.clone(),
+        terms: row.terms,
+        channel: 0,
+        bits_type: row.bits_type,
+        bits_weights: row.bits_weights,
+        bits_a2q: row.bits_a2q,
+        bits_a2q_plus: row.bits_a2q_plus,
+        bits_data_final: row.bits_data_final,
+        bits_data_prefix: row.bits_data_prefix,
+        bits_budget: row.bits_budget,
+        bits_range: row.bits_range,
+        bits_a2q_type: row.bits_a2q_type,
+        min_sum: -1000,
+        max_sum: 1000,
+    };
+    let level = |row: &SizeRow, level: &str| SizeLevelRow {
+        index: row.index,
+        layer: row.layer.clone(),
+        level: level.into(),
+        bits: Width::Auto,
+        overflow: None,
+        bits_type: row.bits_type,
+        bits_weights: row.bits_weights,
+        bits_range: row.bits_range,
+        bits_data_final: row.bits_data_final,
+        bits_data_prefix: row.bits_data_prefix,
+        bits_recommended: row.bits_recommended,
+    };
+    let grid = |tile: usize, inner_bits, legal, pareto| SizeGridRow {
+        index: 0,
+        layer: CONV.into(),
+        terms: 36,
+        tile,
+        tiles: 36usize.div_ceil(tile),
+        inner_bits,
+        outer_bits: 19,
+        legal,
+        pareto,
+        adder_bits: 37,
+        register_bits: 37,
+        psum_bytes: 9,
+    };
+    let rate = |bits, out: u64| SizeRateRow {
+        bits,
+        dots: 100,
+        out_of_range_final: out,
+        out_of_range_prefix: out + 1,
+        rate_final: Fraction::of(out, 100),
+        rate_prefix: Fraction::of(out + 1, 100),
+    };
+    SizeRecord {
+        model: "tiny.tflite".into(),
+        hw: "two-levels".into(),
+        budget: Some("mismatch=1%".into()),
+        area: Some("Yosys 0.0".into()),
+        channels: layers.iter().map(channel).collect(),
+        levels: layers.iter().flat_map(|row| ["inner", "outer"].map(|name| level(row, name))).collect(),
+        grid: vec![
+            grid(8, 17, true, true),
+            grid(16, 17, false, false),
+            grid(16, 18, true, true),
+            grid(32, 18, true, false),
+        ],
+        rates: vec![rate(12, 90), rate(13, 10), rate(14, 0)],
+        witnesses: vec![WitnessRecord {
+            index: 0,
+            layer: CONV.into(),
+            out: [0, 1, 2, 0],
+            sum: -131_073,
+            bits: 19,
+            attained: true,
+        }],
+        recommended: outcome(),
+        layers,
+    }
 }

@@ -80,8 +80,13 @@ impl Chart<'_, '_> {
                 self.context.draw_series(DashedLineSeries::new(places.iter().copied(), dash, gap, style))?;
             }
         }
-        for place in places {
-            marker(self.area, look, self.pixel(place))?;
+        self.points(points, look)
+    }
+
+    /// Markers without a line.
+    pub fn points(&mut self, points: &[(f64, f64)], look: Look) -> Result<(), DrawError> {
+        for &(x, y) in points {
+            marker(self.area, look, self.pixel((self.x.at(x), self.y.at(y))))?;
         }
         Ok(())
     }

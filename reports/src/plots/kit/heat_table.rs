@@ -86,7 +86,7 @@ impl HeatTable {
             let Some(cell) = cell else { continue };
             let corners = [(left, top + 1), (left + width - gap, top + height - 1)];
             area.draw(&Rectangle::new(corners, cell.fill.filled()))?;
-            if cell.text.chars().count() as i32 * 6 <= width {
+            if cell.text.chars().count() as i32 * 11 <= 2 * width {
                 let at = (left + width / 2, middle);
                 text(area, &cell.text, 9.0, cell.ink, (HPos::Center, VPos::Center), at)?;
             }

@@ -1,0 +1,201 @@
+//! What users rely on beside the figures: reproducible bytes, resume, folders, output for machines.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use common::{csv_rows, digits, guardbit, succeed};
+
+/// Every file below `folder` with its bytes.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(current) = folders.pop() {
+        for entry in fs::read_dir(&current).unwrap().map(Result::unwrap) {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else {
+                let name = entry.path().strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+                files.insert(name, fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    files
+}
+
+fn assert_same(a: &Path, b: &Path) {
+    let (a, b) = (contents(a), contents(b));
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
+    for (name, bytes) in &a {
+        assert!(bytes == &b[name], "{name} differs");
+    }
+}
+
+fn run(out: &Path, more: &[&str]) -> String {
+    let model = digits("digits_int8.tflite");
+    let out = out.to_string_lossy();
+    let mut args = vec!["run", &model, "--hw", "fpga-int14-ws", "--random", "6", "--seed", "3", "-o", &out];
+    args.extend(more);
+    succeed(&args)
+}
+
+fn sweep(out: &Path, more: &[&str]) -> String {
+    let model = digits("digits_int8.tflite");
+    let out = out.to_string_lossy();
+    let mut args = vec!["sweep", &model, "--hw", "fpga-int14-os", "--random", "6", "--bits", "12..=15"];
+    args.extend(["-o", &out]);
+    args.extend(more);
+    succeed(&args)
+}
+
+#[test]
+fn results_are_the_same_bytes_for_any_number_of_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (dir.path().join("one"), dir.path().join("two"));
+    run(&one, &["--threads", "1", "--dump-tensors"]);
+    run(&two, &["--threads", "2", "--dump-tensors"]);
+    assert_same(&one, &two);
+}
+
+#[test]
+fn run_writes_what_run_json_lists() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    run(&out, &["--dump-tensors"]);
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
+    let mut listed: Vec<String> =
+        json["files"].as_array().unwrap().iter().map(|f| f.as_str().unwrap().to_string()).collect();
+    listed.push("run.json".into());
+    listed.sort();
+    assert_eq!(listed, contents(&out).into_keys().collect::<Vec<_>>());
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["hw"]["resolved"]["name"], "fpga-int14-ws");
+    assert_eq!(json["model"]["sha256"].as_str().unwrap().len(), 64);
+}
+
+#[test]
+fn an_interrupted_sweep_ends_like_an_uninterrupted_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
+    let table = sweep(&whole, &[]);
+    sweep(&broken, &[]);
+    // As a sweep killed after its second point leaves it.
+    for name in ["summary.csv", "sweep.csv", "report.html", "points/00002.json", "points/00003.json"] {
+        fs::remove_file(broken.join(name)).unwrap();
+    }
+    fs::remove_dir_all(broken.join("plots")).unwrap();
+    fs::write(broken.join("points/00003.json"), "{").unwrap();
+    assert_eq!(sweep(&broken, &[]), table);
+    assert_same(&whole, &broken);
+}
+
+#[test]
+fn another_sweep_does_not_take_over_a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    sweep(&out, &[]);
+    let model = digits("digits_int8.tflite");
+    let out_text = out.to_string_lossy();
+    let other = ["sweep", &model, "--hw", "fpga-int14-os", "--random", "7", "--bits", "12", "-o", &out_text];
+    assert_eq!(guardbit(&other).status.code(), Some(2));
+    fs::write(out.join("mine.txt"), "mine").unwrap();
+    let forced: Vec<&str> = other.iter().copied().chain(["--force"]).collect();
+    succeed(&forced);
+    let files = contents(&out);
+    assert!(files.contains_key("mine.txt"), "what guardbit did not write stays");
+    assert!(!files.contains_key("points/00001.json"), "what it wrote before is gone");
+}
+
+#[test]
+fn the_digits_network_is_right_where_the_accumulator_is_wide() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let (model, images, labels) =
+        (digits("digits_int8.tflite"), digits("test_images.npy"), digits("test_labels.npy"));
+    let out_text = out.to_string_lossy();
+    let args = [
+        "run",
+        &model,
+        "--hw",
+        "exact-int32-os",
+        "--input",
+        &images,
+        "--labels",
+        &labels,
+        "--json",
+        "-o",
+        &out_text,
+    ];
+    let summary: serde_json::Value = serde_json::from_str(&succeed(&args)).unwrap();
+    let outcome = &summary["outcome"];
+    assert!(outcome["samples"].as_u64().unwrap() >= 500);
+    assert!(outcome["accuracy_exact"].as_f64().unwrap() >= 0.95);
+    assert_eq!(outcome["accuracy"], outcome["accuracy_exact"]);
+    assert_eq!(outcome["output_mismatch"], 0);
+    assert_eq!(outcome["output_sqnr_db"], "inf");
+    for row in csv_rows(&out.join("layers.csv")) {
+        assert_eq!((row["events"].as_str(), row["wrong"].as_str()), ("0", "0"), "{}", row["layer"]);
+    }
+}
+
+/// Statistics levels leave the columns of design out that they do not count.
+#[test]
+fn less_is_counted_where_less_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = |stats: &str| {
+        let out = dir.path().join(stats);
+        run(&out, &["--stats", stats]);
+        csv_rows(&out.join("layers.csv"))
+    };
+    let (full, events, none) = (rows("full"), rows("events"), rows("none"));
+    for ((full, events), none) in full.iter().zip(&events).zip(&none) {
+        for (column, value) in full {
+            let of_full = ["transient", "min_prefix", "max_prefix", "required_final", "required_prefix"];
+            let blank = of_full.contains(&column.as_str());
+            assert_eq!(&events[column], if blank { "" } else { value }, "events: {column}");
+            let identity = ["index", "layer", "op", "level", "bits", "overflow"].contains(&column.as_str());
+            let always = ["dots", "terms", "output_mismatch", "sqnr_db", "cycles"].contains(&column.as_str());
+            assert_eq!(&none[column], if identity || always { value } else { "" }, "none: {column}");
+        }
+    }
+}
+
+#[test]
+fn a_layer_can_have_its_own_width() {
+    let dir = tempfile::tempdir().unwrap();
+    let hw = dir.path().join("hw.yaml");
+    let text =
+        "schema: 1\nextends: fpga-int14-os\nname: mixed\nlayers:\n  \"5\": {accumulation.acc.bits: 20}\n";
+    fs::write(&hw, text).unwrap();
+    let out = dir.path().join("out");
+    let (model, hw, out_text) = (digits("digits_int8.tflite"), hw.to_string_lossy(), out.to_string_lossy());
+    succeed(&["run", &model, "--hw", &hw, "--random", "2", "-o", &out_text]);
+    let bits: Vec<String> = csv_rows(&out.join("layers.csv")).iter().map(|row| row["bits"].clone()).collect();
+    assert_eq!(bits, ["14", "14", "14", "20"]);
+}
+
+#[test]
+fn accelerators_are_shown_as_files_that_load() {
+    let dir = tempfile::tempdir().unwrap();
+    let shown = succeed(&["hw", "show", "fpga-int14-ws", "--set", "accumulation.chain.bits=12"]);
+    let path = dir.path().join("shown.yaml");
+    fs::write(&path, &shown).unwrap();
+    let path = path.to_string_lossy();
+    assert_eq!(succeed(&["hw", "show", &path]), shown);
+    assert!(succeed(&["hw", "check", &path]).starts_with("fpga-int14-ws: "));
+    let schema: serde_json::Value = serde_json::from_str(&succeed(&["hw", "schema"])).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+}
+
+#[test]
+fn inspect_says_where_operations_run() {
+    let model = digits("digits_int8.tflite");
+    let ops: serde_json::Value =
+        serde_json::from_str(&succeed(&["inspect", &model, "--hw", "fpga-int14-os", "--json"])).unwrap();
+    let places: Vec<&str> =
+        ops.as_array().unwrap().iter().map(|op| op["runs_on"].as_str().unwrap()).collect();
+    let host = "host: its operation is not in `offload`";
+    assert_eq!(places, ["accelerator", "accelerator", "accelerator", host, host, "accelerator"]);
+}

@@ -1,0 +1,99 @@
+//! The README: its commands are run and its output is compared; its pictures are made again.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use common::root;
+
+/// One command of a transcript with the output that is printed below it.
+struct Step {
+    command: String,
+    output: Vec<String>,
+}
+
+/// The `console` blocks of a Markdown file.
+fn transcript(markdown: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut inside = false;
+    for line in markdown.lines() {
+        if line.starts_with("```") {
+            inside = line == "```console";
+        } else if inside {
+            match line.strip_prefix("$ ") {
+                Some(command) => steps.push(Step { command: command.into(), output: Vec::new() }),
+                None => steps.last_mut().expect("output follows a command").output.push(line.into()),
+            }
+        }
+    }
+    steps
+}
+
+/// Whether `found` is `expected`, where a line `...` stands for any number of lines.
+fn matches(expected: &[String], found: &[&str]) -> bool {
+    match expected.split_first() {
+        None => found.is_empty(),
+        Some((dots, rest)) if dots == "..." => (0..=found.len()).any(|skip| matches(rest, &found[skip..])),
+        Some((line, rest)) => {
+            found.split_first().is_some_and(|(first, others)| first == line && matches(rest, others))
+        }
+    }
+}
+
+#[test]
+fn commands_print_what_the_readme_shows() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = format!("{}/", out.path().display());
+    let steps = transcript(&fs::read_to_string(root().join("README.md")).unwrap());
+    assert!(steps.len() >= 5, "the tour has its commands");
+    for step in steps {
+        let mut words = step.command.split_whitespace().map(|word| word.replace("out/", &folder));
+        assert_eq!(words.next().as_deref(), Some("guardbit"));
+        let output =
+            Command::cargo_bin("guardbit").unwrap().current_dir(root()).args(words).output().unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let found: Vec<&str> = stdout.lines().collect();
+        assert!(matches(&step.output, &found), "{}\nprints\n{stdout}", step.command);
+    }
+}
+
+/// The digits sweep, which the README names first: it also makes the pictures.
+#[test]
+fn pictures_are_those_of_the_digits_sweep() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = out.path().join("digits");
+    let study = root().join("examples/digits/study.yaml");
+    let output = Command::cargo_bin("guardbit")
+        .unwrap()
+        .arg("sweep")
+        .arg(study)
+        .arg("-o")
+        .arg(&folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(table.lines().count(), 1 + 17 * 2, "a header, and a row per width and mode");
+    for name in ["accuracy", "overflow_rate"] {
+        let made = fs::read_to_string(folder.join("plots").join(format!("{name}.svg"))).unwrap();
+        let shown = root().join("docs/images").join(format!("digits_{name}.svg"));
+        check_picture(&shown, &made);
+    }
+    for file in ["summary.csv", "sweep.csv", "sweep.json", "report.html", "plots/accuracy.png"] {
+        assert!(folder.join(file).is_file(), "{file}");
+    }
+}
+
+/// `GUARDBIT_BLESS=1` renews the picture.
+fn check_picture(shown: &Path, made: &str) {
+    if std::env::var_os("GUARDBIT_BLESS").is_some() {
+        fs::write(shown, made).unwrap();
+    }
+    assert!(
+        fs::read_to_string(shown).unwrap() == made,
+        "{} is stale: run with GUARDBIT_BLESS=1",
+        shown.display()
+    );
+}

@@ -1,0 +1,287 @@
+//! `guardbit size`: its files, its recommendation, its witnesses, on small and real networks.
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use common::{csv_rows, digits, guardbit, shared_model, succeed};
+use guardbit_graph::{Graph, GraphBuilder, NodeId, OutputSpec};
+use guardbit_hwmodels::bounds::{LayerBounds, Witness};
+use guardbit_hwmodels::{load, lower};
+use guardbit_sim::{ChannelLevel, Options, Simulation};
+use ndarray::{Array1, Array4, Axis, Slice};
+use ndarray_npy::{read_npy, write_npy};
+
+const MODELS: [&str; 4] = [
+    "resnet8_cifar10_int8.tflite",
+    "kws_dscnn_int8.tflite",
+    "anomaly_autoencoder_int8.tflite",
+    "vww_mobilenet_v1_025_int8.tflite",
+];
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn column(path: &Path, name: &str) -> Vec<String> {
+    csv_rows(path).into_iter().map(|row| row[name].clone()).collect()
+}
+
+/// Published with the models: worst-case widths of the dot products, for any input, without the bias.
+#[test]
+fn worst_case_widths_of_real_networks() {
+    let check = |model: &str, expected: &[&str]| {
+        let Some(path) = shared_model(model) else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        succeed(&["size", &path, "--hw", "fpga-int14-os", "--random", "1", "-o", &text(&out)]);
+        let bits = column(&out.join("size.csv"), "bits_weights");
+        match expected {
+            [least, most] => {
+                let ends = (bits.iter().min().unwrap().as_str(), bits.iter().max().unwrap().as_str());
+                assert_eq!(ends, (*least, *most), "{model}");
+            }
+            all => assert_eq!(bits, all, "{model}"),
+        }
+    };
+    check(MODELS[0], &["19", "21", "21", "21", "22", "19", "22", "23", "20", "20"]);
+    check(MODELS[1], &["19", "21"]);
+    check(MODELS[2], &["17", "22"]);
+    check(MODELS[3], &["18", "21"]);
+}
+
+/// At the proved widths nothing overflows, whatever comes in; on a datapath of any kind.
+#[test]
+fn recommended_accelerators_run_without_overflow() {
+    for hw in [
+        "fpga-int14-os",
+        "fpga-int14-os-wrap",
+        "fpga-int14-ws",
+        "fpga-int14-tree",
+        "inner14-outer24",
+        "exact-int32-os",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let (sized, ran) = (dir.path().join("sized"), dir.path().join("ran"));
+        let model = digits("digits_int8.tflite");
+        succeed(&["size", &model, "--hw", hw, "--random", "2", "-o", &text(&sized)]);
+        let recommended = text(&sized.join("recommended.yaml"));
+        succeed(&["run", &model, "--hw", &recommended, "--random", "20", "--seed", "7", "-o", &text(&ran)]);
+        let rows = csv_rows(&ran.join("layers.csv"));
+        let levels = csv_rows(&sized.join("size_levels.csv"));
+        assert_eq!(rows.len(), levels.len(), "{hw}");
+        for (row, level) in rows.iter().zip(&levels) {
+            assert_eq!((&row["level"], &row["bits"]), (&level["level"], &level["bits_recommended"]), "{hw}");
+            assert_eq!(
+                (row["events"].as_str(), row["output_mismatch"].as_str().trim_start_matches('0')),
+                ("0", ""),
+                "{hw}"
+            );
+            let bits = |name: &str| level[name].parse::<u32>().unwrap();
+            assert!(bits("bits_data_final") <= bits("bits_data_prefix"), "{hw}");
+            assert!(bits("bits_data_prefix") <= bits("bits_range"), "{hw}");
+            assert!(bits("bits_range") <= bits("bits_weights"), "{hw}");
+            assert!(bits("bits_weights") <= bits("bits_type"), "{hw}");
+        }
+    }
+}
+
+/// The figures of a layer are those of its channels; the listed files are there, and the same for any threads.
+#[test]
+fn tables_belong_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let run = |name: &str, threads: &str| {
+        let out = dir.path().join(name);
+        let args = [
+            "size",
+            &model,
+            "--hw",
+            "fpga-int14-os",
+            "--random",
+            "3",
+            "--budget",
+            "mismatch=1%",
+            "--threads",
+            threads,
+        ];
+        succeed(&[&args[..], &["-o", &text(&out)]].concat());
+        out
+    };
+    let (one, two) = (run("one", "1"), run("two", "2"));
+    let json: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(one.join("size.json")).unwrap()).unwrap();
+    assert_eq!((&json["command"], &json["schema"]), (&"size".into(), &1.into()));
+    for file in
+        json["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).chain(["size.json"])
+    {
+        let read = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
+        assert!(read(&one) == read(&two), "{file} differs between 1 and 2 threads");
+    }
+    let channels = csv_rows(&one.join("size_channels.csv"));
+    for row in csv_rows(&one.join("size.csv")) {
+        let own: Vec<_> = channels.iter().filter(|channel| channel["index"] == row["index"]).collect();
+        assert_eq!(own.len().to_string(), row["channels"]);
+        for bits in [
+            "bits_type",
+            "bits_weights",
+            "bits_a2q",
+            "bits_a2q_plus",
+            "bits_data_final",
+            "bits_data_prefix",
+            "bits_range",
+        ] {
+            let widest = own.iter().filter_map(|channel| channel[bits].parse::<u32>().ok()).max();
+            assert_eq!(widest.map_or(String::new(), |bits| bits.to_string()), row[bits], "{bits}");
+        }
+        let bits = |name: &str| row[name].parse::<u32>().unwrap();
+        assert!(bits("bits_budget") <= bits("bits_data_prefix"));
+    }
+}
+
+/// The budget is kept: by the network at the recommended widths, and by each layer alone, where one bit less breaks it.
+#[test]
+fn budgets_are_kept_and_tight() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let (images, labels) = (text(&dir.path().join("images.npy")), text(&dir.path().join("labels.npy")));
+    let first = Slice::from(..40);
+    let codes: Array4<i8> = read_npy(digits("test_images.npy")).unwrap();
+    write_npy(&images, &codes.slice_axis(Axis(0), first)).unwrap();
+    let classes: Array1<u8> = read_npy(digits("test_labels.npy")).unwrap();
+    write_npy(&labels, &classes.slice_axis(Axis(0), first)).unwrap();
+    let size = |budget: &str, out: &Path| {
+        let args = ["size", &model, "--hw", "fpga-int14-os", "--input", &images, "--labels", &labels];
+        succeed(&[&args[..], &["--budget", budget, "--json", "-o", &text(out)]].concat())
+    };
+    let out = dir.path().join("mismatch");
+    size("mismatch=1%", &out);
+    for row in csv_rows(&out.join("size.csv")) {
+        for (off, within) in [(0, true), (1, false)] {
+            let bits = row["bits_budget"].parse::<u32>().unwrap() - off;
+            let set = format!("accumulation.acc.bits={bits}");
+            let ran = dir.path().join(format!("ran-{}-{off}", row["index"]));
+            let args = [
+                "run",
+                &model,
+                "--hw",
+                "fpga-int14-os",
+                "--input",
+                &images,
+                "--mode",
+                "isolated",
+                "--set",
+                &set,
+            ];
+            succeed(&[&args[..], &["-o", &text(&ran)]].concat());
+            let layer = csv_rows(&ran.join("layers.csv"))
+                .into_iter()
+                .find(|ran| ran["index"] == row["index"])
+                .unwrap();
+            let count = |name: &str| layer[name].parse::<u64>().unwrap();
+            assert_eq!(
+                count("output_mismatch") * 100 <= count("dots"),
+                within,
+                "layer {} at {bits} bits",
+                row["index"]
+            );
+        }
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&size("accuracy=1%", &dir.path().join("accuracy"))).unwrap();
+    let accuracy = |name: &str| json["recommended"][name].as_f64().unwrap();
+    assert!(accuracy("accuracy_exact") - accuracy("accuracy") <= 0.01);
+}
+
+#[test]
+fn bad_budgets_and_tools_are_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, out) = (digits("digits_int8.tflite"), text(&dir.path().join("out")));
+    let cases = [
+        (&["--budget", "accuracy=1%"][..], "needs labels"),
+        (&["--budget", "accuracy=200%"][..], "is no budget"),
+        (&["--area", "vivado"][..], "unknown tool"),
+    ];
+    for (extra, message) in cases {
+        let args =
+            [&["size", &model, "--hw", "fpga-int14-os", "--random", "1", "-o", &out][..], extra].concat();
+        let output = guardbit(&args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{extra:?}");
+        assert!(stderr.contains(message), "{extra:?}: {stderr}");
+        assert!(!Path::new(&out).exists());
+    }
+}
+
+/// A register of W bits and its flag are W + 1 flip-flops.
+#[test]
+fn areas_come_from_yosys() {
+    if !std::process::Command::new("yosys").arg("-V").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: yosys is not installed");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (model, out) = (digits("digits_int8.tflite"), dir.path().join("out"));
+    let args = ["size", &model, "--hw", "fpga-int14-os", "--random", "1", "--area", "yosys"];
+    succeed(&[&args[..], &["-o", &text(&out)]].concat());
+    for row in csv_rows(&out.join("size.csv")) {
+        let number = |name: &str| row[name].parse::<u64>().unwrap();
+        assert_eq!(number("ff"), number("bits_recommended") + 1);
+        assert!(number("lut") >= number("bits_recommended"));
+    }
+    let json: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(out.join("size.json")).unwrap()).unwrap();
+    assert!(json["result"]["area"].as_str().unwrap().starts_with("Yosys "));
+}
+
+/// A network of one node of another one.
+fn alone(graph: &Graph, id: NodeId) -> Graph {
+    let node = graph.node(id);
+    let mut builder = GraphBuilder::new("alone");
+    let mut add = |input: &Option<guardbit_graph::TensorId>| {
+        let tensor = graph.tensor((*input)?);
+        Some(match &tensor.constant {
+            Some(codes) => builder.constant(&tensor.name, tensor.ty.clone(), codes.to_vec()).unwrap(),
+            None => builder.input(&tensor.name, tensor.ty.clone()).unwrap(),
+        })
+    };
+    let inputs: Vec<_> = node.inputs.iter().map(&mut add).collect();
+    let output = graph.tensor(node.output);
+    let (name, quantization) = (output.name.clone(), output.ty.quantization.clone());
+    let output = OutputSpec { name, dtype: output.ty.dtype, quantization };
+    let y = builder.node(node.op.clone(), &inputs, output).unwrap();
+    builder.finish(vec![y]).unwrap()
+}
+
+/// The counts of one channel of a network of one layer, at a width.
+fn counts(graph: &Graph, input: &[i32], bits: u32, channel: usize) -> ChannelLevel {
+    let accelerator = load("fpga-int14-os", &[format!("accumulation.acc.bits={bits}")]).unwrap();
+    let program = lower(Arc::new(graph.clone()), &accelerator).unwrap();
+    let mut simulation = Simulation::new(&program, Options::default());
+    simulation.run_batch(&[vec![input.to_vec()]]).unwrap();
+    simulation.finish().swap_remove(0).unwrap().levels[0].channels[channel].clone()
+}
+
+/// Every bound by weights of every layer is attained by its witness, and one bit less overflows on it.
+#[test]
+fn witnesses_of_real_networks() {
+    let shared = MODELS.into_iter().filter_map(shared_model);
+    for model in shared.chain([digits("digits_int8.tflite")]) {
+        let graph = Arc::new(guardbit_frontends::load(Path::new(&model)).unwrap());
+        let program = lower(Arc::clone(&graph), &load("fpga-int14-os", &[]).unwrap()).unwrap();
+        for layer in program.mac_layers() {
+            let bounds = LayerBounds::new(&graph, layer);
+            let witness = Witness::new(&graph, layer, &bounds).unwrap();
+            let name = format!("{model}, {}", layer.name);
+            assert!(witness.attained && witness.bits == bounds.weight_bits(0), "{name}");
+            let alone = alone(&graph, layer.node);
+            let at = |bits| counts(&alone, &witness.input, bits, witness.channel);
+            let enough = at(witness.bits);
+            assert_eq!((enough.events(), enough.required_final), (0, witness.bits), "{name}");
+            assert!([enough.min_prefix, enough.max_prefix].contains(&witness.sum), "{name}");
+            let less = at(witness.bits - 1);
+            assert!(less.events() > 0 && less.persistent > 0, "{name}");
+        }
+    }
+}

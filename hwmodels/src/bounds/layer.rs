@@ -1,0 +1,170 @@
+//! What operand types and actual weights allow.
+
+use guardbit_graph::{DType, Graph};
+
+use super::closed_form::{OperandBits, a2q_bits, a2q_plus_bits, a2q_type_bits};
+use super::{Range, level_sums};
+use crate::{BiasPlace, MacLayer, Register, ZeroPoint};
+
+/// The bounds of a layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerBounds {
+    /// Per output channel.
+    pub channels: Vec<ChannelBounds>,
+    /// Per level, whether its register has a sign; registers without a fixed width have one.
+    pub signed: Vec<bool>,
+}
+
+/// The bounds of one output channel. The closed forms speak of the complete dot product.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelBounds {
+    /// Ranges of the sums of every level, innermost first, with any weights of the weights' dtype.
+    pub by_type: Vec<Range>,
+    /// The same with the real weights.
+    pub by_weights: Vec<Range>,
+    /// A2Q's width from the types; `None` where it does not apply.
+    pub a2q_type: Option<u32>,
+    /// A2Q's width from the weights; `None` where it does not apply.
+    pub a2q: Option<u32>,
+    /// A2Q+'s width; `None` where it does not apply.
+    pub a2q_plus: Option<u32>,
+}
+
+/// What the multiplier sees of the activations: all codes of the input's dtype, less its zero point under
+/// `subtract`, joined with 0.
+pub fn operand_range(graph: &Graph, layer: &MacLayer) -> Range {
+    let offset = i128::from(layer.activation_offset().subtract);
+    Range::of_codes(input_dtype(graph, layer)).plus(Range::point(-offset)).hull(Range::ZERO)
+}
+
+/// What the multiplier can give: any activation with any weight of the weights' dtype, before its shift.
+pub fn product_range(graph: &Graph, layer: &MacLayer) -> Range {
+    let operand = operand_range(graph, layer);
+    let channels = 0..layer.dots.window.channels();
+    channels.map(|c| operand.times(weight_range(graph, layer, c))).fold(Range::ZERO, Range::hull)
+}
+
+impl LayerBounds {
+    /// The bounds of a layer of a program over `graph`.
+    pub fn new(graph: &Graph, layer: &MacLayer) -> Self {
+        let operand = operand_range(graph, layer);
+        let channel = |channel| ChannelBounds::new(graph, layer, channel, operand);
+        Self { channels: (0..layer.dots.window.channels()).map(channel).collect(), signed: signs(layer) }
+    }
+
+    /// Bits of one level by the weights, over all channels.
+    pub fn weight_bits(&self, level: usize) -> u32 {
+        self.bits(level, |channel| &channel.by_weights)
+    }
+
+    /// Bits of one level by the types, over all channels.
+    pub fn type_bits(&self, level: usize) -> u32 {
+        self.bits(level, |channel| &channel.by_type)
+    }
+
+    fn bits(&self, level: usize, ranges: impl Fn(&ChannelBounds) -> &Vec<Range>) -> u32 {
+        let bits = |channel| ranges(channel)[level].bits(self.signed[level]);
+        self.channels.iter().map(bits).max().unwrap_or(1)
+    }
+}
+
+impl ChannelBounds {
+    fn new(graph: &Graph, layer: &MacLayer, channel: usize, operand: Range) -> Self {
+        let weights = &layer.weights[channel];
+        let products: Vec<Range> = weights.iter().map(|&w| operand.times(Range::point(w))).collect();
+        let any_weight = weight_range(graph, layer, channel);
+        let any_products = vec![operand.times(any_weight); weights.len()];
+
+        let activations = OperandBits::of(operand);
+        let l1 = weights.iter().map(|w| i128::from(w.unsigned_abs())).sum();
+        let sum: i128 = weights.iter().map(|&w| i128::from(w)).sum();
+        let applies = closed_forms_apply(layer);
+        let typed = applies && layer.dots.weights.is_some();
+        Self {
+            by_type: level_sums(
+                &layer.datapath,
+                &any_products,
+                initial_of_any_weights(graph, layer, channel),
+            ),
+            by_weights: level_sums(&layer.datapath, &products, initial(layer, channel)),
+            a2q_type: typed.then(|| a2q_type_bits(weights.len(), activations, any_weight.bits(true))),
+            a2q: applies.then(|| a2q_bits(l1, activations)),
+            a2q_plus: (applies && sum == 0).then(|| a2q_plus_bits(l1, activations)),
+        }
+    }
+}
+
+/// What the last level starts from, in its unit: a preloaded bias, or 0.
+pub(super) fn initial(layer: &MacLayer, channel: usize) -> Range {
+    match (layer.datapath.bias.at, &layer.bias) {
+        (BiasPlace::Preload, Some(bias)) => in_last_unit(layer, Range::point(bias[channel])),
+        _ => Range::ZERO,
+    }
+}
+
+/// Whether what the last level starts from depends on the weights: a preloaded bias with the constants of the zero
+/// points folded into it.
+pub(super) fn initial_depends_on_weights(layer: &MacLayer) -> bool {
+    let datapath = &layer.datapath;
+    let folds = datapath.zero_point == ZeroPoint::Fold && layer.dots.input_zero_point != 0;
+    folds && datapath.bias.at == BiasPlace::Preload && layer.dots.weights.is_some()
+}
+
+/// As [`initial`], with any weights of the weights' dtype: `-zx * sum(w) + K * zx * zw` beside the model's bias.
+fn initial_of_any_weights(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
+    let Some(weights) = layer.dots.weights.as_ref().filter(|_| initial_depends_on_weights(layer)) else {
+        return initial(layer, channel);
+    };
+    let own = layer.dots.bias.as_ref().map_or(0, |bias| bias[channel]);
+    let zero_point = Range::point(-layer.dots.input_zero_point);
+    let term = weight_range(graph, layer, channel).plus(Range::point(-weights.zero_points[channel]));
+    in_last_unit(layer, zero_point.times(term).repeated(layer.order.len()).plus(Range::point(own)))
+}
+
+fn in_last_unit(layer: &MacLayer, bias: Range) -> Range {
+    let last = layer.datapath.levels.len() - 1;
+    bias.shift_right(layer.datapath.unit_shift(last), layer.datapath.unit_rounding(last))
+}
+
+/// The dtype of the activations.
+pub(super) fn input_dtype(graph: &Graph, layer: &MacLayer) -> DType {
+    let input = graph.node(layer.node).inputs[0].expect("an accelerated layer has activations");
+    graph.tensor(input).ty.dtype
+}
+
+pub(super) fn signs(layer: &MacLayer) -> Vec<bool> {
+    let sign = |register| match register {
+        Register::Auto => true,
+        Register::Fixed { format, .. } => format.is_signed(),
+    };
+    layer.datapath.levels.iter().map(|level| sign(level.register)).collect()
+}
+
+/// The dtype of the weights; `None` where there are none.
+pub(super) fn weight_dtype(graph: &Graph, layer: &MacLayer) -> Option<DType> {
+    layer.dots.weights.as_ref()?;
+    let weights = graph.node(layer.node).inputs.get(1).copied()??;
+    Some(graph.tensor(weights).ty.dtype)
+}
+
+/// What is taken off the codes of a channel's weights before the multiplier.
+pub(super) fn weight_offset(layer: &MacLayer, channel: usize) -> i32 {
+    match (&layer.dots.weights, layer.datapath.zero_point) {
+        (Some(weights), ZeroPoint::Subtract) => weights.zero_points[channel],
+        _ => 0,
+    }
+}
+
+/// What the multiplier can see of any weights of the weights' dtype; pools have nothing but 1.
+fn weight_range(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
+    let Some(dtype) = weight_dtype(graph, layer) else { return Range::point(1) };
+    Range::of_codes(dtype).plus(Range::point(-weight_offset(layer, channel)))
+}
+
+/// The closed forms know of signed sums of products alone: no start value, no dropped bits.
+fn closed_forms_apply(layer: &MacLayer) -> bool {
+    let datapath = &layer.datapath;
+    let preloaded = datapath.bias.at == BiasPlace::Preload && layer.bias.is_some();
+    let last = datapath.levels.len() - 1;
+    !preloaded && datapath.unit_shift(last) == 0 && signs(layer)[last]
+}

@@ -1,0 +1,71 @@
+//! Ranges of integers.
+
+use guardbit_graph::DType;
+use guardbit_num::{Rounding, required_bits};
+
+/// All integers from `min` to `max`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// Least.
+    pub min: i128,
+    /// Greatest.
+    pub max: i128,
+}
+
+impl Range {
+    /// Nothing but 0.
+    pub const ZERO: Self = Self { min: 0, max: 0 };
+
+    /// From `min` to `max`.
+    pub fn new(min: impl Into<i128>, max: impl Into<i128>) -> Self {
+        Self { min: min.into(), max: max.into() }
+    }
+
+    /// A single value.
+    pub fn point(value: impl Into<i128>) -> Self {
+        let value = value.into();
+        Self { min: value, max: value }
+    }
+
+    /// All codes of a dtype.
+    pub fn of_codes(dtype: DType) -> Self {
+        Self::new(dtype.min(), dtype.max())
+    }
+
+    /// The least range that contains both.
+    pub fn hull(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    /// Sums of a value of each.
+    pub fn plus(self, other: Self) -> Self {
+        Self { min: self.min + other.min, max: self.max + other.max }
+    }
+
+    /// Products of a value of each: the extremes are among the four corners.
+    pub fn times(self, other: Self) -> Self {
+        let corners =
+            [(self.min, other.min), (self.min, other.max), (self.max, other.min), (self.max, other.max)];
+        corners.map(|(a, b)| Self::point(a * b)).into_iter().reduce(Self::hull).unwrap_or(Self::ZERO)
+    }
+
+    /// Sums of `count` values.
+    pub fn repeated(self, count: usize) -> Self {
+        Self { min: self.min * count as i128, max: self.max * count as i128 }
+    }
+
+    /// Every value shifted right by `shift`: each way of rounding keeps their order.
+    pub fn shift_right(self, shift: u32, round: Rounding) -> Self {
+        Self { min: round.shift_right(self.min, shift), max: round.shift_right(self.max, shift) }
+    }
+
+    /// The least width that holds every value, as [`required_bits`] counts it.
+    pub fn bits(self, signed: bool) -> u32 {
+        required_bits(self.min, signed).max(required_bits(self.max, signed))
+    }
+
+    /// Whether every value of `other` lies within.
+    pub fn contains(self, other: Self) -> bool {
+        self.min <= other.min && other.max <= self.max
+    }
+}

@@ -1,0 +1,53 @@
+//! Two-level accumulation: what inner and outer accumulators need.
+
+use guardbit_graph::Graph;
+use guardbit_num::Rounding;
+
+use super::layer::{initial, signs};
+use super::{Range, level_sums, operand_range};
+use crate::{Check, Level, MacLayer, Reduce, Register, Terms};
+
+/// The ranges of the sums of runs of `tile` products, and of the sums of those, with the real weights, over all
+/// output channels; and the bits that hold each. Runs follow the layer's order of additions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TwoLevels {
+    /// Runs per dot product.
+    pub tiles: usize,
+    /// Sums of runs.
+    pub inner: Range,
+    /// Bits of the inner accumulator.
+    pub inner_bits: u32,
+    /// Sums of dot products.
+    pub outer: Range,
+    /// Bits of the outer accumulator.
+    pub outer_bits: u32,
+}
+
+impl TwoLevels {
+    /// What a layer needs if its levels are replaced by an inner accumulator for runs of `tile` products and an
+    /// outer one.
+    pub fn new(graph: &Graph, layer: &MacLayer, tile: usize) -> Self {
+        let level = |name: &str, terms| Level {
+            name: name.into(),
+            reduce: Reduce::Serial,
+            terms,
+            register: Register::Auto,
+            check: Check::EachAdd,
+            shift: 0,
+            round: Rounding::Floor,
+        };
+        let mut datapath = layer.datapath.clone();
+        datapath.levels = vec![level("inner", Terms::Count(tile.max(1))), level("outer", Terms::All)];
+        let operand = operand_range(graph, layer);
+        let mut sums = [Range::ZERO; 2];
+        for (channel, weights) in layer.weights.iter().enumerate() {
+            let products: Vec<Range> = weights.iter().map(|&w| operand.times(Range::point(w))).collect();
+            let of_channel = level_sums(&datapath, &products, initial(layer, channel));
+            sums.iter_mut().zip(of_channel).for_each(|(all, sum)| *all = all.hull(sum));
+        }
+        let signed = signs(layer).last().copied().unwrap_or(true);
+        let [inner, outer] = sums;
+        let tiles = layer.order.len().div_ceil(tile.max(1));
+        Self { tiles, inner, inner_bits: inner.bits(signed), outer, outer_bits: outer.bits(signed) }
+    }
+}

@@ -1,0 +1,183 @@
+//! Inputs that attain a bound.
+
+use guardbit_graph::{Graph, OutputPosition, Tap};
+
+use super::layer::{initial, initial_depends_on_weights, input_dtype, weight_dtype, weight_offset};
+use super::sums::final_sum;
+use super::{LayerBounds, Range};
+use crate::MacLayer;
+
+/// An end of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The greatest sum.
+    High,
+    /// The least sum.
+    Low,
+}
+
+/// An input on which a sum of one output channel attains the bound by its weights at the last level, at the end that
+/// needs more bits.
+///
+/// One bit less than the bound cannot hold that sum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Witness {
+    /// The output channel.
+    pub channel: usize,
+    /// Which end.
+    pub side: Side,
+    /// The sum, a preloaded bias included.
+    pub sum: i128,
+    /// Bits that hold it.
+    pub bits: u32,
+    /// The output that reads `input`.
+    pub out: OutputPosition,
+    /// Codes of the layer's input tensor: the zero point where `out` does not look.
+    pub input: Vec<i32>,
+    /// Whether the sum is the bound. It is not where the window of every output hangs over the image's edge:
+    /// there padding keeps the operands from their extremes, and the sum is the greatest at `out`.
+    pub attained: bool,
+}
+
+impl Side {
+    /// The value of a range at this end.
+    pub fn of(self, range: Range) -> i128 {
+        match self {
+            Self::High => range.max,
+            Self::Low => range.min,
+        }
+    }
+
+    /// The end that needs more bits; the upper one if both need the same.
+    pub fn critical(range: Range, signed: bool) -> Self {
+        let bits = |value: i128| Range::point(value).bits(signed);
+        if bits(range.max) >= bits(range.min) { Self::High } else { Self::Low }
+    }
+
+    /// The code, of those from `low` to `high`, whose product with `weight` is at this end.
+    fn code(self, weight: i32, (low, high): (i32, i32), neutral: i32) -> i32 {
+        match (weight.signum(), self) {
+            (0, _) => neutral,
+            (1, Self::High) | (-1, Self::Low) => high,
+            _ => low,
+        }
+    }
+}
+
+impl Witness {
+    /// The witness of the channel that needs most bits; the first of several.
+    pub fn new(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds) -> Option<Self> {
+        let last = layer.datapath.levels.len() - 1;
+        let need = |channel: &usize| bounds.channels[*channel].by_weights[last].bits(bounds.signed[last]);
+        let channel = (0..bounds.channels.len()).rev().max_by_key(need)?;
+        Self::of_channel(graph, layer, bounds, channel)
+    }
+
+    /// The witness of one output channel; `None` if the layer makes no output.
+    pub fn of_channel(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, channel: usize) -> Option<Self> {
+        let last = layer.datapath.levels.len() - 1;
+        let signed = bounds.signed[last];
+        let bound = bounds.channels[channel].by_weights[last];
+        let side = Side::critical(bound, signed);
+        let (out, attained) = widest_position(layer, channel)?;
+        let input = attaining_input(graph, layer, out, side);
+        let sum = if attained { side.of(bound) } else { sum_at(layer, out, &input) };
+        Some(Self { channel, side, sum, bits: Range::point(sum).bits(signed), out, input, attained })
+    }
+}
+
+/// Weights and activations that attain a channel's bound by type: the same codes at every product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeWitness {
+    /// Which end of the range.
+    pub side: Side,
+    /// Code of every weight.
+    pub weight: i32,
+    /// Code of every activation.
+    pub activation: i32,
+    /// The sum, a preloaded bias included.
+    pub sum: i128,
+    /// Bits that hold it.
+    pub bits: u32,
+}
+
+impl TypeWitness {
+    /// The witness of one output channel, at the end that needs more bits; `None` where there are no
+    /// weights, and where the bound is not attained since what the last level starts from depends on them.
+    pub fn of_channel(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, channel: usize) -> Option<Self> {
+        if initial_depends_on_weights(layer) {
+            return None;
+        }
+        let last = layer.datapath.levels.len() - 1;
+        let signed = bounds.signed[last];
+        let bound = bounds.channels[channel].by_type[last];
+        let side = Side::critical(bound, signed);
+        let weights = weight_dtype(graph, layer)?;
+        let weight_offset = weight_offset(layer, channel);
+        let activations = input_dtype(graph, layer);
+        let activation_offset = layer.activation_offset().subtract;
+        let product = |&(activation, weight): &(i32, i32)| {
+            i128::from(activation - activation_offset) * i128::from(weight - weight_offset)
+        };
+        let corners = [activations.min(), activations.max()]
+            .into_iter()
+            .flat_map(|activation| [weights.min(), weights.max()].map(|weight| (activation, weight)));
+        let (activation, weight) = match side {
+            Side::High => corners.max_by_key(product)?,
+            Side::Low => corners.min_by_key(product)?,
+        };
+        let sum = side.of(bound);
+        Some(Self { side, weight, activation, sum, bits: Range::point(sum).bits(signed) })
+    }
+}
+
+/// The output of a channel whose window has most cells inside the image, and whether that is all of them.
+fn widest_position(layer: &MacLayer, channel: usize) -> Option<(OutputPosition, bool)> {
+    let window = &layer.dots.window;
+    let terms = window.terms();
+    let inside = |out: OutputPosition| {
+        let is_inside = |&k: &usize| matches!(window.tap(out, window.kernel_position(k)), Tap::Input(_));
+        (0..terms).filter(is_inside).count()
+    };
+    let [rows, cols, _] = window.output;
+    let positions = (0..rows).flat_map(|h| (0..cols).map(move |w| OutputPosition { n: 0, h, w, c: channel }));
+    let mut best: Option<(OutputPosition, usize)> = None;
+    for out in positions {
+        let count = inside(out);
+        if best.is_none_or(|(_, most)| count > most) {
+            best = Some((out, count));
+        }
+        if count == terms {
+            break;
+        }
+    }
+    best.map(|(out, count)| (out, count == terms))
+}
+
+fn attaining_input(graph: &Graph, layer: &MacLayer, out: OutputPosition, side: Side) -> Vec<i32> {
+    let window = &layer.dots.window;
+    let neutral = layer.dots.input_zero_point;
+    let dtype = input_dtype(graph, layer);
+    let mut input = vec![neutral; window.batch * window.input.iter().product::<usize>()];
+    for (&cell, &weight) in layer.order.iter().zip(&layer.weights[out.c]) {
+        if let Tap::Input(at) = window.tap(out, window.kernel_position(cell)) {
+            input[at] = side.code(weight, (dtype.min(), dtype.max()), neutral);
+        }
+    }
+    input
+}
+
+/// The sum of the last level at `out`, in its unit, with unlimited widths.
+fn sum_at(layer: &MacLayer, out: OutputPosition, input: &[i32]) -> i128 {
+    let window = &layer.dots.window;
+    let offset = layer.activation_offset();
+    let operand = |cell: usize| match window.tap(out, window.kernel_position(cell)) {
+        Tap::Input(at) => Some(input[at] - offset.subtract),
+        Tap::Padding => layer.dots.weights.as_ref().map(|_| offset.padding),
+    };
+    let product = |(&cell, &weight): (&usize, &i32)| {
+        operand(cell).map(|x| Range::point(i128::from(x) * i128::from(weight)))
+    };
+    let products: Vec<Range> = layer.order.iter().zip(&layer.weights[out.c]).filter_map(product).collect();
+    final_sum(&layer.datapath, &products, initial(layer, out.c)).max
+}

@@ -1,0 +1,164 @@
+//! Static widths: the tables of accumulator literature, exactly.
+
+use std::sync::Arc;
+
+use guardbit_graph::ops::Conv2d;
+use guardbit_graph::{
+    Activation, DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization, Requantize,
+    TensorType,
+};
+use guardbit_hwmodels::bounds::closed_form::{
+    OperandBits, a2q_bits, a2q_plus_bits, a2q_type_bits, outer_bits,
+};
+use guardbit_hwmodels::bounds::{LayerBounds, Range, network_sums};
+use guardbit_hwmodels::{from_yaml, lower};
+use guardbit_num::Scheme;
+use proptest::prelude::*;
+
+/// `accumulators.md` 3.5: activations, weights, K, exact, closed form, exact with narrow weights.
+#[test]
+fn static_widths_by_type() {
+    let (u8s, s8s) = (Range::of_codes(DType::UInt8), Range::of_codes(DType::Int8));
+    let (u4s, s4s) = (Range::of_codes(DType::UInt4), Range::of_codes(DType::Int4));
+    let cases = [
+        (u8s, s8s, 8, 9, 20, 20, 20),
+        (u8s, s8s, 8, 64, 22, 23, 22),
+        (u8s, s8s, 8, 256, 24, 25, 24),
+        (u8s, s8s, 8, 576, 26, 26, 26),
+        (u8s, s8s, 8, 4608, 29, 29, 29),
+        (s8s, s8s, 8, 576, 25, 25, 25),
+        (u4s, s4s, 4, 64, 14, 15, 14),
+        (u4s, s4s, 4, 128, 15, 16, 15),
+        (u4s, s4s, 4, 576, 18, 18, 17),
+        (u4s, s4s, 4, 4608, 21, 21, 20),
+        (s8s, s4s, 4, 4096, 24, 24, 23),
+    ];
+    for (x, w, weight_bits, terms, exact, closed, narrow) in cases {
+        let bits = |w: Range| x.times(w).hull(Range::ZERO).repeated(terms).bits(true);
+        let name = format!("{x:?} {w:?} K={terms}");
+        assert_eq!(bits(w), exact, "{name}");
+        assert_eq!(bits(Range { min: -w.max, max: w.max }), narrow, "{name}, narrow weights");
+        assert_eq!(a2q_type_bits(terms, OperandBits::of(x), weight_bits), closed, "{name}, closed form");
+    }
+}
+
+/// `accumulators.md` 3.5: int14 holds W4A4u up to 68 products, 78 with narrow weights, and no W8A8u at all.
+#[test]
+fn int14_by_type() {
+    let check = |x: DType, w: Range, greatest: usize| {
+        let bits = |terms| Range::of_codes(x).times(w).hull(Range::ZERO).repeated(terms).bits(true);
+        assert!(bits(greatest) <= 14 && bits(greatest + 1) > 14, "{x} {w:?}: {greatest}");
+    };
+    check(DType::UInt4, Range::of_codes(DType::Int4), 68);
+    check(DType::UInt4, Range::new(-7, 7), 78);
+    check(DType::UInt8, Range::of_codes(DType::Int8), 0);
+}
+
+/// `accumulators.md` 2.5: inner width, K, tile, outer width.
+#[test]
+fn outer_accumulators() {
+    for (inner, terms, tile, outer) in
+        [(16, 4096, 64, 22), (16, 4096, 128, 21), (16, 11008, 64, 24), (16, 576, 64, 20)]
+    {
+        assert_eq!(outer_bits(inner, terms, tile), outer, "K={terms} T={tile}");
+    }
+}
+
+/// `accumulators.md` 2.3: the greatest l1 norms that a target width allows, rounded down.
+#[test]
+fn caps_of_the_l1_norm() {
+    let (u4, s4) = (OperandBits { bits: 4, signed: false }, OperandBits { bits: 4, signed: true });
+    let (u8, s8) = (OperandBits { bits: 8, signed: false }, OperandBits { bits: 8, signed: true });
+    for (target, caps) in [(14, [511, 1023, 31, 63, 1092, 64]), (16, [2047, 4095, 127, 255, 4368, 256])] {
+        let check = |cap: i128, bits: &dyn Fn(i128) -> u32| {
+            assert!(bits(cap) <= target && bits(cap + 1) > target, "int{target}: {cap}");
+        };
+        for (cap, operand) in caps.into_iter().zip([u4, s4, u8, s8]) {
+            check(cap, &|l1| a2q_bits(l1, operand));
+        }
+        check(caps[4], &|l1| a2q_plus_bits(l1, u4));
+        check(caps[5], &|l1| a2q_plus_bits(l1, u8));
+    }
+}
+
+proptest! {
+    /// The integers are the papers' formulas: `2^P` is compared with what the logarithms are taken of.
+    #[test]
+    fn closed_forms_are_exact(l1 in 0i128..1 << 40, bits in 1u32..17, signed: bool) {
+        let operand = OperandBits { bits: bits + u32::from(signed), signed };
+        // P - 1 >= log2(A + 1), least such P.
+        let a = l1 << bits;
+        let p = a2q_bits(l1, operand);
+        prop_assert!(1i128 << (p - 1) > a && (p == 1 || 1i128 << (p - 2) < a + 1));
+        // P >= log2(l1 * (2^N - 1) + 2), least such P.
+        let argument = l1 * ((1i128 << operand.bits) - 1) + 2;
+        let p = a2q_plus_bits(l1, operand);
+        prop_assert!(1i128 << p >= argument && 1i128 << (p - 1) < argument);
+    }
+
+    /// Closed forms are never below the exact bound.
+    #[test]
+    fn closed_forms_are_sound(weights in prop::collection::vec(-128i32..128, 1..40), signed: bool) {
+        let x = if signed { Range::new(-128, 127) } else { Range::new(0, 255) };
+        let sum = |weights: &[i32]| {
+            weights.iter().map(|&w| x.times(Range::point(w))).fold(Range::ZERO, Range::plus)
+        };
+        let l1 = |weights: &[i32]| weights.iter().map(|w| i128::from(w.abs())).sum();
+        let operand = OperandBits::of(x);
+        prop_assert!(sum(&weights).bits(true) <= a2q_bits(l1(&weights), operand));
+        prop_assert!(sum(&weights).bits(true) <= a2q_type_bits(weights.len(), operand, 8));
+        let centred: Vec<i32> = weights.iter().flat_map(|&w| [w, -w]).collect();
+        prop_assert!(sum(&centred).bits(true) <= a2q_plus_bits(l1(&centred), operand));
+        prop_assert!(a2q_plus_bits(l1(&centred), operand) <= a2q_bits(l1(&centred), operand));
+    }
+}
+
+/// Two 1x1 convolutions; the first one's output is a single code, whatever it reads.
+fn constant_then_any() -> Graph {
+    let mut builder = GraphBuilder::new("test");
+    let quantization = |zero_point| Some(Quantization::per_tensor(1.0, zero_point).unwrap());
+    let ty = |shape: &[usize], zero_point| TensorType {
+        shape: shape.into(),
+        dtype: DType::Int8,
+        quantization: quantization(zero_point),
+    };
+    let conv = |output_scale| {
+        let requantize = Requantize { scheme: Scheme::Single, rule: MultiplierRule::Float64 };
+        let output = move |name: &str| OutputSpec {
+            name: name.into(),
+            dtype: DType::Int8,
+            quantization: Some(Quantization::per_tensor(output_scale, 0).unwrap()),
+        };
+        let (stride, dilation) = ([1; 2], [1; 2]);
+        let padding = Padding::Valid;
+        (Conv2d { stride, dilation, padding, activation: Activation::None, requantize }, output)
+    };
+    let x = builder.input("x", ty(&[1, 2, 2, 3], -128)).unwrap();
+    let w = builder.constant("w1", ty(&[2, 1, 1, 3], 0), vec![1, 2, -3, 4, -5, 2]).unwrap();
+    let (op, output) = conv(1e6);
+    let y = builder.node(op, &[Some(x), Some(w)], output("y")).unwrap();
+    let w = builder.constant("w2", ty(&[1, 1, 1, 2], 0), vec![127, -127]).unwrap();
+    let (op, output) = conv(1.0);
+    let z = builder.node(op, &[Some(y), Some(w)], output("z")).unwrap();
+    builder.finish(vec![z]).unwrap()
+}
+
+#[test]
+fn bounds_of_a_small_network() {
+    let graph = Arc::new(constant_then_any());
+    let accelerator = from_yaml("schema: 1\nname: test\nextends: fpga-int14-os\n", "test", &[]).unwrap();
+    let program = lower(Arc::clone(&graph), &accelerator).unwrap();
+    let layers: Vec<_> = program.mac_layers().map(|layer| LayerBounds::new(&graph, layer)).collect();
+    // x - zx lies in 0..=255: sums of weights by sign, times 255.
+    let channels = &layers[0].channels;
+    assert_eq!(channels[0].by_weights, [Range::new(-3 * 255, 3 * 255)]);
+    assert_eq!(channels[1].by_weights, [Range::new(-5 * 255, 6 * 255)]);
+    assert_eq!(channels[0].by_type, [Range::new(-3 * 255 * 128, 3 * 255 * 127)]);
+    // l1 = 6 and 11, N = 8, s = 0; the first channel sums to 0.
+    assert_eq!([channels[0].a2q, channels[1].a2q], [Some(12), Some(13)]);
+    assert_eq!([channels[0].a2q_plus, channels[1].a2q_plus], [Some(11), None]);
+    assert_eq!(layers[0].weight_bits(0), 12);
+    // Any input of the second layer, but what reaches it is always 0.
+    assert_eq!(layers[1].weight_bits(0), 16);
+    assert_eq!(network_sums(&program)[1], Some(vec![vec![Range::ZERO]]));
+}

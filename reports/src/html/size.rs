@@ -1,0 +1,285 @@
+//! The report of a sizing.
+
+use maud::{Markup, html};
+
+use super::{Column, Table, page, plots, settings};
+use crate::numbers::{grouped, percentage};
+use crate::output::{About, Drawn};
+use crate::tables::{SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
+use crate::{SizeRecord, WitnessRecord, layer_label};
+
+/// The page.
+pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]) -> String {
+    let title = format!("Accumulator widths: {} on {}", size.model, size.hw);
+    let subtitle = format!("guardbit size · {}", crate::numbers::counted(size.recommended.samples, "sample"));
+    let body = html! {
+        (headlines(size))
+        (settings(about))
+        (widths(size))
+        (levels(size))
+        (rates(size))
+        (cost(size))
+        (grid(size))
+        (witnesses(size))
+        (plots(drawn))
+        (words())
+    };
+    page(&title, &subtitle, about, &body)
+}
+
+fn headlines(size: &SizeRecord) -> Markup {
+    let widest = |width: fn(&SizeRow) -> u32| size.layers.iter().map(width).max().unwrap_or(0);
+    let outcome = &size.recommended;
+    html! {
+        section {
+            h2 { "What came out" }
+            ul {
+                li { "Any weights of these types: " (widest(|row| row.bits_type)) " bits for every layer." }
+                li { "These weights, any input: " (widest(|row| row.bits_range)) " bits; proved, in any order of additions." }
+                li {
+                    "These samples: " (widest(|row| row.bits_data_final)) " bits where sums wrap, "
+                    (widest(|row| row.bits_data_prefix)) " bits where they saturate."
+                }
+                @if let (Some(budget), Some(bits)) =
+                    (&size.budget, size.layers.iter().filter_map(|row| row.bits_budget).max()) {
+                    li { "Within " (budget) ", each layer by itself: at most " (bits) " bits." }
+                }
+                li {
+                    "At the widths of recommended.yaml " (grouped(outcome.output_mismatch))
+                    " output codes of these samples differ from the exact network"
+                    @if let (Some(narrow), Some(exact)) = (outcome.accuracy, outcome.accuracy_exact) {
+                        "; accuracy " (percentage(narrow)) ", exact " (percentage(exact))
+                    }
+                    "."
+                }
+            }
+        }
+    }
+}
+
+fn widths(size: &SizeRecord) -> Markup {
+    let names = [
+        "terms",
+        "channels",
+        "type",
+        "A2Q, types",
+        "A2Q",
+        "A2Q+",
+        "weights",
+        "ranges",
+        "data, final",
+        "data, prefix",
+        "budget",
+        "recommended",
+    ];
+    let row = |row: &SizeRow| {
+        let bits = |bits: Option<u32>| bits.map_or(String::new(), |bits| bits.to_string());
+        vec![
+            layer_label(row.index, &row.layer, &row.op),
+            row.op.clone(),
+            grouped(row.terms as u64),
+            grouped(row.channels as u64),
+            row.bits_type.to_string(),
+            bits(row.bits_a2q_type),
+            bits(row.bits_a2q),
+            bits(row.bits_a2q_plus),
+            row.bits_weights.to_string(),
+            row.bits_range.to_string(),
+            row.bits_data_final.to_string(),
+            row.bits_data_prefix.to_string(),
+            bits(row.bits_budget),
+            row.bits_recommended.to_string(),
+        ]
+    };
+    let table =
+        Table { columns: columns(&["layer", "op"], &names), rows: size.layers.iter().map(row).collect() };
+    html! {
+        section {
+            h2 { "Widths" }
+            (table.markup())
+            p.note {
+                "Bits of the level that sums the whole dot product, the largest over the layer's channels; A2Q+ over the \
+                 channels whose weights sum to 0, the only ones it speaks of. The bias is not part of it unless it is \
+                 preloaded. Channels are in size_channels.csv."
+            }
+        }
+    }
+}
+
+fn levels(size: &SizeRecord) -> Markup {
+    let names = ["bits now", "type", "weights", "ranges", "data, final", "data, prefix", "recommended"];
+    let row = |row: &SizeLevelRow| {
+        vec![
+            layer_label(row.index, &row.layer, ""),
+            row.level.clone(),
+            row.bits.to_string(),
+            row.bits_type.to_string(),
+            row.bits_weights.to_string(),
+            row.bits_range.to_string(),
+            row.bits_data_final.to_string(),
+            row.bits_data_prefix.to_string(),
+            row.bits_recommended.to_string(),
+        ]
+    };
+    let table =
+        Table { columns: columns(&["layer", "level"], &names), rows: size.levels.iter().map(row).collect() };
+    html! {
+        @if size.levels.len() > size.layers.len() {
+            section { h2 { "Levels" } (table.markup()) }
+        }
+    }
+}
+
+fn rates(size: &SizeRecord) -> Markup {
+    let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
+    let row = |row: &SizeRateRow| {
+        vec![
+            row.bits.to_string(),
+            grouped(row.out_of_range_final),
+            share(row.rate_final),
+            grouped(row.out_of_range_prefix),
+            share(row.rate_prefix),
+        ]
+    };
+    let names = ["bits", "final sums out of range", "share", "prefixes out of range", "share"];
+    let table = Table { columns: columns(&[], &names), rows: size.rates.iter().map(row).collect() };
+    html! {
+        section {
+            h2 { "All dot products together" }
+            (table.markup())
+            p.note {
+                "Of " (grouped(size.rates.first().map_or(0, |row| row.dots)))
+                " dot products over all layers and samples, on exact activations, without a bias that is added later."
+            }
+        }
+    }
+}
+
+fn cost(size: &SizeRecord) -> Markup {
+    let names = ["recommended", "adder bits", "register bits", "bytes of sums moved", "LUT", "FF"];
+    let row = |row: &SizeRow| {
+        let count = |count: Option<u64>| count.map_or(String::new(), grouped);
+        vec![
+            layer_label(row.index, &row.layer, &row.op),
+            row.bits_recommended.to_string(),
+            grouped(row.adder_bits),
+            grouped(row.register_bits),
+            grouped(row.psum_bytes),
+            count(row.lut),
+            count(row.ff),
+        ]
+    };
+    let table = Table { columns: columns(&["layer"], &names), rows: size.layers.iter().map(row).collect() };
+    html! {
+        section {
+            h2 { "Cost at the recommended widths" }
+            (table.markup())
+            p.note {
+                "Adders, registers, LUTs and flip-flops are those of one accumulator with all its levels; bytes are those of one \
+                 inference, between accumulators and the memory that keeps their sums."
+                @if let Some(tool) = &size.area { " LUT and FF: " (tool) "." }
+            }
+        }
+    }
+}
+
+fn grid(size: &SizeRecord) -> Markup {
+    let names =
+        ["tile", "tiles", "inner bits", "outer bits", "adder bits", "register bits", "bytes of sums moved"];
+    let row = |row: &SizeGridRow| {
+        vec![
+            layer_label(row.index, &row.layer, ""),
+            grouped(row.tile as u64),
+            grouped(row.tiles as u64),
+            row.inner_bits.to_string(),
+            row.outer_bits.to_string(),
+            grouped(row.adder_bits),
+            grouped(row.register_bits),
+            grouped(row.psum_bytes),
+        ]
+    };
+    let front = size.grid.iter().filter(|row| row.pareto);
+    let table = Table { columns: columns(&["layer"], &names), rows: front.map(row).collect() };
+    html! {
+        @if !table.rows.is_empty() {
+            section {
+                h2 { "Two levels: the Pareto front" }
+                (table.markup())
+                p.note {
+                    "Points that cannot overflow for any input, of which no other needs less of one and no more of the others of \
+                     inner bits, outer bits and tiles. All points, legal or not, are in size_grid.csv."
+                }
+            }
+        }
+    }
+}
+
+fn witnesses(size: &SizeRecord) -> Markup {
+    let row = |row: &WitnessRecord| {
+        let [n, h, w, c] = row.out;
+        vec![
+            layer_label(row.index, &row.layer, ""),
+            format!("[{n}, {h}, {w}, {c}]"),
+            row.sum.to_string(),
+            row.bits.to_string(),
+            if row.attained { "the bound".into() } else { "the most that padding allows".into() },
+        ]
+    };
+    let mut columns = vec![Column::text("layer"), Column::text("output [n, h, w, c]")];
+    columns.extend([Column::number("sum"), Column::number("bits"), Column::text("attains")]);
+    let table = Table { columns, rows: size.witnesses.iter().map(row).collect() };
+    html! {
+        section {
+            h2 { "Witnesses" }
+            (table.markup())
+            p.note {
+                "Inputs of single layers, in witnesses.npz, that drive one output to its extreme: at one bit less than the bound \
+                 by weights that sum overflows."
+            }
+        }
+    }
+}
+
+fn columns(texts: &[&str], numbers: &[&str]) -> Vec<Column> {
+    let texts = texts.iter().map(|name| Column::text(name));
+    texts.chain(numbers.iter().map(|name| Column::number(*name))).collect()
+}
+
+fn words() -> Markup {
+    let words = [
+        ("by type", "holds every sum of any activations and any weights of the layer's dtypes"),
+        (
+            "by weights",
+            "holds every sum of any activations of the layer's dtype with the real weights: exact per channel",
+        ),
+        (
+            "by ranges",
+            "the same with the codes that can reach the layer; holds as long as no layer before it overflows, which its own \
+             width by ranges prevents",
+        ),
+        (
+            "A2Q",
+            "closed form from the sum of the weights' magnitudes (Colbert et al., 2023): never below the width by weights",
+        ),
+        ("A2Q+", "closed form for channels whose weights sum to 0 (Colbert et al., 2024)"),
+        ("data, final", "holds every final sum of the samples: enough where sums wrap"),
+        (
+            "data, prefix",
+            "holds every prefix of the samples in the hardware's order: needed where sums saturate",
+        ),
+        (
+            "budget",
+            "least width from which on the layer's error on the samples stays within the budget, other layers exact",
+        ),
+        (
+            "inner, outer",
+            "two-level accumulation: runs of products in a narrow register, their sums in a wider one",
+        ),
+    ];
+    html! {
+        section {
+            h2 { "Words" }
+            dl.words { @for (word, meaning) in words { div { dt { (word) } dd { (meaning) } } } }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The width of every layer by every way of knowing.
+
+use super::{NO_LAYERS, subtitle};
+use crate::plots::kit::{
+    Axis, Content, DrawError, Entry, Legend, Look, Mark, Scale, category_look, chart, figure,
+};
+use crate::plots::{Drawing, Plot};
+use crate::tables::SizeRow;
+use crate::{SizeRecord, layer_label};
+
+pub(super) const PLOT: Plot<SizeRecord> = Plot {
+    name: "widths",
+    title: "Accumulator width that each layer needs",
+    caption: "By the operands' types, by A2Q's closed form, by the real weights and by the ranges that reach the layer: proved \
+              for every input. By the samples: their final sums (enough where sums wrap) and their prefixes in the hardware's \
+              order (needed where they saturate). The gap between the two kinds is the price of a guarantee.",
+    draw,
+};
+
+/// A way of knowing: its name, and the width of a layer by it.
+type Series = (&'static str, fn(&SizeRow) -> Option<u32>);
+
+const SERIES: [Series; 7] = [
+    ("prefixes of the samples", |row| Some(row.bits_data_prefix)),
+    ("by type", |row| Some(row.bits_type)),
+    ("within the budget", |row| row.bits_budget),
+    ("A2Q", |row| row.bits_a2q),
+    ("final sums of the samples", |row| Some(row.bits_data_final)),
+    ("ranges through the network", |row| Some(row.bits_range)),
+    ("by weights", |row| Some(row.bits_weights)),
+];
+
+fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
+    let used: Vec<(Look, Series)> = SERIES
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (_, width))| size.layers.iter().any(|row| width(row).is_some()))
+        .map(|(index, series)| (category_look(index), series))
+        .collect();
+    let widths = used.iter().flat_map(|(_, (_, width))| size.layers.iter().filter_map(width));
+    let (Some(low), Some(high)) = (widths.clone().min(), widths.max()) else {
+        return Ok(Drawing::Nothing(NO_LAYERS.into()));
+    };
+    let x = Axis::new("bits", Scale::whole(low, high, 40));
+    let names = size.layers.iter().map(|row| layer_label(row.index, &row.layer, &row.op));
+    let y = Axis::new("", Scale::names(names));
+    let legend =
+        used.iter().map(|(look, (name, _))| Entry::new(Mark::Series(Look { dash: None, ..*look }), *name));
+    let height = 62 + (8 * used.len() as u32 + 12) * size.layers.len() as u32;
+    let dots = Content::new(height, |area| {
+        let mut panel = chart(area, ("", ""), &x, &y)?;
+        let last = size.layers.len() as f64 - 1.0;
+        // Series of one layer stand one below the other, so that equal widths do not hide each other.
+        let step = 0.72 / used.len().max(2) as f64;
+        for (place, (look, (_, width))) in used.iter().enumerate() {
+            let shift = (used.len() as f64 - 1.0) / 2.0 - place as f64;
+            let point = |(i, row): (usize, &SizeRow)| {
+                let width = width(row)?;
+                Some((f64::from(width), last - i as f64 + shift * step))
+            };
+            let points: Vec<(f64, f64)> = size.layers.iter().enumerate().filter_map(point).collect();
+            panel.points(&points, *look)?;
+        }
+        Ok(())
+    });
+    Ok(Drawing::Figure(figure(title, &subtitle(size), &[Legend::new(legend).content(), dots])?))
+}

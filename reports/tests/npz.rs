@@ -1,0 +1,81 @@
+//! Archives of arrays.
+
+use std::io::Cursor;
+
+use guardbit_graph::DType;
+use guardbit_reports::{NpzError, NpzWriter, ReportError, batch_shape};
+use ndarray::{ArrayD, IxDyn};
+use ndarray_npy::{NpzReader, ReadableElement};
+
+const NAME: &str = "exact//model/conv2d_1/Relu;model/conv2d_1/BiasAdd:0";
+
+fn write(
+    add: impl Fn(&mut NpzWriter<Cursor<Vec<u8>>>) -> Result<(), ReportError>,
+) -> Result<Vec<u8>, ReportError> {
+    let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
+    add(&mut npz)?;
+    Ok(npz.finish()?.into_inner())
+}
+
+fn read<T: ReadableElement>(bytes: &[u8], name: &str) -> ArrayD<T> {
+    let mut npz = NpzReader::new(Cursor::new(bytes)).unwrap();
+    npz.by_name::<ndarray::OwnedRepr<T>, IxDyn>(&format!("{name}.npy")).unwrap()
+}
+
+fn array<T>(shape: &[usize], elements: Vec<T>) -> ArrayD<T> {
+    ArrayD::from_shape_vec(IxDyn(shape), elements).unwrap()
+}
+
+#[test]
+fn every_dtype_comes_back() {
+    let dtypes = DType::ALL.map(|dtype| (dtype, dtype.min(), dtype.max()));
+    let bytes = write(|npz| {
+        dtypes.iter().try_for_each(|&(dtype, min, max)| npz.add(dtype.name(), dtype, &[1, 2], [min, max]))
+    });
+    let bytes = bytes.unwrap();
+    assert_eq!(read::<i8>(&bytes, "int4"), array(&[1, 2], vec![-8, 7]));
+    assert_eq!(read::<u8>(&bytes, "uint4"), array(&[1, 2], vec![0, 15]));
+    assert_eq!(read::<i8>(&bytes, "int8"), array(&[1, 2], vec![-128, 127]));
+    assert_eq!(read::<u8>(&bytes, "uint8"), array(&[1, 2], vec![0, 255]));
+    assert_eq!(read::<i16>(&bytes, "int16"), array(&[1, 2], vec![-32_768, 32_767]));
+    assert_eq!(read::<u16>(&bytes, "uint16"), array(&[1, 2], vec![0, 65_535]));
+    assert_eq!(read::<i32>(&bytes, "int32"), array(&[1, 2], vec![i32::MIN, i32::MAX]));
+}
+
+#[test]
+fn samples_lie_along_the_first_axis() {
+    assert_eq!(batch_shape(&[1, 4, 4, 3], 5), [5, 4, 4, 3]);
+    assert_eq!(batch_shape(&[1, 10], 1), [1, 10]);
+    assert_eq!(batch_shape(&[2, 3], 5), [5, 2, 3]);
+    assert_eq!(batch_shape(&[1], 5), [5]);
+    assert_eq!(batch_shape(&[], 5), [5]);
+    let samples = [[1, 2, 3], [4, 5, 6]];
+    let bytes = write(|npz| npz.add_samples(NAME, DType::Int8, &[1, 3], samples.iter().map(|s| &s[..])));
+    assert_eq!(read::<i8>(&bytes.unwrap(), NAME), array(&[2, 3], vec![1, 2, 3, 4, 5, 6]));
+}
+
+#[test]
+fn equal_arrays_make_equal_bytes() {
+    let make = || write(|npz| npz.add(NAME, DType::Int16, &[2, 500], (0..1000).map(|i| i % 7))).unwrap();
+    let bytes = make();
+    assert_eq!(bytes, make());
+    assert!(bytes.len() < 1000, "compressed");
+}
+
+#[test]
+fn codes_that_do_not_fit_are_errors() {
+    let source = |codes: Vec<i32>| match write(|npz| npz.add("x", DType::Int4, &[2], codes.clone())) {
+        Err(ReportError::Npz { array, source }) => {
+            assert_eq!(array, "x");
+            source
+        }
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(source(vec![0, 8]), NpzError::Code { code: 8, index: 1, dtype: DType::Int4 }));
+    assert!(matches!(source(vec![0]), NpzError::Count { expected: 2, found: 1, .. }));
+    let twice = write(|npz| {
+        npz.add("x", DType::Int8, &[0], [])?;
+        npz.add("x", DType::Int8, &[0], [])
+    });
+    assert!(matches!(twice, Err(ReportError::Npz { source: NpzError::Zip(_), .. })));
+}

@@ -1,0 +1,133 @@
+//! Every plot: the same bytes each time, nothing outside the sheet, a reason where there is nothing to see.
+
+mod common;
+
+use guardbit_reports::plots::{Drawing, Plot, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
+use guardbit_reports::{PointRecord, RunRecord};
+use guardbit_sim::StatsLevel;
+
+fn figure<S: ?Sized>(plot: &Plot<S>, record: &S) -> String {
+    match plot.draw(record).unwrap() {
+        Drawing::Figure(svg) => svg,
+        Drawing::Nothing(why) => panic!("{}: {why}", plot.name),
+    }
+}
+
+fn check<S: ?Sized>(plot: &Plot<S>, record: &S) {
+    let svg = figure(plot, record);
+    assert_eq!(svg, figure(plot, record), "{}", plot.name);
+    assert!(svg.contains(&plot.title.replace('\'', "&apos;")), "{}", plot.name);
+    let size = attributes(&svg, "<svg ", &["width=\"", "height=\""])[0].clone();
+    for place in attributes(&svg, "<text ", &["x=\"", "y=\""]) {
+        assert!(place[0] >= 0 && place[0] <= size[0], "{}: {place:?} of {size:?}", plot.name);
+        assert!(place[1] >= 0 && place[1] <= size[1], "{}: {place:?} of {size:?}", plot.name);
+    }
+    for place in attributes(&svg, "<rect ", &["x=\"", "y=\"", "width=\"", "height=\""]) {
+        let end = [place[0] + place[2], place[1] + place[3]];
+        assert!(place[0] >= 0 && end[0] <= size[0], "{}: {place:?} of {size:?}", plot.name);
+        assert!(place[1] >= 0 && end[1] <= size[1], "{}: {place:?} of {size:?}", plot.name);
+    }
+    let png = plot.png(&svg).unwrap();
+    let word = |at: usize| i64::from(u32::from_be_bytes(png[at..at + 4].try_into().unwrap()));
+    assert_eq!((word(16), word(20)), (2 * size[0], 2 * size[1]), "{}", plot.name);
+}
+
+/// Whole-number attributes of every tag of that kind.
+fn attributes(svg: &str, tag: &str, names: &[&str]) -> Vec<Vec<i64>> {
+    let value = |tag: &str, name: &str| {
+        let from = tag.find(&format!(" {name}")).unwrap() + name.len() + 1;
+        let text = &tag[from..from + tag[from..].find('"').unwrap()];
+        text.parse().unwrap()
+    };
+    let tags = svg.match_indices(tag).map(|(at, _)| &svg[at..at + svg[at..].find('>').unwrap()]);
+    tags.map(|tag| names.iter().map(|name| value(tag, name)).collect()).collect()
+}
+
+#[test]
+fn plots_of_a_run() {
+    let run = common::run_record(StatsLevel::Full);
+    RUN_PLOTS.iter().for_each(|plot| check(plot, &run));
+}
+
+#[test]
+fn plots_of_a_sizing() {
+    SIZE_PLOTS.iter().for_each(|plot| check(plot, &common::size_record()));
+}
+
+#[test]
+fn plots_of_a_sweep() {
+    let points = common::sweep(StatsLevel::Full);
+    SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
+    SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..1]));
+}
+
+#[test]
+fn plots_of_several_models_and_accelerators() {
+    let mut points = common::sweep(StatsLevel::Full);
+    let mut other = common::sweep(StatsLevel::Full);
+    other.iter_mut().for_each(|point| point.summary.hw = "another".into());
+    points.append(&mut other);
+    SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
+}
+
+/// As many layers as a real network has: tables take the place of panels.
+#[test]
+fn plots_of_many_layers() {
+    let mut run = common::run_record(StatsLevel::Full);
+    repeat(&mut run.layers, |row, i| row.index += 2 * i);
+    repeat(&mut run.histograms, |histogram, i| histogram.index += 2 * i);
+    repeat(&mut run.activity, |activity, i| activity.index += 2 * i);
+    RUN_PLOTS.iter().for_each(|plot| check(plot, &run));
+
+    let mut points = common::sweep(StatsLevel::Full);
+    for point in &mut points {
+        repeat(&mut point.layers, |row, i| row.index += 2 * i);
+        repeat(&mut point.histograms, |histogram, i| histogram.index += 2 * i);
+    }
+    SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
+}
+
+fn repeat<T: Clone>(items: &mut Vec<T>, change: impl Fn(&mut T, usize)) {
+    let first = items.clone();
+    for i in 1..15 {
+        items.extend(first.iter().cloned().map(|mut item| {
+            change(&mut item, i);
+            item
+        }));
+    }
+}
+
+#[test]
+fn what_was_not_counted_is_said() {
+    let why = |drawing| match drawing {
+        Drawing::Nothing(why) => why,
+        Drawing::Figure(_) => "drawn".to_owned(),
+    };
+    let run = |record: &RunRecord| -> Vec<String> {
+        RUN_PLOTS.iter().map(|plot| why(plot.draw(record).unwrap())).collect()
+    };
+    let sweep = |record: &[PointRecord]| -> Vec<String> {
+        SWEEP_PLOTS.iter().map(|plot| why(plot.draw(record).unwrap())).collect()
+    };
+    let full = "Not counted: this plot needs --stats full.";
+    assert_eq!(run(&common::run_record(StatsLevel::Events)), [full, "drawn", full, full]);
+    let mut points = common::sweep(StatsLevel::None);
+    let events = "Not counted: this plot needs --stats events or full.";
+    assert_eq!(sweep(&points), ["drawn", "drawn", events, "drawn", full]);
+    for point in &mut points {
+        (point.summary.accuracy, point.summary.top1_agreement) = (None, None);
+    }
+    let why = "Accuracy and agreement are defined in propagated mode only.";
+    assert_eq!(sweep(&points)[0], why);
+    assert_eq!(sweep(&[]), ["No point was run."; 5]);
+    let plot = &SWEEP_PLOTS[0];
+    let drawing = plot.draw(&points[..]).unwrap();
+    assert!(plot.svg(&drawing).unwrap().contains(why));
+}
+
+#[test]
+fn a_small_plot_is_kept() {
+    let run = common::run_record(StatsLevel::Full);
+    let plot = RUN_PLOTS.iter().find(|plot| plot.name == "sqnr").unwrap();
+    insta::assert_snapshot!(figure(plot, &run));
+}

@@ -1,0 +1,174 @@
+//! Reports: which files there are, what they say, and that they stand alone.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use guardbit_reports::{
+    About, Question, ReportError, Width, run_files, run_headlines, size_files, sweep_files, sweep_headlines,
+    write_atomic, write_run, write_size, write_sweep,
+};
+use guardbit_sim::StatsLevel;
+
+fn about() -> About {
+    let settings = vec![("model".to_owned(), "a <b> & \"c\".tflite".to_owned())];
+    About { version: "0.1.0".into(), settings }
+}
+
+/// Every file under a folder, by its relative name.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().replace('\\', "/");
+                all.insert(name, std::fs::read(path).unwrap());
+            }
+        }
+    }
+    all
+}
+
+fn names(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+    files.keys().cloned().collect()
+}
+
+fn sorted(mut names: Vec<String>) -> Vec<String> {
+    names.sort();
+    names
+}
+
+#[test]
+fn a_sizing_writes_what_it_says() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let size = common::size_record();
+    write_size(first.path(), &about(), &size).unwrap();
+    write_size(second.path(), &about(), &size).unwrap();
+    let written = files(first.path());
+    assert_eq!(names(&written), sorted(size_files()));
+    assert_eq!(written, files(second.path()));
+    stands_alone(&written["report.html"]);
+}
+
+#[test]
+fn a_run_writes_what_it_says() {
+    for stats in [StatsLevel::None, StatsLevel::Events, StatsLevel::Full] {
+        let run = common::run_record(stats);
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write_run(first.path(), &about(), &run).unwrap();
+        write_run(second.path(), &about(), &run).unwrap();
+        let written = files(first.path());
+        assert_eq!(names(&written), sorted(run_files()));
+        assert_eq!(written, files(second.path()));
+        stands_alone(&written["report.html"]);
+    }
+}
+
+#[test]
+fn a_sweep_writes_what_it_says() {
+    for stats in [StatsLevel::None, StatsLevel::Events, StatsLevel::Full] {
+        let points = common::sweep(stats);
+        let folder = tempfile::tempdir().unwrap();
+        write_sweep(folder.path(), &about(), &points).unwrap();
+        let written = files(folder.path());
+        assert_eq!(names(&written), sorted(sweep_files()));
+        stands_alone(&written["report.html"]);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write_sweep(folder.path(), &about(), &[]).unwrap();
+    assert_eq!(names(&files(folder.path())), sorted(sweep_files()));
+}
+
+fn stands_alone(html: &[u8]) {
+    let html = std::str::from_utf8(html).unwrap();
+    assert!(html.starts_with("<!DOCTYPE html>"));
+    assert!(html.contains("a &lt;b&gt; &amp; &quot;c&quot;.tflite"));
+    for outside in ["<script", "<link", "<img", "src=", "href=", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn a_run_in_words() {
+    let run = common::run_record(StatsLevel::Full);
+    insta::assert_snapshot!(run_headlines(&run).join("\n"), @r"
+    Accumulators overflowed 3 times in 1 layer; most of all in #0 conv2d_1, where 25 % of the dot products met an overflow.
+    1 of 10 sums is wrong (10 %); 0 of them without any effect on the output code.
+    3 output codes of the network differ from the exact ones.
+    50 % of the top-1 classes are those of the exact network; the accuracy is 50 %, that of the exact network 100 %.
+    On these samples every final sum at level column fits 15 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
+    On these samples every final sum at level acc fits 12 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
+    ");
+    let run = common::run_record(StatsLevel::None);
+    insta::assert_snapshot!(run_headlines(&run).join("\n"), @r"
+    3 output codes of the network differ from the exact ones.
+    50 % of the top-1 classes are those of the exact network; the accuracy is 50 %, that of the exact network 100 %.
+    ");
+}
+
+#[test]
+fn a_sweep_in_words() {
+    let mut points = common::sweep(StatsLevel::Full);
+    // Wrapping at 11 bits is wrong; let 12 be wrong too, and 11 right by chance.
+    points[0].summary.wrong = Some(0);
+    points[1].summary.wrong = Some(1);
+    let headlines = sweep_headlines(&points);
+    let sums: Vec<_> = headlines.iter().filter(|h| h.question == Question::ExactSums).collect();
+    assert_eq!(sums.iter().map(|h| h.least_bits).collect::<Vec<_>>(), [Some(13), Some(14)]);
+    let text: Vec<String> = headlines.iter().map(|h| format!("{}: {}", h.overflow, h.text)).collect();
+    insta::assert_snapshot!(text.join("\n"), @r"
+    wrap: From 13 bits on every sum is exact. At 12 bits 1 sum is wrong. It also holds at 11 bits, but not in between.
+    wrap: Some output codes differ at every width that was run, 11 to 15 bits: at 15 bits, 3 output codes differ.
+    wrap: Some top-1 classes differ at every width that was run, 11 to 15 bits: at 15 bits, 50 % of the top-1 classes agree.
+    wrap: The accuracy differs from the exact network's at every width that was run, 11 to 15 bits: at 15 bits, it is 50 % instead of 100 %.
+    saturate: From 14 bits on every sum is exact. At 13 bits 1 sum is wrong.
+    saturate: Some output codes differ at every width that was run, 11 to 15 bits: at 15 bits, 3 output codes differ.
+    saturate: Some top-1 classes differ at every width that was run, 11 to 15 bits: at 15 bits, 50 % of the top-1 classes agree.
+    saturate: The accuracy differs from the exact network's at every width that was run, 11 to 15 bits: at 15 bits, it is 50 % instead of 100 %.
+    ");
+}
+
+#[test]
+fn a_property_of_every_width() {
+    let mut points = common::sweep(StatsLevel::None);
+    points.retain(|point| point.summary.overflow == "wrap");
+    points.iter_mut().for_each(|point| point.summary.output_mismatch = 0);
+    let headlines = sweep_headlines(&points);
+    assert_eq!(headlines[0].question, Question::ExactOutputs);
+    assert_eq!(headlines[0].least_bits, Some(11));
+    assert_eq!(
+        headlines[0].text,
+        "At every width that was run (11 to 15 bits) every output code is that of the exact network."
+    );
+}
+
+#[test]
+fn files_are_whole_or_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plots/x.svg");
+    write_atomic(&path, b"one").unwrap();
+    std::fs::write(folder.path().join("plots/x.svg.part"), b"of a killed process").unwrap();
+    write_atomic(&path, b"two").unwrap();
+    assert_eq!(names(&files(folder.path())), ["plots/x.svg"]);
+    assert_eq!(std::fs::read(&path).unwrap(), b"two");
+
+    // A file stands where a folder is needed.
+    let error = write_atomic(&path.join("y"), b"three").unwrap_err();
+    assert!(matches!(&error, ReportError::Write { path: at, .. } if at.ends_with("y")), "{error}");
+    // A folder stands where the file should be: the temporary file goes away.
+    let error = write_atomic(&folder.path().join("plots"), b"four").unwrap_err();
+    assert_eq!(error.code(), "guardbit::reports::write");
+    assert_eq!(names(&files(folder.path())), ["plots/x.svg"]);
+}
+
+#[test]
+fn widths_are_ordered() {
+    assert!(Width::Bits(64) < Width::Auto);
+    assert_eq!(Width::Auto.bits(), None);
+    assert_eq!(Width::Bits(14).to_string(), "14");
+}

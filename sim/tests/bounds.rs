@@ -1,0 +1,180 @@
+//! Proved widths against the simulator: nothing exceeds them, and a witness shows that one bit less is too few.
+
+mod common;
+
+use common::random::{self, Case};
+use common::{accelerator, datapath, independent_dots, program, register, run, serial};
+use guardbit_graph::{DType, Graph, OutputSpec};
+use guardbit_hwmodels::bounds::{LayerBounds, TypeWitness, Witness, network_sums};
+use guardbit_hwmodels::{Datapath, MacLayer, Program, Register, Terms};
+use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow};
+use guardbit_sim::{ChannelLevel, Options};
+use proptest::prelude::*;
+
+/// The counts of one channel at the last level.
+fn last_level(program: &Program, input: &[i32], channel: usize) -> ChannelLevel {
+    let ran = run(program, &[input.to_vec()], Options::default()).unwrap();
+    ran.stats.levels.last().unwrap().channels[channel].clone()
+}
+
+fn only_layer(program: &Program) -> &MacLayer {
+    program.mac_layers().next().unwrap()
+}
+
+/// Every level wide, the last one of `bits`.
+fn with_width(datapath: &Datapath, bits: u32) -> Datapath {
+    let mut datapath = datapath.clone();
+    let last = datapath.levels.len() - 1;
+    for (index, level) in datapath.levels.iter_mut().enumerate() {
+        let signed = !matches!(level.register, Register::Fixed { format, .. } if !format.is_signed());
+        let bits = if index == last { bits } else { MAX_BITS };
+        let format = Format::new(bits, signed).unwrap();
+        level.register = Register::Fixed { format, overflow: Overflow::Wrap };
+    }
+    datapath
+}
+
+fn check_witnesses(case: &Case) -> Result<(), TestCaseError> {
+    let wide = program(&case.graph, &case.accelerator);
+    let layer = only_layer(&wide);
+    let bounds = LayerBounds::new(&case.graph, layer);
+    (0..bounds.channels.len()).try_for_each(|channel| check_witness(case, &wide, &bounds, channel))
+}
+
+fn check_witness(
+    case: &Case,
+    wide: &Program,
+    bounds: &LayerBounds,
+    channel: usize,
+) -> Result<(), TestCaseError> {
+    let layer = only_layer(wide);
+    let last = layer.datapath.levels.len() - 1;
+    let bits = bounds.channels[channel].by_weights[last].bits(bounds.signed[last]);
+    let witness = Witness::of_channel(&case.graph, layer, bounds, channel).unwrap();
+    let seen = last_level(wide, &witness.input, channel);
+    prop_assert!(seen.min_prefix <= witness.sum && witness.sum <= seen.max_prefix);
+    if !witness.attained {
+        prop_assert!(witness.bits <= bits && witness.bits <= seen.required_final);
+        return Ok(());
+    }
+    prop_assert_eq!(witness.bits, bits);
+    prop_assert!([seen.min_prefix, seen.max_prefix].contains(&witness.sum));
+    prop_assert_eq!(seen.required_final, bits);
+    let persistent = |bits| {
+        let mut accelerator = case.accelerator.clone();
+        accelerator.datapath = with_width(&accelerator.datapath, bits);
+        last_level(&program(&case.graph, &accelerator), &witness.input, channel).persistent
+    };
+    if (MIN_BITS..=MAX_BITS).contains(&bits) {
+        prop_assert_eq!(persistent(bits), 0);
+    }
+    if (MIN_BITS + 1..=MAX_BITS + 1).contains(&bits) {
+        prop_assert!(persistent(bits - 1) > 0);
+    }
+    Ok(())
+}
+
+/// With the weights of a type's witness, the bound by weights is that by type at its end; and it has a witness itself.
+fn check_type_witnesses(case: &Case) -> Result<(), TestCaseError> {
+    let program = program(&case.graph, &case.accelerator);
+    let layer = only_layer(&program);
+    let bounds = LayerBounds::new(&case.graph, layer);
+    let last = layer.datapath.levels.len() - 1;
+    for (channel, found) in bounds.channels.iter().enumerate() {
+        let Some(witness) = TypeWitness::of_channel(&case.graph, layer, &bounds, channel) else { continue };
+        prop_assert_eq!(witness.bits, found.by_type[last].bits(bounds.signed[last]));
+        let mut case = case.clone();
+        case.graph = with_weights(&case.graph, witness.weight);
+        let worst = common::program(&case.graph, &case.accelerator);
+        let worst_bounds = LayerBounds::new(&case.graph, only_layer(&worst));
+        prop_assert_eq!(witness.side.of(worst_bounds.channels[channel].by_weights[last]), witness.sum);
+        check_witness(&case, &worst, &worst_bounds, channel)?;
+        let of_weights =
+            Witness::of_channel(&case.graph, only_layer(&worst), &worst_bounds, channel).unwrap();
+        prop_assert!(!of_weights.attained || of_weights.bits == witness.bits);
+    }
+    Ok(())
+}
+
+/// The same network of one layer, every weight of that code.
+fn with_weights(graph: &Graph, code: i32) -> Graph {
+    let (_, node) = graph.nodes_with_ids().next().unwrap();
+    let tensors: Vec<_> = node.inputs.iter().flatten().map(|&id| graph.tensor(id)).collect();
+    let (weights, output) = (tensors[1], graph.tensor(node.output));
+    let bias = tensors.get(2).map(|bias| bias.constant.as_deref().unwrap().to_vec());
+    let weights = (weights.ty.clone(), vec![code; weights.ty.len()]);
+    let quantization = output.ty.quantization.clone();
+    let out = OutputSpec { name: output.name.clone(), dtype: output.ty.dtype, quantization };
+    common::one_layer(node.op.clone(), tensors[0].ty.clone(), Some(weights), bias, out)
+}
+
+fn check_soundness(case: &Case) -> Result<(), TestCaseError> {
+    let program = program(&case.graph, &case.accelerator);
+    let layer = only_layer(&program);
+    let bounds = LayerBounds::new(&case.graph, layer);
+    let sums = network_sums(&program).swap_remove(0).unwrap();
+    let ran = run(&program, &case.samples, Options::default()).unwrap();
+    for (level, seen) in ran.stats.levels.iter().enumerate() {
+        for (channel, seen) in seen.channels.iter().enumerate() {
+            let (proved, through) = (&bounds.channels[channel], sums[channel][level]);
+            prop_assert!(proved.by_type[level].contains(proved.by_weights[level]));
+            prop_assert!(proved.by_weights[level].contains(through));
+            prop_assert!(through.min <= seen.min_prefix && seen.max_prefix <= through.max);
+            prop_assert!(seen.required_prefix <= through.bits(bounds.signed[level]));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn witnesses_attain_what_is_proved(case in random::case()) {
+        check_witnesses(&case)?;
+    }
+
+    #[test]
+    fn types_have_witnesses_too(case in random::case()) {
+        check_type_witnesses(&case)?;
+    }
+
+    #[test]
+    fn nothing_exceeds_what_is_proved(case in random::case()) {
+        check_soundness(&case)?;
+    }
+}
+
+/// The bound by type is that of the worst weights, and a witness attains it.
+#[test]
+fn types_have_their_worst_weights() {
+    let cases = [
+        (DType::UInt8, DType::Int8, 9, 20),
+        (DType::UInt8, DType::Int8, 64, 22),
+        (DType::UInt8, DType::Int8, 256, 24),
+        (DType::UInt8, DType::Int8, 576, 26),
+        (DType::UInt8, DType::Int8, 4608, 29),
+        (DType::Int8, DType::Int8, 576, 25),
+        (DType::UInt4, DType::Int4, 64, 14),
+        (DType::UInt4, DType::Int4, 128, 15),
+        (DType::UInt4, DType::Int4, 576, 18),
+        (DType::UInt4, DType::Int4, 4608, 21),
+        (DType::Int8, DType::Int4, 4096, 24),
+    ];
+    for (x, w, terms, bits) in cases {
+        // Least weights attain it in all of these types.
+        let graph = independent_dots(x, w, terms, vec![w.min(); terms]);
+        let at = |bits| {
+            let level = serial("acc", Terms::All, register(bits, Overflow::Saturate));
+            program(&graph, &accelerator(datapath(vec![level])))
+        };
+        let program = at(bits);
+        let bounds = LayerBounds::new(&graph, only_layer(&program));
+        assert_eq!((bounds.type_bits(0), bounds.weight_bits(0)), (bits, bits), "{x} {w} K={terms}");
+        let witness = Witness::new(&graph, only_layer(&program), &bounds).unwrap();
+        assert!(witness.attained);
+        let events = |bits| last_level(&at(bits), &witness.input, 0).events();
+        assert_eq!(events(bits), 0, "{x} {w} K={terms}");
+        assert!(events(bits - 1) > 0, "{x} {w} K={terms}");
+    }
+}

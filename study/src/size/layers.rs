@@ -1,0 +1,79 @@
+//! What is known of every layer.
+
+use guardbit_hwmodels::bounds::{LayerBounds, Range, Witness, network_sums};
+use guardbit_hwmodels::{MacLayer, Program};
+use guardbit_sim::LayerStats;
+
+/// A layer with all that is known of its widths.
+pub(super) struct SizedLayer<'a> {
+    pub layer: &'a MacLayer,
+    pub bounds: LayerBounds,
+    /// Ranges through the network: per channel and level.
+    pub ranges: Vec<Vec<Range>>,
+    pub witness: Option<Witness>,
+    /// Per level: bits of the final sums and of the prefixes of the samples, per channel.
+    pub data: Vec<Vec<DataBits>>,
+    /// Least width of the last level within the budget.
+    pub budget: Option<u32>,
+    /// The same per channel; empty where it is not known.
+    pub channel_budgets: Vec<Option<u32>>,
+}
+
+/// Bits that the samples need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DataBits {
+    pub finals: u32,
+    pub prefixes: u32,
+}
+
+impl<'a> SizedLayer<'a> {
+    pub fn all(program: &'a Program, measured: &[Option<LayerStats>]) -> Vec<Self> {
+        let mut sums = network_sums(program);
+        let one = |(layer, stats): (&'a MacLayer, &LayerStats)| {
+            let bounds = LayerBounds::new(&program.graph, layer);
+            let by_weights = || bounds.channels.iter().map(|channel| channel.by_weights.clone()).collect();
+            Self {
+                layer,
+                ranges: sums[layer.node.index()].take().unwrap_or_else(by_weights),
+                witness: Witness::new(&program.graph, layer, &bounds),
+                bounds,
+                data: stats
+                    .levels
+                    .iter()
+                    .map(|level| level.channels.iter().map(data_bits).collect())
+                    .collect(),
+                budget: None,
+                channel_budgets: Vec::new(),
+            }
+        };
+        program
+            .mac_layers()
+            .filter_map(|layer| Some((layer, measured[layer.node.index()].as_ref()?)))
+            .map(one)
+            .collect()
+    }
+
+    /// Index of the level that sums the whole dot product.
+    pub fn last(&self) -> usize {
+        self.layer.datapath.levels.len() - 1
+    }
+
+    /// Proved bits of one level: by weights and ranges.
+    pub fn range_bits(&self, level: usize) -> u32 {
+        let bits = |channel: &Vec<Range>| channel[level].bits(self.bounds.signed[level]);
+        self.ranges.iter().map(bits).max().unwrap_or(1)
+    }
+
+    /// Bits that the samples need at one level, over all channels.
+    pub fn data_bits(&self, level: usize) -> DataBits {
+        let widest = |a: DataBits, b: &DataBits| DataBits {
+            finals: a.finals.max(b.finals),
+            prefixes: a.prefixes.max(b.prefixes),
+        };
+        self.data[level].iter().fold(DataBits { finals: 1, prefixes: 1 }, widest)
+    }
+}
+
+fn data_bits(channel: &guardbit_sim::ChannelLevel) -> DataBits {
+    DataBits { finals: channel.required_final, prefixes: channel.required_prefix }
+}
