@@ -43,6 +43,10 @@ pub enum Command {
     Run(RunArgs),
     /// Run a network at many accumulator widths: a study file, or a model with --hw and --bits
     Sweep(SweepArgs),
+    /// Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches
+    Vectors(VectorsArgs),
+    /// Check a bundle of test vectors: its files, its numbers, and its replay in simulators
+    Check(CheckArgs),
     /// Find the accumulator width that every layer needs: proved, on samples, and within an error budget
     Size(SizeArgs),
     /// Print the network as guardbit understands it, and with --hw what lowering does with each operation
@@ -148,6 +152,62 @@ pub struct Common {
     /// Requantization scheme in place of the model's own, as single or S
     #[arg(long, value_name = "SCHEME")]
     pub requantize: Option<Scheme>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct VectorsArgs {
+    /// The network: .tflite, or graph .yaml
+    pub model: PathBuf,
+    /// The accelerator: a preset's name or a YAML file
+    #[arg(long)]
+    pub hw: String,
+    /// The layer: its name, or its index as `guardbit inspect` prints it
+    #[arg(long, value_name = "NAME|INDEX")]
+    pub layer: String,
+    /// Dot products taken from the layer's real activations; corner cases are added
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub cases: usize,
+    /// Data formats beside .mem: dec, npy, bin, mif, coe
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "dec")]
+    pub formats: Vec<guardbit_rtl_vectors::Format>,
+    /// Each lane in whole bytes, sign-extended, instead of one after the other
+    #[arg(long)]
+    pub byte_slots: bool,
+    #[command(flatten)]
+    pub common: Common,
+    /// Folder for the bundle; it appears when it is complete
+    #[arg(short, long, value_name = "DIR")]
+    pub output_dir: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// The bundle
+    pub dir: PathBuf,
+    /// What replays it; none computes every expected value anew
+    #[arg(long, value_enum, default_value_t = SimulatorChoice::None)]
+    pub simulator: SimulatorChoice,
+    /// Replay built-in faults, too: each must be found
+    #[arg(long)]
+    pub mutate: bool,
+    /// Keep what is built and run in this folder
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+}
+
+/// What replays a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SimulatorChoice {
+    /// No simulator
+    None,
+    /// Icarus Verilog
+    Icarus,
+    /// Verilator
+    Verilator,
+    /// GHDL
+    Ghdl,
+    /// All of them
+    All,
 }
 
 #[derive(Debug, clap::Args)]

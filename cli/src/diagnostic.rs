@@ -118,6 +118,13 @@ impl From<LowerError> for Failure {
     }
 }
 
+impl From<guardbit_rtl_vectors::VectorError> for Failure {
+    fn from(error: guardbit_rtl_vectors::VectorError) -> Self {
+        let help = error.help().map(String::from);
+        Self { code: error.code(), help, ..Self::usage(error.to_string()) }
+    }
+}
+
 impl From<guardbit_reports::ReportError> for Failure {
     fn from(error: guardbit_reports::ReportError) -> Self {
         StudyError::from(error).into()

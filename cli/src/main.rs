@@ -30,6 +30,8 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
     match &args.command {
         Command::Run(run) => commands::run(run, &args.global),
         Command::Sweep(sweep) => commands::sweep(sweep, &args.global),
+        Command::Vectors(vectors) => commands::vectors(vectors, &args.global),
+        Command::Check(check) => commands::check(check, &args.global),
         Command::Size(size) => commands::size(size, &args.global),
         Command::Inspect(inspect) => commands::inspect(inspect, &args.global),
         Command::Hw(hw) => commands::hw(&hw.command, &args.global),

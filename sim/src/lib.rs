@@ -21,6 +21,7 @@ mod parallel;
 mod reference;
 mod simulation;
 mod stats;
+pub mod trace;
 
 pub use error::SimError;
 pub use event::Event;

@@ -162,6 +162,16 @@ pub enum StudyError {
         /// The network.
         model: String,
     },
+    /// A layer that the accelerator does not run.
+    #[error("`{hw}` runs no layer `{layer}` of this network")]
+    UnknownLayer {
+        /// The name or index.
+        layer: String,
+        /// The accelerator.
+        hw: String,
+        /// The layers that it runs: index and name.
+        layers: Vec<String>,
+    },
     /// A budget of accuracy, but nothing to measure it by.
     #[error("a budget of accuracy needs labels")]
     BudgetWithoutLabels,
@@ -210,6 +220,7 @@ impl StudyError {
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
             Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
+            Self::UnknownLayer { .. } => "guardbit::layer",
             Self::BudgetWithoutLabels => "guardbit::size::budget",
             Self::Area { .. } => "guardbit::size::area",
             Self::Occupied { .. } | Self::NotAFolder { .. } => "guardbit::folder",
@@ -242,6 +253,7 @@ impl StudyError {
             Self::AmbiguousLevel { levels, .. } => {
                 Some(format!("name one with --level; the levels are {}", levels.join(", ")))
             }
+            Self::UnknownLayer { layers, .. } => Some(format!("the layers are {}", layers.join(", "))),
             Self::BudgetWithoutLabels => Some("give --labels Y.npy, or a budget of mismatch".into()),
             Self::Area { .. } => Some("install yosys so that it is found on the PATH, or leave out --area".into()),
             Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::StudyError;
 
 /// The files that say what else guardbit wrote in a folder, under the key `files`.
-const MANIFESTS: [&str; 3] = ["run.json", "sweep.json", "size.json"];
+const MANIFESTS: [&str; 4] = ["run.json", "sweep.json", "size.json", "manifest.json"];
 
 /// Whether new results may replace old ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,22 @@ pub(crate) fn check(folder: &Path, existing: Existing) -> Result<(), StudyError>
     }
 }
 
+/// Writes `files`, by path within it, to the folder `out`, which appears only when it is complete. One of them lists
+/// the others under the key `files`.
+///
+/// # Errors
+/// [`StudyError`] if something else is in the way or cannot be written; nothing is left behind in that case.
+pub fn write_folder(out: &Path, existing: Existing, files: &[(String, Vec<u8>)]) -> Result<(), StudyError> {
+    check(out, existing)?;
+    let staging = Staging::new(out)?;
+    for (name, bytes) in files {
+        let path = staging.path().join(name);
+        create(path.parent().unwrap_or(staging.path()))?;
+        fs::write(&path, bytes).map_err(|source| StudyError::Write { path, source })?;
+    }
+    staging.publish(existing)
+}
+
 /// Removes the files that guardbit wrote to `folder`, and folders that this leaves empty.
 pub(crate) fn clear(folder: &Path) -> Result<(), StudyError> {
     for manifest in MANIFESTS {
@@ -52,7 +68,7 @@ pub(crate) fn clear(folder: &Path) -> Result<(), StudyError> {
         }
         remove(&path)?;
     }
-    for sub in ["plots", "points"] {
+    for sub in ["plots", "points", "rtl"] {
         // Fails where something else is left in it, which is as it should be.
         let _ = fs::remove_dir(folder.join(sub));
     }
@@ -64,7 +80,8 @@ fn listed(manifest: &str) -> Vec<PathBuf> {
     let parsed: Value = serde_json::from_str(manifest).unwrap_or_default();
     let files = parsed["files"].as_array().cloned().unwrap_or_default();
     let inside = |file: &Value| {
-        let path = PathBuf::from(file.as_str()?);
+        // A list of names, or of objects with a path.
+        let path = PathBuf::from(file.as_str().or_else(|| file["path"].as_str())?);
         let plain = path.components().all(|c| matches!(c, std::path::Component::Normal(_)));
         (plain && path.components().count() > 0).then_some(path)
     };

@@ -10,6 +10,7 @@ mod error;
 mod execute;
 mod folder;
 mod labels;
+mod layer_input;
 mod progress;
 mod run;
 mod samples;
@@ -27,7 +28,8 @@ use serde::Serialize;
 
 pub use bits::{BitList, BitListError};
 pub use error::StudyError;
-pub use folder::Existing;
+pub use folder::{Existing, write_folder};
+pub use layer_input::{LayerInput, layer_input};
 pub use progress::{Progress, Silent};
 pub use run::run;
 pub use samples::InputSource;

@@ -1,16 +1,20 @@
 //! One file per command.
 
+mod check;
 mod hw;
 mod inspect;
 mod run;
 mod size;
 mod sweep;
+mod vectors;
 
+pub use check::check;
 pub use hw::hw;
 pub use inspect::inspect;
 pub use run::run;
 pub use size::size;
 pub use sweep::sweep;
+pub use vectors::vectors;
 
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{DEFAULT_RANDOM_SAMPLES, Existing, InputSource, Progress, Settings};

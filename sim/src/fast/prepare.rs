@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register};
+use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, Register};
 use guardbit_num::{Format, Overflow};
 
 use super::image::{Geometry, LaneChannels};
@@ -128,6 +128,9 @@ pub(super) fn path(
 ) -> Option<Path> {
     let datapath = &layer.datapath;
     let [level] = datapath.levels.as_slice() else { return None };
+    if layer.packing != Packing::None {
+        return None;
+    }
     let (low, high) = operand_range(layer, geometry, codes);
     let operand = low.abs().max(high.abs());
     let weight = layer.weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);

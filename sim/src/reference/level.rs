@@ -6,16 +6,18 @@ use guardbit_num::{Accumulator, Direction, Fit, Format, Overflow};
 use super::Value;
 use crate::dot::{DotEvent, DotOutcome};
 use crate::error::TrapStage;
+use crate::trace::{LevelStep, StepKind};
 
 /// Reduces `values`, the results of the level below in order, run by run.
 ///
-/// `initial` is the bias, if this level is preloaded with it.
+/// `initial` is the bias, if this level is preloaded with it. Every step is shown to `observer`.
 pub(super) fn reduce(
     index: usize,
     level: &Level,
     values: &[Value],
     initial: Option<i128>,
     outcome: &mut DotOutcome,
+    observer: &mut dyn FnMut(LevelStep),
 ) -> Vec<Value> {
     let length = level.terms.run_length(values.len());
     let mut runs: Vec<&[Value]> = values.chunks(length).collect();
@@ -23,18 +25,20 @@ pub(super) fn reduce(
         runs.push(&[]);
     }
     let one = |(run, values): (usize, &[Value])| {
-        let mut stage = Stage { index, level, run, outcome: &mut *outcome };
+        let mut stage = Stage { index, level, run, outcome: &mut *outcome, observer: &mut *observer };
         let result = match level.reduce {
             Reduce::Serial => stage.serial(values, initial),
             Reduce::Tree => stage.tree(values),
         };
-        let result = stage.leave(result);
+        let (result, overflow) = stage.leave(result);
         // Fitted first, then shifted.
-        Value {
+        let result = Value {
             narrow: level.round.shift_right(result.narrow, level.shift),
             counterpart: level.round.shift_right(result.counterpart, level.shift),
             ..result
-        }
+        };
+        stage.show(StepKind::HandOver, result, overflow);
+        result
     };
     runs.into_iter().enumerate().map(one).collect()
 }
@@ -45,6 +49,7 @@ struct Stage<'a> {
     level: &'a Level,
     run: usize,
     outcome: &'a mut DotOutcome,
+    observer: &'a mut dyn FnMut(LevelStep),
 }
 
 impl Stage<'_> {
@@ -54,7 +59,8 @@ impl Stage<'_> {
         let mut sum = Value { narrow: register.value(), counterpart: initial.unwrap_or(0), last_k: 0 };
         for value in values {
             let held = register.value();
-            if let Some(direction) = register.add(value.narrow) {
+            let overflow = register.add(value.narrow);
+            if let Some(direction) = overflow {
                 self.event(value.last_k, held, value.narrow, direction);
             }
             sum = Value {
@@ -63,6 +69,7 @@ impl Stage<'_> {
                 last_k: value.last_k,
             };
             self.added(sum.counterpart);
+            self.show(StepKind::Add, sum, overflow);
         }
         sum
     }
@@ -88,11 +95,13 @@ impl Stage<'_> {
         }
         let counterpart = left.counterpart + right.counterpart;
         self.added(counterpart);
-        Value { narrow: fit.value, counterpart, last_k: right.last_k }
+        let node = Value { narrow: fit.value, counterpart, last_k: right.last_k };
+        self.show(StepKind::Node, node, fit.overflow);
+        node
     }
 
     /// The end of a run: its final sum, and the fit where overflow is checked at the hand-over.
-    fn leave(&mut self, result: Value) -> Value {
+    fn leave(&mut self, result: Value) -> (Value, Option<Direction>) {
         let sum = result.counterpart;
         let at_hand_over = self.level.check == Check::HandOver;
         let fixed = fixed(self.level);
@@ -107,9 +116,9 @@ impl Stage<'_> {
                 if let Some(direction) = fit.overflow {
                     self.event(result.last_k, result.narrow, 0, direction);
                 }
-                Value { narrow: fit.value, ..result }
+                (Value { narrow: fit.value, ..result }, fit.overflow)
             }
-            _ => result,
+            _ => (result, None),
         }
     }
 
@@ -151,6 +160,18 @@ impl Stage<'_> {
         seen.min_prefix = seen.min_prefix.min(sum);
         seen.max_prefix = seen.max_prefix.max(sum);
         seen.prefix_misfit |= fixed(self.level).is_some_and(|(format, _)| !format.holds(sum));
+    }
+
+    fn show(&mut self, kind: StepKind, value: Value, overflow: Option<Direction>) {
+        (self.observer)(LevelStep {
+            level: self.index,
+            run: self.run,
+            kind,
+            value: value.narrow,
+            unbounded: value.counterpart,
+            last_k: value.last_k,
+            overflow,
+        });
     }
 
     fn event(&mut self, k: usize, held: i128, addend: i128, direction: Direction) {

@@ -5,7 +5,7 @@ use guardbit_hwmodels::MacLayer;
 
 /// One pair of operands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operand {
+pub(crate) struct Operand {
     /// The activation as the multiplier sees it.
     pub activation: i128,
     /// The weight as the multiplier sees it.
@@ -15,7 +15,7 @@ pub(super) struct Operand {
 /// The operands of the dot product at `out`, in the order of addition.
 ///
 /// Padding keeps its place; only pools, means and sums leave it out.
-pub(super) fn read(layer: &MacLayer, input: &[i32], out: OutputPosition) -> Vec<Operand> {
+pub(crate) fn read(layer: &MacLayer, input: &[i32], out: OutputPosition) -> Vec<Operand> {
     let window = &layer.dots.window;
     let offset = layer.activation_offset();
     let skips_padding = layer.dots.weights.is_none();

@@ -1,0 +1,96 @@
+//! `guardbit check`.
+
+use std::process::ExitCode;
+
+use guardbit_reports::text_table;
+use guardbit_rtl_vectors::{Divergence, MutantResult, Outcome, Simulator};
+use serde_json::{Value, json};
+
+use crate::args::{CheckArgs, Global, SimulatorChoice};
+use crate::diagnostic::Failure;
+use crate::output::{print, print_json};
+
+pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let simulators: &[Simulator] = match args.simulator {
+        SimulatorChoice::None => &[],
+        SimulatorChoice::Icarus => &[Simulator::Icarus],
+        SimulatorChoice::Verilator => &[Simulator::Verilator],
+        SimulatorChoice::Ghdl => &[Simulator::Ghdl],
+        SimulatorChoice::All => &Simulator::ALL,
+    };
+    let work = args.work.as_deref();
+    let report = guardbit_rtl_vectors::check(&args.dir, simulators, work)?;
+    let mut passed = report.passed();
+    let mut mutants = Vec::new();
+    if args.mutate && passed {
+        let simulator = simulators.first().copied().unwrap_or(Simulator::Icarus);
+        mutants = guardbit_rtl_vectors::mutate(&args.dir, simulator, work)?;
+        passed = mutants.iter().all(MutantResult::caught);
+    }
+    if global.json {
+        let checks = report
+            .checks
+            .iter()
+            .map(|(name, outcome)| json!({ "check": name, "outcome": outcome_json(outcome) }));
+        let mutants =
+            mutants.iter().map(|m| json!({ "mutant": m.name, "change": m.change, "caught": m.caught() }));
+        print_json(&json!({
+            "passed": passed,
+            "checks": checks.collect::<Vec<_>>(),
+            "mutants": mutants.collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let rows: Vec<_> = report.checks.iter().map(|(name, outcome)| row(name, outcome)).collect();
+        print(&text_table(&["check", "result", "details"], &rows))?;
+        if !mutants.is_empty() {
+            let caught = mutants.iter().filter(|m| m.caught()).count();
+            let rows: Vec<_> = mutants.iter().map(mutant_row).collect();
+            let table = text_table(&["mutant", "caught", "change", "first divergence"], &rows);
+            print(&format!("\n{table}\n{caught} of {} mutants caught\n", mutants.len()))?;
+        }
+    }
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn row(name: &str, outcome: &Outcome) -> Vec<String> {
+    let (result, details) = match outcome {
+        Outcome::Pass { checked, notes } => {
+            let notes = notes.iter().map(|note| format!("; {note}")).collect::<String>();
+            ("pass", format!("{checked} compared, 0 differ{notes}"))
+        }
+        Outcome::Fail { mismatches, first } => {
+            ("FAIL", format!("{mismatches} differ; first: {}", divergence(first)))
+        }
+        Outcome::Absent { reason } => ("not run", reason.clone()),
+    };
+    vec![name.into(), result.into(), details]
+}
+
+fn divergence(first: &Divergence) -> String {
+    let parts = [("", &first.kind), ("case ", &first.case), ("level ", &first.level), ("", &first.details)];
+    let said =
+        parts.iter().filter(|(_, text)| !text.is_empty()).map(|(label, text)| format!("{label}{text}"));
+    said.collect::<Vec<_>>().join(", ")
+}
+
+fn mutant_row(mutant: &MutantResult) -> Vec<String> {
+    let first = match &mutant.outcome {
+        Some(Outcome::Fail { first, .. }) => divergence(first),
+        Some(Outcome::Pass { .. }) => "none".into(),
+        Some(Outcome::Absent { reason }) => reason.clone(),
+        None => String::new(),
+    };
+    vec![mutant.name.into(), if mutant.caught() { "yes" } else { "NO" }.into(), mutant.change.into(), first]
+}
+
+fn outcome_json(outcome: &Outcome) -> Value {
+    match outcome {
+        Outcome::Pass { checked, notes } => json!({ "result": "pass", "checked": checked, "notes": notes }),
+        Outcome::Fail { mismatches, first } => json!({
+            "result": "fail",
+            "mismatches": mismatches,
+            "first": { "kind": first.kind, "case": first.case, "level": first.level, "details": first.details },
+        }),
+        Outcome::Absent { reason } => json!({ "result": "not run", "reason": reason }),
+    }
+}

@@ -1,0 +1,78 @@
+//! `guardbit vectors`.
+
+use std::process::ExitCode;
+
+use guardbit_reports::text_table;
+use guardbit_rtl_vectors::manifest::{Manifest, Packing, Source};
+use guardbit_rtl_vectors::{Request, export};
+use guardbit_sim::StatsLevel;
+use guardbit_study::{RunRequest, layer_input, write_folder};
+use serde_json::json;
+
+use super::{existing, settings};
+use crate::args::{Global, VectorsArgs};
+use crate::diagnostic::Failure;
+use crate::output::{print, print_json};
+use crate::progress::Bar;
+
+pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let bar = Bar::new(global.quiet);
+    let settings = settings(&args.common, |_| StatsLevel::None, 0, &bar);
+    let run = RunRequest { model: args.model.clone(), hw: args.hw.clone(), settings, dump_tensors: false };
+    let layer = layer_input(&run, &args.layer, &bar)?;
+    let [model, model_sha256] = layer.model;
+    let [accelerator, accelerator_sha256] = layer.accelerator;
+    let request = Request {
+        source: Source {
+            model,
+            model_sha256,
+            accelerator,
+            accelerator_sha256,
+            input: layer.origin,
+            seed: args.common.seed.unwrap_or(0),
+            cases: args.cases,
+        },
+        packing: if args.byte_slots { Packing::ByteSlot } else { Packing::Dense },
+        formats: args.formats.clone(),
+    };
+    let bundle = export(&layer.program, layer.node, &layer.inputs, &request)?;
+    write_folder(&args.output_dir, existing(global), &bundle.files)?;
+    drop(bar);
+    let manifest = &bundle.manifest;
+    if global.json {
+        print_json(&json!({
+            "layer": manifest.layer.name,
+            "cases": manifest.cases.len(),
+            "beats": manifest.cases.iter().map(|c| c.beats).sum::<usize>(),
+            "coverage": { "hit": manifest.coverage.hit, "missed": manifest.coverage.missed, "unreachable": manifest.coverage.unreachable },
+            "files": manifest.files.len(),
+        }))?;
+    } else {
+        print(&summary(manifest))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn summary(manifest: &Manifest) -> String {
+    let mut classes: Vec<(String, usize, usize)> = Vec::new();
+    for case in &manifest.cases {
+        let name = format!("{}: {}", case.group, case.class);
+        match classes.iter_mut().find(|(known, ..)| *known == name) {
+            Some((_, cases, beats)) => (*cases, *beats) = (*cases + 1, *beats + case.beats),
+            None => classes.push((name, 1, case.beats)),
+        }
+    }
+    let rows: Vec<_> =
+        classes.into_iter().map(|(name, c, b)| vec![name, c.to_string(), b.to_string()]).collect();
+    let coverage = &manifest.coverage;
+    let beats: usize = manifest.cases.iter().map(|c| c.beats).sum();
+    format!(
+        "{}\n{} cases, {beats} beats of {} product(s); coverage: {} bins hit, {} missed, {} unreachable\n",
+        text_table(&["cases", "count", "beats"], &rows),
+        manifest.cases.len(),
+        manifest.interface.lanes,
+        coverage.hit,
+        coverage.missed,
+        coverage.unreachable
+    )
+}

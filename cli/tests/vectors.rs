@@ -1,0 +1,284 @@
+//! Bundles of test vectors: made, re-checked, and replayed in real simulators.
+//!
+//! The simulators are run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{digits, guardbit, shared_model, succeed};
+
+const RESNET: &str = "resnet8_cifar10_int8.tflite";
+const KEYWORDS: &str = "kws_dscnn_int8.tflite";
+
+/// Exports a bundle to `dir`.
+fn export(dir: &Path, model: &str, hw: &str, layer: &str, more: &[&str]) -> String {
+    let out = dir.to_string_lossy();
+    let mut args =
+        vec!["vectors", model, "--hw", hw, "--layer", layer, "--random", "1", "--cases", "8", "-o", &out];
+    args.extend(more);
+    succeed(&args);
+    out.into_owned()
+}
+
+fn simulators() -> bool {
+    let wanted = std::env::var_os("GUARDBIT_SIMULATORS").is_some();
+    if !wanted {
+        eprintln!("skipped: GUARDBIT_SIMULATORS is not set; see scripts/test");
+    }
+    wanted
+}
+
+/// Every file of a folder with its bytes.
+fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
+        match entry.file_type().unwrap().is_dir() {
+            true => all.extend(contents(&entry.path())),
+            false => drop(all.insert(entry.path(), fs::read(entry.path()).unwrap())),
+        }
+    }
+    all
+}
+
+/// Datapaths of every kind: accelerator, layer of the digits network, settings.
+const DATAPATHS: &[(&str, &str, &[&str])] = &[
+    ("fpga-int14-os", "0", &[]),
+    ("fpga-int14-os", "5", &["--set", "accumulation.acc.overflow=wrap"]),
+    (
+        "fpga-int14-os",
+        "2",
+        &["--set", "accumulation.acc.overflow=sticky", "--set", "accumulation.acc.bits=12"],
+    ),
+    ("fpga-int14-os", "1", &["--set", "accumulation.acc.overflow=saturate_symmetric", "--byte-slots"]),
+    ("fpga-int14-os", "2", &["--set", "accumulation.acc.overflow=saturate_zero", "--requantize", "single"]),
+    ("fpga-int14-os", "2", &["--set", "accumulation.acc.overflow=observe", "--requantize", "away"]),
+    ("fpga-int14-os", "2", &["--set", "accumulation.acc.check=hand_over"]),
+    ("fpga-int14-os", "2", &["--set", "bias.at=preload", "--set", "accumulation.acc.bits=20"]),
+    ("fpga-int14-os", "2", &["--set", "operands.zero_point=fold", "--set", "accumulation.acc.signed=false"]),
+    (
+        "fpga-int14-os",
+        "2",
+        &[
+            "--set",
+            "product.bits=12",
+            "--set",
+            "product.overflow=saturate",
+            "--set",
+            "product.shift=2",
+            "--set",
+            "product.round=half_even",
+        ],
+    ),
+    (
+        "fpga-int14-os",
+        "2",
+        &["--set", "accumulation.acc.shift=3", "--set", "accumulation.acc.round=half_away"],
+    ),
+    ("fpga-int14-tree", "0", &["--byte-slots"]),
+    (
+        "fpga-int14-tree",
+        "5",
+        &["--set", "accumulation.tree.check=hand_over", "--set", "accumulation.tree.shift=1"],
+    ),
+    (
+        "fpga-int14-tree",
+        "2",
+        &["--set", "accumulation.tree.overflow=wrap", "--set", "accumulation.acc.overflow=sticky"],
+    ),
+    ("fpga-int14-ws", "5", &["--set", "accumulation.chain.overflow=sticky"]),
+    (
+        "inner14-outer24",
+        "5",
+        &["--set", "accumulation.inner.check=hand_over", "--set", "accumulation.inner.shift=2"],
+    ),
+    ("exact-int32-os", "2", &["--set", "accumulation.acc.bits=auto"]),
+];
+
+#[test]
+fn bundles_are_reproducible_and_recomputed() {
+    let dir = tempfile::tempdir().unwrap();
+    for (index, (hw, layer, more)) in DATAPATHS.iter().enumerate() {
+        let [first, second] = ["a", "b"].map(|name| dir.path().join(format!("{name}{index}")));
+        export(&first, &digits("digits_int8.tflite"), hw, layer, more);
+        export(&second, &digits("digits_int8.tflite"), hw, layer, more);
+        let before = contents(&first);
+        let names = |c: &BTreeMap<PathBuf, Vec<u8>>| c.values().cloned().collect::<Vec<_>>();
+        assert!(names(&before) == names(&contents(&second)), "{hw} {layer} {more:?}");
+        let table = succeed(&["check", &first.to_string_lossy(), "--simulator", "none"]);
+        assert!(table.contains("reference engine  pass"), "{hw} {layer} {more:?}: {table}");
+        assert!(before == contents(&first), "check writes nothing");
+    }
+}
+
+#[test]
+fn changed_files_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    let path = export(&bundle, &digits("digits_int8.tflite"), "fpga-int14-os", "0", &[]);
+    for file in ["exp_acc_acc.mem", "stim_a.mem", "mask.mem", "rtl/gb_fit.sv", "manifest.schema.json"] {
+        let intact = fs::read(bundle.join(file)).unwrap();
+        let mut changed = intact.clone();
+        changed[0] ^= 1;
+        fs::write(bundle.join(file), &changed).unwrap();
+        for simulator in ["none", "icarus"] {
+            let output = guardbit(&["check", &path, "--simulator", simulator]);
+            assert_eq!(output.status.code(), Some(1), "{file}, {simulator}");
+        }
+        fs::write(bundle.join(file), &intact).unwrap();
+    }
+    let manifest = fs::read_to_string(bundle.join("manifest.json")).unwrap();
+    let expect = |text: String, code: i32| {
+        fs::write(bundle.join("manifest.json"), text).unwrap();
+        assert_eq!(guardbit(&["check", &path]).status.code(), Some(code));
+    };
+    expect(manifest.replace("\"overflow\": \"saturate\"", "\"overflow\": \"wrap\""), 1);
+    expect(manifest.replace("\"lanes\": 1", "\"lanes\": 1, \"more\": 2"), 2);
+    expect(manifest, 0);
+}
+
+#[test]
+fn words_follow_the_portable_rule() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(
+        &bundle,
+        &digits("digits_int8.tflite"),
+        "fpga-int14-os",
+        "0",
+        &["--formats", "dec,npy,bin,mif,coe"],
+    );
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(bundle.join("manifest.json")).unwrap()).unwrap();
+    for file in manifest["files"].as_array().unwrap().iter().filter(|f| !f["digits"].is_null()) {
+        let text = fs::read_to_string(bundle.join(file["path"].as_str().unwrap())).unwrap();
+        let (bits, digits) = (file["bits"].as_u64().unwrap(), file["digits"].as_u64().unwrap());
+        assert_eq!(digits, bits.div_ceil(4));
+        assert_eq!(text.lines().count() as u64, file["words"].as_u64().unwrap());
+        for line in text.lines() {
+            assert!(line.len() as u64 == digits && line.bytes().all(|b| b"0123456789abcdef".contains(&b)));
+            let top = u64::from_str_radix(&line[..1], 16).unwrap();
+            assert!(bits % 4 == 0 || top >> (bits % 4) == 0, "unused top bits are zero");
+        }
+    }
+    // int14: -1 is 3fff in .mem and -1 in .dec.
+    let mem = fs::read_to_string(bundle.join("exp_acc_acc.mem")).unwrap();
+    let dec = fs::read_to_string(bundle.join("exp_acc_acc.dec")).unwrap();
+    for (word, value) in mem.lines().zip(dec.lines()) {
+        let raw = i64::from_str_radix(word, 16).unwrap();
+        assert_eq!(if raw >= 8192 { raw - 16384 } else { raw }, value.parse::<i64>().unwrap());
+    }
+}
+
+/// Replays a bundle in `simulator`; nothing may differ.
+fn replay(bundle: &str, simulator: &str) {
+    let table = succeed(&["check", bundle, "--simulator", simulator]);
+    assert!(table.contains(&format!("{simulator} ")) && table.contains(" pass "), "{table}");
+}
+
+#[test]
+fn every_datapath_replays_in_icarus() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (index, (hw, layer, more)) in DATAPATHS.iter().enumerate() {
+        let out = dir.path().join(index.to_string());
+        let bundle = export(&out, &digits("digits_int8.tflite"), hw, layer, more);
+        replay(&bundle, "icarus");
+    }
+}
+
+#[test]
+fn every_datapath_replays_in_ghdl() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (index, (hw, layer, more)) in DATAPATHS.iter().enumerate() {
+        let out = dir.path().join(index.to_string());
+        let bundle = export(&out, &digits("digits_int8.tflite"), hw, layer, more);
+        replay(&bundle, "ghdl");
+    }
+}
+
+/// The folder of cocotb 1.9's programs is given by `GUARDBIT_COCOTB_BIN`.
+#[test]
+fn the_cocotb_test_passes() {
+    let Ok(bin) = std::env::var("GUARDBIT_COCOTB_BIN") else {
+        eprintln!("skipped: GUARDBIT_COCOTB_BIN is not set; see scripts/test");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, &digits("digits_int8.tflite"), "fpga-int14-tree", "0", &[]);
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap_or_default());
+    let make = |digit: bool| {
+        if digit {
+            let file = bundle.join("exp_acc_acc.mem");
+            let mut text = fs::read(&file).unwrap();
+            text[3] = if text[3] == b'0' { b'1' } else { b'0' };
+            fs::write(&file, text).unwrap();
+        }
+        let ran = Command::new("make")
+            .args(["cocotb", "SIM=icarus"])
+            .current_dir(&bundle)
+            .env("PATH", &path)
+            .output();
+        String::from_utf8_lossy(&ran.unwrap().stdout).into_owned()
+    };
+    let text = make(false);
+    assert!(text.contains("PASS=1 FAIL=0"), "{text}");
+    let changed = make(true);
+    assert!(!changed.contains("PASS=1"), "a flipped digit is found: {changed}");
+}
+
+#[test]
+fn real_networks_replay() {
+    let (Some(resnet), Some(keywords), true) = (shared_model(RESNET), shared_model(KEYWORDS), simulators())
+    else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let cases = [
+        (&resnet, "fpga-int14-os", "2", "12", "icarus"),
+        (&resnet, "fpga-int14-ws", "14", "16", "icarus"),
+        (&resnet, "fpga-int14-tree", "6", "14", "verilator"),
+        (&keywords, "fpga-int14-os", "1", "14", "verilator"),
+        (&keywords, "fpga-int14-tree", "11", "20", "icarus"),
+        (&keywords, "fpga-int14-ws", "2", "14", "icarus"),
+    ];
+    for (index, (model, hw, layer, bits, simulator)) in cases.into_iter().enumerate() {
+        let set = format!("accumulation.acc.bits={bits}");
+        let bundle = export(&dir.path().join(index.to_string()), model, hw, layer, &["--set", &set]);
+        replay(&bundle, simulator);
+    }
+}
+
+#[test]
+fn every_mutant_is_caught() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let cases = [
+        ("fpga-int14-os", "0", "accumulation.acc.overflow=saturate"),
+        ("fpga-int14-os", "5", "accumulation.acc.overflow=wrap"),
+        ("fpga-int14-tree", "0", "accumulation.acc.overflow=sticky"),
+        ("fpga-int14-ws", "5", "accumulation.acc.overflow=saturate_symmetric"),
+    ];
+    let vhdl = dir.path().join("vhdl");
+    let bundle = export(&vhdl, &digits("digits_int8.tflite"), "fpga-int14-os", "0", &[]);
+    let table = succeed(&["check", &bundle, "--simulator", "ghdl", "--mutate"]);
+    eprintln!("{table}");
+    for (index, (hw, layer, set)) in cases.into_iter().enumerate() {
+        let out = dir.path().join(index.to_string());
+        let bundle = export(&out, &digits("digits_int8.tflite"), hw, layer, &["--set", set]);
+        let table = succeed(&["check", &bundle, "--simulator", "icarus", "--mutate"]);
+        eprintln!("{hw} {layer} {set}\n{table}");
+        assert!(table.contains("flipped_digit") && !table.contains(" NO "), "{table}");
+    }
+}

@@ -1,0 +1,99 @@
+// One serial accumulation level: a register and an adder.
+//
+// A run starts after reset, after clear and after run_last; it starts from init. Every value is added and checked
+// (HAND_OVER = 0), or sums are exact and checked once when the run ends (HAND_OVER = 1). y is what the next level
+// gets in the cycle of run_last: fitted, then shifted.
+module gb_level #(
+    parameter int IN_W = 17,
+    parameter int ACC_W = 14,
+    parameter int BITS = 14,
+    parameter int IS_SIGNED = 1,
+    parameter int MODE = 1,
+    parameter int HAND_OVER = 0,
+    parameter int SHIFT = 0,
+    parameter int ROUND = 0,
+    parameter int OUT_W = 14,
+    parameter int INIT_W = 2
+) (
+    input  logic                     clk,
+    input  logic                     rst_n,
+    input  logic                     clear,
+    input  logic                     valid,
+    input  logic                     run_last,
+    input  logic signed [  IN_W-1:0] x,
+    input  logic signed [INIT_W-1:0] init,
+    output logic signed [ OUT_W-1:0] y,
+    output logic signed [ ACC_W-1:0] acc,
+    output logic                     updated,
+    output logic                     high,
+    output logic                     low,
+    output logic                     sticky
+);
+    localparam int STICKY = 4;
+    localparam int ADD_BITS = (HAND_OVER != 0) ? 0 : BITS;
+    localparam int SUM_W = ((IN_W > ACC_W) ? IN_W : ACC_W) + 1;
+    localparam int LEAVE_W = ((ACC_W > BITS) ? ACC_W : BITS) + 1;
+
+    logic fresh, start, stuck;
+
+    // What the run starts from: init may not fit either.
+    logic signed [ACC_W-1:0] first;
+    logic first_high, first_low;
+    gb_fit #(.IN_W(INIT_W), .OUT_W(ACC_W), .BITS(ADD_BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE)) u_first (
+        .x(init), .y(first), .high(first_high), .low(first_low)
+    );
+
+    logic signed [ACC_W-1:0] held;
+    logic held_stuck;
+    assign start      = fresh || clear;
+    assign held       = start ? first : acc;
+    assign held_stuck = (MODE == STICKY) && (start ? (first_high || first_low) : stuck);
+
+    logic signed [SUM_W-1:0] sum;
+    logic signed [ACC_W-1:0] fitted, next;
+    logic sum_high, sum_low, add_high, add_low;
+    assign sum = {{(SUM_W - ACC_W) {held[ACC_W-1]}}, held} + {{(SUM_W - IN_W) {x[IN_W-1]}}, x};
+    gb_fit #(.IN_W(SUM_W), .OUT_W(ACC_W), .BITS(ADD_BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE)) u_add (
+        .x(sum), .y(fitted), .high(sum_high), .low(sum_low)
+    );
+    assign next     = held_stuck ? held : fitted;
+    assign add_high = sum_high && !held_stuck;
+    assign add_low  = sum_low && !held_stuck;
+
+    logic signed [LEAVE_W-1:0] leaving;
+    logic leave_high, leave_low;
+    gb_fit #(
+        .IN_W(ACC_W), .OUT_W(LEAVE_W), .BITS((HAND_OVER != 0) ? BITS : 0), .IS_SIGNED(IS_SIGNED), .MODE(MODE)
+    ) u_leave (
+        .x(next), .y(leaving), .high(leave_high), .low(leave_low)
+    );
+    gb_round_shift #(.IN_W(LEAVE_W), .OUT_W(OUT_W), .SHIFT(SHIFT), .ROUND(ROUND)) u_shift (.x(leaving), .y(y));
+
+    logic now_high, now_low;
+    assign now_high = add_high || (run_last && leave_high);
+    assign now_low  = add_low || (run_last && leave_low);
+
+    always_ff @(posedge clk) begin
+        if (!rst_n) begin
+            acc     <= {ACC_W{1'b0}};
+            fresh   <= 1'b1;
+            stuck   <= 1'b0;
+            updated <= 1'b0;
+            high    <= 1'b0;
+            low     <= 1'b0;
+            sticky  <= 1'b0;
+        end else begin
+            updated <= valid;
+            if (valid) begin
+                acc    <= next;
+                stuck  <= held_stuck || add_high || add_low;
+                high   <= now_high;
+                low    <= now_low;
+                sticky <= (sticky && !start) || now_high || now_low;
+                fresh  <= run_last;
+            end else if (clear) begin
+                fresh <= 1'b1;
+            end
+        end
+    end
+endmodule

@@ -1,0 +1,55 @@
+// From a sum to an output code: round(x * mult * 2^(expo - 31)) + zero point, clamped. Combinational.
+//
+// SCHEME: 0 double (TensorFlow Lite, gemmlowp: two roundings in 32 bits), 1 single (one rounding, half up),
+// 2 away (one rounding, half away from zero).
+module gb_requant #(
+    parameter int IN_W = 32,
+    parameter int OUT_W = 8,
+    parameter int SCHEME = 0,
+    parameter int ZERO_POINT = 0,
+    parameter int CLAMP_MIN = -128,
+    parameter int CLAMP_MAX = 127
+) (
+    input  logic signed [ IN_W-1:0] x,
+    input  logic signed [     31:0] mult,
+    input  logic signed [      7:0] expo,
+    output logic signed [OUT_W-1:0] code
+);
+    localparam int W = 128;
+    localparam logic signed [W-1:0] ONE = 1;
+
+    logic signed [W-1:0] wide_x, wide_mult, scaled;
+    assign wide_x    = {{(W - IN_W) {x[IN_W-1]}}, x};
+    assign wide_mult = {{(W - 32) {mult[31]}}, mult};
+
+    generate
+        if (SCHEME == 0) begin : g_double
+            logic [7:0] left, right;
+            logic signed [W-1:0] moved, low32, product, high_half, adjusted;
+            assign left  = expo[7] ? 8'd0 : expo;
+            assign right = expo[7] ? -expo : 8'd0;
+            // The register before the multiplier has 32 bits and does not saturate.
+            assign moved     = wide_x <<< left;
+            assign low32     = {{(W - 32) {moved[31]}}, moved[31:0]};
+            assign product   = low32 * wide_mult;
+            assign high_half = (product + (ONE <<< 30)) >>> 31;
+            assign adjusted  = high_half + ((ONE <<< right) >>> 1) - ((high_half[W-1] && right != 0) ? ONE : (ONE - ONE));
+            assign scaled    = adjusted >>> right;
+        end else begin : g_single
+            logic [7:0] shift;
+            logic signed [W-1:0] product, adjusted;
+            assign shift    = 8'd31 - expo;
+            assign product  = wide_x * wide_mult;
+            assign adjusted = product + ((ONE <<< shift) >>> 1)
+                            - ((SCHEME == 2 && product[W-1]) ? ONE : (ONE - ONE));
+            assign scaled   = adjusted >>> shift;
+        end
+    endgenerate
+
+    logic signed [W-1:0] shifted, low_end, high_end, clamped;
+    assign low_end  = CLAMP_MIN;
+    assign high_end = CLAMP_MAX;
+    assign shifted  = scaled + ZERO_POINT;
+    assign clamped  = (shifted < low_end) ? low_end : (shifted > high_end) ? high_end : shifted;
+    assign code     = clamped[OUT_W-1:0];
+endmodule

@@ -1,0 +1,249 @@
+//! From dot products to beats: what goes in per cycle, and what every register holds afterwards.
+
+use guardbit_hwmodels::{BiasPlace, Datapath, MacLayer, Reduce};
+use guardbit_num::Direction;
+use guardbit_sim::trace::{DotTrace, StepKind, TraceOperand, trace};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng;
+
+use crate::manifest::{Arithmetic, Expected};
+
+/// A dot product to be sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Dot {
+    /// Identifier, unique in the bundle.
+    pub id: String,
+    /// `real` or `corner`.
+    pub group: &'static str,
+    /// Corner class.
+    pub class: String,
+    /// Sample and output element of a real one.
+    pub place: Option<[usize; 5]>,
+    /// Cut down to one output channel.
+    pub layer: MacLayer,
+    /// In the order of addition.
+    pub operands: Vec<TraceOperand>,
+    /// A bubble before every so many beats.
+    pub bubble_every: Option<usize>,
+    /// Beats that are sent before the next dot product clears it; all, if none is given.
+    pub cut_after: Option<usize>,
+}
+
+/// What a level shows after a beat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LevelState {
+    pub acc: i64,
+    pub updated: bool,
+    pub high: bool,
+    pub low: bool,
+    pub sticky: bool,
+}
+
+/// Everything per beat and per dot product, column by column.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Beats {
+    pub lanes: usize,
+    pub levels: usize,
+    /// Whether the innermost level is a tree.
+    pub tree: bool,
+    /// Per beat and lane.
+    pub activations: Vec<i64>,
+    /// Per beat and lane.
+    pub weights: Vec<i64>,
+    /// Per beat.
+    pub ctrl: Vec<i64>,
+    /// Per level and beat.
+    pub states: Vec<Vec<LevelState>>,
+    /// Per beat: exact sum so far.
+    pub wide: Vec<i64>,
+    /// Per dot product started.
+    pub bias: Vec<i64>,
+    pub multiplier: Vec<i64>,
+    pub exponent: Vec<i64>,
+    /// Per dot product finished.
+    pub sums: Vec<i64>,
+    pub codes: Vec<i64>,
+}
+
+/// What was added for one dot product.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub first_beat: usize,
+    pub beats: usize,
+    pub out_word: Option<usize>,
+    pub expected: Expected,
+    pub trace: DotTrace,
+}
+
+/// Products per beat: an adder tree takes its run at once.
+pub(crate) fn lanes(datapath: &Datapath, terms: usize) -> usize {
+    match datapath.levels[0].reduce {
+        Reduce::Tree => datapath.levels[0].terms.run_length(terms),
+        Reduce::Serial => 1,
+    }
+}
+
+/// Control bits, from the least significant one on.
+pub(crate) const VALID: u32 = 0;
+/// The beat starts a dot product.
+pub(crate) const CLEAR: u32 = 1;
+/// First of the bits that end a run, one per level.
+pub(crate) const RUN_LAST: u32 = 2;
+/// Bits of a flags word per level: overflow, above, below, sticky.
+pub(crate) const FLAG_BITS: u32 = 4;
+
+impl Beats {
+    pub fn new(lanes: usize, datapath: &Datapath) -> Self {
+        let levels = datapath.levels.len();
+        let tree = datapath.levels[0].reduce == Reduce::Tree;
+        Self { lanes, levels, tree, states: vec![Vec::new(); levels], ..Self::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.ctrl.len()
+    }
+
+    /// Sends `dot`. `noise` fills what must not matter: bubbles and unused lanes.
+    pub fn send(&mut self, dot: &Dot, arithmetic: &Arithmetic, noise: &mut Pcg64Mcg) -> Sent {
+        let trace = trace(&dot.layer, 0, &dot.operands);
+        let first_beat = self.len();
+        let all = dot.operands.len().div_ceil(self.lanes).max(1);
+        let sent = dot.cut_after.unwrap_or(all).min(all);
+        let mut rows = self.rows(&trace, all);
+        let mut wide = match dot.layer.datapath.bias.at {
+            BiasPlace::Preload => dot.layer.bias.as_ref().map_or(0, |b| b[0]),
+            BiasPlace::Post | BiasPlace::PostRequantize => 0,
+        };
+        let mut expected = Expected {
+            high: vec![0; self.levels],
+            low: vec![0; self.levels],
+            sum: (sent == all).then_some(trace.delivered as i64),
+            code: (sent == all).then_some(trace.code),
+            exact: 0,
+        };
+        let ends = run_ends(&dot.layer.datapath, dot.operands.len(), self.lanes);
+        for (beat, row) in rows.iter_mut().take(sent).enumerate() {
+            if dot.bubble_every.is_some_and(|n| beat % n == n - 1) {
+                self.bubble(arithmetic, wide, noise);
+            }
+            let from = beat * self.lanes;
+            let to = (from + self.lanes).min(dot.operands.len());
+            self.operands(&dot.operands[from..to], arithmetic, noise);
+            let keep = (1i64 << (to - from)) - 1;
+            let mut ctrl = 1 << VALID | i64::from(beat == 0) << CLEAR;
+            for (level, end) in ends.iter().enumerate() {
+                ctrl |= i64::from(end[beat]) << (RUN_LAST + level as u32);
+            }
+            self.ctrl.push(ctrl | keep << (RUN_LAST + self.levels as u32));
+            wide += dot.operands[from..to].iter().map(|o| o.activation * o.weight).sum::<i128>();
+            self.wide.push(wide as i64);
+            for (level, state) in row.iter_mut().enumerate() {
+                if !state.updated {
+                    state.acc = self.states[level].last().map_or(0, |s| s.acc);
+                }
+                expected.high[level] += u64::from(state.high);
+                expected.low[level] += u64::from(state.low);
+                self.states[level].push(*state);
+            }
+        }
+        expected.exact = wide as i64;
+        let requantizer = dot.layer.requantizers[0].multiplier();
+        self.multiplier.push(requantizer.significand().into());
+        self.exponent.push(requantizer.exponent().into());
+        self.bias.push(bias_input(dot));
+        let out_word = (sent == all).then(|| {
+            self.sums.push(trace.delivered as i64);
+            self.codes.push(trace.code.into());
+            self.sums.len() - 1
+        });
+        Sent { first_beat, beats: self.len() - first_beat, out_word, expected, trace }
+    }
+
+    /// A cycle without a beat: nothing changes, whatever the inputs show.
+    pub fn bubble(&mut self, arithmetic: &Arithmetic, wide: i128, noise: &mut Pcg64Mcg) {
+        self.operands(&[], arithmetic, noise);
+        // All control bits but `valid` are set: they must not matter.
+        let bits = RUN_LAST + self.levels as u32 + self.lanes as u32;
+        self.ctrl.push(((1i64 << bits) - 1) & !(1 << VALID));
+        self.wide.push(wide as i64);
+        for states in &mut self.states {
+            let acc = states.last().map_or(0, |s| s.acc);
+            states.push(LevelState { acc, ..LevelState::default() });
+        }
+    }
+
+    fn operands(&mut self, used: &[TraceOperand], arithmetic: &Arithmetic, noise: &mut Pcg64Mcg) {
+        let mut any = |bits: u32| noise.next_u64() as i64 >> (64 - bits);
+        for lane in 0..self.lanes {
+            let operand = used.get(lane);
+            let activation = operand.map_or_else(|| any(arithmetic.activation.bits), |o| o.activation as i64);
+            let weight = operand.map_or_else(|| any(arithmetic.weight.bits), |o| o.weight as i64);
+            self.activations.push(activation);
+            self.weights.push(weight);
+        }
+    }
+
+    /// Per beat and level, what the trace says; `acc` of a level that does nothing is filled in later.
+    pub fn rows(&self, trace: &DotTrace, beats: usize) -> Vec<Vec<LevelState>> {
+        let mut rows = vec![vec![LevelState::default(); self.levels]; beats];
+        let mut stuck = vec![(usize::MAX, false); self.levels];
+        for step in &trace.steps {
+            let beat = step.last_k / self.lanes;
+            let is_tree = step.level == 0 && self.tree;
+            let (run, sticky) = &mut stuck[step.level];
+            if *run != step.run {
+                (*run, *sticky) = (step.run, false);
+            }
+            *sticky |= step.overflow.is_some();
+            let state = &mut rows[beat][step.level];
+            state.high |= step.overflow == Some(Direction::High);
+            state.low |= step.overflow == Some(Direction::Low);
+            state.sticky = *sticky;
+            match step.kind {
+                StepKind::Add => (state.acc, state.updated) = (step.value as i64, true),
+                // A tree shows what it hands over; a serial level shows its register.
+                StepKind::HandOver if is_tree => (state.acc, state.updated) = (step.value as i64, true),
+                StepKind::Node | StepKind::HandOver => {}
+            }
+        }
+        rows
+    }
+}
+
+/// Per level and beat, whether a run of the level ends.
+pub(crate) fn run_ends(datapath: &Datapath, terms: usize, lanes: usize) -> Vec<Vec<bool>> {
+    let beats = terms.div_ceil(lanes).max(1);
+    let mut ends: Vec<Vec<bool>> = Vec::new();
+    let mut values = terms;
+    for level in &datapath.levels {
+        let length = level.terms.run_length(values);
+        let mut seen = 0;
+        let mut here = vec![false; beats];
+        for (beat, end) in here.iter_mut().enumerate() {
+            let arrives = match ends.last() {
+                Some(inner) => usize::from(inner[beat]),
+                None => lanes.min(terms - beat * lanes),
+            };
+            seen += arrives;
+            *end = arrives > 0 && (seen >= length || beat + 1 == beats);
+            if *end {
+                seen = 0;
+            }
+        }
+        values = values.div_ceil(length).max(1);
+        ends.push(here);
+    }
+    ends
+}
+
+/// What the bias port shows: in the unit of the place where it is added, the sum of the activations included.
+pub(crate) fn bias_input(dot: &Dot) -> i64 {
+    let layer = &dot.layer;
+    let datapath = &layer.datapath;
+    let bias = layer.bias.as_ref().map_or(0, |b| b[0]);
+    let end = datapath.levels.len();
+    let at = if datapath.bias.at == BiasPlace::Preload { end - 1 } else { end };
+    let activations: i128 = dot.operands.iter().map(|o| o.activation).sum();
+    let side = i128::from(layer.input_sum_factor[0]) * activations;
+    datapath.unit_rounding(at).shift_right(bias + side, datapath.unit_shift(at)) as i64
+}

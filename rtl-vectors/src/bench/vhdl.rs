@@ -1,0 +1,238 @@
+//! `tb.vhd`: the bench for GHDL. It reads the same files and compares accumulators, flags and sums.
+
+use std::fmt::Write;
+
+use super::design::{mode, round};
+use crate::manifest::{Manifest, Stage};
+
+/// The bench.
+pub(crate) fn tb(manifest: &Manifest) -> String {
+    let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
+    let (levels, lanes) = (&arithmetic.levels, interface.lanes);
+    let count = levels.len();
+    let vector = |value: &dyn Fn(usize) -> usize| {
+        let values: Vec<_> = (0..count).map(|i| format!("{i} => {}", value(i))).collect();
+        format!("({})", values.join(", "))
+    };
+    let stage = |i: usize| -> &Stage { &levels[i].stage };
+    let mut compare = String::new();
+    for (index, level) in levels.iter().enumerate() {
+        let _ = write!(
+            compare,
+            "
+    compare_{index} : process (clk)
+        file accs : text open read_mode is \"exp_acc_{name}.mem\";
+        file masks : text open read_mode is \"mask.mem\";
+        file expected_flags : text open read_mode is \"exp_flags.mem\";
+        variable l : line;
+        variable word : std_logic_vector({top} downto 0);
+        variable mask_word : std_logic_vector({top_level} downto 0);
+        variable flag_word : std_logic_vector({top_flag} downto 0);
+        variable beat : integer := -1;
+        variable ok : boolean;
+        variable bad : natural := 0;
+        variable seen : natural := 0;
+        variable first : natural := 0;
+    begin
+        if falling_edge(clk) then
+            if updated({index}) = '1' then
+                loop
+                    exit when endfile(masks);
+                    readline(masks, l);
+                    hread(l, mask_word, ok);
+                    assert ok report \"mask.mem does not read\" severity failure;
+                    readline(accs, l);
+                    hread(l, word, ok);
+                    assert ok report \"exp_acc_{name}.mem does not read\" severity failure;
+                    readline(expected_flags, l);
+                    hread(l, flag_word, ok);
+                    assert ok report \"exp_flags.mem does not read\" severity failure;
+                    beat := beat + 1;
+                    exit when mask_word({index}) = '1';
+                end loop;
+                seen := seen + 1;
+                if std_logic_vector(acc({index})({top} downto 0)) /= word or flags({flag_high} downto {flag_low}) /= flag_word({flag_high} downto {flag_low}) then
+                    if bad = 0 then
+                        report \"MISMATCH kind=acc level={index} cycle=\" & integer'image(cycle) & \" beat=\" & integer'image(beat)
+                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(acc({index})({top} downto 0))
+                            & \" expected_flags=\" & to_hstring(flag_word({flag_high} downto {flag_low}))
+                            & \" got_flags=\" & to_hstring(flags({flag_high} downto {flag_low})) severity note;
+                    end if;
+                    bad := bad + 1;
+                end if;
+                mismatches({index}) <= bad;
+                checked({index}) <= seen;
+            end if;
+        end if;
+    end process;
+",
+            name = level.name,
+            top = level.acc_bits - 1,
+            top_level = count - 1,
+            top_flag = 4 * count - 1,
+            flag_high = 4 * index + 3,
+            flag_low = 4 * index,
+        );
+    }
+    let sum_top = levels[count - 1].stage.port_bits - 1;
+    let adds = manifest.cases.iter().filter(|c| c.out_word.is_some()).count();
+    format!(
+        "-- Replays the vectors of this folder against gb_mac (VHDL-2008). Ends with a line RESULT.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+use std.textio.all;
+use work.gb_pkg.all;
+
+entity tb is
+end entity;
+
+architecture bench of tb is
+    constant LEVELS : positive := {count};
+    type counts_t is array (0 to LEVELS) of natural;
+    signal clk, rst_n, in_valid, in_clear, sum_valid, stop : std_logic := '0';
+    signal in_run_last, updated : std_logic_vector(LEVELS - 1 downto 0) := (others => '0');
+    signal in_keep : std_logic_vector({top_lane} downto 0) := (others => '0');
+    signal in_a : std_logic_vector({top_a} downto 0) := (others => '0');
+    signal in_w : std_logic_vector({top_w} downto 0) := (others => '0');
+    signal in_bias : signed(63 downto 0) := (others => '0');
+    signal acc : words_t(0 to LEVELS - 1);
+    signal flags : std_logic_vector(4 * LEVELS - 1 downto 0);
+    signal sum : signed(63 downto 0);
+    signal cycle : natural := 0;
+    signal mismatches, checked : counts_t := (others => 0);
+begin
+    clk <= not clk after 5 ns when stop = '0';
+
+    dut : entity work.gb_mac
+        generic map (
+            LANES => {lanes}, LEVELS => LEVELS, A_W => {a}, A_SLOT => {slot_a}, W_W => {w}, W_SLOT => {slot_w},
+            TREE => {tree}, PRELOAD => {preload},
+            P_BITS => {p_bits}, P_SIGNED => {p_signed}, P_MODE => {p_mode}, P_SHIFT => {p_shift}, P_ROUND => {p_round},
+            BITS => {bits}, IS_SIGNED => {is_signed}, MODE => {modes},
+            HAND_OVER => {hand_over}, SHIFT => {shifts}, ROUND => {rounds}
+        )
+        port map (
+            clk => clk, rst_n => rst_n, in_valid => in_valid, in_clear => in_clear, in_run_last => in_run_last,
+            in_keep => in_keep, in_a => in_a, in_w => in_w, in_bias => in_bias, acc => acc, updated => updated,
+            flags => flags, sum_valid => sum_valid, sum => sum
+        );
+
+    drive : process
+        file ctrls : text open read_mode is \"ctrl.mem\";
+        file as : text open read_mode is \"stim_a.mem\";
+        file ws : text open read_mode is \"stim_w.mem\";
+        file biases : text open read_mode is \"stim_bias.mem\";
+        variable l : line;
+        variable ctrl : std_logic_vector({top_ctrl} downto 0);
+        variable a : std_logic_vector({top_a} downto 0);
+        variable w : std_logic_vector({top_w} downto 0);
+        variable bias : std_logic_vector({top_bias} downto 0);
+        variable ok : boolean;
+        variable total, bad : natural;
+    begin
+        for i in 1 to 4 loop
+            wait until falling_edge(clk);
+        end loop;
+        rst_n <= '1';
+        while not endfile(ctrls) loop
+            readline(ctrls, l);
+            hread(l, ctrl, ok);
+            assert ok report \"ctrl.mem does not read\" severity failure;
+            readline(as, l);
+            hread(l, a, ok);
+            assert ok report \"stim_a.mem does not read\" severity failure;
+            readline(ws, l);
+            hread(l, w, ok);
+            assert ok report \"stim_w.mem does not read\" severity failure;
+            if ctrl(0) = '1' and ctrl(1) = '1' then
+                readline(biases, l);
+                hread(l, bias, ok);
+                assert ok report \"stim_bias.mem does not read\" severity failure;
+                in_bias <= resize(signed(bias), 64);
+            end if;
+            in_valid <= ctrl(0);
+            in_clear <= ctrl(1);
+            in_run_last <= ctrl({top_run} downto 2);
+            in_keep <= ctrl({top_ctrl} downto {keep});
+            in_a <= a;
+            in_w <= w;
+            wait until falling_edge(clk);
+            cycle <= cycle + 1;
+        end loop;
+        in_valid <= '0';
+        for i in 1 to 8 loop
+            wait until falling_edge(clk);
+        end loop;
+        total := 0;
+        bad := 0;
+        for i in 0 to LEVELS loop
+            total := total + checked(i);
+            bad := bad + mismatches(i);
+        end loop;
+        if checked(LEVELS) /= {adds} then
+            bad := bad + 1;
+            report \"MISMATCH kind=count level={last} cycle=\" & integer'image(cycle) & \" word=\" & integer'image(checked(LEVELS));
+        end if;
+        report \"RESULT checked=\" & integer'image(total) & \" mismatches=\" & integer'image(bad) & \" cycles=\" & integer'image(cycle)
+            & \" outputs=0 vhdl=1\";
+        stop <= '1';
+        wait;
+    end process;
+{compare}
+    compare_sum : process (clk)
+        file sums : text open read_mode is \"exp_sum.mem\";
+        variable l : line;
+        variable word : std_logic_vector({sum_top} downto 0);
+        variable ok : boolean;
+        variable bad, seen : natural := 0;
+    begin
+        if falling_edge(clk) then
+            if sum_valid = '1' then
+                ok := not endfile(sums);
+                if ok then
+                    readline(sums, l);
+                    hread(l, word, ok);
+                end if;
+                if not ok or std_logic_vector(sum({sum_top} downto 0)) /= word then
+                    if bad = 0 then
+                        report \"MISMATCH kind=sum level={last} cycle=\" & integer'image(cycle) & \" word=\" & integer'image(seen)
+                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(sum({sum_top} downto 0)) severity note;
+                    end if;
+                    bad := bad + 1;
+                end if;
+                seen := seen + 1;
+                mismatches(LEVELS) <= bad;
+                checked(LEVELS) <= seen;
+            end if;
+        end if;
+    end process;
+end architecture;
+",
+        top_lane = lanes - 1,
+        top_a = lanes * interface.activation_slot as usize - 1,
+        top_w = lanes * interface.weight_slot as usize - 1,
+        top_bias = arithmetic.bias.input_bits - 1,
+        top_ctrl = 1 + count + lanes,
+        top_run = 1 + count,
+        keep = 2 + count,
+        last = count - 1,
+        a = arithmetic.activation.bits,
+        w = arithmetic.weight.bits,
+        slot_a = interface.activation_slot,
+        slot_w = interface.weight_slot,
+        tree = u8::from(levels[0].reduce == "tree"),
+        preload = u8::from(arithmetic.bias.at == "preload"),
+        p_bits = arithmetic.product.bits.unwrap_or(0),
+        p_signed = u8::from(arithmetic.product.signed),
+        p_mode = mode(&arithmetic.product),
+        p_shift = arithmetic.product.shift,
+        p_round = round(&arithmetic.product),
+        bits = vector(&|i| stage(i).bits.unwrap_or(0) as usize),
+        is_signed = vector(&|i| stage(i).signed.into()),
+        modes = vector(&|i| mode(stage(i)) as usize),
+        hand_over = vector(&|i| (levels[i].check == "hand_over").into()),
+        shifts = vector(&|i| stage(i).shift as usize),
+        rounds = vector(&|i| round(stage(i))),
+    )
+}

@@ -1,0 +1,101 @@
+//! Checking a bundle: its files, its numbers, and its replay in real simulators.
+
+mod files;
+mod mutants;
+mod recompute;
+mod simulators;
+
+use std::path::Path;
+
+pub use mutants::{MutantResult, mutate};
+pub use simulators::Simulator;
+
+use crate::VectorError;
+use crate::manifest::Manifest;
+
+/// Where a replay first differs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Divergence {
+    /// What differs: `acc`, `flags`, `hold`, `sum`, `out`, `latency`, `file`, ...
+    pub kind: String,
+    /// The case.
+    pub case: String,
+    /// The level.
+    pub level: String,
+    /// Everything that is known, in words: cycle, beat, lane, expected and got in hexadecimal and decimal, exact sum.
+    pub details: String,
+}
+
+/// How one check ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything agrees.
+    Pass {
+        /// Values compared.
+        checked: u64,
+        /// What is worth knowing: measured latencies, cycles, what was not compared.
+        notes: Vec<String>,
+    },
+    /// Something differs.
+    Fail {
+        /// Differences.
+        mismatches: u64,
+        /// The first one.
+        first: Divergence,
+    },
+    /// The simulator is not there, or cannot replay this bundle: not a pass.
+    Absent {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The checks of a bundle, by name, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CheckReport {
+    /// Name and outcome.
+    pub checks: Vec<(String, Outcome)>,
+}
+
+impl CheckReport {
+    /// Whether every check was done and found nothing.
+    pub fn passed(&self) -> bool {
+        self.checks.iter().all(|(_, outcome)| matches!(outcome, Outcome::Pass { .. }))
+    }
+}
+
+/// Checks the bundle in `dir`: the SHA-256 of every file, the manifest, and the replay in `simulators`; without any,
+/// every expected value is computed anew by the reference engine. Writes nothing under `dir`; with `work`, what was
+/// built and run stays there.
+///
+/// # Errors
+/// [`VectorError`] if there is no usable bundle or no folder to work in.
+pub fn check(dir: &Path, simulators: &[Simulator], work: Option<&Path>) -> Result<CheckReport, VectorError> {
+    let manifest = files::manifest(dir)?;
+    let mut report = CheckReport::default();
+    let hashes = files::hashes(dir, &manifest);
+    let intact = matches!(hashes, Outcome::Pass { .. });
+    report.checks.push(("files".into(), hashes));
+    if !intact {
+        return Ok(report);
+    }
+    if simulators.is_empty() {
+        report.checks.push(("reference engine".into(), recompute::recompute(dir, &manifest)?));
+    }
+    for &simulator in simulators {
+        let outcome = replay(dir, &manifest, simulator, work)?;
+        report.checks.push((simulator.name().into(), outcome));
+    }
+    Ok(report)
+}
+
+fn replay(
+    dir: &Path,
+    manifest: &Manifest,
+    simulator: Simulator,
+    work: Option<&Path>,
+) -> Result<Outcome, VectorError> {
+    let scratch = files::Scratch::new(work, simulator.name())?;
+    files::copy(dir, manifest, scratch.path())?;
+    simulators::run(simulator, scratch.path(), manifest)
+}

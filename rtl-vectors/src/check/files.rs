@@ -1,0 +1,107 @@
+//! The files of a bundle: read, verified, copied to where they may be worked on.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use super::{Divergence, Outcome};
+use crate::VectorError;
+use crate::export::sha256;
+use crate::manifest::{MANIFEST, MANIFEST_SCHEMA, Manifest, SCHEMA, manifest_schema};
+
+/// A folder to work in: the caller's, or one that is removed again.
+pub(super) enum Scratch {
+    Kept(PathBuf),
+    Temporary(tempfile::TempDir),
+}
+
+impl Scratch {
+    pub fn new(work: Option<&Path>, name: &str) -> Result<Self, VectorError> {
+        match work {
+            None => {
+                let made = tempfile::Builder::new().prefix("guardbit-check-").tempdir();
+                made.map(Self::Temporary)
+                    .map_err(|source| VectorError::Write { path: std::env::temp_dir(), source })
+            }
+            Some(work) => {
+                let path = work.join(name);
+                fs::create_dir_all(&path)
+                    .map_err(|source| VectorError::Write { path: path.clone(), source })?;
+                Ok(Self::Kept(path))
+            }
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Kept(path) => path,
+            Self::Temporary(dir) => dir.path(),
+        }
+    }
+}
+
+/// The manifest of the bundle in `dir`, strictly by its schema: unknown and missing keys are errors.
+pub(super) fn manifest(dir: &Path) -> Result<Manifest, VectorError> {
+    let path = dir.join(MANIFEST);
+    let text = read(&path)?;
+    let problem = |problem: String| VectorError::Manifest { path: path.clone(), problem };
+    let manifest: Manifest = serde_json::from_slice(&text).map_err(|e| problem(e.to_string()))?;
+    if manifest.schema != SCHEMA {
+        return Err(problem(format!("schema {}, but this guardbit reads {SCHEMA}", manifest.schema)));
+    }
+    if manifest.tool.version != env!("CARGO_PKG_VERSION") {
+        let (theirs, ours) = (&manifest.tool.version, env!("CARGO_PKG_VERSION"));
+        return Err(problem(format!(
+            "written by guardbit {theirs}, this is {ours}: export the bundle again"
+        )));
+    }
+    let plain = |p: &str| Path::new(p).components().all(|c| matches!(c, Component::Normal(_)));
+    if let Some(file) = manifest.files.iter().find(|f| !plain(&f.path)) {
+        return Err(problem(format!("`{}` does not lie in the bundle", file.path)));
+    }
+    Ok(manifest)
+}
+
+/// Whether every file is what the manifest says.
+pub(super) fn hashes(dir: &Path, manifest: &Manifest) -> Outcome {
+    let mut mismatches = 0;
+    let mut first = None;
+    for file in &manifest.files {
+        let problem = match fs::read(dir.join(&file.path)) {
+            Err(error) => Some(error.to_string()),
+            Ok(bytes) => {
+                let found = sha256(&bytes);
+                (found != file.sha256).then(|| format!("sha256 {found}, the manifest says {}", file.sha256))
+            }
+        };
+        if let Some(problem) = problem {
+            mismatches += 1;
+            let details = format!("{}: {problem}", file.path);
+            first.get_or_insert(Divergence { kind: "file".into(), details, ..Divergence::default() });
+        }
+    }
+    let schema = fs::read(dir.join(MANIFEST_SCHEMA)).unwrap_or_default();
+    if first.is_none() && schema != manifest_schema().into_bytes() {
+        mismatches += 1;
+        let details = format!("{MANIFEST_SCHEMA}: not the schema of this guardbit");
+        first = Some(Divergence { kind: "file".into(), details, ..Divergence::default() });
+    }
+    match first {
+        Some(first) => Outcome::Fail { mismatches, first },
+        None => Outcome::Pass { checked: manifest.files.len() as u64, notes: Vec::new() },
+    }
+}
+
+/// Copies the files of a bundle.
+pub(super) fn copy(dir: &Path, manifest: &Manifest, to: &Path) -> Result<(), VectorError> {
+    for file in &manifest.files {
+        let target = to.join(&file.path);
+        let failed = |source| VectorError::Write { path: target.clone(), source };
+        fs::create_dir_all(target.parent().unwrap_or(to)).map_err(failed)?;
+        fs::write(&target, read(&dir.join(&file.path))?).map_err(failed)?;
+    }
+    Ok(())
+}
+
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, VectorError> {
+    fs::read(path).map_err(|source| VectorError::Read { path: path.into(), source })
+}

@@ -1,0 +1,183 @@
+//! Real simulators: building and running the bench of a bundle, reading its report.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::{Divergence, Outcome};
+use crate::VectorError;
+use crate::bench::{RTL, VHDL};
+use crate::manifest::{Case, Manifest};
+
+/// A simulator that bundles are replayed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Simulator {
+    /// Icarus Verilog 11 or later.
+    Icarus,
+    /// Verilator 5.006 or later.
+    Verilator,
+    /// GHDL 2.0 or later.
+    Ghdl,
+}
+
+impl Simulator {
+    /// Every simulator.
+    pub const ALL: [Self; 3] = [Self::Icarus, Self::Verilator, Self::Ghdl];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Icarus => "icarus",
+            Self::Verilator => "verilator",
+            Self::Ghdl => "ghdl",
+        }
+    }
+
+    /// Its program.
+    pub(super) fn program(self) -> &'static str {
+        match self {
+            Self::Icarus => "iverilog",
+            Self::Verilator => "verilator",
+            Self::Ghdl => "ghdl",
+        }
+    }
+}
+
+/// What a run printed.
+pub(super) enum Ran {
+    /// The bench came to its end.
+    Report(Outcome),
+    /// It did not compile, or stopped on the way.
+    Broken(String),
+}
+
+/// Replays the bundle copied to `work`.
+pub(super) fn run(simulator: Simulator, work: &Path, manifest: &Manifest) -> Result<Outcome, VectorError> {
+    if !is_there(simulator) {
+        let reason = format!("`{}` is not installed", simulator.program());
+        return Ok(Outcome::Absent { reason });
+    }
+    Ok(match replay(simulator, work, manifest)? {
+        Ran::Report(outcome) => outcome,
+        Ran::Broken(text) => {
+            let first =
+                Divergence { kind: "build or run".into(), details: tail(&text), ..Divergence::default() };
+            Outcome::Fail { mismatches: 1, first }
+        }
+    })
+}
+
+pub(super) fn is_there(simulator: Simulator) -> bool {
+    Command::new(simulator.program()).arg("--version").output().is_ok()
+        || Command::new(simulator.program()).arg("-V").output().is_ok()
+}
+
+pub(super) fn replay(simulator: Simulator, work: &Path, manifest: &Manifest) -> Result<Ran, VectorError> {
+    let rtl = RTL.iter().map(|(name, _)| format!("rtl/{name}"));
+    let sources: Vec<String> = rtl.chain(["rtl/gb_dut.sv".into(), "tb.sv".into()]).collect();
+    let (build, run) = match simulator {
+        Simulator::Ghdl => {
+            let mut build = Command::new("ghdl");
+            build
+                .args(["-a", "--std=08"])
+                .args(VHDL.iter().map(|(name, _)| format!("rtl/{name}")))
+                .arg("tb.vhd");
+            let mut run = Command::new("ghdl");
+            run.args(["--elab-run", "--std=08", "tb"]);
+            (build, run)
+        }
+        Simulator::Icarus => {
+            let mut build = Command::new("iverilog");
+            build.args(["-g2012", "-s", "tb", "-o", "tb.vvp"]).args(&sources);
+            let mut run = Command::new("vvp");
+            run.args(["-n", "tb.vvp"]);
+            (build, run)
+        }
+        Simulator::Verilator => {
+            let mut build = Command::new("verilator");
+            build.args(["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", "tb"]);
+            build.args(["--Mdir", "verilated", "-o", "Vtb"]).args(&sources);
+            (build, Command::new("./verilated/Vtb"))
+        }
+    };
+    let built = start(build, work)?;
+    if !built.status.success() {
+        return Ok(Ran::Broken(text(&built)));
+    }
+    let ran = start(run, work)?;
+    Ok(parse(&text(&ran), manifest))
+}
+
+fn start(mut command: Command, work: &Path) -> Result<Output, VectorError> {
+    let output = command.current_dir(work).output();
+    output.map_err(|source| VectorError::Read { path: command.get_program().into(), source })
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The last lines, enough to see what is wrong.
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(12)..].join("\n")
+}
+
+fn parse(text: &str, manifest: &Manifest) -> Ran {
+    let Some(result) = text.lines().find_map(|line| Some(&line[line.find("RESULT ")?..])) else {
+        return Ran::Broken(text.into());
+    };
+    let mismatches = number(result, "mismatches").unwrap_or(1);
+    if mismatches == 0 {
+        let checked = number(result, "checked").unwrap_or(0);
+        return Ran::Report(Outcome::Pass { checked, notes: notes(result, manifest) });
+    }
+    let line = text.lines().find_map(|line| Some(&line[line.find("MISMATCH ")?..])).unwrap_or("");
+    let beat = number(line, "beat").map(|b| b as usize);
+    let word = number(line, "word").map(|w| w as usize);
+    let case = find_case(manifest, beat, word);
+    let level = number(line, "level").and_then(|i| manifest.arithmetic.levels.get(i as usize));
+    let first = Divergence {
+        kind: value(line, "kind").unwrap_or_default().into(),
+        case: case.map_or(String::new(), |c| c.id.clone()),
+        level: level.map_or(String::new(), |l| l.name.clone()),
+        details: line.split_whitespace().skip(3).collect::<Vec<_>>().join(" "),
+    };
+    Ran::Report(Outcome::Fail { mismatches, first })
+}
+
+/// What a run that passed says about itself.
+fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
+    let beats: usize = manifest.cases.iter().map(|c| c.beats).sum();
+    let cycles = value(result, "cycles").unwrap_or_default();
+    let mut notes = vec![format!("{cycles} cycles for {beats} beats")];
+    if let (Some(acc), Some(out)) = (value(result, "acc_latency"), value(result, "out_latency")) {
+        let (acc_contract, out_contract) = (manifest.interface.acc_latency, manifest.interface.out_latency);
+        notes.push(format!(
+            "measured latency: accumulators {acc}, outputs {out} (contract {acc_contract} and {out_contract})"
+        ));
+    }
+    if value(result, "vhdl").is_some() {
+        notes.push("exp_out not compared: the VHDL MAC ends with the sum".into());
+    } else if number(result, "outputs") == Some(0) {
+        let scheme = &manifest.arithmetic.requantize.scheme;
+        notes.push(format!("exp_out not compared: the reference RTL has no `{scheme}`"));
+    }
+    notes
+}
+
+/// The value of `key=value` in a line of words.
+fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+fn number(line: &str, key: &str) -> Option<u64> {
+    value(line, key)?.parse().ok()
+}
+
+fn find_case(manifest: &Manifest, beat: Option<usize>, word: Option<usize>) -> Option<&Case> {
+    manifest.cases.iter().find(|case| match (beat, word) {
+        (Some(beat), _) => (case.first_beat..case.first_beat + case.beats).contains(&beat),
+        (None, Some(_)) => case.out_word == word,
+        (None, None) => false,
+    })
+}

@@ -1,0 +1,24 @@
+//! Test vectors for RTL: bundles of stimuli and expected accumulators, and replay in real simulators.
+//!
+//! [`export`](export()) makes a bundle from a layer: real and generated dot products, cycle by cycle, with what every
+//! accumulator, flag and output must be. [`check`](check()) replays a bundle against the reference RTL (or re-checks it
+//! without a simulator), and [`mutate`] proves that the bundle finds faults. Expected values are those of the
+//! simulator's reference engine, step by step ([`guardbit_sim::trace`]).
+
+mod beats;
+mod bench;
+mod check;
+mod contract;
+mod corners;
+mod coverage;
+mod error;
+mod export;
+pub mod manifest;
+mod real;
+mod solve;
+mod words;
+
+pub use check::{CheckReport, Divergence, MutantResult, Outcome, Simulator, check, mutate};
+pub use error::VectorError;
+pub use export::{Bundle, Format, Request, export};
+pub use words::Words;

@@ -1,0 +1,367 @@
+//! `manifest.json`: what a bundle says about itself. The JSON Schema is made from these types.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the bundle format.
+pub const SCHEMA: u32 = 1;
+/// Name of the manifest.
+pub const MANIFEST: &str = "manifest.json";
+/// Name of its schema.
+pub const MANIFEST_SCHEMA: &str = "manifest.schema.json";
+
+/// A bundle of test vectors for one layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Version of this format.
+    pub schema: u32,
+    /// Who wrote it.
+    pub tool: Tool,
+    /// From what it was made.
+    pub source: Source,
+    /// The layer.
+    pub layer: LayerInfo,
+    /// What the RTL has to compute.
+    pub arithmetic: Arithmetic,
+    /// How data gets in and out.
+    pub interface: Interface,
+    /// What the cycle model predicts for the layer on the whole array.
+    pub timing: Timing,
+    /// Every file but this one.
+    pub files: Vec<FileInfo>,
+    /// Test cases in the order of the beats: each is one dot product.
+    pub cases: Vec<Case>,
+    /// What the cases reach.
+    pub coverage: Coverage,
+}
+
+/// Who wrote a bundle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// `guardbit`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// From what a bundle was made: the same source gives the same bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// The network's file name.
+    pub model: String,
+    /// SHA-256 of the network's file.
+    pub model_sha256: String,
+    /// The accelerator.
+    pub accelerator: String,
+    /// SHA-256 of the resolved accelerator.
+    pub accelerator_sha256: String,
+    /// Where activations came from.
+    pub input: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Real dot products asked for.
+    pub cases: usize,
+}
+
+/// The layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LayerInfo {
+    /// Index over all operations of the network.
+    pub index: usize,
+    /// Name: that of its output tensor.
+    pub name: String,
+    /// Operation.
+    pub op: String,
+    /// Products per dot product, padding included.
+    pub terms: usize,
+    /// Dot products per inference.
+    pub dots: usize,
+    /// Output channels.
+    pub channels: usize,
+}
+
+/// What the RTL has to compute.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arithmetic {
+    /// The activation as the multiplier sees it.
+    pub activation: Operand,
+    /// The weight as the multiplier sees it.
+    pub weight: Operand,
+    /// Where zero points are taken off: `subtract` (before the multiplier: operands are `x - zx`, `w - zw`) or `fold`.
+    pub zero_point: String,
+    /// Order of the window's axes, slowest first, and the walk: beats carry operands in this order already.
+    pub reduction_order: String,
+    /// The multiplier's output: fitted, then shifted right.
+    pub product: Stage,
+    /// Accumulation levels, innermost first.
+    pub levels: Vec<LevelInfo>,
+    /// The bias.
+    pub bias: BiasInfo,
+    /// From sums to codes.
+    pub requantize: RequantizeInfo,
+}
+
+/// A signed operand.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Operand {
+    /// Width in two's complement.
+    pub bits: u32,
+    /// Least value.
+    pub min: i64,
+    /// Greatest value.
+    pub max: i64,
+}
+
+/// A register that values are fitted to, and the bits dropped behind it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// Width; none: as wide as it takes.
+    pub bits: Option<u32>,
+    /// Whether the top bit is a sign.
+    pub signed: bool,
+    /// Overflow mode; none where there is no width.
+    pub overflow: Option<String>,
+    /// Low bits dropped after the fit.
+    pub shift: u32,
+    /// How they are dropped.
+    pub round: String,
+    /// Width in two's complement of the port behind it: the widest value that can pass.
+    pub port_bits: u32,
+}
+
+/// An accumulation level.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LevelInfo {
+    /// Name.
+    pub name: String,
+    /// `serial` or `tree`.
+    pub reduce: String,
+    /// Values in a run; none: all.
+    pub terms: Option<usize>,
+    /// `each_add` or `hand_over`.
+    pub check: String,
+    /// Width, overflow mode, and the bits dropped at the hand-over.
+    #[serde(flatten)]
+    pub stage: Stage,
+    /// Width of a word of `exp_acc_NAME`.
+    pub acc_bits: u32,
+    /// Whether that word is two's complement.
+    pub acc_signed: bool,
+    /// Least value that the mode leaves alone; none for a level as wide as it takes.
+    pub min: Option<i64>,
+    /// Greatest value that the mode leaves alone.
+    pub max: Option<i64>,
+    /// Least value that any prefix of this layer's terms can have, from the operands' ranges.
+    pub bound_min: i64,
+    /// Greatest such value.
+    pub bound_max: i64,
+}
+
+/// The bias.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BiasInfo {
+    /// `none`, `post` (an adder after the last level), `preload` (first value of the last level's register) or
+    /// `post_requantize`.
+    pub at: String,
+    /// The adder.
+    #[serde(flatten)]
+    pub stage: Stage,
+    /// Width in two's complement of a word of `stim_bias`.
+    pub input_bits: u32,
+}
+
+/// From sums to codes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequantizeInfo {
+    /// Scheme by name.
+    pub scheme: String,
+    /// Its identifier.
+    pub id: String,
+    /// Added after scaling.
+    pub zero_point: i64,
+    /// Least output code.
+    pub clamp_min: i64,
+    /// Greatest output code.
+    pub clamp_max: i64,
+    /// Width of an output word in two's complement.
+    pub out_bits: u32,
+    /// Whether the reference RTL has this scheme: if not, `exp_out` is not replayed by the built-in benches.
+    pub in_rtl: bool,
+}
+
+/// How data gets in and out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interface {
+    /// Products per beat.
+    pub lanes: usize,
+    /// `dense` (lanes at their width) or `byte_slot` (each lane sign-extended to whole bytes).
+    pub packing: Packing,
+    /// Bits from one activation lane to the next.
+    pub activation_slot: u32,
+    /// Bits from one weight lane to the next.
+    pub weight_slot: u32,
+    /// Where lane 0 lies.
+    pub lane_order: String,
+    /// Fields of a control word.
+    pub ctrl: Vec<Field>,
+    /// Fields of a flags word.
+    pub flags: Vec<Field>,
+    /// How beats are handed over.
+    pub handshake: String,
+    /// What clearing means.
+    pub clear: String,
+    /// Reset.
+    pub reset: String,
+    /// Clock cycles from an accepted beat to the accumulators that contain it.
+    pub acc_latency: u32,
+    /// Clock cycles from a dot product's last beat to its output.
+    pub out_latency: u32,
+}
+
+/// How lanes lie in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Packing {
+    /// One after the other.
+    #[default]
+    Dense,
+    /// Each sign-extended to whole bytes.
+    ByteSlot,
+}
+
+/// A field of a word.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Field {
+    /// Name.
+    pub name: String,
+    /// Its least significant bit.
+    pub lsb: u32,
+    /// Width.
+    pub bits: u32,
+}
+
+/// What the cycle model predicts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Dataflow of the array.
+    pub dataflow: String,
+    /// Rows of the array.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// Cycles of the layer in one inference.
+    pub cycles: u64,
+    /// Beats that one processing element needs for one dot product.
+    pub beats_per_dot: usize,
+}
+
+/// A file of the bundle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileInfo {
+    /// Path within the bundle.
+    pub path: String,
+    /// What it is.
+    pub role: String,
+    /// Words, for data.
+    pub words: Option<usize>,
+    /// Bits of a word.
+    pub bits: Option<u32>,
+    /// Hexadecimal digits of a word, for `.mem`.
+    pub digits: Option<usize>,
+    /// Whether a word is two's complement.
+    pub signed: Option<bool>,
+    /// SHA-256 of the file.
+    pub sha256: String,
+}
+
+/// One dot product.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Identifier, unique in the bundle.
+    pub id: String,
+    /// `real` or `corner`.
+    pub group: String,
+    /// Corner class, or how a real one was chosen.
+    pub class: String,
+    /// For a real one: sample and output element `[n, h, w, c]`.
+    pub place: Option<[usize; 5]>,
+    /// Bias in unit 1; none where nothing is added.
+    pub bias: Option<i64>,
+    /// Factor of the sum of the activations that joins the bias.
+    pub input_sum_factor: i64,
+    /// The real multiplier of the requantization.
+    pub multiplier: f64,
+    /// First beat.
+    pub first_beat: usize,
+    /// Beats, bubbles included.
+    pub beats: usize,
+    /// Products.
+    pub terms: usize,
+    /// Word of `exp_sum` and `exp_out`; none for a dot product that is cut off by the next one's clear.
+    pub out_word: Option<usize>,
+    /// What is expected.
+    pub expected: Expected,
+}
+
+/// What a dot product does.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// Per level: beats with an overflow above.
+    pub high: Vec<u64>,
+    /// Per level: beats with an overflow below.
+    pub low: Vec<u64>,
+    /// Exact sum at unit 1 of the products that were sent, a preloaded bias included.
+    pub exact: i64,
+    /// What the last level delivers.
+    pub sum: Option<i64>,
+    /// The output code.
+    pub code: Option<i32>,
+}
+
+/// What the cases reach.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Coverage {
+    /// Bins that are hit.
+    pub hit: usize,
+    /// Bins that could be hit and are not.
+    pub missed: usize,
+    /// Bins proved unreachable.
+    pub unreachable: usize,
+    /// Every bin.
+    pub bins: Vec<Bin>,
+}
+
+/// A coverage bin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bin {
+    /// The level; empty for the whole unit.
+    pub level: String,
+    /// Name.
+    pub name: String,
+    /// Cases that hit it.
+    pub cases: usize,
+    /// Why it cannot be hit.
+    pub unreachable: Option<String>,
+}
+
+/// The JSON Schema of the manifest.
+pub fn manifest_schema() -> String {
+    let schema = schemars::schema_for!(Manifest);
+    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+}

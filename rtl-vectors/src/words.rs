@@ -1,0 +1,213 @@
+//! Words of data files: lanes packed into words, words as text and bytes.
+
+use bitvec::prelude::*;
+
+use crate::manifest::Packing;
+
+/// Columns of words of one width: what one data file holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// Bits of a word.
+    pub bits: u32,
+    /// Whether a word (of one lane) is two's complement.
+    pub signed: bool,
+    data: Data,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Data {
+    /// One value per word, up to 64 bits.
+    Values(Vec<i64>),
+    /// Lanes per word, lane 0 in the least significant bits.
+    Lanes { lanes: usize, lane_bits: u32, slot: u32, values: Vec<i64> },
+}
+
+/// Bits from one lane of `bits` to the next.
+pub fn slot(bits: u32, packing: Packing) -> u32 {
+    match packing {
+        Packing::Dense => bits,
+        Packing::ByteSlot => bits.div_ceil(8) * 8,
+    }
+}
+
+/// Hexadecimal digits of a word.
+pub fn digits(bits: u32) -> usize {
+    bits.div_ceil(4) as usize
+}
+
+impl Words {
+    /// One value per word.
+    pub fn values(bits: u32, signed: bool, values: Vec<i64>) -> Self {
+        Self { bits, signed, data: Data::Values(values) }
+    }
+
+    /// `lanes` values per word.
+    pub fn lanes(lanes: usize, lane_bits: u32, packing: Packing, values: Vec<i64>) -> Self {
+        let slot = slot(lane_bits, packing);
+        Self { bits: slot * lanes as u32, signed: true, data: Data::Lanes { lanes, lane_bits, slot, values } }
+    }
+
+    /// Number of words.
+    pub fn len(&self) -> usize {
+        match &self.data {
+            Data::Values(values) => values.len(),
+            Data::Lanes { lanes, values, .. } => values.len() / lanes,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// `$readmemh` text by the portable rule: exactly `ceil(bits / 4)` lower-case digits a line, unused top bits 0.
+    pub fn mem(&self) -> Vec<u8> {
+        let digits = digits(self.bits);
+        let mut text = Vec::with_capacity(self.len() * (digits + 1));
+        self.for_each_word(|word| {
+            for digit in (0..digits).rev() {
+                text.push(HEX[nibble(word, digit)]);
+            }
+            text.push(b'\n');
+        });
+        text
+    }
+
+    /// Decimal text, a word a line, lanes apart by spaces, lane 0 first.
+    pub fn dec(&self) -> Vec<u8> {
+        use std::io::Write;
+        let mut text = Vec::new();
+        let per_line = match &self.data {
+            Data::Values(_) => 1,
+            Data::Lanes { lanes, .. } => *lanes,
+        };
+        for line in self.all().chunks(per_line) {
+            for (lane, value) in line.iter().enumerate() {
+                let space = if lane == 0 { "" } else { " " };
+                // Writing to memory does not fail.
+                let _ = write!(text, "{space}{value}");
+            }
+            text.push(b'\n');
+        }
+        text
+    }
+
+    /// Packed binary: words one after the other, each in whole bytes, least significant byte first.
+    pub fn bin(&self) -> Vec<u8> {
+        let bytes = self.bits.div_ceil(8) as usize;
+        let mut out = Vec::with_capacity(self.len() * bytes);
+        self.for_each_word(|word| out.extend((0..bytes).map(|i| byte(word, i))));
+        out
+    }
+
+    /// Every value, lane 0 first within a word.
+    pub fn all(&self) -> &[i64] {
+        match &self.data {
+            Data::Values(values) | Data::Lanes { values, .. } => values,
+        }
+    }
+
+    /// Values per word.
+    pub fn per_word(&self) -> usize {
+        match &self.data {
+            Data::Values(_) => 1,
+            Data::Lanes { lanes, .. } => *lanes,
+        }
+    }
+
+    /// Shows every word as 64-bit limbs, the least significant first.
+    pub(crate) fn for_each_word(&self, mut show: impl FnMut(&[u64])) {
+        match &self.data {
+            Data::Values(values) => {
+                let mask = u64::MAX >> (64 - self.bits.clamp(1, 64));
+                values.iter().for_each(|&value| show(&[value as u64 & mask]));
+            }
+            Data::Lanes { lanes, lane_bits, slot, values } => {
+                let mut word = bitvec![u64, Lsb0; 0; (self.bits as usize).max(1)];
+                // In a byte slot the sign goes up to the slot's end; dense lanes fill their slot.
+                debug_assert!(lane_bits <= slot);
+                for lane_values in values.chunks_exact(*lanes) {
+                    for (lane, &value) in lane_values.iter().enumerate() {
+                        let start = lane * *slot as usize;
+                        let mask = u64::MAX >> (64 - slot);
+                        word[start..start + *slot as usize].store_le(value as u64 & mask);
+                    }
+                    show(word.as_raw_slice());
+                }
+            }
+        }
+    }
+}
+
+/// Reads `$readmemh` text of `words` words as 64-bit limbs.
+pub(crate) fn parse_mem(text: &[u8], bits: u32, words: usize) -> Result<Vec<Vec<u64>>, String> {
+    let digits = digits(bits);
+    if text.len() != words * (digits + 1) {
+        return Err(format!(
+            "{} bytes, but {words} words of {digits} digits take {}",
+            text.len(),
+            words * (digits + 1)
+        ));
+    }
+    let one = |(index, line): (usize, &[u8])| {
+        let mut limbs = vec![0u64; digits.div_ceil(16).max(1)];
+        for (place, digit) in line[..digits].iter().rev().enumerate() {
+            let value =
+                (*digit as char).to_digit(16).ok_or_else(|| format!("word {index} is not hexadecimal"))?;
+            limbs[place / 16] |= u64::from(value) << (place % 16 * 4);
+        }
+        Ok(limbs)
+    };
+    text.chunks(digits + 1).enumerate().map(one).collect()
+}
+
+/// `bits` bits from `lsb` on.
+pub(crate) fn field(word: &[u64], lsb: u32, bits: u32) -> u64 {
+    (0..bits).fold(0, |value, i| {
+        let at = (lsb + i) as usize;
+        value | (word.get(at / 64).map_or(0, |limb| limb >> (at % 64) & 1) << i)
+    })
+}
+
+/// `value` of `bits` bits as two's complement.
+pub(crate) fn sign_extend(value: u64, bits: u32) -> i64 {
+    let up = 64 - bits.clamp(1, 64);
+    ((value << up) as i64) >> up
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+fn nibble(word: &[u64], digit: usize) -> usize {
+    (word.get(digit / 16).copied().unwrap_or(0) >> (digit % 16 * 4) & 15) as usize
+}
+
+fn byte(word: &[u64], index: usize) -> u8 {
+    (word.get(index / 8).copied().unwrap_or(0) >> (index % 8 * 8)) as u8
+}
+
+impl Words {
+    /// Intel (Quartus) memory initialization file, hexadecimal.
+    pub fn mif(&self) -> Vec<u8> {
+        let mut text = format!(
+            "DEPTH = {};\nWIDTH = {};\nADDRESS_RADIX = HEX;\nDATA_RADIX = HEX;\nCONTENT BEGIN\n",
+            self.len(),
+            self.bits
+        );
+        for (address, word) in self.hex().enumerate() {
+            text += &format!("{address:x} : {word};\n");
+        }
+        (text + "END;\n").into_bytes()
+    }
+
+    /// AMD (Vivado) coefficient file, hexadecimal two's complement.
+    pub fn coe(&self) -> Vec<u8> {
+        let words: Vec<String> = self.hex().collect();
+        let head = "memory_initialization_radix=16;\nmemory_initialization_vector=\n";
+        format!("{head}{};\n", words.join(",\n")).into_bytes()
+    }
+
+    fn hex(&self) -> impl Iterator<Item = String> {
+        let text = String::from_utf8(self.mem()).unwrap_or_default();
+        text.lines().map(String::from).collect::<Vec<_>>().into_iter()
+    }
+}

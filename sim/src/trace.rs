@@ -1,0 +1,98 @@
+//! One dot product, step by step: what every adder of the reference engine did.
+//!
+//! For those who compare hardware cycle by cycle. The steps are the reference engine's own: nothing is computed twice.
+
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::MacLayer;
+use guardbit_num::Direction;
+
+use crate::dot::DotOutcome;
+use crate::reference::{self, Operand};
+
+/// One pair of operands, as the multiplier sees them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceOperand {
+    /// The activation.
+    pub activation: i128,
+    /// The weight.
+    pub weight: i128,
+}
+
+/// What a step of a level is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// An addition of a serial level.
+    Add,
+    /// A node of a tree.
+    Node,
+    /// The end of a run: the result leaves the level, fitted where the level checks at the hand-over, then shifted.
+    HandOver,
+}
+
+/// One step of one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LevelStep {
+    /// The level, innermost first.
+    pub level: usize,
+    /// The run within the dot product.
+    pub run: usize,
+    /// What happened.
+    pub kind: StepKind,
+    /// What the accumulator or node holds afterwards; at a hand-over what the next level gets.
+    pub value: i128,
+    /// The unbounded sum in the level's unit; at a hand-over after the shift.
+    pub unbounded: i128,
+    /// The last product, in the order of addition, that the value contains.
+    pub last_k: usize,
+    /// The rail that the exact result crossed.
+    pub overflow: Option<Direction>,
+}
+
+/// A dot product, step by step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DotTrace {
+    /// Steps level by level, innermost first; within a level in order.
+    pub steps: Vec<LevelStep>,
+    /// What the last level delivered.
+    pub delivered: i128,
+    /// The exact sum at unit 1, a preloaded bias included.
+    pub exact: i128,
+    /// The output code.
+    pub code: i32,
+    /// The output code of the exact sum.
+    pub exact_code: i32,
+    /// Products that did not fit.
+    pub product_events: u64,
+    /// Whether the bias, or the sum with it, did not fit.
+    pub bias_events: u64,
+}
+
+/// The operands of the dot product at `out`, in the order of addition.
+///
+/// `input` holds the codes of the layer's activations. Padding keeps its place, but pools leave it out.
+pub fn operands(layer: &MacLayer, input: &[i32], out: OutputPosition) -> Vec<TraceOperand> {
+    let seen = reference::read_operands(layer, input, out);
+    seen.iter().map(|o| TraceOperand { activation: o.activation, weight: o.weight }).collect()
+}
+
+/// Runs one dot product of output channel `channel` on any operands: those of [`operands`], or made-up ones.
+///
+/// The number of operands is free: levels cut them into runs as they do in the layer. A stage that traps does not
+/// stop it: as under `observe`, the value stays exact.
+pub fn trace(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> DotTrace {
+    let operands: Vec<Operand> =
+        operands.iter().map(|o| Operand { activation: o.activation, weight: o.weight }).collect();
+    let mut outcome = DotOutcome::default();
+    let mut steps = Vec::new();
+    let exact =
+        reference::run_observed(layer, channel, &operands, &mut outcome, &mut |step| steps.push(step));
+    DotTrace {
+        steps,
+        delivered: outcome.delivered,
+        exact,
+        code: outcome.code,
+        exact_code: outcome.exact_code,
+        product_events: outcome.product_events,
+        bias_events: outcome.bias_events,
+    }
+}

@@ -1,0 +1,74 @@
+//! What one layer of a network reads, sample by sample.
+
+use guardbit_graph::NodeId;
+use guardbit_hwmodels::Program;
+use guardbit_sim::{Keep, Mode, Options, Simulation, StatsLevel};
+
+use crate::settings::RunRequest;
+use crate::subject::{HwId, Subject};
+use crate::{Progress, StudyError};
+
+/// A layer with the codes that it reads.
+#[derive(Debug, Clone)]
+pub struct LayerInput {
+    /// The network on the accelerator.
+    pub program: Program,
+    /// The layer.
+    pub node: NodeId,
+    /// Per sample the codes of the layer's activations.
+    pub inputs: Vec<Vec<i32>>,
+    /// The network's file name and the SHA-256 of the file.
+    pub model: [String; 2],
+    /// The accelerator's name and the SHA-256 of what it resolves to.
+    pub accelerator: [String; 2],
+    /// Where the samples came from, in words.
+    pub origin: String,
+}
+
+/// Runs `request` as far as it takes to know what the layer `name_or_index` reads.
+///
+/// # Errors
+/// [`StudyError`] if the network does not load or run, or has no such layer on the accelerator.
+pub fn layer_input(
+    request: &RunRequest,
+    name_or_index: &str,
+    progress: &dyn Progress,
+) -> Result<LayerInput, StudyError> {
+    let settings = &request.settings;
+    let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
+    let subject = Subject::load(&request.model, settings)?;
+    let program = subject.lower(&accelerator)?;
+    let found = subject.graph.find_node(name_or_index).filter(|&node| program.mac_layer(node).is_some());
+    let node = found.ok_or_else(|| StudyError::UnknownLayer {
+        layer: name_or_index.into(),
+        hw: accelerator.name.clone(),
+        layers: program.mac_layers().map(|l| format!("{} ({})", l.node.index(), l.name)).collect(),
+    })?;
+    let read = subject.graph.node(node).inputs[0];
+    let options =
+        Options { mode: settings.mode, stats: StatsLevel::None, keep: Keep::All, ..Options::default() };
+    let mut simulation = Simulation::new(&program, options);
+    let mut inputs = Vec::new();
+    progress
+        .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
+    for sample in 0..subject.samples.count() {
+        for tensors in simulation.run_batch(&[subject.samples.get(sample)])? {
+            let run = match settings.mode {
+                Mode::Propagated => &tensors.simulated,
+                Mode::Isolated => &tensors.exact,
+            };
+            inputs.extend(read.and_then(|id| run[id.index()].as_deref().cloned()));
+        }
+        progress.advance(1);
+    }
+    drop(simulation);
+    let hw = HwId::of(&accelerator);
+    Ok(LayerInput {
+        node,
+        inputs,
+        model: [subject.model.file.clone(), subject.model.sha256.clone()],
+        accelerator: [hw.name, hw.sha256],
+        origin: subject.input.describe(),
+        program,
+    })
+}
