@@ -4,6 +4,7 @@
 //! [`lower()`] puts a graph onto it; [`timing`] says when and where every addition happens.
 
 mod accelerator;
+mod describe;
 mod file;
 mod load;
 mod lower;

@@ -35,16 +35,14 @@ fn show(accelerator: &Accelerator, global: &Global) -> Result<(), Failure> {
     if global.json {
         return print_json(&accelerator.resolved_json());
     }
-    print(&accelerator.resolved_yaml())
+    print(&accelerator.commented_yaml())
 }
 
 fn check_one(hw: &str, sets: &[String], global: &Global) -> Result<(), Failure> {
     let (accelerator, warnings) = check(hw, sets);
     let accelerator = accelerator?;
     if global.json {
-        let problem = |p: &guardbit_hwmodels::Problem| {
-            json!({ "code": p.code(), "key": p.key(), "message": p.message(), "help": p.help() })
-        };
+        let problem = |p: &guardbit_hwmodels::Problem| json!({ "code": p.code(), "key": p.key(), "message": p.message(), "help": p.help() });
         let warnings: Vec<_> = warnings.iter().map(problem).collect();
         return print_json(&json!({ "name": accelerator.name, "warnings": warnings }));
     }
