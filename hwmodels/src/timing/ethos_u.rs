@@ -50,7 +50,7 @@ pub(super) fn schedule(fold: &Fold, window: &Window, widths: Widths, accelerator
     let (operation, with_weights) = layer.cycles();
     let compute = (operation as u64).max(least);
     let cycles = (with_weights as u64).max(compute);
-    let period = if folds == 0 { 0 } else { cycles / folds };
+    let period = cycles.checked_div(folds).unwrap_or(0);
     Schedule { lead: 0, fold: period, group: fold.count as u64 * period, last: u64::MAX, compute, cycles }
 }
 
@@ -227,7 +227,7 @@ impl<'a> Layer<'a> {
         let mut block_out: [usize; 3] = std::array::from_fn(|axis| output[axis].min(block.output[axis]));
         let input: [usize; 3] = std::array::from_fn(|axis| self.input[axis].min(block.input[axis]));
         let mut unit = self.unit;
-        if self.flat() && output[1] % 2 == 0 && !self.part_kernel {
+        if self.flat() && output[1].is_multiple_of(2) && !self.part_kernel {
             (unit, block_out[0]) = ([1, 4, unit[2]], 1);
         }
         let units: [usize; 3] = std::array::from_fn(|axis| block_out[axis].div_ceil(unit[axis]));
