@@ -5,6 +5,7 @@
 
 mod accelerator;
 pub mod bounds;
+mod describe;
 mod file;
 mod load;
 mod lower;

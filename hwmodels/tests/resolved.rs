@@ -188,6 +188,9 @@ fn presets_load_back() {
     for preset in PRESETS {
         let accelerator = load(preset.name, &[]).unwrap();
         assert_eq!(from_yaml(&accelerator.resolved_yaml(), "other.yaml", &[]).unwrap(), accelerator);
+        let commented = accelerator.commented_yaml();
+        assert!(commented.starts_with("# Every layer, stage by stage:\n#   order "), "{commented}");
+        assert_eq!(from_yaml(&commented, "other.yaml", &[]).unwrap(), accelerator);
     }
 }
 

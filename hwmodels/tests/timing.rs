@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{LayerTiming, Widths};
-use guardbit_hwmodels::{Accelerator, Array, Dataflow, TimingConvention, load};
+use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, TimingConvention, load};
 use proptest::prelude::*;
 
 const INT8: Widths = Widths { activation: 8, weight: 8, output: 8 };
@@ -172,11 +172,54 @@ fn layers() -> impl Strategy<Value = (Accelerator, Window)> {
     })
 }
 
+/// The same with every kind of array, several cores, stripes, and every convention.
+fn any_layers() -> impl Strategy<Value = (Accelerator, Window)> {
+    let kinds = [ArrayKind::Outputs, ArrayKind::Channels, ArrayKind::Folded, ArrayKind::Block];
+    let kind = prop::sample::select(kinds.to_vec());
+    (layers(), kind, 1..4usize, 1..5usize, any::<bool>()).prop_map(
+        |((mut accelerator, window), kind, cores, stripe, ethos_u)| {
+            accelerator.array = Array { kind, cores, stripe, ..accelerator.array };
+            if ethos_u {
+                accelerator.timing = TimingConvention::EthosU;
+            }
+            (accelerator, window)
+        },
+    )
+}
+
+/// Cycles of published closed forms: FINN's `(MH/PE) * (MW/SIMD) * pixels`, NVDLA's one atomic operation per cycle
+/// with stripes of at least 16 pixels.
+#[test]
+fn folded_and_striped_cycles() {
+    let compute = |kind, stripe, pixels| {
+        let array = Array { kind, stripe, ..Array::new(1, 8, 4) };
+        let accelerator = accelerator(Dataflow::Vector, array, TimingConvention::Overlapped);
+        LayerTiming::new(&accelerator, &window(pixels, 10, 20, 1), INT8).cost.compute_cycles
+    };
+    // 20 channels on 8 lanes are 3 folds, 10 products by 4 are 3 steps.
+    assert_eq!(compute(ArrayKind::Folded, 1, 50), 3 * 3 * 50);
+    assert_eq!(compute(ArrayKind::Channels, 16, 50), 3 * 3 * 50);
+    assert_eq!(compute(ArrayKind::Channels, 16, 5), 3 * 3 * 16);
+}
+
+#[test]
+fn cores_share_the_channels() {
+    let compute = |cores| {
+        let array = Array { cores, ..Array::new(4, 4, 1) };
+        let accelerator = accelerator(Dataflow::OutputStationary, array, TimingConvention::ScalesimV3);
+        let timing = LayerTiming::new(&accelerator, &window(10, 9, 16, 1), INT8);
+        (timing.cycles, timing.array.rows, timing.cost.stall_cycles)
+    };
+    // 3 * 4 folds of 9 + 4 + 4 - 2 cycles, then half of them.
+    assert_eq!(compute(1), (12 * 15 - 1, 4, 0));
+    assert_eq!(compute(2), (6 * 15 - 1, 8, 0));
+}
+
 proptest! {
     #[test]
-    fn places_obey_the_laws((accelerator, window) in layers()) {
+    fn places_obey_the_laws((accelerator, window) in any_layers()) {
         let timing = LayerTiming::new(&accelerator, &window, INT8);
-        let Array { rows, cols, dot_width, .. } = accelerator.array;
+        let Array { rows, cols, dot_width, .. } = timing.array;
         let mut taken = BTreeMap::new();
         for index in 0..window.dots() {
             let out = window.output_position(index);

@@ -39,7 +39,7 @@ fn packed(a: &[i32], d: &[i32], chain: usize, fixup: Fixup) -> Program {
 fn errors(a: &[i32], d: &[i32], b: &[i32], chain: usize, fixup: Fixup, engine: Engine) -> (u128, u128) {
     let options = Options { engine, ..Options::default() };
     let ran = run(&packed(a, d, chain, fixup), &[b.to_vec()], options).unwrap();
-    let error = |c: usize| ran.stats.channels[c].sum_abs_err as u128;
+    let error = |c: usize| ran.stats.channels[c].sum_abs_err;
     (error(0), error(1))
 }
 

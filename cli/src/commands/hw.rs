@@ -35,7 +35,7 @@ fn show(accelerator: &Accelerator, global: &Global) -> Result<(), Failure> {
     if global.json {
         return print_json(&accelerator.resolved_json());
     }
-    print(&accelerator.resolved_yaml())
+    print(&accelerator.commented_yaml())
 }
 
 fn check_one(hw: &str, sets: &[String], global: &Global) -> Result<(), Failure> {

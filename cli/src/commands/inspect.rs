@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use guardbit_graph::{Graph, NodeId, TensorId};
-use guardbit_hwmodels::{Datapath, Level, MacLayer, Program, Register, Terms, Walk, load, lower, partition};
+use guardbit_hwmodels::{MacLayer, Program, load, lower, partition};
 use guardbit_reports::text_table;
 use serde::Serialize;
 
@@ -76,7 +76,7 @@ impl OpLine {
             terms: window.map(|window| window.terms()),
             dots: window.map(|window| window.dots()),
             runs_on,
-            datapath: lowered.map(|layer| describe(&layer.datapath)),
+            datapath: lowered.map(|layer| layer.datapath.describe()),
             cycles: lowered.map(|layer| layer.timing.cycles),
         }
     }
@@ -127,57 +127,11 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
 /// The datapath of the accelerator; of single layers, where theirs is another one.
 fn datapaths(program: &Program) -> String {
     let common = &program.accelerator.datapath;
-    let mut out = format!("all layers: {}\n", describe(common));
+    let mut out = format!("all layers: {}\n", common.describe());
     for layer in program.mac_layers().filter(|layer| layer.datapath != *common) {
-        out += &format!("layer {} `{}`: {}\n", layer.node.index(), layer.name, describe(&layer.datapath));
+        out += &format!("layer {} `{}`: {}\n", layer.node.index(), layer.name, layer.datapath.describe());
     }
     out
-}
-
-/// A datapath in one line, in the order of the data.
-fn describe(datapath: &Datapath) -> String {
-    let axes = datapath.order.axes.map(|axis| axis.name()).join(" ");
-    let walk = match datapath.order.walk {
-        Walk::Forward => String::new(),
-        Walk::Reverse => ", reversed".into(),
-        Walk::Stride(n) => format!(", stride {n}"),
-    };
-    let mut stages = vec![
-        format!("order {axes}{walk}"),
-        format!("zero point {}", datapath.zero_point),
-        format!("product {}{}", register(datapath.product.register), dropped(datapath.product.shift)),
-    ];
-    stages.extend(datapath.levels.iter().map(level));
-    stages.push(format!("bias {} {}", datapath.bias.at, register(datapath.bias.register)));
-    stages.push(datapath.scheme.map_or("model's requantization".into(), |s| format!("requantize {s}")));
-    stages.join(" > ")
-}
-
-fn level(level: &Level) -> String {
-    let terms = match level.terms {
-        Terms::Count(n) => n.to_string(),
-        Terms::All => "all".into(),
-    };
-    let place = match level.register {
-        Register::Auto => String::new(),
-        Register::Fixed { .. } => format!(", checked at {}", level.check),
-    };
-    let width = register(level.register);
-    format!("{}: {} of {terms}, {width}{place}{}", level.name, level.reduce, dropped(level.shift))
-}
-
-fn register(register: Register) -> String {
-    match register {
-        Register::Auto => "exact".into(),
-        Register::Fixed { format, overflow } => {
-            let sign = if format.is_signed() { "" } else { " unsigned" };
-            format!("{} bits{sign} {overflow}", format.bits())
-        }
-    }
-}
-
-fn dropped(shift: u32) -> String {
-    if shift == 0 { String::new() } else { format!(", drops {shift} bits") }
 }
 
 fn sizes(shape: &[usize]) -> String {

@@ -9,10 +9,15 @@ use super::set::Set;
 use super::sources::Sources;
 use super::{apply, blame};
 use crate::file::{AcceleratorFile, Bits, WalkKind};
-use crate::{Accelerator, Datapath, Reduce, Register, Terms};
+use crate::{
+    Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Reduce, Register, Terms, TimingConvention,
+};
 
 /// Bits of one product of two int8 codes: -128 * -128 = 2^14.
 const INT8_PRODUCT_BITS: u32 = 16;
+
+/// Products of int8 codes that the low lane of packed lanes holds: `floor((2^17 - 1) / 2^14)`.
+const PACKED_CHAIN: usize = 7;
 
 /// What is doubtful about a file whose accelerator can be had.
 pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwError> {
@@ -26,6 +31,10 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
         overflow_without_bits(&file),
         unused_stride(&file),
         nothing_offloaded(&accelerator),
+        long_chain(&accelerator),
+        truncating_output(&accelerator),
+        small_accumulator_memory(&accelerator),
+        ethos_u_array(&accelerator),
     ];
     Ok(found.into_iter().flatten().map(|violation| blame(violation, sources, &overridden)).collect())
 }
@@ -70,7 +79,13 @@ fn narrow_tree(datapath: &Datapath) -> Option<Violation> {
 /// A level that takes all in front of another one.
 fn inner_all(datapath: &Datapath) -> Option<Violation> {
     let last = datapath.levels.len() - 1;
-    let index = datapath.levels[..last].iter().position(|level| level.terms == Terms::All)?;
+    // A narrower level behind it is a place of its own: the hand-over is fitted there.
+    let narrows = |index: usize| {
+        let bits = |level: usize| fixed_bits(datapath.levels[level].register);
+        bits(index).zip(bits(index + 1)).is_some_and(|(here, behind)| behind < here)
+    };
+    let all = |&index: &usize| datapath.levels[index].terms == Terms::All && !narrows(index);
+    let index = (0..last).find(all)?;
     let key = level_key(datapath, index);
     let name = &datapath.levels[index].name;
     Some(Violation {
@@ -116,6 +131,64 @@ fn nothing_offloaded(accelerator: &Accelerator) -> Option<Violation> {
         keys: vec![KeyPath::keys(&["offload"])],
         message: "`offload` is empty: everything runs on the host".into(),
         help: "leave `offload` out for the multiply-accumulate operations".into(),
+    })
+}
+
+/// A chain of packed lanes whose low lane int8 products can leave.
+fn long_chain(accelerator: &Accelerator) -> Option<Violation> {
+    let Packing::Dsp48e2Int8x2(_) = accelerator.packing else { return None };
+    let level = accelerator.datapath.levels.first()?;
+    let terms = match level.terms {
+        Terms::Count(terms) if terms <= PACKED_CHAIN => return None,
+        Terms::Count(terms) => terms.to_string(),
+        Terms::All => "all".into(),
+    };
+    Some(Violation {
+        code: "guardbit::hw::packing_chain",
+        keys: vec![level_key(&accelerator.datapath, 0).join("terms")],
+        message: format!(
+            "`{}` adds {terms} products in 18-bit lanes, {PACKED_CHAIN} of int8 codes are sure to fit: more may \
+             corrupt the neighbouring lane",
+            level.name
+        ),
+        help: "write `terms: 7` and add a level behind it".into(),
+    })
+}
+
+/// An output stage that keeps low bits.
+fn truncating_output(accelerator: &Accelerator) -> Option<Violation> {
+    (accelerator.datapath.output == OutputFit::Wrap).then(|| Violation {
+        code: "guardbit::hw::output_truncates",
+        keys: vec![KeyPath::keys(&["requantize", "output"])],
+        message: "the output stage keeps the low bits: what does not fit changes its sign".into(),
+        help: "write `requantize: {output: saturate}`, unless the device does so".into(),
+    })
+}
+
+/// Accumulators of one tile that do not fit their memory.
+fn small_accumulator_memory(accelerator: &Accelerator) -> Option<Violation> {
+    let Accelerator { array, memory, .. } = accelerator;
+    let bits = accelerator.datapath.levels.last().and_then(|level| fixed_bits(level.register));
+    let bytes = array.rows as f64 * array.cols as f64 * f64::from(bits.unwrap_or(32)) / 8.0;
+    (bytes > memory.accumulator_kib * 1024.0).then(|| Violation {
+        code: "guardbit::hw::sram_too_small",
+        keys: vec![KeyPath::keys(&["memory", "accumulator_kib"]), KeyPath::keys(&["array", "rows"])],
+        message: format!(
+            "the sums of one tile take {bytes} bytes, `memory.accumulator_kib` is {}",
+            memory.accumulator_kib
+        ),
+        help: "a smaller array or a larger memory for sums avoids it".into(),
+    })
+}
+
+/// The convention of Ethos-U on another kind of array.
+fn ethos_u_array(accelerator: &Accelerator) -> Option<Violation> {
+    let fits = accelerator.dataflow == Dataflow::Vector && accelerator.array.kind == ArrayKind::Block;
+    (accelerator.timing == TimingConvention::EthosU && !fits).then(|| Violation {
+        code: "guardbit::hw::ethos_u_array",
+        keys: vec![KeyPath::keys(&["timing", "convention"]), KeyPath::keys(&["array", "kind"])],
+        message: "`timing.convention` is ethos_u, but the array is no vector engine of kind block".into(),
+        help: "write `dataflow: vector` and `array: {kind: block}`".into(),
     })
 }
 

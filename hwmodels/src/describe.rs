@@ -1,0 +1,86 @@
+//! Datapaths in words: the order of additions, widths, and where overflow is checked.
+
+use std::fmt::Write;
+
+use crate::{Accelerator, Datapath, Level, OutputFit, Packing, Register, Terms, Walk};
+
+impl Datapath {
+    /// The stages in the order of the data.
+    pub fn stages(&self) -> Vec<String> {
+        let axes = self.order.axes.map(|axis| axis.name()).join(" ");
+        let walk = match self.order.walk {
+            Walk::Forward => String::new(),
+            Walk::Reverse => ", reversed".into(),
+            Walk::Stride(n) => format!(", stride {n}"),
+        };
+        let block = self.order.ic_block.map_or(String::new(), |n| format!(", per block of {n} ic"));
+        let mut stages = vec![
+            format!("order {axes}{block}{walk}"),
+            format!("zero point {}", self.zero_point),
+            format!("product {}{}", register(self.product.register), dropped(self.product.shift)),
+        ];
+        stages.extend(self.levels.iter().map(level));
+        stages.push(format!("bias {} {}", self.bias.at, register(self.bias.register)));
+        let scheme = self.scheme.map_or("model's requantization".into(), |s| format!("requantize {s}"));
+        stages.push(match self.output {
+            OutputFit::Saturate => scheme,
+            OutputFit::Wrap => format!("{scheme}, low bits kept"),
+        });
+        stages
+    }
+
+    /// The stages in one line.
+    pub fn describe(&self) -> String {
+        self.stages().join(" > ")
+    }
+}
+
+impl Accelerator {
+    /// The complete file, as [`resolved_yaml`](Self::resolved_yaml), under comments that say what its datapath does.
+    pub fn commented_yaml(&self) -> String {
+        let mut text = String::new();
+        let mut add = |what: &str, accelerator: &Self| {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "# {what}, stage by stage:");
+            for stage in accelerator.datapath.stages() {
+                let _ = writeln!(text, "#   {stage}");
+            }
+            if let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing {
+                let _ = writeln!(text, "#   packing dsp48e2_int8x2, fix-up {fixup}");
+            }
+        };
+        add("Every layer", self);
+        for (name, layer) in self.layers.iter().filter(|(_, layer)| layer.datapath != self.datapath) {
+            // A name may hold anything; a comment is one line.
+            add(&format!("Layer {name:?}"), layer);
+        }
+        text + &self.resolved_yaml()
+    }
+}
+
+fn level(level: &Level) -> String {
+    let terms = match level.terms {
+        Terms::Count(n) => n.to_string(),
+        Terms::All => "all".into(),
+    };
+    let place = match level.register {
+        Register::Auto => String::new(),
+        Register::Fixed { .. } => format!(", checked at {}", level.check),
+    };
+    let width = register(level.register);
+    format!("{}: {} of {terms}, {width}{place}{}", level.name, level.reduce, dropped(level.shift))
+}
+
+fn register(register: Register) -> String {
+    match register {
+        Register::Auto => "exact".into(),
+        Register::Fixed { format, overflow } => {
+            let sign = if format.is_signed() { "" } else { " unsigned" };
+            format!("{} bits{sign} {overflow}", format.bits())
+        }
+    }
+}
+
+fn dropped(shift: u32) -> String {
+    if shift == 0 { String::new() } else { format!(", drops {shift} bits") }
+}
