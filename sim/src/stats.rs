@@ -240,7 +240,12 @@ impl LevelStats {
         if stats < StatsLevel::Full {
             return;
         }
-        let bits = |min, max| required_bits(min, signed).max(required_bits(max, signed));
+        // The longer of the two as one number: min <= 0 <= max, and a negative one is as long as its complement.
+        let bits = |min: i128, max: i128| match (signed, min < 0) {
+            (true, true) => required_bits(max | !min, signed),
+            (false, true) => required_bits(min, signed),
+            (_, false) => required_bits(max, signed),
+        };
         let final_bits = bits(seen.min_final, seen.max_final);
         let prefix_bits = bits(seen.min_prefix, seen.max_prefix);
         counts.record_prefixes(seen);
@@ -385,8 +390,20 @@ impl LayerStats {
         let (mut k, mut counted) = (0, 0);
         let mut here = usize::from(begin);
         while counted < total {
-            let next =
-                if usize::from(end) == here { terms } else { first_where(k, terms - 1, |k| bin(k) > here) };
+            let next = match usize::from(end) == here {
+                true => terms,
+                false => {
+                    // Mostly an element takes `dot_width` products per cycle: try that one first.
+                    let turn = ((here as u64 + 1) * layer.timing.cycles).div_ceil(TIMELINE_BINS as u64);
+                    let steps = turn.saturating_sub(stay.earliest) as usize;
+                    let guess = (steps * layer.timing.array.dot_width).clamp(k + 1, terms - 1);
+                    if bin(guess) > here && bin(guess - 1) == here {
+                        guess
+                    } else {
+                        first_where(k, terms - 1, |k| bin(k) > here)
+                    }
+                }
+            };
             let here_too = until(next - 1) - counted;
             self.timeline[here] += here_too;
             counted += here_too;

@@ -241,8 +241,10 @@ impl<'a> FastLayer<'a> {
         let mut stepped = [None, None];
         if let Some(narrow) = path.register.filter(|_| !policy.certain) {
             let needed = |spot: &SpotSums<'_>| policy.unbounded || !settled(path.check, &narrow, spot);
-            let needed: Vec<bool> = spots.iter().map(needed).collect();
-            for (spot, &needed) in spots.iter().zip(&needed) {
+            let mut all = [false; PIXELS];
+            all.iter_mut().zip(spots.iter().map(needed)).for_each(|(flag, needed)| *flag = needed);
+            let needed = &all[..spots.len()];
+            for (spot, &needed) in spots.iter().zip(needed) {
                 let lanes = (0..spot.block.count)
                     .filter(|&lane| needed && !lane_settled(path.check, &narrow, spot, lane));
                 let stepped = if policy.unbounded { spot.block.count } else { lanes.count() };
@@ -251,7 +253,7 @@ impl<'a> FastLayer<'a> {
             }
             policy.note(needed.iter().filter(|&&needed| needed).count(), spots.len());
             if needed.contains(&true) {
-                stepped = self.step(path.check, narrow, spots, &needed, task);
+                stepped = self.step(path.check, narrow, spots, needed, task);
             }
         } else {
             task.settled.by_weights += spots.iter().map(|spot| spot.block.count as u64).sum::<u64>();
