@@ -46,9 +46,21 @@ pub struct Datapath {
     pub bias: Bias,
     /// The scheme that replaces the model's own; `None` keeps it.
     pub scheme: Option<Scheme>,
+    /// What the output stage does with a result that does not fit the output's dtype.
+    pub output: OutputFit,
 }
 
-/// Size of the array of processing elements.
+/// What the output stage does with a result that does not fit the output's dtype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputFit {
+    /// Clamps it.
+    #[default]
+    Saturate,
+    /// Keeps its low bits. An activation that clips is applied before, by an instruction of its own.
+    Wrap,
+}
+
+/// The array of processing elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Array {
     /// Rows.
@@ -57,6 +69,33 @@ pub struct Array {
     pub cols: usize,
     /// Products that one processing element adds in one step.
     pub dot_width: usize,
+    /// What the lanes of a vector engine hold.
+    pub kind: ArrayKind,
+    /// Arrays of this size that share the output channels.
+    pub cores: usize,
+    /// Least number of pixels for which an array of channels keeps its weights.
+    pub stripe: usize,
+}
+
+/// What the lanes of a vector engine hold at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ArrayKind {
+    /// Any outputs, in the order of the output tensor.
+    #[default]
+    Outputs,
+    /// Channels of one pixel, groups one after the other (NVDLA's MAC cells, VTA's block).
+    Channels,
+    /// Channels of one pixel, of all groups (FINN's folding: lanes are PE, `dot_width` is SIMD).
+    Folded,
+    /// Rows hold pixels of a small rectangle, columns hold channels (Ethos-U).
+    Block,
+}
+
+impl Array {
+    /// An array of that size, its lanes free to hold any outputs.
+    pub const fn new(rows: usize, cols: usize, dot_width: usize) -> Self {
+        Self { rows, cols, dot_width, kind: ArrayKind::Outputs, cores: 1, stripe: 1 }
+    }
 }
 
 /// Which operand stays in the array.
@@ -99,6 +138,8 @@ pub struct ReductionOrder {
     pub axes: [Axis; 3],
     /// How the flattened axes are walked.
     pub walk: Walk,
+    /// Length of the blocks into which the input channels are cut; the blocks are slower than every axis.
+    pub ic_block: Option<usize>,
 }
 
 /// How a flat sequence is walked.
@@ -210,6 +251,8 @@ pub enum TimingConvention {
     Overlapped,
     /// As SCALE-Sim 3.0.0 counts compute cycles.
     ScalesimV3,
+    /// As the compiler of Arm's Ethos-U55 estimates NPU cycles.
+    EthosU,
 }
 
 /// Memories beside the array.
@@ -236,7 +279,23 @@ pub struct Memory {
 pub enum Packing {
     /// Every lane has its own.
     None,
+    /// Two output channels share the 48-bit adder of a DSP48E2, which adds `(a * 2^18 + d) * b`.
+    Dsp48e2Int8x2(Fixup),
 }
+
+/// What is done about the borrow that a negative low lane takes from the high lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fixup {
+    /// Nothing.
+    None,
+    /// The low lane's sign is added to the high lane when the lanes leave the adder.
+    Lut,
+}
+
+/// Bits of the low lane of a [`Packing::Dsp48e2Int8x2`].
+pub const PACKED_LOW_BITS: u32 = 18;
+/// Bits of its high lane: what the low lane leaves of 48.
+pub const PACKED_HIGH_BITS: u32 = 30;
 
 impl ReductionOrder {
     /// The window cells in the order of addition, as flat `[row, column, channel]` indices.
@@ -253,9 +312,14 @@ impl ReductionOrder {
         };
         let [slow, middle, fast] = self.axes;
         let mut flat = Vec::with_capacity(kernel.iter().product());
-        for i in 0..size(slow) {
-            for j in 0..size(middle) {
-                flat.extend((0..size(fast)).map(|k| i * step(slow) + j * step(middle) + k * step(fast)));
+        let block = self.ic_block.unwrap_or(usize::MAX);
+        for start in (0..kernel[2]).step_by(block) {
+            let end = start.saturating_add(block).min(kernel[2]);
+            let range = |axis| if axis == Axis::Ic { start..end } else { 0..size(axis) };
+            for i in range(slow) {
+                for j in range(middle) {
+                    flat.extend(range(fast).map(|k| i * step(slow) + j * step(middle) + k * step(fast)));
+                }
             }
         }
         self.walk.apply(&flat)

@@ -15,8 +15,9 @@ mod schema;
 pub mod timing;
 
 pub use accelerator::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, Packing, Product,
-    Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, Memory,
+    OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Product, Reduce, ReductionOrder, Register, Terms,
+    TimingConvention, Walk, ZeroPoint,
 };
 pub use load::{FilePlace, HwError, Origin, Problem, check, check_yaml, from_yaml, load};
 pub use lower::{Host, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, partition};

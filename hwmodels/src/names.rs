@@ -4,7 +4,10 @@ use std::fmt;
 
 use guardbit_num::{Overflow, Rounding, Scheme};
 
-use crate::{Axis, BiasPlace, Check, Dataflow, Packing, Reduce, TimingConvention, ZeroPoint};
+use crate::file::PackingKind;
+use crate::{
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, Reduce, TimingConvention, ZeroPoint,
+};
 
 /// A choice that files write as a name.
 pub(crate) trait Named: Copy + PartialEq + 'static {
@@ -58,8 +61,20 @@ names! {
     Reduce, "reduction": { Serial = "serial", Tree = "tree" }
     Check, "place of the overflow check": { EachAdd = "each_add", HandOver = "hand_over" }
     BiasPlace, "place of the bias": { Post = "post", Preload = "preload", PostRequantize = "post_requantize" }
-    Packing, "packing": { None = "none" }
-    TimingConvention, "timing convention": { Overlapped = "overlapped", ScalesimV3 = "scalesim_v3" }
+    PackingKind, "packing": { None = "none", Dsp48e2Int8x2 = "dsp48e2_int8x2" }
+    Fixup, "fix-up": { None = "none", Lut = "lut" }
+    ArrayKind, "kind of array": {
+        Outputs = "outputs",
+        Channels = "channels",
+        Folded = "folded",
+        Block = "block",
+    }
+    OutputFit, "fit of the output": { Saturate = "saturate", Wrap = "wrap" }
+    TimingConvention, "timing convention": {
+        Overlapped = "overlapped",
+        ScalesimV3 = "scalesim_v3",
+        EthosU = "ethos_u",
+    }
 }
 
 impl Named for Overflow {

@@ -26,6 +26,17 @@ presets! {
     "fpga-int14-ws",
     "fpga-int14-tree",
     "inner14-outer24",
+    "ethos-u55-256",
+    "ethos-u55-32",
+    "nvdla-small",
+    "nvdla-large",
+    "gemmini-16",
+    "tpu-v1",
+    "vta-default",
+    "finn-mvau",
+    "dsp48e2-int8x2",
+    "eyeriss-v1",
+    "esp32s3-qacc",
 }
 
 /// The preset of that name.

@@ -6,7 +6,7 @@ use guardbit_graph::{DotProducts, Graph, NodeId};
 use guardbit_num::Requantizer;
 
 use crate::timing::LayerTiming;
-use crate::{Accelerator, Datapath};
+use crate::{Accelerator, Datapath, Packing};
 
 /// A graph lowered onto an accelerator.
 #[derive(Debug, Clone)]
@@ -54,6 +54,10 @@ pub struct MacLayer {
     pub requantizers: Vec<Requantizer>,
     /// Requantizers per output channel for sums in unit 1. Empty for pools.
     pub exact_requantizers: Vec<Requantizer>,
+    /// Least and greatest code of the output's dtype.
+    pub output_range: (i32, i32),
+    /// Lanes that share one adder.
+    pub packing: Packing,
     /// When and where things happen.
     pub timing: LayerTiming,
 }
@@ -88,6 +92,17 @@ impl Program {
 }
 
 impl MacLayer {
+    /// The output channel whose products share an adder with those of `channel` and lie below them, if there is
+    /// one. Neighbours of a group share: the first of two is the low lane.
+    pub fn low_lane(&self, channel: usize) -> Option<usize> {
+        let Packing::Dsp48e2Int8x2(_) = self.packing else { return None };
+        // Without weights there is nothing to pack: each channel reads activations of its own.
+        self.dots.weights.as_ref()?;
+        let window = &self.dots.window;
+        let of_group = window.channels() / window.groups.max(1);
+        (channel % of_group.max(1) % 2 == 1).then(|| channel - 1)
+    }
+
     /// What padding shows to the multiplier, and what is taken off every activation code.
     pub fn activation_offset(&self) -> ActivationOffset {
         let zero_point = self.dots.input_zero_point;

@@ -98,7 +98,7 @@ fn values_of_the_wrong_type() {
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order: 3\n", &[]), @r"
     guardbit::hw::order
-    hw.yaml:2:18: `reduction_order` is 3; it must be kh, kw and ic, each once, or a map of axes, walk and stride
+    hw.yaml:2:18: `reduction_order` is 3; it must be kh, kw and ic, each once, or a map of axes, walk, stride and ic_block
       | reduction_order: 3
       |                  ^
     help: the slowest axis comes first, as `[kh, kw, ic]`
@@ -175,7 +175,7 @@ fn names_that_are_none() {
     hw.yaml:2:10: there is no preset `tpu`
       | extends: tpu
       |          ^^^
-    help: the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24
+    help: the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc
     ");
 }
 
@@ -200,7 +200,7 @@ fn unknown_keys() {
     hw.yaml:2:19: there is no key `reduction_order.wolk`
       | reduction_order: {wolk: reverse}
       |                   ^^^^
-    help: the keys of `reduction_order` are axes, walk, stride
+    help: the keys of `reduction_order` are axes, walk, stride, ic_block
     ");
     insta::assert_snapshot!(report("schema: 1\nmemory:\n  sram: 3\n", &[]), @r"
     guardbit::hw::unknown_key

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use guardbit_hwmodels::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, OPERATIONS, PRESETS,
-    Packing, Product, Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint, from_yaml,
-    load,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory,
+    OPERATIONS, OutputFit, PRESETS, Packing, Product, Reduce, ReductionOrder, Register, Terms,
+    TimingConvention, Walk, ZeroPoint, from_yaml, load,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -58,7 +58,8 @@ fn levels() -> impl Strategy<Value = Vec<Level>> {
 fn order() -> impl Strategy<Value = ReductionOrder> {
     let axes = Just([Axis::Kh, Axis::Kw, Axis::Ic]).prop_shuffle();
     let walk = prop_oneof![Just(Walk::Forward), Just(Walk::Reverse), (1..=65536usize).prop_map(Walk::Stride)];
-    (axes, walk).prop_map(|(axes, walk)| ReductionOrder { axes, walk })
+    let block = prop::option::of(1..=65536usize);
+    (axes, walk, block).prop_map(|(axes, walk, ic_block)| ReductionOrder { axes, walk, ic_block })
 }
 
 fn datapath() -> impl Strategy<Value = Datapath> {
@@ -74,14 +75,16 @@ fn datapath() -> impl Strategy<Value = Datapath> {
     let product = product.prop_map(|(register, shift, round)| Product { register, shift, round });
     let scheme = prop::option::of(select(Scheme::ALL));
     let zero_point = select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]);
-    (zero_point, order(), product, levels(), bias, scheme).prop_map(
-        |(zero_point, order, product, levels, bias, scheme)| Datapath {
+    let output = select(vec![OutputFit::Saturate, OutputFit::Wrap]);
+    (zero_point, order(), product, levels(), bias, scheme, output).prop_map(
+        |(zero_point, order, product, levels, bias, scheme, output)| Datapath {
             zero_point,
             order,
             product,
             levels,
             bias,
             scheme,
+            output,
         },
     )
 }
@@ -104,7 +107,14 @@ fn memory() -> impl Strategy<Value = Memory> {
 fn single() -> impl Strategy<Value = Accelerator> {
     let size = || 1..=65536usize;
     let array = (size(), size(), size());
-    let array = array.prop_map(|(rows, cols, dot_width)| Array { rows, cols, dot_width });
+    let kinds = [ArrayKind::Outputs, ArrayKind::Channels, ArrayKind::Folded, ArrayKind::Block];
+    let array = (array, select(kinds.to_vec()), 1..=64usize, size());
+    let array = array.prop_map(|((rows, cols, dot_width), kind, cores, stripe)| Array {
+        kind,
+        cores,
+        stripe,
+        ..Array::new(rows, cols, dot_width)
+    });
     let dataflow = select(vec![
         Dataflow::OutputStationary,
         Dataflow::WeightStationary,
@@ -193,6 +203,9 @@ fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
       rows: 16
       cols: 16
       dot_width: 1
+      kind: outputs
+      cores: 1
+      stripe: 1
     dataflow: weight_stationary
     offload:
     - conv2d
@@ -208,6 +221,7 @@ fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
       - kw
       - ic
       walk: forward
+      ic_block: 0
     product:
       bits: auto
       shift: 0
@@ -237,6 +251,7 @@ fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
       overflow: saturate
     requantize:
       scheme: from_model
+      output: saturate
     timing:
       convention: overlapped
     memory:

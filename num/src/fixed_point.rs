@@ -20,7 +20,13 @@ pub fn saturating_rounding_doubling_high_mul(a: i32, b: i32) -> i32 {
 
 /// `x / 2^exponent`, rounded to nearest with ties away from zero. Above 31 the result is 0.
 pub fn rounding_divide_by_power_of_two(x: i32, exponent: u32) -> i32 {
-    crate::Rounding::HalfAway.shift_right(x.into(), exponent.min(64)) as i32
+    if exponent == 0 {
+        return x;
+    }
+    // 64 bits hold the sum, and from 33 on the result is 0.
+    let exponent = exponent.min(62);
+    let half = 1i64 << (exponent - 1);
+    ((i64::from(x) + half - i64::from(x < 0)) >> exponent) as i32
 }
 
 /// `x * 2^exponent`, clamped to 32 bits.

@@ -7,8 +7,8 @@ use guardbit_graph::{
     Padding, Quantization, Requantize, TensorType, ops::Conv2d,
 };
 use guardbit_hwmodels::{
-    Axis, Bias, BiasPlace, Check, Datapath, Level, MacLayer, Product, Reduce, ReductionOrder, Register,
-    Terms, Walk, ZeroPoint, lower,
+    Axis, Bias, BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, Product, Reduce,
+    ReductionOrder, Register, Terms, Walk, ZeroPoint, lower,
 };
 use guardbit_num::{Format, Multiplier, Overflow, Requantizer, Rounding, Scheme, required_bits};
 
@@ -74,6 +74,12 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
     let datapath = &layer.datapath;
     if datapath.levels.iter().skip(1).any(|l| l.reduce == Reduce::Tree) {
         return Err(unsupported("a tree above another level"));
+    }
+    if layer.packing != Packing::None {
+        return Err(unsupported("a layer whose lanes share adders (`packing`)"));
+    }
+    if datapath.output == OutputFit::Wrap {
+        return Err(unsupported("an output that wraps"));
     }
     let has_side = layer.input_sum_factor.iter().any(|&f| f != 0);
     if has_side && datapath.bias.at != BiasPlace::Post {
@@ -266,7 +272,8 @@ fn order_text(order: ReductionOrder) -> String {
         Walk::Reverse => "reverse".into(),
         Walk::Stride(n) => format!("stride {n}"),
     };
-    format!("{}, {walk}", axes.join(" "))
+    let blocks = order.ic_block.map_or(String::new(), |n| format!(", input channels in blocks of {n}"));
+    format!("{}, {walk}{blocks}", axes.join(" "))
 }
 
 /// A layer of one output channel that computes as `arithmetic` says: the way back, for re-checking a bundle.
@@ -336,7 +343,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
     Ok(Datapath {
         zero_point: if arithmetic.zero_point == "fold" { ZeroPoint::Fold } else { ZeroPoint::Subtract },
         // Beats carry operands in the order of addition already.
-        order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward },
+        order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
         product: Product {
             register: register(&arithmetic.product)?,
             shift: arithmetic.product.shift,
@@ -344,6 +351,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
         },
         levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
         bias: Bias { at, register: register(&arithmetic.bias.stage)? },
+        output: OutputFit::Saturate,
         scheme: Some(name(&arithmetic.requantize.scheme)?),
     })
 }

@@ -2,11 +2,15 @@
 
 use guardbit_hwmodels::MacLayer;
 
+use crate::fast::FastLayer;
 use crate::output::{self, Sum};
 use crate::parallel::Patch;
 
-/// The exact output codes of `layer` for one input.
-pub(crate) fn layer_codes(layer: &MacLayer, input: &[i32]) -> Vec<i32> {
+/// The exact output codes of `layer` for one input; `fast` is the layer prepared for the fast engine, if it is.
+pub(crate) fn layer_codes(layer: &MacLayer, fast: Option<&FastLayer<'_>>, input: &[i32]) -> Vec<i32> {
+    if let Some(fast) = fast {
+        return fast.exact_codes(&fast.image(input));
+    }
     let window = &layer.dots.window;
     let mut patch = Patch::new(layer, input);
     let one = |index| {

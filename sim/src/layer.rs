@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::dot::{DotEngine, DotOutcome};
 use crate::error::{SimError, Trap};
+use crate::fast::{FastLayer, Image, Settled};
 use crate::options::{Engine, Options};
 use crate::parallel::ParallelEngine;
 use crate::reference::ReferenceEngine;
@@ -14,6 +15,8 @@ use crate::stats::LayerStats;
 
 /// Multiplications that are worth a task of their own.
 const MACS_PER_TASK: usize = 1 << 18;
+/// The same for the fast engine.
+const FAST_MACS_PER_TASK: usize = 1 << 21;
 
 /// Output codes of one sample: what the narrow hardware made, and what the exact sums of the same activations
 /// would have made.
@@ -24,33 +27,54 @@ pub(crate) struct LayerCodes {
 }
 
 /// Runs `layer` over one input per sample and adds to `stats`. The first sample has index `first`.
+///
+/// `fast` is the layer prepared for the fast engine, if that engine is wanted and covers it; `settled` counts
+/// what it did.
 pub(crate) fn run(
     layer: &MacLayer,
+    fast: Option<&FastLayer<'_>>,
     inputs: &[&[i32]],
     first: usize,
     stats: &mut LayerStats,
+    settled: &mut Settled,
     options: &Options,
 ) -> Result<Vec<LayerCodes>, SimError> {
-    let tasks = tasks(layer, inputs.len());
+    let fast = fast.filter(|fast| fast.covers_datapath());
+    let tasks = tasks(layer, inputs.len(), if fast.is_some() { FAST_MACS_PER_TASK } else { MACS_PER_TASK });
+    let images: Vec<Image> =
+        fast.map_or(Vec::new(), |fast| inputs.par_iter().map(|input| fast.image(input)).collect());
     let empty = stats.empty_part(first);
-    let new = || Part { codes: Vec::new(), stats: empty.clone(), trap: None };
+    let new = || Part { codes: Vec::new(), stats: empty.clone(), settled: Settled::default(), trap: None };
     let with = |mut part: Part, (index, task): (usize, &Task)| {
         let input = inputs[task.sample];
-        let codes = match options.engine {
-            Engine::Reference => part.run(layer, ReferenceEngine::new(layer, input), task, first, options),
-            Engine::Parallel => part.run(layer, ParallelEngine::new(layer, input), task, first, options),
+        let codes = match (options.engine, fast) {
+            (Engine::Reference, _) => {
+                part.run(layer, ReferenceEngine::new(layer, input), task, first, options)
+            }
+            (_, None) => part.run(layer, ParallelEngine::new(layer, input), task, first, options),
+            (_, Some(fast)) => {
+                let channels = layer.dots.window.channels();
+                let pixels = task.outputs.start / channels..task.outputs.end / channels;
+                let image = &images[task.sample];
+                let (codes, settled) = fast.run(image, pixels, first + task.sample, &mut part.stats, options);
+                part.settled.merge(settled);
+                codes
+            }
         };
         part.codes.push((index, codes));
         part
     };
     let mut part = match options.engine {
         Engine::Reference => tasks.iter().enumerate().fold(new(), with),
-        Engine::Parallel => tasks.par_iter().enumerate().fold(new, with).reduce(new, Part::merge),
+        Engine::Parallel | Engine::Fast => {
+            tasks.par_iter().enumerate().fold(new, with).reduce(new, Part::merge)
+        }
     };
     if let Some(trap) = part.trap {
         return Err(trap.error(layer));
     }
     stats.merge(part.stats);
+    settled.merge(part.settled);
 
     part.codes.sort_unstable_by_key(|(index, _)| *index);
     let mut samples = vec![LayerCodes::default(); inputs.len()];
@@ -68,12 +92,12 @@ struct Task {
     outputs: Range<usize>,
 }
 
-fn tasks(layer: &MacLayer, samples: usize) -> Vec<Task> {
+fn tasks(layer: &MacLayer, samples: usize, macs_per_task: usize) -> Vec<Task> {
     let window = &layer.dots.window;
     // Whole pixels, so that a window is read once for all of its channels.
     let pixel = window.channels().max(1);
     let macs_per_pixel = (pixel * window.terms()).max(1);
-    let step = pixel * (MACS_PER_TASK / macs_per_pixel).max(1);
+    let step = pixel * (macs_per_task / macs_per_pixel).max(1);
     let of_sample = |sample| {
         let dots = window.dots();
         (0..dots).step_by(step).map(move |start| Task { sample, outputs: start..(start + step).min(dots) })
@@ -85,6 +109,7 @@ fn tasks(layer: &MacLayer, samples: usize) -> Vec<Task> {
 struct Part {
     codes: Vec<(usize, LayerCodes)>,
     stats: LayerStats,
+    settled: Settled,
     trap: Option<Trap>,
 }
 
@@ -118,6 +143,7 @@ impl Part {
     fn merge(mut self, other: Self) -> Self {
         self.codes.extend(other.codes);
         self.stats.merge(other.stats);
+        self.settled.merge(other.settled);
         self.trap = match (self.trap, other.trap) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

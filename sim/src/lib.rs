@@ -1,9 +1,10 @@
 //! Runs a lowered program: values, overflow events, statistics.
 //!
 //! [`Simulation`] takes samples in batches and runs every layer twice: as the narrow hardware does, and
-//! exactly. Two engines compute the dot products: the [`reference`](Engine::Reference) engine is the
-//! definition, written to be read; the [`parallel`](Engine::Parallel) engine is equal to it and faster. No
-//! I/O happens here.
+//! exactly. Three engines compute the dot products: the [`reference`](Engine::Reference) engine is the
+//! definition, written to be read; the [`parallel`](Engine::Parallel) engine is equal to it on 64-bit integers
+//! for every datapath; the [`fast`](Engine::Fast) engine is equal to it and vectorized where it can be. No I/O
+//! happens here.
 
 #![deny(unsafe_code)]
 
@@ -11,9 +12,11 @@ mod dot;
 mod error;
 mod event;
 mod exact;
+mod fast;
 mod layer;
 mod options;
 mod output;
+mod packing;
 mod parallel;
 mod reference;
 mod simulation;
@@ -22,7 +25,8 @@ pub mod trace;
 
 pub use error::SimError;
 pub use event::Event;
-pub use options::{Engine, Keep, Mode, Options, StatsLevel, UnknownOption};
+pub use fast::Settled;
+pub use options::{Body, Engine, Keep, Mode, Options, StatsLevel, UnknownOption};
 pub use simulation::{SampleTensors, Simulation};
 pub use stats::{
     ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,

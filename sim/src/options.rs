@@ -18,8 +18,31 @@ pub enum Engine {
     /// The definition: one dot product after the other.
     Reference,
     /// Equal to the reference, in parallel over outputs.
-    #[default]
     Parallel,
+    /// Equal to the reference, vectorized; the parallel engine does what it does not cover.
+    #[default]
+    Fast,
+}
+
+/// Vector instructions that the fast engine is compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Body {
+    /// What every CPU of the target has.
+    Portable,
+    /// x86-64 with AVX2.
+    Avx2,
+    /// x86-64 with AVX-512 BW and VL.
+    Avx512,
+}
+
+impl Body {
+    /// Every body.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// Whether this CPU can run it.
+    pub fn is_available(self) -> bool {
+        crate::fast::available(self)
+    }
 }
 
 /// How much is counted.
@@ -51,6 +74,8 @@ pub struct Options {
     pub mode: Mode,
     /// Which engine computes the dot products.
     pub engine: Engine,
+    /// The body of the fast engine; `None`, or one that the CPU cannot run, means the best one.
+    pub body: Option<Body>,
     /// How much is counted.
     pub stats: StatsLevel,
     /// How many events are kept per layer: the first ones.
@@ -64,6 +89,7 @@ impl Default for Options {
         Self {
             mode: Mode::default(),
             engine: Engine::default(),
+            body: None,
             stats: StatsLevel::default(),
             events_per_layer: 1000,
             keep: Keep::default(),

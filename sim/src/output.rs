@@ -1,7 +1,7 @@
 //! From the last level's sum to the output code: bias, requantization, clamp. Both engines end here.
 
 use guardbit_graph::{Finish, OutputStage};
-use guardbit_hwmodels::{BiasPlace, MacLayer, Register, ZeroPoint};
+use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit, Register, ZeroPoint};
 use guardbit_num::Overflow;
 
 use crate::dot::DotOutcome;
@@ -93,7 +93,24 @@ fn narrow_code(
             requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point) + bias
         }
     };
-    clamp(stage, code)
+    match layer.datapath.output {
+        OutputFit::Saturate => clamp(stage, code),
+        OutputFit::Wrap => truncate(layer, stage, code),
+    }
+}
+
+/// The low bits of a code. A clamp within the dtype is the activation's, which is applied before.
+fn truncate(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
+    let (least, greatest) = layer.output_range;
+    let mut code = code;
+    if stage.clamp.0 > least {
+        code = code.max(stage.clamp.0.into());
+    }
+    if stage.clamp.1 < greatest {
+        code = code.min(stage.clamp.1.into());
+    }
+    let (least, greatest) = (i128::from(least), i128::from(greatest));
+    ((code - least).rem_euclid(greatest - least + 1) + least) as i32
 }
 
 /// `-zw * sum(x)`, a side sum that is exact.

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use guardbit_graph::{NodeId, TensorId};
 use guardbit_hwmodels::{MacLayer, Program, Step};
+use rayon::prelude::*;
 
 use crate::error::SimError;
-use crate::options::{Keep, Mode, Options};
+use crate::fast::{FastLayer, Settled};
+use crate::options::{Engine, Keep, Mode, Options};
 use crate::stats::LayerStats;
 use crate::{exact, layer};
 
@@ -21,6 +23,9 @@ pub struct Simulation<'p> {
     samples: usize,
     /// Per node; `None` for what the host runs.
     layers: Vec<Option<LayerStats>>,
+    /// Per node; `None` for what the host runs and what the fast engine does not cover.
+    fast: Vec<Option<FastLayer<'p>>>,
+    settled: Settled,
 }
 
 /// Codes of one sample's tensors, by tensor index; `None` for what was not kept.
@@ -40,7 +45,8 @@ impl<'p> Simulation<'p> {
             Step::Mac(layer) => Some(LayerStats::new(layer, &options)),
         };
         let layers = program.steps.iter().map(stats).collect();
-        Self { program, options, samples: 0, layers }
+        let fast = program.steps.iter().map(|step| prepare(program, step, &options)).collect();
+        Self { program, options, samples: 0, layers, fast, settled: Settled::default() }
     }
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
@@ -71,6 +77,13 @@ impl<'p> Simulation<'p> {
     /// Samples run so far.
     pub fn samples(&self) -> usize {
         self.samples
+    }
+
+    /// How many dot products the fast engine settled in which way, so far.
+    ///
+    /// The same for any thread count and body; `stats` makes a difference.
+    pub fn settled(&self) -> Settled {
+        self.settled
     }
 
     /// The statistics per node; `None` for what the host runs.
@@ -110,7 +123,7 @@ impl<'p> Simulation<'p> {
 
     fn run_on_host(&self, node: NodeId, batch: &mut [SampleTensors]) {
         let output = self.program.graph.node(node).output.index();
-        for tensors in batch {
+        batch.par_iter_mut().for_each(|tensors| {
             let codes = Arc::new(self.evaluate(node, &tensors.exact));
             let simulated = if self.reads_exact(node, tensors) {
                 Arc::clone(&codes)
@@ -119,7 +132,7 @@ impl<'p> Simulation<'p> {
             };
             tensors.exact[output] = Some(codes);
             tensors.simulated[output] = Some(simulated);
-        }
+        });
     }
 
     fn evaluate(&self, node: NodeId, tensors: &[Option<Codes>]) -> Vec<i32> {
@@ -153,17 +166,19 @@ impl<'p> Simulation<'p> {
                 Mode::Isolated => codes(&tensors.exact, input),
             })
             .collect();
-        let results = layer::run(layer, &inputs, self.samples, stats, &self.options)?;
+        let fast = self.fast[layer.node.index()].as_ref();
+        let results =
+            layer::run(layer, fast, &inputs, self.samples, stats, &mut self.settled, &self.options)?;
 
         let zero_point = graph.tensor(node.output).ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
-        for (tensors, result) in batch.iter_mut().zip(results) {
+        let exact_codes = |tensors: &SampleTensors| {
             let same_input = self.options.mode == Mode::Isolated
                 || tensors.exact[input.index()] == tensors.simulated[input.index()];
-            let exact = if same_input {
-                result.exact
-            } else {
-                exact::layer_codes(layer, codes(&tensors.exact, input))
-            };
+            (!same_input).then(|| exact::layer_codes(layer, fast, codes(&tensors.exact, input)))
+        };
+        let exact: Vec<Option<Vec<i32>>> = batch.par_iter().map(exact_codes).collect();
+        for ((tensors, result), exact) in batch.iter_mut().zip(results).zip(exact) {
+            let exact = exact.unwrap_or(result.exact);
             stats.compare(layer, zero_point, &exact, &result.simulated);
             tensors.exact[node.output.index()] = Some(Arc::new(exact));
             tensors.simulated[node.output.index()] = Some(Arc::new(result.simulated));
@@ -192,6 +207,15 @@ impl<'p> Simulation<'p> {
             }
         }
     }
+}
+
+/// A layer made ready for the fast engine, if that is wanted and covers it.
+fn prepare<'p>(program: &'p Program, step: &'p Step, options: &Options) -> Option<FastLayer<'p>> {
+    let Step::Mac(layer) = step else { return None };
+    let input = program.graph.node(layer.node).inputs[0]?;
+    let dtype = program.graph.tensor(input).ty.dtype;
+    let wanted = options.engine == Engine::Fast;
+    wanted.then(|| FastLayer::new(layer, dtype.min()..=dtype.max(), options)).flatten()
 }
 
 fn codes(tensors: &[Option<Codes>], id: TensorId) -> &[i32] {

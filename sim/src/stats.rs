@@ -4,8 +4,9 @@ use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::{MacLayer, Register};
 use guardbit_num::required_bits;
 
-use crate::dot::{DotOutcome, LevelOutcome};
+use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
+use crate::fast::Stay;
 use crate::options::{Options, StatsLevel};
 
 /// Bins of a required-bits histogram: index = bits.
@@ -160,19 +161,44 @@ impl ChannelLevel {
         self.required_prefix = self.required_prefix.max(other.required_prefix);
     }
 
-    fn record(&mut self, seen: &LevelOutcome) {
+    fn record_events(&mut self, seen: &LevelOutcome) {
         self.adds += seen.adds;
         self.events_high += seen.events_high;
         self.events_low += seen.events_low;
         self.outputs_touched += u64::from(seen.touched());
         self.persistent += u64::from(seen.persistent);
+    }
+
+    fn record_prefixes(&mut self, seen: &LevelOutcome) {
         self.transient += u64::from(seen.transient());
         self.min_prefix = self.min_prefix.min(seen.min_prefix);
         self.max_prefix = self.max_prefix.max(seen.max_prefix);
     }
 }
 
+/// What one dot product did over the whole datapath.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DotErrors {
+    /// Delivered less exact sum.
+    pub error: i128,
+    /// Whether the output code is right all the same.
+    pub harmless: bool,
+    /// Whether the bias, or the sum with it, did not fit.
+    pub bias_events: u64,
+}
+
 impl ChannelErrors {
+    fn record(&mut self, dot: DotErrors) {
+        self.bias_events += dot.bias_events;
+        if dot.error != 0 {
+            let error = dot.error.unsigned_abs();
+            self.wrong += 1;
+            self.harmless += u64::from(dot.harmless);
+            self.sum_abs_err += error;
+            self.max_abs_err = self.max_abs_err.max(error);
+        }
+    }
+
     /// Counts of several channels together.
     pub fn merge(&mut self, other: &Self) {
         self.dots += other.dots;
@@ -208,12 +234,16 @@ impl LevelStats {
         self.required_prefix.iter_mut().zip(&other.required_prefix).for_each(|(a, b)| *a += b);
     }
 
-    fn record(&mut self, channel: usize, seen: &LevelOutcome, signed: bool) {
+    fn record(&mut self, channel: usize, seen: &LevelOutcome, signed: bool, stats: StatsLevel) {
+        let counts = &mut self.channels[channel];
+        counts.record_events(seen);
+        if stats < StatsLevel::Full {
+            return;
+        }
         let bits = |min, max| required_bits(min, signed).max(required_bits(max, signed));
         let final_bits = bits(seen.min_final, seen.max_final);
         let prefix_bits = bits(seen.min_prefix, seen.max_prefix);
-        let counts = &mut self.channels[channel];
-        counts.record(seen);
+        counts.record_prefixes(seen);
         counts.required_final = counts.required_final.max(final_bits);
         counts.required_prefix = counts.required_prefix.max(prefix_bits);
         self.required_final[final_bits.min(HISTOGRAM_BINS as u32 - 1) as usize] += 1;
@@ -275,44 +305,113 @@ impl LayerStats {
         self.dots += 1;
         let channel = &mut self.channels[out.c];
         channel.dots += 1;
-        channel.product_events += outcome.product_events;
-        channel.bias_events += outcome.bias_events;
-        if outcome.error != 0 {
-            let error = outcome.error.unsigned_abs();
-            channel.wrong += 1;
-            channel.harmless += u64::from(outcome.code == outcome.exact_code);
-            channel.sum_abs_err += error;
-            channel.max_abs_err = channel.max_abs_err.max(error);
+        if options.stats == StatsLevel::None {
+            return;
         }
+        channel.product_events += outcome.product_events;
+        let harmless = outcome.code == outcome.exact_code;
+        channel.record(DotErrors { error: outcome.error, harmless, bias_events: outcome.bias_events });
         let levels = self.levels.iter_mut().zip(&layer.datapath.levels).zip(&outcome.levels);
         for ((stats, level), seen) in levels {
             let signed = match level.register {
                 Register::Auto => true,
                 Register::Fixed { format, .. } => format.is_signed(),
             };
-            stats.record(out.c, seen, signed);
+            stats.record(out.c, seen, signed, options.stats);
         }
-        if !outcome.events.is_empty() && options.stats != StatsLevel::None {
-            self.place_events(layer, sample, out, outcome, options);
+        self.place_events(layer, sample, out, &outcome.events, options);
+    }
+
+    /// Counts dot products that every channel has `per_channel` of, of `terms` additions each at the only level.
+    pub(crate) fn count_dots(&mut self, per_channel: u64, terms: u64, options: &Options) {
+        self.dots += per_channel * self.channels.len() as u64;
+        self.channels.iter_mut().for_each(|channel| channel.dots += per_channel);
+        if options.stats >= StatsLevel::Events {
+            self.levels[0].channels.iter_mut().for_each(|channel| channel.adds += per_channel * terms);
         }
     }
 
-    fn place_events(
+    /// Notes what a dot product of output channel `channel` did over the whole datapath.
+    pub(crate) fn record_errors(&mut self, channel: usize, errors: DotErrors) {
+        self.channels[channel].record(errors);
+    }
+
+    /// Notes what a dot product did at one level. `signed` is the level's signedness.
+    pub(crate) fn record_level(
+        &mut self,
+        level: usize,
+        channel: usize,
+        seen: &LevelOutcome,
+        signed: bool,
+        stats: StatsLevel,
+    ) {
+        self.levels[level].record(channel, seen, signed, stats);
+    }
+
+    /// Whether events of `sample` may be among those that are listed.
+    pub(crate) fn wants_events(&self, sample: usize) -> bool {
+        self.first_events.wants(sample)
+    }
+
+    /// Whether an event at `cycle` would be earlier than all before.
+    pub(crate) fn would_be_first(&self, cycle: u64) -> bool {
+        self.first_event_cycle.is_none_or(|first| cycle < first)
+    }
+
+    /// Places the events of one dot product of `terms` products at the only level, whose place in the array does
+    /// not change. `until(k)` counts its events up to and with product `k`; there is at least one.
+    pub(crate) fn place_counted(
+        &mut self,
+        layer: &MacLayer,
+        out: OutputPosition,
+        stay: Stay,
+        terms: usize,
+        until: &dyn Fn(usize) -> u64,
+    ) {
+        let cycle = |k: usize| layer.timing.place(out, k, 0).cycle;
+        let bin = |k: usize| timeline_bin(layer, cycle(k));
+        let total = until(terms - 1);
+        self.heat_map[stay.element as usize] += total;
+        if self.would_be_first(stay.earliest) {
+            let first = cycle(first_where(0, terms - 1, |k| until(k) > 0));
+            self.first_event_cycle = Some(self.first_event_cycle.map_or(first, |c| c.min(first)));
+        }
+        let [begin, end] = stay.bins;
+        if begin == end {
+            self.timeline[usize::from(begin)] += total;
+            return;
+        }
+        // Cycles never fall within a dot product: neither do bins.
+        let (mut k, mut counted) = (0, 0);
+        let mut here = usize::from(begin);
+        while counted < total {
+            let next =
+                if usize::from(end) == here { terms } else { first_where(k, terms - 1, |k| bin(k) > here) };
+            let here_too = until(next - 1) - counted;
+            self.timeline[here] += here_too;
+            counted += here_too;
+            if next < terms {
+                (k, here) = (next, bin(next));
+            }
+        }
+    }
+
+    /// Places and lists the events of one dot product, given in the order in which they happened.
+    pub(crate) fn place_events(
         &mut self,
         layer: &MacLayer,
         sample: usize,
         out: OutputPosition,
-        outcome: &DotOutcome,
+        events: &[DotEvent],
         options: &Options,
     ) {
         let wants = self.first_events.wants(sample);
         let cols = layer.timing.array.cols;
-        for (sequence, event) in outcome.events.iter().enumerate() {
+        for (sequence, event) in events.iter().enumerate() {
             let place = layer.timing.place(out, event.k, event.level);
             self.first_event_cycle = Some(self.first_event_cycle.map_or(place.cycle, |c| c.min(place.cycle)));
             if options.stats == StatsLevel::Full {
-                let bin = place.cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
-                self.timeline[(bin as usize).min(TIMELINE_BINS - 1)] += 1;
+                self.timeline[timeline_bin(layer, place.cycle)] += 1;
                 self.heat_map[place.row * cols + place.col] += 1;
             }
             if wants {
@@ -350,9 +449,18 @@ impl LayerStats {
     /// Counts the output codes of one sample against the exact network's.
     pub(crate) fn compare(&mut self, layer: &MacLayer, zero_point: i32, exact: &[i32], simulated: &[i32]) {
         let channels = layer.dots.window.channels();
-        for (index, (&exact, &simulated)) in exact.iter().zip(simulated).enumerate() {
-            self.channels[index % channels].output_mismatch += u64::from(exact != simulated);
-            self.output_error.add(exact, simulated, zero_point);
+        let zero_point = i64::from(zero_point);
+        for (exact, simulated) in exact.chunks(channels.max(1)).zip(simulated.chunks(channels.max(1))) {
+            // Codes have at most 16 bits: a pixel's squares fit 64.
+            let (mut signal, mut noise) = (0u64, 0u64);
+            for ((&exact, &simulated), channel) in exact.iter().zip(simulated).zip(&mut self.channels) {
+                let value = i64::from(exact) - zero_point;
+                let error = i64::from(exact) - i64::from(simulated);
+                signal += (value * value) as u64;
+                noise += (error * error) as u64;
+                channel.output_mismatch += u64::from(error != 0);
+            }
+            self.output_error.merge(SquaredError { signal: signal.into(), noise: noise.into() });
         }
     }
 
@@ -360,4 +468,23 @@ impl LayerStats {
     pub(crate) fn finish(&mut self) {
         self.events = std::mem::take(&mut self.first_events).into_sorted();
     }
+}
+
+/// The part of a layer's time in which a cycle lies.
+pub(crate) fn timeline_bin(layer: &MacLayer, cycle: u64) -> usize {
+    let bin = cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
+    (bin as usize).min(TIMELINE_BINS - 1)
+}
+
+/// The first of `from..=to` where `holds`; it holds at `to` and, once it does, from there on.
+fn first_where(mut from: usize, mut to: usize, holds: impl Fn(usize) -> bool) -> usize {
+    while from < to {
+        let middle = (from + to) / 2;
+        if holds(middle) {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    from
 }

@@ -37,7 +37,7 @@ struct Expected<'a> {
 }
 
 fn check(values: &[i32], bias: Option<i32>, path: &Datapath, expected: &Expected<'_>) {
-    for engine in [Engine::Reference, Engine::Parallel] {
+    for engine in [Engine::Reference, Engine::Parallel, Engine::Fast] {
         let (code, stats) = simulate(&sum_of(values, bias), path, engine).unwrap();
         assert_eq!(code, expected.code, "code, {engine:?}");
         let events: Vec<_> = stats.events.iter().map(|e| (e.k, e.held, e.addend)).collect();
@@ -236,7 +236,7 @@ fn folded_zero_points() {
 
 #[test]
 fn trap_names_the_first_overflow() {
-    for engine in [Engine::Reference, Engine::Parallel] {
+    for engine in [Engine::Reference, Engine::Parallel, Engine::Fast] {
         let error = simulate(&sum_of(&[100, 100, 100], None), &one(8, Overflow::Trap), engine).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("overflow trapped in layer `y`, level `acc`, sample 0, "), "{text}");

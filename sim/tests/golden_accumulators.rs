@@ -117,12 +117,16 @@ fn check(set: &Set, row: &Row, engine: Engine) {
 
 #[test]
 fn four_bit_operands() {
-    W4A4.iter().for_each(|row| check(&w4a4(), row, Engine::Parallel));
+    for engine in [Engine::Parallel, Engine::Fast] {
+        W4A4.iter().for_each(|row| check(&w4a4(), row, engine));
+    }
 }
 
 #[test]
 fn eight_bit_operands() {
-    W8A8.iter().for_each(|row| check(&w8a8(), row, Engine::Parallel));
+    for engine in [Engine::Parallel, Engine::Fast] {
+        W8A8.iter().for_each(|row| check(&w8a8(), row, engine));
+    }
 }
 
 #[test]

@@ -6,42 +6,56 @@ use common::random::{self, Case};
 use common::{accelerator, datapath, program, run, serial};
 use guardbit_hwmodels::{BiasPlace, Check, Level, Register, Terms, Walk, ZeroPoint};
 use guardbit_num::{Format, Overflow};
-use guardbit_sim::{Engine, Mode, Options};
+use guardbit_sim::{Body, Engine, Mode, Options, StatsLevel};
 use proptest::prelude::*;
 
 const REFERENCE: Options = Options {
     engine: Engine::Reference,
+    body: None,
     mode: Mode::Propagated,
-    stats: guardbit_sim::StatsLevel::Full,
+    stats: StatsLevel::Full,
     events_per_layer: 50,
     keep: guardbit_sim::Keep::All,
 };
 const PARALLEL: Options = Options { engine: Engine::Parallel, ..REFERENCE };
 
+/// Every engine, and every body of the fast one that this CPU can run.
+fn engines() -> impl Iterator<Item = Options> {
+    let bodies = Body::ALL.into_iter().filter(|body| body.is_available());
+    let fast = bodies.map(|body| Options { engine: Engine::Fast, body: Some(body), ..REFERENCE });
+    [PARALLEL].into_iter().chain(fast)
+}
+
 fn check_engines(case: &Case) -> Result<(), TestCaseError> {
     let program = program(&case.graph, &case.accelerator);
-    let reference = run(&program, &case.samples, REFERENCE).unwrap();
-    let parallel = run(&program, &case.samples, PARALLEL).unwrap();
-    prop_assert_eq!(&reference.tensors, &parallel.tensors);
-    for (a, b) in reference.stats.levels.iter().zip(&parallel.stats.levels) {
-        prop_assert_eq!(&a.channels, &b.channels);
+    for stats in StatsLevel::ALL {
+        let reference = run(&program, &case.samples, Options { stats, ..REFERENCE }).unwrap();
+        for options in engines() {
+            let other = run(&program, &case.samples, Options { stats, ..options }).unwrap();
+            prop_assert_eq!(&reference.tensors, &other.tensors, "{:?}", options);
+            for (a, b) in reference.stats.levels.iter().zip(&other.stats.levels) {
+                prop_assert_eq!(&a.channels, &b.channels, "{:?} {:?}", options, stats);
+            }
+            for (a, b) in reference.stats.events.iter().zip(&other.stats.events) {
+                prop_assert_eq!(a, b, "{:?} {:?}", options, stats);
+            }
+            prop_assert_eq!(&reference.stats, &other.stats, "{:?} {:?}", options, stats);
+        }
     }
-    for (a, b) in reference.stats.events.iter().zip(&parallel.stats.events) {
-        prop_assert_eq!(a, b);
-    }
-    prop_assert_eq!(&reference.stats, &parallel.stats);
     Ok(())
 }
 
 fn check_threads(case: &Case) -> Result<(), TestCaseError> {
     let program = program(&case.graph, &case.accelerator);
-    let with = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| run(&program, &case.samples, PARALLEL).unwrap())
-    };
-    let (one, two) = (with(1), with(2));
-    prop_assert_eq!(one.tensors, two.tensors);
-    prop_assert_eq!(one.stats, two.stats);
+    for options in engines() {
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| run(&program, &case.samples, options).unwrap())
+        };
+        let (one, two) = (with(1), with(2));
+        prop_assert_eq!(one.tensors, two.tensors);
+        prop_assert_eq!(one.stats, two.stats);
+    }
     Ok(())
 }
 
@@ -144,7 +158,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_parallel_engine_equals_the_reference(case in random::case()) {
+    fn every_engine_equals_the_reference(case in random::case()) {
+        check_engines(&case)?;
+    }
+
+    #[test]
+    fn every_body_of_the_kernels_equals_the_reference(case in random::vector_case()) {
         check_engines(&case)?;
     }
 

@@ -3,7 +3,7 @@
 use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::Program;
 use guardbit_reports::Outcome;
-use guardbit_sim::{Keep, LayerStats, Options, SampleTensors, Simulation};
+use guardbit_sim::{Keep, LayerStats, Options, SampleTensors, Settled, Simulation};
 
 use crate::score::Score;
 use crate::subject::Subject;
@@ -17,6 +17,7 @@ const BATCH: usize = 32;
 pub(crate) struct Executed {
     pub layers: Vec<Option<LayerStats>>,
     pub outcome: Outcome,
+    pub settled: Settled,
     pub tensors: Vec<KeptTensor>,
 }
 
@@ -49,8 +50,9 @@ pub(crate) fn execute(
         next += size;
         progress.advance(size as u64);
     }
+    let settled = simulation.settled();
     let layers = simulation.finish();
-    Ok(Executed { outcome: score.outcome(&layers), layers, tensors })
+    Ok(Executed { outcome: score.outcome(&layers), settled, layers, tensors })
 }
 
 fn kept_tensors(graph: &Graph, keep: Keep) -> Vec<KeptTensor> {

@@ -33,7 +33,7 @@ pub use layer_input::{LayerInput, layer_input};
 pub use progress::{Progress, Silent};
 pub use run::run;
 pub use samples::InputSource;
-pub use settings::{RunRequest, Settings, SizeRequest, SweepRequest};
+pub use settings::{RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats};
 pub use size::{AreaTool, Budget, BudgetError, size};
 pub use study_file::load_study;
 pub use sweep::sweep;

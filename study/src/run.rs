@@ -6,7 +6,7 @@ use std::path::Path;
 use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::Program;
 use guardbit_reports::{About, NpzWriter, RunRecord, batch_shape, run_files, write_atomic, write_run};
-use guardbit_sim::{Keep, Options};
+use guardbit_sim::{Keep, Options, Settled};
 use serde::Serialize;
 
 use crate::execute::{Executed, KeptTensor, execute};
@@ -43,6 +43,7 @@ pub fn run(
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
     let executed = execute(&subject, &program, options, progress)?;
+    progress.note(&settled(&executed.settled));
     let record = RunRecord::new(
         &subject.model.file,
         &accelerator.name,
@@ -128,6 +129,14 @@ fn write(
         files,
     };
     crate::write_json(&dir.join("run.json"), &json)
+}
+
+/// What the fast engine could do without stepping, in words.
+fn settled(settled: &Settled) -> String {
+    let Settled { by_weights, by_sums, stepped } = settled;
+    format!(
+        "dot products settled by their weights: {by_weights}, by their sums: {by_sums}, stepped: {stepped}"
+    )
 }
 
 /// What was run, in words for the report.

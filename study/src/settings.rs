@@ -70,3 +70,12 @@ pub struct SweepRequest {
     /// Its overflow modes; the accelerator's own, if empty.
     pub overflow: Vec<Overflow>,
 }
+
+/// What a sweep counts unless told: in propagated mode events, which cost much less; in isolated mode everything,
+/// since the required bits of one point answer all others.
+pub fn default_sweep_stats(mode: Mode) -> StatsLevel {
+    match mode {
+        Mode::Propagated => StatsLevel::Events,
+        Mode::Isolated => StatsLevel::Full,
+    }
+}

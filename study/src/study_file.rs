@@ -14,7 +14,7 @@ use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_yaml::Value;
 
-use crate::{BitList, InputSource, Settings, StudyError, SweepRequest};
+use crate::{BitList, InputSource, Settings, StudyError, SweepRequest, default_sweep_stats};
 
 /// Reads a study file. Paths in it are relative to the file itself.
 ///
@@ -54,8 +54,7 @@ struct RawStudy {
     output: Option<String>,
     #[serde(default)]
     mode: Parsed<Mode>,
-    #[serde(default)]
-    stats: Parsed<StatsLevel>,
+    stats: Option<Parsed<StatsLevel>>,
     requantize: Option<String>,
     events: Option<usize>,
     #[serde(default)]
@@ -93,7 +92,7 @@ impl RawStudy {
                 labels: self.labels.map(|labels| dir.join(labels)),
                 output: self.output,
                 mode: self.mode.0,
-                stats: self.stats.0,
+                stats: self.stats.map_or_else(|| default_sweep_stats(self.mode.0), |stats| stats.0),
                 sets,
                 events: self.events.unwrap_or(crate::DEFAULT_EVENTS),
             },

@@ -23,7 +23,8 @@ use crate::args::{Common, Global};
 use crate::progress::Bar;
 
 /// The checked form of what runs and sweeps have in common.
-fn settings(common: &Common, events: usize, bar: &Bar) -> Settings {
+/// `default_stats` is what is counted in a mode where nothing is said.
+fn settings(common: &Common, default_stats: fn(Mode) -> StatsLevel, events: usize, bar: &Bar) -> Settings {
     let input = match (&common.input, common.random) {
         (Some(path), _) => InputSource::File(path.clone()),
         (None, random) => {
@@ -36,12 +37,13 @@ fn settings(common: &Common, events: usize, bar: &Bar) -> Settings {
     };
     let mut sets = common.set.clone();
     sets.extend(common.requantize.map(|scheme| format!("requantize.scheme={}", scheme.name())));
+    let mode = common.mode.unwrap_or(Mode::Propagated);
     Settings {
         input,
         labels: common.labels.clone(),
         output: common.output.clone(),
-        mode: common.mode.unwrap_or(Mode::Propagated),
-        stats: common.stats.unwrap_or(StatsLevel::Full),
+        mode,
+        stats: common.stats.unwrap_or_else(|| default_stats(mode)),
         sets,
         events,
     }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use guardbit_reports::{SizeRateRow, SizeRecord, size_text, text_table};
+use guardbit_sim::StatsLevel;
 use guardbit_study::{DEFAULT_EVENTS, SizeRequest};
 
 use super::{existing, settings};
@@ -16,7 +17,7 @@ pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
     let request = SizeRequest {
         model: args.model.clone(),
         hw: args.hw.clone(),
-        settings: settings(&args.common, DEFAULT_EVENTS, &bar),
+        settings: settings(&args.common, |_| StatsLevel::Full, DEFAULT_EVENTS, &bar),
         budget: args.budget,
         area: args.area,
     };

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use guardbit_reports::summary_text;
-use guardbit_study::{DEFAULT_EVENTS, SweepRequest, load_study};
+use guardbit_study::{DEFAULT_EVENTS, SweepRequest, default_sweep_stats, load_study};
 
 use super::{existing, settings};
 use crate::args::{Common, Global, SweepArgs};
@@ -37,7 +37,7 @@ fn request(args: &SweepArgs, bar: &Bar) -> Result<SweepRequest, Failure> {
     Ok(SweepRequest {
         models: vec![args.study_or_model.clone()],
         hws: vec![hw.clone()],
-        settings: settings(&args.common, DEFAULT_EVENTS, bar),
+        settings: settings(&args.common, default_sweep_stats, DEFAULT_EVENTS, bar),
         level: args.level.clone(),
         bits: bits.clone(),
         overflow: args.overflow.clone(),

@@ -14,7 +14,9 @@ use serde_yaml::Value;
 pub(crate) use entries::Entries;
 pub(crate) use values::{Bits, Integer, Name, Number, OpName, TermsFile};
 
-use crate::{Axis, BiasPlace, Check, Dataflow, Reduce, TimingConvention, ZeroPoint};
+use crate::{
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, Reduce, TimingConvention, ZeroPoint,
+};
 
 /// An accelerator that runs quantized networks on narrow accumulators.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +92,16 @@ pub(crate) struct ArrayFile {
     /// Products that one processing element adds in one step, 1..=65536. Default: 1.
     #[schemars(range(min = 1, max = 65536))]
     pub dot_width: Option<Integer>,
+    /// What the lanes of a vector engine hold. outputs: any outputs, in the order of the output tensor. channels:
+    /// channels of one pixel, groups one after the other. folded: channels of one pixel, of all groups. block:
+    /// rows hold pixels of a small rectangle, columns hold channels. Default: outputs.
+    pub kind: Option<Name<ArrayKind>>,
+    /// Arrays of this size that share the output channels, 1..=64. Default: 1.
+    #[schemars(range(min = 1, max = 64))]
+    pub cores: Option<Integer>,
+    /// Least number of pixels for which an array of channels keeps its weights, 1..=65536. Default: 1.
+    #[schemars(range(min = 1, max = 65536))]
+    pub stripe: Option<Integer>,
 }
 
 /// How operands reach the multiplier.
@@ -111,6 +123,8 @@ pub(crate) struct OrderFile {
     pub walk: Option<Name<WalkKind>>,
     /// Distance of a strided walk.
     pub stride: Option<Integer>,
+    /// Length of the blocks into which the input channels are cut.
+    pub ic_block: Option<Integer>,
 }
 
 /// How a flat sequence is walked.
@@ -182,6 +196,9 @@ pub(crate) struct BiasFile {
 pub(crate) struct RequantizeFile {
     /// from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.
     pub scheme: Option<Name<Option<Scheme>>>,
+    /// What happens to a result that does not fit the output's dtype. saturate: clamped. wrap: its low bits are
+    /// kept; an activation that clips is applied before. Default: saturate.
+    pub output: Option<Name<OutputFit>>,
 }
 
 /// How cycles are counted.
@@ -189,7 +206,8 @@ pub(crate) struct RequantizeFile {
 #[serde(deny_unknown_fields)]
 pub(crate) struct TimingFile {
     /// overlapped: tiles follow each other without draining the array, memory stalls count. scalesim_v3: as
-    /// SCALE-Sim 3.0.0 counts compute cycles. Default: overlapped.
+    /// SCALE-Sim 3.0.0 counts compute cycles. ethos_u: as Arm's compiler for Ethos-U55 estimates NPU cycles, with an
+    /// array of kind block. Default: overlapped.
     pub convention: Option<Name<TimingConvention>>,
 }
 
@@ -223,8 +241,19 @@ pub(crate) struct MemoryFile {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PackingFile {
-    /// none: every lane has its own. Default: none.
-    pub kind: Option<Name<crate::Packing>>,
+    /// none: every lane has its own. dsp48e2_int8x2: two output channels share the 48-bit adder of a DSP48E2,
+    /// 18 bits for the first of them; the innermost level is that adder. Default: none.
+    pub kind: Option<Name<PackingKind>>,
+    /// Of dsp48e2_int8x2. none: a negative low lane takes 1 from the high lane. lut: the low lane's sign is added
+    /// to the high lane when the lanes leave the adder. Default: lut.
+    pub fixup: Option<Name<Fixup>>,
+}
+
+/// How lanes share an adder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PackingKind {
+    None,
+    Dsp48e2Int8x2,
 }
 
 /// The two ways to write an order.
@@ -250,10 +279,14 @@ struct OrderMap {
     /// The n of a strided walk, 1..=65536.
     #[schemars(range(min = 1, max = 65536))]
     stride: Option<Integer>,
+    /// Cuts the input channels into blocks of this length, 0..=65536, which are slower than every axis. Default: 0,
+    /// no blocks.
+    #[schemars(range(min = 0, max = 65536))]
+    ic_block: Option<Integer>,
 }
 
 impl From<OrderMap> for OrderFile {
-    fn from(OrderMap { axes, walk, stride }: OrderMap) -> Self {
-        Self { axes, walk, stride }
+    fn from(OrderMap { axes, walk, stride, ic_block }: OrderMap) -> Self {
+        Self { axes, walk, stride, ic_block }
     }
 }

@@ -221,13 +221,18 @@ impl<'de> Deserialize<'de> for OrderFile {
             type Value = OrderFile;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of axes or a map of axes, walk and stride")
+                f.write_str("a list of axes or a map of axes, walk, stride and ic_block")
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<OrderFile, A::Error> {
                 let axes = Vec::deserialize(SeqAccessDeserializer::new(list))?;
                 // A list says it all: nothing of the walk of a preset is kept.
-                Ok(OrderFile { axes: Some(axes), walk: Some(Name(WalkKind::Forward)), stride: None })
+                Ok(OrderFile {
+                    axes: Some(axes),
+                    walk: Some(Name(WalkKind::Forward)),
+                    stride: None,
+                    ic_block: None,
+                })
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OrderFile, A::Error> {

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow, Rounding};
 
-use super::defaults;
 use super::key::KeyPath;
-use super::rules::{MAX_LATENCY, MAX_SHIFT, MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule};
+use super::rules::{MAX_CORES, MAX_LATENCY, MAX_SHIFT, MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule};
 use super::typed::not_allowed;
+use super::{defaults, packing};
 use crate::file::{AcceleratorFile, Bits, Integer, LevelFile, Name, Number, OrderFile, TermsFile, WalkKind};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Check, Datapath, Level, Memory, Packing, Product, Reduce,
-    ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Datapath, Level, Memory, OutputFit, Product,
+    Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint,
 };
 
 /// A value out of range or two values that do not go together.
@@ -29,6 +29,7 @@ pub(super) struct Violation {
 pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
     schema(file)?;
     let array = array(file)?;
+    let datapath = datapath(file, array)?;
     Ok(Accelerator {
         name: file.name.clone().unwrap_or_default(),
         description: file.description.clone().unwrap_or_default(),
@@ -39,10 +40,10 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
             Some(operations) => operations.iter().map(|op| op.0.to_owned()).collect(),
             None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
         },
-        datapath: datapath(file, array)?,
         timing: name(file.timing.as_ref().and_then(|t| t.convention), TimingConvention::Overlapped),
         memory: memory(file)?,
-        packing: name(file.packing.as_ref().and_then(|p| p.kind), Packing::None),
+        packing: packing::packing(file, &datapath)?,
+        datapath,
         layers: BTreeMap::new(),
     })
 }
@@ -71,6 +72,9 @@ fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
         rows: size("rows", array.rows, defaults::ROWS)?,
         cols: size("cols", array.cols, defaults::COLS)?,
         dot_width: size("dot_width", array.dot_width, defaults::DOT_WIDTH)?,
+        kind: name(array.kind, ArrayKind::default()),
+        cores: integer(KeyPath::keys(&["array", "cores"]), array.cores, 1, 1, MAX_CORES)? as usize,
+        stripe: size("stripe", array.stripe, 1)?,
     })
 }
 
@@ -82,6 +86,7 @@ fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation>
         levels: levels(file, array)?,
         bias: bias(file)?,
         scheme: file.requantize.as_ref().and_then(|r| r.scheme).and_then(|Name(scheme)| scheme),
+        output: name(file.requantize.as_ref().and_then(|r| r.output), OutputFit::default()),
     };
     let shift = datapath.unit_shift(datapath.levels.len());
     if shift > MAX_TOTAL_SHIFT {
@@ -121,7 +126,15 @@ fn order(order: &OrderFile) -> Result<ReductionOrder, Violation> {
             }
         },
     };
-    Ok(ReductionOrder { axes, walk })
+    let block = |length| {
+        let key = KeyPath::keys(&["reduction_order", "ic_block"]);
+        integer(key, Some(length), 0, 0, MAX_SIZE).map(|length| length as usize)
+    };
+    Ok(ReductionOrder {
+        axes,
+        walk,
+        ic_block: order.ic_block.map(block).transpose()?.filter(|&length| length > 0),
+    })
 }
 
 fn permutation(axes: &[Name<Axis>]) -> Result<[Axis; 3], Violation> {

@@ -10,6 +10,7 @@ mod key;
 mod layers;
 mod lint;
 mod locate;
+mod packing;
 mod parse;
 mod problem;
 mod resolved;

@@ -5,10 +5,11 @@ use serde_yaml::{Mapping, Value};
 use super::{layers, typed};
 use crate::file::{
     AcceleratorFile, ArrayFile, BiasFile, Bits, Integer, LevelFile, MemoryFile, Name, Number, OpName,
-    OperandsFile, OrderFile, PackingFile, ProductFile, RequantizeFile, TermsFile, TimingFile, WalkKind,
+    OperandsFile, OrderFile, PackingFile, PackingKind, ProductFile, RequantizeFile, TermsFile, TimingFile,
+    WalkKind,
 };
 use crate::lower::OPERATIONS;
-use crate::{Accelerator, Bias, Level, Memory, Product, ReductionOrder, Register, Terms, Walk};
+use crate::{Accelerator, Bias, Level, Memory, Packing, Product, ReductionOrder, Register, Terms, Walk};
 
 impl Accelerator {
     /// The complete file, as YAML: every default filled, run lengths as numbers. It loads back to the same
@@ -68,6 +69,9 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
             rows: Some(count(array.rows)),
             cols: Some(count(array.cols)),
             dot_width: Some(count(array.dot_width)),
+            kind: Some(Name(array.kind)),
+            cores: Some(count(array.cores)),
+            stripe: Some(count(array.stripe)),
         }),
         dataflow: Some(Name(*dataflow)),
         offload: Some(offload.iter().filter_map(operation).collect()),
@@ -76,10 +80,13 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
         product: Some(product(datapath.product)),
         accumulation: Some(datapath.levels.iter().map(level).collect()),
         bias: Some(bias(datapath.bias)),
-        requantize: Some(RequantizeFile { scheme: Some(Name(datapath.scheme)) }),
+        requantize: Some(RequantizeFile {
+            scheme: Some(Name(datapath.scheme)),
+            output: Some(Name(datapath.output)),
+        }),
         timing: Some(TimingFile { convention: Some(Name(*timing)) }),
         memory: Some(memory_file(*memory)),
-        packing: Some(PackingFile { kind: Some(Name(*packing)) }),
+        packing: Some(packing_file(*packing)),
         layers: None,
     }
 }
@@ -90,7 +97,20 @@ fn order(order: ReductionOrder) -> OrderFile {
         Walk::Reverse => (WalkKind::Reverse, None),
         Walk::Stride(stride) => (WalkKind::Stride, Some(count(stride))),
     };
-    OrderFile { axes: Some(order.axes.map(Name).into()), walk: Some(Name(walk)), stride }
+    OrderFile {
+        axes: Some(order.axes.map(Name).into()),
+        walk: Some(Name(walk)),
+        stride,
+        ic_block: Some(count(order.ic_block.unwrap_or(0))),
+    }
+}
+
+fn packing_file(packing: Packing) -> PackingFile {
+    let (kind, fixup) = match packing {
+        Packing::None => (PackingKind::None, None),
+        Packing::Dsp48e2Int8x2(fixup) => (PackingKind::Dsp48e2Int8x2, Some(Name(fixup))),
+    };
+    PackingFile { kind: Some(Name(kind)), fixup }
 }
 
 fn product(product: Product) -> ProductFile {

@@ -3,10 +3,12 @@
 use guardbit_num::{MAX_BITS, MIN_BITS, Overflow, Rounding, Scheme};
 
 use super::key::{KeyPath, Segment};
-use crate::file::WalkKind;
+use crate::file::{PackingKind, WalkKind};
 use crate::lower::OPERATIONS;
 use crate::names::{Named, list};
-use crate::{Axis, BiasPlace, Check, Dataflow, Packing, Reduce, TimingConvention, ZeroPoint};
+use crate::{
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, Reduce, TimingConvention, ZeroPoint,
+};
 
 /// Greatest size of an array, and greatest stride.
 pub(super) const MAX_SIZE: i64 = 1 << 16;
@@ -16,6 +18,8 @@ pub(super) const MAX_TERMS: i64 = 1 << 28;
 pub(super) const MAX_SHIFT: i64 = 31;
 /// Most low bits that all stages drop together: what the widest register has beside its two highest bits.
 pub(super) const MAX_TOTAL_SHIFT: u32 = MAX_BITS - 2;
+/// Most cores.
+pub(super) const MAX_CORES: i64 = 64;
 /// Longest latency in cycles.
 pub(super) const MAX_LATENCY: i64 = 1_000_000_000;
 
@@ -64,7 +68,19 @@ const RULES: &[Entry] = &[
     },
     Entry { keys: &["clock_mhz"], code: "guardbit::hw::clock", allowed: positive, hint: "the clock in MHz" },
     Entry {
-        keys: &["array.rows", "array.cols", "array.dot_width"],
+        keys: &["array.kind"],
+        code: "guardbit::hw::array",
+        allowed: one_of::<ArrayKind>,
+        hint: "what the lanes of a vector engine hold",
+    },
+    Entry {
+        keys: &["array.cores"],
+        code: "guardbit::hw::array",
+        allowed: || range(1, MAX_CORES),
+        hint: "arrays that share the output channels",
+    },
+    Entry {
+        keys: &["array.rows", "array.cols", "array.dot_width", "array.stripe"],
         code: "guardbit::hw::array",
         allowed: || range(1, MAX_SIZE),
         hint: "the size of the array of processing elements",
@@ -106,6 +122,12 @@ const RULES: &[Entry] = &[
         hint: "the distance of a walk of kind `stride`",
     },
     Entry {
+        keys: &["reduction_order.ic_block"],
+        code: "guardbit::hw::order",
+        allowed: || range(0, MAX_SIZE),
+        hint: "the length of the blocks into which the input channels are cut; 0 cuts none",
+    },
+    Entry {
         keys: &["reduction_order.axes.*", "reduction_order.*"],
         code: "guardbit::hw::order",
         allowed: one_of::<Axis>,
@@ -114,7 +136,7 @@ const RULES: &[Entry] = &[
     Entry {
         keys: &["reduction_order"],
         code: "guardbit::hw::order",
-        allowed: || "kh, kw and ic, each once, or a map of axes, walk and stride".into(),
+        allowed: || "kh, kw and ic, each once, or a map of axes, walk, stride and ic_block".into(),
         hint: "the slowest axis comes first, as `[kh, kw, ic]`",
     },
     Entry {
@@ -190,6 +212,12 @@ const RULES: &[Entry] = &[
         hint: "`from_model` does what the model's runtime does",
     },
     Entry {
+        keys: &["requantize.output"],
+        code: "guardbit::hw::output",
+        allowed: one_of::<OutputFit>,
+        hint: "what happens to a result that does not fit the output's dtype",
+    },
+    Entry {
         keys: &["timing.convention"],
         code: "guardbit::hw::timing",
         allowed: one_of::<TimingConvention>,
@@ -210,8 +238,14 @@ const RULES: &[Entry] = &[
     Entry {
         keys: &["packing.kind"],
         code: "guardbit::hw::packing",
-        allowed: one_of::<Packing>,
+        allowed: one_of::<PackingKind>,
         hint: "lanes that share one adder",
+    },
+    Entry {
+        keys: &["packing.fixup"],
+        code: "guardbit::hw::packing",
+        allowed: one_of::<Fixup>,
+        hint: "what is done about the borrow that a negative low lane takes from the high lane",
     },
     Entry {
         keys: &["layers.*"],

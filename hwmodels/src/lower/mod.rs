@@ -143,6 +143,7 @@ fn layer(
     let datapath = accelerator.datapath.clone();
     let name = graph.node_name(node).to_owned();
     let order = datapath.order.permutation(dots.window.kernel);
+    let output = graph.tensor(graph.node(node).output).ty.dtype;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
     Ok(MacLayer {
         node,
@@ -152,6 +153,8 @@ fn layer(
         input_sum_factor: operands::input_sum_factor(&dots, datapath.zero_point),
         requantizers: requantizers.scaled,
         exact_requantizers: requantizers.exact,
+        output_range: (output.min(), output.max()),
+        packing: accelerator.packing,
         timing: LayerTiming::new(accelerator, &dots.window, Widths::of(graph, node)),
         name,
         dots,

@@ -9,6 +9,8 @@ pub struct Gemm {
     pub pixels: usize,
     /// K: products per dot product, padding included.
     pub terms: usize,
+    /// Input channels of one group: K over the cells of the window.
+    pub depth: usize,
     /// N: output channels of one group.
     pub channels: usize,
     /// Number of groups.
@@ -34,6 +36,7 @@ impl Gemm {
         Self {
             pixels: window.batch * rows * cols,
             terms: window.terms(),
+            depth: window.kernel[2],
             channels: channels / groups,
             groups,
         }

@@ -8,6 +8,7 @@ use crate::{Array, Dataflow};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mapping {
     dataflow: Dataflow,
+    /// What one core does; the last one may do less.
     layer: Layer,
 }
 
@@ -54,7 +55,14 @@ pub(super) struct Slot {
 }
 
 impl Mapping {
+    /// The cores share the groups where there are several, else the output channels.
     pub fn new(dataflow: Dataflow, array: Array, gemm: Gemm) -> Self {
+        let share = |count: usize| count.div_ceil(array.cores.max(1));
+        let gemm = if gemm.groups > 1 {
+            Gemm { groups: share(gemm.groups), ..gemm }
+        } else {
+            Gemm { channels: share(gemm.channels), ..gemm }
+        };
         Self { dataflow, layer: Layer { array, gemm } }
     }
 
@@ -73,12 +81,15 @@ impl Mapping {
 
     /// Where level `level` adds the value that ends with product `k` of output `channel` (of all groups) at `pixel`.
     pub fn slot(&self, pixel: usize, channel: usize, k: usize, level: usize) -> Slot {
-        match self.dataflow {
+        let of_core = (self.layer.gemm.channels * self.layer.gemm.groups).max(1);
+        let (core, channel) = (channel / of_core, channel % of_core);
+        let slot = match self.dataflow {
             Dataflow::OutputStationary => output_stationary::slot(&self.layer, pixel, channel, k),
             Dataflow::WeightStationary => weight_stationary::slot(&self.layer, pixel, channel, k, level),
             Dataflow::InputStationary => input_stationary::slot(&self.layer, pixel, channel, k, level),
             Dataflow::Vector => vector::slot(&self.layer, pixel, channel, k),
-        }
+        };
+        Slot { row: core * self.layer.array.rows + slot.row, ..slot }
     }
 }
 

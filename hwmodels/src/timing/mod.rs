@@ -3,29 +3,37 @@
 //! A layer is one matrix product per group ([`Gemm`]). A dataflow cuts it into folds, each as large as the
 //! array, and places every addition within its fold; a convention says when each fold starts.
 
+mod cost;
+mod ethos_u;
 mod gemm;
 mod input_stationary;
 mod mapping;
 mod output_stationary;
 mod overlapped;
 mod scalesim_v3;
+mod traffic;
 mod vector;
 mod weight_stationary;
 
 use guardbit_graph::{OutputPosition, Window};
 
+pub use cost::Cost;
 pub use gemm::{Gemm, Widths};
 
-use crate::{Accelerator, Array, Place, TimingConvention};
+use crate::{Accelerator, Array, Dataflow, Place, TimingConvention};
 use mapping::Mapping;
+use traffic::Traffic;
 
 /// Cycles of one layer and the place of each of its additions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerTiming {
     /// Cycles of one inference: with stalls under `overlapped`, compute cycles alone under `scalesim_v3`.
     pub cycles: u64,
-    /// The array that the layer runs on, whose rows and columns places name.
+    /// The array that the layer runs on, whose rows and columns places name: those of all cores, one below the
+    /// other.
     pub array: Array,
+    /// What the layer costs.
+    pub cost: Cost,
     mapping: Mapping,
     schedule: Schedule,
     /// `[rows, columns]` of the output.
@@ -43,6 +51,8 @@ struct Schedule {
     group: u64,
     /// The last cycle of a group in which something can be placed, from the group's start.
     last: u64,
+    /// Of the whole layer, with a memory that takes no time.
+    compute: u64,
     /// Of the whole layer.
     cycles: u64,
 }
@@ -52,14 +62,23 @@ impl LayerTiming {
     pub fn new(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
         let gemm = Gemm::of(window);
         let mapping = Mapping::new(accelerator.dataflow, accelerator.array, gemm);
+        let fold = mapping.fold();
+        let traffic = Traffic::new(&fold, window, widths, &accelerator.memory);
         let schedule = match accelerator.timing {
             TimingConvention::ScalesimV3 => scalesim_v3::schedule(&mapping),
-            TimingConvention::Overlapped => {
-                overlapped::schedule(&mapping, window, widths, &accelerator.memory)
-            }
+            TimingConvention::Overlapped => overlapped::schedule(&fold, &traffic, &accelerator.memory),
+            TimingConvention::EthosU => ethos_u::schedule(&fold, window, widths, accelerator),
         };
         let image = [window.output[0], window.output[1]];
-        Self { cycles: schedule.cycles, array: accelerator.array, mapping, schedule, image }
+        let mut array = accelerator.array;
+        array.rows *= array.cores;
+        let cost = Cost::new(&schedule, &fold, &traffic, window, array, accelerator.clock_mhz);
+        Self { cycles: schedule.cycles, array, cost, mapping, schedule, image }
+    }
+
+    /// Whether all additions of a dot product happen in the same processing element.
+    pub fn stays_in_place(&self) -> bool {
+        matches!(self.mapping.dataflow(), Dataflow::OutputStationary | Dataflow::Vector)
     }
 
     /// When and where level `level` adds the value that ends with product `k` of the dot product at `out`.

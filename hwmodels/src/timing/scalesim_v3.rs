@@ -24,6 +24,7 @@ pub(super) fn schedule(mapping: &Mapping) -> Schedule {
         fold: fold.span() as u64,
         group,
         last: group.saturating_sub(1),
+        compute: fold.groups as u64 * group,
         cycles: fold.groups as u64 * group,
     }
 }

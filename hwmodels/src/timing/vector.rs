@@ -1,45 +1,116 @@
 //! A vector engine: `rows * cols` lanes, each with one output, take `dot_width` products per cycle.
 //!
-//! Outputs are dealt to the lanes in the order of the output tensor, over all groups; every level adds in its
-//! lane. Nothing has to be filled or drained.
+//! What the lanes hold at a time is the array's kind:
+//!
+//! - `outputs`: any outputs, dealt in the order of the output tensor, over all groups;
+//! - `channels`: channels of one pixel, groups one after the other. A dot product takes
+//!   `taps * ceil(depth / dot_width)` steps, since a step serves one cell of the window (NVDLA's atomic operation).
+//!   Each step serves a stripe of at least `stripe` pixels before the next one;
+//! - `folded`: channels of one pixel, of all groups, in `ceil(K / dot_width)` steps (FINN's PE and SIMD);
+//! - `block`: rows hold pixels, columns hold channels of all groups.
+//!
+//! Every level adds in its lane. Nothing has to be filled or drained.
 
 use super::mapping::{Fold, Layer, Slot};
+use crate::ArrayKind;
 
 pub(super) fn fold(layer: &Layer) -> Fold {
-    let lanes = lanes(layer);
-    let channels = channels(layer);
-    let outputs = layer.gemm.pixels * channels;
-    // A fold serves at most `lanes` different channels, of as many pixels as they cover.
-    let shared = channels.clamp(1, lanes);
+    let engine = Engine::new(layer);
+    let terms = layer.gemm.terms;
+    // A fold serves at most as many different channels as there are lanes, of as many pixels as they cover.
+    let shared = engine.channels.clamp(1, engine.lanes);
+    let pixels = engine.lanes.div_ceil(shared);
     Fold {
-        count: outputs.div_ceil(lanes),
-        groups: 1,
+        count: engine.tiles() * engine.turns(),
+        groups: engine.groups,
         preload: 0,
-        steps: layer.steps(),
+        steps: engine.steps,
         skew: 0,
-        interval: layer.steps(),
+        interval: engine.steps,
         drain: 0,
-        reads: [lanes.div_ceil(shared) * layer.gemm.terms, shared * layer.gemm.terms],
-        passes: [channels.div_ceil(lanes), layer.gemm.pixels.div_ceil(lanes.div_ceil(shared))],
+        reads: [pixels * terms, (shared * terms).div_ceil(engine.stripe)],
+        passes: [engine.channels.div_ceil(engine.lanes), engine.pixels.div_ceil(pixels)],
     }
 }
 
 pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize) -> Slot {
-    let output = pixel * channels(layer) + channel;
-    let lane = output % lanes(layer);
-    Slot {
-        group: 0,
-        fold: output / lanes(layer),
-        offset: k / layer.array.dot_width,
-        row: lane / layer.array.cols,
-        col: lane % layer.array.cols,
+    let engine = Engine::new(layer);
+    let step = k / layer.array.dot_width;
+    let (group, channel) = (channel / engine.channels, channel % engine.channels);
+    let (fold, offset, lane) = match layer.array.kind {
+        ArrayKind::Outputs => {
+            let output = pixel * engine.channels + channel;
+            (output / engine.lanes, step, output % engine.lanes)
+        }
+        ArrayKind::Channels | ArrayKind::Folded => {
+            // The steps of a stripe follow each other, each for all of its pixels; the last stripe takes the rest.
+            let stripes = (engine.pixels / engine.stripe).max(1);
+            let start = (pixel / engine.stripe).min(stripes - 1) * engine.stripe;
+            let length =
+                if start / engine.stripe == stripes - 1 { engine.turns() - start } else { engine.stripe };
+            let in_tile = start * engine.steps + step * length + (pixel - start);
+            let tile = channel / engine.lanes;
+            (tile * engine.turns() + in_tile / engine.steps, in_tile % engine.steps, channel % engine.lanes)
+        }
+        ArrayKind::Block => {
+            let (rows, cols) = (layer.array.rows, layer.array.cols);
+            let fold = channel / cols * engine.turns() + pixel / rows;
+            (fold, step, pixel % rows * cols + channel % cols)
+        }
+    };
+    Slot { group, fold, offset, row: lane / layer.array.cols, col: lane % layer.array.cols }
+}
+
+/// A layer as the engine sees it.
+struct Engine {
+    kind: ArrayKind,
+    lanes: usize,
+    rows: usize,
+    cols: usize,
+    pixels: usize,
+    /// Of one group, unless groups run side by side.
+    channels: usize,
+    /// Groups that run one after the other.
+    groups: usize,
+    /// Steps of a dot product.
+    steps: usize,
+    stripe: usize,
+}
+
+impl Engine {
+    fn new(layer: &Layer) -> Self {
+        let (array, gemm) = (layer.array, layer.gemm);
+        let serial_groups = array.kind == ArrayKind::Channels;
+        let cells = gemm.terms / gemm.depth.max(1);
+        Self {
+            kind: array.kind,
+            lanes: array.rows * array.cols,
+            rows: array.rows,
+            cols: array.cols,
+            pixels: gemm.pixels,
+            channels: (if serial_groups { gemm.channels } else { gemm.channels * gemm.groups }).max(1),
+            groups: if serial_groups { gemm.groups } else { 1 },
+            steps: if serial_groups { cells * gemm.depth.div_ceil(array.dot_width) } else { layer.steps() }
+                .max(1),
+            stripe: if serial_groups { array.stripe } else { 1 },
+        }
     }
-}
 
-fn lanes(layer: &Layer) -> usize {
-    layer.array.rows * layer.array.cols
-}
+    /// Stretches of the channels.
+    fn tiles(&self) -> usize {
+        match self.kind {
+            ArrayKind::Outputs => 1,
+            ArrayKind::Channels | ArrayKind::Folded => self.channels.div_ceil(self.lanes),
+            ArrayKind::Block => self.channels.div_ceil(self.cols),
+        }
+    }
 
-fn channels(layer: &Layer) -> usize {
-    layer.gemm.channels * layer.gemm.groups
+    /// Dot products that a lane makes in one tile, idle ones included.
+    fn turns(&self) -> usize {
+        match self.kind {
+            ArrayKind::Outputs => (self.pixels * self.channels).div_ceil(self.lanes),
+            ArrayKind::Channels | ArrayKind::Folded => self.pixels.max(self.stripe),
+            ArrayKind::Block => self.pixels.div_ceil(self.rows),
+        }
+    }
 }

@@ -6,7 +6,8 @@ use super::Row;
 use crate::{Fraction, Width};
 
 /// A row of `size.csv`: one layer. Widths are those of the last accumulation level, which sums the whole dot
-/// product, and the largest over the channels that have one.
+/// product, and the largest over the channels that have one. 65 means that the level is unsigned and no unsigned width
+/// holds the sums.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeRow {
     /// Index of the node.

@@ -13,6 +13,7 @@ use guardbit_num::Overflow;
 use crate::dot::{DotEngine, DotOutcome};
 use crate::error::TrapStage;
 use crate::output;
+use crate::packing::HighLane;
 use crate::reference::ReferenceEngine;
 use level::LevelRunner;
 pub(crate) use patch::Patch;
@@ -102,6 +103,13 @@ impl DotEngine for PlainEngine<'_> {
         let weights = &layer.weights[out.c];
         let products = self.multiply(weights, outcome);
 
+        let high = HighLane::of(layer, out.c);
+        let activations = self.patch.activations().iter().map(|&x| i64::from(x));
+        let crosstalk = high.as_ref().map(|lane| lane.crosstalk(activations));
+        for (value, carry) in self.narrow.iter_mut().zip(crosstalk.iter().flat_map(|c| &c.carries)) {
+            *value += carry;
+        }
+
         let preload = output::preload(layer, out.c).map(|bias| bias as i64);
         let count = self.counterpart.len();
         let last = layer.datapath.levels.len() - 1;
@@ -109,7 +117,14 @@ impl DotEngine for PlainEngine<'_> {
         for (index, level) in layer.datapath.levels.iter().enumerate() {
             let initial = if index == last { preload } else { None };
             let place = level::Place { index, span, count, initial };
+            let packed = high.as_ref().zip(crosstalk.as_ref()).filter(|_| index == 0);
+            let level = packed.map_or(level, |(lane, _)| &lane.level);
             self.levels.reduce(place, level, &mut self.narrow, &mut self.counterpart, outcome);
+            if let Some((lane, crosstalk)) = packed {
+                for (value, &fixup) in self.narrow.iter_mut().zip(&crosstalk.fixups) {
+                    *value = lane.leave(*value, fixup);
+                }
+            }
             span = span.saturating_mul(level.terms.run_length(count));
         }
         let sum = output::Sum {

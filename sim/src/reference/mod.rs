@@ -12,6 +12,7 @@ use guardbit_hwmodels::MacLayer;
 
 use crate::dot::{DotEngine, DotOutcome};
 use crate::output;
+use crate::packing::HighLane;
 use crate::trace::LevelStep;
 
 pub(crate) use operands::{Operand, read as read_operands};
@@ -59,11 +60,24 @@ pub(crate) fn run_observed(
     outcome.clear(datapath.levels.len());
     let mut values = product::multiply(datapath, operands, outcome);
 
+    let high = HighLane::of(layer, channel);
+    let crosstalk = high.as_ref().map(|lane| lane.crosstalk(operands.iter().map(|o| o.activation as i64)));
+    for (value, &carry) in values.iter_mut().zip(crosstalk.iter().flat_map(|c| &c.carries)) {
+        value.narrow += i128::from(carry);
+    }
+
     let preload = output::preload(layer, channel);
     let last = datapath.levels.len() - 1;
     for (index, level) in datapath.levels.iter().enumerate() {
         let initial = if index == last { preload } else { None };
+        let packed = high.as_ref().zip(crosstalk.as_ref()).filter(|_| index == 0);
+        let level = packed.map_or(level, |(lane, _)| &lane.level);
         values = level::reduce(index, level, &values, initial, outcome, observer);
+        if let Some((lane, crosstalk)) = packed {
+            for (value, &fixup) in values.iter_mut().zip(&crosstalk.fixups) {
+                value.narrow = lane.leave(value.narrow as i64, fixup).into();
+            }
+        }
     }
     // The last level reduces everything: one value is left.
     let delivered = values[0].narrow;

@@ -11,8 +11,8 @@ use guardbit_graph::{
     Requantize, TensorType, ops::Conv2d,
 };
 use guardbit_hwmodels::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, Packing, Product,
-    Program, Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint, lower,
+    Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, OutputFit, Packing,
+    Product, Program, Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint, lower,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use guardbit_sim::{LayerStats, Options, SampleTensors, SimError, Simulation};
@@ -38,11 +38,12 @@ pub fn serial(name: &str, terms: Terms, register: Register) -> Level {
 pub fn datapath(levels: Vec<Level>) -> Datapath {
     Datapath {
         zero_point: ZeroPoint::Subtract,
-        order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward },
+        order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
         product: Product { register: Register::Auto, shift: 0, round: Rounding::Floor },
         levels,
         bias: Bias { at: BiasPlace::Post, register: register(32, Overflow::Saturate) },
         scheme: None,
+        output: OutputFit::Saturate,
     }
 }
 
@@ -52,7 +53,7 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
         name: "test".into(),
         description: String::new(),
         clock_mhz: 100.0,
-        array: Array { rows: 4, cols: 4, dot_width: 1 },
+        array: Array::new(4, 4, 1),
         dataflow: Dataflow::OutputStationary,
         offload: offload.map(String::from).to_vec(),
         datapath,

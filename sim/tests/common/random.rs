@@ -42,7 +42,7 @@ fn array() -> impl Strategy<Value = (Array, Dataflow)> {
     let flows =
         [Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary, Dataflow::Vector];
     let array = (1usize..5, 1usize..5, 1usize..4);
-    (array.prop_map(|(rows, cols, dot_width)| Array { rows, cols, dot_width }), select(flows.to_vec()))
+    (array.prop_map(|(rows, cols, dot_width)| Array::new(rows, cols, dot_width)), select(flows.to_vec()))
 }
 
 fn scheme() -> impl Strategy<Value = Option<Scheme>> {
@@ -59,7 +59,7 @@ fn any_datapath() -> impl Strategy<Value = Datapath> {
             }
             let mut path = datapath(levels);
             path.zero_point = zero_point;
-            path.order = ReductionOrder { axes, walk };
+            path.order = ReductionOrder { axes, walk, ic_block: None };
             path.product = product;
             path.bias = guardbit_hwmodels::Bias { at, register };
             path
@@ -262,4 +262,97 @@ fn reduction() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
             })
         },
     )
+}
+
+/// A layer with many channels on one serial level: what the vectorized kernels do, tails of lanes included.
+pub fn vector_case() -> impl Strategy<Value = Case> {
+    (vector_layer(), vector_datapath()).prop_map(|((graph, samples), path)| Case {
+        graph,
+        samples,
+        accelerator: accelerator(path),
+    })
+}
+
+fn vector_datapath() -> impl Strategy<Value = Datapath> {
+    let bits =
+        prop_oneof![4 => 2u32..24, 2 => select(vec![14, 15, 16, 17]), 1 => select(vec![31, 32, 33, 64])];
+    let register = (bits, prop_oneof![4 => Just(true), 1 => Just(false)], mode()).prop_map(
+        |(bits, signed, overflow)| Register::Fixed { format: Format::new(bits, signed).unwrap(), overflow },
+    );
+    let check = prop_oneof![4 => Just(Check::EachAdd), 1 => Just(Check::HandOver)];
+    let bias = select(vec![BiasPlace::Post, BiasPlace::Post, BiasPlace::Preload, BiasPlace::PostRequantize]);
+    let zero_point = select(vec![ZeroPoint::Subtract, ZeroPoint::Subtract, ZeroPoint::Fold]);
+    (prop_oneof![8 => register, 1 => Just(Register::Auto)], check, bias, any_register(), zero_point, walk())
+        .prop_map(|(register, check, at, bias, zero_point, walk)| {
+            let level = Level { check, ..super::serial("acc", Terms::All, register) };
+            let mut path = datapath(vec![level]);
+            path.bias = guardbit_hwmodels::Bias { at, register: bias };
+            path.zero_point = zero_point;
+            path.order.walk = walk;
+            path
+        })
+}
+
+/// Codes, many of them at the rails of the dtype.
+fn codes_at_rails(dtype: DType, len: usize) -> impl Strategy<Value = Vec<i32>> {
+    let free = prop::collection::vec(dtype.min()..=dtype.max(), len);
+    let small = prop::collection::vec((-3).max(dtype.min())..=3, len);
+    let rails = prop::collection::vec(select(vec![dtype.min(), dtype.max()]), len);
+    // One rail for a while, then the other: what drives a sum to its own rails.
+    let blocks = (0..=len, any::<bool>()).prop_map(move |(turn, up)| {
+        let rail = |first: bool| if first == up { dtype.max() } else { dtype.min() };
+        (0..len).map(|i| rail(i < turn)).collect()
+    });
+    prop_oneof![free, small, rails, blocks]
+}
+
+fn vector_layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+    let sizes = (1usize..5, 1usize..5, 1usize..20, 1usize..40, 1usize..4, 0usize..3);
+    let types =
+        (select(vec![DType::Int8, DType::UInt8]), select(vec![DType::Int8, DType::UInt8]), any::<bool>());
+    (sizes, types, padding()).prop_flat_map(|((h, w, depth, channels, kernel, kind), types, padding)| {
+        let (kernel, padding) = if h < 3 || w < 3 { (1, padding) } else { (kernel, padding) };
+        let (x_type, w_type, centred) = types;
+        let x_shape = if kind == 2 {
+            [1, 1, 1, depth * 9]
+        } else {
+            [1, h, w, if kind == 1 { channels } else { depth }]
+        };
+        let (w_shape, axis) = match kind {
+            0 => ([channels, kernel, kernel, depth], 0),
+            1 => ([1, kernel, kernel, channels], 3),
+            _ => ([channels, depth * 9, 1, 1], 0),
+        };
+        let zero_point = if centred { 0.max(x_type.min()) } else { x_type.max() };
+        let len = x_shape.iter().product();
+        let samples = prop::collection::vec(codes_at_rails(x_type, len), 2);
+        let weights = codes_at_rails(w_type, w_shape.iter().product());
+        (samples, weights, bias(channels)).prop_map(move |(samples, codes, bias)| {
+            let x = quantized(&x_shape, x_type, 0.1, zero_point);
+            let scales = vec![0.01; channels];
+            let zero_points = vec![if w_type == DType::UInt8 { 128 } else { 0 }; channels];
+            let quantization = Some(Quantization::per_axis(scales, zero_points, axis).unwrap());
+            let mut ty = TensorType { shape: w_shape.to_vec(), dtype: w_type, quantization };
+            let out = output("y", DType::Int8, 0.7, -5);
+            let (activation, requantize) = (Activation::None, REQUANTIZE);
+            let (stride, dilation) = ([1; 2], [1; 2]);
+            let weights = |ty| Some((ty, codes.clone()));
+            let graph = match kind {
+                0 => {
+                    let op = Conv2d { stride, dilation, padding, activation, requantize };
+                    one_layer(op, x, weights(ty), bias, out)
+                }
+                1 => {
+                    let op = DepthwiseConv2d { stride, dilation, padding, activation, requantize };
+                    one_layer(op, x, weights(ty), bias, out)
+                }
+                _ => {
+                    ty.shape.truncate(2);
+                    let op = FullyConnected { keep_num_dims: false, activation, requantize };
+                    one_layer(op, x, weights(ty), bias, out)
+                }
+            };
+            (graph, samples)
+        })
+    })
 }

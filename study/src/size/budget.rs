@@ -103,7 +103,8 @@ impl Budget {
     }
 }
 
-/// Finds the least width of every layer's last level, with every other register wide.
+/// Finds the least width of every layer's last level, with every other register wide; none where no width is within
+/// the budget.
 ///
 /// Mismatch is that of the layer's own output codes on exact activations. Accuracy is that of the network in
 /// which this layer alone is narrow.
@@ -133,7 +134,8 @@ fn by_mismatch(sizing: &Sizing<'_>, share: Share, layers: &mut [SizedLayer<'_>])
     let starts: Vec<u32> = layers.iter().map(harmless_width).collect();
     let mut descents: Vec<Descent> =
         layers.iter().zip(&starts).map(|(layer, &bits)| Descent::new(layer, bits)).collect();
-    for step in 1.. {
+    // The first run shows whether the budget can be kept at all: dropped bits, say, cost their share at any width.
+    for step in 0.. {
         let widths: Vec<Option<u32>> =
             descents.iter().zip(&starts).map(|(d, &start)| d.next(start, step)).collect();
         if widths.iter().all(Option::is_none) {
@@ -155,8 +157,8 @@ fn by_mismatch(sizing: &Sizing<'_>, share: Share, layers: &mut [SizedLayer<'_>])
         }
     }
     for (layer, descent) in layers.iter_mut().zip(descents) {
-        layer.budget = Some(descent.layer.least);
-        layer.channel_budgets = descent.channels.iter().map(|channel| Some(channel.least)).collect();
+        layer.budget = descent.layer.least;
+        layer.channel_budgets = descent.channels.iter().map(|channel| channel.least).collect();
     }
     Ok(())
 }
@@ -167,14 +169,15 @@ struct Descent {
     channels: Vec<Least>,
 }
 
+/// The least width so far; none if none was within the budget.
 struct Least {
-    least: u32,
+    least: Option<u32>,
     ended: bool,
 }
 
 impl Descent {
     fn new(layer: &SizedLayer<'_>, start: u32) -> Self {
-        let least = || Least { least: start, ended: traps(layer) };
+        let least = || Least { least: traps(layer).then_some(start), ended: traps(layer) };
         Self { layer: least(), channels: layer.bounds.channels.iter().map(|_| least()).collect() }
     }
 
@@ -197,7 +200,7 @@ impl Least {
     fn note(&mut self, bits: u32, allowed: bool) {
         self.ended |= !allowed;
         if !self.ended {
-            self.least = bits;
+            self.least = Some(bits);
         }
     }
 }
@@ -205,22 +208,38 @@ impl Least {
 /// Layer by layer, by bisection between the narrowest register and what the samples need.
 fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>]) -> Result<(), StudyError> {
     for index in 0..layers.len() {
-        let (mut fails, mut holds) = (MIN_BITS - 1, harmless_width(&layers[index]));
-        while holds - fails > 1 && !traps(&layers[index]) {
-            let middle = fails + (holds - fails) / 2;
+        let title = format!("accuracy, layer {} of {}", index + 1, layers.len());
+        let allows = |bits| {
             let mut widths = vec![None; layers.len()];
-            widths[index] = Some(middle);
+            widths[index] = Some(bits);
             let program = narrowed(sizing, layers, &widths)?;
-            let title = format!("accuracy, layer {} of {}", index + 1, layers.len());
-            if budget.allows(&outcome(sizing, &title, &program)?, 0) {
-                holds = middle;
-            } else {
-                fails = middle;
-            }
-        }
-        layers[index].budget = Some(holds);
+            Ok::<_, StudyError>(budget.allows(&outcome(sizing, &title, &program)?, 0))
+        };
+        let harmless = harmless_width(&layers[index]);
+        let least = match traps(&layers[index]) {
+            true => Some(harmless),
+            false => bisect(harmless, allows)?,
+        };
+        layers[index].budget = least;
     }
     Ok(())
+}
+
+/// A width that is allowed while the next narrower one is not; `None` if not even `start` is allowed.
+fn bisect(start: u32, allows: impl Fn(u32) -> Result<bool, StudyError>) -> Result<Option<u32>, StudyError> {
+    if !allows(start)? {
+        return Ok(None);
+    }
+    let (mut fails, mut holds) = (MIN_BITS - 1, start);
+    while holds - fails > 1 {
+        let middle = fails + (holds - fails) / 2;
+        if allows(middle)? {
+            holds = middle;
+        } else {
+            fails = middle;
+        }
+    }
+    Ok(Some(holds))
 }
 
 /// What the network does as a whole.

@@ -34,9 +34,14 @@ pub(super) fn resize(
     }
 }
 
-/// A register that holds every sum.
+/// A register that holds every sum. One without a sign keeps a width, since what it needs is counted without one.
 pub(super) fn wide(level: &Level) -> Register {
-    fixed(level, MAX_BITS, Overflow::Wrap).unwrap_or(Register::Auto)
+    match level.register {
+        Register::Fixed { format, .. } if !format.is_signed() => {
+            fixed(level, MAX_BITS, Overflow::Wrap).unwrap_or(Register::Auto)
+        }
+        _ => Register::Auto,
+    }
 }
 
 /// A register of `bits` with the sign of the level's own; `None` beyond the widths that registers can have.

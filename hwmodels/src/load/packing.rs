@@ -1,0 +1,63 @@
+//! Lanes that share one adder: what the rest of the datapath must be like.
+
+use guardbit_num::Overflow;
+
+use super::check::{Violation, level_key};
+use super::key::KeyPath;
+use crate::file::{AcceleratorFile, Name, PackingKind};
+use crate::{BiasPlace, Check, Datapath, Fixup, PACKED_LOW_BITS, Packing, Reduce, Register};
+
+/// The packing of a file with this datapath.
+pub(super) fn packing(file: &AcceleratorFile, datapath: &Datapath) -> Result<Packing, Violation> {
+    let packing = file.packing.clone().unwrap_or_default();
+    match packing.kind {
+        None | Some(Name(PackingKind::None)) => Ok(Packing::None),
+        Some(Name(PackingKind::Dsp48e2Int8x2)) => {
+            dsp48e2(datapath)?;
+            Ok(Packing::Dsp48e2Int8x2(packing.fixup.map_or(Fixup::Lut, |Name(fixup)| fixup)))
+        }
+    }
+}
+
+/// The innermost level is the DSP's own adder, and products reach it whole.
+fn dsp48e2(datapath: &Datapath) -> Result<(), Violation> {
+    let inner = &datapath.levels[0];
+    let lane = match inner.register {
+        Register::Fixed { format, overflow } => {
+            format.bits() == PACKED_LOW_BITS && format.is_signed() && overflow == Overflow::Wrap
+        }
+        Register::Auto => false,
+    };
+    let plain = inner.reduce == Reduce::Serial && inner.check == Check::EachAdd && inner.shift == 0;
+    let key = level_key(datapath, 0);
+    if !(lane && plain) {
+        return Err(Violation {
+            code: "guardbit::hw::packing",
+            message: format!(
+                "with `packing.kind` dsp48e2_int8x2 the innermost level, `{}`, is the DSP's adder: it must be \
+                 serial, of 18 signed bits that wrap, checked at each addition, without a shift",
+                inner.name
+            ),
+            help: "write `{name: dsp, reduce: serial, terms: 7, bits: 18, overflow: wrap}`".into(),
+            keys: vec![KeyPath::keys(&["packing", "kind"]), key.join("bits"), key],
+        });
+    }
+    if datapath.levels.len() == 1 && datapath.bias.at == BiasPlace::Preload {
+        return Err(Violation {
+            code: "guardbit::hw::packing",
+            message: "`bias.at` is preload, but the only level is the DSP's adder, which starts from 0"
+                .into(),
+            help: "write `bias: {at: post}`, or add a level behind it".into(),
+            keys: vec![KeyPath::keys(&["bias", "at"]), KeyPath::keys(&["packing", "kind"])],
+        });
+    }
+    if datapath.product.register != Register::Auto || datapath.product.shift > 0 {
+        return Err(Violation {
+            code: "guardbit::hw::packing",
+            message: "products that share an adder cannot be fitted or shifted before it".into(),
+            help: "leave `product` out, or write `product: {bits: auto, shift: 0}`".into(),
+            keys: vec![KeyPath::keys(&["packing", "kind"]), KeyPath::keys(&["product", "bits"])],
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! What a layer costs: cycles, bytes, time.
+
+use guardbit_graph::Window;
+
+use super::Schedule;
+use super::mapping::Fold;
+use super::traffic::Traffic;
+use crate::Array;
+
+/// What one inference costs in one layer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Cycles with a memory that takes no time.
+    pub compute_cycles: u64,
+    /// The other cycles.
+    pub stall_cycles: u64,
+    /// Products, padding included.
+    pub macs: u64,
+    /// Products that the array could have made in all cycles.
+    pub capacity: u64,
+    /// Bytes between the chip and its outside memory.
+    pub dram_bytes: u64,
+    /// Bytes between the SRAMs and the array.
+    pub sram_bytes: u64,
+    /// Time at the clock, in microseconds.
+    pub microseconds: f64,
+}
+
+impl Cost {
+    pub(super) fn new(
+        schedule: &Schedule,
+        fold: &Fold,
+        traffic: &Traffic,
+        window: &Window,
+        array: Array,
+        clock_mhz: f64,
+    ) -> Self {
+        let folds = (fold.count * fold.groups * array.cores) as f64;
+        let per_cycle = (array.rows * array.cols * array.dot_width) as u64;
+        Self {
+            compute_cycles: schedule.compute,
+            stall_cycles: schedule.cycles - schedule.compute,
+            macs: (window.dots() * window.terms()) as u64,
+            capacity: schedule.cycles.saturating_mul(per_cycle),
+            dram_bytes: (traffic.load + traffic.store).ceil() as u64,
+            sram_bytes: (folds * traffic.reads.iter().sum::<f64>() + traffic.store).ceil() as u64,
+            microseconds: schedule.cycles as f64 / clock_mhz,
+        }
+    }
+
+    /// The part of the array's products that the layer needs, from 0 to 1.
+    pub fn utilization(&self) -> f64 {
+        if self.capacity == 0 { 0.0 } else { self.macs as f64 / self.capacity as f64 }
+    }
+}

@@ -1,0 +1,319 @@
+//! NPU cycles as Arm's compiler for Ethos-U55 (ethos-u-vela 5.2.0) estimates them for a network of this one layer.
+//!
+//! The array is of kind `block`: `rows` pixels by `cols` channels, `dot_width` products each, is what the hardware
+//! computes at once (a micro-block). The layer is cut into blocks of outputs that fit the shared RAM
+//! (`accumulator_kib`) beside the activations they need; a block takes
+//!
+//! ```text
+//! dpu    = ceil(C / ifm depth) * sum over windows of up to 8x8 (max(4 * cols, 4 * Uxy) * window * Uz + delay)
+//! out    = max(64 / MACs * elements, 10 * depth * latency / 256)
+//! cmd    = (activation transfer + output transfer + dpu + out) / 4
+//! op     = max(dpu, out, cmd) * blocks + the other of dpu and out
+//! ```
+//!
+//! with U micro-blocks per block and axis. With few input channels four cells of the window share a step ("part
+//! kernel"), `window` being `ceil(cells / 4) * ceil(ifm depth / 8)`; a depthwise layer takes `4 * Uxy * ceil(cells /
+//! 4) * Uz`. Weights come from outside (`dram_bytes_per_cycle`) in slices of output channels while the slice
+//! before computes: `cycles = max(weights + last slice, op + first slice)`. The block is the one with the least
+//! traffic, or the one with the fewest cycles where that saves a tenth. Weights of at most three slices that take more
+//! than twice as long as the operation are read in place, without buffering.
+//!
+//! Simplifications, which `docs/accelerators.md` measures: weights are taken as uncompressed, and 10 bytes of bias
+//! and scale per channel; activations stay in the SRAM.
+
+use guardbit_graph::Window;
+
+use super::Schedule;
+use super::gemm::Widths;
+use super::mapping::Fold;
+use crate::{Accelerator, Array, Memory};
+
+/// Latency in cycles and burst in bytes of the SRAM in the compiler's system configuration
+/// `Ethos_U55_High_End_Embedded`.
+const SRAM_LATENCY: f64 = 32.0;
+const SRAM_BURST: usize = 32;
+/// Burst of stores in bytes.
+const STORE_BURST: usize = 16;
+/// Output channels are sliced in multiples of this.
+const SPLIT_DEPTH: usize = 16;
+/// Largest block of outputs: rows, columns, channels.
+const MAX_BLOCK: [usize; 3] = [32, 64, 128];
+/// Bytes of a channel's bias and scale.
+const SCALE_BYTES: f64 = 10.0;
+/// Part of the cycles below which a block is taken for its speed. Fitted to the compiler's figures.
+const WORTH: f64 = 0.9;
+
+pub(super) fn schedule(fold: &Fold, window: &Window, widths: Widths, accelerator: &Accelerator) -> Schedule {
+    let layer = Layer::new(window, widths, accelerator);
+    let folds = fold.count as u64 * fold.groups as u64;
+    let least = folds * fold.span() as u64;
+    let (operation, with_weights) = layer.cycles();
+    let compute = (operation as u64).max(least);
+    let cycles = (with_weights as u64).max(compute);
+    let period = if folds == 0 { 0 } else { cycles / folds };
+    Schedule { lead: 0, fold: period, group: fold.count as u64 * period, last: u64::MAX, compute, cycles }
+}
+
+/// A layer as the compiler sees it. Sizes are `[rows, columns, channels]`.
+struct Layer<'a> {
+    array: Array,
+    memory: &'a Memory,
+    input: [usize; 3],
+    output: [usize; 3],
+    /// Cells of the window, dilated.
+    kernel: [usize; 2],
+    stride: [usize; 2],
+    depthwise: bool,
+    /// A dot product per output, without a window: its weights are not buffered.
+    fully_connected: bool,
+    part_kernel: bool,
+    activation_bytes: usize,
+    weights: usize,
+    /// Columns and rows of the micro-block.
+    unit: [usize; 3],
+}
+
+/// A block of outputs and the activations that it needs.
+#[derive(Clone, Copy)]
+struct Block {
+    output: [usize; 3],
+    input: [usize; 3],
+}
+
+impl<'a> Layer<'a> {
+    fn new(window: &Window, widths: Widths, accelerator: &'a Accelerator) -> Self {
+        let array = accelerator.array;
+        let unit_rows = if array.rows >= 4 { 2 } else { 1 };
+        let kernel = [window.kernel[0], window.kernel[1]];
+        let depthwise = window.groups > 1;
+        let depth = window.input[2];
+        let cells = kernel[0] * kernel[1];
+        let rounded = |value: usize, to: usize| value.next_multiple_of(to) as f64;
+        let by_depth = depth as f64 / rounded(depth, 32);
+        let by_part = (depth * cells) as f64 / (rounded(depth, 8) * rounded(cells, 4));
+        let fully_connected = window.output[0] * window.output[1] == 1 && cells == 1;
+        let dilated = |axis: usize| (window.kernel[axis] - 1) * window.dilation[axis] + 1;
+        Self {
+            array,
+            memory: &accelerator.memory,
+            input: window.input,
+            output: [window.batch * window.output[0], window.output[1], window.channels()],
+            kernel: [dilated(0), dilated(1)],
+            stride: window.stride,
+            depthwise,
+            fully_connected,
+            part_kernel: !fully_connected && (depth <= 8 || by_part > by_depth),
+            activation_bytes: (widths.activation as usize).div_ceil(8),
+            weights: window.terms() * window.channels(),
+            unit: [unit_rows, (array.rows / unit_rows).max(1), array.cols],
+        }
+    }
+
+    /// The block with the least traffic per output among those that fit the shared RAM, and the one that takes the
+    /// fewest cycles.
+    fn blocks(&self) -> [Block; 2] {
+        let limit = |axis: usize| self.output[axis].min(MAX_BLOCK[axis]).next_multiple_of(self.unit[axis]);
+        let first = self.block(self.unit);
+        let (mut lean, mut fast) = ((f64::INFINITY, f64::INFINITY, first), (f64::INFINITY, first));
+        for depth in self.depths(limit(2)) {
+            for rows in (self.unit[0]..=limit(0)).step_by(self.unit[0]) {
+                for cols in (self.unit[1]..=limit(1)).step_by(self.unit[1]) {
+                    let block = self.block([rows, cols, depth]);
+                    if !self.fits(block) {
+                        continue;
+                    }
+                    let cycles = self.operation(block, self.output[2]);
+                    if cycles < fast.0 {
+                        fast = (cycles, block);
+                    }
+                    let (traffic, cover) = (self.traffic(block), self.coverage(block));
+                    // Of equal ones, the one that covers more of a small input.
+                    if traffic < lean.0 {
+                        lean = (traffic, f64::INFINITY, block);
+                    } else if traffic == lean.0 && cover <= lean.1 && rows <= 4 && cols <= 4 {
+                        lean = (traffic, cover, block);
+                    }
+                }
+            }
+        }
+        [lean.2, fast.1]
+    }
+
+    fn depths(&self, limit: usize) -> Vec<usize> {
+        let round = |depth: usize| {
+            if depth < self.output[2] { depth.next_multiple_of(SPLIT_DEPTH) } else { depth }
+        };
+        let mut depths = Vec::new();
+        let mut depth = round(self.unit[2].max(limit.min(SPLIT_DEPTH)));
+        while depth <= limit {
+            depths.push(depth);
+            depth = round(depth + self.unit[2]);
+        }
+        depths
+    }
+
+    fn block(&self, output: [usize; 3]) -> Block {
+        let reach = |axis: usize| {
+            let window = self.kernel[axis].min(8);
+            ((output[axis] - 1) * self.stride[axis] + window).next_multiple_of(self.unit[axis])
+        };
+        let depth = if self.depthwise {
+            output[2]
+        } else {
+            let most = if self.part_kernel || self.activation_bytes > 1 { 16 } else { 32 };
+            self.input[2].min(most).next_multiple_of(8)
+        };
+        Block { output, input: [reach(0), reach(1), depth] }
+    }
+
+    /// Banks of 1 KiB, twice each for activations and sums; two more hold outputs, and two are reserved in the
+    /// larger configurations.
+    fn fits(&self, block: Block) -> bool {
+        let (granule, total) = {
+            let macs = self.array.rows * self.array.cols * self.array.dot_width;
+            let granule = if macs >= 256 {
+                8
+            } else if macs >= 128 {
+                4
+            } else {
+                2
+            };
+            let total = self.memory.accumulator_kib as usize;
+            (granule, if total > 16 { total - 2 } else { total })
+        };
+        let banks = |bytes: usize, granule: usize| (bytes.div_ceil(1024) * 2).next_multiple_of(granule);
+        let [rows, cols, depth] = block.input;
+        let input = rows * cols * (depth * self.activation_bytes).next_multiple_of(8);
+        let [mut rows, cols, depth] = block.output;
+        if self.flat() {
+            rows = 1;
+        }
+        let sum_bytes = if self.activation_bytes > 1 { 5 } else { 4 };
+        let sums = rows * cols * depth.next_multiple_of(8) * sum_bytes;
+        2 + banks(input, granule) + banks(sums, 2 * granule) <= total
+    }
+
+    /// A row of pixels on micro-blocks of two rows.
+    fn flat(&self) -> bool {
+        self.output[0] == 1 && self.kernel[0] == 1 && self.unit[0] == 2
+    }
+
+    /// Elements of activations and weights fetched per output.
+    fn traffic(&self, block: Block) -> f64 {
+        let part = |axis: usize| self.output[axis] as f64 / block.output[axis] as f64;
+        let whole = |axis: usize| self.output[axis].div_ceil(block.output[axis]) as f64;
+        let depth = self.input[2] as f64;
+        let cells = if self.fully_connected { 0 } else { self.kernel[0] * self.kernel[1] } as f64;
+        let repeats = (self.kernel[0].div_ceil(8) * self.kernel[1].div_ceil(8)) as f64;
+        let mut weights = cells * depth * whole(0) * whole(1);
+        let mut inputs = (block.input[0] * block.input[1]) as f64 * depth * repeats * part(0) * part(1);
+        if !self.depthwise {
+            weights *= block.output[2] as f64 * part(2);
+            inputs *= whole(2);
+        }
+        let cost = (inputs + weights) / self.output.iter().product::<usize>() as f64;
+        let twice = 2 * block.input.iter().product::<usize>();
+        if self.input.iter().product::<usize>() < twice { cost / 2.0 } else { cost }
+    }
+
+    fn coverage(&self, block: Block) -> f64 {
+        let covered: usize = (0..2).map(|axis| self.input[axis].min(block.input[axis])).product();
+        (self.input[0] * self.input[1]) as f64 / covered as f64
+    }
+
+    /// Cycles of the first `depth` output channels, with all weights at hand.
+    fn operation(&self, block: Block, depth: usize) -> f64 {
+        let output = [self.output[0], self.output[1], depth];
+        let mut block_out: [usize; 3] = std::array::from_fn(|axis| output[axis].min(block.output[axis]));
+        let input: [usize; 3] = std::array::from_fn(|axis| self.input[axis].min(block.input[axis]));
+        let mut unit = self.unit;
+        if self.flat() && output[1] % 2 == 0 && !self.part_kernel {
+            (unit, block_out[0]) = ([1, 4, unit[2]], 1);
+        }
+        let units: [usize; 3] = std::array::from_fn(|axis| block_out[axis].div_ceil(unit[axis]));
+        let dpu = self.dot_products(units, input[2]);
+        let elements = block_out.iter().product::<usize>() as f64;
+        let macs = (self.array.rows * self.array.cols * self.array.dot_width) as f64;
+        let latency =
+            if self.fully_connected { self.memory.dram_latency_cycles as f64 } else { SRAM_LATENCY };
+        let out = (64.0 / macs * elements).ceil().max(10.0 * block_out[2] as f64 * latency / 256.0);
+        let transfer = |size: [usize; 3], burst: usize| {
+            let bytes = size.iter().product::<usize>() as f64 * self.activation_bytes as f64;
+            let burst = burst.min(size[2].max(1)) as f64;
+            SRAM_LATENCY + bytes * (SRAM_BURST as f64 / burst) / self.memory.sram_bytes_per_cycle
+        };
+        let command = (transfer(input, SRAM_BURST) + transfer(block_out, STORE_BURST) + dpu + out) / 4.0;
+        let blocks: usize = (0..3).map(|axis| output[axis].div_ceil(block_out[axis])).product();
+        let (dpu, out) = (dpu.max(command), out.max(command));
+        dpu.max(out) * blocks as f64 + dpu.min(out)
+    }
+
+    /// Cycles of the dot products of one block.
+    fn dot_products(&self, units: [usize; 3], input_depth: usize) -> f64 {
+        let pixels = units[0] * units[1];
+        let pace = (4 * self.array.cols).max(4 * pixels);
+        let wide = if self.activation_bytes > 1 { 2 } else { 1 };
+        let pieces = |size: usize| (0..size.div_ceil(8)).map(move |i| (size - 8 * i).min(8));
+        let mut cycles = 0;
+        for rows in pieces(self.kernel[0]) {
+            for cols in pieces(self.kernel[1]) {
+                let cells = rows * cols;
+                let chunks = input_depth.div_ceil(8);
+                let (mut window, steps) = if self.depthwise {
+                    (pace.max(4 * pixels * wide) * cells.div_ceil(4) * units[2], cells.div_ceil(4))
+                } else if self.part_kernel {
+                    let steps = (cells * wide).div_ceil(4);
+                    (pace * steps * chunks * units[2], steps)
+                } else {
+                    (pace * cells * units[2], cells)
+                };
+                window +=
+                    self.delay(units, steps) * if self.part_kernel && !self.depthwise { chunks } else { 1 };
+                cycles += window;
+            }
+        }
+        let passes = if self.depthwise { 1 } else { self.input[2].div_ceil(input_depth.max(1)) };
+        (cycles * passes) as f64
+    }
+
+    /// Cycles in which a lone micro-block waits for its own sums.
+    fn delay(&self, units: [usize; 3], steps: usize) -> usize {
+        let pause = if self.array.cols < 8 { 3 } else { 2 };
+        match units {
+            [1, 1, 1] => pause * steps,
+            [1, 1, depth] => pause * steps.saturating_sub(1) * depth,
+            _ => 0,
+        }
+    }
+
+    /// Cycles of the operation, and with its weights brought in slices of output channels.
+    fn cycles(&self) -> (f64, f64) {
+        let channels = self.output[2];
+        let [lean, fast] = self.blocks();
+        let operation = |block| self.operation(block, channels);
+        let in_place = (operation(lean), operation(lean));
+        if self.fully_connected || self.weights == 0 {
+            return in_place;
+        }
+        let block = if operation(fast) < WORTH * operation(lean) { fast } else { lean };
+        let bytes = self.weights as f64 + SCALE_BYTES * channels as f64;
+        let transfer =
+            |bytes: f64| bytes / self.memory.dram_bytes_per_cycle + self.memory.dram_latency_cycles as f64;
+        let all = transfer(bytes);
+        let first = SPLIT_DEPTH.min(channels);
+        let meanwhile = channels as f64 * self.operation(block, first) / all;
+        let slice =
+            (meanwhile.ceil() as usize).max(1).next_multiple_of(block.output[2].max(1)).max(SPLIT_DEPTH);
+        let rest = channels - first;
+        if rest <= 2 * slice && all > 2.0 * operation(block) {
+            return in_place;
+        }
+        let last = match rest % slice {
+            0 => slice.min(rest.max(1)),
+            last => last,
+        };
+        let first_transfer = transfer(bytes * first as f64 / channels as f64);
+        let cycles = (all + self.operation(block, last)).max(operation(block) + first_transfer);
+        (operation(block), cycles)
+    }
+}

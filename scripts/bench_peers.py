@@ -1,0 +1,103 @@
+"""Times the peers of guardbit: rows of a CSV table with the columns tool, subject, setting, threads, figure, unit.
+
+    python scripts/bench_peers.py layer                            per-step sums of one layer in numpy (and PyTorch)
+    python scripts/bench_peers.py network MODEL.tflite IMAGES.npy  exact int8 inference in LiteRT
+
+The layer is the one of `throughput layer`: 3x3, 64 channels in and out, 16x16 pixels, K = 576. A step adds one
+product to every sum, saturates it and counts the overflows, for all outputs at once: how a numpy user would write it.
+"""
+
+import sys
+import time
+
+import numpy as np
+
+PIXELS, CHANNELS, TERMS, BITS = 256, 64, 576, 14
+BATCH = 64
+
+
+def row(tool, subject, setting, figure, unit):
+    print(f"{tool},{subject},{setting},1,{figure:.3f},{unit}", flush=True)
+
+
+def numpy_steps(x, w):
+    low, high = -(1 << BITS - 1), (1 << BITS - 1) - 1
+    held = np.zeros((PIXELS, CHANNELS), np.int16)
+    product, above, below = np.empty_like(held), np.empty(held.shape, bool), np.empty(held.shape, bool)
+    events = 0
+    for k in range(TERMS):
+        # |held| <= 8192 and |product| <= 16384: 16 bits hold the exact sum.
+        np.multiply(x[:, k, None], w[k], out=product)
+        np.add(held, product, out=held)
+        np.greater(held, high, out=above)
+        np.less(held, low, out=below)
+        events += np.count_nonzero(above) + np.count_nonzero(below)
+        np.clip(held, low, high, out=held)
+    return held, events
+
+
+def torch_steps(torch, x, w):
+    low, high = -(1 << BITS - 1), (1 << BITS - 1) - 1
+    held = torch.zeros((PIXELS, CHANNELS), dtype=torch.int16)
+    events = torch.zeros((), dtype=torch.int64)
+    for k in range(TERMS):
+        held.addcmul_(x[:, k, None], w[k])
+        events += ((held > high) | (held < low)).sum()
+        held.clamp_(low, high)
+    return held, int(events)
+
+
+def layer():
+    rng = np.random.default_rng(0)
+    x = rng.integers(-128, 128, (PIXELS, TERMS)).astype(np.int16)
+    w = rng.integers(-128, 128, (TERMS, CHANNELS)).astype(np.int16)
+    macs = PIXELS * CHANNELS * TERMS
+
+    def timed(run):
+        run()
+        start = time.perf_counter()
+        result = run()
+        return result, macs / (time.perf_counter() - start) / 1e9
+
+    (held, events), speed = timed(lambda: numpy_steps(x, w))
+    row("numpy", "layer", f"{BITS} bits saturating events", speed, "GMAC/s")
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch is not installed: skipped", file=sys.stderr)
+        return
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        (same, same_events), speed = timed(lambda: torch_steps(torch, torch.from_numpy(x), torch.from_numpy(w)))
+    assert (same.numpy() == held).all() and same_events == events
+    row("pytorch", "layer", f"{BITS} bits saturating events", speed, "GMAC/s")
+
+
+def network(model, images):
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    images = np.load(images)
+    kinds = {"xnnpack": OpResolverType.AUTO, "reference": OpResolverType.BUILTIN_REF}
+    for kind, resolver in kinds.items():
+        interpreter = Interpreter(model_path=model, experimental_op_resolver_type=resolver, num_threads=1)
+        interpreter.allocate_tensors()
+        index = interpreter.get_input_details()[0]["index"]
+        batch = [images[i % len(images)][None] for i in range(BATCH)]
+        interpreter.set_tensor(index, batch[0])
+        interpreter.invoke()
+        start = time.perf_counter()
+        for sample in batch:
+            interpreter.set_tensor(index, sample)
+            interpreter.invoke()
+        per_sample = (time.perf_counter() - start) / BATCH * 1e3
+        name = model.rsplit("/", 1)[-1].removesuffix(".tflite")
+        row("litert", name, f"exact int8 {kind}", per_sample, "ms/inference")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["layer"]:
+        layer()
+    elif sys.argv[1:2] == ["network"] and len(sys.argv) == 4:
+        network(*sys.argv[2:])
+    else:
+        sys.exit(__doc__)

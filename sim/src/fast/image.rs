@@ -1,0 +1,182 @@
+//! The activations of one sample as the multipliers see them, and where each window lies in them.
+
+use guardbit_hwmodels::MacLayer;
+
+use super::kernels::{LANES, Row};
+
+/// Geometry of a layer over a padded image of 16-bit operands, `[image, row, column, channel]`.
+#[derive(Debug, Clone)]
+pub(super) struct Geometry {
+    batch: usize,
+    input: [usize; 3],
+    /// Rows and columns, padding included.
+    padded: [usize; 2],
+    pad: [usize; 2],
+    stride: [usize; 2],
+    /// Rows and columns of the output.
+    output: [usize; 2],
+    /// Taken off every code.
+    subtract: i32,
+    /// The operand of a padding cell.
+    padding: i16,
+    /// Distance of each product's activation from that of the window's first cell, in the order of addition.
+    offsets: Vec<usize>,
+    /// The same as stretches that lie one after the other: distance and length.
+    stretches: Vec<(usize, usize)>,
+}
+
+/// One sample.
+#[derive(Debug, Clone)]
+pub(crate) struct Image {
+    operands: Vec<i16>,
+}
+
+impl Geometry {
+    pub fn new(layer: &MacLayer) -> Self {
+        let window = &layer.dots.window;
+        let [kernel_rows, kernel_cols, _] = window.kernel;
+        let reach = |out: usize, stride: usize, kernel: usize, dilation: usize| {
+            out.saturating_sub(1) * stride + kernel.saturating_sub(1) * dilation + 1
+        };
+        let padded = [
+            reach(window.output[0], window.stride[0], kernel_rows, window.dilation[0]),
+            reach(window.output[1], window.stride[1], kernel_cols, window.dilation[1]),
+        ];
+        let channels = window.input[2];
+        let offset = |&cell: &usize| {
+            let at = window.kernel_position(cell);
+            (at.h * window.dilation[0] * padded[1] + at.w * window.dilation[1]) * channels + at.c
+        };
+        let offsets: Vec<usize> = layer.order.iter().map(offset).collect();
+        let activation = layer.activation_offset();
+        Self {
+            batch: window.batch,
+            input: window.input,
+            padded,
+            pad: window.pad,
+            stride: window.stride,
+            output: [window.output[0], window.output[1]],
+            subtract: activation.subtract,
+            padding: activation.padding as i16,
+            stretches: stretches(&offsets),
+            offsets,
+        }
+    }
+
+    /// Whether some window reads a cell outside the image.
+    pub fn reads_padding(&self) -> bool {
+        self.pad != [0, 0] || self.padded[0] > self.input[0] || self.padded[1] > self.input[1]
+    }
+
+    /// Number of output pixels.
+    pub fn pixels(&self) -> usize {
+        self.batch * self.output[0] * self.output[1]
+    }
+
+    /// Lays out the codes of a sample. They lie in the range that the layer was prepared for.
+    pub fn image(&self, codes: &[i32]) -> Image {
+        let [rows, cols, channels] = self.input;
+        let [padded_rows, padded_cols] = self.padded;
+        let mut operands = vec![self.padding; self.batch * padded_rows * padded_cols * channels];
+        let first_col = self.pad[1].min(padded_cols);
+        let width = cols.min(padded_cols - first_col) * channels;
+        for n in 0..self.batch {
+            for row in 0..rows.min(padded_rows.saturating_sub(self.pad[0])) {
+                let from = (n * rows + row) * cols * channels;
+                let to = ((n * padded_rows + row + self.pad[0]) * padded_cols + first_col) * channels;
+                for (operand, &code) in operands[to..to + width].iter_mut().zip(&codes[from..]) {
+                    *operand = (code - self.subtract) as i16;
+                }
+            }
+        }
+        Image { operands }
+    }
+
+    /// Index of the first cell of the window over an output pixel.
+    fn corner(&self, pixel: usize) -> usize {
+        let [rows, cols] = self.output;
+        let (n, row, col) = (pixel / (rows * cols), pixel / cols % rows, pixel % cols);
+        let row = n * self.padded[0] + row * self.stride[0];
+        (row * self.padded[1] + col * self.stride[1]) * self.input[2]
+    }
+
+    /// The activations of a window whose lanes all read the same ones; `first` is the group's first channel.
+    /// A 0 follows where their number is odd.
+    pub fn patch<'a>(
+        &self,
+        image: &'a Image,
+        pixel: usize,
+        first: usize,
+        buffer: &'a mut Vec<i16>,
+    ) -> &'a [i16] {
+        let corner = self.corner(pixel) + first;
+        if let [(distance, length)] = self.stretches[..]
+            && length % 2 == 0
+        {
+            return &image.operands[corner + distance..][..length];
+        }
+        buffer.clear();
+        for &(distance, length) in &self.stretches {
+            buffer.extend_from_slice(&image.operands[corner + distance..][..length]);
+        }
+        if buffer.len() % 2 == 1 {
+            buffer.push(0);
+        }
+        buffer
+    }
+
+    /// The activations of a window where lane `l` reads input channel `channels[l]`.
+    pub fn lane_patch(&self, image: &Image, pixel: usize, channels: &LaneChannels, rows: &mut Vec<Row>) {
+        let corner = self.corner(pixel);
+        rows.clear();
+        rows.extend(self.offsets.iter().map(|offset| {
+            let cell = &image.operands[corner + offset..];
+            let mut row = [0; LANES];
+            match *channels {
+                LaneChannels::Adjacent { first, count: LANES } => {
+                    row.copy_from_slice(&cell[first..first + LANES]);
+                }
+                LaneChannels::Adjacent { first, count } => {
+                    row[..count].copy_from_slice(&cell[first..first + count]);
+                }
+                LaneChannels::Any { channels, count } => {
+                    row[..count].iter_mut().zip(&channels).for_each(|(lane, &c)| *lane = cell[c]);
+                }
+            }
+            row
+        }));
+    }
+}
+
+/// The input channel that each lane reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum LaneChannels {
+    /// Neighbours.
+    Adjacent { first: usize, count: usize },
+    /// One each.
+    Any { channels: [usize; LANES], count: usize },
+}
+
+impl LaneChannels {
+    pub fn new(read: &[usize]) -> Self {
+        let first = read.first().copied().unwrap_or(0);
+        let count = read.len();
+        if read.iter().enumerate().all(|(i, &c)| c == first + i) {
+            return Self::Adjacent { first, count };
+        }
+        let mut channels = [0; LANES];
+        channels[..count].copy_from_slice(read);
+        Self::Any { channels, count }
+    }
+}
+
+fn stretches(offsets: &[usize]) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for &offset in offsets {
+        match found.last_mut() {
+            Some((distance, length)) if *distance + *length == offset => *length += 1,
+            _ => found.push((offset, 1)),
+        }
+    }
+    found
+}

@@ -1,0 +1,236 @@
+//! What a layer needs to run fast, made once: packed weights, bounds, the register's rails.
+
+use std::ops::RangeInclusive;
+
+use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register};
+use guardbit_num::{Format, Overflow};
+
+use super::image::{Geometry, LaneChannels};
+use super::kernels::{BOUND_PAIRS, LANES, Pair, Rails, Row};
+use crate::output;
+
+/// No sum may come nearer to the ends of 32 bits than this.
+const MARGIN: i64 = 1 << 20;
+
+/// Up to [`LANES`] output channels.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// The first channel and their number.
+    pub first: usize,
+    pub count: usize,
+    pub reads: Reads,
+    /// `[k][lane]`, 0 where there is no channel.
+    pub weights: Vec<Row>,
+    /// The same, two steps at a time, where sums can be made from that.
+    pub pairs: Option<Vec<Pair>>,
+    /// What the sums start from: a preloaded bias.
+    pub start: [i32; LANES],
+    /// Bounds of every prefix of every dot product, from weights and input range alone.
+    pub bounds: [(i64, i64); LANES],
+}
+
+/// Where the activations of a block come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// All channels read the same window, whose first input channel is this.
+    Window(usize),
+    /// Every channel reads an input channel of its own.
+    Lanes(LaneChannels),
+}
+
+/// One serial level that the kernels can do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Path {
+    /// `None` for an exact level.
+    pub register: Option<Narrow>,
+    pub check: Check,
+    pub signed: bool,
+}
+
+/// A narrow register.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Narrow {
+    pub format: Format,
+    pub overflow: Overflow,
+    /// The greatest rails that 32-bit sums can meet.
+    pub rails: Rails,
+    /// Whether 16-bit lanes are enough.
+    pub sixteen: bool,
+    /// Least and greatest value of the format.
+    held: (i64, i64),
+}
+
+impl Block {
+    /// Whether no dot product of the block can overflow, whatever it reads.
+    pub fn is_certain(&self, narrow: &Narrow) -> bool {
+        self.bounds[..self.count].iter().all(|&(min, max)| narrow.keeps(min, max))
+    }
+}
+
+impl Narrow {
+    /// Whether no addition overflows whose exact result lies between these.
+    pub fn keeps(&self, min: i64, max: i64) -> bool {
+        min >= i64::from(self.rails.low) && max <= i64::from(self.rails.high)
+    }
+
+    /// Whether the register's format holds all between these: what persistent and transient speak of.
+    pub fn holds(&self, min: i32, max: i32) -> bool {
+        i64::from(min) >= self.held.0 && i64::from(max) <= self.held.1
+    }
+}
+
+/// The blocks of a layer whose activation codes lie in `codes`; `None` if operands or sums are too wide.
+pub(super) fn blocks(
+    layer: &MacLayer,
+    geometry: &Geometry,
+    codes: RangeInclusive<i32>,
+) -> Option<Vec<Block>> {
+    let window = &layer.dots.window;
+    if window.dots() == 0 || layer.order.is_empty() {
+        return None;
+    }
+    if layer.dots.weights.is_none() && geometry.reads_padding() {
+        // Such a window has fewer products at the edges.
+        return None;
+    }
+    let operands = operand_range(layer, geometry, codes);
+    let fits = |value: i64| value.abs() <= i64::from(i16::MAX);
+    if !fits(operands.0) || !fits(operands.1) {
+        return None;
+    }
+    let channels = window.channels();
+    let per_group = channels / window.groups;
+    // Groups of one input channel share lanes; larger ones have blocks of their own.
+    let lane_wise = window.kernel[2] == 1 && window.groups > 1;
+    let stretch = if lane_wise { channels } else { per_group };
+    let mut blocks = Vec::new();
+    for start in (0..channels).step_by(stretch) {
+        for first in (start..start + stretch).step_by(LANES) {
+            let count = LANES.min(start + stretch - first);
+            let reads = if lane_wise {
+                let read: Vec<usize> = (first..first + count).map(|c| window.group(c)).collect();
+                Reads::Lanes(LaneChannels::new(&read))
+            } else {
+                Reads::Window(window.group(first) * window.kernel[2])
+            };
+            blocks.push(block(layer, first, count, reads, operands)?);
+        }
+    }
+    Some(blocks)
+}
+
+/// The datapath of a layer if one kernel can do it.
+pub(super) fn path(
+    layer: &MacLayer,
+    geometry: &Geometry,
+    codes: RangeInclusive<i32>,
+    blocks: &[Block],
+) -> Option<Path> {
+    let datapath = &layer.datapath;
+    let [level] = datapath.levels.as_slice() else { return None };
+    let (low, high) = operand_range(layer, geometry, codes);
+    let operand = low.abs().max(high.abs());
+    let weight = layer.weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
+    let product = operand * weight;
+    let product_fits = match datapath.product.register {
+        Register::Auto => true,
+        Register::Fixed { format, overflow } => {
+            let (low, high) = overflow.limits(format);
+            low <= -i128::from(product) && i128::from(product) <= high
+        }
+    };
+    if datapath.product.shift > 0 || !product_fits || level.shift > 0 || level.reduce != Reduce::Serial {
+        return None;
+    }
+    let register = match level.register {
+        Register::Auto => None,
+        Register::Fixed { format, overflow } => {
+            Some(narrow(level, format, overflow, product, layer.order.len())?)
+        }
+    };
+    let starts_inside = |narrow: &Narrow| {
+        let starts = blocks.iter().flat_map(|block| &block.start);
+        starts.into_iter().all(|&start| narrow.keeps(start.into(), start.into()))
+    };
+    if register.as_ref().is_some_and(|narrow| !starts_inside(narrow)) {
+        return None;
+    }
+    let signed = register.is_none_or(|narrow| narrow.format.is_signed());
+    Some(Path { register, check: level.check, signed })
+}
+
+fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps: usize) -> Option<Narrow> {
+    if overflow == Overflow::Trap || (!format.is_signed() && format.bits() > 30) {
+        return None;
+    }
+    let (low, high) = overflow.limits(format);
+    // Sums stay within 32 bits: wider rails are never met.
+    let clamp = |rail: i128| rail.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+    let rails = Rails { low: clamp(low), high: clamp(high), bits: format.bits() };
+    let sixteen = level.check == Check::EachAdd
+        && overflow != Overflow::Observe
+        && i64::from(rails.high) < i64::from(i16::MAX)
+        && i64::from(rails.low) > i64::from(i16::MIN)
+        && product <= i64::from(i16::MAX)
+        && steps <= i16::MAX as usize;
+    let held = (clamp(format.min()).into(), clamp(format.max()).into());
+    Some(Narrow { format, overflow, rails, sixteen, held })
+}
+
+/// Least and greatest operand that a multiplier can see, joined with 0.
+fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeInclusive<i32>) -> (i64, i64) {
+    let offset = layer.activation_offset();
+    let (mut low, mut high) = (
+        i64::from(*codes.start()) - i64::from(offset.subtract),
+        i64::from(*codes.end()) - i64::from(offset.subtract),
+    );
+    if geometry.reads_padding() {
+        low = low.min(offset.padding.into());
+        high = high.max(offset.padding.into());
+    }
+    (low.min(0), high.max(0))
+}
+
+fn block(
+    layer: &MacLayer,
+    first: usize,
+    count: usize,
+    reads: Reads,
+    (low, high): (i64, i64),
+) -> Option<Block> {
+    let mut weights = vec![[0; LANES]; layer.order.len()];
+    let mut start = [0; LANES];
+    let mut bounds = [(0, 0); LANES];
+    for lane in 0..count {
+        let channel = first + lane;
+        let initial = i64::try_from(output::preload(layer, channel).unwrap_or(0)).ok()?;
+        let (mut min, mut max) = (initial, initial);
+        for (row, &weight) in weights.iter_mut().zip(&layer.weights[channel]) {
+            row[lane] = i16::try_from(weight).ok().filter(|&w| w > i16::MIN)?;
+            let ends = [i64::from(weight) * low, i64::from(weight) * high];
+            min += ends[0].min(ends[1]);
+            max += ends[0].max(ends[1]);
+        }
+        let limit = i64::from(i32::MAX) - MARGIN;
+        if min < -limit || max > limit {
+            return None;
+        }
+        start[lane] = initial as i32;
+        bounds[lane] = (min, max);
+    }
+    let operand = low.abs().max(high.abs());
+    let weight = weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
+    let fits = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
+    let pairs = (fits && matches!(reads, Reads::Window(_))).then(|| pairs(&weights));
+    Some(Block { first, count, reads, weights, pairs, start, bounds })
+}
+
+/// Two rows in one, lane by lane; a row of zeros follows where their number is odd.
+fn pairs(rows: &[Row]) -> Vec<Pair> {
+    let pair = |rows: &[Row]| {
+        let row = |i: usize| rows.get(i).copied().unwrap_or([0; LANES]);
+        let rows = [row(0), row(1)];
+        std::array::from_fn(|i| rows[i % 2][i / 2])
+    };
+    rows.chunks(2).map(pair).collect()
+}

@@ -1,0 +1,42 @@
+//! The events of one dot product, found again one addition at a time.
+
+use guardbit_num::{Direction, Overflow};
+
+use super::prepare::Narrow;
+use crate::dot::DotEvent;
+
+/// Steps a register from `start`, which fits, through `products`; notes the first `limit` events.
+pub(super) fn steps(
+    narrow: &Narrow,
+    start: i64,
+    products: impl Iterator<Item = i64>,
+    limit: usize,
+    events: &mut Vec<DotEvent>,
+) {
+    let (low, high) = (i64::from(narrow.rails.low), i64::from(narrow.rails.high));
+    let mut held = start;
+    for (k, product) in products.enumerate() {
+        let sum = held + product;
+        if (low..=high).contains(&sum) {
+            held = sum;
+            continue;
+        }
+        let direction = if sum > high { Direction::High } else { Direction::Low };
+        events.push(event(k, held.into(), product.into(), direction));
+        if events.len() == limit || narrow.overflow == Overflow::Sticky {
+            return;
+        }
+        held = narrow.overflow.fit(sum.into(), narrow.format).value as i64;
+    }
+}
+
+/// The event of a level that is fitted once, after `steps` additions.
+pub(super) fn hand_over(narrow: &Narrow, sum: i64, steps: usize, events: &mut Vec<DotEvent>) {
+    if let Some(direction) = narrow.overflow.fit(sum.into(), narrow.format).overflow {
+        events.push(event(steps.saturating_sub(1), sum.into(), 0, direction));
+    }
+}
+
+fn event(k: usize, held: i128, addend: i128, direction: Direction) -> DotEvent {
+    DotEvent { level: 0, run: 0, k, held, addend, direction }
+}

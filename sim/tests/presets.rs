@@ -1,0 +1,122 @@
+//! What presets do when they overflow, each worked out by hand, in both engines.
+
+mod common;
+
+use common::{conv2d, one_layer, output, program, quantized, run};
+use guardbit_graph::{DType, Graph, Padding};
+use guardbit_hwmodels::{PRESETS, load};
+use guardbit_sim::{Engine, LayerStats, Options};
+
+/// One dot product per channel of `weights` over `x`, in int16 outputs of scale `2^shift`.
+fn dots(x: (DType, &[i32]), weights: (DType, &[Vec<i32>]), shift: i32) -> (Graph, Vec<i32>) {
+    typed(x, weights, shift, DType::Int16)
+}
+
+fn typed(x: (DType, &[i32]), weights: (DType, &[Vec<i32>]), shift: i32, out: DType) -> (Graph, Vec<i32>) {
+    let k = x.1.len();
+    let ty = quantized(&[weights.1.len(), 1, 1, k], weights.0, 1.0, 0);
+    let input = quantized(&[1, 1, 1, k], x.0, 1.0, 0);
+    let scale = 2f32.powi(shift);
+    let out = output("y", out, scale, 0);
+    (one_layer(conv2d(1, Padding::Valid), input, Some((ty, weights.1.concat())), None, out), x.1.to_vec())
+}
+
+/// Output codes, and statistics equal for both engines.
+fn simulate(hw: &str, sets: &[&str], (graph, x): &(Graph, Vec<i32>)) -> (Vec<i32>, LayerStats) {
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    let program = program(graph, &load(hw, &sets).unwrap());
+    let [reference, parallel] = [Engine::Reference, Engine::Parallel].map(|engine| {
+        let ran = run(&program, &[x.clone()], Options { engine, ..Options::default() }).unwrap();
+        let output = graph.outputs()[0].index();
+        (ran.tensors[0].simulated[output].as_ref().unwrap().to_vec(), ran.stats)
+    });
+    assert_eq!(reference, parallel);
+    parallel
+}
+
+/// Events of every level.
+fn events(stats: &LayerStats) -> Vec<u64> {
+    stats.levels.iter().map(|level| level.total().events()).collect()
+}
+
+/// 17 products of 255 * 255 = 1105425 stop at 0xfffff = 1048575.
+#[test]
+fn esp32s3_lanes_saturate() {
+    let graph = dots((DType::UInt8, &[255; 17]), (DType::UInt8, &[vec![255; 17]]), 5);
+    let unsigned = ["accumulation.qacc.signed=false"];
+    let (_, stats) = simulate("esp32s3-qacc", &unsigned, &graph);
+    let event = &stats.events[0];
+    assert_eq!((event.k, event.held, event.addend), (16, 16 * 65025, 65025));
+    assert_eq!(stats.total().sum_abs_err, 17 * 65025 - 0xfffff);
+    // The signed lanes hold 2^19 - 1: 32 products of 2^14 are one too much, and each one after it is an event.
+    let graph = dots((DType::Int8, &[-128; 33]), (DType::Int8, &[vec![-128; 33]]), 5);
+    let (_, stats) = simulate("esp32s3-qacc", &[], &graph);
+    assert_eq!((stats.total().sum_abs_err, events(&stats)), (33 * 16384 - 0x7ffff, vec![2]));
+}
+
+/// A column of 16 rows cannot overflow 20 bits with int8; of 32 rows it can: 32 * 2^14 = 2^19 wraps to -2^19. Codes
+/// are in units of 2^5.
+#[test]
+fn gemmini_columns_wrap() {
+    let graph = dots((DType::Int8, &[-128; 32]), (DType::Int8, &[vec![-128; 32]]), 5);
+    let (codes, stats) = simulate("gemmini-16", &[], &graph);
+    assert_eq!((codes[0], events(&stats)), (1 << 14, vec![0, 0]));
+    let (codes, stats) = simulate("gemmini-16", &["array.rows=32"], &graph);
+    assert_eq!((codes[0], events(&stats)), (-(1 << 14), vec![1, 0]));
+}
+
+/// Sums of 200, -129, 254 and 127 leave VTA as their low 8 bits.
+#[test]
+fn vta_stores_the_low_bits() {
+    let weights = [vec![100, 100], vec![-100, -29], vec![127, 127], vec![64, 63]];
+    let graph = typed((DType::Int8, &[1, 1]), (DType::Int8, &weights), 0, DType::Int8);
+    let (codes, stats) = simulate("vta-default", &[], &graph);
+    assert_eq!(codes, [200 - 256, -129 + 256, 254 - 256, 127]);
+    assert_eq!((stats.total().wrong, stats.total().output_mismatch), (0, 3));
+    let saturating = ["requantize.output=saturate"];
+    assert_eq!(simulate("vta-default", &saturating, &graph).0, [127, -128, 127, 127]);
+}
+
+/// Atomic results of 8 products. At the real 34 bits it takes 2^16 of them, so all widths are lowered by 14 bits.
+#[test]
+fn nvdla_saturates_partial_sums() {
+    let narrow = ["accumulation.partial.bits=20", "accumulation.final.bits=18"];
+    // 8 * 2^14 = 2^17 per atomic operation: 131072, 262144, 393216, then 524288 -> 524287, then 130048 less: 394239,
+    // one less than the exact sum. The final 18 bits hold 131071.
+    let weights: Vec<i32> = [vec![-128; 32], vec![127; 8]].concat();
+    let graph = dots((DType::Int8, &[-128; 40]), (DType::Int8, &[weights]), 5);
+    let (_, stats) = simulate("nvdla-small", &narrow, &graph);
+    assert_eq!((stats.total().sum_abs_err, events(&stats)), (394_240 - 131_071, vec![0, 1, 1]));
+    let (_, stats) = simulate("nvdla-small", &narrow[..1], &graph);
+    assert_eq!((stats.total().sum_abs_err, events(&stats)), (1, vec![0, 1, 0]));
+    // CLIP_TRUNCATE of 2: 394239 / 4 = 98559.75 is rounded to 98560, which gives back 394240.
+    let clip = "accumulation.partial.shift=2";
+    let (_, stats) = simulate("nvdla-small", &[narrow[0], clip], &graph);
+    assert_eq!((stats.total().sum_abs_err, events(&stats)), (0, vec![0, 1, 0]));
+    // 10 / 4 = 2.5 is rounded away from zero, to 3, and -2.5 to -3.
+    let graph = dots((DType::Int8, &[10]), (DType::Int8, &[vec![1], vec![-1]]), 0);
+    assert_eq!(simulate("nvdla-small", &[clip], &graph).0, [12, -12]);
+}
+
+/// 34 bits at their real width: 2^16 atomic results of 2^17 are 2^33, one too much.
+#[test]
+fn nvdla_holds_34_bits() {
+    let k = 8 << 16;
+    let graph = dots((DType::Int8, &vec![-128; k]), (DType::Int8, &[vec![-128; k]]), 20);
+    let (_, stats) = simulate("nvdla-small", &[], &graph);
+    assert_eq!((stats.total().sum_abs_err, events(&stats)), ((1 << 33) - 0x7fff_ffff, vec![0, 1, 1]));
+    assert_eq!(stats.levels[1].total().required_final, 35);
+}
+
+/// Presets without narrow sums of their own wrap at 32 bits or never overflow.
+#[test]
+fn wide_presets_are_exact_on_int8() {
+    let weights = [vec![-128; 600], vec![127; 600], vec![1; 600]];
+    let graph = dots((DType::Int8, &[-128; 600]), (DType::Int8, &weights), 10);
+    for preset in PRESETS.iter().filter(|p| !p.name.contains("int14") && p.name != "inner14-outer24") {
+        let (_, stats) = simulate(preset.name, &[], &graph);
+        let wrong = stats.total().wrong;
+        let expected = u64::from(preset.name == "esp32s3-qacc") * 2;
+        assert_eq!(wrong, expected, "{}", preset.name);
+    }
+}
