@@ -76,10 +76,10 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         return Err(unsupported("a tree above another level"));
     }
     if layer.packing != Packing::None {
-        return Err(unsupported("two products in one DSP slice"));
+        return Err(unsupported("a layer whose lanes share adders (`packing`)"));
     }
-    if datapath.output != OutputFit::Saturate {
-        return Err(unsupported("an output stage that keeps low bits"));
+    if datapath.output == OutputFit::Wrap {
+        return Err(unsupported("an output that wraps"));
     }
     let has_side = layer.input_sum_factor.iter().any(|&f| f != 0);
     if has_side && datapath.bias.at != BiasPlace::Post {
@@ -272,7 +272,8 @@ fn order_text(order: ReductionOrder) -> String {
         Walk::Reverse => "reverse".into(),
         Walk::Stride(n) => format!("stride {n}"),
     };
-    format!("{}, {walk}", axes.join(" "))
+    let blocks = order.ic_block.map_or(String::new(), |n| format!(", input channels in blocks of {n}"));
+    format!("{}, {walk}{blocks}", axes.join(" "))
 }
 
 /// A layer of one output channel that computes as `arithmetic` says: the way back, for re-checking a bundle.
@@ -350,8 +351,8 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
         },
         levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
         bias: Bias { at, register: register(&arithmetic.bias.stage)? },
-        scheme: Some(name(&arithmetic.requantize.scheme)?),
         output: OutputFit::Saturate,
+        scheme: Some(name(&arithmetic.requantize.scheme)?),
     })
 }
 
