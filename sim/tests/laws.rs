@@ -4,7 +4,7 @@ mod common;
 
 use common::random::{self, Case};
 use common::{accelerator, datapath, program, run, serial};
-use guardbit_hwmodels::{BiasPlace, Check, Level, Register, Terms, Walk, ZeroPoint};
+use guardbit_hwmodels::{BiasPlace, Check, Level, OutputFit, Register, Terms, Walk, ZeroPoint};
 use guardbit_num::{Format, Overflow};
 use guardbit_sim::{Body, Engine, Mode, Options, StatsLevel};
 use proptest::prelude::*;
@@ -111,6 +111,7 @@ fn check_wide_enough(case: &Case, modes: &[Overflow], spare: u32) -> Result<(), 
     let path = &mut accelerator.datapath;
     path.product = guardbit_hwmodels::Product { register: Register::Auto, shift: 0, ..path.product };
     path.bias.register = Register::Auto;
+    path.output = OutputFit::Saturate;
     for level in &mut path.levels {
         level.shift = 0;
         level.register = Register::Auto;

@@ -3,8 +3,8 @@
 use guardbit_graph::ops::{AvgPool2d, Conv2d, DepthwiseConv2d, FullyConnected, Mean, Sum};
 use guardbit_graph::{Activation, DType, Graph, Padding, Quantization, TensorType};
 use guardbit_hwmodels::{
-    Accelerator, Array, Axis, BiasPlace, Check, Dataflow, Datapath, Level, Product, Reduce, ReductionOrder,
-    Register, Terms, Walk, ZeroPoint,
+    Accelerator, Array, Axis, BiasPlace, Check, Dataflow, Datapath, Level, OutputFit, Product, Reduce,
+    ReductionOrder, Register, Terms, Walk, ZeroPoint,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -52,8 +52,9 @@ fn scheme() -> impl Strategy<Value = Option<Scheme>> {
 fn any_datapath() -> impl Strategy<Value = Datapath> {
     let order = (Just([Axis::Kh, Axis::Kw, Axis::Ic]).prop_shuffle(), walk());
     let bias = (select(vec![BiasPlace::Post, BiasPlace::Preload, BiasPlace::PostRequantize]), any_register());
-    (levels(), select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]), order, product(), bias).prop_map(
-        |(mut levels, zero_point, (axes, walk), product, (at, register))| {
+    let fit = prop_oneof![3 => Just(OutputFit::Saturate), 1 => Just(OutputFit::Wrap)];
+    (levels(), select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]), order, product(), bias, fit).prop_map(
+        |(mut levels, zero_point, (axes, walk), product, (at, register), fit)| {
             if at == BiasPlace::Preload {
                 levels.last_mut().unwrap().reduce = Reduce::Serial;
             }
@@ -62,6 +63,7 @@ fn any_datapath() -> impl Strategy<Value = Datapath> {
             path.order = ReductionOrder { axes, walk, ic_block: None };
             path.product = product;
             path.bias = guardbit_hwmodels::Bias { at, register };
+            path.output = fit;
             path
         },
     )
