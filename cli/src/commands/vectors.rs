@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use guardbit_reports::text_table;
 use guardbit_rtl_vectors::manifest::{Manifest, Packing, Source};
 use guardbit_rtl_vectors::{Request, export};
+use guardbit_sim::StatsLevel;
 use guardbit_study::{RunRequest, layer_input, write_folder};
 use serde_json::json;
 
@@ -16,7 +17,7 @@ use crate::progress::Bar;
 
 pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let settings = settings(&args.common, 0, &bar);
+    let settings = settings(&args.common, |_| StatsLevel::None, 0, &bar);
     let run = RunRequest { model: args.model.clone(), hw: args.hw.clone(), settings, dump_tensors: false };
     let layer = layer_input(&run, &args.layer, &bar)?;
     let [model, model_sha256] = layer.model;
