@@ -11,6 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hwmodels", &["graph"]),
     ("sim", &["hwmodels"]),
     ("reports", &["sim"]),
+    ("rtl-vectors", &["sim"]),
     ("study", &["frontends", "sim", "reports"]),
 ];
 
