@@ -246,6 +246,9 @@ pub enum HwCommand {
     Check {
         /// A preset's name or a YAML file
         hw: String,
+        /// Check it for this network too: .tflite, or graph .yaml
+        #[arg(long)]
+        model: Option<PathBuf>,
         /// Override a key, as accumulation.acc.bits=12
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,

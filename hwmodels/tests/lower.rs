@@ -8,7 +8,7 @@ use guardbit_graph::{
     Requantize, Tap, TensorType,
 };
 use guardbit_hwmodels::{
-    Accelerator, Host, LowerError, MacLayer, Placement, Program, from_yaml, lower, partition,
+    Accelerator, Host, LowerError, MacLayer, Placement, Program, check_program, from_yaml, lower, partition,
 };
 use guardbit_num::Scheme;
 use proptest::prelude::*;
@@ -248,5 +248,21 @@ fn overrides_that_name_no_layer_are_errors() {
     insta::assert_snapshot!(error("layers: {conv: {bias.bits: 20}, 0: {bias.bits: 21}}"), @r"
     guardbit::lower::layer_twice
     `layers` names the layer `conv` twice: as `0` and as `conv`
+    ");
+}
+
+/// The convolution has 2 groups of 3 channels, 12 pixels and 18 terms.
+#[test]
+fn layers_too_small_for_the_array_and_too_large_for_the_memory_are_said() {
+    let found = |yaml: &str| {
+        let program = lowered(&plain(), yaml).unwrap();
+        let line = |problem: guardbit_hwmodels::Problem| format!("{}: {problem}", problem.code());
+        check_program(&program).into_iter().map(line).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(found("array: {rows: 8, cols: 8}"), @"guardbit::hw::array_larger_than_layer: at most half of the array can work: `conv` 8x3 of 8x8");
+    insta::assert_snapshot!(found("array: {rows: 4, cols: 3}"), @"");
+    insta::assert_snapshot!(found("array: {rows: 4, cols: 3}\nmemory: {activation_kib: 0.0625, weight_kib: 0.0625}"), @r"
+    guardbit::hw::sram_too_small_for_tile: the activations of one tile do not fit `memory.activation_kib`: `conv` needs 72 of 32 bytes
+    guardbit::hw::sram_too_small_for_tile: the weights of one tile do not fit `memory.weight_kib`: `conv` needs 54 of 32 bytes
     ");
 }

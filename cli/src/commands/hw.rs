@@ -1,8 +1,10 @@
 //! `guardbit hw`.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use guardbit_hwmodels::{Accelerator, PRESETS, check, load, schema};
+use guardbit_hwmodels::{Accelerator, PRESETS, check, check_program, load, lower, schema};
 use guardbit_reports::text_table;
 use serde_json::json;
 
@@ -15,7 +17,7 @@ pub fn hw(command: &HwCommand, global: &Global) -> Result<ExitCode, Failure> {
         HwCommand::List => list(global)?,
         HwCommand::Show { hw, set } => show(&load(hw, set)?, global)?,
         HwCommand::Schema => print(&schema())?,
-        HwCommand::Check { hw, set } => check_one(hw, set, global)?,
+        HwCommand::Check { hw, model, set } => check_one(hw, model.as_deref(), set, global)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -38,9 +40,13 @@ fn show(accelerator: &Accelerator, global: &Global) -> Result<(), Failure> {
     print(&accelerator.commented_yaml())
 }
 
-fn check_one(hw: &str, sets: &[String], global: &Global) -> Result<(), Failure> {
-    let (accelerator, warnings) = check(hw, sets);
+fn check_one(hw: &str, model: Option<&Path>, sets: &[String], global: &Global) -> Result<(), Failure> {
+    let (accelerator, mut warnings) = check(hw, sets);
     let accelerator = accelerator?;
+    if let Some(model) = model {
+        let graph = Arc::new(guardbit_frontends::load(model)?);
+        warnings.extend(check_program(&lower(graph, &accelerator)?));
+    }
     if global.json {
         let problem = |p: &guardbit_hwmodels::Problem| json!({ "code": p.code(), "key": p.key(), "message": p.message(), "help": p.help() });
         let warnings: Vec<_> = warnings.iter().map(problem).collect();

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use guardbit_graph::{Graph, NodeId, TensorId};
-use guardbit_hwmodels::{MacLayer, Program, load, lower, partition};
+use guardbit_hwmodels::{MacLayer, Program, check_program, load, lower, partition};
 use guardbit_reports::text_table;
 use serde::Serialize;
 
@@ -19,6 +19,9 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
         Some(hw) => Some(lower(Arc::clone(&graph), &load(hw, &args.set)?)?),
     };
     let places = program.as_ref().map(|program| partition(&graph, &program.accelerator)).transpose()?;
+    for warning in program.iter().flat_map(check_program) {
+        Failure::warning(&warning).report();
+    }
     let ops: Vec<OpLine> = graph
         .nodes_with_ids()
         .map(|(id, _)| {

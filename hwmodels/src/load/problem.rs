@@ -47,6 +47,11 @@ pub struct FilePlace {
 pub struct HwError(pub(super) Box<Problem>);
 
 impl Problem {
+    /// Something doubtful about an accelerator for one network.
+    pub(crate) fn of_network(code: &'static str, key: &str, message: String, help: &str) -> Self {
+        Self { code, key: Some(key.into()), message, help: Some(help.into()), origin: Origin::Nowhere }
+    }
+
     /// A stable code, as `guardbit::hw::bits`.
     pub fn code(&self) -> &'static str {
         self.code

@@ -70,6 +70,10 @@ impl Mapping {
         self.dataflow
     }
 
+    pub fn layer(&self) -> &Layer {
+        &self.layer
+    }
+
     pub fn fold(&self) -> Fold {
         match self.dataflow {
             Dataflow::OutputStationary => output_stationary::fold(&self.layer),

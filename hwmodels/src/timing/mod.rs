@@ -5,6 +5,7 @@
 
 mod cost;
 mod ethos_u;
+mod fit;
 mod gemm;
 mod input_stationary;
 mod mapping;
@@ -18,6 +19,7 @@ mod weight_stationary;
 use guardbit_graph::{OutputPosition, Window};
 
 pub use cost::Cost;
+pub use fit::Fit;
 pub use gemm::{Gemm, Widths};
 
 use crate::{Accelerator, Array, Dataflow, Place, TimingConvention};
@@ -34,6 +36,8 @@ pub struct LayerTiming {
     pub array: Array,
     /// What the layer costs.
     pub cost: Cost,
+    /// How much of the array and of the SRAMs it fills.
+    pub fit: Fit,
     mapping: Mapping,
     schedule: Schedule,
     /// `[rows, columns]` of the output.
@@ -69,11 +73,12 @@ impl LayerTiming {
             TimingConvention::Overlapped => overlapped::schedule(&fold, &traffic, &accelerator.memory),
             TimingConvention::EthosU => ethos_u::schedule(&fold, window, widths, accelerator),
         };
+        let fit = Fit::new(&mapping, &traffic, window, widths, &accelerator.memory);
         let image = [window.output[0], window.output[1]];
         let mut array = accelerator.array;
         array.rows *= array.cores;
         let cost = Cost::new(&schedule, &fold, &traffic, window, array, accelerator.clock_mhz);
-        Self { cycles: schedule.cycles, array, cost, mapping, schedule, image }
+        Self { cycles: schedule.cycles, array, cost, fit, mapping, schedule, image }
     }
 
     /// Whether all additions of a dot product happen in the same processing element.

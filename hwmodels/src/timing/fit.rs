@@ -1,0 +1,68 @@
+//! How much of the array a layer can fill, and how much of the SRAMs one of its folds does.
+
+use guardbit_graph::Window;
+
+use super::gemm::Widths;
+use super::mapping::{Layer, Mapping};
+use super::traffic::Traffic;
+use crate::{ArrayKind, Dataflow, Memory};
+
+/// A layer's size beside that of the array and of its memories.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fit {
+    /// Rows and columns of one array that a fold can use at most. The lanes of a vector engine that is no block
+    /// are one row.
+    pub used: [usize; 2],
+    /// Rows and columns that there are, counted in the same way.
+    pub size: [usize; 2],
+    /// Bytes of the operands of one fold, at most those of the layer: activations and weights.
+    pub fold_bytes: [f64; 2],
+    /// Bytes of their SRAMs that one fold may take, half of them with double buffering.
+    pub room_bytes: [f64; 2],
+}
+
+impl Fit {
+    pub(super) fn new(
+        mapping: &Mapping,
+        traffic: &Traffic,
+        window: &Window,
+        widths: Widths,
+        memory: &Memory,
+    ) -> Self {
+        let layer = mapping.layer();
+        let (wanted, size) = wanted(mapping.dataflow(), layer);
+        let bytes = |elements: usize, bits: u32| elements as f64 * f64::from(bits) / 8.0;
+        let whole = [
+            bytes(window.batch * window.input.iter().product::<usize>(), widths.activation),
+            bytes(window.terms() * window.channels(), widths.weight),
+        ];
+        let usable = if memory.double_buffer { 512.0 } else { 1024.0 };
+        Self {
+            used: [wanted[0].min(size[0]), wanted[1].min(size[1])],
+            size,
+            fold_bytes: [traffic.reads[0].min(whole[0]), traffic.reads[1].min(whole[1])],
+            room_bytes: [memory.activation_kib * usable, memory.weight_kib * usable],
+        }
+    }
+
+    /// Whether at most half of the array can be used, in every fold.
+    pub fn is_low(&self) -> bool {
+        2 * self.used[0] * self.used[1] <= self.size[0] * self.size[1] && self.size != [1, 1]
+    }
+}
+
+/// What the layer would fill, and the array's size.
+fn wanted(dataflow: Dataflow, layer: &Layer) -> ([usize; 2], [usize; 2]) {
+    let (array, gemm) = (layer.array, layer.gemm);
+    let (size, lanes) = ([array.rows, array.cols], [1, array.rows * array.cols]);
+    let all_channels = gemm.channels * gemm.groups;
+    match (dataflow, array.kind) {
+        (Dataflow::OutputStationary, _) => ([gemm.pixels, gemm.channels], size),
+        (Dataflow::WeightStationary, _) => ([layer.steps(), gemm.channels], size),
+        (Dataflow::InputStationary, _) => ([layer.steps(), gemm.pixels], size),
+        (Dataflow::Vector, ArrayKind::Outputs) => ([1, gemm.pixels * all_channels], lanes),
+        (Dataflow::Vector, ArrayKind::Channels) => ([1, gemm.channels], lanes),
+        (Dataflow::Vector, ArrayKind::Folded) => ([1, all_channels], lanes),
+        (Dataflow::Vector, ArrayKind::Block) => ([gemm.pixels, all_channels], size),
+    }
+}
