@@ -154,6 +154,12 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             first_event_cycle: (touched > 0).then_some(17 + i as u64),
             product_events: Some(0),
             bias_events: Some(0),
+            compute_cycles: None,
+            stall_cycles: None,
+            utilization: None,
+            sram_bytes: None,
+            dram_bytes: None,
+            time_us: None,
         });
         histograms.push(LevelHistogram {
             index: i,

@@ -5,7 +5,7 @@ use guardbit_sim::{LayerStats, StatsLevel};
 use serde::{Deserialize, Serialize};
 
 use super::{Row, mac_layers, register};
-use crate::{Decibel, Width};
+use crate::{Decibel, Fraction, Width};
 
 /// A row of `layers.csv`. What was not counted is `None`; so is, in all rows of a layer but the last, what
 /// belongs to the layer as a whole.
@@ -69,6 +69,18 @@ pub struct LayerRow {
     pub product_events: Option<u64>,
     /// Biases, or sums with them, that did not fit. Of the layer.
     pub bias_events: Option<u64>,
+    /// Cycles of one inference with memories that take no time. Of the layer.
+    pub compute_cycles: Option<u64>,
+    /// The other cycles. Of the layer.
+    pub stall_cycles: Option<u64>,
+    /// The part of the array's products that the layer needs. Of the layer.
+    pub utilization: Option<Fraction>,
+    /// Bytes between the SRAMs and the array in one inference. Of the layer.
+    pub sram_bytes: Option<u64>,
+    /// Bytes between the chip and its outside memory in one inference. Of the layer.
+    pub dram_bytes: Option<u64>,
+    /// Time of one inference at the clock, in microseconds. Of the layer.
+    pub time_us: Option<f64>,
 }
 
 impl Row for LayerRow {
@@ -103,6 +115,12 @@ impl Row for LayerRow {
         "first_event_cycle",
         "product_events",
         "bias_events",
+        "compute_cycles",
+        "stall_cycles",
+        "utilization",
+        "sram_bytes",
+        "dram_bytes",
+        "time_us",
     ];
 }
 
@@ -160,6 +178,12 @@ fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
         first_event_cycle: None,
         product_events: None,
         bias_events: None,
+        compute_cycles: None,
+        stall_cycles: None,
+        utilization: None,
+        sram_bytes: None,
+        dram_bytes: None,
+        time_us: None,
     }
 }
 
@@ -196,5 +220,13 @@ fn count_layer(row: &mut LayerRow, layer: &MacLayer, counts: &LayerStats, stats:
         row.first_event_cycle = counts.first_event_cycle;
         row.product_events = Some(total.product_events);
         row.bias_events = Some(total.bias_events);
+        let cost = &layer.timing.cost;
+        row.compute_cycles = Some(cost.compute_cycles);
+        row.stall_cycles = Some(cost.stall_cycles);
+        row.utilization = Some(Fraction::new(cost.utilization()));
+        row.sram_bytes = Some(cost.sram_bytes);
+        row.dram_bytes = Some(cost.dram_bytes);
+        // To a picosecond: a clock makes no finer figures, and decimals stay short.
+        row.time_us = Some((cost.microseconds * 1e6).round() / 1e6);
     }
 }
