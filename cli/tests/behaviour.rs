@@ -199,3 +199,18 @@ fn inspect_says_where_operations_run() {
     let host = "host: its operation is not in `offload`";
     assert_eq!(places, ["accelerator", "accelerator", "accelerator", host, host, "accelerator"]);
 }
+
+#[test]
+fn an_accelerator_is_checked_for_a_network() {
+    let model = digits("digits_int8.tflite");
+    let codes = |args: &[&str]| -> Vec<String> {
+        let printed: serde_json::Value = serde_json::from_str(&succeed(args)).unwrap();
+        let warnings = printed["warnings"].as_array().unwrap();
+        warnings.iter().map(|w| w["code"].as_str().unwrap().to_string()).collect()
+    };
+    let alone = codes(&["hw", "check", "exact-int32-os", "--json"]);
+    assert!(alone.is_empty(), "{alone:?}");
+    // A depthwise layer uses one column of sixteen.
+    let with_model = codes(&["hw", "check", "exact-int32-os", "--model", &model, "--json"]);
+    assert_eq!(with_model, ["guardbit::hw::array_larger_than_layer"]);
+}
