@@ -2,14 +2,17 @@
 
 use guardbit_hwmodels::MacLayer;
 
-use crate::fast::FastLayer;
+use crate::fast::Prepared;
 use crate::output::{self, Sum};
 use crate::parallel::Patch;
 
-/// The exact output codes of `layer` for one input; `fast` is the layer prepared for the fast engine, if it is.
-pub(crate) fn layer_codes(layer: &MacLayer, fast: Option<&FastLayer<'_>>, input: &[i32]) -> Vec<i32> {
-    if let Some(fast) = fast {
+/// The exact output codes of `layer` for one input; `prepared` is the layer as the fast engine runs it.
+pub(crate) fn layer_codes(layer: &MacLayer, prepared: &Prepared<'_>, input: &[i32]) -> Vec<i32> {
+    if let Some(fast) = &prepared.one {
         return fast.exact_codes(&fast.image(input));
+    }
+    if let Some(levels) = &prepared.levels {
+        return levels.exact_codes(&levels.image(input));
     }
     let window = &layer.dots.window;
     let mut patch = Patch::new(layer, input);

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::dot::{DotEngine, DotOutcome};
 use crate::error::{SimError, Trap};
-use crate::fast::{FastLayer, Image, Settled};
+use crate::fast::{Image, Prepared, Settled};
 use crate::options::{Engine, Options};
 use crate::parallel::ParallelEngine;
 use crate::reference::ReferenceEngine;
@@ -28,38 +28,47 @@ pub(crate) struct LayerCodes {
 
 /// Runs `layer` over one input per sample and adds to `stats`. The first sample has index `first`.
 ///
-/// `fast` is the layer prepared for the fast engine, if that engine is wanted and covers it; `settled` counts
-/// what it did.
+/// `prepared` is the layer as the fast engine runs it, empty if that is not wanted; `settled` counts what it did.
 pub(crate) fn run(
     layer: &MacLayer,
-    fast: Option<&FastLayer<'_>>,
+    prepared: &Prepared<'_>,
     inputs: &[&[i32]],
     first: usize,
     stats: &mut LayerStats,
     settled: &mut Settled,
     options: &Options,
 ) -> Result<Vec<LayerCodes>, SimError> {
-    let fast = fast.filter(|fast| fast.covers_datapath());
-    let tasks = tasks(layer, inputs.len(), if fast.is_some() { FAST_MACS_PER_TASK } else { MACS_PER_TASK });
-    let images: Vec<Image> =
-        fast.map_or(Vec::new(), |fast| inputs.par_iter().map(|input| fast.image(input)).collect());
+    let fast = prepared.one.as_ref().filter(|fast| fast.covers_datapath());
+    let levels = prepared.levels.as_ref();
+    let is_fast = fast.is_some() || levels.is_some();
+    let tasks = tasks(layer, inputs.len(), if is_fast { FAST_MACS_PER_TASK } else { MACS_PER_TASK });
+    let image = |input: &&[i32]| match (fast, levels) {
+        (Some(fast), _) => Some(fast.image(input)),
+        (None, levels) => levels.map(|levels| levels.image(input)),
+    };
+    let images: Vec<Option<Image>> = inputs.par_iter().map(image).collect();
     let empty = stats.empty_part(first);
     let new = || Part { codes: Vec::new(), stats: empty.clone(), settled: Settled::default(), trap: None };
     let with = |mut part: Part, (index, task): (usize, &Task)| {
         let input = inputs[task.sample];
-        let codes = match (options.engine, fast) {
-            (Engine::Reference, _) => {
-                part.run(layer, ReferenceEngine::new(layer, input), task, first, options)
-            }
-            (_, None) => part.run(layer, ParallelEngine::new(layer, input), task, first, options),
-            (_, Some(fast)) => {
-                let channels = layer.dots.window.channels();
-                let pixels = task.outputs.start / channels..task.outputs.end / channels;
-                let image = &images[task.sample];
-                let (codes, settled) = fast.run(image, pixels, first + task.sample, &mut part.stats, options);
+        let channels = layer.dots.window.channels().max(1);
+        let pixels = task.outputs.start / channels..task.outputs.end / channels;
+        let sample = first + task.sample;
+        let codes = match (&images[task.sample], fast, levels) {
+            (Some(image), Some(fast), _) => {
+                let (codes, settled) = fast.run(image, pixels, sample, &mut part.stats, options);
                 part.settled.merge(settled);
                 codes
             }
+            (Some(image), None, Some(levels)) => {
+                let (codes, settled) = levels.run(image, input, pixels, sample, &mut part.stats, options);
+                part.settled.merge(settled);
+                codes
+            }
+            _ if options.engine == Engine::Reference => {
+                part.run(layer, ReferenceEngine::new(layer, input), task, first, options)
+            }
+            _ => part.run(layer, ParallelEngine::new(layer, input), task, first, options),
         };
         part.codes.push((index, codes));
         part

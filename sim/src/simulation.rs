@@ -7,7 +7,7 @@ use guardbit_hwmodels::{MacLayer, Program, Step};
 use rayon::prelude::*;
 
 use crate::error::SimError;
-use crate::fast::{FastLayer, Settled};
+use crate::fast::{Prepared, Settled};
 use crate::options::{Engine, Keep, Mode, Options};
 use crate::stats::LayerStats;
 use crate::{exact, layer};
@@ -23,8 +23,8 @@ pub struct Simulation<'p> {
     samples: usize,
     /// Per node; `None` for what the host runs.
     layers: Vec<Option<LayerStats>>,
-    /// Per node; `None` for what the host runs and what the fast engine does not cover.
-    fast: Vec<Option<FastLayer<'p>>>,
+    /// Per node; empty for what the host runs and what the fast engine does not cover.
+    prepared: Vec<Prepared<'p>>,
     settled: Settled,
 }
 
@@ -45,8 +45,8 @@ impl<'p> Simulation<'p> {
             Step::Mac(layer) => Some(LayerStats::new(layer, &options)),
         };
         let layers = program.steps.iter().map(stats).collect();
-        let fast = program.steps.iter().map(|step| prepare(program, step, &options)).collect();
-        Self { program, options, samples: 0, layers, fast, settled: Settled::default() }
+        let prepared = program.steps.iter().map(|step| prepare(program, step, &options)).collect();
+        Self { program, options, samples: 0, layers, prepared, settled: Settled::default() }
     }
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
@@ -166,15 +166,15 @@ impl<'p> Simulation<'p> {
                 Mode::Isolated => codes(&tensors.exact, input),
             })
             .collect();
-        let fast = self.fast[layer.node.index()].as_ref();
+        let prepared = &self.prepared[layer.node.index()];
         let results =
-            layer::run(layer, fast, &inputs, self.samples, stats, &mut self.settled, &self.options)?;
+            layer::run(layer, prepared, &inputs, self.samples, stats, &mut self.settled, &self.options)?;
 
         let zero_point = graph.tensor(node.output).ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
         let exact_codes = |tensors: &SampleTensors| {
             let same_input = self.options.mode == Mode::Isolated
                 || tensors.exact[input.index()] == tensors.simulated[input.index()];
-            (!same_input).then(|| exact::layer_codes(layer, fast, codes(&tensors.exact, input)))
+            (!same_input).then(|| exact::layer_codes(layer, prepared, codes(&tensors.exact, input)))
         };
         let exact: Vec<Option<Vec<i32>>> = batch.par_iter().map(exact_codes).collect();
         for ((tensors, result), exact) in batch.iter_mut().zip(results).zip(exact) {
@@ -209,13 +209,13 @@ impl<'p> Simulation<'p> {
     }
 }
 
-/// A layer made ready for the fast engine, if that is wanted and covers it.
-fn prepare<'p>(program: &'p Program, step: &'p Step, options: &Options) -> Option<FastLayer<'p>> {
-    let Step::Mac(layer) = step else { return None };
-    let input = program.graph.node(layer.node).inputs[0]?;
+/// A layer made ready for the fast engine, if that is wanted.
+fn prepare<'p>(program: &'p Program, step: &'p Step, options: &Options) -> Prepared<'p> {
+    let Step::Mac(layer) = step else { return Prepared::default() };
+    let input = program.graph.node(layer.node).inputs[0].filter(|_| options.engine == Engine::Fast);
+    let Some(input) = input else { return Prepared::default() };
     let dtype = program.graph.tensor(input).ty.dtype;
-    let wanted = options.engine == Engine::Fast;
-    wanted.then(|| FastLayer::new(layer, dtype.min()..=dtype.max(), options)).flatten()
+    Prepared::new(layer, dtype.min()..=dtype.max(), options)
 }
 
 fn codes(tensors: &[Option<Codes>], id: TensorId) -> &[i32] {

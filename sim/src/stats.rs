@@ -336,6 +336,16 @@ impl LayerStats {
         }
     }
 
+    /// Counts additions at one level, of which every channel has `per_channel`.
+    pub(crate) fn count_adds(&mut self, level: usize, per_channel: u64) {
+        self.levels[level].channels.iter_mut().for_each(|channel| channel.adds += per_channel);
+    }
+
+    /// Counts products of output channel `channel` that did not fit.
+    pub(crate) fn count_product_events(&mut self, channel: usize, events: u64) {
+        self.channels[channel].product_events += events;
+    }
+
     /// Notes what a dot product of output channel `channel` did over the whole datapath.
     pub(crate) fn record_errors(&mut self, channel: usize, errors: DotErrors) {
         self.channels[channel].record(errors);

@@ -7,13 +7,14 @@
 mod finish;
 mod image;
 mod kernels;
+mod levels;
 mod places;
 mod prepare;
 mod simd;
 mod trace;
 
 use std::cell::Cell;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::OnceLock;
 
 use guardbit_graph::OutputPosition;
@@ -21,6 +22,7 @@ use guardbit_hwmodels::{Check, MacLayer};
 use guardbit_num::{Direction, Overflow};
 
 pub(crate) use image::Image;
+use levels::LevelsLayer;
 pub(crate) use places::Stay;
 pub(crate) use simd::available;
 
@@ -53,6 +55,25 @@ impl Settled {
         self.by_weights += other.by_weights;
         self.by_sums += other.by_sums;
         self.stepped += other.stepped;
+    }
+}
+
+/// A layer as the fast engine runs it, as far as it covers it.
+#[derive(Debug, Default)]
+pub(crate) struct Prepared<'a> {
+    /// One serial level.
+    pub one: Option<FastLayer<'a>>,
+    /// Any other datapath.
+    pub levels: Option<LevelsLayer<'a>>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Prepares `layer`, whose activation codes lie in `codes`.
+    pub fn new(layer: &'a MacLayer, codes: RangeInclusive<i32>, options: &Options) -> Self {
+        let one = FastLayer::new(layer, codes.clone(), options);
+        let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
+        let levels = if covered { None } else { LevelsLayer::new(layer, codes, options) };
+        Self { one, levels }
     }
 }
 
@@ -98,7 +119,7 @@ struct Spot<'b, X> {
 
 impl<'a> FastLayer<'a> {
     /// Prepares `layer`, whose activation codes lie in `codes`. `None` if not even its exact run is covered.
-    pub fn new(layer: &'a MacLayer, codes: std::ops::RangeInclusive<i32>, options: &Options) -> Option<Self> {
+    pub fn new(layer: &'a MacLayer, codes: RangeInclusive<i32>, options: &Options) -> Option<Self> {
         let geometry = Geometry::new(layer);
         let blocks = prepare::blocks(layer, &geometry, codes.clone())?;
         let path = prepare::path(layer, &geometry, codes, &blocks);

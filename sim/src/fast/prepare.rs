@@ -183,7 +183,7 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
 }
 
 /// Least and greatest operand that a multiplier can see, joined with 0.
-fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeInclusive<i32>) -> (i64, i64) {
+pub(super) fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeInclusive<i32>) -> (i64, i64) {
     let offset = layer.activation_offset();
     let (mut low, mut high) = (
         i64::from(*codes.start()) - i64::from(offset.subtract),

@@ -26,6 +26,11 @@ pub(crate) fn available(body: Body) -> bool {
     }
 }
 
+/// Plain safe code that is compiled for each body; `run` is to be inlined always.
+pub(crate) trait Vectorized {
+    fn run(self);
+}
+
 /// Runs a kernel in the chosen body.
 macro_rules! dispatch {
     ($self:ident, $portable:ident, $avx2:ident, $avx512:ident, $generics:tt, $arguments:tt) => {
@@ -50,6 +55,19 @@ impl Kernels {
     pub fn choose(forced: Option<Body>) -> Self {
         let mut wanted = forced.into_iter().chain([Body::Avx512, Body::Avx2]);
         Self { body: wanted.find(|&body| available(body)).unwrap_or(Body::Portable) }
+    }
+
+    /// Runs `work` in the chosen body.
+    pub fn run(self, work: impl Vectorized) {
+        match self.body {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this body only if the CPU has AVX2.
+            Body::Avx2 => unsafe { run_avx2(work) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this body only if the CPU has AVX-512BW and VL.
+            Body::Avx512 => unsafe { run_avx512(work) },
+            _ => run_portable(work),
+        }
     }
 
     /// See [`kernels::walk`].
@@ -158,6 +176,23 @@ bodies! {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512bw,avx512vl")]
     walk_avx512, step_i16_avx512, step_i32_avx512
+}
+
+#[inline(never)]
+fn run_portable(work: impl Vectorized) {
+    work.run();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn run_avx2(work: impl Vectorized) {
+    work.run();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn run_avx512(work: impl Vectorized) {
+    work.run();
 }
 
 /// [`kernels::sum`] on AVX2, with its multiply-add of pairs: compilers do not find it in the plain code.

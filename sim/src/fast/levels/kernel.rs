@@ -1,0 +1,647 @@
+//! The loops over lanes: from operands to what the last level delivers.
+//!
+//! Control flow is the same for all lanes: runs are fixed. Beside every narrow value travels its counterpart with
+//! unlimited widths. A run whose counterpart fits, and into which nothing wrong came, is not stepped.
+
+use guardbit_hwmodels::{Check, Reduce};
+
+use super::super::kernels::{Activations, LANES, Row};
+use super::super::simd::Vectorized;
+use super::lane::{
+    Counts, Lane, Mode, OBSERVE, Rails, SATURATE, STICKY, Vector, WRAP, ZERO, add, fit, shift_right,
+    with_mode,
+};
+use super::plan::{Plan, Stage, Start};
+
+/// What one level did in the dot products of one block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<V> {
+    pub counts: Counts<V>,
+    /// Of all unbounded prefixes and 0; only where they are asked for.
+    pub prefixes: Extremes<V>,
+    /// Of all unbounded final sums and 0.
+    pub finals: Extremes<V>,
+}
+
+/// Least and greatest of 0 and some values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extremes<V> {
+    pub min: Vector<V>,
+    pub max: Vector<V>,
+}
+
+/// Values on their way through the levels, and what became of them.
+#[derive(Debug)]
+pub(super) struct Scratch<V> {
+    /// Results of a level, run by run: unbounded, and in the hardware.
+    unbounded: Vec<Vector<V>>,
+    narrow: Vec<Vector<V>>,
+    /// One run of products.
+    run_unbounded: Vec<Vector<V>>,
+    run_narrow: Vec<Vector<V>>,
+    run_sixteen: Vec<Row>,
+    /// Whether some lane's hardware holds another value than the counterpart.
+    lost: bool,
+    /// Whether some run was stepped.
+    pub stepped: bool,
+    pub product_events: Vector<V>,
+    /// The exact sums at unit 1, a preloaded bias not included; only where bits are dropped.
+    pub products: Vector<V>,
+    pub levels: Vec<Seen<V>>,
+}
+
+impl<V: Lane> Extremes<V> {
+    pub const ZERO: Self = Self { min: [V::ZERO; LANES], max: [V::ZERO; LANES] };
+
+    #[inline(always)]
+    fn take(&mut self, value: &Vector<V>) {
+        for l in 0..LANES {
+            self.min[l] = self.min[l].min(value[l]);
+            self.max[l] = self.max[l].max(value[l]);
+        }
+    }
+}
+
+impl<V: Lane> Seen<V> {
+    const NONE: Self = Self { counts: Counts::NONE, prefixes: Extremes::ZERO, finals: Extremes::ZERO };
+}
+
+impl<V: Lane> Scratch<V> {
+    pub fn new(plan: &Plan<V>) -> Self {
+        Self {
+            unbounded: Vec::new(),
+            narrow: Vec::new(),
+            run_unbounded: Vec::new(),
+            run_narrow: Vec::new(),
+            run_sixteen: Vec::new(),
+            lost: false,
+            stepped: false,
+            product_events: [V::ZERO; LANES],
+            products: [V::ZERO; LANES],
+            levels: vec![Seen::NONE; plan.levels.len()],
+        }
+    }
+
+    fn clear(&mut self) {
+        self.unbounded.clear();
+        self.narrow.clear();
+        self.lost = false;
+        self.stepped = false;
+        self.product_events = [V::ZERO; LANES];
+        self.products = [V::ZERO; LANES];
+        self.levels.fill(Seen::NONE);
+    }
+
+    /// What the last level delivered.
+    pub fn delivered(&self) -> &Vector<V> {
+        &self.narrow[0]
+    }
+
+    /// The same with unlimited widths.
+    pub fn unbounded(&self) -> &Vector<V> {
+        &self.unbounded[0]
+    }
+}
+
+/// What the stages of one block have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Work<'a, V> {
+    pub plan: &'a Plan<V>,
+    pub start: &'a Start<V>,
+    /// First stages that cannot overflow: the product, then each level.
+    pub certain: usize,
+    /// Whether extremes of prefixes are asked for.
+    pub full: bool,
+}
+
+impl<'a, V: Lane> Work<'a, V> {
+    fn level(&self, index: usize, scratch_lost: bool) -> Reducer<'a, V> {
+        let stage = &self.plan.levels[index];
+        let is_last = index + 1 == self.plan.levels.len();
+        Reducer {
+            stage,
+            rails: stage.rails.as_ref().filter(|_| index + 1 >= self.certain),
+            start: is_last.then_some(self.start),
+            full: self.full,
+            lost: scratch_lost,
+        }
+    }
+}
+
+/// Products and the innermost level: leaves its results in the scratch.
+pub(super) struct Inner<'a, X, V> {
+    pub work: Work<'a, V>,
+    pub x: X,
+    pub weights: &'a [Row],
+    pub scratch: &'a mut Scratch<V>,
+}
+
+/// The exact sums alone.
+pub(super) struct Exact<'a, X, V> {
+    pub x: X,
+    pub weights: &'a [Row],
+    pub sums: &'a mut Vector<V>,
+}
+
+/// The levels above the innermost one.
+pub(super) struct Outer<'a, V> {
+    pub work: Work<'a, V>,
+    pub scratch: &'a mut Scratch<V>,
+}
+
+impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { work, x, weights, scratch } = self;
+        scratch.clear();
+        let plan = work.plan;
+        let product_rails = plan.product.rails.as_ref().filter(|_| work.certain == 0);
+        let plain = product_rails.is_none() && plan.product.shift == 0;
+        let mut level = work.level(0, product_rails.is_some());
+        let sixteen = plan.sixteen.as_ref().filter(|_| level.rails.is_some());
+        let length = level.stage.terms.run_length(weights.len());
+        let mut counts = Counts::<i16>::NONE;
+        let x = x.first(weights.len());
+        for begin in (0..weights.len()).step_by(length) {
+            let run = Products { x, weights, begin, end: weights.len().min(begin + length) };
+            let seen = &mut scratch.levels[0];
+            let (unbounded, narrow) = match (sixteen, level.stage.reduce) {
+                (Some(rails), Reduce::Serial) => {
+                    scratch.stepped = true;
+                    serial_sixteen(rails, run, work.full, seen, &mut counts)
+                }
+                (Some(rails), Reduce::Tree) => {
+                    scratch.stepped = true;
+                    let buffers = (&mut scratch.run_sixteen, &mut scratch.run_unbounded);
+                    tree_sixteen(rails, run, work.full, seen, &mut counts, buffers)
+                }
+                (None, Reduce::Serial) if plain => level.serial(run, run, seen, &mut scratch.stepped),
+                _ => {
+                    run.fill(work, product_rails, scratch);
+                    level.lost = product_rails.is_some();
+                    let seen = &mut scratch.levels[0];
+                    let (unbounded, narrow) = (&mut scratch.run_unbounded[..], &mut scratch.run_narrow[..]);
+                    level.run(unbounded, narrow, seen, &mut scratch.stepped)
+                }
+            };
+            if plan.drops_bits && plan.product.shift == 0 {
+                let start = level.start.map_or([V::ZERO; LANES], |start| start.unbounded);
+                for l in 0..LANES {
+                    scratch.products[l] = scratch.products[l].plus(unbounded[l]).minus(start[l]);
+                }
+            }
+            let seen = &mut scratch.levels[0];
+            let (unbounded, narrow) = level.leave(unbounded, narrow, seen, &mut scratch.stepped);
+            scratch.lost |= unbounded != narrow;
+            scratch.unbounded.push(unbounded);
+            scratch.narrow.push(narrow);
+        }
+        let seen = &mut scratch.levels[0].counts;
+        for l in 0..LANES {
+            seen.high[l] = seen.high[l].plus(V::of_product(counts.high[l]));
+            seen.low[l] = seen.low[l].plus(V::of_product(counts.low[l]));
+        }
+    }
+}
+
+impl<X: Activations, V: Lane> Vectorized for Exact<'_, X, V> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { x, weights, sums } = self;
+        let products = Products { x: x.first(weights.len()), weights, begin: 0, end: weights.len() };
+        *sums = add_up(products, [V::ZERO; LANES]);
+    }
+}
+
+impl<V: Lane> Vectorized for Outer<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { work, scratch } = self;
+        for index in 1..work.plan.levels.len() {
+            let level = work.level(index, scratch.lost);
+            let seen = &mut scratch.levels[index];
+            let values = scratch.unbounded.len();
+            let length = level.stage.terms.run_length(values);
+            let mut runs = 0;
+            for begin in (0..values).step_by(length) {
+                let run = begin..values.min(begin + length);
+                let (unbounded, narrow) = (&mut scratch.unbounded[run.clone()], &mut scratch.narrow[run]);
+                let (unbounded, narrow) = level.run(unbounded, narrow, seen, &mut scratch.stepped);
+                let (unbounded, narrow) = level.leave(unbounded, narrow, seen, &mut scratch.stepped);
+                scratch.lost |= unbounded != narrow;
+                scratch.unbounded[runs] = unbounded;
+                scratch.narrow[runs] = narrow;
+                runs += 1;
+            }
+            scratch.unbounded.truncate(runs);
+            scratch.narrow.truncate(runs);
+        }
+    }
+}
+
+/// Values that are reduced one after the other.
+trait Values<V>: Copy {
+    fn count(self) -> usize;
+    fn at(self, i: usize) -> Vector<V>;
+}
+
+/// The products of one run.
+#[derive(Clone, Copy)]
+struct Products<'a, X> {
+    x: X,
+    weights: &'a [Row],
+    begin: usize,
+    end: usize,
+}
+
+impl<X: Activations, V: Lane> Values<V> for Products<'_, X> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.end - self.begin
+    }
+
+    #[inline(always)]
+    fn at(self, i: usize) -> Vector<V> {
+        let a = self.x.lanes(self.begin + i);
+        let w = &self.weights[self.begin + i];
+        let mut products = [V::ZERO; LANES];
+        for l in 0..LANES {
+            products[l] = V::product(a[l], w[l]);
+        }
+        products
+    }
+}
+
+impl<V: Lane> Values<V> for &[Vector<V>] {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn at(self, i: usize) -> Vector<V> {
+        self[i]
+    }
+}
+
+impl<X: Activations> Products<'_, X> {
+    /// Fits and shifts the products of the run into the scratch; adds up the exact ones where bits of theirs are
+    /// dropped.
+    #[inline(always)]
+    fn fill<V: Lane>(self, work: Work<'_, V>, rails: Option<&Rails<V>>, scratch: &mut Scratch<V>) {
+        let product = &work.plan.product;
+        let count = Values::<V>::count(self);
+        scratch.run_unbounded.resize(count, [V::ZERO; LANES]);
+        scratch.run_narrow.resize(count, [V::ZERO; LANES]);
+        let mut counts = Counts::NONE;
+        let buffers = scratch.run_unbounded.iter_mut().zip(&mut scratch.run_narrow);
+        for (i, (unbounded, narrow)) in buffers.enumerate() {
+            let exact: Vector<V> = self.at(i);
+            let fitted = rails.map_or(exact, |rails| fit(rails, &exact, &mut counts));
+            if product.shift > 0 {
+                for l in 0..LANES {
+                    scratch.products[l] = scratch.products[l].plus(exact[l]);
+                }
+            }
+            *unbounded = shift_right(&exact, product.shift, product.round);
+            *narrow = shift_right(&fitted, product.shift, product.round);
+        }
+        for l in 0..LANES {
+            scratch.product_events[l] = scratch.product_events[l].plus(counts.high[l]).plus(counts.low[l]);
+        }
+    }
+}
+
+/// One level at work.
+#[derive(Clone, Copy)]
+struct Reducer<'a, V> {
+    stage: &'a Stage<V>,
+    /// `None` if nothing that arrives can overflow.
+    rails: Option<&'a Rails<V>>,
+    start: Option<&'a Start<V>>,
+    full: bool,
+    /// Whether the narrow values may be others than the unbounded ones.
+    lost: bool,
+}
+
+impl<V: Lane> Reducer<'_, V> {
+    /// Reduces one run; overwrites its values. Gives the unbounded and the narrow result.
+    #[inline(always)]
+    fn run(
+        self,
+        unbounded: &mut [Vector<V>],
+        narrow: &mut [Vector<V>],
+        seen: &mut Seen<V>,
+        stepped: &mut bool,
+    ) -> (Vector<V>, Vector<V>) {
+        match self.stage.reduce {
+            Reduce::Serial => self.serial(&*unbounded, &*narrow, seen, stepped),
+            Reduce::Tree => self.tree(unbounded, narrow, seen, stepped),
+        }
+    }
+
+    /// The rails, if every addition is checked against them.
+    #[inline(always)]
+    fn at_each_add(&self) -> Option<&Rails<V>> {
+        self.rails.filter(|_| self.stage.check == Check::EachAdd)
+    }
+
+    #[inline(always)]
+    fn serial(
+        self,
+        unbounded: impl Values<V>,
+        narrow: impl Values<V>,
+        seen: &mut Seen<V>,
+        stepped: &mut bool,
+    ) -> (Vector<V>, Vector<V>) {
+        let zero = Start::ZERO;
+        let start = self.start.unwrap_or(&zero);
+        let rails = self.at_each_add();
+        let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
+        let mut prefixes = Extremes::ZERO;
+        prefixes.take(&start.unbounded);
+        let sum = if wants_prefixes || rails.is_some() {
+            walk(unbounded, start.unbounded, &mut prefixes)
+        } else {
+            add_up(unbounded, start.unbounded)
+        };
+        if wants_prefixes {
+            seen.prefixes.take(&prefixes.min);
+            seen.prefixes.take(&prefixes.max);
+        }
+        let held = match rails {
+            Some(rails) if self.lost || !rails.keep(&prefixes.min, &prefixes.max) => {
+                *stepped = true;
+                with_mode!(rails.mode, step::<V, _>(rails, narrow, start, &mut seen.counts))
+            }
+            None if self.lost => add_up(narrow, start.held),
+            _ => sum,
+        };
+        (sum, held)
+    }
+
+    #[inline(always)]
+    fn tree(
+        self,
+        unbounded: &mut [Vector<V>],
+        narrow: &mut [Vector<V>],
+        seen: &mut Seen<V>,
+        stepped: &mut bool,
+    ) -> (Vector<V>, Vector<V>) {
+        let rails = self.at_each_add();
+        let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
+        let certain = rails.is_none_or(|rails| !self.lost && rails.keep_any_order(unbounded));
+        if rails.is_none() && self.lost {
+            let held = add_up(&*narrow, [V::ZERO; LANES]);
+            return (self.tree_unbounded(unbounded, wants_prefixes, seen), held);
+        }
+        match rails.filter(|_| !certain) {
+            None => {
+                let sum = self.tree_unbounded(unbounded, wants_prefixes, seen);
+                (sum, sum)
+            }
+            Some(rails) => {
+                if !self.lost {
+                    narrow.copy_from_slice(unbounded);
+                }
+                *stepped = true;
+                let held = with_mode!(rails.mode, tree::<V>(rails, narrow, &mut seen.counts));
+                (self.tree_unbounded(unbounded, wants_prefixes, seen), held)
+            }
+        }
+    }
+
+    /// The sum; the prefixes are those of all nodes.
+    #[inline(always)]
+    fn tree_unbounded(self, values: &mut [Vector<V>], wants_prefixes: bool, seen: &mut Seen<V>) -> Vector<V> {
+        if wants_prefixes {
+            tree_extremes(values, &mut seen.prefixes)
+        } else {
+            add_up(&*values, [V::ZERO; LANES])
+        }
+    }
+
+    /// The end of a run: its final sum, the fit where overflow is checked at the hand-over, the shift.
+    #[inline(always)]
+    fn leave(
+        self,
+        unbounded: Vector<V>,
+        narrow: Vector<V>,
+        seen: &mut Seen<V>,
+        stepped: &mut bool,
+    ) -> (Vector<V>, Vector<V>) {
+        seen.finals.take(&unbounded);
+        if self.full {
+            seen.prefixes.take(&unbounded);
+        }
+        let mut narrow = narrow;
+        if let Some(rails) = self.rails.filter(|_| self.stage.check == Check::HandOver)
+            && !rails.keep(&narrow, &narrow)
+        {
+            *stepped = true;
+            narrow = fit(rails, &narrow, &mut seen.counts);
+        }
+        let shift = |value: &Vector<V>| shift_right(value, self.stage.shift, self.stage.round);
+        (shift(&unbounded), shift(&narrow))
+    }
+}
+
+impl<V: Lane> Rails<V> {
+    /// Whether no prefix in any order, and no node of any tree, overflows.
+    #[inline(always)]
+    fn keep_any_order(&self, values: &[Vector<V>]) -> bool {
+        let mut sums = Extremes::<V>::ZERO;
+        for value in values {
+            for l in 0..LANES {
+                sums.max[l] = sums.max[l].plus(value[l].max(V::ZERO));
+                sums.min[l] = sums.min[l].plus(value[l].min(V::ZERO));
+            }
+        }
+        self.keep(&sums.min, &sums.max)
+    }
+}
+
+/// The exact sum.
+#[inline(always)]
+fn add_up<V: Lane>(values: impl Values<V>, start: Vector<V>) -> Vector<V> {
+    let mut sum = start;
+    for i in 0..values.count() {
+        let value = values.at(i);
+        for l in 0..LANES {
+            sum[l] = sum[l].plus(value[l]);
+        }
+    }
+    sum
+}
+
+/// The exact sum and the extremes of its prefixes.
+#[inline(always)]
+fn walk<V: Lane>(values: impl Values<V>, start: Vector<V>, prefixes: &mut Extremes<V>) -> Vector<V> {
+    let mut sum = start;
+    let mut extremes = *prefixes;
+    for i in 0..values.count() {
+        let value = values.at(i);
+        for l in 0..LANES {
+            sum[l] = sum[l].plus(value[l]);
+            extremes.min[l] = extremes.min[l].min(sum[l]);
+            extremes.max[l] = extremes.max[l].max(sum[l]);
+        }
+    }
+    *prefixes = extremes;
+    sum
+}
+
+/// The narrow register, addition by addition.
+#[inline(always)]
+fn step<V: Lane, S: Values<V>, const MODE: u8>(
+    rails: &Rails<V>,
+    values: S,
+    start: &Start<V>,
+    counts: &mut Counts<V>,
+) -> Vector<V> {
+    let (mut held, mut free, mut counted) = (start.held, start.free, *counts);
+    for i in 0..values.count() {
+        held = add::<V, MODE>(rails, &held, &values.at(i), &mut free, &mut counted);
+    }
+    *counts = counted;
+    held
+}
+
+/// The nodes of a tree, round by round.
+#[inline(always)]
+fn tree<V: Lane, const MODE: u8>(
+    rails: &Rails<V>,
+    values: &mut [Vector<V>],
+    counts: &mut Counts<V>,
+) -> Vector<V> {
+    let mut counted = *counts;
+    let held = rounds(values, |left, right| {
+        // Nothing is remembered from one node to the next.
+        add::<V, MODE>(rails, left, right, &mut [V::ONES; LANES], &mut counted)
+    });
+    *counts = counted;
+    held
+}
+
+#[inline(always)]
+fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Extremes<V>) -> Vector<V> {
+    let mut extremes = *prefixes;
+    let sum = rounds(values, |left, right| {
+        let mut node = [V::ZERO; LANES];
+        for l in 0..LANES {
+            node[l] = left[l].plus(right[l]);
+        }
+        extremes.take(&node);
+        node
+    });
+    *prefixes = extremes;
+    sum
+}
+
+/// Adjacent pairs, round after round; an odd last value passes up unchanged.
+#[inline(always)]
+fn rounds<V: Lane>(
+    values: &mut [Vector<V>],
+    mut node: impl FnMut(&Vector<V>, &Vector<V>) -> Vector<V>,
+) -> Vector<V> {
+    let mut left = values.len();
+    while left > 1 {
+        let pairs = left / 2;
+        for pair in 0..pairs {
+            values[pair] = node(&values[2 * pair], &values[2 * pair + 1]);
+        }
+        if left % 2 == 1 {
+            values[pairs] = values[2 * pairs];
+        }
+        left = left.div_ceil(2);
+    }
+    values[0]
+}
+
+/// A run of a serial level on 16-bit lanes, its counterpart on wider ones.
+#[inline(always)]
+fn serial_sixteen<X: Activations, V: Lane>(
+    rails: &Rails<i16>,
+    run: Products<'_, X>,
+    full: bool,
+    seen: &mut Seen<V>,
+    counts: &mut Counts<i16>,
+) -> (Vector<V>, Vector<V>) {
+    if full {
+        with_mode!(rails.mode, serial_sixteen_full::<X, V>(rails, run, seen, counts))
+    } else {
+        with_mode!(rails.mode, serial_sixteen_events::<X, V>(rails, run, counts))
+    }
+}
+
+#[inline(always)]
+fn serial_sixteen_events<X: Activations, V: Lane, const MODE: u8>(
+    rails: &Rails<i16>,
+    run: Products<'_, X>,
+    counts: &mut Counts<i16>,
+) -> (Vector<V>, Vector<V>) {
+    let (mut held, mut free, mut counted) = ([0; LANES], [-1; LANES], *counts);
+    let mut sum = [V::ZERO; LANES];
+    for i in 0..run.end - run.begin {
+        let product: Row = run.at(i);
+        held = add::<i16, MODE>(rails, &held, &product, &mut free, &mut counted);
+        for l in 0..LANES {
+            sum[l] = sum[l].plus(V::of_product(product[l]));
+        }
+    }
+    *counts = counted;
+    (sum, held.map(V::of_product))
+}
+
+#[inline(always)]
+fn serial_sixteen_full<X: Activations, V: Lane, const MODE: u8>(
+    rails: &Rails<i16>,
+    run: Products<'_, X>,
+    seen: &mut Seen<V>,
+    counts: &mut Counts<i16>,
+) -> (Vector<V>, Vector<V>) {
+    let (mut held, mut free, mut counted) = ([0; LANES], [-1; LANES], *counts);
+    let mut sum = [V::ZERO; LANES];
+    let mut extremes = seen.prefixes;
+    for i in 0..run.end - run.begin {
+        let product: Row = run.at(i);
+        held = add::<i16, MODE>(rails, &held, &product, &mut free, &mut counted);
+        for l in 0..LANES {
+            sum[l] = sum[l].plus(V::of_product(product[l]));
+            extremes.min[l] = extremes.min[l].min(sum[l]);
+            extremes.max[l] = extremes.max[l].max(sum[l]);
+        }
+    }
+    seen.prefixes = extremes;
+    *counts = counted;
+    (sum, held.map(V::of_product))
+}
+
+/// A run of a tree on 16-bit lanes, its counterpart on wider ones.
+#[inline(always)]
+fn tree_sixteen<X: Activations, V: Lane>(
+    rails: &Rails<i16>,
+    run: Products<'_, X>,
+    full: bool,
+    seen: &mut Seen<V>,
+    counts: &mut Counts<i16>,
+    (narrow, unbounded): (&mut Vec<Row>, &mut Vec<Vector<V>>),
+) -> (Vector<V>, Vector<V>) {
+    let count = run.end - run.begin;
+    narrow.resize(count, [0; LANES]);
+    let mut sum = [V::ZERO; LANES];
+    for (i, narrow) in narrow.iter_mut().enumerate() {
+        *narrow = run.at(i);
+        for l in 0..LANES {
+            sum[l] = sum[l].plus(V::of_product(narrow[l]));
+        }
+    }
+    if full {
+        unbounded.clear();
+        unbounded.extend(narrow.iter().map(|row| row.map(V::of_product)));
+        tree_extremes(unbounded, &mut seen.prefixes);
+    }
+    // A lone value is not a node.
+    let held = with_mode!(rails.mode, tree::<i16>(rails, narrow, counts));
+    (sum, held.map(V::of_product))
+}

@@ -1,0 +1,294 @@
+//! Integers that lanes are made of, and what a register does with a whole row of them.
+
+use guardbit_num::{Format, Overflow, Rounding};
+
+use super::super::kernels::LANES;
+
+/// One value per lane.
+pub(super) type Vector<V> = [V; LANES];
+
+/// A signed integer of one lane.
+pub(crate) trait Lane: Copy + Ord + Send + Sync + std::fmt::Debug + 'static {
+    /// Width.
+    const BITS: u32;
+    const ZERO: Self;
+    const ONES: Self;
+
+    /// The low bits.
+    fn low_bits(value: i128) -> Self;
+    /// The nearest one.
+    fn nearest(value: i128) -> Self;
+    fn wide(self) -> i64;
+    /// A product of operands; it fits.
+    fn product(a: i16, b: i16) -> Self;
+    /// A product that fits 16 bits.
+    fn of_product(product: i16) -> Self;
+    /// Modulo `2^BITS`.
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    /// A sum that lies on the same side of every rail as the exact one.
+    fn reach(self, other: Self) -> Self;
+    fn and(self, other: Self) -> Self;
+    fn or(self, other: Self) -> Self;
+    fn not(self) -> Self;
+    fn shift_right(self, shift: u32) -> Self;
+    /// All ones, or none.
+    fn mask(set: bool) -> Self;
+}
+
+macro_rules! lane {
+    ($lane:ty, $wider:ty, $reach:ident) => {
+        impl Lane for $lane {
+            const BITS: u32 = <$lane>::BITS;
+            const ZERO: Self = 0;
+            const ONES: Self = -1;
+
+            #[inline(always)]
+            fn low_bits(value: i128) -> Self {
+                value as Self
+            }
+
+            #[inline(always)]
+            fn nearest(value: i128) -> Self {
+                value.clamp(Self::MIN.into(), Self::MAX.into()) as Self
+            }
+
+            #[inline(always)]
+            fn wide(self) -> i64 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn product(a: i16, b: i16) -> Self {
+                (<$wider>::from(a).wrapping_mul(<$wider>::from(b))) as Self
+            }
+
+            #[inline(always)]
+            fn of_product(product: i16) -> Self {
+                product.into()
+            }
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            #[inline(always)]
+            fn reach(self, other: Self) -> Self {
+                self.$reach(other)
+            }
+
+            #[inline(always)]
+            fn and(self, other: Self) -> Self {
+                self & other
+            }
+
+            #[inline(always)]
+            fn or(self, other: Self) -> Self {
+                self | other
+            }
+
+            #[inline(always)]
+            fn not(self) -> Self {
+                !self
+            }
+
+            #[inline(always)]
+            fn shift_right(self, shift: u32) -> Self {
+                self >> shift
+            }
+
+            #[inline(always)]
+            fn mask(set: bool) -> Self {
+                -Self::from(set)
+            }
+        }
+    };
+}
+
+lane!(i16, i16, saturating_add);
+lane!(i32, i32, wrapping_add);
+lane!(i64, i32, wrapping_add);
+
+/// What a narrow register leaves alone, and how it wraps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rails<V> {
+    /// Least and greatest value that is left alone.
+    pub low: V,
+    pub high: V,
+    /// The format's least value and its bits, where it wraps.
+    base: V,
+    mask: V,
+    pub mode: Mode,
+}
+
+/// An overflow mode as far as kernels must know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Saturate,
+    Wrap,
+    Zero,
+    Sticky,
+    Observe,
+}
+
+pub(super) const SATURATE: u8 = Mode::Saturate as u8;
+pub(super) const WRAP: u8 = Mode::Wrap as u8;
+pub(super) const ZERO: u8 = Mode::Zero as u8;
+pub(super) const STICKY: u8 = Mode::Sticky as u8;
+pub(super) const OBSERVE: u8 = Mode::Observe as u8;
+
+/// Calls a function for each mode with the mode as its last constant.
+macro_rules! with_mode {
+    ($mode:expr, $name:ident::<$($generic:ty),*>$arguments:tt) => {
+        match $mode {
+            Mode::Saturate => $name::<$($generic,)* SATURATE> $arguments,
+            Mode::Wrap => $name::<$($generic,)* WRAP> $arguments,
+            Mode::Zero => $name::<$($generic,)* ZERO> $arguments,
+            Mode::Sticky => $name::<$($generic,)* STICKY> $arguments,
+            Mode::Observe => $name::<$($generic,)* OBSERVE> $arguments,
+        }
+    };
+}
+pub(super) use with_mode;
+
+impl<V: Lane> Rails<V> {
+    /// The rails of a register that does not trap.
+    pub fn new(format: Format, overflow: Overflow) -> Self {
+        let (low, high) = overflow.limits(format);
+        let mode = match overflow {
+            Overflow::Saturate | Overflow::SaturateSymmetric => Mode::Saturate,
+            Overflow::Wrap => Mode::Wrap,
+            Overflow::SaturateZero => Mode::Zero,
+            Overflow::Sticky => Mode::Sticky,
+            Overflow::Observe | Overflow::Trap => Mode::Observe,
+        };
+        Self {
+            low: V::nearest(low),
+            high: V::nearest(high),
+            base: V::low_bits(format.min()),
+            mask: V::low_bits((1i128 << format.bits()) - 1),
+            mode,
+        }
+    }
+
+    /// Whether all lanes between these are left alone.
+    #[inline(always)]
+    pub fn keep(&self, min: &Vector<V>, max: &Vector<V>) -> bool {
+        let mut outside = V::ZERO;
+        for l in 0..LANES {
+            outside = outside.or(V::mask(min[l] < self.low)).or(V::mask(max[l] > self.high));
+        }
+        outside == V::ZERO
+    }
+}
+
+/// Overflows of one stage, lane by lane.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts<V> {
+    pub high: Vector<V>,
+    pub low: Vector<V>,
+}
+
+impl<V: Lane> Counts<V> {
+    pub const NONE: Self = Self { high: [V::ZERO; LANES], low: [V::ZERO; LANES] };
+}
+
+/// `held + addend`, fitted; counts the overflows. `free` has no bits where a sticky register is stuck.
+#[inline(always)]
+pub(super) fn add<V: Lane, const MODE: u8>(
+    rails: &Rails<V>,
+    held: &Vector<V>,
+    addend: &Vector<V>,
+    free: &mut Vector<V>,
+    counts: &mut Counts<V>,
+) -> Vector<V> {
+    let mut value = [V::ZERO; LANES];
+    for l in 0..LANES {
+        let sum = held[l].reach(addend[l]);
+        let mut above = V::mask(sum > rails.high);
+        let mut below = V::mask(sum < rails.low);
+        if MODE == STICKY {
+            above = above.and(free[l]);
+            below = below.and(free[l]);
+        }
+        counts.high[l] = counts.high[l].minus(above);
+        counts.low[l] = counts.low[l].minus(below);
+        let clamped = sum.min(rails.high).max(rails.low);
+        value[l] = match MODE {
+            SATURATE => clamped,
+            WRAP => held[l].plus(addend[l]).minus(rails.base).and(rails.mask).plus(rails.base),
+            ZERO => sum.and(above.or(below).not()),
+            STICKY => clamped.and(free[l]).or(held[l].and(free[l].not())),
+            _ => sum,
+        };
+        if MODE == STICKY {
+            free[l] = free[l].and(above.or(below).not());
+        }
+    }
+    value
+}
+
+/// One narrowing, with nothing remembered.
+#[inline(always)]
+pub(super) fn fit<V: Lane>(rails: &Rails<V>, exact: &Vector<V>, counts: &mut Counts<V>) -> Vector<V> {
+    let (none, mut free) = ([V::ZERO; LANES], [V::ONES; LANES]);
+    with_mode!(rails.mode, fit_by::<V>(rails, exact, &none, &mut free, counts))
+}
+
+#[inline(always)]
+fn fit_by<V: Lane, const MODE: u8>(
+    rails: &Rails<V>,
+    exact: &Vector<V>,
+    none: &Vector<V>,
+    free: &mut Vector<V>,
+    counts: &mut Counts<V>,
+) -> Vector<V> {
+    add::<V, MODE>(rails, exact, none, free, counts)
+}
+
+/// `value / 2^shift`, rounded; `shift` is at most `V::BITS - 2`.
+#[inline(always)]
+pub(super) fn shift_right<V: Lane>(value: &Vector<V>, shift: u32, round: Rounding) -> Vector<V> {
+    if shift == 0 {
+        return *value;
+    }
+    macro_rules! each {
+        (|$value:ident, $floor:ident, $rest:ident, $half:ident| $up:expr) => {{
+            let $half = V::low_bits(1i128 << (shift - 1));
+            let low = V::low_bits((1i128 << shift) - 1);
+            let mut shifted = [V::ZERO; LANES];
+            for l in 0..LANES {
+                let $value = value[l];
+                let $floor = $value.shift_right(shift);
+                let $rest = $value.and(low);
+                shifted[l] = $floor.minus(V::mask($up));
+            }
+            shifted
+        }};
+    }
+    let one = V::low_bits(1);
+    match round {
+        Rounding::Floor => each!(|_value, _floor, _rest, _half| false),
+        Rounding::TowardZero => each!(|v, _floor, rest, _half| (v < V::ZERO) & (rest != V::ZERO)),
+        Rounding::HalfUp => each!(|_v, _floor, rest, half| rest >= half),
+        Rounding::HalfDown => each!(|_v, _floor, rest, half| rest > half),
+        Rounding::HalfAway => {
+            each!(|v, _floor, rest, half| (rest > half) | ((rest == half) & (v >= V::ZERO)))
+        }
+        Rounding::HalfToZero => {
+            each!(|v, _floor, rest, half| (rest > half) | ((rest == half) & (v < V::ZERO)))
+        }
+        Rounding::HalfEven => {
+            each!(|_v, floor, rest, half| (rest > half) | ((rest == half) & (floor.and(one) == one)))
+        }
+        Rounding::HalfOdd => {
+            each!(|_v, floor, rest, half| (rest > half) | ((rest == half) & (floor.and(one) != one)))
+        }
+    }
+}

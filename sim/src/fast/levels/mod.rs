@@ -1,0 +1,444 @@
+//! Any datapath, vectorized across outputs: several levels, trees, hand-overs, shifts, narrow products.
+//!
+//! What it does not cover goes to the parallel engine: stages that trap, lanes that share an adder, pools over
+//! padding, operands beyond 16 bits, sums beyond 62.
+
+mod kernel;
+mod lane;
+mod plan;
+
+use std::ops::{Range, RangeInclusive};
+
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::{MacLayer, OutputFit, Packing, Reduce, Register};
+use guardbit_num::Overflow;
+
+use super::Settled;
+use super::finish::Finisher;
+use super::image::{Geometry, Image, LaneChannels};
+use super::kernels::{LANES, Row};
+use super::prepare::{self, Reads};
+use super::simd::Kernels;
+use crate::dot::{DotEngine, DotOutcome, LevelOutcome};
+use crate::layer::LayerCodes;
+use crate::options::{Options, StatsLevel};
+use crate::output;
+use crate::parallel::ParallelEngine;
+use crate::stats::{DotErrors, LayerStats};
+use kernel::{Exact, Inner, Outer, Scratch, Seen, Work};
+use lane::Lane;
+use plan::Plan;
+
+/// A layer prepared for any datapath.
+#[derive(Debug)]
+pub(crate) struct LevelsLayer<'a> {
+    layer: &'a MacLayer,
+    kernels: Kernels,
+    geometry: Geometry,
+    blocks: Vec<Block>,
+    finisher: Finisher<'a>,
+    /// Whether the finisher, which knows neither shifts nor outputs that wrap, is enough.
+    plain_end: bool,
+    levels: Vec<LevelFacts>,
+    lanes: Lanes,
+}
+
+/// The datapath on the narrowest lanes that hold it.
+#[derive(Debug)]
+enum Lanes {
+    Bits32(Plan<i32>),
+    Bits64(Plan<i64>),
+}
+
+/// Up to [`LANES`] output channels.
+#[derive(Debug)]
+struct Block {
+    /// The first channel and their number.
+    first: usize,
+    count: usize,
+    reads: Reads,
+    /// `[k][lane]`, 0 where there is no channel.
+    weights: Vec<Row>,
+}
+
+/// The activations of one block at one pixel.
+enum Operands<'b> {
+    /// The same for all lanes.
+    Window(&'b [i16]),
+    Lanes(&'b [Row]),
+}
+
+/// Where activations are gathered.
+#[derive(Default)]
+struct Buffers {
+    window: Vec<i16>,
+    rows: Vec<Row>,
+}
+
+/// What the statistics of a level need to know.
+#[derive(Debug, Clone, Copy)]
+struct LevelFacts {
+    /// Additions per dot product.
+    adds: u64,
+    signed: bool,
+    /// Least and greatest value of the format: what persistent and transient speak of.
+    held: (i64, i64),
+}
+
+/// One stretch of outputs of one sample.
+struct Task<'t, 's> {
+    sample: usize,
+    input: &'t [i32],
+    options: &'t Options,
+    stats: &'s mut LayerStats,
+    codes: LayerCodes,
+    /// First pixel of the stretch.
+    origin: usize,
+    settled: Settled,
+}
+
+impl<'a> LevelsLayer<'a> {
+    /// Prepares `layer`, whose activation codes lie in `codes`; `None` if it is not covered.
+    pub fn new(layer: &'a MacLayer, codes: RangeInclusive<i32>, options: &Options) -> Option<Self> {
+        let window = &layer.dots.window;
+        let geometry = Geometry::new(layer);
+        let pool = layer.dots.weights.is_none();
+        let traps = |register| matches!(register, Register::Fixed { overflow: Overflow::Trap, .. });
+        if window.dots() == 0
+            || layer.order.is_empty()
+            || layer.packing != Packing::None
+            || traps(layer.datapath.bias.register)
+            // Such a window has fewer products at the edges.
+            || (pool && geometry.reads_padding())
+        {
+            return None;
+        }
+        let operands = prepare::operand_range(layer, &geometry, codes);
+        let fits = |value: i64| i16::try_from(value).is_ok();
+        if !fits(operands.0) || !fits(operands.1) {
+            return None;
+        }
+        let blocks = blocks(layer)?;
+        let lanes = match Plan::new(layer, &blocks, operands) {
+            Some(plan) => Lanes::Bits32(plan),
+            None => Lanes::Bits64(Plan::new(layer, &blocks, operands)?),
+        };
+        let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
+        Some(Self {
+            layer,
+            kernels: Kernels::choose(options.body),
+            geometry,
+            blocks,
+            finisher: Finisher::new(layer),
+            plain_end: shift == 0 && layer.datapath.output == OutputFit::Saturate,
+            levels: facts(layer),
+            lanes,
+        })
+    }
+
+    /// Lays out the codes of one sample.
+    pub fn image(&self, codes: &[i32]) -> Image {
+        self.geometry.image(codes)
+    }
+
+    /// The narrow run of some pixels of one sample, whose codes are `input`, counted in `stats`.
+    pub fn run(
+        &self,
+        image: &Image,
+        input: &[i32],
+        pixels: Range<usize>,
+        sample: usize,
+        stats: &mut LayerStats,
+        options: &Options,
+    ) -> (LayerCodes, Settled) {
+        let outputs = pixels.len() * self.layer.dots.window.channels();
+        stats.count_dots(pixels.len() as u64, 0, options);
+        if options.stats >= StatsLevel::Events {
+            for (index, level) in self.levels.iter().enumerate() {
+                stats.count_adds(index, pixels.len() as u64 * level.adds);
+            }
+        }
+        let codes = LayerCodes { simulated: vec![0; outputs], exact: vec![0; outputs] };
+        let settled = Settled::default();
+        let mut task = Task { sample, input, options, stats, codes, origin: pixels.start, settled };
+        match &self.lanes {
+            Lanes::Bits32(plan) => self.run_on(plan, image, pixels, &mut task),
+            Lanes::Bits64(plan) => self.run_on(plan, image, pixels, &mut task),
+        }
+        (task.codes, task.settled)
+    }
+
+    /// The exact output codes of one sample.
+    pub fn exact_codes(&self, image: &Image) -> Vec<i32> {
+        match &self.lanes {
+            Lanes::Bits32(_) => self.exact_codes_on::<i32>(image),
+            Lanes::Bits64(_) => self.exact_codes_on::<i64>(image),
+        }
+    }
+
+    fn exact_codes_on<V: Lane>(&self, image: &Image) -> Vec<i32> {
+        let channels = self.layer.dots.window.channels();
+        let count = self.layer.order.len();
+        let mut codes = vec![0; self.geometry.pixels() * channels];
+        let mut buffers = Buffers::default();
+        let mut sums = [V::ZERO; LANES];
+        for pixel in 0..self.geometry.pixels() {
+            for block in &self.blocks {
+                let weights = block.weights.as_slice();
+                let x = self.operands(block, image, pixel, &mut buffers);
+                let activations = self.sum_activations(&x, weights.len());
+                match x {
+                    Operands::Window(x) => self.kernels.run(Exact { x, weights, sums: &mut sums }),
+                    Operands::Lanes(x) => self.kernels.run(Exact { x, weights, sums: &mut sums }),
+                }
+                for lane in 0..block.count {
+                    let channel = block.first + lane;
+                    let exact = output::exact_sum(self.layer, channel, sums[lane].wide().into());
+                    let activations = activations[lane];
+                    codes[pixel * channels + channel] = match i32::try_from(exact) {
+                        Ok(exact) => self.finisher.exact_code(channel, exact, activations, count),
+                        Err(_) => {
+                            let activations = activations.into();
+                            let sum = output::Sum { delivered: exact, exact, activations, count };
+                            output::exact_code(self.layer, channel, &sum)
+                        }
+                    };
+                }
+            }
+        }
+        codes
+    }
+
+    /// What the lanes of a block multiply at a pixel.
+    fn operands<'b>(
+        &self,
+        block: &Block,
+        image: &'b Image,
+        pixel: usize,
+        buffers: &'b mut Buffers,
+    ) -> Operands<'b> {
+        match &block.reads {
+            Reads::Window(first) => {
+                Operands::Window(self.geometry.patch(image, pixel, *first, &mut buffers.window))
+            }
+            Reads::Lanes(channels) => {
+                self.geometry.lane_patch(image, pixel, channels, &mut buffers.rows);
+                Operands::Lanes(&buffers.rows)
+            }
+        }
+    }
+
+    /// The sum of the activations that each lane reads; 0 where nobody asks.
+    fn sum_activations(&self, x: &Operands<'_>, terms: usize) -> [i64; LANES] {
+        match x {
+            _ if !self.finisher.reads_activations() => [0; LANES],
+            Operands::Window(x) => [x[..terms].iter().map(|&x| i64::from(x)).sum(); LANES],
+            Operands::Lanes(x) => {
+                std::array::from_fn(|lane| x[..terms].iter().map(|row| i64::from(row[lane])).sum())
+            }
+        }
+    }
+
+    fn run_on<V: Lane>(&self, plan: &Plan<V>, image: &Image, pixels: Range<usize>, task: &mut Task<'_, '_>) {
+        let mut scratch = Scratch::new(plan);
+        let mut buffers = Buffers::default();
+        let full = task.options.stats == StatsLevel::Full;
+        let window = &self.layer.dots.window;
+        let mut walker = None;
+        for pixel in pixels {
+            for (index, block) in self.blocks.iter().enumerate() {
+                let (certain, weights) = (plan.certain[index], block.weights.as_slice());
+                let work = Work { plan, start: &plan.starts[index], certain, full };
+                let scratch = &mut scratch;
+                let x = self.operands(block, image, pixel, &mut buffers);
+                let activations = self.sum_activations(&x, weights.len());
+                match x {
+                    Operands::Window(x) => self.kernels.run(Inner { work, x, weights, scratch }),
+                    Operands::Lanes(x) => self.kernels.run(Inner { work, x, weights, scratch }),
+                }
+                if plan.levels.len() > 1 {
+                    self.kernels.run(Outer { work, scratch });
+                }
+                let count = block.count as u64;
+                match (certain > plan.levels.len(), scratch.stepped) {
+                    (true, _) => task.settled.by_weights += count,
+                    (false, true) => task.settled.stepped += count,
+                    (false, false) => task.settled.by_sums += count,
+                }
+                for (lane, &activations) in activations[..block.count].iter().enumerate() {
+                    let channel = block.first + lane;
+                    self.finish(work, scratch, lane, (pixel, channel), activations, task);
+                    if task.options.stats == StatsLevel::None || !self.record(scratch, lane, channel, task) {
+                        continue;
+                    }
+                    let out = window.output_position(pixel * window.channels() + channel);
+                    if self.places(out, task) {
+                        let walker = walker.get_or_insert_with(|| Walker::new(self.layer, task.input));
+                        walker.engine.run(out, &mut walker.outcome);
+                        let events = &walker.outcome.events;
+                        task.stats.place_events(self.layer, task.sample, out, events, task.options);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The output codes of one dot product, and what is wrong with them.
+    fn finish<V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        scratch: &Scratch<V>,
+        lane: usize,
+        (pixel, channel): (usize, usize),
+        activations: i64,
+        task: &mut Task<'_, '_>,
+    ) {
+        let layer = self.layer;
+        let count = layer.order.len();
+        let delivered = scratch.delivered()[lane].wide();
+        let exact = if work.plan.drops_bits {
+            output::exact_sum(layer, channel, scratch.products[lane].wide().into())
+        } else {
+            scratch.unbounded()[lane].wide().into()
+        };
+        let plain = (i32::try_from(delivered).ok().zip(i32::try_from(exact).ok())).filter(|_| self.plain_end);
+        let (code, exact_code, error, bias_events) = match plain {
+            Some((delivered, exact)) => {
+                let finished = self.finisher.finish(channel, delivered, exact, activations, count);
+                let error = i128::from(delivered) - i128::from(exact);
+                (finished.code, finished.exact_code, error, finished.bias_events)
+            }
+            None => {
+                let mut outcome = DotOutcome::default();
+                let (delivered, activations) = (delivered.into(), activations.into());
+                let sum = output::Sum { delivered, exact, activations, count };
+                output::finish(layer, channel, &sum, &mut outcome);
+                (outcome.code, outcome.exact_code, outcome.error, outcome.bias_events)
+            }
+        };
+        let at = (pixel - task.origin) * layer.dots.window.channels() + channel;
+        task.codes.simulated[at] = code;
+        task.codes.exact[at] = exact_code;
+        let bias_events = bias_events + u64::from(work.start.misfit[lane]);
+        if (error != 0 || bias_events > 0) && task.options.stats != StatsLevel::None {
+            let harmless = code == exact_code;
+            task.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
+        }
+    }
+
+    /// Counts what every level did in one dot product; whether any had an event.
+    fn record<V: Lane>(
+        &self,
+        scratch: &Scratch<V>,
+        lane: usize,
+        channel: usize,
+        task: &mut Task<'_, '_>,
+    ) -> bool {
+        let mut touched = false;
+        let stats = task.options.stats;
+        let product_events = scratch.product_events[lane].wide();
+        if product_events > 0 {
+            task.stats.count_product_events(channel, product_events as u64);
+        }
+        for (index, (seen, level)) in scratch.levels.iter().zip(&self.levels).enumerate() {
+            let outcome = level.outcome(seen, lane);
+            touched |= outcome.touched();
+            if stats == StatsLevel::Full || outcome.touched() || outcome.persistent {
+                task.stats.record_level(index, channel, &outcome, level.signed, stats);
+            }
+        }
+        touched
+    }
+
+    /// Whether the events of a dot product have to be placed.
+    fn places(&self, out: OutputPosition, task: &Task<'_, '_>) -> bool {
+        let earliest = |level| self.layer.timing.place(out, 0, level).cycle;
+        task.options.stats == StatsLevel::Full
+            || task.stats.wants_events(task.sample)
+            || (0..self.levels.len()).any(|level| task.stats.would_be_first(earliest(level)))
+    }
+}
+
+/// Walks single dot products again to find their events.
+struct Walker<'a> {
+    engine: ParallelEngine<'a>,
+    outcome: DotOutcome,
+}
+
+impl<'a> Walker<'a> {
+    fn new(layer: &'a MacLayer, input: &'a [i32]) -> Self {
+        Self { engine: ParallelEngine::new(layer, input), outcome: DotOutcome::default() }
+    }
+}
+
+impl LevelFacts {
+    fn outcome<V: Lane>(&self, seen: &Seen<V>, lane: usize) -> LevelOutcome {
+        let [min_prefix, max_prefix, min_final, max_final] =
+            [&seen.prefixes.min, &seen.prefixes.max, &seen.finals.min, &seen.finals.max]
+                .map(|all| all[lane].wide());
+        let misfit = |min: i64, max: i64| min < self.held.0 || max > self.held.1;
+        LevelOutcome {
+            adds: 0,
+            events_high: seen.counts.high[lane].wide() as u64,
+            events_low: seen.counts.low[lane].wide() as u64,
+            persistent: misfit(min_final, max_final),
+            prefix_misfit: misfit(min_prefix, max_prefix),
+            min_prefix: min_prefix.into(),
+            max_prefix: max_prefix.into(),
+            min_final: min_final.into(),
+            max_final: max_final.into(),
+        }
+    }
+}
+
+fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
+    let mut values = layer.order.len();
+    let of_level = |level: &guardbit_hwmodels::Level| {
+        let runs = values.div_ceil(level.terms.run_length(values));
+        let adds = match level.reduce {
+            Reduce::Serial => values,
+            Reduce::Tree => values - runs,
+        };
+        values = runs;
+        let (signed, held) = match level.register {
+            Register::Auto => (true, (i64::MIN, i64::MAX)),
+            Register::Fixed { format, .. } => {
+                // Sums stay within 62 bits.
+                let near = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+                (format.is_signed(), (near(format.min()), near(format.max())))
+            }
+        };
+        LevelFacts { adds: adds as u64, signed, held }
+    };
+    layer.datapath.levels.iter().map(of_level).collect()
+}
+
+/// Channels that share lanes; `None` if a weight does not fit.
+fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
+    let window = &layer.dots.window;
+    let channels = window.channels();
+    let per_group = channels / window.groups;
+    // Groups that would leave lanes empty share them.
+    let shared = window.groups > 1 && per_group < LANES;
+    let stretch = if shared { channels } else { per_group };
+    let mut blocks = Vec::new();
+    for start in (0..channels).step_by(stretch) {
+        for first in (start..start + stretch).step_by(LANES) {
+            let count = LANES.min(start + stretch - first);
+            let read = |channel: usize| window.group(channel) * window.kernel[2];
+            let reads = if shared {
+                Reads::Lanes(LaneChannels::new(&(first..first + count).map(read).collect::<Vec<_>>()))
+            } else {
+                Reads::Window(read(first))
+            };
+            let mut weights = vec![[0; LANES]; layer.order.len()];
+            for lane in 0..count {
+                for (row, &weight) in weights.iter_mut().zip(&layer.weights[first + lane]) {
+                    row[lane] = i16::try_from(weight).ok()?;
+                }
+            }
+            blocks.push(Block { first, count, reads, weights });
+        }
+    }
+    Some(blocks)
+}

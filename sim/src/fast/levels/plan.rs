@@ -1,0 +1,222 @@
+//! A datapath on lanes of one width, made once per layer: rails, starts, and what weights alone certify.
+
+use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, Terms};
+use guardbit_num::{Overflow, Rounding};
+
+use super::super::kernels::LANES;
+use super::Block;
+use super::lane::{Lane, Mode, Rails, Vector};
+use crate::output;
+
+/// A datapath on lanes of type `V`: no value that it can hold comes near their ends.
+#[derive(Debug)]
+pub(super) struct Plan<V> {
+    pub product: Product<V>,
+    pub levels: Vec<Stage<V>>,
+    /// Of the last level, per block.
+    pub starts: Vec<Start<V>>,
+    /// Stages (the product, then each level) that no dot product of a block can overflow, whatever it reads: the
+    /// first ones, per block.
+    pub certain: Vec<usize>,
+    /// The innermost level on 16-bit lanes, where they are enough.
+    pub sixteen: Option<Rails<i16>>,
+    /// Bits that are dropped on the way.
+    pub drops_bits: bool,
+}
+
+/// The multiplier's output.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Product<V> {
+    /// `None` if it is never met.
+    pub rails: Option<Rails<V>>,
+    pub shift: u32,
+    pub round: Rounding,
+}
+
+/// One accumulation level.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stage<V> {
+    pub reduce: Reduce,
+    pub terms: Terms,
+    pub check: Check,
+    /// `None` if it is never met.
+    pub rails: Option<Rails<V>>,
+    pub shift: u32,
+    pub round: Rounding,
+}
+
+/// What a level starts from: nothing, or a bias.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start<V> {
+    /// Without a width.
+    pub unbounded: Vector<V>,
+    /// In the register.
+    pub held: Vector<V>,
+    /// No bits where a sticky register is stuck.
+    pub free: Vector<V>,
+    /// Whether the bias did not fit.
+    pub misfit: [bool; LANES],
+}
+
+impl<V: Lane> Start<V> {
+    pub const ZERO: Self = Self {
+        unbounded: [V::ZERO; LANES],
+        held: [V::ZERO; LANES],
+        free: [V::ONES; LANES],
+        misfit: [false; LANES],
+    };
+}
+
+impl<V: Lane> Plan<V> {
+    /// `None` if lanes are too narrow, or the datapath can trap. Operands lie in `operands`, which contains 0.
+    pub fn new(layer: &MacLayer, blocks: &[Block], operands: (i64, i64)) -> Option<Self> {
+        let limit = 1i128 << (V::BITS - 2);
+        let datapath = &layer.datapath;
+        let terms = layer.order.len();
+        let operand = i128::from(operands.0.abs().max(operands.1.abs()));
+        let weight = layer.weights.iter().flatten().map(|w| w.unsigned_abs()).max().unwrap_or(0);
+        let bias = layer.bias.iter().flatten().map(|bias| bias.abs()).max().unwrap_or(0);
+        let product = operand * i128::from(weight);
+        if product * terms as i128 + bias >= limit {
+            return None;
+        }
+        let holds = |shift: u32| shift <= V::BITS - 2;
+
+        // The greatest magnitude of what travels on.
+        let mut reach = product;
+        let path = datapath.product;
+        let rails = meets::<V>(path.register, &mut reach)?;
+        let product = Product { rails, shift: path.shift, round: path.round };
+        if reach >= limit || !holds(path.shift) {
+            return None;
+        }
+        reach = shifted(reach, path.shift);
+
+        let mut values = terms;
+        let mut levels = Vec::new();
+        for (index, level) in datapath.levels.iter().enumerate() {
+            let length = level.terms.run_length(values);
+            let is_last = index + 1 == datapath.levels.len();
+            reach = reach * length.min(values) as i128 + if is_last { bias } else { 0 };
+            let rails = meets::<V>(level.register, &mut reach)?;
+            if reach >= limit || !holds(level.shift) {
+                return None;
+            }
+            reach = shifted(reach, level.shift);
+            values = values.div_ceil(length);
+            let &Level { reduce, terms, check, shift, round, .. } = level;
+            levels.push(Stage { reduce, terms, check, rails, shift, round });
+        }
+        let starts = blocks.iter().map(|block| start(layer, block, levels.last()?)).collect::<Option<_>>()?;
+        let certain = blocks.iter().map(|block| certain(layer, block, operands)).collect();
+        let sixteen = sixteen(layer, product.rails.is_some(), operand * i128::from(weight), &levels);
+        let drops_bits = datapath.unit_shift(levels.len()) > 0;
+        Some(Self { product, levels, starts, certain, sixteen, drops_bits })
+    }
+}
+
+/// The rails of a register that exact values of magnitude up to `reach` meet; `reach` grows to what it can hold.
+/// `None` if it traps.
+fn meets<V: Lane>(register: Register, reach: &mut i128) -> Option<Option<Rails<V>>> {
+    let Register::Fixed { format, overflow } = register else { return Some(None) };
+    if overflow == Overflow::Trap {
+        return None;
+    }
+    let (low, high) = overflow.limits(format);
+    if low <= -*reach && *reach <= high {
+        return Some(None);
+    }
+    if !format.is_signed() {
+        // Wrapping makes large values of small negative ones; else magnitudes never grow.
+        *reach += format.max();
+    }
+    Some(Some(Rails::new(format, overflow)))
+}
+
+fn shifted(reach: i128, shift: u32) -> i128 {
+    if shift == 0 { reach } else { (reach >> shift) + 1 }
+}
+
+/// Fitted as the mode of the level says.
+fn start<V: Lane>(layer: &MacLayer, block: &Block, last: &Stage<V>) -> Option<Start<V>> {
+    let mut start = Start::ZERO;
+    let level = layer.datapath.levels.last()?;
+    for lane in 0..block.count {
+        let initial = output::preload(layer, block.first + lane).unwrap_or(0);
+        start.unbounded[lane] = V::low_bits(initial);
+        start.held[lane] = V::low_bits(initial);
+        if last.rails.is_none() || last.check == Check::HandOver {
+            continue;
+        }
+        if let Register::Fixed { format, overflow } = level.register {
+            let fit = overflow.fit(initial, format);
+            start.held[lane] = V::low_bits(fit.value);
+            start.misfit[lane] = fit.overflow.is_some();
+            start.free[lane] = V::mask(fit.overflow.is_none() || overflow != Overflow::Sticky);
+        }
+    }
+    Some(start)
+}
+
+/// How many of the first stages (the product, then each level) no dot product of the block can overflow.
+///
+/// Every product's range contains 0, so every prefix in any order, and every node of a tree, lies within the range
+/// of the complete run.
+fn certain(layer: &MacLayer, block: &Block, operands: (i64, i64)) -> usize {
+    let of_lane = |lane| certain_of_channel(layer, block.first + lane, operands);
+    (0..block.count).map(of_lane).min().unwrap_or(0)
+}
+
+fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) -> usize {
+    let datapath = &layer.datapath;
+    let keeps = |register: Register, (least, greatest): (i128, i128)| match register {
+        Register::Auto => true,
+        Register::Fixed { format, overflow } => {
+            let (low, high) = overflow.limits(format);
+            low <= least && greatest <= high
+        }
+    };
+    let shift = |(least, greatest): (i128, i128), by: u32, round: Rounding| {
+        (round.shift_right(least, by), round.shift_right(greatest, by))
+    };
+    let mut values = Vec::with_capacity(layer.order.len());
+    for &weight in &layer.weights[channel] {
+        let ends = [operands.0, operands.1].map(|x| i128::from(x) * i128::from(weight));
+        let range = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        if !keeps(datapath.product.register, range) {
+            return 0;
+        }
+        values.push(shift(range, datapath.product.shift, datapath.product.round));
+    }
+    for (index, level) in datapath.levels.iter().enumerate() {
+        let is_last = index + 1 == datapath.levels.len();
+        let initial = if is_last { output::preload(layer, channel).unwrap_or(0) } else { 0 };
+        let sum = |run: &[(i128, i128)]| {
+            run.iter().fold((initial, initial), |sum, value| (sum.0 + value.0, sum.1 + value.1))
+        };
+        let sums: Vec<_> = values.chunks(level.terms.run_length(values.len())).map(sum).collect();
+        if !sums.iter().all(|&range| keeps(level.register, range)) {
+            return index + 1;
+        }
+        values = sums.into_iter().map(|range| shift(range, level.shift, level.round)).collect();
+    }
+    datapath.levels.len() + 1
+}
+
+/// The rails of the innermost level if 16-bit lanes hold its products and sums.
+fn sixteen<V: Lane>(
+    layer: &MacLayer,
+    narrow_product: bool,
+    product: i128,
+    levels: &[Stage<V>],
+) -> Option<Rails<i16>> {
+    let [first, _, ..] = levels else { return None };
+    let Register::Fixed { format, overflow } = layer.datapath.levels[0].register else { return None };
+    let rails = Rails::new(format, overflow);
+    let (low, high) = overflow.limits(format);
+    let (least, greatest) = (i128::from(i16::MIN), i128::from(i16::MAX));
+    let fits =
+        high < greatest && low > least && product <= greatest && layer.order.len() <= i16::MAX as usize;
+    let plain = !narrow_product && layer.datapath.product.shift == 0 && first.check == Check::EachAdd;
+    (fits && plain && first.rails.is_some() && rails.mode != Mode::Observe).then_some(rails)
+}
