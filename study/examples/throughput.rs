@@ -1,6 +1,7 @@
 //! Times the simulator on one thread or more, without reading and writing files: rows of a CSV table.
 //!
 //!     throughput layer                                   one layer whose sums all overflow
+//!     throughput datapaths                               the same layer on other datapaths, beside the scalar engine
 //!     throughput network MODEL.tflite IMAGES.npy         a network on a batch of 64
 //!
 //! `scripts/bench` runs it beside its peers. Columns: tool, subject, setting, threads, figure, unit.
@@ -16,7 +17,7 @@ use guardbit_graph::{
     TensorType,
 };
 use guardbit_num::Scheme;
-use guardbit_sim::{Body, Options, Simulation, StatsLevel};
+use guardbit_sim::{Body, Engine, Options, Simulation, StatsLevel};
 
 /// Samples of a network.
 const BATCH: usize = 64;
@@ -27,21 +28,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["layer"] => layer(),
+        ["datapaths"] => datapaths(),
         ["network", model, images] => network(Path::new(model), Path::new(images)),
-        _ => Err("usage: throughput layer | network MODEL.tflite IMAGES.npy".into()),
+        _ => Err("usage: throughput layer | datapaths | network MODEL.tflite IMAGES.npy".into()),
     }
 }
 
+/// Multiplications of the layer.
+const MACS: f64 = 16.0 * 16.0 * 64.0 * 576.0;
+
 /// A 3x3 convolution of 64 channels over 16x16 pixels, full-range random operands: what peers step through too.
-fn layer() -> Result<(), Box<dyn Error>> {
+fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Box<dyn Error>> {
     let mut builder = GraphBuilder::new("layer");
-    let ty = |shape: &[usize]| {
+    let ty = |shape: &[usize], dtype| {
         let quantization = Some(Quantization::per_tensor(1.0, 0)?);
-        Ok::<_, Box<dyn Error>>(TensorType { shape: shape.to_vec(), dtype: DType::Int8, quantization })
+        Ok::<_, Box<dyn Error>>(TensorType { shape: shape.to_vec(), dtype, quantization })
     };
-    let codes = |seed, count| guardbit_frontends::random_codes(seed, -128..=127, count);
-    let x = builder.input("x", ty(&[1, 18, 18, 64])?)?;
-    let w = builder.constant("w", ty(&[64, 3, 3, 64])?, codes(1, 64 * 9 * 64))?;
+    let codes =
+        |seed, dtype: DType, count| guardbit_frontends::random_codes(seed, dtype.min()..=dtype.max(), count);
+    let x = builder.input("x", ty(&[1, 18, 18, 64], activations)?)?;
+    let w = ty(&[64, 3, 3, 64], DType::Int8)?;
+    let w = builder.constant("w", w, codes(1, DType::Int8, 64 * 9 * 64))?;
     let op = Conv2d {
         stride: [1; 2],
         dilation: [1; 2],
@@ -53,16 +60,59 @@ fn layer() -> Result<(), Box<dyn Error>> {
     let out = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization };
     let y = builder.node(op, &[Some(x), Some(w)], out)?;
     let graph = Arc::new(builder.finish(vec![y])?);
-    let samples: Samples = (0..8).map(|seed| vec![codes(seed + 2, 18 * 18 * 64)]).collect();
-    let macs = 16.0 * 16.0 * 64.0 * 576.0;
+    let samples = (0..8).map(|seed| vec![codes(seed + 2, activations, 18 * 18 * 64)]).collect();
+    Ok((graph, samples))
+}
+
+fn layer() -> Result<(), Box<dyn Error>> {
+    let (graph, samples) = convolution(DType::Int8)?;
     for body in Body::ALL.into_iter().filter(|body| body.is_available()) {
         for (bits, stats) in [(14, StatsLevel::Events), (14, StatsLevel::Full), (18, StatsLevel::Events)] {
-            let seconds = time(&graph, bits, &samples, Options { stats, body: Some(body), ..quiet() }, 1)?;
+            let options = Options { stats, body: Some(body), ..quiet() };
+            let seconds = time(&graph, ("fpga-int14-os", &[acc(bits)]), &samples, options, 1)?;
             let setting = format!("{bits} bits saturating {} {body:?}", stats.name());
-            println!("guardbit,layer,{setting},1,{:.3},GMAC/s", macs / seconds / 1e9);
+            println!("guardbit,layer,{setting},1,{:.3},GMAC/s", MACS / seconds / 1e9);
         }
     }
     Ok(())
+}
+
+fn datapaths() -> Result<(), Box<dyn Error>> {
+    let chain = |bits| format!("accumulation.chain.bits={bits}");
+    let tree = |bits| format!("accumulation.tree.bits={bits}");
+    let wide = "array.dot_width=16".to_string();
+    let rows: [(&str, &str, DType, Vec<String>); 6] = [
+        ("chain of 16 rows in 14 bits under 20", "fpga-int14-ws", DType::Int8, vec![chain(14), acc(20)]),
+        ("chain of 16 rows in 18 bits under 20", "fpga-int14-ws", DType::Int8, vec![chain(18), acc(20)]),
+        (
+            "tree of 16 in 14 bits under 20",
+            "fpga-int14-tree",
+            DType::Int8,
+            vec![wide.clone(), tree(14), acc(20)],
+        ),
+        ("tree of 16 in 18 bits under 20", "fpga-int14-tree", DType::Int8, vec![wide, tree(18), acc(20)]),
+        ("int16 x int8 in 28 bits", "fpga-int14-os", DType::Int16, vec![acc(28)]),
+        ("gemmini-16", "gemmini-16", DType::Int8, vec![]),
+    ];
+    for (name, hw, activations, sets) in &rows {
+        let (graph, samples) = convolution(*activations)?;
+        for stats in [StatsLevel::Events, StatsLevel::Full] {
+            let scalar = Options { stats, engine: Engine::Parallel, ..quiet() };
+            let fast = Body::ALL.into_iter().filter(|body| body.is_available());
+            let fast = fast.map(|body| Options { stats, body: Some(body), ..quiet() });
+            for options in std::iter::once(scalar).chain(fast) {
+                let seconds = time(&graph, (hw, sets), &samples, options, 1)?;
+                let body = options.body.map_or("scalar".into(), |body| format!("{body:?}"));
+                let setting = format!("{name} {} {body}", stats.name());
+                println!("guardbit,layer,{setting},1,{:.3},GMAC/s", MACS / seconds / 1e9);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn acc(bits: u32) -> String {
+    format!("accumulation.acc.bits={bits}")
 }
 
 fn network(model: &Path, images: &Path) -> Result<(), Box<dyn Error>> {
@@ -79,7 +129,8 @@ fn network(model: &Path, images: &Path) -> Result<(), Box<dyn Error>> {
         (14, StatsLevel::Full, 1),
         (14, StatsLevel::Events, 2),
     ] {
-        let seconds = time(&graph, bits, &samples, Options { stats, ..quiet() }, threads)?;
+        let hw = ("fpga-int14-os", &[acc(bits)][..]);
+        let seconds = time(&graph, hw, &samples, Options { stats, ..quiet() }, threads)?;
         println!("guardbit,{name},{bits} bits {},{threads},{:.3},ms/inference", stats.name(), seconds * 1e3);
     }
     Ok(())
@@ -89,15 +140,15 @@ fn quiet() -> Options {
     Options { events_per_layer: 0, ..Options::default() }
 }
 
-/// Seconds per sample at `bits` bits; the first sample runs untimed.
+/// Seconds per sample on a preset with some keys set; the first sample runs untimed.
 fn time(
     graph: &Arc<Graph>,
-    bits: u32,
+    (hw, sets): (&str, &[String]),
     samples: &Samples,
     options: Options,
     threads: usize,
 ) -> Result<f64, Box<dyn Error>> {
-    let accelerator = guardbit_hwmodels::load("fpga-int14-os", &[format!("accumulation.acc.bits={bits}")])?;
+    let accelerator = guardbit_hwmodels::load(hw, sets)?;
     let program = guardbit_hwmodels::lower(Arc::clone(graph), &accelerator)?;
     let mut simulation = Simulation::new(&program, options);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
