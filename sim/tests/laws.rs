@@ -4,7 +4,10 @@ mod common;
 
 use common::random::{self, Case};
 use common::{accelerator, datapath, program, run, serial};
-use guardbit_hwmodels::{BiasPlace, Check, Level, OutputFit, Register, Terms, Walk, ZeroPoint};
+use guardbit_graph::DType;
+use guardbit_hwmodels::{
+    BiasPlace, Check, Datapath, Level, OutputFit, PRESETS, Packing, Register, Terms, Walk, ZeroPoint, load,
+};
 use guardbit_num::{Format, Overflow};
 use guardbit_sim::{Body, Engine, Mode, Options, StatsLevel};
 use proptest::prelude::*;
@@ -43,6 +46,30 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
+}
+
+/// What the fast engine covers it settles: every dot product of a layer without packing.
+fn check_settled(case: &Case) -> Result<(), TestCaseError> {
+    let program = program(&case.graph, &case.accelerator);
+    for body in Body::ALL.into_iter().filter(|body| body.is_available()) {
+        let options = Options { engine: Engine::Fast, body: Some(body), ..REFERENCE };
+        let ran = run(&program, &case.samples, options).unwrap();
+        let settled = ran.settled.by_weights + ran.settled.by_sums + ran.settled.stepped;
+        let packed = case.accelerator.packing != Packing::None;
+        prop_assert_eq!(settled, if packed { 0 } else { ran.stats.dots }, "{:?}", body);
+    }
+    Ok(())
+}
+
+/// Takes bits off every level, as far as there are any to take.
+fn narrow(path: &mut Datapath, spared: u32) {
+    for level in &mut path.levels {
+        if let Register::Fixed { format, overflow } = level.register {
+            let bits = format.bits().saturating_sub(spared).max(4);
+            level.register =
+                Register::Fixed { format: Format::new(bits, format.is_signed()).unwrap(), overflow };
+        }
+    }
 }
 
 fn check_threads(case: &Case) -> Result<(), TestCaseError> {
@@ -169,7 +196,25 @@ proptest! {
     }
 
     #[test]
-    fn results_do_not_depend_on_threads(case in random::case()) {
+    fn every_body_equals_the_reference_on_any_datapath(case in random::levels_case()) {
+        check_engines(&case)?;
+    }
+
+    #[test]
+    fn every_preset_runs_on_every_body(
+        (graph, samples) in random::vector_layer(vec![DType::Int8]),
+        preset in prop::sample::select(PRESETS),
+        spared in 0u32..20,
+    ) {
+        let mut accelerator = load(preset.name, &[]).unwrap();
+        narrow(&mut accelerator.datapath, spared);
+        let case = Case { graph, samples, accelerator };
+        check_engines(&case)?;
+        check_settled(&case)?;
+    }
+
+    #[test]
+    fn results_do_not_depend_on_threads(case in prop_oneof![random::case(), random::levels_case()]) {
         check_threads(&case)?;
     }
 

@@ -15,7 +15,7 @@ use guardbit_hwmodels::{
     Product, Program, Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint, lower,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
-use guardbit_sim::{LayerStats, Options, SampleTensors, SimError, Simulation};
+use guardbit_sim::{LayerStats, Options, SampleTensors, Settled, SimError, Simulation};
 
 pub const REQUANTIZE: Requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
 
@@ -128,6 +128,7 @@ pub fn one_layer(
 pub struct Ran {
     pub tensors: Vec<SampleTensors>,
     pub stats: LayerStats,
+    pub settled: Settled,
 }
 
 pub fn program(graph: &Graph, accelerator: &Accelerator) -> Program {
@@ -138,6 +139,7 @@ pub fn run(program: &Program, samples: &[Vec<i32>], options: Options) -> Result<
     let mut simulation = Simulation::new(program, options);
     let samples: Vec<Vec<Vec<i32>>> = samples.iter().map(|s| vec![s.clone()]).collect();
     let tensors = simulation.run_batch(&samples)?;
+    let settled = simulation.settled();
     let stats = simulation.finish().into_iter().flatten().next().unwrap();
-    Ok(Ran { tensors, stats })
+    Ok(Ran { tensors, stats, settled })
 }

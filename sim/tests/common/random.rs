@@ -268,11 +268,60 @@ fn reduction() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
 
 /// A layer with many channels on one serial level: what the vectorized kernels do, tails of lanes included.
 pub fn vector_case() -> impl Strategy<Value = Case> {
-    (vector_layer(), vector_datapath()).prop_map(|((graph, samples), path)| Case {
-        graph,
-        samples,
-        accelerator: accelerator(path),
+    (vector_layer(vec![DType::Int8, DType::UInt8]), vector_datapath()).prop_map(on_path)
+}
+
+/// A layer with many channels on any datapath, registers at the widths of lanes among them.
+pub fn levels_case() -> impl Strategy<Value = Case> {
+    let types = vec![DType::Int8, DType::Int8, DType::UInt8, DType::Int16];
+    (vector_layer(types), levels_datapath(), array()).prop_map(|(layer, path, (array, flow))| {
+        let mut case = on_path((layer, path));
+        case.accelerator.array = array;
+        case.accelerator.dataflow = flow;
+        case
     })
+}
+
+fn on_path(((graph, samples), path): ((Graph, Vec<Vec<i32>>), Datapath)) -> Case {
+    Case { graph, samples, accelerator: accelerator(path) }
+}
+
+/// Any datapath, with runs and widths at which kernels change.
+fn levels_datapath() -> impl Strategy<Value = Datapath> {
+    let terms = prop_oneof![
+        3 => select(vec![1, 2, 3, 7, 8, 15, 16, 17, 64]).prop_map(Terms::Count),
+        1 => (1usize..40).prop_map(Terms::Count),
+        1 => Just(Terms::All),
+    ];
+    let changes = prop::collection::vec((terms, lane_register()), 4);
+    let product = prop_oneof![2 => Just(None), 1 => lane_register().prop_map(Some)];
+    (any_datapath(), changes, product).prop_map(|(mut path, changes, product)| {
+        let last = path.levels.len() - 1;
+        for (index, (level, (terms, register))) in path.levels.iter_mut().zip(changes).enumerate() {
+            level.register = register;
+            if index < last {
+                level.terms = terms;
+            }
+        }
+        if let Some(register) = product {
+            path.product.register = register;
+        }
+        path
+    })
+}
+
+/// A register of any width and mode, many of them as wide as lanes or next to that.
+fn lane_register() -> impl Strategy<Value = Register> {
+    let bits = prop_oneof![
+        4 => 2u32..24,
+        4 => select(vec![14, 15, 16, 17]),
+        2 => select(vec![30, 31, 32, 33]),
+        1 => select(vec![61, 62, 63, 64]),
+    ];
+    let fixed = (bits, prop_oneof![4 => Just(true), 1 => Just(false)], mode()).prop_map(
+        |(bits, signed, overflow)| Register::Fixed { format: Format::new(bits, signed).unwrap(), overflow },
+    );
+    prop_oneof![8 => fixed, 1 => Just(Register::Auto)]
 }
 
 fn vector_datapath() -> impl Strategy<Value = Datapath> {
@@ -308,15 +357,15 @@ fn codes_at_rails(dtype: DType, len: usize) -> impl Strategy<Value = Vec<i32>> {
     prop_oneof![free, small, rails, blocks]
 }
 
-fn vector_layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+/// A layer of up to 40 channels whose codes often sit at the rails, activations of one of these types.
+pub fn vector_layer(types: Vec<DType>) -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     let sizes = (1usize..5, 1usize..5, 1usize..20, 1usize..40, 1usize..4, 0usize..3);
-    let types =
-        (select(vec![DType::Int8, DType::UInt8]), select(vec![DType::Int8, DType::UInt8]), any::<bool>());
+    let types = (select(types), select(vec![DType::Int8, DType::UInt8]), any::<bool>());
     (sizes, types, padding()).prop_flat_map(|((h, w, depth, channels, kernel, kind), types, padding)| {
         let (kernel, padding) = if h < 3 || w < 3 { (1, padding) } else { (kernel, padding) };
         let (x_type, w_type, centred) = types;
         let x_shape = if kind == 2 {
-            [1, 1, 1, depth * 9]
+            [h, 1, 1, depth * 9]
         } else {
             [1, h, w, if kind == 1 { channels } else { depth }]
         };

@@ -92,6 +92,13 @@ impl<V: Lane> Scratch<V> {
         self.levels.fill(Seen::NONE);
     }
 
+    /// As after a dot product whose sums no level can overflow.
+    pub fn settle(&mut self, sums: Vector<V>) {
+        self.clear();
+        self.unbounded.push(sums);
+        self.narrow.push(sums);
+    }
+
     /// What the last level delivered.
     pub fn delivered(&self) -> &Vector<V> {
         &self.narrow[0]
@@ -158,13 +165,16 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
         let product_rails = plan.product.rails.as_ref().filter(|_| work.certain == 0);
         let plain = product_rails.is_none() && plan.product.shift == 0;
         let mut level = work.level(0, product_rails.is_some());
-        let sixteen = plan.sixteen.as_ref().filter(|_| level.rails.is_some());
+        // Values that need 64 bits come from products beyond 16.
+        let sixteen = plan.sixteen.as_ref().filter(|_| V::BITS == 32 && level.rails.is_some());
         let length = level.stage.terms.run_length(weights.len());
         let mut counts = Counts::<i16>::NONE;
         let x = x.first(weights.len());
         for begin in (0..weights.len()).step_by(length) {
             let run = Products { x, weights, begin, end: weights.len().min(begin + length) };
             let seen = &mut scratch.levels[0];
+            let short = plain && level.stage.reduce == Reduce::Tree && sixteen.is_none();
+            let certified = if short { level.tree_sum(run) } else { None };
             let (unbounded, narrow) = match (sixteen, level.stage.reduce) {
                 (Some(rails), Reduce::Serial) => {
                     scratch.stepped = true;
@@ -176,13 +186,16 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
                     tree_sixteen(rails, run, work.full, seen, &mut counts, buffers)
                 }
                 (None, Reduce::Serial) if plain => level.serial(run, run, seen, &mut scratch.stepped),
-                _ => {
-                    run.fill(work, product_rails, scratch);
-                    level.lost = product_rails.is_some();
-                    let seen = &mut scratch.levels[0];
-                    let (unbounded, narrow) = (&mut scratch.run_unbounded[..], &mut scratch.run_narrow[..]);
-                    level.run(unbounded, narrow, seen, &mut scratch.stepped)
-                }
+                (None, _) => match certified {
+                    Some(sum) => (sum, sum),
+                    None => {
+                        run.fill(work, product_rails, scratch);
+                        level.lost = product_rails.is_some();
+                        let seen = &mut scratch.levels[0];
+                        let unbounded = &mut scratch.run_unbounded[..];
+                        level.run(unbounded, &mut scratch.run_narrow, seen, &mut scratch.stepped)
+                    }
+                },
             };
             if plan.drops_bits && plan.product.shift == 0 {
                 let start = level.start.map_or([V::ZERO; LANES], |start| start.unbounded);
@@ -294,17 +307,19 @@ impl<X: Activations> Products<'_, X> {
         scratch.run_unbounded.resize(count, [V::ZERO; LANES]);
         scratch.run_narrow.resize(count, [V::ZERO; LANES]);
         let mut counts = Counts::NONE;
-        let buffers = scratch.run_unbounded.iter_mut().zip(&mut scratch.run_narrow);
-        for (i, (unbounded, narrow)) in buffers.enumerate() {
+        for i in 0..count {
+            let i = step_index(i);
             let exact: Vector<V> = self.at(i);
-            let fitted = rails.map_or(exact, |rails| fit(rails, &exact, &mut counts));
             if product.shift > 0 {
                 for l in 0..LANES {
                     scratch.products[l] = scratch.products[l].plus(exact[l]);
                 }
             }
-            *unbounded = shift_right(&exact, product.shift, product.round);
-            *narrow = shift_right(&fitted, product.shift, product.round);
+            scratch.run_unbounded[i] = shift_right(&exact, product.shift, product.round);
+            if let Some(rails) = rails {
+                let fitted = fit(rails, &exact, &mut counts);
+                scratch.run_narrow[i] = shift_right(&fitted, product.shift, product.round);
+            }
         }
         for l in 0..LANES {
             scratch.product_events[l] = scratch.product_events[l].plus(counts.high[l]).plus(counts.low[l]);
@@ -325,7 +340,8 @@ struct Reducer<'a, V> {
 }
 
 impl<V: Lane> Reducer<'_, V> {
-    /// Reduces one run; overwrites its values. Gives the unbounded and the narrow result.
+    /// Reduces one run; overwrites its values. Gives the unbounded and the narrow result. The narrow values are
+    /// read only where something is lost.
     #[inline(always)]
     fn run(
         self,
@@ -335,7 +351,10 @@ impl<V: Lane> Reducer<'_, V> {
         stepped: &mut bool,
     ) -> (Vector<V>, Vector<V>) {
         match self.stage.reduce {
-            Reduce::Serial => self.serial(&*unbounded, &*narrow, seen, stepped),
+            Reduce::Serial => {
+                let narrow = if self.lost { &*narrow } else { &*unbounded };
+                self.serial(&*unbounded, narrow, seen, stepped)
+            }
             Reduce::Tree => self.tree(unbounded, narrow, seen, stepped),
         }
     }
@@ -390,35 +409,45 @@ impl<V: Lane> Reducer<'_, V> {
     ) -> (Vector<V>, Vector<V>) {
         let rails = self.at_each_add();
         let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
-        let certain = rails.is_none_or(|rails| !self.lost && rails.keep_any_order(unbounded));
-        if rails.is_none() && self.lost {
-            let held = add_up(&*narrow, [V::ZERO; LANES]);
-            return (self.tree_unbounded(unbounded, wants_prefixes, seen), held);
-        }
-        match rails.filter(|_| !certain) {
-            None => {
-                let sum = self.tree_unbounded(unbounded, wants_prefixes, seen);
-                (sum, sum)
-            }
-            Some(rails) => {
+        let held = match rails {
+            Some(rails) if self.lost || !self.keeps(rails, &*unbounded) => {
                 if !self.lost {
                     narrow.copy_from_slice(unbounded);
                 }
                 *stepped = true;
-                let held = with_mode!(rails.mode, tree::<V>(rails, narrow, &mut seen.counts));
-                (self.tree_unbounded(unbounded, wants_prefixes, seen), held)
+                Some(with_mode!(rails.mode, tree::<V>(rails, narrow, &mut seen.counts)))
             }
-        }
+            None if self.lost => Some(add_up(&*narrow, [V::ZERO; LANES])),
+            _ => None,
+        };
+        let sum = if wants_prefixes {
+            tree_extremes(unbounded, &mut seen.prefixes)
+        } else {
+            add_up(&*unbounded, [V::ZERO; LANES])
+        };
+        (sum, held.unwrap_or(sum))
     }
 
-    /// The sum; the prefixes are those of all nodes.
+    /// Whether no node of a tree overflows.
     #[inline(always)]
-    fn tree_unbounded(self, values: &mut [Vector<V>], wants_prefixes: bool, seen: &mut Seen<V>) -> Vector<V> {
-        if wants_prefixes {
-            tree_extremes(values, &mut seen.prefixes)
-        } else {
-            add_up(&*values, [V::ZERO; LANES])
+    fn keeps(self, rails: &Rails<V>, values: impl Values<V>) -> bool {
+        let bounds = bounds(values);
+        rails.keep(&bounds.min, &bounds.max)
+    }
+
+    /// The sum of a run of a tree whose nodes do not overflow, where nobody asks for their values.
+    #[inline(always)]
+    fn tree_sum(self, values: impl Values<V>) -> Option<Vector<V>> {
+        if self.full && self.stage.check == Check::EachAdd {
+            return None;
         }
+        let Some(rails) = self.at_each_add() else { return Some(add_up(values, [V::ZERO; LANES])) };
+        let bounds = bounds(values);
+        let mut sum = [V::ZERO; LANES];
+        for l in 0..LANES {
+            sum[l] = bounds.min[l].plus(bounds.max[l]);
+        }
+        rails.keep(&bounds.min, &bounds.max).then_some(sum)
     }
 
     /// The end of a run: its final sum, the fit where overflow is checked at the hand-over, the shift.
@@ -446,19 +475,10 @@ impl<V: Lane> Reducer<'_, V> {
     }
 }
 
-impl<V: Lane> Rails<V> {
-    /// Whether no prefix in any order, and no node of any tree, overflows.
-    #[inline(always)]
-    fn keep_any_order(&self, values: &[Vector<V>]) -> bool {
-        let mut sums = Extremes::<V>::ZERO;
-        for value in values {
-            for l in 0..LANES {
-                sums.max[l] = sums.max[l].plus(value[l].max(V::ZERO));
-                sums.min[l] = sums.min[l].plus(value[l].min(V::ZERO));
-            }
-        }
-        self.keep(&sums.min, &sums.max)
-    }
+/// `i`, of which the compiler knows nothing: it shall make vectors of the lanes of one step, not of several steps.
+#[inline(always)]
+fn step_index(i: usize) -> usize {
+    std::hint::black_box(i)
 }
 
 /// The exact sum.
@@ -466,12 +486,27 @@ impl<V: Lane> Rails<V> {
 fn add_up<V: Lane>(values: impl Values<V>, start: Vector<V>) -> Vector<V> {
     let mut sum = start;
     for i in 0..values.count() {
-        let value = values.at(i);
+        let value = values.at(step_index(i));
         for l in 0..LANES {
             sum[l] = sum[l].plus(value[l]);
         }
     }
     sum
+}
+
+/// Sums of what is negative and of what is positive: every prefix in any order, and every node of any tree, lies
+/// between the two.
+#[inline(always)]
+fn bounds<V: Lane>(values: impl Values<V>) -> Extremes<V> {
+    let mut sums = Extremes::<V>::ZERO;
+    for i in 0..values.count() {
+        let value = values.at(step_index(i));
+        for l in 0..LANES {
+            sums.max[l] = sums.max[l].plus(value[l].max(V::ZERO));
+            sums.min[l] = sums.min[l].plus(value[l].min(V::ZERO));
+        }
+    }
+    sums
 }
 
 /// The exact sum and the extremes of its prefixes.
@@ -548,6 +583,7 @@ fn rounds<V: Lane>(
     while left > 1 {
         let pairs = left / 2;
         for pair in 0..pairs {
+            let pair = step_index(pair);
             values[pair] = node(&values[2 * pair], &values[2 * pair + 1]);
         }
         if left % 2 == 1 {
@@ -630,10 +666,12 @@ fn tree_sixteen<X: Activations, V: Lane>(
     let count = run.end - run.begin;
     narrow.resize(count, [0; LANES]);
     let mut sum = [V::ZERO; LANES];
-    for (i, narrow) in narrow.iter_mut().enumerate() {
-        *narrow = run.at(i);
+    for i in 0..count {
+        let i = step_index(i);
+        let product: Row = run.at(i);
+        narrow[i] = product;
         for l in 0..LANES {
-            sum[l] = sum[l].plus(V::of_product(narrow[l]));
+            sum[l] = sum[l].plus(V::of_product(product[l]));
         }
     }
     if full {

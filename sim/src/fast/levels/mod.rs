@@ -8,17 +8,17 @@ mod lane;
 mod plan;
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::OnceLock;
 
-use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::{MacLayer, OutputFit, Packing, Reduce, Register};
 use guardbit_num::Overflow;
 
 use super::Settled;
 use super::finish::Finisher;
 use super::image::{Geometry, Image, LaneChannels};
-use super::kernels::{LANES, Row};
+use super::kernels::{Activations, LANES, Pair, Row, Walked};
 use super::prepare::{self, Reads};
-use super::simd::Kernels;
+use super::simd::{Kernels, VectorActivations};
 use crate::dot::{DotEngine, DotOutcome, LevelOutcome};
 use crate::layer::LayerCodes;
 use crate::options::{Options, StatsLevel};
@@ -41,6 +41,8 @@ pub(crate) struct LevelsLayer<'a> {
     plain_end: bool,
     levels: Vec<LevelFacts>,
     lanes: Lanes,
+    /// By output index: no event is earlier than this cycle. Looked up when the first event has to be placed.
+    earliest: OnceLock<Vec<u64>>,
 }
 
 /// The datapath on the narrowest lanes that hold it.
@@ -59,6 +61,8 @@ struct Block {
     reads: Reads,
     /// `[k][lane]`, 0 where there is no channel.
     weights: Vec<Row>,
+    /// The same, two steps at a time.
+    pairs: Vec<Pair>,
 }
 
 /// The activations of one block at one pixel.
@@ -86,15 +90,17 @@ struct LevelFacts {
 }
 
 /// One stretch of outputs of one sample.
-struct Task<'t, 's> {
+struct Task<'t, 's, 'i> {
+    layer: &'i MacLayer,
     sample: usize,
-    input: &'t [i32],
+    input: &'i [i32],
     options: &'t Options,
     stats: &'s mut LayerStats,
     codes: LayerCodes,
     /// First pixel of the stretch.
     origin: usize,
     settled: Settled,
+    walker: Option<Walker<'i>>,
 }
 
 impl<'a> LevelsLayer<'a> {
@@ -129,7 +135,8 @@ impl<'a> LevelsLayer<'a> {
             kernels: Kernels::choose(options.body),
             geometry,
             blocks,
-            finisher: Finisher::new(layer),
+            finisher: Finisher::new(layer, &[], None),
+            earliest: OnceLock::new(),
             plain_end: shift == 0 && layer.datapath.output == OutputFit::Saturate,
             levels: facts(layer),
             lanes,
@@ -160,7 +167,17 @@ impl<'a> LevelsLayer<'a> {
         }
         let codes = LayerCodes { simulated: vec![0; outputs], exact: vec![0; outputs] };
         let settled = Settled::default();
-        let mut task = Task { sample, input, options, stats, codes, origin: pixels.start, settled };
+        let mut task = Task {
+            layer: self.layer,
+            sample,
+            input,
+            options,
+            stats,
+            codes,
+            origin: pixels.start,
+            settled,
+            walker: None,
+        };
         match &self.lanes {
             Lanes::Bits32(plan) => self.run_on(plan, image, pixels, &mut task),
             Lanes::Bits64(plan) => self.run_on(plan, image, pixels, &mut task),
@@ -178,35 +195,41 @@ impl<'a> LevelsLayer<'a> {
 
     fn exact_codes_on<V: Lane>(&self, image: &Image) -> Vec<i32> {
         let channels = self.layer.dots.window.channels();
-        let count = self.layer.order.len();
         let mut codes = vec![0; self.geometry.pixels() * channels];
         let mut buffers = Buffers::default();
-        let mut sums = [V::ZERO; LANES];
         for pixel in 0..self.geometry.pixels() {
             for block in &self.blocks {
-                let weights = block.weights.as_slice();
-                let x = self.operands(block, image, pixel, &mut buffers);
-                let activations = self.sum_activations(&x, weights.len());
-                match x {
-                    Operands::Window(x) => self.kernels.run(Exact { x, weights, sums: &mut sums }),
-                    Operands::Lanes(x) => self.kernels.run(Exact { x, weights, sums: &mut sums }),
-                }
-                for lane in 0..block.count {
-                    let channel = block.first + lane;
-                    let exact = output::exact_sum(self.layer, channel, sums[lane].wide().into());
-                    let activations = activations[lane];
-                    codes[pixel * channels + channel] = match i32::try_from(exact) {
-                        Ok(exact) => self.finisher.exact_code(channel, exact, activations, count),
-                        Err(_) => {
-                            let activations = activations.into();
-                            let sum = output::Sum { delivered: exact, exact, activations, count };
-                            output::exact_code(self.layer, channel, &sum)
-                        }
-                    };
+                let codes = &mut codes[pixel * channels + block.first..][..block.count];
+                match self.operands(block, image, pixel, &mut buffers) {
+                    Operands::Window(x) => self.exact_codes_at::<_, V>(block, x, codes),
+                    Operands::Lanes(x) => self.exact_codes_at::<_, V>(block, x, codes),
                 }
             }
         }
         codes
+    }
+
+    fn exact_codes_at<X: VectorActivations, V: Lane>(&self, block: &Block, x: X, codes: &mut [i32]) {
+        let mut sums = [V::ZERO; LANES];
+        self.kernels.run(Exact { x, weights: &block.weights, sums: &mut sums });
+        for (lane, code) in codes.iter_mut().enumerate() {
+            let channel = block.first + lane;
+            let exact = output::exact_sum(self.layer, channel, sums[lane].wide().into());
+            *code = self.exact_code(channel, exact, x, lane);
+        }
+    }
+
+    fn exact_code(&self, channel: usize, exact: i128, x: impl Activations, lane: usize) -> i32 {
+        match i32::try_from(exact) {
+            Ok(exact) => self.finisher.exact_code(channel, exact, x, lane),
+            Err(_) => output::exact_code(self.layer, channel, &self.sum(exact, exact, x, lane)),
+        }
+    }
+
+    fn sum(&self, delivered: i128, exact: i128, x: impl Activations, lane: usize) -> output::Sum {
+        let count = self.layer.order.len();
+        let activations = (0..count).map(|k| i128::from(x.at(k, lane))).sum();
+        output::Sum { delivered, exact, activations, count }
     }
 
     /// What the lanes of a block multiply at a pixel.
@@ -228,57 +251,62 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    /// The sum of the activations that each lane reads; 0 where nobody asks.
-    fn sum_activations(&self, x: &Operands<'_>, terms: usize) -> [i64; LANES] {
-        match x {
-            _ if !self.finisher.reads_activations() => [0; LANES],
-            Operands::Window(x) => [x[..terms].iter().map(|&x| i64::from(x)).sum(); LANES],
-            Operands::Lanes(x) => {
-                std::array::from_fn(|lane| x[..terms].iter().map(|row| i64::from(row[lane])).sum())
+    fn run_on<V: Lane>(
+        &self,
+        plan: &Plan<V>,
+        image: &Image,
+        pixels: Range<usize>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let mut scratch = Scratch::new(plan);
+        let mut buffers = Buffers::default();
+        for pixel in pixels {
+            for index in 0..self.blocks.len() {
+                match self.operands(&self.blocks[index], image, pixel, &mut buffers) {
+                    Operands::Window(x) => self.run_block(plan, (pixel, index), x, &mut scratch, task),
+                    Operands::Lanes(x) => self.run_block(plan, (pixel, index), x, &mut scratch, task),
+                }
             }
         }
     }
 
-    fn run_on<V: Lane>(&self, plan: &Plan<V>, image: &Image, pixels: Range<usize>, task: &mut Task<'_, '_>) {
-        let mut scratch = Scratch::new(plan);
-        let mut buffers = Buffers::default();
+    /// The dot products of block `index` at one pixel.
+    fn run_block<X: VectorActivations, V: Lane>(
+        &self,
+        plan: &Plan<V>,
+        (pixel, index): (usize, usize),
+        x: X,
+        scratch: &mut Scratch<V>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let (block, certain) = (&self.blocks[index], plan.certain[index]);
         let full = task.options.stats == StatsLevel::Full;
-        let window = &self.layer.dots.window;
-        let mut walker = None;
-        for pixel in pixels {
-            for (index, block) in self.blocks.iter().enumerate() {
-                let (certain, weights) = (plan.certain[index], block.weights.as_slice());
-                let work = Work { plan, start: &plan.starts[index], certain, full };
-                let scratch = &mut scratch;
-                let x = self.operands(block, image, pixel, &mut buffers);
-                let activations = self.sum_activations(&x, weights.len());
-                match x {
-                    Operands::Window(x) => self.kernels.run(Inner { work, x, weights, scratch }),
-                    Operands::Lanes(x) => self.kernels.run(Inner { work, x, weights, scratch }),
-                }
-                if plan.levels.len() > 1 {
-                    self.kernels.run(Outer { work, scratch });
-                }
-                let count = block.count as u64;
-                match (certain > plan.levels.len(), scratch.stepped) {
-                    (true, _) => task.settled.by_weights += count,
-                    (false, true) => task.settled.stepped += count,
-                    (false, false) => task.settled.by_sums += count,
-                }
-                for (lane, &activations) in activations[..block.count].iter().enumerate() {
-                    let channel = block.first + lane;
-                    self.finish(work, scratch, lane, (pixel, channel), activations, task);
-                    if task.options.stats == StatsLevel::None || !self.record(scratch, lane, channel, task) {
-                        continue;
-                    }
-                    let out = window.output_position(pixel * window.channels() + channel);
-                    if self.places(out, task) {
-                        let walker = walker.get_or_insert_with(|| Walker::new(self.layer, task.input));
-                        walker.engine.run(out, &mut walker.outcome);
-                        let events = &walker.outcome.events;
-                        task.stats.place_events(self.layer, task.sample, out, events, task.options);
-                    }
-                }
+        let work = Work { plan, start: &plan.starts[index], certain, full };
+        let is_certain = certain > plan.levels.len();
+        let count = block.count as u64;
+        if is_certain && !full && !plan.drops_bits && V::BITS == 32 {
+            let mut walked = [Walked::ZERO];
+            let start = work.start.unbounded.map(|start| start.wide() as i32);
+            self.kernels.sum::<X, false>(&[x], &block.pairs, &start, &mut walked);
+            scratch.settle(walked[0].sum.map(|sum| V::low_bits(sum.into())));
+        } else {
+            let weights = block.weights.as_slice();
+            self.kernels.run(Inner { work, x, weights, scratch });
+            if plan.levels.len() > 1 {
+                self.kernels.run(Outer { work, scratch });
+            }
+        }
+        match (is_certain, scratch.stepped) {
+            (true, _) => task.settled.by_weights += count,
+            (false, true) => task.settled.stepped += count,
+            (false, false) => task.settled.by_sums += count,
+        }
+        let channels = self.layer.dots.window.channels();
+        for lane in 0..block.count {
+            let channel = block.first + lane;
+            self.finish(work, scratch, x, lane, (pixel, channel), task);
+            if task.options.stats > StatsLevel::None && self.record(scratch, lane, channel, task) {
+                self.place(pixel * channels + channel, task);
             }
         }
     }
@@ -288,30 +316,29 @@ impl<'a> LevelsLayer<'a> {
         &self,
         work: Work<'_, V>,
         scratch: &Scratch<V>,
+        x: impl Activations,
         lane: usize,
         (pixel, channel): (usize, usize),
-        activations: i64,
-        task: &mut Task<'_, '_>,
+        task: &mut Task<'_, '_, '_>,
     ) {
         let layer = self.layer;
-        let count = layer.order.len();
         let delivered = scratch.delivered()[lane].wide();
         let exact = if work.plan.drops_bits {
             output::exact_sum(layer, channel, scratch.products[lane].wide().into())
         } else {
             scratch.unbounded()[lane].wide().into()
         };
-        let plain = (i32::try_from(delivered).ok().zip(i32::try_from(exact).ok())).filter(|_| self.plain_end);
+        let plain = i32::try_from(delivered).ok().zip(i32::try_from(exact).ok()).filter(|_| self.plain_end);
         let (code, exact_code, error, bias_events) = match plain {
             Some((delivered, exact)) => {
-                let finished = self.finisher.finish(channel, delivered, exact, activations, count);
-                let error = i128::from(delivered) - i128::from(exact);
-                (finished.code, finished.exact_code, error, finished.bias_events)
+                let (code, bias_events) = self.finisher.finish(channel, delivered, exact, x, lane);
+                let same = delivered == exact && bias_events == 0;
+                let exact_code = if same { code } else { self.finisher.exact_code(channel, exact, x, lane) };
+                (code, exact_code, i128::from(delivered) - i128::from(exact), bias_events)
             }
             None => {
                 let mut outcome = DotOutcome::default();
-                let (delivered, activations) = (delivered.into(), activations.into());
-                let sum = output::Sum { delivered, exact, activations, count };
+                let sum = self.sum(delivered.into(), exact, x, lane);
                 output::finish(layer, channel, &sum, &mut outcome);
                 (outcome.code, outcome.exact_code, outcome.error, outcome.bias_events)
             }
@@ -332,7 +359,7 @@ impl<'a> LevelsLayer<'a> {
         scratch: &Scratch<V>,
         lane: usize,
         channel: usize,
-        task: &mut Task<'_, '_>,
+        task: &mut Task<'_, '_, '_>,
     ) -> bool {
         let mut touched = false;
         let stats = task.options.stats;
@@ -350,12 +377,29 @@ impl<'a> LevelsLayer<'a> {
         touched
     }
 
-    /// Whether the events of a dot product have to be placed.
-    fn places(&self, out: OutputPosition, task: &Task<'_, '_>) -> bool {
-        let earliest = |level| self.layer.timing.place(out, 0, level).cycle;
-        task.options.stats == StatsLevel::Full
-            || task.stats.wants_events(task.sample)
-            || (0..self.levels.len()).any(|level| task.stats.would_be_first(earliest(level)))
+    /// Finds the events of the dot product of output `index` again and places them, where that makes a difference.
+    fn place(&self, index: usize, task: &mut Task<'_, '_, '_>) {
+        let asked = task.options.stats == StatsLevel::Full || task.stats.wants_events(task.sample);
+        if !asked && !task.stats.would_be_first(self.earliest()[index]) {
+            return;
+        }
+        let (layer, input) = (task.layer, task.input);
+        let out = layer.dots.window.output_position(index);
+        let walker = task.walker.get_or_insert_with(|| Walker::new(layer, input));
+        walker.engine.run(out, &mut walker.outcome);
+        task.stats.place_events(layer, task.sample, out, &walker.outcome.events, task.options);
+    }
+
+    fn earliest(&self) -> &[u64] {
+        self.earliest.get_or_init(|| {
+            let of_level = |out, level| self.layer.timing.place(out, 0, level).cycle;
+            let window = &self.layer.dots.window;
+            let of_output = |index| {
+                let out = window.output_position(index);
+                (0..self.levels.len()).map(|level| of_level(out, level)).min().unwrap_or(0)
+            };
+            (0..window.dots()).map(of_output).collect()
+        })
     }
 }
 
@@ -437,7 +481,8 @@ fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
                     row[lane] = i16::try_from(weight).ok()?;
                 }
             }
-            blocks.push(Block { first, count, reads, weights });
+            let pairs = prepare::pairs(&weights);
+            blocks.push(Block { first, count, reads, weights, pairs });
         }
     }
     Some(blocks)
