@@ -22,7 +22,7 @@ pub use cost::Cost;
 pub use fit::Fit;
 pub use gemm::{Gemm, Widths};
 
-use crate::{Accelerator, Array, Dataflow, Place, TimingConvention};
+use crate::{Accelerator, Array, ArrayKind, Dataflow, Place, TimingConvention};
 use mapping::Mapping;
 use traffic::Traffic;
 
@@ -84,6 +84,13 @@ impl LayerTiming {
     /// Whether all additions of a dot product happen in the same processing element.
     pub fn stays_in_place(&self) -> bool {
         matches!(self.mapping.dataflow(), Dataflow::OutputStationary | Dataflow::Vector)
+    }
+
+    /// Whether the places of all dot products differ only in where they begin: cycles and processing elements from the
+    /// first product on are the same, up to the last cycle in which anything can be placed.
+    pub fn ways_are_alike(&self) -> bool {
+        let kind = self.array.kind;
+        self.mapping.dataflow() != Dataflow::Vector || matches!(kind, ArrayKind::Outputs | ArrayKind::Block)
     }
 
     /// When and where level `level` adds the value that ends with product `k` of the dot product at `out`.

@@ -48,6 +48,56 @@ pub(super) struct Scratch<V> {
     /// The exact sums at unit 1, a preloaded bias not included; only where bits are dropped.
     pub products: Vector<V>,
     pub levels: Vec<Seen<V>>,
+    /// Per level, where its events happened; only where that is asked for.
+    pub logs: Vec<Log>,
+}
+
+/// Events of one level, value by value of the level below: those of the additions that end with it.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    rows: Vec<Row>,
+    asked: bool,
+    written: bool,
+    /// Values of the level below.
+    values: usize,
+}
+
+/// The part of a log that belongs to one run.
+struct RunLog<'a> {
+    log: &'a mut Log,
+    first: usize,
+    count: usize,
+}
+
+impl Log {
+    /// The events of the dot products at hand; empty if there are none.
+    pub fn rows(&self) -> &[Row] {
+        if self.written { &self.rows } else { &[] }
+    }
+
+    fn clear(&mut self, asked: bool, values: usize) {
+        (self.asked, self.written, self.values) = (asked, false, values);
+    }
+
+    fn run(&mut self, first: usize, count: usize) -> RunLog<'_> {
+        RunLog { log: self, first, count }
+    }
+}
+
+impl RunLog<'_> {
+    /// One row per value, to be added to; none if nobody asks.
+    #[inline(always)]
+    fn rows(&mut self) -> &mut [Row] {
+        if !self.log.asked {
+            return &mut [];
+        }
+        if !self.log.written {
+            self.log.written = true;
+            self.log.rows.clear();
+            self.log.rows.resize(self.log.values, [0; LANES]);
+        }
+        &mut self.log.rows[self.first..self.first + self.count]
+    }
 }
 
 impl<V: Lane> Extremes<V> {
@@ -79,6 +129,7 @@ impl<V: Lane> Scratch<V> {
             product_events: [V::ZERO; LANES],
             products: [V::ZERO; LANES],
             levels: vec![Seen::NONE; plan.levels.len()],
+            logs: plan.levels.iter().map(|_| Log::default()).collect(),
         }
     }
 
@@ -90,11 +141,14 @@ impl<V: Lane> Scratch<V> {
         self.product_events = [V::ZERO; LANES];
         self.products = [V::ZERO; LANES];
         self.levels.fill(Seen::NONE);
+        self.logs.iter_mut().for_each(|log| log.clear(false, 0));
     }
 
     /// As after a dot product whose sums no level can overflow.
-    pub fn settle(&mut self, sums: Vector<V>) {
+    pub fn settle(&mut self, exact: &[i32; LANES]) {
         self.clear();
+        let mut sums = [V::ZERO; LANES];
+        sums.iter_mut().zip(exact).for_each(|(sum, &exact)| *sum = V::low_bits(exact.into()));
         self.unbounded.push(sums);
         self.narrow.push(sums);
     }
@@ -169,23 +223,36 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
         let sixteen = plan.sixteen.as_ref().filter(|_| V::BITS == 32 && level.rails.is_some());
         let length = level.stage.terms.run_length(weights.len());
         let mut counts = Counts::<i16>::NONE;
+        scratch.logs[0].clear(work.full, weights.len());
         let x = x.first(weights.len());
         for begin in (0..weights.len()).step_by(length) {
             let run = Products { x, weights, begin, end: weights.len().min(begin + length) };
+            let count = run.end - run.begin;
             let seen = &mut scratch.levels[0];
             let short = plain && level.stage.reduce == Reduce::Tree && sixteen.is_none();
             let certified = if short { level.tree_sum(run) } else { None };
             let (unbounded, narrow) = match (sixteen, level.stage.reduce) {
                 (Some(rails), Reduce::Serial) => {
                     scratch.stepped = true;
-                    serial_sixteen(rails, run, work.full, seen, &mut counts)
+                    serial_sixteen(
+                        rails,
+                        run,
+                        work.full,
+                        seen,
+                        &mut counts,
+                        scratch.logs[0].run(begin, count),
+                    )
                 }
                 (Some(rails), Reduce::Tree) => {
                     scratch.stepped = true;
                     let buffers = (&mut scratch.run_sixteen, &mut scratch.run_unbounded);
-                    tree_sixteen(rails, run, work.full, seen, &mut counts, buffers)
+                    let log = scratch.logs[0].run(begin, count);
+                    tree_sixteen(rails, run, work.full, seen, &mut counts, buffers, log)
                 }
-                (None, Reduce::Serial) if plain => level.serial(run, run, seen, &mut scratch.stepped),
+                (None, Reduce::Serial) if plain => {
+                    let log = scratch.logs[0].run(begin, count);
+                    level.serial(run, run, seen, &mut scratch.stepped, log)
+                }
                 (None, _) => match certified {
                     Some(sum) => (sum, sum),
                     None => {
@@ -193,7 +260,8 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
                         level.lost = product_rails.is_some();
                         let seen = &mut scratch.levels[0];
                         let unbounded = &mut scratch.run_unbounded[..];
-                        level.run(unbounded, &mut scratch.run_narrow, seen, &mut scratch.stepped)
+                        let log = scratch.logs[0].run(begin, count);
+                        level.run(unbounded, &mut scratch.run_narrow, seen, &mut scratch.stepped, log)
                     }
                 },
             };
@@ -204,7 +272,8 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
                 }
             }
             let seen = &mut scratch.levels[0];
-            let (unbounded, narrow) = level.leave(unbounded, narrow, seen, &mut scratch.stepped);
+            let log = scratch.logs[0].run(begin, count);
+            let (unbounded, narrow) = level.leave(unbounded, narrow, seen, &mut scratch.stepped, log);
             scratch.lost |= unbounded != narrow;
             scratch.unbounded.push(unbounded);
             scratch.narrow.push(narrow);
@@ -235,12 +304,17 @@ impl<V: Lane> Vectorized for Outer<'_, V> {
             let seen = &mut scratch.levels[index];
             let values = scratch.unbounded.len();
             let length = level.stage.terms.run_length(values);
+            let log = &mut scratch.logs[index];
+            log.clear(work.full, values);
             let mut runs = 0;
             for begin in (0..values).step_by(length) {
                 let run = begin..values.min(begin + length);
+                let count = run.len();
                 let (unbounded, narrow) = (&mut scratch.unbounded[run.clone()], &mut scratch.narrow[run]);
-                let (unbounded, narrow) = level.run(unbounded, narrow, seen, &mut scratch.stepped);
-                let (unbounded, narrow) = level.leave(unbounded, narrow, seen, &mut scratch.stepped);
+                let stepped = &mut scratch.stepped;
+                let (unbounded, narrow) = level.run(unbounded, narrow, seen, stepped, log.run(begin, count));
+                let (unbounded, narrow) =
+                    level.leave(unbounded, narrow, seen, stepped, log.run(begin, count));
                 scratch.lost |= unbounded != narrow;
                 scratch.unbounded[runs] = unbounded;
                 scratch.narrow[runs] = narrow;
@@ -317,7 +391,7 @@ impl<X: Activations> Products<'_, X> {
             }
             scratch.run_unbounded[i] = shift_right(&exact, product.shift, product.round);
             if let Some(rails) = rails {
-                let fitted = fit(rails, &exact, &mut counts);
+                let (fitted, _) = fit(rails, &exact, &mut counts);
                 scratch.run_narrow[i] = shift_right(&fitted, product.shift, product.round);
             }
         }
@@ -349,13 +423,14 @@ impl<V: Lane> Reducer<'_, V> {
         narrow: &mut [Vector<V>],
         seen: &mut Seen<V>,
         stepped: &mut bool,
+        log: RunLog<'_>,
     ) -> (Vector<V>, Vector<V>) {
         match self.stage.reduce {
             Reduce::Serial => {
                 let narrow = if self.lost { &*narrow } else { &*unbounded };
-                self.serial(&*unbounded, narrow, seen, stepped)
+                self.serial(&*unbounded, narrow, seen, stepped, log)
             }
-            Reduce::Tree => self.tree(unbounded, narrow, seen, stepped),
+            Reduce::Tree => self.tree(unbounded, narrow, seen, stepped, log),
         }
     }
 
@@ -372,6 +447,7 @@ impl<V: Lane> Reducer<'_, V> {
         narrow: impl Values<V>,
         seen: &mut Seen<V>,
         stepped: &mut bool,
+        mut log: RunLog<'_>,
     ) -> (Vector<V>, Vector<V>) {
         let zero = Start::ZERO;
         let start = self.start.unwrap_or(&zero);
@@ -391,7 +467,7 @@ impl<V: Lane> Reducer<'_, V> {
         let held = match rails {
             Some(rails) if self.lost || !rails.keep(&prefixes.min, &prefixes.max) => {
                 *stepped = true;
-                with_mode!(rails.mode, step::<V, _>(rails, narrow, start, &mut seen.counts))
+                with_mode!(rails.mode, step::<V, _>(rails, narrow, start, &mut seen.counts, log.rows()))
             }
             None if self.lost => add_up(narrow, start.held),
             _ => sum,
@@ -406,6 +482,7 @@ impl<V: Lane> Reducer<'_, V> {
         narrow: &mut [Vector<V>],
         seen: &mut Seen<V>,
         stepped: &mut bool,
+        mut log: RunLog<'_>,
     ) -> (Vector<V>, Vector<V>) {
         let rails = self.at_each_add();
         let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
@@ -415,7 +492,7 @@ impl<V: Lane> Reducer<'_, V> {
                     narrow.copy_from_slice(unbounded);
                 }
                 *stepped = true;
-                Some(with_mode!(rails.mode, tree::<V>(rails, narrow, &mut seen.counts)))
+                Some(with_mode!(rails.mode, tree::<V>(rails, narrow, &mut seen.counts, log.rows())))
             }
             None if self.lost => Some(add_up(&*narrow, [V::ZERO; LANES])),
             _ => None,
@@ -458,6 +535,7 @@ impl<V: Lane> Reducer<'_, V> {
         narrow: Vector<V>,
         seen: &mut Seen<V>,
         stepped: &mut bool,
+        mut log: RunLog<'_>,
     ) -> (Vector<V>, Vector<V>) {
         seen.finals.take(&unbounded);
         if self.full {
@@ -468,7 +546,11 @@ impl<V: Lane> Reducer<'_, V> {
             && !rails.keep(&narrow, &narrow)
         {
             *stepped = true;
-            narrow = fit(rails, &narrow, &mut seen.counts);
+            let misfit;
+            (narrow, misfit) = fit(rails, &narrow, &mut seen.counts);
+            if let Some(row) = log.rows().last_mut() {
+                note(row, &misfit);
+            }
         }
         let shift = |value: &Vector<V>| shift_right(value, self.stage.shift, self.stage.round);
         (shift(&unbounded), shift(&narrow))
@@ -526,6 +608,14 @@ fn walk<V: Lane>(values: impl Values<V>, start: Vector<V>, prefixes: &mut Extrem
     sum
 }
 
+/// Adds overflows to a row of a log.
+#[inline(always)]
+fn note<V: Lane>(row: &mut Row, misfit: &Vector<V>) {
+    for l in 0..LANES {
+        row[l] = row[l].wrapping_sub(misfit[l].short());
+    }
+}
+
 /// The narrow register, addition by addition.
 #[inline(always)]
 fn step<V: Lane, S: Values<V>, const MODE: u8>(
@@ -533,10 +623,29 @@ fn step<V: Lane, S: Values<V>, const MODE: u8>(
     values: S,
     start: &Start<V>,
     counts: &mut Counts<V>,
+    log: &mut [Row],
+) -> Vector<V> {
+    match log {
+        [] => step_logged::<V, S, MODE, false>(rails, values, start, counts, log),
+        log => step_logged::<V, S, MODE, true>(rails, values, start, counts, log),
+    }
+}
+
+#[inline(always)]
+fn step_logged<V: Lane, S: Values<V>, const MODE: u8, const LOG: bool>(
+    rails: &Rails<V>,
+    values: S,
+    start: &Start<V>,
+    counts: &mut Counts<V>,
+    log: &mut [Row],
 ) -> Vector<V> {
     let (mut held, mut free, mut counted) = (start.held, start.free, *counts);
     for i in 0..values.count() {
-        held = add::<V, MODE>(rails, &held, &values.at(i), &mut free, &mut counted);
+        let misfit;
+        (held, misfit) = add::<V, MODE>(rails, &held, &values.at(i), &mut free, &mut counted);
+        if LOG {
+            note(&mut log[i], &misfit);
+        }
     }
     *counts = counted;
     held
@@ -548,11 +657,29 @@ fn tree<V: Lane, const MODE: u8>(
     rails: &Rails<V>,
     values: &mut [Vector<V>],
     counts: &mut Counts<V>,
+    log: &mut [Row],
+) -> Vector<V> {
+    match log {
+        [] => tree_logged::<V, MODE, false>(rails, values, counts, log),
+        log => tree_logged::<V, MODE, true>(rails, values, counts, log),
+    }
+}
+
+#[inline(always)]
+fn tree_logged<V: Lane, const MODE: u8, const LOG: bool>(
+    rails: &Rails<V>,
+    values: &mut [Vector<V>],
+    counts: &mut Counts<V>,
+    log: &mut [Row],
 ) -> Vector<V> {
     let mut counted = *counts;
-    let held = rounds(values, |left, right| {
+    let held = rounds(values, |left, right, last| {
         // Nothing is remembered from one node to the next.
-        add::<V, MODE>(rails, left, right, &mut [V::ONES; LANES], &mut counted)
+        let (node, misfit) = add::<V, MODE>(rails, left, right, &mut [V::ONES; LANES], &mut counted);
+        if LOG {
+            note(&mut log[last], &misfit);
+        }
+        node
     });
     *counts = counted;
     held
@@ -561,7 +688,7 @@ fn tree<V: Lane, const MODE: u8>(
 #[inline(always)]
 fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Extremes<V>) -> Vector<V> {
     let mut extremes = *prefixes;
-    let sum = rounds(values, |left, right| {
+    let sum = rounds(values, |left, right, _| {
         let mut node = [V::ZERO; LANES];
         for l in 0..LANES {
             node[l] = left[l].plus(right[l]);
@@ -573,25 +700,39 @@ fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Extremes<V>) 
     sum
 }
 
-/// Adjacent pairs, round after round; an odd last value passes up unchanged.
+/// Adjacent pairs, round after round; an odd last value passes up unchanged. `node` also gets the index of the last
+/// value that it contains.
 #[inline(always)]
 fn rounds<V: Lane>(
     values: &mut [Vector<V>],
-    mut node: impl FnMut(&Vector<V>, &Vector<V>) -> Vector<V>,
+    mut node: impl FnMut(&Vector<V>, &Vector<V>, usize) -> Vector<V>,
 ) -> Vector<V> {
     let mut left = values.len();
+    // Values in one value of this round.
+    let mut width = 1;
     while left > 1 {
         let pairs = left / 2;
         for pair in 0..pairs {
             let pair = step_index(pair);
-            values[pair] = node(&values[2 * pair], &values[2 * pair + 1]);
+            let last = ((2 * pair + 2) * width).min(values.len()) - 1;
+            values[pair] = node(&values[2 * pair], &values[2 * pair + 1], last);
         }
         if left % 2 == 1 {
             values[pairs] = values[2 * pairs];
         }
         left = left.div_ceil(2);
+        width *= 2;
     }
     values[0]
+}
+
+#[inline(always)]
+fn widen<V: Lane>(row: &Row) -> Vector<V> {
+    let mut wide = [V::ZERO; LANES];
+    for l in 0..LANES {
+        wide[l] = V::of_product(row[l]);
+    }
+    wide
 }
 
 /// A run of a serial level on 16-bit lanes, its counterpart on wider ones.
@@ -602,9 +743,10 @@ fn serial_sixteen<X: Activations, V: Lane>(
     full: bool,
     seen: &mut Seen<V>,
     counts: &mut Counts<i16>,
+    mut log: RunLog<'_>,
 ) -> (Vector<V>, Vector<V>) {
     if full {
-        with_mode!(rails.mode, serial_sixteen_full::<X, V>(rails, run, seen, counts))
+        with_mode!(rails.mode, serial_sixteen_full::<X, V>(rails, run, seen, counts, log.rows()))
     } else {
         with_mode!(rails.mode, serial_sixteen_events::<X, V>(rails, run, counts))
     }
@@ -620,13 +762,13 @@ fn serial_sixteen_events<X: Activations, V: Lane, const MODE: u8>(
     let mut sum = [V::ZERO; LANES];
     for i in 0..run.end - run.begin {
         let product: Row = run.at(i);
-        held = add::<i16, MODE>(rails, &held, &product, &mut free, &mut counted);
+        (held, _) = add::<i16, MODE>(rails, &held, &product, &mut free, &mut counted);
         for l in 0..LANES {
             sum[l] = sum[l].plus(V::of_product(product[l]));
         }
     }
     *counts = counted;
-    (sum, held.map(V::of_product))
+    (sum, widen(&held))
 }
 
 #[inline(always)]
@@ -635,13 +777,16 @@ fn serial_sixteen_full<X: Activations, V: Lane, const MODE: u8>(
     run: Products<'_, X>,
     seen: &mut Seen<V>,
     counts: &mut Counts<i16>,
+    log: &mut [Row],
 ) -> (Vector<V>, Vector<V>) {
     let (mut held, mut free, mut counted) = ([0; LANES], [-1; LANES], *counts);
     let mut sum = [V::ZERO; LANES];
     let mut extremes = seen.prefixes;
     for i in 0..run.end - run.begin {
         let product: Row = run.at(i);
-        held = add::<i16, MODE>(rails, &held, &product, &mut free, &mut counted);
+        let misfit;
+        (held, misfit) = add::<i16, MODE>(rails, &held, &product, &mut free, &mut counted);
+        note(&mut log[i], &misfit);
         for l in 0..LANES {
             sum[l] = sum[l].plus(V::of_product(product[l]));
             extremes.min[l] = extremes.min[l].min(sum[l]);
@@ -650,7 +795,7 @@ fn serial_sixteen_full<X: Activations, V: Lane, const MODE: u8>(
     }
     seen.prefixes = extremes;
     *counts = counted;
-    (sum, held.map(V::of_product))
+    (sum, widen(&held))
 }
 
 /// A run of a tree on 16-bit lanes, its counterpart on wider ones.
@@ -662,6 +807,7 @@ fn tree_sixteen<X: Activations, V: Lane>(
     seen: &mut Seen<V>,
     counts: &mut Counts<i16>,
     (narrow, unbounded): (&mut Vec<Row>, &mut Vec<Vector<V>>),
+    mut log: RunLog<'_>,
 ) -> (Vector<V>, Vector<V>) {
     let count = run.end - run.begin;
     narrow.resize(count, [0; LANES]);
@@ -676,10 +822,12 @@ fn tree_sixteen<X: Activations, V: Lane>(
     }
     if full {
         unbounded.clear();
-        unbounded.extend(narrow.iter().map(|row| row.map(V::of_product)));
+        for row in &*narrow {
+            unbounded.push(widen(row));
+        }
         tree_extremes(unbounded, &mut seen.prefixes);
     }
     // A lone value is not a node.
-    let held = with_mode!(rails.mode, tree::<i16>(rails, narrow, counts));
-    (sum, held.map(V::of_product))
+    let held = with_mode!(rails.mode, tree::<i16>(rails, narrow, counts, log.rows()));
+    (sum, widen(&held))
 }

@@ -34,6 +34,8 @@ pub(crate) trait Lane: Copy + Ord + Send + Sync + std::fmt::Debug + 'static {
     fn shift_right(self, shift: u32) -> Self;
     /// All ones, or none.
     fn mask(set: bool) -> Self;
+    /// The low 16 bits.
+    fn short(self) -> i16;
 }
 
 macro_rules! lane {
@@ -106,6 +108,11 @@ macro_rules! lane {
             #[inline(always)]
             fn mask(set: bool) -> Self {
                 -Self::from(set)
+            }
+
+            #[inline(always)]
+            fn short(self) -> i16 {
+                self as i16
             }
         }
     };
@@ -199,7 +206,8 @@ impl<V: Lane> Counts<V> {
     pub const NONE: Self = Self { high: [V::ZERO; LANES], low: [V::ZERO; LANES] };
 }
 
-/// `held + addend`, fitted; counts the overflows. `free` has no bits where a sticky register is stuck.
+/// `held + addend`, fitted, and a mask of what did not fit, which is counted. `free` has no bits where a sticky
+/// register is stuck.
 #[inline(always)]
 pub(super) fn add<V: Lane, const MODE: u8>(
     rails: &Rails<V>,
@@ -207,8 +215,9 @@ pub(super) fn add<V: Lane, const MODE: u8>(
     addend: &Vector<V>,
     free: &mut Vector<V>,
     counts: &mut Counts<V>,
-) -> Vector<V> {
+) -> (Vector<V>, Vector<V>) {
     let mut value = [V::ZERO; LANES];
+    let mut misfit = [V::ZERO; LANES];
     for l in 0..LANES {
         let sum = held[l].reach(addend[l]);
         let mut above = V::mask(sum > rails.high);
@@ -217,6 +226,7 @@ pub(super) fn add<V: Lane, const MODE: u8>(
             above = above.and(free[l]);
             below = below.and(free[l]);
         }
+        misfit[l] = above.or(below);
         counts.high[l] = counts.high[l].minus(above);
         counts.low[l] = counts.low[l].minus(below);
         let clamped = sum.min(rails.high).max(rails.low);
@@ -231,12 +241,16 @@ pub(super) fn add<V: Lane, const MODE: u8>(
             free[l] = free[l].and(above.or(below).not());
         }
     }
-    value
+    (value, misfit)
 }
 
-/// One narrowing, with nothing remembered.
+/// One narrowing, with nothing remembered; as [`add`].
 #[inline(always)]
-pub(super) fn fit<V: Lane>(rails: &Rails<V>, exact: &Vector<V>, counts: &mut Counts<V>) -> Vector<V> {
+pub(super) fn fit<V: Lane>(
+    rails: &Rails<V>,
+    exact: &Vector<V>,
+    counts: &mut Counts<V>,
+) -> (Vector<V>, Vector<V>) {
     let (none, mut free) = ([V::ZERO; LANES], [V::ONES; LANES]);
     with_mode!(rails.mode, fit_by::<V>(rails, exact, &none, &mut free, counts))
 }
@@ -248,7 +262,7 @@ fn fit_by<V: Lane, const MODE: u8>(
     none: &Vector<V>,
     free: &mut Vector<V>,
     counts: &mut Counts<V>,
-) -> Vector<V> {
+) -> (Vector<V>, Vector<V>) {
     add::<V, MODE>(rails, exact, none, free, counts)
 }
 

@@ -5,10 +5,10 @@
 
 mod kernel;
 mod lane;
+mod places;
 mod plan;
 
 use std::ops::{Range, RangeInclusive};
-use std::sync::OnceLock;
 
 use guardbit_hwmodels::{MacLayer, OutputFit, Packing, Reduce, Register};
 use guardbit_num::Overflow;
@@ -27,6 +27,7 @@ use crate::parallel::ParallelEngine;
 use crate::stats::{DotErrors, LayerStats};
 use kernel::{Exact, Inner, Outer, Scratch, Seen, Work};
 use lane::Lane;
+use places::Places;
 use plan::Plan;
 
 /// A layer prepared for any datapath.
@@ -41,8 +42,7 @@ pub(crate) struct LevelsLayer<'a> {
     plain_end: bool,
     levels: Vec<LevelFacts>,
     lanes: Lanes,
-    /// By output index: no event is earlier than this cycle. Looked up when the first event has to be placed.
-    earliest: OnceLock<Vec<u64>>,
+    places: Places<'a>,
 }
 
 /// The datapath on the narrowest lanes that hold it.
@@ -136,7 +136,7 @@ impl<'a> LevelsLayer<'a> {
             geometry,
             blocks,
             finisher: Finisher::new(layer, &[], None),
-            earliest: OnceLock::new(),
+            places: Places::new(layer),
             plain_end: shift == 0 && layer.datapath.output == OutputFit::Saturate,
             levels: facts(layer),
             lanes,
@@ -286,9 +286,10 @@ impl<'a> LevelsLayer<'a> {
         let count = block.count as u64;
         if is_certain && !full && !plan.drops_bits && V::BITS == 32 {
             let mut walked = [Walked::ZERO];
-            let start = work.start.unbounded.map(|start| start.wide() as i32);
+            let mut start = [0; LANES];
+            start.iter_mut().zip(&work.start.unbounded).for_each(|(start, bias)| *start = bias.wide() as i32);
             self.kernels.sum::<X, false>(&[x], &block.pairs, &start, &mut walked);
-            scratch.settle(walked[0].sum.map(|sum| V::low_bits(sum.into())));
+            scratch.settle(&walked[0].sum);
         } else {
             let weights = block.weights.as_slice();
             self.kernels.run(Inner { work, x, weights, scratch });
@@ -306,7 +307,7 @@ impl<'a> LevelsLayer<'a> {
             let channel = block.first + lane;
             self.finish(work, scratch, x, lane, (pixel, channel), task);
             if task.options.stats > StatsLevel::None && self.record(scratch, lane, channel, task) {
-                self.place(pixel * channels + channel, task);
+                self.place(scratch, lane, pixel * channels + channel, task);
             }
         }
     }
@@ -377,29 +378,24 @@ impl<'a> LevelsLayer<'a> {
         touched
     }
 
-    /// Finds the events of the dot product of output `index` again and places them, where that makes a difference.
-    fn place(&self, index: usize, task: &mut Task<'_, '_, '_>) {
-        let asked = task.options.stats == StatsLevel::Full || task.stats.wants_events(task.sample);
-        if !asked && !task.stats.would_be_first(self.earliest()[index]) {
-            return;
+    /// Places the events of the dot product of output `index` where that makes a difference; finds them again where
+    /// each one is listed.
+    fn place<V: Lane>(&self, scratch: &Scratch<V>, lane: usize, index: usize, task: &mut Task<'_, '_, '_>) {
+        let lists = task.stats.wants_events(task.sample);
+        if !lists && task.options.stats == StatsLevel::Full {
+            for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
+                let total = (seen.counts.high[lane].wide() + seen.counts.low[lane].wide()) as u64;
+                if total > 0 {
+                    self.places.count((level, index), (log.rows(), lane), total, task.stats);
+                }
+            }
+        } else if lists || task.stats.would_be_first(self.places.earliest(index)) {
+            let (layer, input) = (task.layer, task.input);
+            let out = layer.dots.window.output_position(index);
+            let walker = task.walker.get_or_insert_with(|| Walker::new(layer, input));
+            walker.engine.run(out, &mut walker.outcome);
+            task.stats.place_events(layer, task.sample, out, &walker.outcome.events, task.options);
         }
-        let (layer, input) = (task.layer, task.input);
-        let out = layer.dots.window.output_position(index);
-        let walker = task.walker.get_or_insert_with(|| Walker::new(layer, input));
-        walker.engine.run(out, &mut walker.outcome);
-        task.stats.place_events(layer, task.sample, out, &walker.outcome.events, task.options);
-    }
-
-    fn earliest(&self) -> &[u64] {
-        self.earliest.get_or_init(|| {
-            let of_level = |out, level| self.layer.timing.place(out, 0, level).cycle;
-            let window = &self.layer.dots.window;
-            let of_output = |index| {
-                let out = window.output_position(index);
-                (0..self.levels.len()).map(|level| of_level(out, level)).min().unwrap_or(0)
-            };
-            (0..window.dots()).map(of_output).collect()
-        })
     }
 }
 
@@ -417,9 +413,8 @@ impl<'a> Walker<'a> {
 
 impl LevelFacts {
     fn outcome<V: Lane>(&self, seen: &Seen<V>, lane: usize) -> LevelOutcome {
-        let [min_prefix, max_prefix, min_final, max_final] =
-            [&seen.prefixes.min, &seen.prefixes.max, &seen.finals.min, &seen.finals.max]
-                .map(|all| all[lane].wide());
+        let (min_prefix, max_prefix) = (seen.prefixes.min[lane].wide(), seen.prefixes.max[lane].wide());
+        let (min_final, max_final) = (seen.finals.min[lane].wide(), seen.finals.max[lane].wide());
         let misfit = |min: i64, max: i64| min < self.held.0 || max > self.held.1;
         LevelOutcome {
             adds: 0,
