@@ -5,8 +5,12 @@
 
 mod kernel;
 mod lane;
+mod level;
+mod loops;
 mod places;
 mod plan;
+mod scratch;
+mod sixteen;
 
 use std::ops::{Range, RangeInclusive};
 
@@ -25,10 +29,11 @@ use crate::options::{Options, StatsLevel};
 use crate::output;
 use crate::parallel::ParallelEngine;
 use crate::stats::{DotErrors, LayerStats};
-use kernel::{Exact, Inner, Outer, Scratch, Seen, Work};
+use kernel::{Exact, Inner, Outer, Work};
 use lane::Lane;
 use places::Places;
 use plan::Plan;
+use scratch::{Scratch, Seen};
 
 /// A layer prepared for any datapath.
 #[derive(Debug)]
@@ -303,12 +308,16 @@ impl<'a> LevelsLayer<'a> {
             (false, false) => task.settled.by_sums += count,
         }
         let channels = self.layer.dots.window.channels();
+        let mut touched = [false; LANES];
         for lane in 0..block.count {
             let channel = block.first + lane;
             self.finish(work, scratch, x, lane, (pixel, channel), task);
-            if task.options.stats > StatsLevel::None && self.record(scratch, lane, channel, task) {
-                self.place(scratch, lane, pixel * channels + channel, task);
+            if task.options.stats > StatsLevel::None {
+                touched[lane] = self.record(scratch, lane, channel, task);
             }
+        }
+        if touched.contains(&true) {
+            self.place(scratch, pixel * channels + block.first, &touched[..block.count], task);
         }
     }
 
@@ -378,23 +387,37 @@ impl<'a> LevelsLayer<'a> {
         touched
     }
 
-    /// Places the events of the dot product of output `index` where that makes a difference; finds them again where
-    /// each one is listed.
-    fn place<V: Lane>(&self, scratch: &Scratch<V>, lane: usize, index: usize, task: &mut Task<'_, '_, '_>) {
+    /// Places the events of neighbouring dot products where that makes a difference; the first is that of output
+    /// `first`. Where each event is listed, it is found again.
+    fn place<V: Lane>(
+        &self,
+        scratch: &Scratch<V>,
+        first: usize,
+        touched: &[bool],
+        task: &mut Task<'_, '_, '_>,
+    ) {
         let lists = task.stats.wants_events(task.sample);
         if !lists && task.options.stats == StatsLevel::Full {
             for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
-                let total = (seen.counts.high[lane].wide() + seen.counts.low[lane].wide()) as u64;
-                if total > 0 {
-                    self.places.count((level, index), (log.rows(), lane), total, task.stats);
+                let mut totals = [0; LANES];
+                for (lane, total) in totals.iter_mut().enumerate() {
+                    *total = (seen.counts.high[lane].wide() + seen.counts.low[lane].wide()) as u64;
+                }
+                let totals = &totals[..touched.len()];
+                if totals.iter().any(|&total| total > 0) {
+                    self.places.count(level, first, log.rows(), totals, self.kernels, task.stats);
                 }
             }
-        } else if lists || task.stats.would_be_first(self.places.earliest(index)) {
-            let (layer, input) = (task.layer, task.input);
-            let out = layer.dots.window.output_position(index);
-            let walker = task.walker.get_or_insert_with(|| Walker::new(layer, input));
-            walker.engine.run(out, &mut walker.outcome);
-            task.stats.place_events(layer, task.sample, out, &walker.outcome.events, task.options);
+            return;
+        }
+        for index in (first..).zip(touched).filter_map(|(index, &touched)| touched.then_some(index)) {
+            if lists || task.stats.would_be_first(self.places.earliest(index)) {
+                let (layer, input) = (task.layer, task.input);
+                let out = layer.dots.window.output_position(index);
+                let walker = task.walker.get_or_insert_with(|| Walker::new(layer, input));
+                walker.engine.run(out, &mut walker.outcome);
+                task.stats.place_events(layer, task.sample, out, &walker.outcome.events, task.options);
+            }
         }
     }
 }

@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use guardbit_hwmodels::MacLayer;
 
-use super::super::kernels::Row;
-use crate::stats::{LayerStats, timeline_bin};
+use super::super::kernels::{LANES, Row};
+use super::super::simd::{Kernels, Vectorized};
+use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
 
 /// The places of a layer's additions; looked up when the first event has to be placed.
 #[derive(Debug)]
@@ -19,9 +20,18 @@ pub(super) struct Places<'a> {
 /// The way of every dot product through one level, from where its first value is added.
 #[derive(Debug)]
 struct Way {
-    /// Per value: the last product in it, cycles since the first one, and processing elements from that of the first
-    /// one, counted row by row.
-    steps: Vec<(usize, u64, usize)>,
+    steps: Vec<WayStep>,
+}
+
+/// One value on its way.
+#[derive(Debug, Clone, Copy)]
+struct WayStep {
+    /// The last product in it.
+    k: usize,
+    /// Since the first value.
+    cycles: u64,
+    /// From that of the first value, counted row by row.
+    elements: usize,
 }
 
 /// One dot product at one level.
@@ -47,15 +57,52 @@ impl<'a> Places<'a> {
         self.stays().iter().map(|level| level[index].cycles[0]).min().unwrap_or(0)
     }
 
-    /// Counts the events of one dot product at one level: lane `lane` of `log`, `total` in sum.
+    /// Counts the events of neighbouring dot products at one level, the first of which is that of output `first`.
+    /// `totals` has one number per dot product.
     pub fn count(
         &self,
+        level: usize,
+        first: usize,
+        log: &[Row],
+        totals: &[u64],
+        kernels: Kernels,
+        stats: &mut LayerStats,
+    ) {
+        let stays = &self.stays()[level][first..first + totals.len()];
+        for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate() {
+            if total > 0
+                && stats.would_be_first(stay.cycles[0])
+                && let Some(i) = log.iter().position(|row| row[lane] != 0)
+            {
+                let cycle = self.cycle((level, first + lane), stay, i);
+                stats.first_event_cycle = Some(stats.first_event_cycle.map_or(cycle, |c| c.min(cycle)));
+            }
+        }
+        let steps = &self.ways()[level].steps;
+        let element = stays[0].element;
+        let side_by_side = stays.iter().zip(element..).all(|(stay, e)| stay.is_regular && stay.element == e);
+        if side_by_side && !self.layer.timing.stays_in_place() {
+            let cycles = stays.iter().map(|stay| stay.cycles[0]);
+            let mut begins = [stays[0].cycles[0]; LANES];
+            begins.iter_mut().zip(cycles).for_each(|(begin, cycle)| *begin = cycle);
+            let (layer, first) = (self.layer, element as usize);
+            kernels.run(SideBySide { layer, steps, begins, first, log, stats });
+            return;
+        }
+        for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate().filter(|(_, (_, t))| **t > 0) {
+            self.count_one((level, first + lane), stay, (log, lane), total, stats);
+        }
+    }
+
+    /// Counts the events of one dot product: those of lane `lane` of `log`, `total` in sum.
+    fn count_one(
+        &self,
         (level, index): (usize, usize),
+        stay: &Stay,
         (log, lane): (&[Row], usize),
         total: u64,
         stats: &mut LayerStats,
     ) {
-        let stay = self.stays()[level][index];
         let layer = self.layer;
         let stays_in_place = layer.timing.stays_in_place();
         if stays_in_place {
@@ -65,46 +112,44 @@ impl<'a> Places<'a> {
         if in_one_bin {
             stats.timeline[usize::from(stay.bins[0])] += total;
         }
-        let out = layer.dots.window.output_position(index);
-        let steps = &self.ways()[level].steps;
-        let cycle = |i: usize| match stay.is_regular {
-            true => stay.cycles[0] + steps[i].1,
-            false => layer.timing.place(out, steps[i].0, level).cycle,
-        };
-        if stats.would_be_first(stay.cycles[0])
-            && let Some(first) = log.iter().position(|row| row[lane] != 0)
-        {
-            let first = cycle(first);
-            stats.first_event_cycle = Some(stats.first_event_cycle.map_or(first, |c| c.min(first)));
-        }
         if in_one_bin && stays_in_place {
             return;
         }
         let mut bin = usize::from(stay.bins[0]);
-        // The cycle at which the next part of the time begins.
         let mut turn = turn(layer, bin);
         for (i, row) in log.iter().enumerate().filter(|(_, row)| row[lane] != 0) {
             let events = row[lane] as u64;
             if !in_one_bin {
-                let cycle = cycle(i);
+                let cycle = self.cycle((level, index), stay, i);
                 if cycle >= turn {
                     bin = timeline_bin(layer, cycle);
                     turn = self::turn(layer, bin);
                 }
                 stats.timeline[bin] += events;
             }
-            if stays_in_place {
-                continue;
+            if !stays_in_place {
+                stats.heat_map[self.element((level, index), stay, i)] += events;
             }
-            let element = match stay.is_regular {
-                true => (stay.element as usize).wrapping_add(steps[i].2),
-                false => {
-                    let place = layer.timing.place(out, steps[i].0, level);
-                    place.row * layer.timing.array.cols + place.col
-                }
-            };
-            stats.heat_map[element] += events;
         }
+    }
+
+    /// The cycle at which value `i` is added.
+    fn cycle(&self, (level, index): (usize, usize), stay: &Stay, i: usize) -> u64 {
+        let step = &self.ways()[level].steps[i];
+        if stay.is_regular {
+            return stay.cycles[0] + step.cycles;
+        }
+        self.layer.timing.place(self.layer.dots.window.output_position(index), step.k, level).cycle
+    }
+
+    /// The processing element that adds value `i`.
+    fn element(&self, (level, index): (usize, usize), stay: &Stay, i: usize) -> usize {
+        let step = &self.ways()[level].steps[i];
+        if stay.is_regular {
+            return (stay.element as usize).wrapping_add(step.elements);
+        }
+        let place = self.layer.timing.place(self.layer.dots.window.output_position(index), step.k, level);
+        place.row * self.layer.timing.array.cols + place.col
     }
 
     fn ways(&self) -> &[Way] {
@@ -119,11 +164,71 @@ impl<'a> Places<'a> {
     }
 }
 
+/// Dot products in processing elements side by side, each on the way of all others.
+struct SideBySide<'a> {
+    layer: &'a MacLayer,
+    steps: &'a [WayStep],
+    /// First cycle per lane.
+    begins: [u64; LANES],
+    /// First processing element of the first lane.
+    first: usize,
+    log: &'a [Row],
+    stats: &'a mut LayerStats,
+}
+
+impl Vectorized for SideBySide<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { layer, steps, begins, first, log, stats } = self;
+        let (mut least, mut greatest) = (begins[0], begins[0]);
+        for begin in begins {
+            (least, greatest) = (least.min(begin), greatest.max(begin));
+        }
+        let mut bin = timeline_bin(layer, least);
+        let mut end = turn(layer, bin);
+        // Events since the part of the time began, lane by lane.
+        let mut sums = [0i32; LANES];
+        for (step, row) in steps.iter().zip(log) {
+            let element = first.wrapping_add(step.elements);
+            add_row(&mut stats.heat_map[element..], row);
+            if greatest + step.cycles >= end {
+                stats.timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
+                sums = [0; LANES];
+                bin = timeline_bin(layer, least + step.cycles);
+                end = turn(layer, bin);
+                if greatest + step.cycles >= end {
+                    for (&events, begin) in row.iter().zip(begins) {
+                        stats.timeline[timeline_bin(layer, begin + step.cycles)] += events as u64;
+                    }
+                    continue;
+                }
+            }
+            for l in 0..LANES {
+                sums[l] += i32::from(row[l]);
+            }
+        }
+        stats.timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
+    }
+}
+
+/// Adds a row of counts; lanes without a channel have none.
+#[inline(always)]
+fn add_row(counts: &mut [u64], row: &Row) {
+    match counts.first_chunk_mut::<LANES>() {
+        Some(counts) => {
+            for l in 0..LANES {
+                counts[l] += row[l] as u64;
+            }
+        }
+        None => counts.iter_mut().zip(row).for_each(|(count, &events)| *count += events as u64),
+    }
+}
+
 /// The first cycle that lies in a later part of the layer's time than `bin`.
 fn turn(layer: &MacLayer, bin: usize) -> u64 {
     match bin + 1 {
-        crate::stats::TIMELINE_BINS => u64::MAX,
-        next => (next as u64 * layer.timing.cycles.max(1)).div_ceil(crate::stats::TIMELINE_BINS as u64),
+        TIMELINE_BINS => u64::MAX,
+        next => (next as u64 * layer.timing.cycles.max(1)).div_ceil(TIMELINE_BINS as u64),
     }
 }
 
@@ -140,7 +245,11 @@ fn ways(layer: &MacLayer) -> Vec<Way> {
             place.row * layer.timing.array.cols + place.col
         };
         let (cycle, first) = (place(0).cycle, element(0));
-        let step = |i: usize| (last_of(i), place(i).cycle - cycle, element(i).wrapping_sub(first));
+        let step = |i: usize| WayStep {
+            k: last_of(i),
+            cycles: place(i).cycle - cycle,
+            elements: element(i).wrapping_sub(first),
+        };
         let way = Way { steps: (0..values).map(step).collect() };
         let length = level.terms.run_length(values);
         values = values.div_ceil(length);
@@ -155,14 +264,14 @@ fn stays(layer: &MacLayer, level: usize, way: &Way) -> Vec<Stay> {
     let (Some(first), Some(last)) = (way.steps.first(), way.steps.last()) else { return Vec::new() };
     let one = |index: usize| {
         let out = window.output_position(index);
-        let (begin, end) = (layer.timing.place(out, first.0, level), layer.timing.place(out, last.0, level));
+        let (begin, end) = (layer.timing.place(out, first.k, level), layer.timing.place(out, last.k, level));
         Stay {
             cycles: [begin.cycle, end.cycle],
             // There are fewer than 256 parts.
             bins: [begin, end].map(|place| timeline_bin(layer, place.cycle) as u8),
             element: (begin.row * layer.timing.array.cols + begin.col) as u32,
             // Where the last cycle of a layer cuts the way off, it cuts off its end.
-            is_regular: layer.timing.ways_are_alike() && end.cycle - begin.cycle == last.1,
+            is_regular: layer.timing.ways_are_alike() && end.cycle - begin.cycle == last.cycles,
         }
     };
     (0..window.dots()).map(one).collect()

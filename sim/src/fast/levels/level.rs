@@ -1,0 +1,168 @@
+//! One level at work.
+
+use guardbit_hwmodels::{Check, Reduce};
+
+use super::super::kernels::LANES;
+use super::lane::{
+    Lane, Mode, OBSERVE, Rails, SATURATE, STICKY, Vector, WRAP, ZERO, fit, shift_right, with_mode,
+};
+use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, walk};
+use super::plan::{Stage, Start};
+use super::scratch::{Extremes, RunLog, Seen};
+
+/// One level at work.
+#[derive(Clone, Copy)]
+pub(super) struct Reducer<'a, V> {
+    pub stage: &'a Stage<V>,
+    /// `None` if nothing that arrives can overflow.
+    pub rails: Option<&'a Rails<V>>,
+    pub start: Option<&'a Start<V>>,
+    pub full: bool,
+    /// Whether the narrow values may be others than the unbounded ones.
+    pub lost: bool,
+}
+
+impl<V: Lane> Reducer<'_, V> {
+    /// Reduces one run; overwrites its values. Gives the unbounded and the narrow result. The narrow values are
+    /// read only where something is lost.
+    #[inline(always)]
+    pub fn run(
+        self,
+        unbounded: &mut [Vector<V>],
+        narrow: &mut [Vector<V>],
+        seen: &mut Seen<V>,
+        stepped: &mut bool,
+        log: RunLog<'_>,
+    ) -> (Vector<V>, Vector<V>) {
+        match self.stage.reduce {
+            Reduce::Serial => {
+                let narrow = if self.lost { &*narrow } else { &*unbounded };
+                self.serial(&*unbounded, narrow, seen, stepped, log)
+            }
+            Reduce::Tree => self.tree(unbounded, narrow, seen, stepped, log),
+        }
+    }
+
+    /// The rails, if every addition is checked against them.
+    #[inline(always)]
+    fn at_each_add(&self) -> Option<&Rails<V>> {
+        self.rails.filter(|_| self.stage.check == Check::EachAdd)
+    }
+
+    /// Reduces one run of a serial level, as [`run`](Self::run).
+    #[inline(always)]
+    pub fn serial(
+        self,
+        unbounded: impl Values<V>,
+        narrow: impl Values<V>,
+        seen: &mut Seen<V>,
+        stepped: &mut bool,
+        mut log: RunLog<'_>,
+    ) -> (Vector<V>, Vector<V>) {
+        let zero = Start::ZERO;
+        let start = self.start.unwrap_or(&zero);
+        let rails = self.at_each_add();
+        let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
+        let mut prefixes = Extremes::ZERO;
+        prefixes.take(&start.unbounded);
+        let sum = if wants_prefixes || rails.is_some() {
+            walk(unbounded, start.unbounded, &mut prefixes)
+        } else {
+            add_up(unbounded, start.unbounded)
+        };
+        if wants_prefixes {
+            seen.prefixes.take(&prefixes.min);
+            seen.prefixes.take(&prefixes.max);
+        }
+        let held = match rails {
+            Some(rails) if self.lost || !rails.keep(&prefixes.min, &prefixes.max) => {
+                *stepped = true;
+                with_mode!(rails.mode, step::<V, _>(rails, narrow, start, &mut seen.counts, log.rows()))
+            }
+            None if self.lost => add_up(narrow, start.held),
+            _ => sum,
+        };
+        (sum, held)
+    }
+
+    #[inline(always)]
+    fn tree(
+        self,
+        unbounded: &mut [Vector<V>],
+        narrow: &mut [Vector<V>],
+        seen: &mut Seen<V>,
+        stepped: &mut bool,
+        mut log: RunLog<'_>,
+    ) -> (Vector<V>, Vector<V>) {
+        let rails = self.at_each_add();
+        let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
+        let held = match rails {
+            Some(rails) if self.lost || !self.keeps(rails, &*unbounded) => {
+                if !self.lost {
+                    narrow.copy_from_slice(unbounded);
+                }
+                *stepped = true;
+                Some(with_mode!(rails.mode, tree::<V>(rails, narrow, &mut seen.counts, log.rows())))
+            }
+            None if self.lost => Some(add_up(&*narrow, [V::ZERO; LANES])),
+            _ => None,
+        };
+        let sum = if wants_prefixes {
+            tree_extremes(unbounded, &mut seen.prefixes)
+        } else {
+            add_up(&*unbounded, [V::ZERO; LANES])
+        };
+        (sum, held.unwrap_or(sum))
+    }
+
+    /// Whether no node of a tree overflows.
+    #[inline(always)]
+    fn keeps(self, rails: &Rails<V>, values: impl Values<V>) -> bool {
+        let bounds = bounds(values);
+        rails.keep(&bounds.min, &bounds.max)
+    }
+
+    /// The sum of a run of a tree whose nodes do not overflow, where nobody asks for their values.
+    #[inline(always)]
+    pub fn tree_sum(self, values: impl Values<V>) -> Option<Vector<V>> {
+        if self.full && self.stage.check == Check::EachAdd {
+            return None;
+        }
+        let Some(rails) = self.at_each_add() else { return Some(add_up(values, [V::ZERO; LANES])) };
+        let bounds = bounds(values);
+        let mut sum = [V::ZERO; LANES];
+        for l in 0..LANES {
+            sum[l] = bounds.min[l].plus(bounds.max[l]);
+        }
+        rails.keep(&bounds.min, &bounds.max).then_some(sum)
+    }
+
+    /// The end of a run: its final sum, the fit where overflow is checked at the hand-over, the shift.
+    #[inline(always)]
+    pub fn leave(
+        self,
+        unbounded: Vector<V>,
+        narrow: Vector<V>,
+        seen: &mut Seen<V>,
+        stepped: &mut bool,
+        mut log: RunLog<'_>,
+    ) -> (Vector<V>, Vector<V>) {
+        seen.finals.take(&unbounded);
+        if self.full {
+            seen.prefixes.take(&unbounded);
+        }
+        let mut narrow = narrow;
+        if let Some(rails) = self.rails.filter(|_| self.stage.check == Check::HandOver)
+            && !rails.keep(&narrow, &narrow)
+        {
+            *stepped = true;
+            let misfit;
+            (narrow, misfit) = fit(rails, &narrow, &mut seen.counts);
+            if let Some(row) = log.rows().last_mut() {
+                note(row, &misfit);
+            }
+        }
+        let shift = |value: &Vector<V>| shift_right(value, self.stage.shift, self.stage.round);
+        (shift(&unbounded), shift(&narrow))
+    }
+}

@@ -1,0 +1,209 @@
+//! The loops over the values of one run, lane by lane.
+
+use super::super::kernels::{LANES, Row};
+use super::lane::{Counts, Lane, Rails, Vector, add};
+use super::plan::Start;
+use super::scratch::Extremes;
+
+/// Values that are reduced one after the other.
+pub(super) trait Values<V>: Copy {
+    /// How many there are.
+    fn count(self) -> usize;
+    fn at(self, i: usize) -> Vector<V>;
+}
+
+impl<V: Lane> Values<V> for &[Vector<V>] {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn at(self, i: usize) -> Vector<V> {
+        self[i]
+    }
+}
+
+/// `i`, of which the compiler knows nothing: it shall make vectors of the lanes of one step, not of several steps.
+#[inline(always)]
+pub(super) fn step_index(i: usize) -> usize {
+    std::hint::black_box(i)
+}
+
+/// The exact sum.
+#[inline(always)]
+pub(super) fn add_up<V: Lane>(values: impl Values<V>, start: Vector<V>) -> Vector<V> {
+    let mut sum = start;
+    for i in 0..values.count() {
+        let value = values.at(step_index(i));
+        for l in 0..LANES {
+            sum[l] = sum[l].plus(value[l]);
+        }
+    }
+    sum
+}
+
+/// Sums of what is negative and of what is positive: every prefix in any order, and every node of any tree, lies
+/// between the two.
+#[inline(always)]
+pub(super) fn bounds<V: Lane>(values: impl Values<V>) -> Extremes<V> {
+    let mut sums = Extremes::<V>::ZERO;
+    for i in 0..values.count() {
+        let value = values.at(step_index(i));
+        for l in 0..LANES {
+            sums.max[l] = sums.max[l].plus(value[l].max(V::ZERO));
+            sums.min[l] = sums.min[l].plus(value[l].min(V::ZERO));
+        }
+    }
+    sums
+}
+
+/// The exact sum and the extremes of its prefixes.
+#[inline(always)]
+pub(super) fn walk<V: Lane>(
+    values: impl Values<V>,
+    start: Vector<V>,
+    prefixes: &mut Extremes<V>,
+) -> Vector<V> {
+    let mut sum = start;
+    let mut extremes = *prefixes;
+    for i in 0..values.count() {
+        let value = values.at(i);
+        for l in 0..LANES {
+            sum[l] = sum[l].plus(value[l]);
+            extremes.min[l] = extremes.min[l].min(sum[l]);
+            extremes.max[l] = extremes.max[l].max(sum[l]);
+        }
+    }
+    *prefixes = extremes;
+    sum
+}
+
+/// Adds overflows to a row of a log.
+#[inline(always)]
+pub(super) fn note<V: Lane>(row: &mut Row, misfit: &Vector<V>) {
+    for l in 0..LANES {
+        row[l] = row[l].wrapping_sub(misfit[l].short());
+    }
+}
+
+/// The narrow register, addition by addition.
+#[inline(always)]
+pub(super) fn step<V: Lane, S: Values<V>, const MODE: u8>(
+    rails: &Rails<V>,
+    values: S,
+    start: &Start<V>,
+    counts: &mut Counts<V>,
+    log: &mut [Row],
+) -> Vector<V> {
+    match log {
+        [] => step_logged::<V, S, MODE, false>(rails, values, start, counts, log),
+        log => step_logged::<V, S, MODE, true>(rails, values, start, counts, log),
+    }
+}
+
+#[inline(always)]
+fn step_logged<V: Lane, S: Values<V>, const MODE: u8, const LOG: bool>(
+    rails: &Rails<V>,
+    values: S,
+    start: &Start<V>,
+    counts: &mut Counts<V>,
+    log: &mut [Row],
+) -> Vector<V> {
+    let (mut held, mut free, mut counted) = (start.held, start.free, *counts);
+    for i in 0..values.count() {
+        let misfit;
+        (held, misfit) = add::<V, MODE>(rails, &held, &values.at(i), &mut free, &mut counted);
+        if LOG {
+            note(&mut log[i], &misfit);
+        }
+    }
+    *counts = counted;
+    held
+}
+
+/// The nodes of a tree, round by round.
+#[inline(always)]
+pub(super) fn tree<V: Lane, const MODE: u8>(
+    rails: &Rails<V>,
+    values: &mut [Vector<V>],
+    counts: &mut Counts<V>,
+    log: &mut [Row],
+) -> Vector<V> {
+    match log {
+        [] => tree_logged::<V, MODE, false>(rails, values, counts, log),
+        log => tree_logged::<V, MODE, true>(rails, values, counts, log),
+    }
+}
+
+#[inline(always)]
+fn tree_logged<V: Lane, const MODE: u8, const LOG: bool>(
+    rails: &Rails<V>,
+    values: &mut [Vector<V>],
+    counts: &mut Counts<V>,
+    log: &mut [Row],
+) -> Vector<V> {
+    let mut counted = *counts;
+    let held = rounds(values, |left, right, last| {
+        // Nothing is remembered from one node to the next.
+        let (node, misfit) = add::<V, MODE>(rails, left, right, &mut [V::ONES; LANES], &mut counted);
+        if LOG {
+            note(&mut log[last], &misfit);
+        }
+        node
+    });
+    *counts = counted;
+    held
+}
+
+/// The exact sum, and the extremes of the nodes.
+#[inline(always)]
+pub(super) fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Extremes<V>) -> Vector<V> {
+    let mut extremes = *prefixes;
+    let sum = rounds(values, |left, right, _| {
+        let mut node = [V::ZERO; LANES];
+        for l in 0..LANES {
+            node[l] = left[l].plus(right[l]);
+        }
+        extremes.take(&node);
+        node
+    });
+    *prefixes = extremes;
+    sum
+}
+
+/// Adjacent pairs, round after round; an odd last value passes up unchanged. `node` also gets the index of the last
+/// value that it contains.
+#[inline(always)]
+fn rounds<V: Lane>(
+    values: &mut [Vector<V>],
+    mut node: impl FnMut(&Vector<V>, &Vector<V>, usize) -> Vector<V>,
+) -> Vector<V> {
+    let mut left = values.len();
+    // Values in one value of this round.
+    let mut width = 1;
+    while left > 1 {
+        let pairs = left / 2;
+        for pair in 0..pairs {
+            let pair = step_index(pair);
+            let last = ((2 * pair + 2) * width).min(values.len()) - 1;
+            values[pair] = node(&values[2 * pair], &values[2 * pair + 1], last);
+        }
+        if left % 2 == 1 {
+            values[pairs] = values[2 * pairs];
+        }
+        left = left.div_ceil(2);
+        width *= 2;
+    }
+    values[0]
+}
+
+/// The same values on wider lanes.
+#[inline(always)]
+pub(super) fn widen<V: Lane>(row: &Row) -> Vector<V> {
+    let mut wide = [V::ZERO; LANES];
+    for l in 0..LANES {
+        wide[l] = V::of_product(row[l]);
+    }
+    wide
+}

@@ -1,0 +1,175 @@
+//! Values on their way through the levels of one block at one pixel, and what became of them.
+
+use super::super::kernels::{LANES, Row};
+use super::lane::{Counts, Lane, Vector};
+use super::plan::Plan;
+
+/// What one level did in the dot products of one block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<V> {
+    pub counts: Counts<V>,
+    /// Of all unbounded prefixes and 0; only where they are asked for.
+    pub prefixes: Extremes<V>,
+    /// Of all unbounded final sums and 0.
+    pub finals: Extremes<V>,
+}
+
+/// Least and greatest of 0 and some values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extremes<V> {
+    pub min: Vector<V>,
+    pub max: Vector<V>,
+}
+
+/// Values on their way through the levels, and what became of them.
+#[derive(Debug)]
+pub(super) struct Scratch<V> {
+    /// Results of a level, run by run: unbounded, and in the hardware.
+    pub unbounded: Vec<Vector<V>>,
+    pub narrow: Vec<Vector<V>>,
+    /// One run of products.
+    pub run_unbounded: Vec<Vector<V>>,
+    pub run_narrow: Vec<Vector<V>>,
+    pub run_sixteen: Vec<Row>,
+    /// Whether some lane's hardware holds another value than the counterpart.
+    pub lost: bool,
+    /// Whether some run was stepped.
+    pub stepped: bool,
+    pub product_events: Vector<V>,
+    /// The exact sums at unit 1, a preloaded bias not included; only where bits are dropped.
+    pub products: Vector<V>,
+    pub levels: Vec<Seen<V>>,
+    /// Per level, where its events happened; only where that is asked for.
+    pub logs: Vec<Log>,
+}
+
+/// Events of one level, value by value of the level below: those of the additions that end with it.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    rows: Vec<Row>,
+    asked: bool,
+    written: bool,
+    /// Values of the level below.
+    values: usize,
+}
+
+/// The part of a log that belongs to one run.
+pub(super) struct RunLog<'a> {
+    log: &'a mut Log,
+    first: usize,
+    count: usize,
+}
+
+impl Log {
+    /// The events of the dot products at hand; empty if there are none.
+    pub fn rows(&self) -> &[Row] {
+        if self.written { &self.rows } else { &[] }
+    }
+
+    pub fn clear(&mut self, asked: bool, values: usize) {
+        (self.asked, self.written, self.values) = (asked, false, values);
+    }
+
+    /// The part of the values from `first` on.
+    pub fn run(&mut self, first: usize, count: usize) -> RunLog<'_> {
+        RunLog { log: self, first, count }
+    }
+}
+
+impl RunLog<'_> {
+    /// One row per value, to be added to; none if nobody asks.
+    #[inline(always)]
+    pub fn rows(&mut self) -> &mut [Row] {
+        if !self.log.asked {
+            return &mut [];
+        }
+        if !self.log.written {
+            self.log.written = true;
+            self.log.rows.clear();
+            self.log.rows.resize(self.log.values, [0; LANES]);
+        }
+        &mut self.log.rows[self.first..self.first + self.count]
+    }
+}
+
+impl<V: Lane> Extremes<V> {
+    pub const ZERO: Self = Self { min: [V::ZERO; LANES], max: [V::ZERO; LANES] };
+
+    /// Takes one more into account.
+    #[inline(always)]
+    pub fn take(&mut self, value: &Vector<V>) {
+        for l in 0..LANES {
+            self.min[l] = self.min[l].min(value[l]);
+            self.max[l] = self.max[l].max(value[l]);
+        }
+    }
+}
+
+impl<V: Lane> Seen<V> {
+    const NONE: Self = Self { counts: Counts::NONE, prefixes: Extremes::ZERO, finals: Extremes::ZERO };
+}
+
+impl<V: Lane> Scratch<V> {
+    pub fn new(plan: &Plan<V>) -> Self {
+        Self {
+            unbounded: Vec::new(),
+            narrow: Vec::new(),
+            run_unbounded: Vec::new(),
+            run_narrow: Vec::new(),
+            run_sixteen: Vec::new(),
+            lost: false,
+            stepped: false,
+            product_events: [V::ZERO; LANES],
+            products: [V::ZERO; LANES],
+            levels: vec![Seen::NONE; plan.levels.len()],
+            logs: plan.levels.iter().map(|_| Log::default()).collect(),
+        }
+    }
+
+    /// Nothing seen yet.
+    pub fn clear(&mut self) {
+        self.lost = false;
+        self.stepped = false;
+        self.product_events = [V::ZERO; LANES];
+        self.products = [V::ZERO; LANES];
+        self.levels.fill(Seen::NONE);
+        self.logs.iter_mut().for_each(|log| log.clear(false, 0));
+    }
+
+    /// Makes room for the results of `runs` runs.
+    pub fn resize(&mut self, runs: usize) {
+        self.unbounded.resize(runs, [V::ZERO; LANES]);
+        self.narrow.resize(runs, [V::ZERO; LANES]);
+    }
+
+    /// Whether some lane's hardware holds another value than the counterpart.
+    #[inline(always)]
+    pub fn differs(&self) -> bool {
+        let mut any = V::ZERO;
+        for (unbounded, narrow) in self.unbounded.iter().zip(&self.narrow) {
+            for l in 0..LANES {
+                any = any.or(V::mask(unbounded[l] != narrow[l]));
+            }
+        }
+        any != V::ZERO
+    }
+
+    /// As after a dot product whose sums no level can overflow.
+    pub fn settle(&mut self, exact: &[i32; LANES]) {
+        self.clear();
+        let mut sums = [V::ZERO; LANES];
+        sums.iter_mut().zip(exact).for_each(|(sum, &exact)| *sum = V::low_bits(exact.into()));
+        self.resize(1);
+        (self.unbounded[0], self.narrow[0]) = (sums, sums);
+    }
+
+    /// What the last level delivered.
+    pub fn delivered(&self) -> &Vector<V> {
+        &self.narrow[0]
+    }
+
+    /// The same with unlimited widths.
+    pub fn unbounded(&self) -> &Vector<V> {
+        &self.unbounded[0]
+    }
+}
