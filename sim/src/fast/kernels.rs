@@ -4,6 +4,9 @@
 //! [`LANES`] channels and of up to `P` pixels side by side. The functions are inlined into the bodies of
 //! [`simd`](super::simd), each of which compiles them for other vector instructions.
 
+// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+#![allow(clippy::needless_range_loop)]
+
 /// Output channels that are computed side by side.
 pub(crate) const LANES: usize = 16;
 
@@ -94,6 +97,23 @@ pub(crate) struct Stepped {
 
 impl Stepped {
     pub const ZERO: Self = Self { value: [0; LANES], high: [0; LANES], low: [0; LANES] };
+}
+
+/// Sums that become output codes.
+pub(crate) trait Delivered {
+    fn delivered(&self) -> &Lanes;
+}
+
+impl Delivered for Walked {
+    fn delivered(&self) -> &Lanes {
+        &self.sum
+    }
+}
+
+impl Delivered for Stepped {
+    fn delivered(&self) -> &Lanes {
+        &self.value
+    }
 }
 
 /// What a narrow register does, as far as a kernel must know.
@@ -390,5 +410,44 @@ pub(crate) fn count_prefixes(tally: &mut Tally, walked: &Walked, least: i32, gre
         tally.prefixes[1][l] = tally.prefixes[1][l].max(max);
         tally.finals[0][l] = tally.finals[0][l].min(sum);
         tally.finals[1][l] = tally.finals[1][l].max(sum);
+    }
+}
+
+/// The output codes of a sample beside the exact ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Compared {
+    /// Sum of the squares of the exact codes less their zero point.
+    pub signal: u64,
+    /// Sum of the squares of the errors.
+    pub noise: u64,
+}
+
+/// Compares codes of at most 16 bits, fewer than 2^28, `[pixel][channel]`; adds to the mismatches per channel.
+#[inline(always)]
+pub(crate) fn compare(
+    exact: &[i32],
+    simulated: &[i32],
+    zero_point: i32,
+    mismatches: &mut [u32],
+    compared: &mut Compared,
+) {
+    let mut signal = 0;
+    for exact in exact {
+        let value = i64::from(exact - zero_point);
+        signal += (value * value) as u64;
+    }
+    compared.signal += signal;
+    if exact == simulated {
+        return;
+    }
+    let channels = mismatches.len().max(1);
+    for (exact, simulated) in exact.chunks_exact(channels).zip(simulated.chunks_exact(channels)) {
+        let mut noise = 0;
+        for ((exact, simulated), mismatches) in exact.iter().zip(simulated).zip(&mut *mismatches) {
+            let error = i64::from(exact - simulated);
+            noise += (error * error) as u64;
+            *mismatches += u32::from(error != 0);
+        }
+        compared.noise += noise;
     }
 }

@@ -3,7 +3,9 @@
 
 #![allow(unsafe_code)]
 
-use super::kernels::{self, Activations, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Walked};
+use super::kernels::{
+    self, Activations, Compared, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Walked,
+};
 use crate::options::Body;
 
 /// A body that this CPU can run.
@@ -110,10 +112,10 @@ impl Kernels {
 
     kernel! {
         /// [`kernels::codes`] for every pixel of a tile.
-        codes [const SCHEME: u8] [SCHEME]
-        (sums: &[Lanes], scaling: &Scaling, out: &mut [Lanes])
+        codes [D: Delivered, const SCHEME: u8] [D, SCHEME]
+        (sums: &[D], scaling: &Scaling, out: &mut [Lanes])
         for (sum, out) in sums.iter().zip(out) {
-            *out = kernels::codes::<SCHEME>(sum, scaling);
+            *out = kernels::codes::<SCHEME>(sum.delivered(), scaling);
         }
     }
 
@@ -138,6 +140,13 @@ impl Kernels {
         for walked in walked {
             kernels::count_prefixes(tally, walked, least, greatest);
         }
+    }
+
+    kernel! {
+        /// [`kernels::compare`].
+        compare [] []
+        (exact: &[i32], simulated: &[i32], zero_point: i32, mismatches: &mut [u32], compared: &mut Compared)
+        kernels::compare(exact, simulated, zero_point, mismatches, compared)
     }
 
     /// [`kernels::sum`] for every pixel of a tile.

@@ -35,6 +35,21 @@ pub(super) struct Codes {
     origin: usize,
 }
 
+/// Memory of a tile, used again and again: nothing in it is read before it is written.
+struct Scratch {
+    walked: [Walked; TILE],
+    exact_codes: [Lanes; TILE],
+    stepped: [Stepped; TILE],
+}
+
+impl Scratch {
+    const EMPTY: Self = Self {
+        walked: [Walked::ZERO; TILE],
+        exact_codes: [[0; LANES]; TILE],
+        stepped: [Stepped::ZERO; TILE],
+    };
+}
+
 /// The pixels of a tile and what their dot products in one block of channels read.
 struct Tile<'t, X> {
     block: &'t Block,
@@ -50,10 +65,9 @@ struct Tile<'t, X> {
 /// The exact output codes of `pixels`.
 pub(super) fn exact_codes(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>) -> Vec<i32> {
     let mut codes = Codes::new(layer, &pixels);
+    let Scratch { mut walked, exact_codes: mut exact, .. } = Scratch::EMPTY;
     for_each_tile(layer, image, pixels, &mut |index, block, pixel, read| {
         let count = read.count();
-        let mut walked = [Walked::ZERO; TILE];
-        let mut exact = [[0; LANES]; TILE];
         match read {
             Tiled::Window(x) => {
                 sums(layer, Sums::Only, block, x, &mut walked);
@@ -82,9 +96,13 @@ pub(super) fn run(
     for point in &mut *points {
         point.stats.count_dots(pixels.len() as u64, layer.layer.order.len() as u64, options);
     }
-    for_each_tile(layer, image, pixels, &mut |index, block, pixel, read| match read {
-        Tiled::Window(x) => tile(points, (index, block, pixel, x), &mut exact, sample, options),
-        Tiled::Lanes(x) => tile(points, (index, block, pixel, x), &mut exact, sample, options),
+    let mut scratch = Scratch::EMPTY;
+    for_each_tile(layer, image, pixels, &mut |index, block, pixel, read| {
+        let scratch = &mut scratch;
+        match read {
+            Tiled::Window(x) => tile(points, (index, block, pixel, x), scratch, &mut exact, sample, options),
+            Tiled::Lanes(x) => tile(points, (index, block, pixel, x), scratch, &mut exact, sample, options),
+        }
     });
     for point in points {
         point.tallies.flush(&point.layer.blocks, point.path, point.stats, options.stats);
@@ -136,6 +154,7 @@ fn for_each_tile(
 fn tile<X: VectorActivations>(
     points: &mut [Point<'_, '_>],
     (index, block, pixel, x): (usize, &Block, usize, &[X]),
+    scratch: &mut Scratch,
     exact: &mut Codes,
     sample: usize,
     options: &Options,
@@ -145,20 +164,18 @@ fn tile<X: VectorActivations>(
         how = how.max(point.policies[index].sums(block, point.path, options.stats));
     }
     let layer = points[0].layer;
-    let mut walked = [Walked::ZERO; TILE];
-    let walked = &mut walked[..x.len()];
+    let walked = &mut scratch.walked[..x.len()];
     sums(layer, how, block, x, walked);
     if points[0].path.check == Check::HandOver {
         // The final sum is the only prefix.
         walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
     }
-    let mut exact_codes = [[0; LANES]; TILE];
-    let exact_codes = &mut exact_codes[..x.len()];
+    let exact_codes = &mut scratch.exact_codes[..x.len()];
     layer.finisher.exact_codes(layer.kernels, index, block, (x, walked), exact_codes);
     exact.put(pixel, block, exact_codes);
     let tile = Tile { block, index, pixel, x, walked, exact_codes };
     for point in points {
-        point.narrow(&tile, sample, options);
+        point.narrow(&tile, &mut scratch.stepped, sample, options);
     }
 }
 
@@ -224,9 +241,14 @@ impl<'p, 'a> Point<'p, 'a> {
     }
 
     /// Everything after the exact sums.
-    fn narrow<X: Activations>(&mut self, tile: &Tile<'_, X>, sample: usize, options: &Options) {
+    fn narrow<X: Activations>(
+        &mut self,
+        tile: &Tile<'_, X>,
+        stepped: &mut [Stepped; TILE],
+        sample: usize,
+        options: &Options,
+    ) {
         let mut pixels = [0; TILE];
-        let mut stepped = [Stepped::ZERO; TILE];
         let needy = self.needy(tile, &mut pixels);
         let (pixels, stepped) = (&pixels[..needy], &mut stepped[..needy]);
         if let (Some(narrow), false) = (self.path.register, pixels.is_empty()) {
@@ -279,13 +301,13 @@ impl<'p, 'a> Point<'p, 'a> {
     fn finish<X>(&mut self, tile: &Tile<'_, X>, pixels: &[usize], stepped: &[Stepped], options: &Options) {
         self.simulated.put(tile.pixel, tile.block, tile.exact_codes);
         let kernels = self.layer.kernels;
-        for (&at, stepped) in pixels.iter().zip(stepped) {
-            let mut code = [[0; LANES]];
-            self.layer.finisher.scale(kernels, tile.index, &[stepped.value], &mut code);
-            self.simulated.put(tile.pixel + at, tile.block, &code);
+        let mut codes = [[0; LANES]; TILE];
+        self.layer.finisher.scale(kernels, tile.index, stepped, &mut codes);
+        for ((&at, stepped), code) in pixels.iter().zip(stepped).zip(&codes) {
+            self.simulated.put(tile.pixel + at, tile.block, std::slice::from_ref(code));
             if options.stats > StatsLevel::None {
                 let (exact, right) = (&tile.walked[at].sum, &tile.exact_codes[at]);
-                kernels.count_errors(self.tallies.of(tile.index), &stepped.value, exact, &code[0], right);
+                kernels.count_errors(self.tallies.of(tile.index), &stepped.value, exact, code, right);
             }
         }
     }
@@ -302,15 +324,15 @@ impl<'p, 'a> Point<'p, 'a> {
         for (at, (walked, &x)) in tile.walked.iter().zip(tile.x).enumerate() {
             let mine = pixels.iter().position(|&p| p == at).map(|slot| &stepped[slot]);
             let mut codes = [0; LANES];
-            for lane in 0..tile.block.count {
+            for (lane, code) in codes.iter_mut().enumerate().take(tile.block.count) {
                 let exact = walked.sum[lane];
                 let delivered = mine.map_or(exact, |stepped| stepped.value[lane]);
                 let channel = tile.block.first + lane;
-                let (code, bias_events) = finisher.finish(channel, delivered, exact, x, lane);
-                codes[lane] = code;
+                let bias_events;
+                (*code, bias_events) = finisher.finish(channel, delivered, exact, x, lane);
                 if options.stats > StatsLevel::None {
                     let error = i128::from(delivered) - i128::from(exact);
-                    let harmless = code == tile.exact_codes[at][lane];
+                    let harmless = *code == tile.exact_codes[at][lane];
                     self.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
                 }
             }
