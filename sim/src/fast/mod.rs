@@ -17,23 +17,21 @@ mod trace;
 mod windows;
 
 use std::ops::{Range, RangeInclusive};
-use std::sync::OnceLock;
 
 use guardbit_hwmodels::MacLayer;
 
 pub(crate) use image::Image;
+pub(crate) use kernels::Compared;
 use levels::LevelsLayer;
-pub(crate) use places::Stay;
-pub(crate) use simd::available;
+pub(crate) use simd::{Kernels, available};
 
 use crate::layer::LayerCodes;
 use crate::options::Options;
 use crate::stats::LayerStats;
 use finish::Finisher;
 use image::Geometry;
-use places::Stays;
+use places::Places;
 use prepare::{Block, Path};
-use simd::Kernels;
 use stretch::Point;
 
 /// How many dot products the fast engine settled in which way.
@@ -84,8 +82,7 @@ pub(crate) struct FastLayer<'a> {
     finisher: Finisher<'a>,
     /// `None` where only the exact run is covered.
     path: Option<Path>,
-    /// Looked up when the first event has to be placed.
-    stays: OnceLock<Stays>,
+    places: Places<'a>,
 }
 
 impl<'a> FastLayer<'a> {
@@ -96,7 +93,8 @@ impl<'a> FastLayer<'a> {
         let path = prepare::path(layer, &geometry, codes, &blocks);
         let kernels = Kernels::choose(options.body);
         let finisher = Finisher::new(layer, &blocks, path);
-        Some(Self { layer, kernels, geometry, blocks, finisher, path, stays: OnceLock::new() })
+        let places = Places::new(layer, &blocks);
+        Some(Self { layer, kernels, geometry, blocks, finisher, path, places })
     }
 
     /// Whether the narrow run is covered too.
@@ -129,9 +127,5 @@ impl<'a> FastLayer<'a> {
         let [point] = points;
         let (simulated, settled) = point.into_codes();
         (LayerCodes { simulated, exact }, settled)
-    }
-
-    fn stays(&self) -> &Stays {
-        self.stays.get_or_init(|| Stays::new(self))
     }
 }

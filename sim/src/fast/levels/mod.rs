@@ -19,8 +19,8 @@ use guardbit_num::Overflow;
 
 use super::Settled;
 use super::finish::Finisher;
-use super::image::{Geometry, Image, LaneChannels};
-use super::kernels::{Activations, LANES, Pair, Row, Walked};
+use super::image::{Geometry, Image};
+use super::kernels::{Activations, LANES, Neighbours, Pair, Row, Walked};
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
 use crate::dot::{DotEngine, DotOutcome, LevelOutcome};
@@ -74,6 +74,7 @@ struct Block {
 enum Operands<'b> {
     /// The same for all lanes.
     Window(&'b [i16]),
+    Neighbours(Neighbours<'b>),
     Lanes(&'b [Row]),
 }
 
@@ -207,6 +208,7 @@ impl<'a> LevelsLayer<'a> {
                 let codes = &mut codes[pixel * channels + block.first..][..block.count];
                 match self.operands(block, image, pixel, &mut buffers) {
                     Operands::Window(x) => self.exact_codes_at::<_, V>(block, x, codes),
+                    Operands::Neighbours(x) => self.exact_codes_at::<_, V>(block, x, codes),
                     Operands::Lanes(x) => self.exact_codes_at::<_, V>(block, x, codes),
                 }
             }
@@ -239,7 +241,7 @@ impl<'a> LevelsLayer<'a> {
 
     /// What the lanes of a block multiply at a pixel.
     fn operands<'b>(
-        &self,
+        &'b self,
         block: &Block,
         image: &'b Image,
         pixel: usize,
@@ -249,6 +251,7 @@ impl<'a> LevelsLayer<'a> {
             Reads::Window(first) => {
                 Operands::Window(self.geometry.patch(image, pixel, *first, &mut buffers.window))
             }
+            Reads::Neighbours(first) => Operands::Neighbours(self.geometry.neighbours(image, pixel, *first)),
             Reads::Lanes(channels) => {
                 self.geometry.lane_patch(image, pixel, channels, &mut buffers.rows);
                 Operands::Lanes(&buffers.rows)
@@ -269,6 +272,7 @@ impl<'a> LevelsLayer<'a> {
             for index in 0..self.blocks.len() {
                 match self.operands(&self.blocks[index], image, pixel, &mut buffers) {
                     Operands::Window(x) => self.run_block(plan, (pixel, index), x, &mut scratch, task),
+                    Operands::Neighbours(x) => self.run_block(plan, (pixel, index), x, &mut scratch, task),
                     Operands::Lanes(x) => self.run_block(plan, (pixel, index), x, &mut scratch, task),
                 }
             }
@@ -489,7 +493,7 @@ fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
             let count = LANES.min(start + stretch - first);
             let read = |channel: usize| window.group(channel) * window.kernel[2];
             let reads = if shared {
-                Reads::Lanes(LaneChannels::new(&(first..first + count).map(read).collect::<Vec<_>>()))
+                Reads::lanes((first..first + count).map(read).collect())
             } else {
                 Reads::Window(read(first))
             };

@@ -75,7 +75,7 @@ impl<'a> Places<'a> {
                 && let Some(i) = log.iter().position(|row| row[lane] != 0)
             {
                 let cycle = self.cycle((level, first + lane), stay, i);
-                stats.first_event_cycle = Some(stats.first_event_cycle.map_or(cycle, |c| c.min(cycle)));
+                stats.note_first(cycle);
             }
         }
         let steps = &self.ways()[level].steps;
