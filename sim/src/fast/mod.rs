@@ -1,8 +1,9 @@
 //! The fast engine: equal to the reference, vectorized across outputs.
 //!
-//! It covers layers of one serial level whose operands fit 16 bits and whose exact sums fit 32; other
-//! datapaths go to the parallel engine. Dot products that cannot overflow are not stepped: by bounds from the
-//! weights and the input's range, or because their exact prefixes, or bounds of them, fit.
+//! Layers of one serial level whose operands fit 16 bits and whose exact sums fit 32 have kernels of their own;
+//! [`levels`] does other datapaths, and the parallel engine what that leaves. Dot products that cannot overflow are
+//! not stepped: by bounds from the weights and the input's range, or because their exact prefixes, or bounds of
+//! them, fit.
 
 mod finish;
 mod image;

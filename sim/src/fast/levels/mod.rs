@@ -3,6 +3,8 @@
 //! What it does not cover goes to the parallel engine: stages that trap, lanes that share an adder, pools over
 //! padding, operands beyond 16 bits, sums beyond 62.
 
+#![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
+
 mod kernel;
 mod lane;
 mod level;
@@ -313,11 +315,11 @@ impl<'a> LevelsLayer<'a> {
         }
         let channels = self.layer.dots.window.channels();
         let mut touched = [false; LANES];
-        for lane in 0..block.count {
+        for (lane, touched) in touched[..block.count].iter_mut().enumerate() {
             let channel = block.first + lane;
             self.finish(work, scratch, x, lane, (pixel, channel), task);
             if task.options.stats > StatsLevel::None {
-                touched[lane] = self.record(scratch, lane, channel, task);
+                *touched = self.record(scratch, lane, channel, task);
             }
         }
         if touched.contains(&true) {
