@@ -75,7 +75,7 @@ fn run_point(
     let program = subject.lower(&point.accelerator)?;
     let options =
         Options { mode: settings.mode, stats: settings.stats, events_per_layer: 0, ..Options::default() };
-    let executed = execute(subject, &program, options, progress)?;
+    let executed = execute(subject, &program, options, progress, &mut |_| Ok(()))?;
     Ok(PointRecord::new(&point.point, &program, &executed.layers, &options, &executed.outcome))
 }
 
