@@ -8,6 +8,7 @@
 
 #![deny(unsafe_code)]
 
+mod alike;
 mod dot;
 mod error;
 mod event;
@@ -18,6 +19,7 @@ mod options;
 mod output;
 mod packing;
 mod parallel;
+mod points;
 mod reference;
 mod simulation;
 mod stats;
@@ -27,6 +29,7 @@ pub use error::SimError;
 pub use event::Event;
 pub use fast::Settled;
 pub use options::{Body, Engine, Keep, Mode, Options, StatsLevel, UnknownOption};
+pub use points::{PointTensors, Points};
 pub use simulation::{SampleTensors, Simulation};
 pub use stats::{
     ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,

@@ -24,7 +24,6 @@ pub(crate) use image::Image;
 pub(crate) use places::Stay;
 pub(crate) use simd::available;
 
-use crate::layer::LayerCodes;
 use crate::options::Options;
 use crate::stats::LayerStats;
 use finish::Finisher;
@@ -93,24 +92,31 @@ impl<'a> FastLayer<'a> {
         stretch::exact_codes(self, image, 0..self.geometry.pixels())
     }
 
-    /// The narrow run of some pixels of one sample, counted in `stats`; the datapath must be covered.
-    pub fn run(
-        &self,
-        image: &Image,
-        pixels: Range<usize>,
-        sample: usize,
-        stats: &mut LayerStats,
-        options: &Options,
-    ) -> (LayerCodes, Settled) {
-        let Some(path) = self.path else { return Default::default() };
-        let mut points = [Point::new(self, path, stats, &pixels)];
-        let exact = stretch::run(&mut points, image, pixels, sample, options);
-        let [point] = points;
-        let (simulated, settled) = point.into_codes();
-        (LayerCodes { simulated, exact }, settled)
-    }
-
     fn stays(&self) -> &Stays {
         self.stays.get_or_init(|| Stays::new(self))
     }
+}
+
+/// The narrow runs of some pixels of one sample through layers that differ in their registers alone, each counted in
+/// its own statistics. Their datapaths must be covered. Gives the exact codes and what each layer made.
+pub(crate) fn run(
+    layers: Vec<(&FastLayer<'_>, &mut LayerStats, &mut Settled)>,
+    image: &Image,
+    pixels: Range<usize>,
+    sample: usize,
+    options: &Options,
+) -> (Vec<i32>, Vec<Vec<i32>>) {
+    let (mut points, mut counts) = (Vec::new(), Vec::new());
+    for (layer, stats, settled) in layers {
+        let Some(path) = layer.path else { continue };
+        points.push(Point::new(layer, path, stats, &pixels));
+        counts.push(settled);
+    }
+    let exact = stretch::run(&mut points, image, pixels, sample, options);
+    let codes = points.into_iter().zip(counts).map(|(point, count)| {
+        let (codes, settled) = point.into_codes();
+        count.merge(settled);
+        codes
+    });
+    (exact, codes.collect())
 }
