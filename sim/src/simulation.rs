@@ -10,8 +10,8 @@ use crate::options::Options;
 use crate::points::Points;
 use crate::stats::LayerStats;
 
-/// Codes of one tensor, shared where both runs have the same.
-pub(crate) type Codes = Arc<Vec<i32>>;
+/// Codes of one tensor, shared where several runs have the same.
+pub type Codes = Arc<Vec<i32>>;
 
 /// A running simulation: feed it samples, then take the statistics.
 #[derive(Debug)]

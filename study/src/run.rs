@@ -4,7 +4,7 @@ use std::path::Path;
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::{About, NpzWriter, RunRecord, batch_shape, run_files, write_atomic_with, write_run};
-use guardbit_sim::{Keep, Options, Settled};
+use guardbit_sim::{Keep, Options, PointTensors, Settled};
 use serde::Serialize;
 
 use crate::execute::{Executed, execute};
@@ -42,7 +42,8 @@ pub fn run(
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
     let mut spool = Spool::new(&subject.graph, options.keep, folder::above(out))?;
-    let executed = execute(&subject, &program, options, progress, &mut |sample| spool.add(sample))?;
+    let mut store = |sample: &PointTensors| spool.add(&sample.exact, &sample.simulated[0]);
+    let executed = execute(&subject, &program, options, progress, &mut store)?;
     progress.note(&settled(&executed.settled));
     let record = RunRecord::new(
         &subject.model.file,

@@ -3,11 +3,10 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 use guardbit_graph::{DType, Graph, TensorId};
 use guardbit_reports::{NpzWriter, batch_shape, write_atomic_with};
-use guardbit_sim::{Keep, SampleTensors};
+use guardbit_sim::{Codes, Keep};
 
 use crate::StudyError;
 
@@ -54,11 +53,11 @@ impl Spool {
     }
 
     /// Adds the next sample.
-    pub fn add(&mut self, sample: &SampleTensors) -> Result<(), StudyError> {
+    pub fn add(&mut self, exact: &[Option<Codes>], simulated: &[Option<Codes>]) -> Result<(), StudyError> {
         let mut bytes = Vec::with_capacity(self.stride as usize);
         for tensor in self.tensors.iter().filter(|tensor| tensor.len > 0) {
-            for run in [&sample.exact, &sample.simulated] {
-                let codes = run[tensor.id.index()].as_ref().map_or(&[][..], |codes: &Arc<Vec<i32>>| codes);
+            for run in [exact, simulated] {
+                let codes = run[tensor.id.index()].as_ref().map_or(&[][..], |codes| codes);
                 let size = code_bytes(tensor.dtype);
                 codes.iter().for_each(|code| bytes.extend(&code.to_le_bytes()[..size]));
             }
@@ -137,6 +136,8 @@ fn code_bytes(dtype: DType) -> usize {
 mod tests {
     use guardbit_graph::ops::Relu;
     use guardbit_graph::{GraphBuilder, MultiplierRule, OutputSpec, Quantization, Requantize, TensorType};
+    use std::sync::Arc;
+
     use guardbit_num::Scheme;
 
     use super::*;
@@ -155,16 +156,10 @@ mod tests {
         let codes = |a: i32, b: i32| Some(Arc::new(vec![a, b]));
         let (min, max) = (dtype.min(), dtype.max());
         for sample in [
-            SampleTensors {
-                exact: vec![codes(min, 1), codes(2, max)],
-                simulated: vec![codes(3, 4), codes(5, 6)],
-            },
-            SampleTensors {
-                exact: vec![codes(0, 7), codes(1, 2)],
-                simulated: vec![codes(max, 4), codes(min, 6)],
-            },
+            [[codes(min, 1), codes(2, max)], [codes(3, 4), codes(5, 6)]],
+            [[codes(0, 7), codes(1, 2)], [codes(max, 4), codes(min, 6)]],
         ] {
-            spool.add(&sample).unwrap();
+            spool.add(&sample[0], &sample[1]).unwrap();
         }
         let path = folder.path().join("t.npz");
         spool.pack(&path, |_| true).unwrap();
