@@ -6,7 +6,7 @@ use guardbit_num::required_bits;
 
 use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
-use crate::fast::Stay;
+use crate::fast::{Compared, Kernels, Stay};
 use crate::options::{Options, StatsLevel};
 
 /// Bins of a required-bits histogram: index = bits.
@@ -462,18 +462,17 @@ impl LayerStats {
     /// Counts the output codes of one sample against the exact network's.
     pub(crate) fn compare(&mut self, layer: &MacLayer, zero_point: i32, exact: &[i32], simulated: &[i32]) {
         let channels = layer.dots.window.channels();
-        let zero_point = i64::from(zero_point);
-        for (exact, simulated) in exact.chunks(channels.max(1)).zip(simulated.chunks(channels.max(1))) {
-            // Codes have at most 16 bits: a pixel's squares fit 64.
-            let (mut signal, mut noise) = (0u64, 0u64);
-            for ((&exact, &simulated), channel) in exact.iter().zip(simulated).zip(&mut self.channels) {
-                let value = i64::from(exact) - zero_point;
-                let error = i64::from(exact) - i64::from(simulated);
-                signal += (value * value) as u64;
-                noise += (error * error) as u64;
-                channel.output_mismatch += u64::from(error != 0);
-            }
+        let mut mismatches = vec![0; channels];
+        let stretch = channels.max(1) << 10;
+        let kernels = Kernels::choose(None);
+        for (exact, simulated) in exact.chunks(stretch).zip(simulated.chunks(stretch)) {
+            let mut compared = Compared::default();
+            kernels.compare(exact, simulated, zero_point, &mut mismatches, &mut compared);
+            let Compared { signal, noise } = compared;
             self.output_error.merge(SquaredError { signal: signal.into(), noise: noise.into() });
+        }
+        for (channel, mismatches) in self.channels.iter_mut().zip(mismatches) {
+            channel.output_mismatch += u64::from(mismatches);
         }
     }
 

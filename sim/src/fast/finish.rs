@@ -5,9 +5,9 @@
 
 use guardbit_graph::Finish;
 use guardbit_hwmodels::{BiasPlace, MacLayer, Register};
-use guardbit_num::{Requantizer, Scheme};
+use guardbit_num::{Requantizer, Scale32};
 
-use super::kernels::{self, Activations, LANES, Lanes, Scaling, Walked};
+use super::kernels::{self, Activations, Delivered, LANES, Lanes, Scaling, Walked};
 use super::prepare::{Block, Path};
 use super::simd::Kernels;
 use crate::dot::DotOutcome;
@@ -38,24 +38,11 @@ struct Stage {
     /// What the bias adder's register leaves alone.
     low: i64,
     high: i64,
-    scale: Scale,
+    /// `None` where 64 bits are not enough.
+    scale: Option<Scale32>,
     requantizer: Requantizer,
     zero_point: i64,
     clamp: (i64, i64),
-}
-
-/// `round(M * x)` for 32-bit `x` under the schemes of the common runtimes: the formulas of `guardbit_num` on
-/// 64 bits.
-#[derive(Debug, Clone, Copy)]
-enum Scale {
-    /// Two roundings.
-    Double { significand: i64, left: u32, right: u32 },
-    /// One rounding, half up.
-    Single { significand: i64, right: u32 },
-    /// Float64, half away from zero.
-    Float64 { real: f64 },
-    /// Left to `guardbit_num`.
-    Other,
 }
 
 impl<'a> Finisher<'a> {
@@ -72,13 +59,13 @@ impl<'a> Finisher<'a> {
     }
 
     /// Output codes of the sums of block `index` at some pixels.
-    pub fn scale(&self, kernels: Kernels, index: usize, sums: &[Lanes], out: &mut [Lanes]) {
+    pub fn scale<D: Delivered>(&self, kernels: Kernels, index: usize, sums: &[D], out: &mut [Lanes]) {
         match &self.scalings {
             Some((Kind::Double, scalings)) => {
-                kernels.codes::<{ kernels::DOUBLE }>(sums, &scalings[index], out);
+                kernels.codes::<D, { kernels::DOUBLE }>(sums, &scalings[index], out);
             }
             Some((Kind::Single, scalings)) => {
-                kernels.codes::<{ kernels::SINGLE }>(sums, &scalings[index], out);
+                kernels.codes::<D, { kernels::SINGLE }>(sums, &scalings[index], out);
             }
             None => {}
         }
@@ -116,14 +103,12 @@ impl<'a> Finisher<'a> {
         out: &mut [Lanes],
     ) {
         if self.scales() {
-            let mut sums = [[0; LANES]; kernels::TILE];
-            sums.iter_mut().zip(walked).for_each(|(sum, walked)| *sum = walked.sum);
-            self.scale(kernels, index, &sums[..walked.len()], out);
+            self.scale(kernels, index, walked, out);
             return;
         }
         for ((out, walked), &x) in out.iter_mut().zip(walked).zip(x) {
-            for lane in 0..block.count {
-                out[lane] = self.exact_code(block.first + lane, walked.sum[lane], x, lane);
+            for (lane, out) in out.iter_mut().enumerate().take(block.count) {
+                *out = self.exact_code(block.first + lane, walked.sum[lane], x, lane);
             }
         }
     }
@@ -145,8 +130,8 @@ impl<'a> Finisher<'a> {
 /// The stages as vectors, if every channel's fits.
 fn scalings(stages: &[Stage], blocks: &[Block], path: Option<Path>) -> Option<(Kind, Vec<Scaling>)> {
     let kind = match stages.first()?.scale {
-        Scale::Double { .. } => Kind::Double,
-        Scale::Single { .. } => Kind::Single,
+        Some(Scale32::Double { .. }) => Kind::Double,
+        Some(Scale32::Single { .. }) => Kind::Single,
         _ => return None,
     };
     let register = path.and_then(|path| path.register);
@@ -192,7 +177,7 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
             bias: bias.filter(|bias| bias.unsigned_abs() < 1 << 40).or(bias.is_none().then_some(0))?,
             low: i64::try_from(low).ok()?,
             high: i64::try_from(high.min(i64::MAX.into())).ok()?,
-            scale: Scale::new(layer.exact_requantizers[channel]),
+            scale: Scale32::new(layer.exact_requantizers[channel]),
             requantizer: layer.exact_requantizers[channel],
             zero_point: output.output_zero_point.into(),
             clamp: (output.clamp.0.into(), output.clamp.1.into()),
@@ -211,10 +196,12 @@ impl Stage {
             return None;
         }
         let (significand, left, right) = match (kind, self.scale) {
-            (Kind::Double, Scale::Double { significand, left, right }) if left <= 30 && right <= 31 => {
+            (Kind::Double, Some(Scale32::Double { significand, left, right }))
+                if left <= 30 && right <= 31 =>
+            {
                 (significand, left, right)
             }
-            (Kind::Single, Scale::Single { significand, right }) if (31..=62).contains(&right) => {
+            (Kind::Single, Some(Scale32::Single { significand, right })) if (31..=62).contains(&right) => {
                 (significand, 0, right)
             }
             _ => return None,
@@ -229,72 +216,11 @@ impl Stage {
 
     #[inline]
     fn code(&self, sum: i64) -> i32 {
-        let scaled = i32::try_from(sum).ok().and_then(|sum| self.scale.apply(sum));
+        let scaled = i32::try_from(sum).ok().and_then(|sum| Some(self.scale?.scale(sum)));
         let Some(scaled) = scaled else {
             let wide = self.requantizer.requantize(sum.into(), self.zero_point.into());
             return wide.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32;
         };
         (scaled + self.zero_point).clamp(self.clamp.0, self.clamp.1) as i32
-    }
-}
-
-impl Scale {
-    fn new(requantizer: Requantizer) -> Self {
-        let multiplier = requantizer.multiplier();
-        let (significand, exponent) = (i64::from(multiplier.significand()), multiplier.exponent());
-        match requantizer.scheme() {
-            Scheme::Double => {
-                let (left, right) = (exponent.max(0) as u32, (-exponent).max(0) as u32);
-                Self::Double { significand, left, right: right.min(62) }
-            }
-            // A multiplier divided by a count can have a smaller exponent; layers have none.
-            Scheme::Single if exponent >= -31 => Self::Single { significand, right: (31 - exponent) as u32 },
-            Scheme::Float64Away => Self::Float64 { real: multiplier.real() },
-            _ => Self::Other,
-        }
-    }
-
-    #[inline]
-    fn apply(self, x: i32) -> Option<i64> {
-        match self {
-            Self::Double { significand, left, right } => {
-                let shifted = i64::from((i64::from(x) << left) as i32);
-                let high = (shifted * significand + (1 << 30)) >> 31;
-                if right == 0 {
-                    return Some(high);
-                }
-                // Ties away from zero.
-                Some((high + (1i64 << (right - 1)) - i64::from(high < 0)) >> right)
-            }
-            Self::Single { significand, right } => {
-                Some((i64::from(x) * significand + (1i64 << (right - 1))) >> right)
-            }
-            Self::Float64 { real } => Some((f64::from(x) * real).round() as i64),
-            Self::Other => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use guardbit_num::Multiplier;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn scaling_equals_the_definition(
-            x in prop_oneof![any::<i32>(), -100_000i32..100_000, Just(i32::MIN), Just(i32::MAX)],
-            fraction in 0.0f64..1.0,
-            exponent in -40i32..30,
-            scheme in prop::sample::select(Scheme::ALL),
-        ) {
-            let multiplier = Multiplier::new(fraction * 2f64.powi(exponent)).unwrap();
-            let requantizer = Requantizer::new(scheme, multiplier);
-            if let Some(scaled) = Scale::new(requantizer).apply(x) {
-                prop_assert_eq!(i128::from(scaled), requantizer.scale(x.into()));
-            }
-        }
     }
 }

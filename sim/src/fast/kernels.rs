@@ -4,6 +4,9 @@
 //! [`LANES`] channels and of up to `P` pixels side by side. The functions are inlined into the bodies of
 //! [`simd`](super::simd), each of which compiles them for other vector instructions.
 
+// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+#![allow(clippy::needless_range_loop)]
+
 /// Output channels that are computed side by side.
 pub(crate) const LANES: usize = 16;
 
@@ -65,6 +68,47 @@ impl Activations for &[Row] {
     }
 }
 
+/// Lanes that read neighbours: in step `k` those from `cells[offsets[k]]` on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Neighbours<'x> {
+    cells: &'x [i16],
+    offsets: &'x [usize],
+}
+
+impl<'x> Neighbours<'x> {
+    /// `reach` is the greatest of `offsets`.
+    ///
+    /// # Panics
+    /// If some lane reads beyond `cells`.
+    pub fn new(cells: &'x [i16], offsets: &'x [usize], reach: usize) -> Self {
+        Self { cells: &cells[..reach + LANES], offsets }
+    }
+
+    /// What the lanes read in step `k`.
+    #[inline(always)]
+    pub fn row(&self, k: usize) -> &Row {
+        // The window ends before the image does: there is always a row.
+        self.cells[self.offsets[k]..].first_chunk().unwrap_or(&[0; LANES])
+    }
+}
+
+impl Activations for Neighbours<'_> {
+    #[inline(always)]
+    fn first(self, steps: usize) -> Self {
+        Self { offsets: &self.offsets[..steps], ..self }
+    }
+
+    #[inline(always)]
+    fn lanes(self, k: usize) -> Row {
+        *self.row(k)
+    }
+
+    #[inline(always)]
+    fn at(self, k: usize, lane: usize) -> i16 {
+        self.cells[self.offsets[k] + lane]
+    }
+}
+
 /// The exact sums of one pixel: their final values and the extremes over their prefixes and the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Walked {
@@ -75,13 +119,6 @@ pub(crate) struct Walked {
 
 impl Walked {
     pub const ZERO: Self = Self { sum: [0; LANES], min: [0; LANES], max: [0; LANES] };
-
-    /// How many lanes have a prefix outside of `low..=high`.
-    #[inline(always)]
-    pub fn misfits(&self, low: i32, high: i32) -> usize {
-        let lanes = self.min.iter().zip(&self.max);
-        lanes.map(|(&min, &max)| i32::from((min < low) | (max > high))).sum::<i32>() as usize
-    }
 }
 
 /// The narrow sums of one pixel and its overflows.
@@ -94,6 +131,23 @@ pub(crate) struct Stepped {
 
 impl Stepped {
     pub const ZERO: Self = Self { value: [0; LANES], high: [0; LANES], low: [0; LANES] };
+}
+
+/// Sums that become output codes.
+pub(crate) trait Delivered {
+    fn delivered(&self) -> &Lanes;
+}
+
+impl Delivered for Walked {
+    fn delivered(&self) -> &Lanes {
+        &self.sum
+    }
+}
+
+impl Delivered for Stepped {
+    fn delivered(&self) -> &Lanes {
+        &self.value
+    }
 }
 
 /// What a narrow register does, as far as a kernel must know.
@@ -117,11 +171,12 @@ pub(crate) const OBSERVE: u8 = 5;
 /// bits where `SHORT`.
 #[inline(always)]
 pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
-    x: [X; P],
+    x: &[X; P],
     weights: &[Row],
     start: &Lanes,
-) -> [Walked; P] {
-    let x = x.map(|x| x.first(weights.len()));
+    out: &mut [Walked; P],
+) {
+    let x = first(x, weights.len());
     let mut sum = [*start; P];
     let mut min = sum;
     let mut max = sum;
@@ -139,7 +194,29 @@ pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
             }
         }
     }
-    std::array::from_fn(|p| Walked { sum: sum[p], min: min[p], max: max[p] })
+    for p in 0..P {
+        out[p] = Walked { sum: sum[p], min: min[p], max: max[p] };
+    }
+}
+
+/// The first `steps` steps of every pixel.
+#[inline(always)]
+pub(crate) fn first<X: Activations, const P: usize>(x: &[X; P], steps: usize) -> [X; P] {
+    let mut x = *x;
+    for x in &mut x {
+        *x = x.first(steps);
+    }
+    x
+}
+
+/// How many lanes have a prefix outside of the rails.
+#[inline(always)]
+pub(crate) fn misfits(walked: &Walked, rails: Rails) -> usize {
+    let mut misfits = 0;
+    for l in 0..LANES {
+        misfits += i32::from((walked.min[l] < rails.low) | (walked.max[l] > rails.high));
+    }
+    misfits as usize
 }
 
 /// Pairs of steps after which a bound is taken anew.
@@ -151,11 +228,12 @@ pub(crate) const BOUND_PAIRS: usize = 32;
 /// Without `BOUNDED` only the sums count. The products of a stretch may not leave 31 bits in sum.
 #[inline(always)]
 pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
-    x: [X; P],
+    x: &[X; P],
     weights: &[Pair],
     start: &Lanes,
-) -> [Walked; P] {
-    let x = x.map(|x| x.first(2 * weights.len()));
+    out: &mut [Walked; P],
+) {
+    let x = first(x, 2 * weights.len());
     let mut sum = [*start; P];
     let mut min = sum;
     let mut max = sum;
@@ -185,30 +263,40 @@ pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
             }
         }
     }
-    std::array::from_fn(|p| Walked { sum: sum[p], min: min[p], max: max[p] })
+    for p in 0..P {
+        out[p] = Walked { sum: sum[p], min: min[p], max: max[p] };
+    }
 }
 
 /// Defines a stepping kernel on lanes of one integer type.
 ///
-/// With `LOG`, `log[p][k]` counts the overflows of pixel `p` up to and with step `k`, of which there are at
-/// most 32767. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
+/// With `LOG`, `log[p * steps + k]` counts the overflows of pixel `p` up to and with step `k`, of which there are
+/// at most 32767. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
 macro_rules! stepper {
     ($(#[$doc:meta])* $name:ident, $lane:ty, $add:ident) => {
         $(#[$doc])*
         #[inline(always)]
         pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8, const LOG: bool>(
-            x: [X; P],
+            x: &[X; P],
             weights: &[Row],
             start: &Lanes,
             rails: Rails,
-            log: [&mut [Row]; P],
-        ) -> [Stepped; P] {
+            log: &mut [Row],
+            out: &mut [Stepped; P],
+        ) {
             type Lane = $lane;
             let (low_rail, high_rail) = (rails.low as Lane, rails.high as Lane);
             let shift = Lane::BITS - rails.bits.min(Lane::BITS);
             let mask = ((1u64 << rails.bits.min(Lane::BITS)) - 1) as Lane;
-            let x = x.map(|x| x.first(weights.len()));
-            let mut value = [start.map(|s| s as Lane); P];
+            let x = first(x, weights.len());
+            let steps = weights.len();
+            let log = if LOG { &mut log[..P * steps] } else { log };
+            let mut value = [[0 as Lane; LANES]; P];
+            for p in 0..P {
+                for l in 0..LANES {
+                    value[p][l] = start[l] as Lane;
+                }
+            }
             let mut high = [[0 as Lane; LANES]; P];
             let mut low = high;
             let mut free = [[-1 as Lane; LANES]; P];
@@ -242,16 +330,18 @@ macro_rules! stepper {
                     }
                     if LOG {
                         for l in 0..LANES {
-                            log[p][k][l] = (high[p][l] + low[p][l]) as i16;
+                            log[p * steps + k][l] = (high[p][l] + low[p][l]) as i16;
                         }
                     }
                 }
             }
-            std::array::from_fn(|p| Stepped {
-                value: value[p].map(i32::from),
-                high: high[p].map(i32::from),
-                low: low[p].map(i32::from),
-            })
+            for p in 0..P {
+                for l in 0..LANES {
+                    out[p].value[l] = i32::from(value[p][l]);
+                    out[p].high[l] = i32::from(high[p][l]);
+                    out[p].low[l] = i32::from(low[p][l]);
+                }
+            }
         }
     };
 }
@@ -356,7 +446,7 @@ impl Tally {
     };
 }
 
-/// Counts what delivered sums are wrong about.
+/// Counts what delivered sums are wrong about; `code` is what became of them, `right` the exact code.
 #[inline(always)]
 pub(crate) fn count_errors(tally: &mut Tally, delivered: &Lanes, exact: &Lanes, code: &Lanes, right: &Lanes) {
     for l in 0..LANES {
@@ -390,5 +480,44 @@ pub(crate) fn count_prefixes(tally: &mut Tally, walked: &Walked, least: i32, gre
         tally.prefixes[1][l] = tally.prefixes[1][l].max(max);
         tally.finals[0][l] = tally.finals[0][l].min(sum);
         tally.finals[1][l] = tally.finals[1][l].max(sum);
+    }
+}
+
+/// The output codes of a sample beside the exact ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Compared {
+    /// Sum of the squares of the exact codes less their zero point.
+    pub signal: u64,
+    /// Sum of the squares of the errors.
+    pub noise: u64,
+}
+
+/// Compares codes of at most 16 bits, fewer than 2^28, `[pixel][channel]`; adds to the mismatches per channel.
+#[inline(always)]
+pub(crate) fn compare(
+    exact: &[i32],
+    simulated: &[i32],
+    zero_point: i32,
+    mismatches: &mut [u32],
+    compared: &mut Compared,
+) {
+    let mut signal = 0;
+    for exact in exact {
+        let value = i64::from(exact - zero_point);
+        signal += (value * value) as u64;
+    }
+    compared.signal += signal;
+    if exact == simulated {
+        return;
+    }
+    let channels = mismatches.len().max(1);
+    for (exact, simulated) in exact.chunks_exact(channels).zip(simulated.chunks_exact(channels)) {
+        let mut noise = 0;
+        for ((exact, simulated), mismatches) in exact.iter().zip(simulated).zip(&mut *mismatches) {
+            let error = i64::from(exact - simulated);
+            noise += (error * error) as u64;
+            *mismatches += u32::from(error != 0);
+        }
+        compared.noise += noise;
     }
 }

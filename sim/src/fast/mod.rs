@@ -21,8 +21,9 @@ use std::sync::OnceLock;
 use guardbit_hwmodels::MacLayer;
 
 pub(crate) use image::Image;
+pub(crate) use kernels::Compared;
 pub(crate) use places::Stay;
-pub(crate) use simd::available;
+pub(crate) use simd::{Kernels, available};
 
 use crate::options::Options;
 use crate::stats::LayerStats;
@@ -30,7 +31,6 @@ use finish::Finisher;
 use image::Geometry;
 use places::Stays;
 use prepare::{Block, Path};
-use simd::Kernels;
 use stretch::Point;
 
 /// How many dot products the fast engine settled in which way.

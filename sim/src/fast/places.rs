@@ -43,6 +43,13 @@ pub(super) struct Dot {
     pub sum: i64,
 }
 
+/// Where events are written down.
+pub(super) struct Record<'r> {
+    pub sample: usize,
+    pub stats: &'r mut LayerStats,
+    pub options: &'r Options,
+}
+
 /// Places events; keeps its memory from one pixel to the next.
 #[derive(Debug, Default)]
 pub(super) struct Placer {
@@ -93,18 +100,10 @@ impl Placer {
     }
 
     /// Whether events of block `block` at `pixel` make a difference.
-    pub fn asks(
-        &self,
-        layer: &FastLayer<'_>,
-        block: usize,
-        pixel: usize,
-        sample: usize,
-        stats: &LayerStats,
-        options: &Options,
-    ) -> bool {
-        options.stats == StatsLevel::Full
-            || stats.wants_events(sample)
-            || stats.would_be_first(layer.stays().blocks[pixel * layer.blocks.len() + block])
+    pub fn asks(&self, layer: &FastLayer<'_>, block: usize, pixel: usize, record: &Record<'_>) -> bool {
+        record.options.stats == StatsLevel::Full
+            || record.stats.wants_events(record.sample)
+            || record.stats.would_be_first(layer.stays().blocks[pixel * layer.blocks.len() + block])
     }
 
     /// Places the events of a dot product in the register that `level` says, and finds them again where somebody
@@ -115,10 +114,10 @@ impl Placer {
         level: (Check, &Narrow),
         dot: Dot,
         products: impl Iterator<Item = i64>,
-        sample: usize,
-        stats: &mut LayerStats,
-        options: &Options,
+        record: &mut Record<'_>,
     ) {
+        let Record { sample, stats, options } = record;
+        let sample = *sample;
         let (check, narrow) = level;
         let window = &layer.layer.dots.window;
         let index = dot.pixel * window.channels() + dot.channel;

@@ -6,7 +6,7 @@ use guardbit_hwmodels::Check;
 use guardbit_num::{Direction, Overflow};
 
 use super::kernels::{self, Activations, LANES, Lanes, Stepped, TILE, Walked};
-use super::places::Placer;
+use super::places::{Dot, Placer, Record};
 use super::prepare::{Block, Narrow, Path};
 use super::simd::VectorActivations;
 use super::tally::Tallies;
@@ -35,6 +35,21 @@ pub(super) struct Codes {
     origin: usize,
 }
 
+/// Memory of a tile, used again and again: nothing in it is read before it is written.
+struct Scratch {
+    walked: [Walked; TILE],
+    exact_codes: [Lanes; TILE],
+    stepped: [Stepped; TILE],
+}
+
+impl Scratch {
+    const EMPTY: Self = Self {
+        walked: [Walked::ZERO; TILE],
+        exact_codes: [[0; LANES]; TILE],
+        stepped: [Stepped::ZERO; TILE],
+    };
+}
+
 /// The pixels of a tile and what their dot products in one block of channels read.
 struct Tile<'t, X> {
     block: &'t Block,
@@ -49,72 +64,55 @@ struct Tile<'t, X> {
 
 /// The exact output codes of `pixels`.
 pub(super) fn exact_codes(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>) -> Vec<i32> {
-    let mut codes = Codes::new(layer, &pixels);
-    for_each_tile(layer, image, pixels, &mut |index, block, pixel, read| {
-        let count = read.count();
-        let mut walked = [Walked::ZERO; TILE];
-        let mut exact = [[0; LANES]; TILE];
-        match read {
-            Tiled::Window(x) => {
-                sums(layer, Sums::Only, block, x, &mut walked);
-                layer.finisher.exact_codes(layer.kernels, index, block, (x, &walked[..count]), &mut exact);
-            }
-            Tiled::Lanes(x) => {
-                sums(layer, Sums::Only, block, x, &mut walked);
-                layer.finisher.exact_codes(layer.kernels, index, block, (x, &walked[..count]), &mut exact);
-            }
+    struct Exact<'e, 'a> {
+        layer: &'e FastLayer<'a>,
+        codes: Codes,
+        scratch: Scratch,
+    }
+    impl Visit for Exact<'_, '_> {
+        fn tile<X: VectorActivations>(&mut self, index: usize, block: &Block, pixel: usize, x: &[X]) {
+            let Scratch { walked, exact_codes, .. } = &mut self.scratch;
+            let (walked, codes) = (&mut walked[..x.len()], &mut exact_codes[..x.len()]);
+            sums(self.layer, Sums::Only, block, x, walked);
+            self.layer.finisher.exact_codes(self.layer.kernels, index, block, (x, walked), codes);
+            self.codes.put(pixel, block, codes);
         }
-        codes.put(pixel, block, &exact[..count]);
-    });
-    codes.codes
+    }
+    let mut exact = Exact { layer, codes: Codes::new(layer, &pixels), scratch: Scratch::EMPTY };
+    for_each_tile(layer, image, pixels, &mut exact);
+    exact.codes.codes
 }
 
 /// Runs `pixels` of one sample through layers that differ in their register alone.
-pub(super) fn run(
-    points: &mut [Point<'_, '_>],
+pub(super) fn run<'a>(
+    points: &mut [Point<'_, 'a>],
     image: &Image,
     pixels: Range<usize>,
     sample: usize,
     options: &Options,
 ) -> Vec<i32> {
     let Some(layer) = points.first().map(|point| point.layer) else { return Vec::new() };
-    let mut exact = Codes::new(layer, &pixels);
     for point in &mut *points {
         point.stats.count_dots(pixels.len() as u64, layer.layer.order.len() as u64, options);
     }
-    for_each_tile(layer, image, pixels, &mut |index, block, pixel, read| match read {
-        Tiled::Window(x) => tile(points, (index, block, pixel, x), &mut exact, sample, options),
-        Tiled::Lanes(x) => tile(points, (index, block, pixel, x), &mut exact, sample, options),
-    });
+    let exact = Codes::new(layer, &pixels);
+    let mut narrow = NarrowRun { layer, points, exact, scratch: Scratch::EMPTY, sample, options };
+    for_each_tile(layer, image, pixels, &mut narrow);
+    let NarrowRun { points, exact, .. } = narrow;
     for point in points {
         point.tallies.flush(&point.layer.blocks, point.path, point.stats, options.stats);
     }
     exact.codes
 }
 
-/// What the pixels of a tile read.
-#[derive(Clone, Copy)]
-enum Tiled<'w> {
-    Window(&'w [&'w [i16]]),
-    Lanes(&'w [&'w [kernels::Row]]),
+/// What is done with the tiles of a stretch.
+trait Visit {
+    /// One block, whose index comes first, at one tile, whose first pixel comes third.
+    fn tile<X: VectorActivations>(&mut self, index: usize, block: &Block, pixel: usize, x: &[X]);
 }
 
-impl Tiled<'_> {
-    fn count(&self) -> usize {
-        match self {
-            Self::Window(x) => x.len(),
-            Self::Lanes(x) => x.len(),
-        }
-    }
-}
-
-/// Calls `then` with every block and its index at every tile, whose first pixel comes third.
-fn for_each_tile(
-    layer: &FastLayer<'_>,
-    image: &Image,
-    pixels: Range<usize>,
-    then: &mut dyn FnMut(usize, &Block, usize, Tiled<'_>),
-) {
+/// Visits every block at every tile.
+fn for_each_tile(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>, visit: &mut impl Visit) {
     let mut windows = Windows::default();
     for pixel in pixels.clone().step_by(TILE) {
         let count = TILE.min(pixels.end - pixel);
@@ -123,8 +121,9 @@ fn for_each_tile(
             let read = windows.read(&layer.geometry, image, &blocks[0], pixel, count);
             for block in blocks {
                 match &read {
-                    Read::Window(x) => then(index, block, pixel, Tiled::Window(&x[..count])),
-                    Read::Lanes(x) => then(index, block, pixel, Tiled::Lanes(&x[..count])),
+                    Read::Window(x) => visit.tile(index, block, pixel, &x[..count]),
+                    Read::Neighbours(x) => visit.tile(index, block, pixel, &x[..count]),
+                    Read::Lanes(x) => visit.tile(index, block, pixel, &x[..count]),
                 }
                 index += 1;
             }
@@ -132,33 +131,35 @@ fn for_each_tile(
     }
 }
 
-/// One block at one tile.
-fn tile<X: VectorActivations>(
-    points: &mut [Point<'_, '_>],
-    (index, block, pixel, x): (usize, &Block, usize, &[X]),
-    exact: &mut Codes,
+/// A stretch on its way through one register or several.
+struct NarrowRun<'r, 'p, 'a> {
+    layer: &'r FastLayer<'a>,
+    points: &'r mut [Point<'p, 'a>],
+    exact: Codes,
+    scratch: Scratch,
     sample: usize,
-    options: &Options,
-) {
-    let mut how = Sums::Only;
-    for point in &mut *points {
-        how = how.max(point.policies[index].sums(block, point.path, options.stats));
-    }
-    let layer = points[0].layer;
-    let mut walked = [Walked::ZERO; TILE];
-    let walked = &mut walked[..x.len()];
-    sums(layer, how, block, x, walked);
-    if points[0].path.check == Check::HandOver {
-        // The final sum is the only prefix.
-        walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
-    }
-    let mut exact_codes = [[0; LANES]; TILE];
-    let exact_codes = &mut exact_codes[..x.len()];
-    layer.finisher.exact_codes(layer.kernels, index, block, (x, walked), exact_codes);
-    exact.put(pixel, block, exact_codes);
-    let tile = Tile { block, index, pixel, x, walked, exact_codes };
-    for point in points {
-        point.narrow(&tile, sample, options);
+    options: &'r Options,
+}
+
+impl Visit for NarrowRun<'_, '_, '_> {
+    fn tile<X: VectorActivations>(&mut self, index: usize, block: &Block, pixel: usize, x: &[X]) {
+        let mut how = Sums::Only;
+        for point in &mut *self.points {
+            how = how.max(point.policies[index].sums(block, point.path, self.options.stats));
+        }
+        let Scratch { walked, exact_codes, stepped } = &mut self.scratch;
+        let (walked, exact_codes) = (&mut walked[..x.len()], &mut exact_codes[..x.len()]);
+        sums(self.layer, how, block, x, walked);
+        if self.points[0].path.check == Check::HandOver {
+            // The final sum is the only prefix.
+            walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
+        }
+        self.layer.finisher.exact_codes(self.layer.kernels, index, block, (x, walked), exact_codes);
+        self.exact.put(pixel, block, exact_codes);
+        let tile = Tile { block, index, pixel, x, walked, exact_codes };
+        for point in &mut *self.points {
+            point.narrow(&tile, stepped, self.sample, self.options);
+        }
     }
 }
 
@@ -224,9 +225,14 @@ impl<'p, 'a> Point<'p, 'a> {
     }
 
     /// Everything after the exact sums.
-    fn narrow<X: Activations>(&mut self, tile: &Tile<'_, X>, sample: usize, options: &Options) {
+    fn narrow<X: Activations>(
+        &mut self,
+        tile: &Tile<'_, X>,
+        stepped: &mut [Stepped; TILE],
+        sample: usize,
+        options: &Options,
+    ) {
         let mut pixels = [0; TILE];
-        let mut stepped = [Stepped::ZERO; TILE];
         let needy = self.needy(tile, &mut pixels);
         let (pixels, stepped) = (&pixels[..needy], &mut stepped[..needy]);
         if let (Some(narrow), false) = (self.path.register, pixels.is_empty()) {
@@ -241,14 +247,13 @@ impl<'p, 'a> Point<'p, 'a> {
             return;
         }
         let kernels = self.layer.kernels;
-        let (least, greatest) = self.path.register.map_or((i32::MIN, i32::MAX), |narrow| narrow.held);
+        let held = self.path.register.map_or((i32::MIN, i32::MAX), |narrow| narrow.held);
+        kernels.count_events(self.tallies.of(tile.index), pixels, stepped, tile.walked, held);
         for (slot, (&at, stepped)) in pixels.iter().zip(&*stepped).enumerate() {
-            let tally = self.tallies.of(tile.index);
-            kernels.count_events(tally, stepped, &tile.walked[at].sum, least, greatest);
             self.place(tile, slot, at, stepped, sample, options);
         }
         if options.stats == StatsLevel::Full {
-            kernels.count_prefixes(self.tallies.of(tile.index), tile.walked, least, greatest);
+            kernels.count_prefixes(self.tallies.of(tile.index), tile.walked, held);
             self.tallies.count_required(tile.walked, tile.block.count, self.path.signed);
         }
     }
@@ -260,10 +265,12 @@ impl<'p, 'a> Point<'p, 'a> {
             self.settled.by_weights += (tile.x.len() * count) as u64;
             return 0;
         };
+        let mut misfits = [count; TILE];
+        if !policy.unbounded {
+            self.layer.kernels.misfits(tile.walked, narrow.rails, &mut misfits);
+        }
         let mut needy = 0;
-        for (at, walked) in tile.walked.iter().enumerate() {
-            let misfits =
-                if policy.unbounded { count } else { walked.misfits(narrow.rails.low, narrow.rails.high) };
+        for (at, &misfits) in misfits.iter().enumerate().take(tile.walked.len()) {
             self.settled.stepped += misfits as u64;
             self.settled.by_sums += (count - misfits) as u64;
             if misfits > 0 {
@@ -279,14 +286,14 @@ impl<'p, 'a> Point<'p, 'a> {
     fn finish<X>(&mut self, tile: &Tile<'_, X>, pixels: &[usize], stepped: &[Stepped], options: &Options) {
         self.simulated.put(tile.pixel, tile.block, tile.exact_codes);
         let kernels = self.layer.kernels;
-        for (&at, stepped) in pixels.iter().zip(stepped) {
-            let mut code = [[0; LANES]];
-            self.layer.finisher.scale(kernels, tile.index, &[stepped.value], &mut code);
-            self.simulated.put(tile.pixel + at, tile.block, &code);
-            if options.stats > StatsLevel::None {
-                let (exact, right) = (&tile.walked[at].sum, &tile.exact_codes[at]);
-                kernels.count_errors(self.tallies.of(tile.index), &stepped.value, exact, &code[0], right);
-            }
+        let mut codes = [[0; LANES]; TILE];
+        self.layer.finisher.scale(kernels, tile.index, stepped, &mut codes);
+        for (&at, code) in pixels.iter().zip(&codes) {
+            self.simulated.put(tile.pixel + at, tile.block, std::slice::from_ref(code));
+        }
+        if options.stats > StatsLevel::None {
+            let (tally, codes) = (self.tallies.of(tile.index), [&codes, tile.exact_codes]);
+            kernels.count_errors(tally, pixels, stepped, tile.walked, codes);
         }
     }
 
@@ -302,15 +309,15 @@ impl<'p, 'a> Point<'p, 'a> {
         for (at, (walked, &x)) in tile.walked.iter().zip(tile.x).enumerate() {
             let mine = pixels.iter().position(|&p| p == at).map(|slot| &stepped[slot]);
             let mut codes = [0; LANES];
-            for lane in 0..tile.block.count {
+            for (lane, code) in codes.iter_mut().enumerate().take(tile.block.count) {
                 let exact = walked.sum[lane];
                 let delivered = mine.map_or(exact, |stepped| stepped.value[lane]);
                 let channel = tile.block.first + lane;
-                let (code, bias_events) = finisher.finish(channel, delivered, exact, x, lane);
-                codes[lane] = code;
+                let bias_events;
+                (*code, bias_events) = finisher.finish(channel, delivered, exact, x, lane);
                 if options.stats > StatsLevel::None {
                     let error = i128::from(delivered) - i128::from(exact);
-                    let harmless = code == tile.exact_codes[at][lane];
+                    let harmless = *code == tile.exact_codes[at][lane];
                     self.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
                 }
             }
@@ -330,7 +337,8 @@ impl<'p, 'a> Point<'p, 'a> {
     ) {
         let Some(narrow) = self.path.register else { return };
         let pixel = tile.pixel + at;
-        if !self.placer.asks(self.layer, tile.index, pixel, sample, self.stats, options) {
+        let record = &mut Record { sample, stats: self.stats, options };
+        if !self.placer.asks(self.layer, tile.index, pixel, record) {
             return;
         }
         let block = tile.block;
@@ -339,7 +347,7 @@ impl<'p, 'a> Point<'p, 'a> {
             let steps = block.weights.iter().enumerate();
             let x = tile.x[at];
             let products = steps.map(|(k, row)| i64::from(x.at(k, lane)) * i64::from(row[lane]));
-            let dot = super::places::Dot {
+            let dot = Dot {
                 pixel,
                 channel,
                 lane,
@@ -347,15 +355,7 @@ impl<'p, 'a> Point<'p, 'a> {
                 start: block.start[lane].into(),
                 sum: tile.walked[at].sum[lane].into(),
             };
-            self.placer.place(
-                self.layer,
-                (self.path.check, &narrow),
-                dot,
-                products,
-                sample,
-                self.stats,
-                options,
-            );
+            self.placer.place(self.layer, (self.path.check, &narrow), dot, products, record);
         }
     }
 }
