@@ -17,6 +17,10 @@ use crate::simulation::Codes;
 use crate::stats::LayerStats;
 use crate::{alike, exact};
 
+/// Samples that go through the network together: few, so that what one layer makes is in the caches when the next
+/// one reads it.
+const GROUP: usize = 8;
+
 /// A running simulation of several programs: feed it samples, then take the statistics.
 #[derive(Debug)]
 pub struct Points<'p> {
@@ -87,6 +91,18 @@ impl<'p> Points<'p> {
         for sample in samples {
             check_inputs(program, sample)?;
         }
+        let mut tensors = Vec::with_capacity(samples.len());
+        for group in samples.chunks(GROUP) {
+            tensors.extend(self.run_group(program, group)?);
+        }
+        Ok(tensors)
+    }
+
+    fn run_group(
+        &mut self,
+        program: &'p Program,
+        samples: &[Vec<Vec<i32>>],
+    ) -> Result<Vec<PointTensors>, SimError> {
         let mut batch: Vec<PointTensors> = samples.iter().map(|s| self.start(program, s)).collect();
         for (node, _) in program.graph.nodes_with_ids() {
             match &program.steps[node.index()] {
