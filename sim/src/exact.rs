@@ -7,12 +7,9 @@ use crate::output::{self, Sum};
 use crate::parallel::Patch;
 
 /// The exact output codes of `layer` for one input; `prepared` is the layer as the fast engine runs it.
-pub(crate) fn layer_codes(layer: &MacLayer, prepared: &Prepared<'_>, input: &[i32]) -> Vec<i32> {
-    if let Some(fast) = &prepared.one {
-        return fast.exact_codes(&fast.image(input));
-    }
-    if let Some(levels) = &prepared.levels {
-        return levels.exact_codes(&levels.image(input));
+pub(crate) fn layer_codes(layer: &MacLayer, prepared: Option<&Prepared<'_>>, input: &[i32]) -> Vec<i32> {
+    if let Some(codes) = prepared.and_then(|prepared| prepared.exact_codes(input)) {
+        return codes;
     }
     let window = &layer.dots.window;
     let mut patch = Patch::new(layer, input);

@@ -23,10 +23,9 @@ use guardbit_hwmodels::MacLayer;
 
 pub(crate) use image::Image;
 pub(crate) use kernels::Compared;
-use levels::LevelsLayer;
+pub(crate) use levels::{LevelsLayer, LevelsTask};
 pub(crate) use simd::{Kernels, available};
 
-use crate::layer::LayerCodes;
 use crate::options::Options;
 use crate::stats::LayerStats;
 use finish::Finisher;
@@ -58,7 +57,7 @@ impl Settled {
 #[derive(Debug, Default)]
 pub(crate) struct Prepared<'a> {
     /// One serial level.
-    pub one: Option<FastLayer<'a>>,
+    one: Option<FastLayer<'a>>,
     /// Any other datapath.
     pub levels: Option<LevelsLayer<'a>>,
 }
@@ -70,6 +69,32 @@ impl<'a> Prepared<'a> {
         let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
         let levels = if covered { None } else { LevelsLayer::new(layer, codes, options) };
         Self { one, levels }
+    }
+
+    /// Whether the narrow run is covered.
+    pub fn covers_datapath(&self) -> bool {
+        self.covered().is_some() || self.levels.is_some()
+    }
+
+    /// The layer of one serial level, if its narrow run is covered.
+    pub fn covered(&self) -> Option<&FastLayer<'a>> {
+        self.one.as_ref().filter(|fast| fast.covers_datapath())
+    }
+
+    /// Lays out the codes of one sample, where the narrow run is covered.
+    pub fn image(&self, codes: &[i32]) -> Option<Image> {
+        match self.covered() {
+            Some(fast) => Some(fast.image(codes)),
+            None => self.levels.as_ref().map(|levels| levels.image(codes)),
+        }
+    }
+
+    /// The exact output codes of one sample, where they are covered.
+    pub fn exact_codes(&self, codes: &[i32]) -> Option<Vec<i32>> {
+        match &self.one {
+            Some(fast) => Some(fast.exact_codes(&fast.image(codes))),
+            None => self.levels.as_ref().map(|levels| levels.exact_codes(&levels.image(codes))),
+        }
     }
 }
 
@@ -112,21 +137,28 @@ impl<'a> FastLayer<'a> {
     pub fn exact_codes(&self, image: &Image) -> Vec<i32> {
         stretch::exact_codes(self, image, 0..self.geometry.pixels())
     }
+}
 
-    /// The narrow run of some pixels of one sample, counted in `stats`; the datapath must be covered.
-    pub fn run(
-        &self,
-        image: &Image,
-        pixels: Range<usize>,
-        sample: usize,
-        stats: &mut LayerStats,
-        options: &Options,
-    ) -> (LayerCodes, Settled) {
-        let Some(path) = self.path else { return Default::default() };
-        let mut points = [Point::new(self, path, stats, &pixels)];
-        let exact = stretch::run(&mut points, image, pixels, sample, options);
-        let [point] = points;
-        let (simulated, settled) = point.into_codes();
-        (LayerCodes { simulated, exact }, settled)
+/// The narrow runs of some pixels of one sample through layers that differ in their registers alone, each counted in
+/// its own statistics. Their datapaths must be covered. Gives the exact codes and what each layer made.
+pub(crate) fn run(
+    layers: Vec<(&FastLayer<'_>, &mut LayerStats, &mut Settled)>,
+    image: &Image,
+    pixels: Range<usize>,
+    sample: usize,
+    options: &Options,
+) -> (Vec<i32>, Vec<Vec<i32>>) {
+    let (mut points, mut counts) = (Vec::new(), Vec::new());
+    for (layer, stats, settled) in layers {
+        let Some(path) = layer.path else { continue };
+        points.push(Point::new(layer, path, stats, &pixels));
+        counts.push(settled);
     }
+    let exact = stretch::run(&mut points, image, pixels, sample, options);
+    let codes = points.into_iter().zip(counts).map(|(point, count)| {
+        let (codes, settled) = point.into_codes();
+        count.merge(settled);
+        codes
+    });
+    (exact, codes.collect())
 }

@@ -26,7 +26,6 @@ use super::kernels::{Activations, LANES, Neighbours, Pair, Row, Walked};
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
 use crate::dot::{DotEngine, DotOutcome, LevelOutcome};
-use crate::layer::LayerCodes;
 use crate::options::{Options, StatsLevel};
 use crate::output;
 use crate::parallel::ParallelEngine;
@@ -97,6 +96,15 @@ struct LevelFacts {
     held: (i64, i64),
 }
 
+/// Some pixels of one sample.
+pub(crate) struct LevelsTask<'t> {
+    /// Its codes as [`LevelsLayer::image`] lays them out, and as they are.
+    pub image: &'t Image,
+    pub input: &'t [i32],
+    pub pixels: Range<usize>,
+    pub sample: usize,
+}
+
 /// One stretch of outputs of one sample.
 struct Task<'t, 's, 'i> {
     layer: &'i MacLayer,
@@ -104,10 +112,11 @@ struct Task<'t, 's, 'i> {
     input: &'i [i32],
     options: &'t Options,
     stats: &'s mut LayerStats,
-    codes: LayerCodes,
+    exact: Vec<i32>,
+    simulated: Vec<i32>,
     /// First pixel of the stretch.
     origin: usize,
-    settled: Settled,
+    settled: &'s mut Settled,
     walker: Option<Walker<'i>>,
 }
 
@@ -156,16 +165,16 @@ impl<'a> LevelsLayer<'a> {
         self.geometry.image(codes)
     }
 
-    /// The narrow run of some pixels of one sample, whose codes are `input`, counted in `stats`.
+    /// The narrow run of some pixels of one sample, counted in `stats` and `settled`. Gives the exact codes and those
+    /// of the narrow hardware.
     pub fn run(
         &self,
-        image: &Image,
-        input: &[i32],
-        pixels: Range<usize>,
-        sample: usize,
+        task: LevelsTask<'_>,
         stats: &mut LayerStats,
+        settled: &mut Settled,
         options: &Options,
-    ) -> (LayerCodes, Settled) {
+    ) -> (Vec<i32>, Vec<i32>) {
+        let LevelsTask { image, input, pixels, sample } = task;
         let outputs = pixels.len() * self.layer.dots.window.channels();
         stats.count_dots(pixels.len() as u64, 0, options);
         if options.stats >= StatsLevel::Events {
@@ -173,15 +182,14 @@ impl<'a> LevelsLayer<'a> {
                 stats.count_adds(index, pixels.len() as u64 * level.adds);
             }
         }
-        let codes = LayerCodes { simulated: vec![0; outputs], exact: vec![0; outputs] };
-        let settled = Settled::default();
         let mut task = Task {
             layer: self.layer,
             sample,
             input,
             options,
             stats,
-            codes,
+            exact: vec![0; outputs],
+            simulated: vec![0; outputs],
             origin: pixels.start,
             settled,
             walker: None,
@@ -190,7 +198,7 @@ impl<'a> LevelsLayer<'a> {
             Lanes::Bits32(plan) => self.run_on(plan, image, pixels, &mut task),
             Lanes::Bits64(plan) => self.run_on(plan, image, pixels, &mut task),
         }
-        (task.codes, task.settled)
+        (task.exact, task.simulated)
     }
 
     /// The exact output codes of one sample.
@@ -360,8 +368,8 @@ impl<'a> LevelsLayer<'a> {
             }
         };
         let at = (pixel - task.origin) * layer.dots.window.channels() + channel;
-        task.codes.simulated[at] = code;
-        task.codes.exact[at] = exact_code;
+        task.simulated[at] = code;
+        task.exact[at] = exact_code;
         let bias_events = bias_events + u64::from(work.start.misfit[lane]);
         if (error != 0 || bias_events > 0) && task.options.stats != StatsLevel::None {
             let harmless = code == exact_code;
