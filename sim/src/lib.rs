@@ -22,6 +22,7 @@ mod parallel;
 mod points;
 mod reference;
 mod simulation;
+mod spare;
 mod stats;
 pub mod trace;
 

@@ -278,7 +278,8 @@ impl LayerStats {
             levels: vec![LevelStats::new(channels); self.levels.len()],
             channels: vec![ChannelErrors::default(); channels],
             output_error: SquaredError::default(),
-            first_event_cycle: None,
+            // Later ones make no difference: nobody need look for them.
+            first_event_cycle: self.first_event_cycle,
             timeline: vec![0; self.timeline.len()],
             heat_map: vec![0; self.heat_map.len()],
             events: Vec::new(),

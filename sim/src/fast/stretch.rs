@@ -124,9 +124,10 @@ fn for_each_tile(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>, vis
     let mut windows = Windows::default();
     for pixel in pixels.clone().step_by(TILE) {
         let count = TILE.min(pixels.end - pixel);
+        let corners: [usize; TILE] = std::array::from_fn(|at| layer.geometry.corner(pixel + at));
         let mut index = 0;
         for blocks in layer.blocks.chunk_by(|a, b| a.reads == b.reads) {
-            let read = windows.read(&layer.geometry, image, &blocks[0], pixel, count);
+            let read = windows.read(&layer.geometry, image, &blocks[0], &corners[..count]);
             for block in blocks {
                 match &read {
                     Read::Window(x) => visit.tile(index, block, pixel, &x[..count]),
@@ -200,7 +201,8 @@ fn sums<X: VectorActivations>(
 impl Codes {
     fn new(layer: &FastLayer<'_>, pixels: &Range<usize>) -> Self {
         let channels = layer.layer.dots.window.channels();
-        Self { codes: vec![0; pixels.len() * channels], channels, origin: pixels.start }
+        let codes = layer.spare.take(pixels.len() * channels);
+        Self { codes, channels, origin: pixels.start }
     }
 
     /// Puts the codes of a block at some pixels.
