@@ -29,7 +29,7 @@ pub mod trace;
 pub use error::SimError;
 pub use event::Event;
 pub use fast::Settled;
-pub use options::{Body, Engine, Keep, Mode, Options, StatsLevel, UnknownOption};
+pub use options::{Body, Engine, Keep, Mode, Options, Placing, StatsLevel, UnknownOption};
 pub use points::{PointTensors, Points};
 pub use simulation::{Codes, SampleTensors, Simulation};
 pub use stats::{

@@ -256,7 +256,7 @@ impl LayerStats {
     pub(crate) fn new(layer: &MacLayer, options: &Options) -> Self {
         let channels = layer.dots.window.channels();
         let pes = layer.timing.array.rows * layer.timing.array.cols;
-        let places = if options.stats == StatsLevel::Full { (TIMELINE_BINS, pes) } else { (0, 0) };
+        let places = if options.places_all() { (TIMELINE_BINS, pes) } else { (0, 0) };
         Self {
             dots: 0,
             levels: vec![LevelStats::new(channels); layer.datapath.levels.len()],
@@ -390,7 +390,7 @@ impl LayerStats {
         for (sequence, event) in events.iter().enumerate() {
             let place = layer.timing.place(out, event.k, event.level);
             self.note_first(place.cycle);
-            if options.stats == StatsLevel::Full {
+            if options.places_all() {
                 self.timeline[timeline_bin(layer, place.cycle)] += 1;
                 self.heat_map[place.row * cols + place.col] += 1;
             }
