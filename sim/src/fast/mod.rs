@@ -18,6 +18,7 @@ mod trace;
 mod windows;
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use guardbit_hwmodels::MacLayer;
 
@@ -27,6 +28,7 @@ pub(crate) use levels::{LevelsLayer, LevelsTask};
 pub(crate) use simd::{Kernels, available};
 
 use crate::options::Options;
+use crate::spare::Spare;
 use crate::stats::LayerStats;
 use finish::Finisher;
 use image::Geometry;
@@ -64,8 +66,13 @@ pub(crate) struct Prepared<'a> {
 
 impl<'a> Prepared<'a> {
     /// Prepares `layer`, whose activation codes lie in `codes`.
-    pub fn new(layer: &'a MacLayer, codes: RangeInclusive<i32>, options: &Options) -> Self {
-        let one = FastLayer::new(layer, codes.clone(), options);
+    pub fn new(
+        layer: &'a MacLayer,
+        codes: RangeInclusive<i32>,
+        options: &Options,
+        spare: &Arc<Spare>,
+    ) -> Self {
+        let one = FastLayer::new(layer, codes.clone(), options, spare);
         let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
         let levels = if covered { None } else { LevelsLayer::new(layer, codes, options) };
         Self { one, levels }
@@ -109,18 +116,25 @@ pub(crate) struct FastLayer<'a> {
     /// `None` where only the exact run is covered.
     path: Option<Path>,
     places: Places<'a>,
+    /// Where output codes get their memory.
+    spare: Arc<Spare>,
 }
 
 impl<'a> FastLayer<'a> {
     /// Prepares `layer`, whose activation codes lie in `codes`. `None` if not even its exact run is covered.
-    pub fn new(layer: &'a MacLayer, codes: RangeInclusive<i32>, options: &Options) -> Option<Self> {
+    pub fn new(
+        layer: &'a MacLayer,
+        codes: RangeInclusive<i32>,
+        options: &Options,
+        spare: &Arc<Spare>,
+    ) -> Option<Self> {
         let geometry = Geometry::new(layer);
         let blocks = prepare::blocks(layer, &geometry, codes.clone())?;
         let path = prepare::path(layer, &geometry, codes, &blocks);
         let kernels = Kernels::choose(options.body);
         let finisher = Finisher::new(layer, &blocks, path);
         let places = Places::new(layer, &blocks);
-        Some(Self { layer, kernels, geometry, blocks, finisher, path, places })
+        Some(Self { layer, kernels, geometry, blocks, finisher, path, places, spare: Arc::clone(spare) })
     }
 
     /// Whether the narrow run is covered too.

@@ -258,12 +258,16 @@ impl<'a> LevelsLayer<'a> {
         buffers: &'b mut Buffers,
     ) -> Operands<'b> {
         match &block.reads {
-            Reads::Window(first) => {
-                Operands::Window(self.geometry.patch(image, pixel, *first, &mut buffers.window))
+            Reads::Window(first) => Operands::Window(self.geometry.patch(
+                image,
+                self.geometry.corner(pixel) + first,
+                &mut buffers.window,
+            )),
+            Reads::Neighbours(first) => {
+                Operands::Neighbours(self.geometry.neighbours(image, self.geometry.corner(pixel) + first))
             }
-            Reads::Neighbours(first) => Operands::Neighbours(self.geometry.neighbours(image, pixel, *first)),
             Reads::Lanes(channels) => {
-                self.geometry.lane_patch(image, pixel, channels, &mut buffers.rows);
+                self.geometry.lane_patch(image, self.geometry.corner(pixel), channels, &mut buffers.rows);
                 Operands::Lanes(&buffers.rows)
             }
         }
