@@ -415,7 +415,7 @@ impl<'a> LevelsLayer<'a> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let lists = task.stats.wants_events(task.sample);
-        if !lists && task.options.stats == StatsLevel::Full {
+        if !lists && task.options.places_all() {
             for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
                 let mut totals = [0; LANES];
                 for (lane, total) in totals.iter_mut().enumerate() {
