@@ -246,6 +246,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         latency_us,
         throughput_per_s: Some((1e6 / latency_us).round()),
         pipelined_per_s: None,
+        tiles: Vec::new(),
     };
     RunRecord {
         timing,

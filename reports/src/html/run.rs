@@ -8,7 +8,7 @@ use super::{Column, Table, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::{EventRow, LayerRow};
-use crate::{RunRecord, layer_label, run_headlines};
+use crate::{RunRecord, TileRecord, layer_label, run_headlines};
 
 /// The page.
 pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) -> String {
@@ -24,6 +24,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
         (levels(run))
         (layers(run))
         (times(run))
+        (tiles(run))
         (first_events(run))
         (plots(drawn))
         (words())
@@ -151,6 +152,47 @@ fn times(run: &RunRecord) -> Markup {
                  host runs are not counted. \"Stalled\" cycles wait for memory (scalesim_v3 counts none). Utilization is \
                  the part of the array's products that the layer needs. SRAM bytes pass between the SRAMs and the array, \
                  DRAM bytes between the chip and its outside memory."
+            }
+        }
+    }
+}
+
+/// What the SRAMs hold at a time.
+fn tiles(run: &RunRecord) -> Markup {
+    let mut columns = vec![Column::text("layer")];
+    columns.extend(["tiles", "pixels", "channels", "terms"].map(Column::number));
+    columns.push(Column::text("order"));
+    columns.extend(["activation bytes", "weight bytes", "sum bytes"].map(Column::number));
+    columns.push(Column::text("fits"));
+    let op = |tile: &TileRecord| {
+        let row = run.layers.iter().find(|row| row.index == tile.index);
+        row.map_or(String::new(), |row| row.op.clone())
+    };
+    let row = |tile: &TileRecord| {
+        vec![
+            layer_label(tile.index, &tile.layer, &op(tile)),
+            grouped(tile.count as u64),
+            grouped(tile.pixels as u64),
+            grouped(tile.channels as u64),
+            grouped(tile.terms as u64),
+            tile.order.replace('_', " "),
+            grouped(tile.activation_bytes),
+            grouped(tile.weight_bytes),
+            grouped(tile.sum_bytes),
+            if tile.fits { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    let table = Table { columns, rows: run.timing.tiles.iter().map(row).collect() };
+    html! {
+        @if !table.rows.is_empty() {
+            section {
+                h2 { "Tiles" }
+                (table.markup())
+                p.note {
+                    "What the SRAMs hold at a time. Under overlapped timing these are the tiles that fit, twice with double \
+                     buffering, and take the fewest cycles; under other conventions one filling of the array. \"channels \
+                     outer\" walks all pixels of some channels, then the next channels."
+                }
             }
         }
     }

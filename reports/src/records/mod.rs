@@ -12,4 +12,4 @@ pub use histogram::LevelHistogram;
 pub use point::PointRecord;
 pub use run::RunRecord;
 pub use size::{SizeRecord, WitnessRecord};
-pub use timing::NetworkTiming;
+pub use timing::{NetworkTiming, TileRecord};

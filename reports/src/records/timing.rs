@@ -19,6 +19,56 @@ pub struct NetworkTiming {
     /// Inferences per second where each layer has an array of its own and all work at once, as in arrays of kind
     /// `folded`: bounded by the slowest layer. `None` for other arrays.
     pub pipelined_per_s: Option<f64>,
+    /// What the SRAMs hold at a time, layer after layer.
+    pub tiles: Vec<TileRecord>,
+}
+
+/// What the SRAMs hold at a time in one layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TileRecord {
+    /// Index of the layer over all operations of the graph.
+    pub index: usize,
+    /// Name of the layer.
+    pub layer: String,
+    /// Output pixels.
+    pub pixels: usize,
+    /// Output channels, of one group and one core.
+    pub channels: usize,
+    /// Products per dot product.
+    pub terms: usize,
+    /// Tiles of the layer, of one core.
+    pub count: usize,
+    /// `channels_outer`: all pixels of some channels, then the next channels; `pixels_outer`: the other way round.
+    pub order: String,
+    /// Bytes of activations.
+    pub activation_bytes: u64,
+    /// Bytes of weights.
+    pub weight_bytes: u64,
+    /// Bytes of sums.
+    pub sum_bytes: u64,
+    /// Whether all of it fits the memories, twice with double buffering.
+    pub fits: bool,
+}
+
+impl TileRecord {
+    /// The tile of a layer.
+    pub fn new(layer: &MacLayer) -> Self {
+        let tile = &layer.timing.tile;
+        let [activation_bytes, weight_bytes, sum_bytes] = tile.bytes.map(|bytes| bytes.ceil() as u64);
+        Self {
+            index: layer.node.index(),
+            layer: layer.name.clone(),
+            pixels: tile.pixels,
+            channels: tile.channels,
+            terms: tile.terms,
+            count: tile.count,
+            order: tile.order.name().to_owned(),
+            activation_bytes,
+            weight_bytes,
+            sum_bytes,
+            fits: tile.fits(),
+        }
+    }
 }
 
 impl NetworkTiming {
@@ -34,6 +84,7 @@ impl NetworkTiming {
             stall_cycles: sum(|layer| layer.timing.cost.stall_cycles),
             latency_us: rounded(total, 6),
             throughput_per_s: per_second(total),
+            tiles: program.mac_layers().map(TileRecord::new).collect(),
             pipelined_per_s: if folded { per_second(times().fold(0.0, f64::max)) } else { None },
         }
     }
