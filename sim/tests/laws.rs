@@ -4,8 +4,12 @@ mod common;
 
 use common::random::{self, Case};
 use common::{accelerator, datapath, program, run, serial};
-use guardbit_hwmodels::{BiasPlace, Check, Level, OutputFit, Register, Terms, Walk, ZeroPoint};
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::{
+    BiasPlace, Check, Fixup, Level, OutputFit, Packing, Register, Terms, Walk, ZeroPoint,
+};
 use guardbit_num::{Format, Overflow};
+use guardbit_sim::trace::operands;
 use guardbit_sim::{Body, Engine, Mode, Options, StatsLevel};
 use proptest::prelude::*;
 
@@ -74,6 +78,52 @@ fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
         let expected = case.graph.evaluate(id, &inputs);
         prop_assert_eq!(tensors.exact[node.output.index()].as_deref(), Some(&expected));
     }
+    Ok(())
+}
+
+/// What the shared adders deliver, from 48-bit arithmetic written out: the errors of every channel.
+fn check_packed_lanes(case: &Case) -> Result<(), TestCaseError> {
+    let mut accelerator = case.accelerator.clone();
+    let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing else { return Ok(()) };
+    let mut adder = accelerator.datapath.levels[0].clone();
+    if adder.terms == Terms::All {
+        adder.terms = Terms::Count(5);
+    }
+    let Terms::Count(chain) = adder.terms else { return Ok(()) };
+    accelerator.datapath.levels = vec![adder, serial("outer", Terms::All, Register::Auto)];
+    accelerator.datapath.bias.at = BiasPlace::Post;
+    let program = program(&case.graph, &accelerator);
+    let ran = run(&program, &case.samples, PARALLEL).unwrap();
+    let layer = program.mac_layers().next().unwrap();
+    let window = &layer.dots.window;
+    let mut errors = vec![0u128; window.channels()];
+    for sample in &case.samples {
+        for out in (0..window.dots()).map(|index| window.output_position(index)) {
+            let own = operands(layer, sample, out);
+            let low = layer.low_lane(out.c).map(|c| operands(layer, sample, OutputPosition { c, ..out }));
+            let (mut delivered, mut exact) = (0i128, 0i128);
+            let mut adder = 0i128;
+            for (k, a) in own.iter().enumerate() {
+                let b = a.activation;
+                exact += a.weight * b;
+                // Alone, or below another lane: the low 18 bits. Above one: the bits from 18 on.
+                let lanes = low.as_ref().map_or(a.weight, |low| (a.weight << 18) + low[k].weight);
+                adder = ((adder + lanes * b) << 80) >> 80;
+                if (k + 1) % chain == 0 || k + 1 == own.len() {
+                    let sign = if fixup == Fixup::Lut { (adder >> 17) & 1 } else { 0 };
+                    delivered += if low.is_some() {
+                        (((adder >> 18) + sign) << 98) >> 98
+                    } else {
+                        (adder << 110) >> 110
+                    };
+                    adder = 0;
+                }
+            }
+            errors[out.c] += (delivered - exact).unsigned_abs();
+        }
+    }
+    let found: Vec<u128> = ran.stats.channels.iter().map(|channel| channel.sum_abs_err).collect();
+    prop_assert_eq!(found, errors);
     Ok(())
 }
 
@@ -161,6 +211,16 @@ proptest! {
     #[test]
     fn every_engine_equals_the_reference(case in random::case()) {
         check_engines(&case)?;
+    }
+
+    #[test]
+    fn every_engine_packs_lanes_as_the_reference(case in random::packed_case()) {
+        check_engines(&case)?;
+    }
+
+    #[test]
+    fn packed_lanes_are_those_of_48_bits(case in random::packed_case()) {
+        check_packed_lanes(&case)?;
     }
 
     #[test]
