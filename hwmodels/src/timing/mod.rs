@@ -117,7 +117,10 @@ impl LayerTiming {
         let slot = self.mapping.slot(pixel, out.c, k, level);
         let Schedule { lead, fold, of_tile, tile, group, last, .. } = self.schedule;
         let index = self.tiling.index(slot.at) as u64;
-        let start = index / of_tile.max(1) * tile + index % of_tile.max(1) * fold;
+        let start = match of_tile {
+            0 | 1 => index * tile,
+            several => index / several * tile + index % several * fold,
+        };
         let in_group = (start + slot.offset as u64).min(last);
         Place { cycle: lead + slot.group as u64 * group + in_group, row: slot.row, col: slot.col }
     }

@@ -37,7 +37,7 @@ pub(super) fn schedule(fold: &Fold, traffic: &Traffic, memory: &Memory) -> Sched
     let last = (fold.span() as u64 + fold.drain as u64).max(sram);
     let next = (fold.interval as u64).max(sram);
     let latency = memory.dram_latency_cycles;
-    let compute = (folds - 1) * fold.interval as u64 + fold.span() as u64 + fold.drain as u64;
+    let compute = compute_cycles(fold);
     if memory.double_buffer {
         let period = next.max(load.div_ceil(of_tile)).max(store.div_ceil(of_tile));
         return Schedule {
@@ -55,6 +55,12 @@ pub(super) fn schedule(fold: &Fold, traffic: &Traffic, memory: &Memory) -> Sched
     let group = count.div_ceil(of_tile) * tile;
     let cycles = latency + groups * group;
     Schedule { lead: latency + load, fold: next, of_tile, tile, group, last: u64::MAX, compute, cycles }
+}
+
+/// Cycles with a memory that takes no time: folds as close as they can follow each other, the last one drained.
+pub(super) fn compute_cycles(fold: &Fold) -> u64 {
+    let folds = (fold.count * fold.groups) as u64;
+    folds.saturating_sub(1) * fold.interval as u64 + fold.span() as u64 + fold.drain as u64
 }
 
 fn cycles(bytes: f64, bytes_per_cycle: f64) -> u64 {

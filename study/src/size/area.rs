@@ -81,7 +81,7 @@ impl Synthesis {
 
     /// The tool, its version and what it maps to.
     pub fn describe(&self) -> String {
-        format!("{}, synth_xilinx -family xc7 -nodsp", self.version)
+        format!("{}, synth_xilinx -family xc7 -nodsp, reference RTL", self.version)
     }
 
     /// The levels of a layer together, each as the module of the reference RTL; `None` for what there is no circuit

@@ -41,7 +41,7 @@ impl LayerDots {
         let taken = all.min(SAMPLES);
         let options = Options { stats: StatsLevel::None, keep: Keep::All, ..Options::default() };
         let mut simulation = Simulation::new(&program, options);
-        for sample in (0..taken).map(|i| i * all / taken) {
+        for sample in (0..all).filter(|sample| sample * taken % all < taken) {
             for tensors in simulation.run_batch(&[sizing.subject.samples.get(sample)])? {
                 for (layer, dots) in sizing.program.mac_layers().zip(&mut layers) {
                     let read = input_of(sizing.program, layer).and_then(|id| tensors.exact[id].as_deref());
