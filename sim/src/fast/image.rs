@@ -125,8 +125,15 @@ impl Geometry {
         buffer
     }
 
-    /// The activations of a window where lane `l` reads input channel `channels[l]`.
-    pub fn lane_patch(&self, image: &Image, pixel: usize, channels: &LaneChannels, rows: &mut Vec<Row>) {
+    /// The activations of a window where lane `l` reads input channel `channels[l]`. A row of zeros follows where
+    /// their number is odd.
+    pub fn lane_patch<'a>(
+        &self,
+        image: &Image,
+        pixel: usize,
+        channels: &LaneChannels,
+        rows: &'a mut Vec<Row>,
+    ) -> &'a [Row] {
         let corner = self.corner(pixel);
         rows.clear();
         rows.extend(self.offsets.iter().map(|offset| {
@@ -145,6 +152,10 @@ impl Geometry {
             }
             row
         }));
+        if rows.len() % 2 == 1 {
+            rows.push([0; LANES]);
+        }
+        rows
     }
 }
 

@@ -6,7 +6,7 @@ use guardbit_hwmodels::{Check, Level, MacLayer, OutputFit, Packing, Reduce, Regi
 use guardbit_num::{Format, Overflow};
 
 use super::image::{Geometry, LaneChannels};
-use super::kernels::{BOUND_PAIRS, LANES, Pair, Rails, Row};
+use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row};
 use crate::output;
 
 /// No sum may come nearer to the ends of 32 bits than this.
@@ -23,8 +23,10 @@ pub(super) struct Block {
     pub weights: Vec<Row>,
     /// The same, two steps at a time, where sums can be made from that.
     pub pairs: Option<Vec<Pair>>,
+    /// Whether every product fits 16 bits.
+    pub short: bool,
     /// What the sums start from: a preloaded bias.
-    pub start: [i32; LANES],
+    pub start: Lanes,
     /// Bounds of every prefix of every dot product, from weights and input range alone.
     pub bounds: [(i64, i64); LANES],
 }
@@ -56,8 +58,9 @@ pub(super) struct Narrow {
     pub rails: Rails,
     /// Whether 16-bit lanes are enough.
     pub sixteen: bool,
-    /// Least and greatest value of the format.
-    held: (i64, i64),
+    /// Least and greatest value of the format, as far as 32-bit sums can meet them: what persistent and
+    /// transient speak of.
+    pub held: (i32, i32),
 }
 
 impl Block {
@@ -71,11 +74,6 @@ impl Narrow {
     /// Whether no addition overflows whose exact result lies between these.
     pub fn keeps(&self, min: i64, max: i64) -> bool {
         min >= i64::from(self.rails.low) && max <= i64::from(self.rails.high)
-    }
-
-    /// Whether the register's format holds all between these: what persistent and transient speak of.
-    pub fn holds(&self, min: i32, max: i32) -> bool {
-        i64::from(min) >= self.held.0 && i64::from(max) <= self.held.1
     }
 }
 
@@ -178,7 +176,7 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
         && i64::from(rails.low) > i64::from(i16::MIN)
         && product <= i64::from(i16::MAX)
         && steps <= i16::MAX as usize;
-    let held = (clamp(format.min()).into(), clamp(format.max()).into());
+    let held = (clamp(format.min()), clamp(format.max()));
     Some(Narrow { format, overflow, rails, sixteen, held })
 }
 
@@ -226,8 +224,9 @@ fn block(
     let operand = low.abs().max(high.abs());
     let weight = weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
     let fits = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
-    let pairs = (fits && matches!(reads, Reads::Window(_))).then(|| pairs(&weights));
-    Some(Block { first, count, reads, weights, pairs, start, bounds })
+    let pairs = fits.then(|| pairs(&weights));
+    let short = operand * weight <= i64::from(i16::MAX);
+    Some(Block { first, count, reads, weights, pairs, short, start, bounds })
 }
 
 /// Two rows in one, lane by lane; a row of zeros follows where their number is odd.
