@@ -34,7 +34,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     if shares.is_empty() {
         return Ok(Drawing::Nothing("No layer has a dot product that could be split and simulated.".into()));
     }
-    let scale = Scale::log_share(shares.into_iter());
+    let scale = Scale::log_share(shares);
     let widths: BTreeSet<u32> = rows.iter().map(|row| row.inner_bits).collect();
     let shade = |(place, name): &(f64, String)| {
         Entry::new(Mark::Box(Ramp::ORANGE.color(depth(10f64.powf(*place), &scale))), name)
