@@ -68,6 +68,47 @@ impl Activations for &[Row] {
     }
 }
 
+/// Lanes that read neighbours: in step `k` those from `cells[offsets[k]]` on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Neighbours<'x> {
+    cells: &'x [i16],
+    offsets: &'x [usize],
+}
+
+impl<'x> Neighbours<'x> {
+    /// `reach` is the greatest of `offsets`.
+    ///
+    /// # Panics
+    /// If some lane reads beyond `cells`.
+    pub fn new(cells: &'x [i16], offsets: &'x [usize], reach: usize) -> Self {
+        Self { cells: &cells[..reach + LANES], offsets }
+    }
+
+    /// What the lanes read in step `k`.
+    #[inline(always)]
+    pub fn row(&self, k: usize) -> &Row {
+        // The window ends before the image does: there is always a row.
+        self.cells[self.offsets[k]..].first_chunk().unwrap_or(&[0; LANES])
+    }
+}
+
+impl Activations for Neighbours<'_> {
+    #[inline(always)]
+    fn first(self, steps: usize) -> Self {
+        Self { offsets: &self.offsets[..steps], ..self }
+    }
+
+    #[inline(always)]
+    fn lanes(self, k: usize) -> Row {
+        *self.row(k)
+    }
+
+    #[inline(always)]
+    fn at(self, k: usize, lane: usize) -> i16 {
+        self.cells[self.offsets[k] + lane]
+    }
+}
+
 /// The exact sums of one pixel: their final values and the extremes over their prefixes and the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Walked {
@@ -78,13 +119,6 @@ pub(crate) struct Walked {
 
 impl Walked {
     pub const ZERO: Self = Self { sum: [0; LANES], min: [0; LANES], max: [0; LANES] };
-
-    /// How many lanes have a prefix outside of `low..=high`.
-    #[inline(always)]
-    pub fn misfits(&self, low: i32, high: i32) -> usize {
-        let lanes = self.min.iter().zip(&self.max);
-        lanes.map(|(&min, &max)| i32::from((min < low) | (max > high))).sum::<i32>() as usize
-    }
 }
 
 /// The narrow sums of one pixel and its overflows.
@@ -137,11 +171,12 @@ pub(crate) const OBSERVE: u8 = 5;
 /// bits where `SHORT`.
 #[inline(always)]
 pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
-    x: [X; P],
+    x: &[X; P],
     weights: &[Row],
     start: &Lanes,
-) -> [Walked; P] {
-    let x = x.map(|x| x.first(weights.len()));
+    out: &mut [Walked; P],
+) {
+    let x = first(x, weights.len());
     let mut sum = [*start; P];
     let mut min = sum;
     let mut max = sum;
@@ -159,7 +194,29 @@ pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
             }
         }
     }
-    std::array::from_fn(|p| Walked { sum: sum[p], min: min[p], max: max[p] })
+    for p in 0..P {
+        out[p] = Walked { sum: sum[p], min: min[p], max: max[p] };
+    }
+}
+
+/// The first `steps` steps of every pixel.
+#[inline(always)]
+pub(crate) fn first<X: Activations, const P: usize>(x: &[X; P], steps: usize) -> [X; P] {
+    let mut x = *x;
+    for x in &mut x {
+        *x = x.first(steps);
+    }
+    x
+}
+
+/// How many lanes have a prefix outside of the rails.
+#[inline(always)]
+pub(crate) fn misfits(walked: &Walked, rails: Rails) -> usize {
+    let mut misfits = 0;
+    for l in 0..LANES {
+        misfits += i32::from((walked.min[l] < rails.low) | (walked.max[l] > rails.high));
+    }
+    misfits as usize
 }
 
 /// Pairs of steps after which a bound is taken anew.
@@ -171,11 +228,12 @@ pub(crate) const BOUND_PAIRS: usize = 32;
 /// Without `BOUNDED` only the sums count. The products of a stretch may not leave 31 bits in sum.
 #[inline(always)]
 pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
-    x: [X; P],
+    x: &[X; P],
     weights: &[Pair],
     start: &Lanes,
-) -> [Walked; P] {
-    let x = x.map(|x| x.first(2 * weights.len()));
+    out: &mut [Walked; P],
+) {
+    let x = first(x, 2 * weights.len());
     let mut sum = [*start; P];
     let mut min = sum;
     let mut max = sum;
@@ -205,73 +263,102 @@ pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
             }
         }
     }
-    std::array::from_fn(|p| Walked { sum: sum[p], min: min[p], max: max[p] })
+    for p in 0..P {
+        out[p] = Walked { sum: sum[p], min: min[p], max: max[p] };
+    }
+}
+
+/// What is noted on the way: `log[i]` gets the overflows before step `checkpoints[i]`; checkpoints ascend.
+pub(crate) struct Trail<'t> {
+    pub checkpoints: &'t [u32],
+    pub log: &'t mut [Lanes],
+}
+
+impl Trail<'_> {
+    #[inline(always)]
+    pub fn none() -> Self {
+        Self { checkpoints: &[], log: &mut [] }
+    }
 }
 
 /// Defines a stepping kernel on lanes of one integer type.
 ///
-/// With `LOG`, `log[p][k]` counts the overflows of pixel `p` up to and with step `k`, of which there are at
-/// most 32767. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
+/// `trail` is written for the first pixel. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
 macro_rules! stepper {
     ($(#[$doc:meta])* $name:ident, $lane:ty, $add:ident) => {
         $(#[$doc])*
         #[inline(always)]
-        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8, const LOG: bool>(
-            x: [X; P],
+        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8>(
+            x: &[X; P],
             weights: &[Row],
             start: &Lanes,
             rails: Rails,
-            log: [&mut [Row]; P],
-        ) -> [Stepped; P] {
+            trail: Trail<'_>,
+            out: &mut [Stepped; P],
+        ) {
             type Lane = $lane;
             let (low_rail, high_rail) = (rails.low as Lane, rails.high as Lane);
             let shift = Lane::BITS - rails.bits.min(Lane::BITS);
             let mask = ((1u64 << rails.bits.min(Lane::BITS)) - 1) as Lane;
-            let x = x.map(|x| x.first(weights.len()));
-            let mut value = [start.map(|s| s as Lane); P];
+            let x = first(x, weights.len());
+            let mut value = [[0 as Lane; LANES]; P];
+            for p in 0..P {
+                for l in 0..LANES {
+                    value[p][l] = start[l] as Lane;
+                }
+            }
             let mut high = [[0 as Lane; LANES]; P];
             let mut low = high;
             let mut free = [[-1 as Lane; LANES]; P];
-            for (k, w) in weights.iter().enumerate() {
-                for p in 0..P {
-                    let a = x[p].lanes(k);
-                    for l in 0..LANES {
-                        let product = Lane::from(a[l]).wrapping_mul(Lane::from(w[l]));
-                        let held = value[p][l];
-                        let sum = held.$add(product);
-                        let mut above = -((sum > high_rail) as Lane);
-                        let mut below = -((sum < low_rail) as Lane);
-                        if MODE == STICKY {
-                            above &= free[p][l];
-                            below &= free[p][l];
-                        }
-                        high[p][l] -= above;
-                        low[p][l] -= below;
-                        let clamped = sum.min(high_rail).max(low_rail);
-                        value[p][l] = match MODE {
-                            SATURATE => clamped,
-                            WRAP_SIGNED => (held.wrapping_add(product) << shift) >> shift,
-                            WRAP_UNSIGNED => held.wrapping_add(product) & mask,
-                            ZERO => sum & !(above | below),
-                            STICKY => (clamped & free[p][l]) | (held & !free[p][l]),
-                            _ => sum,
-                        };
-                        if MODE == STICKY {
-                            free[p][l] &= !(above | below);
-                        }
-                    }
-                    if LOG {
+            let mut from = 0;
+            let mut entries = trail.checkpoints.iter().zip(trail.log);
+            loop {
+                let entry = entries.next();
+                let to = entry.as_ref().map_or(weights.len(), |(step, _)| **step as usize);
+                for k in from..to {
+                    let w = &weights[k];
+                    for p in 0..P {
+                        let a = x[p].lanes(k);
                         for l in 0..LANES {
-                            log[p][k][l] = (high[p][l] + low[p][l]) as i16;
+                            let product = Lane::from(a[l]).wrapping_mul(Lane::from(w[l]));
+                            let held = value[p][l];
+                            let sum = held.$add(product);
+                            let mut above = -((sum > high_rail) as Lane);
+                            let mut below = -((sum < low_rail) as Lane);
+                            if MODE == STICKY {
+                                above &= free[p][l];
+                                below &= free[p][l];
+                            }
+                            high[p][l] -= above;
+                            low[p][l] -= below;
+                            let clamped = sum.min(high_rail).max(low_rail);
+                            value[p][l] = match MODE {
+                                SATURATE => clamped,
+                                WRAP_SIGNED => (held.wrapping_add(product) << shift) >> shift,
+                                WRAP_UNSIGNED => held.wrapping_add(product) & mask,
+                                ZERO => sum & !(above | below),
+                                STICKY => (clamped & free[p][l]) | (held & !free[p][l]),
+                                _ => sum,
+                            };
+                            if MODE == STICKY {
+                                free[p][l] &= !(above | below);
+                            }
                         }
                     }
                 }
+                let Some((_, entry)) = entry else { break };
+                for l in 0..LANES {
+                    entry[l] = i32::from(high[0][l] + low[0][l]);
+                }
+                from = to;
             }
-            std::array::from_fn(|p| Stepped {
-                value: value[p].map(i32::from),
-                high: high[p].map(i32::from),
-                low: low[p].map(i32::from),
-            })
+            for p in 0..P {
+                for l in 0..LANES {
+                    out[p].value[l] = i32::from(value[p][l]);
+                    out[p].high[l] = i32::from(high[p][l]);
+                    out[p].low[l] = i32::from(low[p][l]);
+                }
+            }
         }
     };
 }
@@ -376,7 +463,7 @@ impl Tally {
     };
 }
 
-/// Counts what delivered sums are wrong about.
+/// Counts what delivered sums are wrong about; `code` is what became of them, `right` the exact code.
 #[inline(always)]
 pub(crate) fn count_errors(tally: &mut Tally, delivered: &Lanes, exact: &Lanes, code: &Lanes, right: &Lanes) {
     for l in 0..LANES {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use guardbit_hwmodels::{Check, Level, MacLayer, OutputFit, Packing, Reduce, Register};
 use guardbit_num::{Format, Overflow};
 
-use super::image::{Geometry, LaneChannels};
+use super::image::Geometry;
 use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row};
 use crate::output;
 
@@ -36,8 +36,10 @@ pub(super) struct Block {
 pub(super) enum Reads {
     /// All channels read the same window, whose first input channel is this.
     Window(usize),
-    /// Every channel reads an input channel of its own.
-    Lanes(LaneChannels),
+    /// Every channel reads an input channel of its own: neighbours, the first of which is this.
+    Neighbours(usize),
+    /// Every channel reads an input channel of its own: these.
+    Lanes(Vec<usize>),
 }
 
 /// One serial level that the kernels can do.
@@ -61,6 +63,17 @@ pub(super) struct Narrow {
     /// Least and greatest value of the format, as far as 32-bit sums can meet them: what persistent and
     /// transient speak of.
     pub held: (i32, i32),
+}
+
+impl Reads {
+    fn lanes(channels: Vec<usize>) -> Self {
+        match channels.first() {
+            Some(&first) if channels.iter().enumerate().all(|(i, &c)| c == first + i) => {
+                Self::Neighbours(first)
+            }
+            _ => Self::Lanes(channels),
+        }
+    }
 }
 
 impl Block {
@@ -107,7 +120,7 @@ pub(super) fn blocks(
             let count = LANES.min(start + stretch - first);
             let reads = if lane_wise {
                 let read: Vec<usize> = (first..first + count).map(|c| window.group(c)).collect();
-                Reads::Lanes(LaneChannels::new(&read))
+                Reads::lanes(read)
             } else {
                 Reads::Window(window.group(first) * window.kernel[2])
             };

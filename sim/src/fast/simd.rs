@@ -2,9 +2,11 @@
 //! run time. The only `unsafe` of the crate: calls of functions whose instructions the CPU is known to have.
 
 #![allow(unsafe_code)]
+// See `kernels`.
+#![allow(clippy::needless_range_loop)]
 
 use super::kernels::{
-    self, Activations, Compared, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Walked,
+    self, Activations, Compared, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Trail, Walked,
 };
 use crate::options::Body;
 
@@ -64,6 +66,20 @@ macro_rules! kernel {
     };
 }
 
+/// Runs a kernel on as many pixels at a time as given and on the rest one by one.
+macro_rules! in_chunks {
+    ($x:ident, $out:ident, $pixels:literal, |$some:ident, $results:ident| $work:expr) => {{
+        let (chunks, rest) = $x.as_chunks::<$pixels>();
+        let (out_chunks, out_rest) = $out.as_chunks_mut::<$pixels>();
+        for ($some, $results) in chunks.iter().zip(out_chunks) {
+            $work
+        }
+        for ($some, $results) in rest.as_chunks::<1>().0.iter().zip(out_rest.as_chunks_mut::<1>().0) {
+            $work
+        }
+    }};
+}
+
 impl Kernels {
     /// The forced body where the CPU has it, else the best one that it has.
     pub fn choose(forced: Option<Body>) -> Self {
@@ -75,39 +91,62 @@ impl Kernels {
         /// [`kernels::walk`] for every pixel of a tile.
         walk [X: Activations, const SHORT: bool] [X, SHORT]
         (x: &[X], weights: &[Row], start: &Lanes, out: &mut [Walked])
-        in_chunks::<_, _, _, 2>(
-            x,
-            out,
-            &mut (),
-            |_, _, x| kernels::walk::<X, 2, SHORT>(x, weights, start),
-            |_, _, x| kernels::walk::<X, 1, SHORT>(x, weights, start),
-        )
+        in_chunks!(x, out, 2, |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
+    }
+
+    kernel! {
+        /// [`kernels::misfits`] of every pixel of a tile.
+        misfits [] []
+        (walked: &[Walked], rails: Rails, out: &mut [usize])
+        for (walked, out) in walked.iter().zip(out) {
+            *out = kernels::misfits(walked, rails);
+        }
     }
 
     kernel! {
         /// [`kernels::step_i16`] for every pixel of a tile.
-        step_i16 [X: Activations, const MODE: u8, const LOG: bool] [X, MODE, LOG]
-        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, log: &mut [Row], out: &mut [Stepped])
-        in_chunks::<_, _, _, 2>(
-            x,
-            out,
-            log,
-            |log, at, x| kernels::step_i16::<X, 2, MODE, LOG>(x, weights, start, rails, logs(log, at, weights.len())),
-            |log, at, x| kernels::step_i16::<X, 1, MODE, LOG>(x, weights, start, rails, logs(log, at, weights.len())),
+        step_i16 [X: Activations, const MODE: u8] [X, MODE]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, 2, |x, out| {
+            kernels::step_i16::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// [`kernels::step_i16`] for one pixel, with a trail.
+        step_i16_with_trail [X: Activations, const MODE: u8] [X, MODE]
+        (
+            x: X,
+            weights: &[Row],
+            start: &Lanes,
+            rails: Rails,
+            trail: Trail<'_>,
+            out: &mut [Stepped; 1]
         )
+        kernels::step_i16::<_, _, MODE>(&[x], weights, start, rails, trail, out)
     }
 
     kernel! {
         /// [`kernels::step_i32`] for every pixel of a tile.
-        step_i32 [X: Activations, const MODE: u8, const LOG: bool] [X, MODE, LOG]
-        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, log: &mut [Row], out: &mut [Stepped])
-        in_chunks::<_, _, _, 2>(
-            x,
-            out,
-            log,
-            |log, at, x| kernels::step_i32::<X, 2, MODE, LOG>(x, weights, start, rails, logs(log, at, weights.len())),
-            |log, at, x| kernels::step_i32::<X, 1, MODE, LOG>(x, weights, start, rails, logs(log, at, weights.len())),
+        step_i32 [X: Activations, const MODE: u8] [X, MODE]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, 2, |x, out| {
+            kernels::step_i32::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// [`kernels::step_i32`] for one pixel, with a trail.
+        step_i32_with_trail [X: Activations, const MODE: u8] [X, MODE]
+        (
+            x: X,
+            weights: &[Row],
+            start: &Lanes,
+            rails: Rails,
+            trail: Trail<'_>,
+            out: &mut [Stepped; 1]
         )
+        kernels::step_i32::<_, _, MODE>(&[x], weights, start, rails, trail, out)
     }
 
     kernel! {
@@ -120,25 +159,29 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::count_errors`] for a pixel.
+        /// [`kernels::count_errors`] for some pixels of a tile.
         count_errors [] []
-        (tally: &mut Tally, delivered: &Lanes, exact: &Lanes, code: &Lanes, right: &Lanes)
-        kernels::count_errors(tally, delivered, exact, code, right)
+        (tally: &mut Tally, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
+        for (i, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
+            kernels::count_errors(tally, &stepped.value, &walked[at].sum, &codes[0][i], &codes[1][at]);
+        }
     }
 
     kernel! {
-        /// [`kernels::count_events`] for a pixel.
+        /// [`kernels::count_events`] for some pixels of a tile.
         count_events [] []
-        (tally: &mut Tally, stepped: &Stepped, sum: &Lanes, least: i32, greatest: i32)
-        kernels::count_events(tally, stepped, sum, least, greatest)
+        (tally: &mut Tally, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
+        for (&at, stepped) in pixels.iter().zip(stepped) {
+            kernels::count_events(tally, stepped, &walked[at].sum, held.0, held.1);
+        }
     }
 
     kernel! {
         /// [`kernels::count_prefixes`] for every pixel of a tile.
         count_prefixes [] []
-        (tally: &mut Tally, walked: &[Walked], least: i32, greatest: i32)
+        (tally: &mut Tally, walked: &[Walked], held: (i32, i32))
         for walked in walked {
-            kernels::count_prefixes(tally, walked, least, greatest);
+            kernels::count_prefixes(tally, walked, held.0, held.1);
         }
     }
 
@@ -161,50 +204,9 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds these bodies only if the CPU has AVX2, which AVX-512 implies.
             Body::Avx2 | Body::Avx512 => unsafe { avx2::sum_tile::<X, BOUNDED>(x, weights, start, out) },
-            _ => in_chunks::<_, _, _, 2>(
-                x,
-                out,
-                &mut (),
-                |_, _, x| kernels::sum::<X, 2, BOUNDED>(x, weights, start),
-                |_, _, x| kernels::sum::<X, 1, BOUNDED>(x, weights, start),
-            ),
+            _ => in_chunks!(x, out, 2, |x, out| kernels::sum::<_, _, BOUNDED>(x, weights, start, out)),
         }
     }
-}
-
-/// Runs a kernel on `P` pixels at a time and on the rest one by one, with `log` and the first pixel.
-#[inline(always)]
-fn in_chunks<X: Copy, R, L: ?Sized, const P: usize>(
-    x: &[X],
-    out: &mut [R],
-    log: &mut L,
-    many: impl Fn(&mut L, usize, [X; P]) -> [R; P],
-    one: impl Fn(&mut L, usize, [X; 1]) -> [R; 1],
-) {
-    let (chunks, rest) = x.as_chunks::<P>();
-    let mut out = out.iter_mut();
-    for (i, &x) in chunks.iter().enumerate() {
-        put(&mut out, many(log, P * i, x));
-    }
-    for (i, &x) in rest.iter().enumerate() {
-        put(&mut out, one(log, P * chunks.len() + i, [x]));
-    }
-}
-
-#[inline(always)]
-fn put<R, const P: usize>(out: &mut std::slice::IterMut<'_, R>, results: [R; P]) {
-    results.into_iter().zip(out).for_each(|(result, out)| *out = result);
-}
-
-/// The logs of `P` pixels from `first` on, `steps` rows each; empty ones where there is no log.
-#[inline(always)]
-fn logs<const P: usize>(log: &mut [Row], first: usize, steps: usize) -> [&mut [Row]; P] {
-    let mut rest = log.get_mut(first * steps..).unwrap_or_default();
-    std::array::from_fn(|_| {
-        let (one, others) = std::mem::take(&mut rest).split_at_mut_checked(steps).unwrap_or_default();
-        rest = others;
-        one
-    })
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -217,38 +219,56 @@ pub(crate) use avx2::VectorActivations;
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::super::kernels::{Activations, BOUND_PAIRS, LANES, Lanes, Pair, Row, Walked};
-    use super::put;
+    use super::super::kernels::{
+        Activations, BOUND_PAIRS, LANES, Lanes, Neighbours, Pair, Row, Walked, first,
+    };
 
     /// Activations as vectors.
     pub(crate) trait VectorActivations: Activations {
-        /// Steps `2 * k` and `2 * k + 1` side by side for eight lanes: those from `8 * half` on.
+        /// Steps `2 * k` and `2 * k + 1` side by side, for the first eight lanes and for the others.
         ///
         /// # Safety
-        /// The CPU has AVX2, both steps exist, and `half` is 0 or 1.
-        unsafe fn pair(self, k: usize, half: usize) -> __m256i;
+        /// The CPU has AVX2, and both steps exist.
+        unsafe fn pairs(self, k: usize) -> [__m256i; 2];
     }
 
     impl VectorActivations for &[i16] {
         #[inline]
         #[target_feature(enable = "avx2")]
-        unsafe fn pair(self, k: usize, _: usize) -> __m256i {
+        unsafe fn pairs(self, k: usize) -> [__m256i; 2] {
             // SAFETY: both steps exist; the load takes any alignment.
-            _mm256_set1_epi32(unsafe { self.as_ptr().add(2 * k).cast::<i32>().read_unaligned() })
+            let pair = unsafe { self.as_ptr().add(2 * k).cast::<i32>().read_unaligned() };
+            [_mm256_set1_epi32(pair); 2]
         }
     }
 
     impl VectorActivations for &[Row] {
         #[inline]
         #[target_feature(enable = "avx2")]
-        unsafe fn pair(self, k: usize, half: usize) -> __m256i {
-            // SAFETY: both steps exist, and so do eight lanes from `8 * half` on.
-            let load = |step: usize| unsafe {
-                _mm_loadu_si128(self.get_unchecked(step).as_ptr().add(8 * half).cast())
-            };
-            let (a, b) = (load(2 * k), load(2 * k + 1));
-            _mm256_set_m128i(_mm_unpackhi_epi16(a, b), _mm_unpacklo_epi16(a, b))
+        unsafe fn pairs(self, k: usize) -> [__m256i; 2] {
+            side_by_side(&self[2 * k], &self[2 * k + 1])
         }
+    }
+
+    impl VectorActivations for Neighbours<'_> {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn pairs(self, k: usize) -> [__m256i; 2] {
+            side_by_side(self.row(2 * k), self.row(2 * k + 1))
+        }
+    }
+
+    /// The lanes of both rows in turn, for the first eight lanes and for the others.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn side_by_side(a: &Row, b: &Row) -> [__m256i; 2] {
+        let half = |first: usize| {
+            // SAFETY: eight lanes from `first` on, which is 0 or 8; the load takes any alignment.
+            let load = |row: &Row| unsafe { _mm_loadu_si128(row.as_ptr().add(first).cast()) };
+            let (a, b) = (load(a), load(b));
+            _mm256_set_m128i(_mm_unpackhi_epi16(a, b), _mm_unpacklo_epi16(a, b))
+        };
+        [half(0), half(LANES / 2)]
     }
 
     #[target_feature(enable = "avx2")]
@@ -258,33 +278,21 @@ mod avx2 {
         start: &Lanes,
         out: &mut [Walked],
     ) {
-        let (fours, rest) = x.as_chunks::<4>();
-        let (twos, ones) = rest.as_chunks::<2>();
-        let mut out = out.iter_mut();
-        for &x in fours {
-            if BOUNDED {
-                let [a, b, c, d] = x;
-                put(&mut out, sum::<X, 2, BOUNDED>([a, b], weights, start));
-                put(&mut out, sum::<X, 2, BOUNDED>([c, d], weights, start));
-            } else {
-                put(&mut out, sum::<X, 4, BOUNDED>(x, weights, start));
-            }
-        }
-        for &x in twos {
-            put(&mut out, sum::<X, 2, BOUNDED>(x, weights, start));
-        }
-        for &x in ones {
-            put(&mut out, sum::<X, 1, BOUNDED>([x], weights, start));
+        if BOUNDED {
+            in_chunks!(x, out, 2, |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
+        } else {
+            in_chunks!(x, out, 4, |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
         }
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn sum<X: VectorActivations, const P: usize, const BOUNDED: bool>(
-        x: [X; P],
+        x: &[X; P],
         weights: &[Pair],
         start: &Lanes,
-    ) -> [Walked; P] {
+        out: &mut [Walked; P],
+    ) {
         let load = |lanes: &Lanes, half: usize| {
             // SAFETY: eight lanes from `8 * half` on, `half` being 0 or 1; the load takes any alignment.
             unsafe { _mm256_loadu_si256(lanes.as_ptr().add(8 * half).cast()) }
@@ -298,22 +306,23 @@ mod avx2 {
             unsafe { _mm256_loadu_si256(pair.as_ptr().add(LANES * half).cast()) }
         };
         // The steps that the loop below reads exist.
-        let x = x.map(|x| x.first(2 * weights.len()));
+        let x = first(x, 2 * weights.len());
         let start = [load(start, 0), load(start, 1)];
         let mut sum = [start; P];
         let mut min = sum;
         let mut max = sum;
         for (stretch, weights) in weights.chunks(BOUND_PAIRS).enumerate() {
-            let first = stretch * BOUND_PAIRS;
+            let offset = stretch * BOUND_PAIRS;
             let before = sum;
             let mut size = [[_mm256_setzero_si256(); 2]; P];
             for (k, pair) in weights.iter().enumerate() {
                 let w = [weight(pair, 0), weight(pair, 1)];
                 let w_size = [_mm256_abs_epi16(w[0]), _mm256_abs_epi16(w[1])];
                 for p in 0..P {
+                    // SAFETY: `first` has checked that these steps exist.
+                    let pairs = unsafe { x[p].pairs(offset + k) };
                     for half in 0..2 {
-                        // SAFETY: `first` has checked that these steps exist.
-                        let a = unsafe { x[p].pair(first + k, half) };
+                        let a = pairs[half];
                         sum[p][half] = _mm256_add_epi32(sum[p][half], _mm256_madd_epi16(a, w[half]));
                         if BOUNDED {
                             let products = _mm256_madd_epi16(_mm256_abs_epi16(a), w_size[half]);
@@ -335,14 +344,14 @@ mod avx2 {
                 }
             }
         }
-        std::array::from_fn(|p| {
-            let mut walked = Walked::ZERO;
+        for p in 0..P {
             for half in 0..2 {
-                store(&mut walked.sum, half, sum[p][half]);
-                store(&mut walked.min, half, min[p][half]);
-                store(&mut walked.max, half, max[p][half]);
+                store(&mut out[p].sum, half, sum[p][half]);
+                if BOUNDED {
+                    store(&mut out[p].min, half, min[p][half]);
+                    store(&mut out[p].max, half, max[p][half]);
+                }
             }
-            walked
-        })
+        }
     }
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use guardbit_hwmodels::Check;
 use guardbit_num::{Direction, Overflow};
 
-use super::kernels::{self, Activations, LANES, Lanes, Stepped, TILE, Walked};
-use super::places::Placer;
+use super::kernels::{self, Activations, LANES, Lanes, Stepped, TILE, Trail, Walked};
+use super::places::{Dot, Log, Record};
 use super::prepare::{Block, Narrow, Path};
 use super::simd::VectorActivations;
 use super::tally::Tallies;
@@ -22,7 +22,7 @@ pub(super) struct Point<'p, 'a> {
     stats: &'p mut LayerStats,
     policies: Vec<Policy>,
     tallies: Tallies,
-    placer: Placer,
+    log: Log,
     simulated: Codes,
     settled: Settled,
 }
@@ -64,75 +64,55 @@ struct Tile<'t, X> {
 
 /// The exact output codes of `pixels`.
 pub(super) fn exact_codes(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>) -> Vec<i32> {
-    let mut codes = Codes::new(layer, &pixels);
-    let Scratch { mut walked, exact_codes: mut exact, .. } = Scratch::EMPTY;
-    for_each_tile(layer, image, pixels, &mut |index, block, pixel, read| {
-        let count = read.count();
-        match read {
-            Tiled::Window(x) => {
-                sums(layer, Sums::Only, block, x, &mut walked);
-                layer.finisher.exact_codes(layer.kernels, index, block, (x, &walked[..count]), &mut exact);
-            }
-            Tiled::Lanes(x) => {
-                sums(layer, Sums::Only, block, x, &mut walked);
-                layer.finisher.exact_codes(layer.kernels, index, block, (x, &walked[..count]), &mut exact);
-            }
+    struct Exact<'e, 'a> {
+        layer: &'e FastLayer<'a>,
+        codes: Codes,
+        scratch: Scratch,
+    }
+    impl Visit for Exact<'_, '_> {
+        fn tile<X: VectorActivations>(&mut self, index: usize, block: &Block, pixel: usize, x: &[X]) {
+            let Scratch { walked, exact_codes, .. } = &mut self.scratch;
+            let (walked, codes) = (&mut walked[..x.len()], &mut exact_codes[..x.len()]);
+            sums(self.layer, Sums::Only, block, x, walked);
+            self.layer.finisher.exact_codes(self.layer.kernels, index, block, (x, walked), codes);
+            self.codes.put(pixel, block, codes);
         }
-        codes.put(pixel, block, &exact[..count]);
-    });
-    codes.codes
+    }
+    let mut exact = Exact { layer, codes: Codes::new(layer, &pixels), scratch: Scratch::EMPTY };
+    for_each_tile(layer, image, pixels, &mut exact);
+    exact.codes.codes
 }
 
 /// Runs `pixels` of one sample through layers that differ in their register alone.
-pub(super) fn run(
-    points: &mut [Point<'_, '_>],
+pub(super) fn run<'a>(
+    points: &mut [Point<'_, 'a>],
     image: &Image,
     pixels: Range<usize>,
     sample: usize,
     options: &Options,
 ) -> Vec<i32> {
     let Some(layer) = points.first().map(|point| point.layer) else { return Vec::new() };
-    let mut exact = Codes::new(layer, &pixels);
     for point in &mut *points {
         point.stats.count_dots(pixels.len() as u64, layer.layer.order.len() as u64, options);
     }
-    let mut scratch = Scratch::EMPTY;
-    for_each_tile(layer, image, pixels, &mut |index, block, pixel, read| {
-        let scratch = &mut scratch;
-        match read {
-            Tiled::Window(x) => tile(points, (index, block, pixel, x), scratch, &mut exact, sample, options),
-            Tiled::Lanes(x) => tile(points, (index, block, pixel, x), scratch, &mut exact, sample, options),
-        }
-    });
+    let exact = Codes::new(layer, &pixels);
+    let mut narrow = NarrowRun { layer, points, exact, scratch: Scratch::EMPTY, sample, options };
+    for_each_tile(layer, image, pixels, &mut narrow);
+    let NarrowRun { points, exact, .. } = narrow;
     for point in points {
         point.tallies.flush(&point.layer.blocks, point.path, point.stats, options.stats);
     }
     exact.codes
 }
 
-/// What the pixels of a tile read.
-#[derive(Clone, Copy)]
-enum Tiled<'w> {
-    Window(&'w [&'w [i16]]),
-    Lanes(&'w [&'w [kernels::Row]]),
+/// What is done with the tiles of a stretch.
+trait Visit {
+    /// One block, whose index comes first, at one tile, whose first pixel comes third.
+    fn tile<X: VectorActivations>(&mut self, index: usize, block: &Block, pixel: usize, x: &[X]);
 }
 
-impl Tiled<'_> {
-    fn count(&self) -> usize {
-        match self {
-            Self::Window(x) => x.len(),
-            Self::Lanes(x) => x.len(),
-        }
-    }
-}
-
-/// Calls `then` with every block and its index at every tile, whose first pixel comes third.
-fn for_each_tile(
-    layer: &FastLayer<'_>,
-    image: &Image,
-    pixels: Range<usize>,
-    then: &mut dyn FnMut(usize, &Block, usize, Tiled<'_>),
-) {
+/// Visits every block at every tile.
+fn for_each_tile(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>, visit: &mut impl Visit) {
     let mut windows = Windows::default();
     for pixel in pixels.clone().step_by(TILE) {
         let count = TILE.min(pixels.end - pixel);
@@ -141,8 +121,9 @@ fn for_each_tile(
             let read = windows.read(&layer.geometry, image, &blocks[0], pixel, count);
             for block in blocks {
                 match &read {
-                    Read::Window(x) => then(index, block, pixel, Tiled::Window(&x[..count])),
-                    Read::Lanes(x) => then(index, block, pixel, Tiled::Lanes(&x[..count])),
+                    Read::Window(x) => visit.tile(index, block, pixel, &x[..count]),
+                    Read::Neighbours(x) => visit.tile(index, block, pixel, &x[..count]),
+                    Read::Lanes(x) => visit.tile(index, block, pixel, &x[..count]),
                 }
                 index += 1;
             }
@@ -150,32 +131,35 @@ fn for_each_tile(
     }
 }
 
-/// One block at one tile.
-fn tile<X: VectorActivations>(
-    points: &mut [Point<'_, '_>],
-    (index, block, pixel, x): (usize, &Block, usize, &[X]),
-    scratch: &mut Scratch,
-    exact: &mut Codes,
+/// A stretch on its way through one register or several.
+struct NarrowRun<'r, 'p, 'a> {
+    layer: &'r FastLayer<'a>,
+    points: &'r mut [Point<'p, 'a>],
+    exact: Codes,
+    scratch: Scratch,
     sample: usize,
-    options: &Options,
-) {
-    let mut how = Sums::Only;
-    for point in &mut *points {
-        how = how.max(point.policies[index].sums(block, point.path, options.stats));
-    }
-    let layer = points[0].layer;
-    let walked = &mut scratch.walked[..x.len()];
-    sums(layer, how, block, x, walked);
-    if points[0].path.check == Check::HandOver {
-        // The final sum is the only prefix.
-        walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
-    }
-    let exact_codes = &mut scratch.exact_codes[..x.len()];
-    layer.finisher.exact_codes(layer.kernels, index, block, (x, walked), exact_codes);
-    exact.put(pixel, block, exact_codes);
-    let tile = Tile { block, index, pixel, x, walked, exact_codes };
-    for point in points {
-        point.narrow(&tile, &mut scratch.stepped, sample, options);
+    options: &'r Options,
+}
+
+impl Visit for NarrowRun<'_, '_, '_> {
+    fn tile<X: VectorActivations>(&mut self, index: usize, block: &Block, pixel: usize, x: &[X]) {
+        let mut how = Sums::Only;
+        for point in &mut *self.points {
+            how = how.max(point.policies[index].sums(block, point.path, self.options.stats));
+        }
+        let Scratch { walked, exact_codes, stepped } = &mut self.scratch;
+        let (walked, exact_codes) = (&mut walked[..x.len()], &mut exact_codes[..x.len()]);
+        sums(self.layer, how, block, x, walked);
+        if self.points[0].path.check == Check::HandOver {
+            // The final sum is the only prefix.
+            walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
+        }
+        self.layer.finisher.exact_codes(self.layer.kernels, index, block, (x, walked), exact_codes);
+        self.exact.put(pixel, block, exact_codes);
+        let tile = Tile { block, index, pixel, x, walked, exact_codes };
+        for point in &mut *self.points {
+            point.narrow(&tile, stepped, self.sample, self.options);
+        }
     }
 }
 
@@ -229,7 +213,7 @@ impl<'p, 'a> Point<'p, 'a> {
             stats,
             policies: layer.blocks.iter().map(|block| Policy::new(block, path)).collect(),
             tallies: Tallies::new(layer.blocks.len()),
-            placer: Placer::default(),
+            log: Log::default(),
             simulated: Codes::new(layer, pixels),
             settled: Settled::default(),
         }
@@ -252,8 +236,16 @@ impl<'p, 'a> Point<'p, 'a> {
         let needy = self.needy(tile, &mut pixels);
         let (pixels, stepped) = (&pixels[..needy], &mut stepped[..needy]);
         if let (Some(narrow), false) = (self.path.register, pixels.is_empty()) {
-            let log = self.placer.log(self.layer, self.path.check, options, needy);
-            step(self.layer, self.path.check, &narrow, tile, pixels, log, stepped);
+            let logged = self.layer.places.are_logged(self.path.check, options);
+            step(
+                self.layer,
+                self.path.check,
+                &narrow,
+                tile,
+                pixels,
+                logged.then_some(&mut self.log),
+                stepped,
+            );
         }
         match self.layer.finisher.scales() {
             true => self.finish(tile, pixels, stepped, options),
@@ -263,14 +255,13 @@ impl<'p, 'a> Point<'p, 'a> {
             return;
         }
         let kernels = self.layer.kernels;
-        let (least, greatest) = self.path.register.map_or((i32::MIN, i32::MAX), |narrow| narrow.held);
+        let held = self.path.register.map_or((i32::MIN, i32::MAX), |narrow| narrow.held);
+        kernels.count_events(self.tallies.of(tile.index), pixels, stepped, tile.walked, held);
         for (slot, (&at, stepped)) in pixels.iter().zip(&*stepped).enumerate() {
-            let tally = self.tallies.of(tile.index);
-            kernels.count_events(tally, stepped, &tile.walked[at].sum, least, greatest);
             self.place(tile, slot, at, stepped, sample, options);
         }
         if options.stats == StatsLevel::Full {
-            kernels.count_prefixes(self.tallies.of(tile.index), tile.walked, least, greatest);
+            kernels.count_prefixes(self.tallies.of(tile.index), tile.walked, held);
             self.tallies.count_required(tile.walked, tile.block.count, self.path.signed);
         }
     }
@@ -282,10 +273,12 @@ impl<'p, 'a> Point<'p, 'a> {
             self.settled.by_weights += (tile.x.len() * count) as u64;
             return 0;
         };
+        let mut misfits = [count; TILE];
+        if !policy.unbounded {
+            self.layer.kernels.misfits(tile.walked, narrow.rails, &mut misfits);
+        }
         let mut needy = 0;
-        for (at, walked) in tile.walked.iter().enumerate() {
-            let misfits =
-                if policy.unbounded { count } else { walked.misfits(narrow.rails.low, narrow.rails.high) };
+        for (at, &misfits) in misfits.iter().enumerate().take(tile.walked.len()) {
             self.settled.stepped += misfits as u64;
             self.settled.by_sums += (count - misfits) as u64;
             if misfits > 0 {
@@ -303,12 +296,12 @@ impl<'p, 'a> Point<'p, 'a> {
         let kernels = self.layer.kernels;
         let mut codes = [[0; LANES]; TILE];
         self.layer.finisher.scale(kernels, tile.index, stepped, &mut codes);
-        for ((&at, stepped), code) in pixels.iter().zip(stepped).zip(&codes) {
+        for (&at, code) in pixels.iter().zip(&codes) {
             self.simulated.put(tile.pixel + at, tile.block, std::slice::from_ref(code));
-            if options.stats > StatsLevel::None {
-                let (exact, right) = (&tile.walked[at].sum, &tile.exact_codes[at]);
-                kernels.count_errors(self.tallies.of(tile.index), &stepped.value, exact, code, right);
-            }
+        }
+        if options.stats > StatsLevel::None {
+            let (tally, codes) = (self.tallies.of(tile.index), [&codes, tile.exact_codes]);
+            kernels.count_errors(tally, pixels, stepped, tile.walked, codes);
         }
     }
 
@@ -352,32 +345,27 @@ impl<'p, 'a> Point<'p, 'a> {
     ) {
         let Some(narrow) = self.path.register else { return };
         let pixel = tile.pixel + at;
-        if !self.placer.asks(self.layer, tile.index, pixel, sample, self.stats, options) {
+        let places = &self.layer.places;
+        let record = &mut Record { sample, stats: self.stats, options };
+        if !places.ask(pixel, tile.index, record) {
             return;
         }
         let block = tile.block;
+        let log = places.are_logged(self.path.check, options).then_some(&self.log);
         for lane in (0..block.count).filter(|&lane| (stepped.high[lane] | stepped.low[lane]) != 0) {
-            let channel = block.first + lane;
             let steps = block.weights.iter().enumerate();
             let x = tile.x[at];
             let products = steps.map(|(k, row)| i64::from(x.at(k, lane)) * i64::from(row[lane]));
-            let dot = super::places::Dot {
+            let dot = Dot {
                 pixel,
-                channel,
+                channel: block.first + lane,
                 lane,
                 slot,
                 start: block.start[lane].into(),
                 sum: tile.walked[at].sum[lane].into(),
+                events: (stepped.high[lane] + stepped.low[lane]) as u64,
             };
-            self.placer.place(
-                self.layer,
-                (self.path.check, &narrow),
-                dot,
-                products,
-                sample,
-                self.stats,
-                options,
-            );
+            places.place((self.path.check, &narrow), dot, products, log, record);
         }
     }
 }
@@ -389,7 +377,7 @@ fn step<X: Activations>(
     narrow: &Narrow,
     tile: &Tile<'_, X>,
     pixels: &[usize],
-    log: Option<&mut [kernels::Row]>,
+    log: Option<&mut Log>,
     stepped: &mut [Stepped],
 ) {
     if check == Check::HandOver {
@@ -400,6 +388,14 @@ fn step<X: Activations>(
     }
     let mut x = [tile.x[0]; TILE];
     x.iter_mut().zip(pixels).for_each(|(x, &at)| *x = tile.x[at]);
+    let mut checkpoints = [&[][..]; TILE];
+    if log.is_some() {
+        for (checkpoints, &at) in checkpoints.iter_mut().zip(pixels) {
+            *checkpoints = layer.places.checkpoints(tile.pixel + at, tile.index);
+        }
+    }
+    let log = log.filter(|_| checkpoints.iter().any(|checkpoints| !checkpoints.is_empty()));
+    let log = log.map(|log| (&checkpoints[..pixels.len()], log));
     let work = (layer, narrow, tile.block, &x[..pixels.len()]);
     match narrow.overflow {
         Overflow::Saturate | Overflow::SaturateSymmetric => {
@@ -417,15 +413,25 @@ fn step<X: Activations>(
 
 fn step_mode<X: Activations, const MODE: u8>(
     (layer, narrow, block, x): (&FastLayer<'_>, &Narrow, &Block, &[X]),
-    log: Option<&mut [kernels::Row]>,
+    log: Option<(&[&[u32]], &mut Log)>,
     out: &mut [Stepped],
 ) {
     let (kernels, weights, start, rails) = (layer.kernels, &block.weights, &block.start, narrow.rails);
-    match (log, narrow.sixteen) {
-        (None, true) => kernels.step_i16::<X, MODE, false>(x, weights, start, rails, &mut [], out),
-        (None, false) => kernels.step_i32::<X, MODE, false>(x, weights, start, rails, &mut [], out),
-        (Some(log), true) => kernels.step_i16::<X, MODE, true>(x, weights, start, rails, log, out),
-        (Some(log), false) => kernels.step_i32::<X, MODE, true>(x, weights, start, rails, log, out),
+    let Some((checkpoints, log)) = log else {
+        match narrow.sixteen {
+            true => kernels.step_i16::<X, MODE>(x, weights, start, rails, out),
+            false => kernels.step_i32::<X, MODE>(x, weights, start, rails, out),
+        }
+        return;
+    };
+    log.clear(checkpoints.iter().map(|checkpoints| checkpoints.len()));
+    let outs = out.as_chunks_mut::<1>().0;
+    for (slot, ((&x, checkpoints), out)) in x.iter().zip(checkpoints).zip(outs).enumerate() {
+        let trail = Trail { checkpoints, log: log.of(slot) };
+        match narrow.sixteen {
+            true => kernels.step_i16_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
+            false => kernels.step_i32_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
+        }
     }
 }
 

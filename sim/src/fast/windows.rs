@@ -1,7 +1,7 @@
 //! The activations of the pixels of a tile, laid out for the kernels.
 
 use super::image::{Geometry, Image};
-use super::kernels::{Row, TILE};
+use super::kernels::{Neighbours, Row, TILE};
 use super::prepare::{Block, Reads};
 
 /// Memory for the windows of one tile.
@@ -15,6 +15,7 @@ pub(super) struct Windows {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Read<'w> {
     Window([&'w [i16]; TILE]),
+    Neighbours([Neighbours<'w>; TILE]),
     Lanes([&'w [Row]; TILE]),
 }
 
@@ -22,7 +23,7 @@ impl Windows {
     /// What `block` reads at `count` pixels from `pixel` on.
     pub fn read<'w>(
         &'w mut self,
-        geometry: &Geometry,
+        geometry: &'w Geometry,
         image: &'w Image,
         block: &Block,
         pixel: usize,
@@ -36,6 +37,13 @@ impl Windows {
                     *window = geometry.patch(image, pixel, *first, buffer);
                 }
                 Read::Window(windows)
+            }
+            Reads::Neighbours(first) => {
+                let mut windows = [geometry.neighbours(image, pixel, *first); TILE];
+                for (window, pixel) in windows.iter_mut().zip(pixels) {
+                    *window = geometry.neighbours(image, pixel, *first);
+                }
+                Read::Neighbours(windows)
             }
             Reads::Lanes(channels) => {
                 let mut windows = [&[][..]; TILE];
