@@ -500,6 +500,19 @@ pub(crate) fn count_prefixes(tally: &mut Tally, walked: &Walked, least: i32, gre
     }
 }
 
+/// Bits that hold the final sums, and bits that hold the prefixes, in two's complement.
+#[inline(always)]
+pub(crate) fn required(walked: &Walked) -> [Lanes; 2] {
+    let mut bits = [[0; LANES]; 2];
+    for l in 0..LANES {
+        let (sum, min, max) = (walked.sum[l], walked.min[l].min(0), walked.max[l].max(0));
+        // A negative number is as long as its complement.
+        bits[0][l] = 33 - (sum ^ (sum >> 31)).leading_zeros() as i32;
+        bits[1][l] = 33 - (max | (min ^ (min >> 31))).leading_zeros() as i32;
+    }
+    bits
+}
+
 /// The output codes of a sample beside the exact ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Compared {

@@ -39,6 +39,8 @@ struct Stays {
 /// One dot product.
 #[derive(Debug, Clone)]
 struct Stay {
+    /// Cycle of the first product: no event is earlier.
+    earliest: u64,
     /// Processing element, counted row by row.
     element: u32,
     /// Part of the layer's time in which it begins.
@@ -124,12 +126,16 @@ impl<'a> Places<'a> {
     ) {
         let Record { sample, stats, options } = record;
         let index = dot.pixel * self.layer.dots.window.channels() + dot.channel;
-        let out = self.layer.dots.window.output_position(index);
         let wanted = stats.wants_events(*sample);
         let logged = log.filter(|_| !wanted);
         if let Some(log) = logged {
-            self.place_counted(index, dot, log, stats);
+            let stay = &self.stays().dots[index];
+            self.place_counted(stay, dot, log, stats);
+            if !stats.would_be_first(stay.earliest) {
+                return;
+            }
         }
+        let out = self.layer.dots.window.output_position(index);
         let all = wanted || options.stats == StatsLevel::Full && logged.is_none();
         if !all && !stats.would_be_first(self.layer.timing.place(out, 0, 0).cycle) {
             return;
@@ -147,10 +153,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    fn place_counted(&self, index: usize, dot: Dot, log: &Log, stats: &mut LayerStats) {
-        let Stays { dots, parts, .. } = self.stays();
-        let stay = &dots[index];
-        let parts = &parts[stay.parts.clone()];
+    fn place_counted(&self, stay: &Stay, dot: Dot, log: &Log, stats: &mut LayerStats) {
+        let parts = &self.stays().parts[stay.parts.clone()];
         let bins = std::iter::once(stay.bin).chain(parts.iter().map(|part| part.bin));
         let counts = parts.iter().map(|part| log.events(dot.slot, part.entry, dot.lane));
         let counts = counts.chain(std::iter::once(dot.events));
@@ -203,6 +207,7 @@ impl Stays {
                 entry: block.partition_point(|&step| (step as usize) < k) as u16,
             }));
             self.dots.push(Stay {
+                earliest: place.cycle,
                 element: (place.row * layer.timing.array.cols + place.col) as u32,
                 bin: timeline_bin(layer, place.cycle) as u8,
                 parts: parts..self.parts.len(),

@@ -186,6 +186,15 @@ impl Kernels {
     }
 
     kernel! {
+        /// [`kernels::required`] of every pixel of a tile.
+        required [] []
+        (walked: &[Walked], out: &mut [[Lanes; 2]])
+        for (walked, out) in walked.iter().zip(out) {
+            *out = kernels::required(walked);
+        }
+    }
+
+    kernel! {
         /// [`kernels::compare`].
         compare [] []
         (exact: &[i32], simulated: &[i32], zero_point: i32, mismatches: &mut [u32], compared: &mut Compared)

@@ -262,7 +262,7 @@ impl<'p, 'a> Point<'p, 'a> {
         }
         if options.stats == StatsLevel::Full {
             kernels.count_prefixes(self.tallies.of(tile.index), tile.walked, held);
-            self.tallies.count_required(tile.walked, tile.block.count, self.path.signed);
+            self.tallies.count_required(kernels, tile.walked, tile.block.count, self.path.signed);
         }
     }
 
