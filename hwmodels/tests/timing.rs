@@ -366,6 +366,25 @@ proptest! {
     }
 
     #[test]
+    fn alike_ways_differ_in_their_beginning((accelerator, window) in any_layers()) {
+        let timing = LayerTiming::new(&accelerator, &window, INT8);
+        prop_assume!(timing.ways_are_alike());
+        // SCALE-Sim's last cycle of a matrix product is placed in the one before.
+        prop_assume!(accelerator.timing != TimingConvention::ScalesimV3);
+        let way = |index: usize| {
+            let out = window.output_position(index);
+            let from = timing.place(out, 0, 0);
+            (0..window.terms())
+                .map(|k| timing.place(out, k, 0))
+                .map(|to| (to.cycle - from.cycle, to.row as i64 - from.row as i64, to.col as i64 - from.col as i64))
+                .collect::<Vec<_>>()
+        };
+        for index in 1..window.dots() {
+            prop_assert_eq!(way(index), way(0));
+        }
+    }
+
+    #[test]
     fn places_follow_the_dataflow((accelerator, window) in layers()) {
         let timing = LayerTiming::new(&accelerator, &window, INT8);
         let Array { rows, cols, dot_width, .. } = accelerator.array;

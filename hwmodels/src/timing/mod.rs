@@ -26,7 +26,7 @@ pub use gemm::{Gemm, Widths};
 pub use tiling::TileOrder;
 pub use traffic::Tile;
 
-use crate::{Accelerator, Array, Place, TimingConvention};
+use crate::{Accelerator, Array, ArrayKind, Dataflow, Place, TimingConvention};
 use mapping::Mapping;
 use search::Choice;
 use tiling::Tiling;
@@ -105,6 +105,20 @@ impl LayerTiming {
     /// Whether all additions of a dot product happen in the same processing element.
     pub fn stays_in_place(&self) -> bool {
         self.mapping.stays_in_place()
+    }
+
+    /// Whether the places of all dot products differ only in where they begin: cycles and processing elements from the
+    /// first product on are the same, up to the last cycle in which anything can be placed.
+    pub fn ways_are_alike(&self) -> bool {
+        let kind = self.array.kind;
+        if self.mapping.dataflow() == Dataflow::Vector {
+            return matches!(kind, ArrayKind::Outputs | ArrayKind::Block);
+        }
+        // A dot product in several folds must have them at equal distances: tiles at the edges have fewer.
+        let Tiling { grid, tile, .. } = self.tiling;
+        let Schedule { fold, of_tile, tile: period, .. } = self.schedule;
+        let regular = of_tile <= 1 || period == of_tile * fold;
+        grid[2] <= 1 || regular && (tile == [1; 3] || tile[2] >= grid[2])
     }
 
     /// When and where level `level` adds the value that ends with product `k` of the dot product at `out`.
