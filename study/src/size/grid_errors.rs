@@ -41,8 +41,13 @@ impl LayerDots {
         let taken = all.min(SAMPLES);
         let options = Options { stats: StatsLevel::None, keep: Keep::All, ..Options::default() };
         let mut simulation = Simulation::new(&program, options);
-        for sample in (0..all).filter(|sample| sample * taken % all < taken) {
-            for tensors in simulation.run_batch(&[sizing.subject.samples.get(sample)])? {
+        let mut reader = sizing.subject.samples.reader();
+        for sample in 0..all {
+            let codes = reader.read(1)?;
+            if sample * taken % all >= taken {
+                continue;
+            }
+            for tensors in simulation.run_batch(&codes)? {
                 for (layer, dots) in sizing.program.mac_layers().zip(&mut layers) {
                     let read = input_of(sizing.program, layer).and_then(|id| tensors.exact[id].as_deref());
                     if let (Some(dots), Some(input)) = (dots, read) {
