@@ -214,3 +214,33 @@ fn an_accelerator_is_checked_for_a_network() {
     let with_model = codes(&["hw", "check", "exact-int32-os", "--model", &model, "--json"]);
     assert_eq!(with_model, ["guardbit::hw::array_larger_than_layer"]);
 }
+
+/// What the SRAMs hold at a time is the same wherever it is said, and follows the memories.
+#[test]
+fn tiles_are_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let (hw, set) = ("fpga-int14-ws", "memory.accumulator_kib=1");
+    let json = |args: &[&str]| -> serde_json::Value { serde_json::from_str(&succeed(args)).unwrap() };
+    let out = dir.path().join("run");
+    let out = out.to_string_lossy();
+    let run = json(&["run", &model, "--hw", hw, "--set", set, "--random", "1", "-o", &out, "--json"]);
+    let file: serde_json::Value =
+        serde_json::from_slice(&fs::read(Path::new(&*out).join("run.json")).unwrap()).unwrap();
+    let check = json(&["hw", "check", hw, "--set", set, "--model", &model, "--json"]);
+    let inspect = json(&["inspect", &model, "--hw", hw, "--set", set, "--json"]);
+    let tiles = run["timing"]["tiles"].as_array().unwrap();
+    assert_eq!(tiles.len(), 4);
+    assert_eq!((&file["timing"], &check["tiles"]), (&run["timing"], &run["timing"]["tiles"]));
+    for tile in tiles {
+        let index = tile["index"].as_u64().unwrap() as usize;
+        assert_eq!(&inspect[index]["tile"], tile);
+        assert_eq!(tile["fits"], true);
+        // Half of 1 KiB.
+        assert!(tile["sum_bytes"].as_u64().unwrap() <= 512);
+    }
+    // 64 pixels of 16 channels do not fit: they are cut.
+    assert!(tiles[0]["pixels"].as_u64().unwrap() < 64);
+    let text = succeed(&["hw", "check", hw, "--model", &model]);
+    assert!(text.contains("channels_outer"), "{text}");
+}

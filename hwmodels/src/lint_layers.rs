@@ -8,7 +8,11 @@ const NAMED: usize = 5;
 /// Warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM: at most
 /// one of each code and memory.
 pub fn check_program(program: &Program) -> Vec<Problem> {
-    let memories = [("activations", "memory.activation_kib"), ("weights", "memory.weight_kib")];
+    let memories = [
+        ("activations", "memory.activation_kib"),
+        ("weights", "memory.weight_kib"),
+        ("sums", "memory.accumulator_kib"),
+    ];
     let small = memories.into_iter().enumerate();
     std::iter::once(large_array(program))
         .chain(small.map(|(operand, (what, key))| small_sram(program, operand, what, key)))
@@ -32,18 +36,18 @@ fn large_array(program: &Program) -> Option<Problem> {
     ))
 }
 
-/// A memory that one fold's operands do not fit.
+/// A memory that the smallest tile does not fit.
 fn small_sram(program: &Program, operand: usize, what: &str, key: &str) -> Option<Problem> {
     let figures = |layer: &MacLayer| {
         let fit = &layer.timing.fit;
-        let (needed, room) = (fit.fold_bytes[operand], fit.room_bytes[operand]);
+        let (needed, room) = (fit.least_bytes[operand], fit.room_bytes[operand]);
         (needed > room).then(|| format!("`{}` needs {needed} of {room} bytes", layer.name))
     };
     let layers = listed(program, figures)?;
     Some(Problem::of_network(
         "guardbit::hw::sram_too_small_for_tile",
         key,
-        format!("the {what} of one tile do not fit `{key}`: {layers}"),
+        format!("the {what} of the smallest tile do not fit `{key}`: {layers}"),
         "a larger memory, a smaller array or no `double_buffer` (which halves the room) avoids it",
     ))
 }

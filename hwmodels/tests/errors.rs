@@ -207,7 +207,7 @@ fn unknown_keys() {
     hw.yaml:3:3: there is no key `memory.sram`
       |   sram: 3
       |   ^^^^
-    help: the keys of `memory` are activation_kib, weight_kib, accumulator_kib, double_buffer, sram_bytes_per_cycle, dram_bytes_per_cycle, dram_latency_cycles
+    help: the keys of `memory` are activation_kib, weight_kib, accumulator_kib, double_buffer, sram_bytes_per_cycle, dram_bytes_per_cycle, dram_latency_cycles, dram_burst_bytes, dram_outstanding_bursts
     ");
 }
 
@@ -289,6 +289,20 @@ fn values_out_of_range() {
       |   weight_kib: 0
       |               ^
     help: sizes are in KiB, rates in bytes per cycle
+    ");
+    insta::assert_snapshot!(report("schema: 1\nmemory: {dram_burst_bytes: 0}\n", &[]), @r"
+    guardbit::hw::memory
+    hw.yaml:2:28: `memory.dram_burst_bytes` is 0; it must be a whole number from 1 to 65536
+      | memory: {dram_burst_bytes: 0}
+      |                            ^
+    help: transfers from and to the outside are rounded up to whole bursts
+    ");
+    insta::assert_snapshot!(report("schema: 1\nmemory: {dram_outstanding_bursts: 65537}\n", &[]), @r"
+    guardbit::hw::memory
+    hw.yaml:2:35: `memory.dram_outstanding_bursts` is 65537; it must be a whole number from 0 to 65536
+      | memory: {dram_outstanding_bursts: 65537}
+      |                                   ^^^^^
+    help: the bursts that can be on their way at a time; 0 is no limit
     ");
     insta::assert_snapshot!(report("schema: 1\nmemory: {dram_latency_cycles: -1}\n", &[]), @r"
     guardbit::hw::memory

@@ -261,8 +261,14 @@ fn layers_too_small_for_the_array_and_too_large_for_the_memory_are_said() {
     };
     insta::assert_snapshot!(found("array: {rows: 8, cols: 8}"), @"guardbit::hw::array_larger_than_layer: at most half of the array can work: `conv` 8x3 of 8x8");
     insta::assert_snapshot!(found("array: {rows: 4, cols: 3}"), @"");
-    insta::assert_snapshot!(found("array: {rows: 4, cols: 3}\nmemory: {activation_kib: 0.0625, weight_kib: 0.0625}"), @r"
-    guardbit::hw::sram_too_small_for_tile: the activations of one tile do not fit `memory.activation_kib`: `conv` needs 72 of 32 bytes
-    guardbit::hw::sram_too_small_for_tile: the weights of one tile do not fit `memory.weight_kib`: `conv` needs 54 of 32 bytes
+    // 32 bytes do not hold the 72 activations and 54 weights of a fold, but slices of its terms.
+    let small = |kib: f64| {
+        format!("array: {{rows: 4, cols: 3}}\nmemory: {{activation_kib: {kib}, weight_kib: {kib}}}")
+    };
+    insta::assert_snapshot!(found(&small(0.0625)), @"");
+    insta::assert_snapshot!(found(&small(0.004)), @r"
+    guardbit::hw::sram_too_small_for_tile: the activations of the smallest tile do not fit `memory.activation_kib`: `conv` needs 4 of 2.048 bytes
+    guardbit::hw::sram_too_small_for_tile: the weights of the smallest tile do not fit `memory.weight_kib`: `conv` needs 3 of 2.048 bytes
     ");
+    insta::assert_snapshot!(found("array: {rows: 4, cols: 3}\nmemory: {accumulator_kib: 0.0625}"), @"guardbit::hw::sram_too_small_for_tile: the sums of the smallest tile do not fit `memory.accumulator_kib`: `conv` needs 48 of 32 bytes");
 }

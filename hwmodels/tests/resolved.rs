@@ -89,17 +89,25 @@ fn datapath() -> impl Strategy<Value = Datapath> {
     )
 }
 
+fn dram() -> impl Strategy<Value = (u64, u64, Option<u64>)> {
+    (0..1_000_000u64, 1..=65536u64, proptest::option::of(1..=65536u64))
+}
+
 fn memory() -> impl Strategy<Value = Memory> {
     let number = || prop_oneof![0.001..1000.0f64, (1..1000u32).prop_map(f64::from)];
-    (number(), number(), number(), any::<bool>(), number(), number(), 0..1_000_000u64).prop_map(
-        |(activation, weight, accumulator, double_buffer, sram, dram, latency)| Memory {
-            activation_kib: activation,
-            weight_kib: weight,
-            accumulator_kib: accumulator,
-            double_buffer,
-            sram_bytes_per_cycle: sram,
-            dram_bytes_per_cycle: dram,
-            dram_latency_cycles: latency,
+    (number(), number(), number(), any::<bool>(), number(), number(), dram()).prop_map(
+        |(activation, weight, accumulator, double_buffer, sram, dram, (latency, burst, outstanding))| {
+            Memory {
+                activation_kib: activation,
+                weight_kib: weight,
+                accumulator_kib: accumulator,
+                double_buffer,
+                sram_bytes_per_cycle: sram,
+                dram_bytes_per_cycle: dram,
+                dram_latency_cycles: latency,
+                dram_burst_bytes: burst,
+                dram_outstanding_bursts: outstanding,
+            }
         },
     )
 }
@@ -265,6 +273,8 @@ fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
       sram_bytes_per_cycle: 16
       dram_bytes_per_cycle: 8
       dram_latency_cycles: 100
+      dram_burst_bytes: 1
+      dram_outstanding_bursts: 0
     packing:
       kind: none
     layers:

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use guardbit_graph::{OutputPosition, Window};
-use guardbit_hwmodels::timing::{LayerTiming, Widths};
+use guardbit_hwmodels::timing::{LayerTiming, Tile, TileOrder, Widths};
 use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, TimingConvention, load};
 use proptest::prelude::*;
 
@@ -34,6 +34,10 @@ fn unlimited(mut accelerator: Accelerator) -> Accelerator {
     accelerator.memory.dram_bytes_per_cycle = 1e12;
     accelerator.memory.dram_latency_cycles = 0;
     accelerator.memory.double_buffer = true;
+    accelerator.memory.activation_kib = 1e9;
+    accelerator.memory.weight_kib = 1e9;
+    accelerator.memory.accumulator_kib = 1e9;
+    accelerator.memory.dram_outstanding_bursts = None;
     accelerator
 }
 
@@ -134,19 +138,105 @@ fn memory_stalls_count() {
         slow_load(a);
         a.memory.double_buffer = false;
     };
-    assert_eq!(small_layer(Dataflow::OutputStationary, serial), 6 * (24 + last + 10));
+    // Nothing overlaps, so that one tile of all folds fills and drains the array once.
+    assert_eq!(small_layer(Dataflow::OutputStationary, serial), 6 * 24 + 5 * 9 + last + 6 * 10);
     // 4 * 9 activations through a port of 1 byte per cycle.
     let slow_port = |a: &mut Accelerator| a.memory.sram_bytes_per_cycle = 1.0;
     assert_eq!(small_layer(Dataflow::OutputStationary, slow_port), 1 + 6 * 36 + 1);
-    // Half of 0.1 KiB does not hold the 90 activations: both channel tiles load them.
+    // Half of 0.1 KiB does not hold the 90 activations, but the 36 of a row of pixels until all channels are done.
     let small = |a: &mut Accelerator| {
         slow_load(a);
         a.memory.activation_kib = 0.1;
     };
-    assert_eq!(small_layer(Dataflow::OutputStationary, small), 39 + 5 * 39 + last + 10);
+    assert_eq!(small_layer(Dataflow::OutputStationary, small), 24 + 5 * 24 + last + 10);
+    // Nor does it hold the 54 weights: the activations are loaded twice.
+    let smaller = |a: &mut Accelerator| {
+        small(a);
+        a.memory.weight_kib = 0.1;
+    };
+    assert_eq!(small_layer(Dataflow::OutputStationary, smaller), 39 + 5 * 39 + last + 10);
     let latency = |a: &mut Accelerator| a.memory.dram_latency_cycles = 100;
     let quick = small_layer(Dataflow::OutputStationary, |_| ());
     assert_eq!(small_layer(Dataflow::OutputStationary, latency), quick + 100);
+}
+
+/// Sizes of the SRAMs, of which some are too small for a whole layer.
+fn srams() -> impl Strategy<Value = [f64; 3]> {
+    let kib = || prop_oneof![Just(64.0), 0.004..0.2f64];
+    [kib(), kib(), kib()]
+}
+
+/// A layer with a real window.
+fn windows() -> impl Strategy<Value = Window> {
+    let image = (1..9usize, 1..9usize, 1..3usize);
+    let kernel = (1..4usize, 1..4usize, 1..9usize, 1..3usize);
+    (image, kernel, 1..17usize, 1..4usize).prop_map(
+        |((rows, cols, batch), (kh, kw, ic, stride), channels, groups)| {
+            let input = |out: usize, kernel: usize| (out - 1) * stride + kernel;
+            Window {
+                batch,
+                input: [input(rows, kh), input(cols, kw), ic * groups],
+                output: [rows, cols, channels * groups],
+                kernel: [kh, kw, ic],
+                stride: [stride; 2],
+                dilation: [1; 2],
+                pad: [0; 2],
+                groups,
+            }
+        },
+    )
+}
+
+/// Bytes from outside of a matrix product, found by walking its tiles: an operand's part is loaded unless it is the
+/// one that was loaded last, or all of it stays.
+fn walked_load(window: &Window, tile: &Tile) -> f64 {
+    let sizes = [window.output[1], window.channels(), window.terms()];
+    let tiles = [tile.pixels, tile.channels, tile.terms];
+    let parts: [usize; 3] = std::array::from_fn(|axis| sizes[axis].div_ceil(tiles[axis]));
+    let length = |axis: usize, part: usize| tiles[axis].min(sizes[axis] - part * tiles[axis]);
+    let (slow, fast) = if tile.order == TileOrder::ChannelsOuter { (1, 0) } else { (0, 1) };
+    let mut loaded = [0; 2];
+    let mut held = [None; 2];
+    for outer in 0..parts[slow] {
+        for inner in 0..parts[fast] {
+            for term in 0..parts[2] {
+                let mut at = [0; 2];
+                (at[slow], at[fast]) = (outer, inner);
+                for operand in 0..2 {
+                    if held[operand].replace((at[operand], term)) != Some((at[operand], term)) {
+                        loaded[operand] += length(operand, at[operand]) * length(2, term);
+                    }
+                }
+            }
+        }
+    }
+    let whole = [sizes[0] * sizes[2], sizes[1] * sizes[2]];
+    let once = |operand: usize| whole[operand] as f64 <= tile.room[operand];
+    (0..2).map(|operand| if once(operand) { whole[operand] } else { loaded[operand] } as f64).sum()
+}
+
+/// Transfers are whole bursts, and not more bursts are on their way than the memory allows.
+#[test]
+fn bursts_and_the_latency_they_pay() {
+    let cost = |edit: &dyn Fn(&mut Accelerator)| {
+        let array = Array::new(4, 3, 1);
+        let mut accelerator =
+            unlimited(accelerator(Dataflow::OutputStationary, array, TimingConvention::Overlapped));
+        edit(&mut accelerator);
+        let timing = LayerTiming::new(&accelerator, &window(10, 9, 6, 1), INT8);
+        (timing.cost.dram_bytes, timing.cycles)
+    };
+    // 90 activations, 54 weights, 60 outputs.
+    assert_eq!(cost(&|_| ()).0, 90 + 54 + 60);
+    assert_eq!(cost(&|a| a.memory.dram_burst_bytes = 16).0, 96 + 64 + 64);
+    // 2 bursts of 16 bytes in 64 cycles are a byte in 2 cycles: 160 bytes in 6 folds, 10 outputs of each back.
+    let bound = |a: &mut Accelerator| {
+        a.memory.dram_burst_bytes = 16;
+        a.memory.dram_latency_cycles = 64;
+        a.memory.dram_outstanding_bursts = Some(2);
+    };
+    let (load, last, store) = (54, 9 + 5 + 4, 32);
+    assert_eq!(cost(&bound).1, 64 + load + 5 * load + last + store);
 }
 
 /// An accelerator and a layer small enough to place every addition.
@@ -161,13 +251,17 @@ fn layers() -> impl Strategy<Value = (Accelerator, Window)> {
     let array = (1..5usize, 1..5usize, 1..4usize);
     let array = array.prop_map(|(rows, cols, dot_width)| Array::new(rows, cols, dot_width));
     let memory = (0.5..20.0, 0.5..20.0, 0..50u64, any::<bool>());
+    let memory = (memory, srams());
     let sizes = (1..9usize, 1..12usize, 1..7usize, 1..4usize);
-    (dataflow, timing, array, memory, sizes).prop_map(|(dataflow, timing, array, memory, sizes)| {
+    (dataflow, timing, array, memory, sizes).prop_map(|(dataflow, timing, array, (memory, kib), sizes)| {
         let mut accelerator = accelerator(dataflow, array, timing);
         accelerator.memory.sram_bytes_per_cycle = memory.0;
         accelerator.memory.dram_bytes_per_cycle = memory.1;
         accelerator.memory.dram_latency_cycles = memory.2;
         accelerator.memory.double_buffer = memory.3;
+        accelerator.memory.activation_kib = kib[0];
+        accelerator.memory.weight_kib = kib[1];
+        accelerator.memory.accumulator_kib = kib[2];
         (accelerator, window(sizes.0, sizes.1, sizes.2, sizes.3))
     })
 }
@@ -240,6 +334,53 @@ proptest! {
                     prop_assert!(other.is_none_or(|other| other == owner), "two steps in one place");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn tiles_fit_and_move_what_they_must((accelerator, _) in any_layers(), window in windows(), burst in 1..40u64) {
+        let mut accelerator = Accelerator { timing: TimingConvention::Overlapped, ..accelerator };
+        accelerator.memory.dram_burst_bytes = burst;
+        let LayerTiming { cycles, cost, fit, tile, array, .. } = LayerTiming::new(&accelerator, &window, INT8);
+        let could = fit.least_bytes.iter().zip(fit.room_bytes).all(|(least, room)| *least <= room);
+        prop_assert_eq!(tile.fits(), could, "{:?} {:?}", tile, fit);
+        let [inputs, outputs] = [window.batch * window.input.iter().product::<usize>(), window.dots()];
+        let weights = window.terms() * window.channels();
+        prop_assert!(cost.dram_bytes >= (inputs + weights + outputs) as u64);
+        prop_assert_eq!(cost.dram_bytes % burst, 0);
+        prop_assert!(cost.compute_cycles >= cost.macs.div_ceil((array.rows * array.cols * array.dot_width) as u64));
+        prop_assert_eq!(cycles, cost.compute_cycles + cost.stall_cycles);
+        let load = cost.dram_bytes as f64 - (outputs as u64 * burst) as f64;
+        prop_assert!(cycles as f64 >= load / accelerator.memory.dram_rate());
+    }
+
+    #[test]
+    fn traffic_is_that_of_the_tiles((accelerator, window) in layers()) {
+        let mut accelerator = Accelerator { timing: TimingConvention::Overlapped, ..accelerator };
+        if accelerator.dataflow == Dataflow::Vector {
+            accelerator.array.kind = ArrayKind::Block;
+        }
+        let window = self::window(window.output[1], window.terms(), window.channels(), 1);
+        let LayerTiming { cost, tile, .. } = LayerTiming::new(&accelerator, &window, INT8);
+        prop_assert_eq!(cost.dram_bytes as f64, walked_load(&window, &tile) + window.dots() as f64);
+    }
+
+    #[test]
+    fn alike_ways_differ_in_their_beginning((accelerator, window) in any_layers()) {
+        let timing = LayerTiming::new(&accelerator, &window, INT8);
+        prop_assume!(timing.ways_are_alike());
+        // SCALE-Sim's last cycle of a matrix product is placed in the one before.
+        prop_assume!(accelerator.timing != TimingConvention::ScalesimV3);
+        let way = |index: usize| {
+            let out = window.output_position(index);
+            let from = timing.place(out, 0, 0);
+            (0..window.terms())
+                .map(|k| timing.place(out, k, 0))
+                .map(|to| (to.cycle - from.cycle, to.row as i64 - from.row as i64, to.col as i64 - from.col as i64))
+                .collect::<Vec<_>>()
+        };
+        for index in 1..window.dots() {
+            prop_assert_eq!(way(index), way(0));
         }
     }
 

@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use guardbit_reports::{
-    About, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram, Outcome, Point, PointRecord,
-    ReportError, RunRecord, SummaryRow, Width, write_run, write_sweep,
+    About, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram, NetworkTiming, Outcome,
+    Point, PointRecord, ReportError, RunRecord, SummaryRow, Width, write_run, write_sweep,
 };
 
 const SAMPLES: u64 = 540;
@@ -154,12 +154,12 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             first_event_cycle: (touched > 0).then_some(17 + i as u64),
             product_events: Some(0),
             bias_events: Some(0),
-            compute_cycles: None,
-            stall_cycles: None,
-            utilization: None,
-            sram_bytes: None,
-            dram_bytes: None,
-            time_us: None,
+            compute_cycles: Some(layer.dots * layer.terms as u64 / 200),
+            stall_cycles: Some(40),
+            utilization: Some(Fraction::new(0.7)),
+            sram_bytes: Some(layer.dots * layer.terms as u64 / 8),
+            dram_bytes: Some(layer.dots * 2),
+            time_us: Some((layer.dots * layer.terms as u64 / 200 + 40) as f64 / 500.0),
         });
         histograms.push(LevelHistogram {
             index: i,
@@ -237,7 +237,19 @@ fn run(network: &Network, bits: u32) -> RunRecord {
             pe_col: 12,
         })
     };
+    let cycles = layers.iter().filter_map(|row| row.cycles).sum();
+    let latency_us = layers.iter().filter_map(|row| row.time_us).sum::<f64>().round();
+    let timing = NetworkTiming {
+        convention: "overlapped".into(),
+        cycles,
+        stall_cycles: 40 * layers.len() as u64,
+        latency_us,
+        throughput_per_s: Some((1e6 / latency_us).round()),
+        pipelined_per_s: None,
+        tiles: Vec::new(),
+    };
     RunRecord {
+        timing,
         model: network.name.into(),
         hw: "fpga-int14-os".into(),
         mode: "propagated".into(),

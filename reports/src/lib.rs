@@ -27,9 +27,12 @@ pub use labels::{layer_label, short_name};
 pub use npz::{ArrayWriter, NpzWriter, batch_shape};
 pub use outcome::Outcome;
 pub use output::{About, run_files, size_files, sweep_files, write_run, write_size, write_sweep};
-pub use records::{LayerActivity, LevelHistogram, PointRecord, RunRecord, SizeRecord, WitnessRecord};
+pub use records::{
+    LayerActivity, LevelHistogram, NetworkTiming, PointRecord, RunRecord, SizeRecord, TileRecord,
+    WitnessRecord,
+};
 pub use tables::{
     Cells, ChannelRow, EventRow, LayerRow, Point, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
     SizeRateRow, SizeRow, SummaryRow, SweepRow, channel_rows, event_rows, layer_rows, sweep_rows, write_csv,
 };
-pub use text::{layers_text, size_text, summary_text, text_table};
+pub use text::{layers_text, size_text, summary_text, text_table, tiles_text};

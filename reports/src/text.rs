@@ -1,7 +1,7 @@
 //! Tables for terminals.
 
 use crate::tables::{Cells, LayerRow, Row, SizeRow, SummaryRow};
-use crate::{ReportError, labels};
+use crate::{ReportError, TileRecord, labels};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
 ///
@@ -59,6 +59,39 @@ pub fn layers_text(rows: &[LayerRow]) -> Result<String, ReportError> {
         cells[1] = labels::short_name(&row.layer);
     }
     Ok(text_table(&LAYER_COLUMNS, &cells))
+}
+
+/// What the SRAMs hold at a time, layer after layer, names of layers shortened.
+pub fn tiles_text(tiles: &[TileRecord]) -> String {
+    let columns = [
+        "index",
+        "layer",
+        "tiles",
+        "pixels",
+        "channels",
+        "terms",
+        "order",
+        "activations",
+        "weights",
+        "sums",
+        "fits",
+    ];
+    let row = |tile: &TileRecord| {
+        vec![
+            tile.index.to_string(),
+            labels::short_name(&tile.layer),
+            tile.count.to_string(),
+            tile.pixels.to_string(),
+            tile.channels.to_string(),
+            tile.terms.to_string(),
+            tile.order.clone(),
+            tile.activation_bytes.to_string(),
+            tile.weight_bytes.to_string(),
+            tile.sum_bytes.to_string(),
+            if tile.fits { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    text_table(&columns, &tiles.iter().map(row).collect::<Vec<_>>())
 }
 
 /// `size.csv`, less its empty columns, names of layers shortened.

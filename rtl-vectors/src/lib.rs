@@ -22,3 +22,8 @@ pub use check::{CheckReport, Divergence, MutantResult, Outcome, Simulator, check
 pub use error::VectorError;
 pub use export::{Bundle, Format, Request, export};
 pub use words::Words;
+
+/// The reference RTL in SystemVerilog, name and text of every file: for those who synthesize it.
+pub fn reference_rtl() -> &'static [(&'static str, &'static str)] {
+    &bench::RTL
+}

@@ -4,11 +4,13 @@ mod common;
 
 use common::random::{self, Case};
 use common::{accelerator, datapath, program, run, serial};
-use guardbit_graph::DType;
+use guardbit_graph::{DType, OutputPosition};
 use guardbit_hwmodels::{
-    BiasPlace, Check, Datapath, Level, OutputFit, PRESETS, Packing, Register, Terms, Walk, ZeroPoint, load,
+    BiasPlace, Check, Datapath, Fixup, Level, OutputFit, PRESETS, Packing, Register, Terms, Walk, ZeroPoint,
+    load,
 };
 use guardbit_num::{Format, Overflow};
+use guardbit_sim::trace::operands;
 use guardbit_sim::{Body, Engine, Mode, Options, StatsLevel};
 use proptest::prelude::*;
 
@@ -109,6 +111,52 @@ fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What the shared adders deliver, from 48-bit arithmetic written out: the errors of every channel.
+fn check_packed_lanes(case: &Case) -> Result<(), TestCaseError> {
+    let mut accelerator = case.accelerator.clone();
+    let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing else { return Ok(()) };
+    let mut adder = accelerator.datapath.levels[0].clone();
+    if adder.terms == Terms::All {
+        adder.terms = Terms::Count(5);
+    }
+    let Terms::Count(chain) = adder.terms else { return Ok(()) };
+    accelerator.datapath.levels = vec![adder, serial("outer", Terms::All, Register::Auto)];
+    accelerator.datapath.bias.at = BiasPlace::Post;
+    let program = program(&case.graph, &accelerator);
+    let ran = run(&program, &case.samples, PARALLEL).unwrap();
+    let layer = program.mac_layers().next().unwrap();
+    let window = &layer.dots.window;
+    let mut errors = vec![0u128; window.channels()];
+    for sample in &case.samples {
+        for out in (0..window.dots()).map(|index| window.output_position(index)) {
+            let own = operands(layer, sample, out);
+            let low = layer.low_lane(out.c).map(|c| operands(layer, sample, OutputPosition { c, ..out }));
+            let (mut delivered, mut exact) = (0i128, 0i128);
+            let mut adder = 0i128;
+            for (k, a) in own.iter().enumerate() {
+                let b = a.activation;
+                exact += a.weight * b;
+                // Alone, or below another lane: the low 18 bits. Above one: the bits from 18 on.
+                let lanes = low.as_ref().map_or(a.weight, |low| (a.weight << 18) + low[k].weight);
+                adder = ((adder + lanes * b) << 80) >> 80;
+                if (k + 1) % chain == 0 || k + 1 == own.len() {
+                    let sign = if fixup == Fixup::Lut { (adder >> 17) & 1 } else { 0 };
+                    delivered += if low.is_some() {
+                        (((adder >> 18) + sign) << 98) >> 98
+                    } else {
+                        (adder << 110) >> 110
+                    };
+                    adder = 0;
+                }
+            }
+            errors[out.c] += (delivered - exact).unsigned_abs();
+        }
+    }
+    let found: Vec<u128> = ran.stats.channels.iter().map(|channel| channel.sum_abs_err).collect();
+    prop_assert_eq!(found, errors);
+    Ok(())
+}
+
 /// One level, exact product, no shift: what wrap delivers does not depend on order or check place.
 fn check_wrap(case: &Case, bits: u32, signed: bool, others: [Walk; 2]) -> Result<(), TestCaseError> {
     let format = Format::new(bits, signed).unwrap();
@@ -193,6 +241,16 @@ proptest! {
     #[test]
     fn every_engine_equals_the_reference(case in random::case()) {
         check_engines(&case)?;
+    }
+
+    #[test]
+    fn every_engine_packs_lanes_as_the_reference(case in random::packed_case()) {
+        check_engines(&case)?;
+    }
+
+    #[test]
+    fn packed_lanes_are_those_of_48_bits(case in random::packed_case()) {
+        check_packed_lanes(&case)?;
     }
 
     #[test]

@@ -108,6 +108,38 @@ fn nvdla_holds_34_bits() {
     assert_eq!(stats.levels[1].total().required_final, 35);
 }
 
+/// 512 products of -2^15 * -2^7 are 2^31, one more than 32 bits hold, at the last addition: Ethos-U's 64 sums of eight
+/// and the TPU's two of 256 rows wrap to -2^31; the plain array saturates. FINN's and Eyeriss' sums have no width to
+/// overflow.
+#[test]
+fn sums_of_32_bits_overflow_as_the_device_does() {
+    let graph = dots((DType::Int16, &[-32768; 512]), (DType::Int8, &[vec![-128; 512]]), 18);
+    let check = |preset: &str, error: u128, expected: &[u64]| {
+        let (_, stats) = simulate(preset, &[], &graph);
+        assert_eq!((stats.total().sum_abs_err, &events(&stats)[..]), (error, expected), "{preset}");
+    };
+    check("ethos-u55-256", 1 << 32, &[0, 1]);
+    check("ethos-u55-32", 1 << 32, &[0, 1]);
+    check("tpu-v1", 1 << 32, &[0, 1]);
+    check("exact-int32-os", 1, &[1]);
+    check("finn-mvau", 0, &[0, 0]);
+    check("eyeriss-v1", 0, &[0, 0]);
+}
+
+/// A chain of 7 keeps the low lane of the packed DSP; the eighth product of 2^14 is 2^17: the low lane wraps, 2^18 off,
+/// and the fix-up takes its sign for a borrow, so that the high lane is 1 off.
+#[test]
+fn a_longer_chain_corrupts_the_packed_neighbour() {
+    let weights = [vec![-128; 8], vec![-128; 8]];
+    let graph = dots((DType::Int8, &[-128; 8]), (DType::Int8, &weights), 3);
+    let errors = |sets: &[&str]| {
+        let (_, stats) = simulate("dsp48e2-int8x2", sets, &graph);
+        [0, 1].map(|channel: usize| stats.channels[channel].sum_abs_err)
+    };
+    assert_eq!(errors(&[]), [0, 0]);
+    assert_eq!(errors(&["accumulation.dsp.terms=8"]), [1 << 18, 1]);
+}
+
 /// Presets without narrow sums of their own wrap at 32 bits or never overflow.
 #[test]
 fn wide_presets_are_exact_on_int8() {

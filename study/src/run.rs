@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use guardbit_hwmodels::Program;
-use guardbit_reports::{About, NpzWriter, RunRecord, batch_shape, run_files, write_atomic_with, write_run};
+use guardbit_reports::{
+    About, NetworkTiming, NpzWriter, RunRecord, batch_shape, run_files, write_atomic_with, write_run,
+};
 use guardbit_sim::{Keep, Options, PointTensors, Settled};
 use serde::Serialize;
 
@@ -72,6 +74,7 @@ struct RunJson<'a> {
     labels: &'a Option<FileId>,
     settings: SettingsJson<'a>,
     outcome: &'a guardbit_reports::Outcome,
+    timing: &'a NetworkTiming,
     files: Vec<String>,
 }
 
@@ -126,6 +129,7 @@ fn write(
             dump_tensors: request.dump_tensors,
         },
         outcome: &executed.outcome,
+        timing: &record.timing,
         files,
     };
     crate::write_json(&dir.join("run.json"), &json)

@@ -52,6 +52,8 @@ pub struct SizeRequest {
     pub budget: Option<Budget>,
     /// Who is asked for areas, if anyone.
     pub area: Option<AreaTool>,
+    /// What is synthesized for them: the reference RTL, name and text of every file.
+    pub rtl: &'static [(&'static str, &'static str)],
 }
 
 /// A sweep over the width of one level.

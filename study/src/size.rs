@@ -4,6 +4,7 @@ mod area;
 mod budget;
 mod cost;
 mod grid;
+mod grid_errors;
 mod layers;
 mod recommend;
 mod registers;
@@ -51,7 +52,7 @@ pub fn size(
     progress: &dyn Progress,
 ) -> Result<SizeRecord, StudyError> {
     folder::check(out, existing)?;
-    let synthesis = request.area.map(Synthesis::new).transpose()?;
+    let synthesis = request.area.map(|tool| Synthesis::new(tool, request.rtl)).transpose()?;
     let accelerator = guardbit_hwmodels::load(&request.hw, &request.settings.sets)?;
     let subject = Subject::load(&request.model, &request.settings)?;
     let program = subject.lower(&accelerator)?;
@@ -74,7 +75,7 @@ pub fn size(
         layers: rows::layers(&program, &layers, &recommendation.program, synthesis.as_ref())?,
         channels: rows::channels(&layers),
         levels: rows::levels(&layers, &recommendation.program),
-        grid: grid::rows(&program),
+        grid: grid::rows(&sizing)?,
         rates: rows::rates(&program, &measured.layers),
         witnesses: witnesses::records(&layers),
         recommended: recommendation.outcome.clone(),

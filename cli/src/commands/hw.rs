@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use guardbit_hwmodels::{Accelerator, PRESETS, check, check_program, load, lower, schema};
-use guardbit_reports::text_table;
+use guardbit_reports::{TileRecord, text_table, tiles_text};
 use serde_json::json;
 
 use crate::args::{Global, HwCommand};
@@ -43,14 +43,21 @@ fn show(accelerator: &Accelerator, global: &Global) -> Result<(), Failure> {
 fn check_one(hw: &str, model: Option<&Path>, sets: &[String], global: &Global) -> Result<(), Failure> {
     let (accelerator, mut warnings) = check(hw, sets);
     let accelerator = accelerator?;
+    let mut tiles = None;
     if let Some(model) = model {
         let graph = Arc::new(guardbit_frontends::load(model)?);
-        warnings.extend(check_program(&lower(graph, &accelerator)?));
+        let program = lower(graph, &accelerator)?;
+        warnings.extend(check_program(&program));
+        tiles = Some(program.mac_layers().map(TileRecord::new).collect::<Vec<_>>());
     }
     if global.json {
         let problem = |p: &guardbit_hwmodels::Problem| json!({ "code": p.code(), "key": p.key(), "message": p.message(), "help": p.help() });
         let warnings: Vec<_> = warnings.iter().map(problem).collect();
-        return print_json(&json!({ "name": accelerator.name, "warnings": warnings }));
+        let mut result = json!({ "name": accelerator.name, "warnings": warnings });
+        if let Some(tiles) = tiles {
+            result["tiles"] = json!(tiles);
+        }
+        return print_json(&result);
     }
     for warning in &warnings {
         Failure::warning(warning).report();
@@ -60,5 +67,6 @@ fn check_one(hw: &str, model: Option<&Path>, sets: &[String], global: &Global) -
         1 => "1 warning".into(),
         n => format!("{n} warnings"),
     };
-    print(&format!("{}: {count}\n", accelerator.name))
+    let tiles = tiles.map_or(String::new(), |tiles| tiles_text(&tiles));
+    print(&format!("{}: {count}\n{tiles}", accelerator.name))
 }

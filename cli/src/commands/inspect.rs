@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use guardbit_graph::{Graph, NodeId, TensorId};
 use guardbit_hwmodels::{MacLayer, Program, check_program, load, lower, partition};
-use guardbit_reports::text_table;
+use guardbit_reports::{TileRecord, text_table, tiles_text};
 use serde::Serialize;
 
 use crate::args::{Global, InspectArgs};
@@ -58,6 +58,8 @@ struct OpLine {
     datapath: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycles: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tile: Option<TileRecord>,
 }
 
 impl OpLine {
@@ -81,6 +83,7 @@ impl OpLine {
             runs_on,
             datapath: lowered.map(|layer| layer.datapath.describe()),
             cycles: lowered.map(|layer| layer.timing.cycles),
+            tile: lowered.map(TileRecord::new),
         }
     }
 
@@ -123,6 +126,8 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
     if let Some(program) = program {
         out += &format!("\n{}\n", program.accelerator.name);
         out += &datapaths(program);
+        let tiles: Vec<TileRecord> = program.mac_layers().map(TileRecord::new).collect();
+        out += &format!("\nwhat the SRAMs hold at a time:\n{}", tiles_text(&tiles));
     }
     out
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use guardbit_reports::{LayerRow, Outcome, RunRecord, layers_text};
+use guardbit_reports::{LayerRow, NetworkTiming, Outcome, RunRecord, layers_text};
 use guardbit_sim::StatsLevel;
 use guardbit_study::RunRequest;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
     let record = guardbit_study::run(&request, &args.output_dir, existing(global), &bar)?;
     drop(bar);
     if global.json {
-        print_json(&Summary { outcome: &record.outcome, layers: &record.layers })?;
+        print_json(&Summary { outcome: &record.outcome, timing: &record.timing, layers: &record.layers })?;
     } else {
         print(&format!("{}\n{}", layers_text(&record.layers)?, outcome_text(&record)))?;
     }
@@ -34,6 +34,7 @@ pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
 #[derive(Serialize)]
 struct Summary<'a> {
     outcome: &'a Outcome,
+    timing: &'a NetworkTiming,
     layers: &'a [LayerRow],
 }
 
@@ -47,5 +48,10 @@ fn outcome_text(record: &RunRecord) -> String {
     add("top-1 agreement", outcome.top1_agreement.map(|v| v.to_string()));
     add("output mismatch", Some(outcome.output_mismatch.to_string()));
     add("output SQNR (dB)", outcome.output_sqnr_db.map(|v| v.to_string()));
+    let timing = &record.timing;
+    add("cycles", Some(timing.cycles.to_string()));
+    add("latency (us)", Some(timing.latency_us.to_string()));
+    add("throughput (1/s)", timing.throughput_per_s.map(|v| v.to_string()));
+    add("pipelined (1/s)", timing.pipelined_per_s.map(|v| v.to_string()));
     lines.iter().map(|(name, value)| format!("{name:<17} {value}\n")).collect()
 }

@@ -20,6 +20,7 @@ pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
         settings: settings(&args.common, |_| StatsLevel::Full, DEFAULT_EVENTS, &bar),
         budget: args.budget,
         area: args.area,
+        rtl: guardbit_rtl_vectors::reference_rtl(),
     };
     let record = guardbit_study::size(&request, &args.output_dir, existing(global), &bar)?;
     drop(bar);

@@ -235,6 +235,12 @@ pub(crate) struct MemoryFile {
     /// Cycles before the first byte from outside, 0..=1000000000. Default: 100.
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub dram_latency_cycles: Option<Integer>,
+    /// Bytes of a burst, 1..=65536: every transfer from and to the outside is rounded up to whole bursts. Default: 1.
+    #[schemars(range(min = 1, max = 65536))]
+    pub dram_burst_bytes: Option<Integer>,
+    /// Bursts that can be on their way at a time, each for dram_latency_cycles, 0..=65536; 0: no limit. Default: 0.
+    #[schemars(range(min = 0, max = 65536))]
+    pub dram_outstanding_bursts: Option<Integer>,
 }
 
 /// Lanes that share one adder.

@@ -270,6 +270,10 @@ fn memory(file: &AcceleratorFile) -> Result<Memory, Violation> {
     let number = |key, value, default| positive(&["memory", key], value, default);
     let latency = KeyPath::keys(&["memory", "dram_latency_cycles"]);
     let (cycles, usual) = (memory.dram_latency_cycles, defaults::DRAM_LATENCY_CYCLES);
+    let whole = |key, value, default, least| {
+        integer(KeyPath::keys(&["memory", key]), value, default, least, MAX_SIZE)
+    };
+    let outstanding = whole("dram_outstanding_bursts", memory.dram_outstanding_bursts, 0, 0)? as u64;
     let (sram, dram) = (defaults::SRAM_BYTES_PER_CYCLE, defaults::DRAM_BYTES_PER_CYCLE);
     Ok(Memory {
         activation_kib: number("activation_kib", memory.activation_kib, defaults::ACTIVATION_KIB)?,
@@ -279,6 +283,8 @@ fn memory(file: &AcceleratorFile) -> Result<Memory, Violation> {
         sram_bytes_per_cycle: number("sram_bytes_per_cycle", memory.sram_bytes_per_cycle, sram)?,
         dram_bytes_per_cycle: number("dram_bytes_per_cycle", memory.dram_bytes_per_cycle, dram)?,
         dram_latency_cycles: integer(latency, cycles, usual, 0, MAX_LATENCY)? as u64,
+        dram_burst_bytes: whole("dram_burst_bytes", memory.dram_burst_bytes, 1, 1)? as u64,
+        dram_outstanding_bursts: (outstanding > 0).then_some(outstanding),
     })
 }
 

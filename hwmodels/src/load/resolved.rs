@@ -148,6 +148,7 @@ fn bias(bias: Bias) -> BiasFile {
 }
 
 fn memory_file(memory: Memory) -> MemoryFile {
+    let whole = |value: u64| Some(Integer(i64::try_from(value).unwrap_or(i64::MAX)));
     MemoryFile {
         activation_kib: Some(Number(memory.activation_kib)),
         weight_kib: Some(Number(memory.weight_kib)),
@@ -155,7 +156,9 @@ fn memory_file(memory: Memory) -> MemoryFile {
         double_buffer: Some(memory.double_buffer),
         sram_bytes_per_cycle: Some(Number(memory.sram_bytes_per_cycle)),
         dram_bytes_per_cycle: Some(Number(memory.dram_bytes_per_cycle)),
-        dram_latency_cycles: Some(Integer(i64::try_from(memory.dram_latency_cycles).unwrap_or(i64::MAX))),
+        dram_latency_cycles: whole(memory.dram_latency_cycles),
+        dram_burst_bytes: whole(memory.dram_burst_bytes),
+        dram_outstanding_bursts: whole(memory.dram_outstanding_bursts.unwrap_or(0)),
     }
 }
 

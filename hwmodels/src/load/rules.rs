@@ -230,6 +230,18 @@ const RULES: &[Entry] = &[
         hint: "the cycles before the first byte from outside",
     },
     Entry {
+        keys: &["memory.dram_burst_bytes"],
+        code: "guardbit::hw::memory",
+        allowed: || range(1, MAX_SIZE),
+        hint: "transfers from and to the outside are rounded up to whole bursts",
+    },
+    Entry {
+        keys: &["memory.dram_outstanding_bursts"],
+        code: "guardbit::hw::memory",
+        allowed: || range(0, MAX_SIZE),
+        hint: "the bursts that can be on their way at a time; 0 is no limit",
+    },
+    Entry {
         keys: &["memory.*"],
         code: "guardbit::hw::memory",
         allowed: positive,

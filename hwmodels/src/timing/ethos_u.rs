@@ -51,7 +51,8 @@ pub(super) fn schedule(fold: &Fold, window: &Window, widths: Widths, accelerator
     let compute = (operation as u64).max(least);
     let cycles = (with_weights as u64).max(compute);
     let period = cycles.checked_div(folds).unwrap_or(0);
-    Schedule { lead: 0, fold: period, group: fold.count as u64 * period, last: u64::MAX, compute, cycles }
+    let group = fold.count as u64 * period;
+    Schedule { lead: 0, fold: period, of_tile: 1, tile: period, group, last: u64::MAX, compute, cycles }
 }
 
 /// A layer as the compiler sees it. Sizes are `[rows, columns, channels]`.

@@ -1,11 +1,8 @@
-//! How much of the array a layer can fill, and how much of the SRAMs one of its folds does.
+//! How much of the array a layer can fill, and how much of the SRAMs it needs.
 
-use guardbit_graph::Window;
-
-use super::gemm::Widths;
 use super::mapping::{Layer, Mapping};
-use super::traffic::Traffic;
-use crate::{ArrayKind, Dataflow, Memory};
+use super::traffic::Tile;
+use crate::{ArrayKind, Dataflow};
 
 /// A layer's size beside that of the array and of its memories.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,33 +12,20 @@ pub struct Fit {
     pub used: [usize; 2],
     /// Rows and columns that there are, counted in the same way.
     pub size: [usize; 2],
-    /// Bytes of the operands of one fold, at most those of the layer: activations and weights.
-    pub fold_bytes: [f64; 2],
-    /// Bytes of their SRAMs that one fold may take, half of them with double buffering.
-    pub room_bytes: [f64; 2],
+    /// Bytes of the smallest tile: activations, weights and sums.
+    pub least_bytes: [f64; 3],
+    /// Bytes that there are for one tile.
+    pub room_bytes: [f64; 3],
 }
 
 impl Fit {
-    pub(super) fn new(
-        mapping: &Mapping,
-        traffic: &Traffic,
-        window: &Window,
-        widths: Widths,
-        memory: &Memory,
-    ) -> Self {
-        let layer = mapping.layer();
-        let (wanted, size) = wanted(mapping.dataflow(), layer);
-        let bytes = |elements: usize, bits: u32| elements as f64 * f64::from(bits) / 8.0;
-        let whole = [
-            bytes(window.batch * window.input.iter().product::<usize>(), widths.activation),
-            bytes(window.terms() * window.channels(), widths.weight),
-        ];
-        let usable = if memory.double_buffer { 512.0 } else { 1024.0 };
+    pub(super) fn new(mapping: &Mapping, smallest: &Tile) -> Self {
+        let (wanted, size) = wanted(mapping.dataflow(), mapping.layer());
         Self {
             used: [wanted[0].min(size[0]), wanted[1].min(size[1])],
             size,
-            fold_bytes: [traffic.reads[0].min(whole[0]), traffic.reads[1].min(whole[1])],
-            room_bytes: [memory.activation_kib * usable, memory.weight_kib * usable],
+            least_bytes: smallest.bytes,
+            room_bytes: smallest.room,
         }
     }
 

@@ -1,19 +1,18 @@
 //! Activations stay: rows hold products, columns hold pixels; sums move down the columns, channel after channel.
 //!
-//! Folds walk all row tiles of the products of a pixel tile, then the next pixel tile. After `rows` cycles of
-//! loading activations, the element in row `r` and column `c` serves channel `n` in cycle `n + r + c`. The
-//! innermost level adds there; outer levels add below the bottom row, when the sum arrives.
+//! Folds walk all products of a row of pixels, then the next pixels; channels are cut where the SRAMs demand it. After
+//! `rows` cycles of loading activations, the element in row `r` and column `c` serves channel `n` of the fold in
+//! cycle `n + r + c`. The innermost level adds there; outer levels add below the bottom row, when the sum arrives.
 
-use super::mapping::{Fold, Layer, Slot};
+use super::mapping::{Layer, Pass, Slot};
 
-pub(super) fn fold(layer: &Layer) -> Fold {
+pub(super) fn pass(layer: &Layer) -> Pass {
     let (rows, cols) = (layer.array.rows, layer.array.cols);
-    let pixel_tiles = layer.pixel_tiles(cols);
-    let channels = layer.gemm.channels;
+    let channels = layer.stream;
     let lanes = rows * layer.array.dot_width;
-    Fold {
-        count: layer.steps().div_ceil(rows) * pixel_tiles,
-        groups: layer.gemm.groups,
+    Pass {
+        grid: [layer.pixel_tiles(cols), layer.channel_tiles(channels), layer.steps().div_ceil(rows)],
+        unit: [cols, channels, lanes],
         preload: rows,
         steps: channels,
         skew: rows + cols - 2,
@@ -21,7 +20,6 @@ pub(super) fn fold(layer: &Layer) -> Fold {
         interval: channels.max(rows),
         drain: 0,
         reads: [lanes * cols, lanes * channels],
-        passes: [1, pixel_tiles],
     }
 }
 
@@ -33,8 +31,8 @@ pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize, level:
     let col = pixel % cols;
     Slot {
         group,
-        fold: pixel / cols * layer.steps().div_ceil(rows) + step / rows,
-        offset: rows + channel + row + col,
+        at: [pixel / cols, channel / layer.stream, step / rows],
+        offset: rows + channel % layer.stream + row + col,
         row,
         col,
     }

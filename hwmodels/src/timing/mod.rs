@@ -12,6 +12,8 @@ mod mapping;
 mod output_stationary;
 mod overlapped;
 mod scalesim_v3;
+mod search;
+mod tiling;
 mod traffic;
 mod vector;
 mod weight_stationary;
@@ -21,10 +23,14 @@ use guardbit_graph::{OutputPosition, Window};
 pub use cost::Cost;
 pub use fit::Fit;
 pub use gemm::{Gemm, Widths};
+pub use tiling::TileOrder;
+pub use traffic::Tile;
 
 use crate::{Accelerator, Array, ArrayKind, Dataflow, Place, TimingConvention};
 use mapping::Mapping;
-use traffic::Traffic;
+use search::Choice;
+use tiling::Tiling;
+use traffic::Footprint;
 
 /// Cycles of one layer and the place of each of its additions.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,21 +42,28 @@ pub struct LayerTiming {
     pub array: Array,
     /// What the layer costs.
     pub cost: Cost,
-    /// How much of the array and of the SRAMs it fills.
+    /// How much of the array it fills, and of the SRAMs it needs.
     pub fit: Fit,
+    /// What the SRAMs hold at a time. Searched under `overlapped`; elsewhere one fold, which need not fit.
+    pub tile: Tile,
     mapping: Mapping,
+    tiling: Tiling,
     schedule: Schedule,
     /// `[rows, columns]` of the output.
     image: [usize; 2],
 }
 
 /// When the folds of a layer start, in cycles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Schedule {
     /// Before the first fold.
     lead: u64,
-    /// From one fold to the next.
+    /// From one fold of a tile to the next.
     fold: u64,
+    /// Folds of a tile.
+    of_tile: u64,
+    /// From the first fold of a tile to that of the next tile.
+    tile: u64,
     /// From the first fold of a group to that of the next group.
     group: u64,
     /// The last cycle of a group in which something can be placed, from the group's start.
@@ -66,31 +79,46 @@ impl LayerTiming {
     pub fn new(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
         let gemm = Gemm::of(window);
         let mapping = Mapping::new(accelerator.dataflow, accelerator.array, gemm);
-        let fold = mapping.fold();
-        let traffic = Traffic::new(&fold, window, widths, &accelerator.memory);
-        let schedule = match accelerator.timing {
-            TimingConvention::ScalesimV3 => scalesim_v3::schedule(&mapping),
-            TimingConvention::Overlapped => overlapped::schedule(&fold, &traffic, &accelerator.memory),
-            TimingConvention::EthosU => ethos_u::schedule(&fold, window, widths, accelerator),
+        let footprint = Footprint::new(accelerator, window, widths);
+        let Choice { mapping, tile, traffic, schedule } = match accelerator.timing {
+            TimingConvention::Overlapped => search::search(&mapping, &footprint, &accelerator.memory),
+            TimingConvention::ScalesimV3 | TimingConvention::EthosU => {
+                let tile = footprint.tile(&mapping, usize::MAX);
+                let traffic = footprint.traffic(&mapping, &tile);
+                let schedule = if accelerator.timing == TimingConvention::EthosU {
+                    ethos_u::schedule(&mapping.fold(), window, widths, accelerator)
+                } else {
+                    scalesim_v3::schedule(&mapping)
+                };
+                Choice { mapping, tile, traffic, schedule }
+            }
         };
-        let fit = Fit::new(&mapping, &traffic, window, widths, &accelerator.memory);
+        let fit = Fit::new(&mapping, &search::smallest(&mapping, &footprint));
+        let (fold, tiling) = (mapping.fold(), mapping.tiling());
         let image = [window.output[0], window.output[1]];
         let mut array = accelerator.array;
         array.rows *= array.cores;
         let cost = Cost::new(&schedule, &fold, &traffic, window, array, accelerator.clock_mhz);
-        Self { cycles: schedule.cycles, array, cost, fit, mapping, schedule, image }
+        Self { cycles: schedule.cycles, array, cost, fit, tile, mapping, tiling, schedule, image }
     }
 
     /// Whether all additions of a dot product happen in the same processing element.
     pub fn stays_in_place(&self) -> bool {
-        matches!(self.mapping.dataflow(), Dataflow::OutputStationary | Dataflow::Vector)
+        self.mapping.stays_in_place()
     }
 
     /// Whether the places of all dot products differ only in where they begin: cycles and processing elements from the
     /// first product on are the same, up to the last cycle in which anything can be placed.
     pub fn ways_are_alike(&self) -> bool {
         let kind = self.array.kind;
-        self.mapping.dataflow() != Dataflow::Vector || matches!(kind, ArrayKind::Outputs | ArrayKind::Block)
+        if self.mapping.dataflow() == Dataflow::Vector {
+            return matches!(kind, ArrayKind::Outputs | ArrayKind::Block);
+        }
+        // A dot product in several folds must have them at equal distances: tiles at the edges have fewer.
+        let Tiling { grid, tile, .. } = self.tiling;
+        let Schedule { fold, of_tile, tile: period, .. } = self.schedule;
+        let regular = of_tile <= 1 || period == of_tile * fold;
+        grid[2] <= 1 || regular && (tile == [1; 3] || tile[2] >= grid[2])
     }
 
     /// When and where level `level` adds the value that ends with product `k` of the dot product at `out`.
@@ -101,8 +129,13 @@ impl LayerTiming {
     pub fn place(&self, out: OutputPosition, k: usize, level: usize) -> Place {
         let pixel = (out.n * self.image[0] + out.h) * self.image[1] + out.w;
         let slot = self.mapping.slot(pixel, out.c, k, level);
-        let Schedule { lead, fold, group, last, .. } = self.schedule;
-        let in_group = (slot.fold as u64 * fold + slot.offset as u64).min(last);
+        let Schedule { lead, fold, of_tile, tile, group, last, .. } = self.schedule;
+        let index = self.tiling.index(slot.at) as u64;
+        let start = match of_tile {
+            0 | 1 => index * tile,
+            several => index / several * tile + index % several * fold,
+        };
+        let in_group = (start + slot.offset as u64).min(last);
         Place { cycle: lead + slot.group as u64 * group + in_group, row: slot.row, col: slot.col }
     }
 }

@@ -1,16 +1,15 @@
 //! Sums stay: rows hold pixels, columns hold channels; activations stream from the left, weights from above.
 //!
-//! Folds walk all pixel tiles of a channel tile, then the next channel tile. The element in row `r` and column
+//! Unless tiles are larger, folds walk all pixels of a row of channels, then the next channels. The element in row `r` and column
 //! `c` takes step `t` in cycle `t + r + c` of its fold; every level adds there.
 
-use super::mapping::{Fold, Layer, Slot};
+use super::mapping::{Layer, Pass, Slot};
 
-pub(super) fn fold(layer: &Layer) -> Fold {
+pub(super) fn pass(layer: &Layer) -> Pass {
     let (rows, cols) = (layer.array.rows, layer.array.cols);
-    let channel_tiles = layer.channel_tiles(cols);
-    Fold {
-        count: layer.pixel_tiles(rows) * channel_tiles,
-        groups: layer.gemm.groups,
+    Pass {
+        grid: [layer.pixel_tiles(rows), layer.channel_tiles(cols), 1],
+        unit: [rows, cols, layer.gemm.terms],
         preload: 0,
         steps: layer.steps(),
         skew: rows + cols - 2,
@@ -18,7 +17,6 @@ pub(super) fn fold(layer: &Layer) -> Fold {
         interval: layer.steps().max(rows),
         drain: rows,
         reads: [rows * layer.gemm.terms, cols * layer.gemm.terms],
-        passes: [channel_tiles, 1],
     }
 }
 
@@ -28,7 +26,7 @@ pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize) -> Slo
     let (row, col) = (pixel % rows, channel % cols);
     Slot {
         group,
-        fold: channel / cols * layer.pixel_tiles(rows) + pixel / rows,
+        at: [pixel / rows, channel / cols, 0],
         offset: k / layer.array.dot_width + row + col,
         row,
         col,

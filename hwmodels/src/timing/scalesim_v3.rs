@@ -22,6 +22,8 @@ pub(super) fn schedule(mapping: &Mapping) -> Schedule {
     Schedule {
         lead: 0,
         fold: fold.span() as u64,
+        of_tile: 1,
+        tile: fold.span() as u64,
         group,
         last: group.saturating_sub(1),
         compute: fold.groups as u64 * group,

@@ -11,36 +11,44 @@
 //!
 //! Every level adds in its lane. Nothing has to be filled or drained.
 
-use super::mapping::{Fold, Layer, Slot};
+use super::mapping::{Layer, Pass, Slot};
 use crate::ArrayKind;
 
-pub(super) fn fold(layer: &Layer) -> Fold {
+pub(super) fn pass(layer: &Layer) -> Pass {
     let engine = Engine::new(layer);
     let terms = layer.gemm.terms;
     // A fold serves at most as many different channels as there are lanes, of as many pixels as they cover.
     let shared = engine.channels.clamp(1, engine.lanes);
     let pixels = engine.lanes.div_ceil(shared);
-    Fold {
-        count: engine.tiles() * engine.turns(),
-        groups: engine.groups,
+    Pass {
+        grid: [engine.turns(), engine.tiles(), 1],
+        unit: match engine.kind {
+            ArrayKind::Outputs => [pixels, shared, terms],
+            ArrayKind::Channels | ArrayKind::Folded => [1, engine.lanes, terms],
+            ArrayKind::Block => [engine.rows, engine.cols, terms],
+        },
         preload: 0,
         steps: engine.steps,
         skew: 0,
         interval: engine.steps,
         drain: 0,
         reads: [pixels * terms, (shared * terms).div_ceil(engine.stripe)],
-        passes: [engine.channels.div_ceil(engine.lanes), engine.pixels.div_ceil(pixels)],
     }
+}
+
+/// Groups that run one after the other.
+pub(super) fn serial_groups(layer: &Layer) -> usize {
+    Engine::new(layer).groups
 }
 
 pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize) -> Slot {
     let engine = Engine::new(layer);
     let step = k / layer.array.dot_width;
     let (group, channel) = (channel / engine.channels, channel % engine.channels);
-    let (fold, offset, lane) = match layer.array.kind {
+    let (at, offset, lane) = match layer.array.kind {
         ArrayKind::Outputs => {
             let output = pixel * engine.channels + channel;
-            (output / engine.lanes, step, output % engine.lanes)
+            ([output / engine.lanes, 0, 0], step, output % engine.lanes)
         }
         ArrayKind::Channels | ArrayKind::Folded => {
             // The steps of a stripe follow each other, each for all of its pixels; the last stripe takes the rest.
@@ -50,15 +58,14 @@ pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize) -> Slo
                 if start / engine.stripe == stripes - 1 { engine.turns() - start } else { engine.stripe };
             let in_tile = start * engine.steps + step * length + (pixel - start);
             let tile = channel / engine.lanes;
-            (tile * engine.turns() + in_tile / engine.steps, in_tile % engine.steps, channel % engine.lanes)
+            ([in_tile / engine.steps, tile, 0], in_tile % engine.steps, channel % engine.lanes)
         }
         ArrayKind::Block => {
             let (rows, cols) = (layer.array.rows, layer.array.cols);
-            let fold = channel / cols * engine.turns() + pixel / rows;
-            (fold, step, pixel % rows * cols + channel % cols)
+            ([pixel / rows, channel / cols, 0], step, pixel % rows * cols + channel % cols)
         }
     };
-    Slot { group, fold, offset, row: lane / layer.array.cols, col: lane % layer.array.cols }
+    Slot { group, at, offset, row: lane / layer.array.cols, col: lane % layer.array.cols }
 }
 
 /// A layer as the engine sees it.

@@ -1,19 +1,18 @@
 //! Weights stay: rows hold products, columns hold channels; sums move down the columns, pixel after pixel.
 //!
-//! Folds walk all row tiles of the products of a channel tile, then the next channel tile. After `rows` cycles of
-//! loading weights, the element in row `r` and column `c` serves pixel `m` in cycle `m + r + c`. The innermost
-//! level adds there; outer levels add below the bottom row, when the sum arrives.
+//! Folds walk all products of a row of channels, then the next channels; pixels are cut where the SRAMs demand it. After
+//! `rows` cycles of loading weights, the element in row `r` and column `c` serves pixel `m` of the fold in cycle
+//! `m + r + c`. The innermost level adds there; outer levels add below the bottom row, when the sum arrives.
 
-use super::mapping::{Fold, Layer, Slot};
+use super::mapping::{Layer, Pass, Slot};
 
-pub(super) fn fold(layer: &Layer) -> Fold {
+pub(super) fn pass(layer: &Layer) -> Pass {
     let (rows, cols) = (layer.array.rows, layer.array.cols);
-    let channel_tiles = layer.channel_tiles(cols);
-    let pixels = layer.gemm.pixels;
+    let pixels = layer.stream;
     let lanes = rows * layer.array.dot_width;
-    Fold {
-        count: layer.steps().div_ceil(rows) * channel_tiles,
-        groups: layer.gemm.groups,
+    Pass {
+        grid: [layer.pixel_tiles(pixels), layer.channel_tiles(cols), layer.steps().div_ceil(rows)],
+        unit: [pixels, cols, lanes],
         preload: rows,
         steps: pixels,
         skew: rows + cols - 2,
@@ -21,7 +20,6 @@ pub(super) fn fold(layer: &Layer) -> Fold {
         interval: pixels.max(rows),
         drain: 0,
         reads: [lanes * pixels, lanes * cols],
-        passes: [channel_tiles, 1],
     }
 }
 
@@ -33,8 +31,8 @@ pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize, level:
     let col = channel % cols;
     Slot {
         group,
-        fold: channel / cols * layer.steps().div_ceil(rows) + step / rows,
-        offset: rows + pixel + row + col,
+        at: [pixel / layer.stream, channel / cols, step / rows],
+        offset: rows + pixel % layer.stream + row + col,
         row,
         col,
     }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::numbers::{counted, grouped, percentage};
 use crate::tables::{LayerRow, sum};
-use crate::{Fraction, RunRecord, layer_label};
+use crate::{Fraction, NetworkTiming, RunRecord, layer_label};
 
 /// What overflowed, what came of it, and how many bits would do.
 pub fn run_headlines(run: &RunRecord) -> Vec<String> {
-    [overflow(run), wrong(run), outputs(run), accuracy(run)].into_iter().flatten().chain(bits(run)).collect()
+    let results = [overflow(run), wrong(run), outputs(run), accuracy(run)];
+    results.into_iter().flatten().chain(bits(run)).chain([time(run)]).collect()
 }
 
 fn overflow(run: &RunRecord) -> Option<String> {
@@ -96,6 +97,27 @@ fn bits(run: &RunRecord) -> Vec<String> {
         )
     };
     order.into_iter().map(sentence).collect()
+}
+
+/// What one inference takes.
+fn time(run: &RunRecord) -> String {
+    let NetworkTiming { convention, cycles, stall_cycles, latency_us, .. } = &run.timing;
+    let often = |per_second: f64| format!("{} inferences per second", grouped(per_second.round() as u64));
+    let mut text =
+        format!("One inference takes {} on the accelerator, {latency_us} \u{b5}s", counted(*cycles, "cycle"));
+    text += &run.timing.throughput_per_s.map_or(String::new(), |rate| format!(" ({})", often(rate)));
+    text += "; ";
+    text += &match (convention.as_str(), Fraction::of(*stall_cycles, *cycles)) {
+        ("scalesim_v3", _) => "the convention counts no stalls".to_owned(),
+        (_, Some(share)) if *stall_cycles > 0 => {
+            format!("in {} of the cycles it waits for memory", percentage(share))
+        }
+        _ => "it never waits for memory".to_owned(),
+    };
+    if let Some(rate) = run.timing.pipelined_per_s {
+        text += &format!("; with all layers at work at once, {}", often(rate));
+    }
+    text + ". What the host runs is not counted."
 }
 
 fn times(count: u64) -> String {

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use maud::{Markup, html};
 
 use super::{Column, Table, page, plots, settings, words};
-use crate::numbers::{counted, grouped};
+use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::{EventRow, LayerRow};
-use crate::{RunRecord, layer_label, run_headlines};
+use crate::{RunRecord, TileRecord, layer_label, run_headlines};
 
 /// The page.
 pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) -> String {
@@ -23,6 +23,8 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
         (settings(about))
         (levels(run))
         (layers(run))
+        (times(run))
+        (tiles(run))
         (first_events(run))
         (plots(drawn))
         (words())
@@ -79,7 +81,6 @@ fn layers(run: &RunRecord) -> Markup {
         "greatest error",
         "differing codes",
         "SQNR (dB)",
-        "cycles",
         "first event at",
         "product events",
         "bias events",
@@ -95,7 +96,6 @@ fn layers(run: &RunRecord) -> Markup {
             optional(row.max_abs_err, |error| error.to_string()),
             optional(row.output_mismatch, grouped),
             optional(row.sqnr_db, |sqnr| sqnr.to_string()),
-            optional(row.cycles, grouped),
             optional(row.first_event_cycle, grouped),
             optional(row.product_events, grouped),
             optional(row.bias_events, grouped),
@@ -110,6 +110,89 @@ fn layers(run: &RunRecord) -> Markup {
             p.note {
                 "Errors are those of the delivered sums, in units of one product; the mean is over the wrong ones. \
                  \"First event at\" is the earliest cycle of an event within one inference, counted from the layer's start."
+            }
+        }
+    }
+}
+
+/// What each layer costs.
+fn times(run: &RunRecord) -> Markup {
+    let mut columns = vec![Column::text("layer")];
+    let names =
+        ["cycles", "computing", "stalled", "utilization", "SRAM bytes", "DRAM bytes", "time (\u{b5}s)"];
+    columns.extend(names.map(Column::number));
+    let row = |row: &LayerRow| {
+        vec![
+            layer_label(row.index, &row.layer, &row.op),
+            optional(row.cycles, grouped),
+            optional(row.compute_cycles, grouped),
+            optional(row.stall_cycles, grouped),
+            optional(row.utilization, percentage),
+            optional(row.sram_bytes, grouped),
+            optional(row.dram_bytes, grouped),
+            optional(row.time_us, |time| time.to_string()),
+        ]
+    };
+    let last = run.layers.iter().filter(|row| row.cycles.is_some());
+    let mut rows: Vec<Vec<String>> = last.map(row).collect();
+    let timing = &run.timing;
+    let mut total = vec![String::new(); columns.len()];
+    total[0] = "all layers".into();
+    total[1] = grouped(timing.cycles);
+    total[2] = grouped(timing.cycles - timing.stall_cycles);
+    total[3] = grouped(timing.stall_cycles);
+    total[7] = timing.latency_us.to_string();
+    rows.push(total);
+    html! {
+        section {
+            h2 { "Time and traffic" }
+            (Table { columns, rows }.markup())
+            p.note {
+                "Of one inference, as " (timing.convention) " counts. Layers run one after the other; those that the \
+                 host runs are not counted. \"Stalled\" cycles wait for memory (scalesim_v3 counts none). Utilization is \
+                 the part of the array's products that the layer needs. SRAM bytes pass between the SRAMs and the array, \
+                 DRAM bytes between the chip and its outside memory."
+            }
+        }
+    }
+}
+
+/// What the SRAMs hold at a time.
+fn tiles(run: &RunRecord) -> Markup {
+    let mut columns = vec![Column::text("layer")];
+    columns.extend(["tiles", "pixels", "channels", "terms"].map(Column::number));
+    columns.push(Column::text("order"));
+    columns.extend(["activation bytes", "weight bytes", "sum bytes"].map(Column::number));
+    columns.push(Column::text("fits"));
+    let op = |tile: &TileRecord| {
+        let row = run.layers.iter().find(|row| row.index == tile.index);
+        row.map_or(String::new(), |row| row.op.clone())
+    };
+    let row = |tile: &TileRecord| {
+        vec![
+            layer_label(tile.index, &tile.layer, &op(tile)),
+            grouped(tile.count as u64),
+            grouped(tile.pixels as u64),
+            grouped(tile.channels as u64),
+            grouped(tile.terms as u64),
+            tile.order.replace('_', " "),
+            grouped(tile.activation_bytes),
+            grouped(tile.weight_bytes),
+            grouped(tile.sum_bytes),
+            if tile.fits { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    let table = Table { columns, rows: run.timing.tiles.iter().map(row).collect() };
+    html! {
+        @if !table.rows.is_empty() {
+            section {
+                h2 { "Tiles" }
+                (table.markup())
+                p.note {
+                    "What the SRAMs hold at a time. Under overlapped timing these are the tiles that fit, twice with double \
+                     buffering, and take the fewest cycles; under other conventions one filling of the array. \"channels \
+                     outer\" walks all pixels of some channels, then the next channels."
+                }
             }
         }
     }

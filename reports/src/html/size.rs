@@ -186,6 +186,7 @@ fn cost(size: &SizeRecord) -> Markup {
 fn grid(size: &SizeRecord) -> Markup {
     let names =
         ["tile", "tiles", "inner bits", "outer bits", "adder bits", "register bits", "bytes of sums moved"];
+    let dots = size.grid.iter().filter_map(|row| row.dots).max().unwrap_or(0);
     let row = |row: &SizeGridRow| {
         vec![
             layer_label(row.index, &row.layer, ""),
@@ -207,7 +208,8 @@ fn grid(size: &SizeRecord) -> Markup {
                 (table.markup())
                 p.note {
                     "Points that cannot overflow for any input, of which no other needs less of one and no more of the others of \
-                     inner bits, outer bits and tiles. All points, legal or not, are in size_grid.csv."
+                     inner bits, outer bits and tiles. All points, some bits below them too, are in size_grid.csv, with the share of wrong \
+                     sums among at most " (grouped(dots)) " dot products of each layer, evenly spread over the samples."
                 }
             }
         }

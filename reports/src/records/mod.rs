@@ -5,9 +5,11 @@ mod histogram;
 mod point;
 mod run;
 mod size;
+mod timing;
 
 pub use activity::LayerActivity;
 pub use histogram::LevelHistogram;
 pub use point::PointRecord;
 pub use run::RunRecord;
 pub use size::{SizeRecord, WitnessRecord};
+pub use timing::{NetworkTiming, TileRecord};

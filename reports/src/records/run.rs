@@ -4,7 +4,7 @@ use guardbit_hwmodels::Program;
 use guardbit_sim::{LayerStats, Options};
 use serde::{Deserialize, Serialize};
 
-use super::{LayerActivity, LevelHistogram};
+use super::{LayerActivity, LevelHistogram, NetworkTiming};
 use crate::Outcome;
 use crate::tables::{ChannelRow, EventRow, LayerRow, channel_rows, event_rows, layer_rows};
 
@@ -21,6 +21,8 @@ pub struct RunRecord {
     pub stats: String,
     /// What the network as a whole did.
     pub outcome: Outcome,
+    /// How long one inference takes.
+    pub timing: NetworkTiming,
     /// `layers.csv`.
     pub layers: Vec<LayerRow>,
     /// `channels.csv`.
@@ -50,6 +52,7 @@ impl RunRecord {
             mode: options.mode.name().to_owned(),
             stats: stats.name().to_owned(),
             outcome: outcome.clone(),
+            timing: NetworkTiming::new(program),
             layers: layer_rows(program, layers, stats),
             channels: channel_rows(program, layers, stats),
             events: event_rows(program, layers),

@@ -131,7 +131,7 @@ pub struct SizeGridRow {
     pub tiles: usize,
     /// Width of the inner accumulator.
     pub inner_bits: u32,
-    /// Width that the outer accumulator then needs.
+    /// Width of the outer accumulator: at most what it then needs.
     pub outer_bits: u32,
     /// Whether it is proved that nothing overflows.
     pub legal: bool,
@@ -143,6 +143,12 @@ pub struct SizeGridRow {
     pub register_bits: u64,
     /// Bytes of sums between the outer accumulator and its memory in one inference.
     pub psum_bytes: u64,
+    /// Dot products of the samples that were simulated, evenly spread; `None` where none can be.
+    pub dots: Option<u64>,
+    /// Those of them whose sum is wrong.
+    pub wrong: Option<u64>,
+    /// The same as a share.
+    pub error_rate: Option<Fraction>,
 }
 
 /// A row of `size_rates.csv`: how many of all dot products, pooled over the layers, do not fit a width.
@@ -242,6 +248,9 @@ impl Row for SizeGridRow {
         "adder_bits",
         "register_bits",
         "psum_bytes",
+        "dots",
+        "wrong",
+        "error_rate",
     ];
 }
 

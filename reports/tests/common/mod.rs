@@ -179,6 +179,9 @@ pub fn size_record() -> SizeRecord {
         adder_bits: 37,
         register_bits: 37,
         psum_bytes: 9,
+        dots: Some(200),
+        wrong: Some(if legal { 0 } else { 3 }),
+        error_rate: Fraction::of(if legal { 0 } else { 3 }, 200),
     };
     let rate = |bits, out: u64| SizeRateRow {
         bits,

@@ -66,6 +66,8 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
             sram_bytes_per_cycle: 16.0,
             dram_bytes_per_cycle: 8.0,
             dram_latency_cycles: 100,
+            dram_burst_bytes: 1,
+            dram_outstanding_bursts: None,
         },
         packing: Packing::None,
         layers: BTreeMap::new(),

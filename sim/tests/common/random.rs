@@ -3,8 +3,8 @@
 use guardbit_graph::ops::{AvgPool2d, Conv2d, DepthwiseConv2d, FullyConnected, Mean, Sum};
 use guardbit_graph::{Activation, DType, Graph, Padding, Quantization, TensorType};
 use guardbit_hwmodels::{
-    Accelerator, Array, Axis, BiasPlace, Check, Dataflow, Datapath, Level, OutputFit, Product, Reduce,
-    ReductionOrder, Register, Terms, Walk, ZeroPoint,
+    Accelerator, Array, Axis, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, OutputFit, Packing,
+    Product, Reduce, ReductionOrder, Register, Terms, Walk, ZeroPoint,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -31,6 +31,24 @@ pub fn case() -> impl Strategy<Value = Case> {
             Case { graph, samples, accelerator }
         },
     )
+}
+
+/// Any layer on any datapath that starts in the shared adder of a DSP48E2.
+pub fn packed_case() -> impl Strategy<Value = Case> {
+    let chain = prop_oneof![3 => (1usize..12).prop_map(Terms::Count), 1 => Just(Terms::All)];
+    (case(), chain, select(vec![Fixup::None, Fixup::Lut])).prop_map(|(mut case, chain, fixup)| {
+        let path = &mut case.accelerator.datapath;
+        path.product = Product { register: Register::Auto, shift: 0, round: Rounding::Floor };
+        let only = path.levels.len() == 1;
+        let terms = if only { Terms::All } else { chain };
+        let name = path.levels[0].name.clone();
+        path.levels[0] = super::serial(&name, terms, super::register(18, Overflow::Wrap));
+        if only && path.bias.at == BiasPlace::Preload {
+            path.bias.at = BiasPlace::Post;
+        }
+        case.accelerator.packing = Packing::Dsp48e2Int8x2(fixup);
+        case
+    })
 }
 
 /// A layer of any kind with two samples.

@@ -9,10 +9,13 @@ use std::sync::Mutex;
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::product_range;
-use guardbit_hwmodels::{MacLayer, Reduce, Register};
-use guardbit_num::Overflow;
+use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register};
+use guardbit_num::{MAX_BITS, Overflow, Rounding};
 
 use crate::StudyError;
+
+/// Values of the widest adder tree that is synthesized: beyond, it takes minutes.
+const MAX_LANES: usize = 64;
 
 /// Who is asked for areas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,16 +34,26 @@ pub(super) struct Area {
 /// A tool that is there, with what it said so far.
 pub(super) struct Synthesis {
     version: String,
-    known: Mutex<HashMap<Accumulator, Area>>,
+    /// Name and text of every file of the reference RTL.
+    rtl: &'static [(&'static str, &'static str)],
+    known: Mutex<HashMap<Circuit, Area>>,
 }
 
-/// One serial level: what decides its area.
+/// One level: what decides its area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Accumulator {
+struct Circuit {
+    /// Values that are added at a time: one in a serial level.
+    lanes: Option<usize>,
     addend_bits: u32,
-    bits: u32,
+    /// `None`: wide enough for everything.
+    bits: Option<u32>,
     signed: bool,
     overflow: Overflow,
+    hand_over: bool,
+    /// Bits by which an exact sum of a run exceeds its values.
+    growth: u32,
+    shift: u32,
+    round: Rounding,
 }
 
 impl FromStr for AreaTool {
@@ -55,111 +68,174 @@ impl FromStr for AreaTool {
 }
 
 impl Synthesis {
-    /// The tool, if it is installed.
-    pub fn new(tool: AreaTool) -> Result<Self, StudyError> {
+    /// The tool, if it is installed, for these files.
+    pub fn new(tool: AreaTool, rtl: &'static [(&'static str, &'static str)]) -> Result<Self, StudyError> {
         let AreaTool::Yosys = tool;
         let failed = |problem: String| StudyError::Area { problem };
         let output = Command::new("yosys").arg("-V").output().map_err(|e| failed(format!("yosys: {e}")))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().filter(|line| output.status.success() && !line.is_empty());
         let version = version.ok_or_else(|| failed("yosys does not tell its version".into()))?.to_owned();
-        Ok(Self { version, known: Mutex::default() })
+        Ok(Self { version, rtl, known: Mutex::default() })
     }
 
     /// The tool, its version and what it maps to.
     pub fn describe(&self) -> String {
-        format!("{}, synth_xilinx -family xc7 -nodsp", self.version)
+        format!("{}, synth_xilinx -family xc7 -nodsp, reference RTL", self.version)
     }
 
-    /// The levels of a layer together; `None` for what there is no circuit of here: adder trees, registers without a
-    /// width, overflow modes other than wrap and the saturating ones.
+    /// The levels of a layer together, each as the module of the reference RTL; `None` for what there is no circuit
+    /// of: a serial register without a width, a tree over more values than [`MAX_LANES`], overflow that stops the run.
     pub fn layer(&self, graph: &Graph, layer: &MacLayer) -> Result<Option<Area>, StudyError> {
         let product = product_range(graph, layer);
         let datapath = &layer.datapath;
         let mut addend_bits = match datapath.product.register {
             Register::Auto => product.shift_right(datapath.product.shift, datapath.product.round).bits(true),
-            Register::Fixed { format, .. } => format.bits(),
+            Register::Fixed { format, .. } => {
+                // Signed, as every value between the modules is.
+                let bits = format.bits() + u32::from(!format.is_signed());
+                bits - datapath.product.shift.min(bits - 1)
+            }
         };
+        let mut values = layer.order.len();
         let mut sum = Area::default();
         for level in &datapath.levels {
-            let (Register::Fixed { format, overflow }, Reduce::Serial) = (level.register, level.reduce)
-            else {
-                return Ok(None);
-            };
-            let signed = format.is_signed();
-            let accumulator = Accumulator { addend_bits, bits: format.bits(), signed, overflow };
-            let Some(area) = self.accumulator(accumulator)? else { return Ok(None) };
+            let run = level.terms.run_length(values);
+            let Some(circuit) = Circuit::of(level, run, addend_bits) else { return Ok(None) };
+            let area = self.circuit(circuit)?;
             sum = Area { lut: sum.lut + area.lut, ff: sum.ff + area.ff };
-            addend_bits = format.bits() - level.shift.min(format.bits() - 1);
+            addend_bits = circuit.leaving_bits();
+            values = values.div_ceil(run.max(1));
         }
         Ok(Some(sum))
     }
 
-    fn accumulator(&self, accumulator: Accumulator) -> Result<Option<Area>, StudyError> {
-        let Some(verilog) = accumulator.verilog() else { return Ok(None) };
+    fn circuit(&self, circuit: Circuit) -> Result<Area, StudyError> {
         let mut known = self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(&area) = known.get(&accumulator) {
-            return Ok(Some(area));
+        if let Some(&area) = known.get(&circuit) {
+            return Ok(area);
         }
-        let area = synthesize(&verilog)?;
-        known.insert(accumulator, area);
-        Ok(Some(area))
+        let area = self.synthesize(&circuit.verilog())?;
+        known.insert(circuit, area);
+        Ok(area)
+    }
+
+    /// Runs the tool on a module called `accumulator`.
+    fn synthesize(&self, verilog: &str) -> Result<Area, StudyError> {
+        let failed = |problem: String| StudyError::Area { problem };
+        let folder = tempfile::tempdir().map_err(|e| failed(e.to_string()))?;
+        let mut script = String::new();
+        for (name, text) in self.rtl.iter().copied().chain([("accumulator.sv", verilog)]) {
+            fs::write(folder.path().join(name), text).map_err(|e| failed(e.to_string()))?;
+            let _ = write!(script, "read_verilog -defer -sv {name}; ");
+        }
+        script += "synth_xilinx -family xc7 -flatten -noiopad -nodsp -top accumulator; tee -q -o stat.json stat -json";
+        let output = Command::new("yosys").args(["-q", "-p", &script]).current_dir(folder.path()).output();
+        let output = output.map_err(|e| failed(format!("yosys: {e}")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(failed(format!("yosys failed: {}", said.lines().last().unwrap_or_default())));
+        }
+        let text = fs::read_to_string(folder.path().join("stat.json")).map_err(|e| failed(e.to_string()))?;
+        area_of(&text).ok_or_else(|| failed("yosys gave statistics that cannot be read".into()))
     }
 }
 
-impl Accumulator {
-    /// A register with its adder and a flag that says whether the last addition overflowed.
-    fn verilog(self) -> Option<String> {
-        let Self { addend_bits, bits, signed: true, overflow } = self else { return None };
-        let wide = addend_bits.max(bits) + 1;
-        let (top, sign) = (bits - 1, wide - 1);
-        // The bits from the sign of the register upward are equal where the sum fits.
-        let (high, low) = (format!("{{1'b0, {{{top}{{1'b1}}}}}}"), format!("{{1'b1, {{{top}{{1'b0}}}}}}"));
-        let kept = format!("exact[{top}:0]");
-        let otherwise = match overflow {
-            Overflow::Wrap => kept.clone(),
-            Overflow::Saturate => format!("exact[{sign}] ? {low} : {high}"),
-            Overflow::SaturateSymmetric => format!("exact[{sign}] ? {{{low} | 1'b1}} : {high}"),
-            Overflow::SaturateZero => format!("{bits}'d0"),
-            _ => return None,
+impl Circuit {
+    /// A level that takes `run` values of `addend_bits` at a time.
+    fn of(level: &Level, run: usize, addend_bits: u32) -> Option<Self> {
+        let (bits, signed, overflow) = match level.register {
+            Register::Auto => (None, true, Overflow::Wrap),
+            Register::Fixed { format, overflow } => (Some(format.bits()), format.is_signed(), overflow),
         };
-        let least = if overflow == Overflow::SaturateSymmetric {
-            format!(" & (exact[{top}:0] != {low})")
-        } else {
-            String::new()
+        let lanes = (level.reduce == Reduce::Tree).then_some(run.max(1));
+        let buildable = match lanes {
+            Some(lanes) => lanes <= MAX_LANES,
+            None => bits.is_some(),
         };
-        let mut text = String::new();
-        let _ = write!(
-            text,
-            "module accumulator(input clk, input clear, input signed [{a}:0] addend,\n\
-             \x20                  output reg signed [{top}:0] sum, output reg overflow);\n\
-             \x20 wire signed [{sign}:0] exact = sum + addend;\n\
-             \x20 wire fits = ((&exact[{sign}:{top}]) | ~(|exact[{sign}:{top}])){least};\n\
-             \x20 always @(posedge clk)\n\
-             \x20   if (clear) begin sum <= 0; overflow <= 0; end\n\
-             \x20   else begin sum <= fits ? {kept} : {otherwise}; overflow <= !fits; end\n\
-             endmodule\n",
-            a = addend_bits - 1,
+        let exact = matches!(overflow, Overflow::Trap | Overflow::Observe);
+        let hand_over = level.check == Check::HandOver;
+        let growth = if lanes.is_some() || hand_over { run.max(1).next_power_of_two().ilog2() } else { 0 };
+        (buildable && !exact).then_some(Self {
+            growth,
+            lanes,
+            addend_bits,
+            bits,
+            signed,
+            overflow,
+            hand_over,
+            shift: level.shift,
+            round: level.round,
+        })
+    }
+
+    /// Bits of the level's register, with a sign.
+    fn held_bits(&self) -> u32 {
+        let exact = (self.addend_bits + self.growth).min(MAX_BITS);
+        match (self.bits, self.lanes) {
+            (None, _) => exact,
+            (Some(_), None) if self.hand_over => exact,
+            // A lone value passes a tree as it is.
+            (Some(_), Some(_)) => self.fitted_bits(exact).max(self.addend_bits),
+            (Some(_), None) => self.fitted_bits(exact),
+        }
+    }
+
+    /// Bits of what leaves the level, with a sign.
+    fn leaving_bits(&self) -> u32 {
+        let bits = if self.lanes.is_some() { self.held_bits() } else { self.fitted_bits(self.held_bits()) };
+        bits - self.shift.min(bits - 1)
+    }
+
+    /// Bits of a fitted sum with a sign, where sums are fitted.
+    fn fitted_bits(&self, exact: u32) -> u32 {
+        self.bits.map_or(exact, |bits| bits + u32::from(!self.signed))
+    }
+
+    /// The module of the reference RTL with its parameters. All lanes of a tree are in use; of the flags, those of the
+    /// last addition are kept.
+    fn verilog(&self) -> String {
+        let mode = match self.overflow {
+            Overflow::Wrap => 0,
+            Overflow::Saturate => 1,
+            Overflow::SaturateSymmetric => 2,
+            Overflow::SaturateZero => 3,
+            Overflow::Sticky => 4,
+            Overflow::Observe | Overflow::Trap => 5,
+        };
+        let round = Rounding::ALL.iter().position(|&round| round == self.round).unwrap_or(0);
+        let (addend, held, leaving) = (self.addend_bits, self.held_bits(), self.leaving_bits());
+        let common = format!(
+            ".BITS({}), .IS_SIGNED({}), .MODE({mode}), .HAND_OVER({}), .SHIFT({}), .ROUND({round}), .OUT_W({leaving})",
+            self.bits.unwrap_or(0),
+            u8::from(self.signed),
+            u8::from(self.hand_over),
+            self.shift,
         );
-        Some(text)
+        let ports = "input logic clk, input logic rst_n, input logic valid";
+        match self.lanes {
+            Some(lanes) => format!(
+                "module accumulator({ports}, input logic [{top}:0] x,\n\
+                 \x20 output logic signed [{y}:0] y, acc, output logic high, low);\n\
+                 \x20 gb_tree #(.LANES({lanes}), .IN_W({addend}), {common}) u (.clk(clk), .rst_n(rst_n), .valid(valid),\n\
+                 \x20   .keep({{{lanes}{{1'b1}}}}), .x(x), .y(y), .acc(acc), .updated(), .high(high), .low(low));\n\
+                 endmodule\n",
+                top = lanes * addend as usize - 1,
+                y = leaving - 1,
+            ),
+            None => format!(
+                "module accumulator({ports}, input logic clear, run_last, input logic signed [{top}:0] x,\n\
+                 \x20 output logic signed [{y}:0] y, output logic signed [{a}:0] acc, output logic high, low);\n\
+                 \x20 gb_level #(.IN_W({addend}), .ACC_W({held}), .INIT_W(2), {common}) u (.clk(clk), .rst_n(rst_n),\n\
+                 \x20   .clear(clear), .valid(valid), .run_last(run_last), .x(x), .init(2'sb00), .y(y), .acc(acc),\n\
+                 \x20   .updated(), .high(high), .low(low), .sticky());\n\
+                 endmodule\n",
+                top = addend - 1,
+                y = leaving - 1,
+                a = held - 1,
+            ),
+        }
     }
-}
-
-/// Runs the tool on a module called `accumulator`.
-fn synthesize(verilog: &str) -> Result<Area, StudyError> {
-    let failed = |problem: String| StudyError::Area { problem };
-    let folder = tempfile::tempdir().map_err(|e| failed(e.to_string()))?;
-    fs::write(folder.path().join("accumulator.v"), verilog).map_err(|e| failed(e.to_string()))?;
-    let script = "read_verilog accumulator.v; synth_xilinx -family xc7 -flatten -noiopad -nodsp -top accumulator; \
-                  tee -q -o stat.json stat -json";
-    let output = Command::new("yosys").args(["-q", "-p", script]).current_dir(folder.path()).output();
-    let output = output.map_err(|e| failed(format!("yosys: {e}")))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(format!("yosys failed: {}", said.lines().last().unwrap_or_default())));
-    }
-    let text = fs::read_to_string(folder.path().join("stat.json")).map_err(|e| failed(e.to_string()))?;
-    area_of(&text).ok_or_else(|| failed("yosys gave statistics that cannot be read".into()))
 }
 
 /// LUTs and flip-flops in yosys' statistics.
@@ -181,6 +257,9 @@ fn area_of(statistics: &str) -> Option<Area> {
 
 #[cfg(test)]
 mod tests {
+    use guardbit_hwmodels::Terms;
+    use guardbit_num::Format;
+
     use super::*;
 
     #[test]
@@ -190,13 +269,32 @@ mod tests {
         assert_eq!(area_of("no statistics"), None);
     }
 
-    /// The modules that are synthesized, mode by mode.
+    fn level(reduce: Reduce, bits: Option<(u32, bool)>, overflow: Overflow) -> Level {
+        let register = bits.map_or(Register::Auto, |(bits, signed)| Register::Fixed {
+            format: Format::new(bits, signed).unwrap(),
+            overflow,
+        });
+        let (check, round) = (Check::EachAdd, Rounding::Floor);
+        Level { name: "acc".into(), reduce, terms: Terms::All, register, check, shift: 0, round }
+    }
+
+    /// The modules that are synthesized, kind by kind.
     #[test]
-    fn every_mode_has_its_module() {
-        let of = |overflow| Accumulator { addend_bits: 16, bits: 14, signed: true, overflow }.verilog();
-        let text = of(Overflow::Saturate).unwrap();
-        assert!(text.contains("wire signed [16:0] exact") && text.contains("&exact[16:13]"), "{text}");
-        assert!(of(Overflow::Wrap).is_some() && of(Overflow::SaturateZero).is_some());
-        assert_eq!(of(Overflow::Sticky), None);
+    fn every_kind_has_its_module() {
+        let of = |level: &Level, run| Circuit::of(level, run, 16).map(|circuit| circuit.verilog());
+        let serial = |bits, signed, mode| level(Reduce::Serial, Some((bits, signed)), mode);
+        let text = of(&serial(14, true, Overflow::Saturate), 100).unwrap();
+        assert!(text.contains("gb_level #(.IN_W(16), .ACC_W(14)") && text.contains(".MODE(1)"), "{text}");
+        let text = of(&serial(14, false, Overflow::Sticky), 100).unwrap();
+        assert!(text.contains(".ACC_W(15)") && text.contains(".IS_SIGNED(0), .MODE(4)"), "{text}");
+        // Ten values of 16 bits: 4 more bits.
+        let text = of(&level(Reduce::Tree, None, Overflow::Wrap), 10).unwrap();
+        assert!(
+            text.contains("gb_tree #(.LANES(10), .IN_W(16), .BITS(0)") && text.contains(".OUT_W(20)"),
+            "{text}"
+        );
+        assert_eq!(of(&level(Reduce::Serial, None, Overflow::Wrap), 10), None);
+        assert_eq!(of(&level(Reduce::Tree, None, Overflow::Wrap), 1000), None);
+        assert_eq!(of(&serial(14, true, Overflow::Trap), 10), None);
     }
 }

@@ -3,19 +3,33 @@
 use guardbit_hwmodels::bounds::TwoLevels;
 use guardbit_hwmodels::bounds::closed_form::outer_bits;
 use guardbit_hwmodels::{MacLayer, Program};
-use guardbit_reports::SizeGridRow;
+use guardbit_num::{MAX_BITS, MIN_BITS};
+use guardbit_reports::{Fraction, SizeGridRow};
+use rayon::prelude::*;
 
+use super::Sizing;
 use super::cost::two_levels;
+use super::grid_errors::LayerDots;
+use crate::StudyError;
 
 /// Lengths of runs: powers of two from here.
 const FIRST_TILE: usize = 8;
+/// How many bits below what is proved the grid goes, in both widths.
+const BELOW: u32 = 4;
 
-/// The grid of every layer whose dot products can be split.
-pub(super) fn rows(program: &Program) -> Vec<SizeGridRow> {
-    program.mac_layers().flat_map(|layer| layer_rows(program, layer)).collect()
+/// The grid of every layer whose dot products can be split: inner widths from a little below the least that is proved
+/// for some length to the most, and outer widths from a little below what the inner sums then need.
+pub(super) fn rows(sizing: &Sizing<'_>) -> Result<Vec<SizeGridRow>, StudyError> {
+    let program = sizing.program;
+    let dots = LayerDots::all(sizing)?;
+    let layers: Vec<(&MacLayer, &Option<LayerDots>)> = program.mac_layers().zip(&dots).collect();
+    Ok(layers
+        .into_par_iter()
+        .flat_map_iter(|(layer, dots)| layer_rows(program, layer, dots.as_ref()))
+        .collect())
 }
 
-fn layer_rows(program: &Program, layer: &MacLayer) -> Vec<SizeGridRow> {
+fn layer_rows(program: &Program, layer: &MacLayer, dots: Option<&LayerDots>) -> Vec<SizeGridRow> {
     let terms = layer.order.len();
     let tiles =
         std::iter::successors(Some(FIRST_TILE), |tile| tile.checked_mul(2)).take_while(|&tile| tile < terms);
@@ -23,36 +37,57 @@ fn layer_rows(program: &Program, layer: &MacLayer) -> Vec<SizeGridRow> {
         tiles.map(|tile| (tile, TwoLevels::new(&program.graph, layer, tile))).collect();
     let widths = || needs.iter().map(|(_, need)| need.inner_bits);
     let (Some(least), Some(most)) = (widths().min(), widths().max()) else { return Vec::new() };
-    let mut rows: Vec<SizeGridRow> = needs
-        .iter()
-        .flat_map(|(tile, need)| (least..=most).map(move |inner| row(layer, *tile, need, inner)))
-        .collect();
-    let front: Vec<bool> =
-        rows.iter().map(|row| row.legal && !rows.iter().any(|other| beats(other, row))).collect();
-    rows.iter_mut().zip(front).for_each(|(row, front)| row.pareto = front);
+    let inner = below(least)..=most;
+    let points = |(tile, need): &(usize, TwoLevels)| {
+        let rows = inner.clone().map(|inner| rows_of_point(layer, dots, *tile, need, inner));
+        rows.flatten().collect::<Vec<_>>()
+    };
+    let mut rows: Vec<SizeGridRow> = needs.iter().flat_map(points).collect();
+    let legal: Vec<SizeGridRow> = rows.iter().filter(|row| row.legal).cloned().collect();
+    rows.iter_mut().for_each(|row| row.pareto = row.legal && !legal.iter().any(|other| beats(other, row)));
     rows
 }
 
-fn row(layer: &MacLayer, tile: usize, need: &TwoLevels, inner: u32) -> SizeGridRow {
+/// The outer widths of one length of run and one inner width.
+fn rows_of_point(
+    layer: &MacLayer,
+    dots: Option<&LayerDots>,
+    tile: usize,
+    need: &TwoLevels,
+    inner: u32,
+) -> Vec<SizeGridRow> {
     let terms = layer.order.len();
-    let legal = inner >= need.inner_bits;
+    let safe = inner >= need.inner_bits;
     // An inner accumulator that is too narrow hands on less than it should.
-    let outer = if legal { need.outer_bits } else { need.outer_bits.min(outer_bits(inner, terms, tile)) };
-    let cost = two_levels(inner, outer, need.tiles, layer.dots.window.dots());
-    SizeGridRow {
-        index: layer.node.index(),
-        layer: layer.name.clone(),
-        terms,
-        tile,
-        tiles: need.tiles,
-        inner_bits: inner,
-        outer_bits: outer,
-        legal,
-        pareto: false,
-        adder_bits: cost.adder_bits,
-        register_bits: cost.register_bits,
-        psum_bytes: cost.psum_bytes,
-    }
+    let enough = if safe { need.outer_bits } else { need.outer_bits.min(outer_bits(inner, terms, tile)) };
+    let outer: Vec<u32> = (below(enough)..=enough).collect();
+    let wrong = dots.map(|dots| dots.wrong(tile, (!safe && inner <= MAX_BITS).then_some(inner), &outer));
+    let row = |(index, &outer): (usize, &u32)| {
+        let cost = two_levels(inner, outer, need.tiles, layer.dots.window.dots());
+        let wrong = wrong.as_ref().map(|wrong| wrong[index]);
+        SizeGridRow {
+            index: layer.node.index(),
+            layer: layer.name.clone(),
+            terms,
+            tile,
+            tiles: need.tiles,
+            inner_bits: inner,
+            outer_bits: outer,
+            legal: safe && outer >= need.outer_bits,
+            pareto: false,
+            adder_bits: cost.adder_bits,
+            register_bits: cost.register_bits,
+            psum_bytes: cost.psum_bytes,
+            dots: dots.map(LayerDots::count),
+            wrong,
+            error_rate: wrong.zip(dots).and_then(|(wrong, dots)| Fraction::of(wrong, dots.count())),
+        }
+    };
+    outer.iter().enumerate().map(row).collect()
+}
+
+fn below(bits: u32) -> u32 {
+    bits.saturating_sub(BELOW).max(MIN_BITS)
 }
 
 /// Whether `a` is legal and better than `b` in one respect and worse in none.

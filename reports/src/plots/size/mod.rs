@@ -1,6 +1,7 @@
 //! Plots of a sizing.
 
 mod grid;
+mod grid_errors;
 mod rates;
 mod widths;
 
@@ -8,7 +9,7 @@ use super::Plot;
 use crate::SizeRecord;
 
 /// Every plot of a sizing, in the order of the report.
-pub const SIZE_PLOTS: &[Plot<SizeRecord>] = &[widths::PLOT, rates::PLOT, grid::PLOT];
+pub const SIZE_PLOTS: &[Plot<SizeRecord>] = &[widths::PLOT, rates::PLOT, grid::PLOT, grid_errors::PLOT];
 
 const NO_LAYERS: &str = "No layer runs on the accelerator.";
 
