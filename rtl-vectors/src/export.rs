@@ -14,7 +14,7 @@ use crate::manifest::{
     SCHEMA, Source, Timing, Tool, manifest_schema,
 };
 use crate::words::{Words, digits, slot};
-use crate::{VectorError, bench, contract, corners, real};
+use crate::{VectorError, bench, contract, corners, lockstep, real};
 
 /// Clock cycles from a beat to the accumulators: one register behind the multipliers, then the accumulators.
 pub(crate) const ACC_LATENCY: u32 = 2;
@@ -147,7 +147,9 @@ pub fn export(
         files: Vec::new(),
         cases,
     };
-    for (path, text) in bench::files(&manifest, &beats.sizes()) {
+    let sizes = beats.sizes();
+    let benches = bench::files(&manifest, &sizes).into_iter().chain(lockstep::files(&manifest, &sizes));
+    for (path, text) in benches {
         let info = plain_info(&path, "bench", text.as_bytes());
         files.push(DataFile { info: info.clone(), bytes: text.into_bytes() });
         infos.push(info);
@@ -222,7 +224,8 @@ fn timing(program: &Program, layer: &MacLayer, lanes: usize) -> Timing {
     }
 }
 
-fn interface(arithmetic: &Arithmetic, lanes: usize, packing: Packing) -> Interface {
+/// The ports of a unit of `lanes` lanes.
+pub(crate) fn interface(arithmetic: &Arithmetic, lanes: usize, packing: Packing) -> Interface {
     let field = |name: &str, lsb: u32, bits: u32| Field { name: name.into(), lsb, bits };
     let levels = arithmetic.levels.len() as u32;
     let mut ctrl = vec![field("valid", beats::VALID, 1), field("clear", beats::CLEAR, 1)];

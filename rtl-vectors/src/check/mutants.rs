@@ -7,6 +7,7 @@ use super::simulators::{Ran, replay};
 use super::{Divergence, Outcome, Simulator, files};
 use crate::VectorError;
 use crate::manifest::{LevelInfo, Manifest};
+use crate::read::read_manifest;
 
 /// What became of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -360,7 +361,7 @@ pub fn mutate(
     simulator: Simulator,
     work: Option<&Path>,
 ) -> Result<Vec<MutantResult>, VectorError> {
-    let manifest = files::manifest(dir)?;
+    let manifest = read_manifest(dir)?;
     let mut results = Vec::new();
     for mutant in MUTANTS {
         let in_vhdl = mutant.file.ends_with(".vhd");

@@ -6,7 +6,7 @@ use guardbit_sim::trace::{TraceOperand, trace};
 
 use super::{Divergence, Outcome, files};
 use crate::VectorError;
-use crate::beats::{self, Beats, CLEAR, Dot, FLAG_BITS, LevelState, RUN_LAST, VALID};
+use crate::beats::{self, CLEAR, Dot, FLAG_BITS, LevelState, RUN_LAST, VALID};
 use crate::contract::layer_of;
 use crate::manifest::{Case, Manifest};
 use crate::words::{field, parse_mem, sign_extend};
@@ -134,8 +134,7 @@ impl Checker<'_> {
             sent.push((beat, ctrl));
         }
         let trace = trace(&layer, 0, &operands);
-        let model = Beats::new(lanes, &layer.datapath);
-        let rows = model.rows(&trace, sent.len().max(1));
+        let rows = beats::rows(&layer.datapath, &trace, lanes, sent.len().max(1));
         let ends = beats::run_ends(&layer.datapath, operands.len(), lanes);
         let is_cut = case.out_word.is_none();
         let mut wide = if arithmetic.bias.at == "preload" { i128::from(case.bias.unwrap_or(0)) } else { 0 };
