@@ -1,8 +1,8 @@
 // One dot product on the golden model: every register beside the exact sum.
 //
-// cc -I rtl-vectors/capi/include rtl-vectors/capi/examples/mac.c target/release/libguardbit_capi.a \
-//    -lpthread -ldl -lm -o mac
-// ./mac fpga-int14-os 12
+// In the project's folder:
+//     cc -I rtl-vectors/capi/include rtl-vectors/capi/examples/mac.c -L target/release -lguardbit_capi -o mac
+//     LD_LIBRARY_PATH=target/release ./mac fpga-int14-os 12
 #include <stdio.h>
 #include <stdlib.h>
 
