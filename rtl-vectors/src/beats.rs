@@ -46,6 +46,14 @@ pub struct LevelState {
     pub sticky: bool,
 }
 
+impl LevelState {
+    /// Overflow, above, below, sticky: from the least significant bit on.
+    pub fn flags(&self) -> u64 {
+        let bits = [self.high || self.low, self.high, self.low, self.sticky];
+        bits.iter().rev().fold(0, |word, &bit| word << 1 | u64::from(bit))
+    }
+}
+
 /// Turns steps into what the levels show.
 #[derive(Debug, Clone)]
 pub(crate) struct Display {

@@ -7,12 +7,14 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 
+use crate::axis::{self, Stream};
 use crate::beats::{self, Beats, Dot, FLAG_BITS, RUN_LAST};
 use crate::coverage::Counter;
 use crate::manifest::{
     Arithmetic, Case, Field, FileInfo, Interface, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest, Packing,
     SCHEMA, Source, Timing, Tool, manifest_schema,
 };
+use crate::waves::{WaveFormat, waves};
 use crate::words::{Words, digits, slot};
 use crate::{VectorError, bench, contract, corners, lockstep, real};
 
@@ -32,6 +34,8 @@ pub struct Request {
     pub packing: Packing,
     /// Formats beside `.mem`.
     pub formats: Vec<Format>,
+    /// Formats of waveforms.
+    pub waves: Vec<WaveFormat>,
 }
 
 /// A format that data files are written in, beside `.mem`.
@@ -47,11 +51,13 @@ pub enum Format {
     Mif,
     /// AMD (Vivado) coefficients.
     Coe,
+    /// AXI4-Stream transfers.
+    Axis,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 5] = [Self::Dec, Self::Npy, Self::Bin, Self::Mif, Self::Coe];
+    pub const ALL: [Self; 6] = [Self::Dec, Self::Npy, Self::Bin, Self::Mif, Self::Coe, Self::Axis];
 
     /// The file extension and name.
     pub fn name(self) -> &'static str {
@@ -61,6 +67,7 @@ impl Format {
             Self::Bin => "bin",
             Self::Mif => "mif",
             Self::Coe => "coe",
+            Self::Axis => "axis",
         }
     }
 }
@@ -70,7 +77,7 @@ impl std::str::FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|f| f.name() == name);
-        found.ok_or_else(|| format!("unknown format `{name}`; there are dec, npy, bin, mif and coe"))
+        found.ok_or_else(|| format!("unknown format `{name}`; there are dec, npy, bin, mif, coe and axis"))
     }
 }
 
@@ -127,6 +134,12 @@ pub fn export(
     }
     let interface = interface(&arithmetic, lanes, request.packing);
     let mut files = data_files(&beats, &arithmetic, request);
+    for &format in &request.waves {
+        let bytes = waves(&beats, &arithmetic, &cases, format)?;
+        let role = "waves: accumulators beside exact sums, flags";
+        let info = plain_info(&format!("waves/vectors.{}", format.name()), role, &bytes);
+        files.push(DataFile { info, bytes });
+    }
     let mut infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
     let manifest = Manifest {
         schema: SCHEMA,
@@ -290,13 +303,7 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
         let beat = |beat: usize| (0..beats.levels).map(|level| f(level, &beats.states[level][beat])).sum();
         (0..beats.len()).map(beat).collect()
     };
-    let flags = per_beat(&|level, s| {
-        let bits = i64::from(s.high || s.low)
-            | i64::from(s.high) << 1
-            | i64::from(s.low) << 2
-            | i64::from(s.sticky) << 3;
-        bits << (level as u32 * FLAG_BITS)
-    });
+    let flags = per_beat(&|level, s| (s.flags() as i64) << (level as u32 * FLAG_BITS));
     let mask = per_beat(&|level, s| i64::from(s.updated) << level);
     let last = arithmetic.levels.last().map_or(32, |l| l.stage.port_bits);
     columns.push((
@@ -352,10 +359,26 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
                 Format::Bin => add("bin", words.bin()),
                 Format::Mif => add("mif", words.mif()),
                 Format::Coe => add("coe", words.coe()),
+                // Streams are made of several columns.
+                Format::Axis => {}
             }
         }
     }
+    if request.formats.contains(&Format::Axis) {
+        files.extend(axis::streams(beats, arithmetic).into_iter().map(stream_file));
+    }
     files
+}
+
+fn stream_file(stream: Stream) -> DataFile {
+    let info = FileInfo {
+        words: Some(stream.words),
+        bits: Some(stream.bits()),
+        digits: Some(digits(stream.bits())),
+        fields: Some(stream.fields),
+        ..plain_info(&format!("{}.axis", stream.name), stream.role, &stream.text)
+    };
+    DataFile { info, bytes: stream.text }
 }
 
 fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {
@@ -366,6 +389,7 @@ fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {
         bits: None,
         digits: None,
         signed: None,
+        fields: None,
         sha256: sha256(bytes),
     }
 }

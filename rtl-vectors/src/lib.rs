@@ -6,6 +6,7 @@
 //! simulator's reference engine, step by step ([`guardbit_sim::trace`]). [`GoldenModel`] is the same unit alive, for
 //! lockstep with RTL.
 
+mod axis;
 mod beats;
 mod bench;
 mod check;
@@ -21,6 +22,7 @@ mod read;
 mod real;
 mod solve;
 mod stand_in;
+mod waves;
 mod words;
 
 pub use beats::LevelState;
@@ -29,4 +31,5 @@ pub use error::VectorError;
 pub use export::{Bundle, Format, Request, export};
 pub use golden::{GoldenError, GoldenModel};
 pub use stand_in::LayerParameters;
+pub use waves::WaveFormat;
 pub use words::Words;

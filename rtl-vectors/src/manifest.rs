@@ -15,6 +15,7 @@ pub const MANIFEST_SCHEMA: &str = "manifest.schema.json";
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// Version of this format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: u32,
     /// Who wrote it.
     pub tool: Tool,
@@ -53,10 +54,12 @@ pub struct Source {
     /// The network's file name.
     pub model: String,
     /// SHA-256 of the network's file.
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub model_sha256: String,
     /// The accelerator.
     pub accelerator: String,
     /// SHA-256 of the resolved accelerator.
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub accelerator_sha256: String,
     /// Where activations came from.
     pub input: String,
@@ -77,6 +80,7 @@ pub struct LayerInfo {
     /// Operation.
     pub op: String,
     /// Products per dot product, padding included.
+    #[schemars(range(min = 1))]
     pub terms: usize,
     /// Dot products per inference.
     pub dots: usize,
@@ -93,12 +97,14 @@ pub struct Arithmetic {
     /// The weight as the multiplier sees it.
     pub weight: Operand,
     /// Where zero points are taken off: `subtract` (before the multiplier: operands are `x - zx`, `w - zw`) or `fold`.
+    #[schemars(extend("enum" = ["subtract", "fold"]))]
     pub zero_point: String,
     /// Order of the window's axes, slowest first, and the walk: beats carry operands in this order already.
     pub reduction_order: String,
     /// The multiplier's output: fitted, then shifted right.
     pub product: Stage,
     /// Accumulation levels, innermost first.
+    #[schemars(length(min = 1))]
     pub levels: Vec<LevelInfo>,
     /// The bias.
     pub bias: BiasInfo,
@@ -111,6 +117,7 @@ pub struct Arithmetic {
 #[serde(deny_unknown_fields)]
 pub struct Operand {
     /// Width in two's complement.
+    #[schemars(range(min = 1, max = 64))]
     pub bits: u32,
     /// Least value.
     pub min: i64,
@@ -123,14 +130,21 @@ pub struct Operand {
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     /// Width; none: as wide as it takes.
+    #[schemars(range(min = 1, max = 64))]
     pub bits: Option<u32>,
     /// Whether the top bit is a sign.
     pub signed: bool,
     /// Overflow mode; none where there is no width.
+    #[schemars(extend("enum" = [
+        "wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe", "trap", null
+    ]))]
     pub overflow: Option<String>,
     /// Low bits dropped after the fit.
     pub shift: u32,
     /// How they are dropped.
+    #[schemars(extend("enum" = [
+        "floor", "toward_zero", "half_up", "half_down", "half_away", "half_to_zero", "half_even", "half_odd"
+    ]))]
     pub round: String,
     /// Width in two's complement of the port behind it: the widest value that can pass.
     pub port_bits: u32,
@@ -138,14 +152,18 @@ pub struct Stage {
 
 /// An accumulation level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct LevelInfo {
     /// Name.
     pub name: String,
     /// `serial` or `tree`.
+    #[schemars(extend("enum" = ["serial", "tree"]))]
     pub reduce: String,
     /// Values in a run; none: all.
+    #[schemars(range(min = 1))]
     pub terms: Option<usize>,
     /// `each_add` or `hand_over`.
+    #[schemars(extend("enum" = ["each_add", "hand_over"]))]
     pub check: String,
     /// Width, overflow mode, and the bits dropped at the hand-over.
     #[serde(flatten)]
@@ -166,9 +184,11 @@ pub struct LevelInfo {
 
 /// The bias.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct BiasInfo {
     /// `none`, `post` (an adder after the last level), `preload` (first value of the last level's register) or
     /// `post_requantize`.
+    #[schemars(extend("enum" = ["none", "post", "preload", "post_requantize"]))]
     pub at: String,
     /// The adder.
     #[serde(flatten)]
@@ -202,6 +222,7 @@ pub struct RequantizeInfo {
 #[serde(deny_unknown_fields)]
 pub struct Interface {
     /// Products per beat.
+    #[schemars(range(min = 1, max = 48))]
     pub lanes: usize,
     /// `dense` (lanes at their width) or `byte_slot` (each lane sign-extended to whole bytes).
     pub packing: Packing,
@@ -239,7 +260,7 @@ pub enum Packing {
 }
 
 /// A field of a word.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
     /// Name.
@@ -282,7 +303,11 @@ pub struct FileInfo {
     pub digits: Option<usize>,
     /// Whether a word is two's complement.
     pub signed: Option<bool>,
+    /// What a word is made of, for AXI4-Stream transfers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<Vec<Field>>,
     /// SHA-256 of the file.
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub sha256: String,
 }
 
@@ -293,6 +318,7 @@ pub struct Case {
     /// Identifier, unique in the bundle.
     pub id: String,
     /// `real` or `corner`.
+    #[schemars(extend("enum" = ["real", "corner"]))]
     pub group: String,
     /// Corner class, or how a real one was chosen.
     pub class: String,

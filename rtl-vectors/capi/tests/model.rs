@@ -1,5 +1,6 @@
 //! The golden model through its C functions.
 
+#[path = "../../tests/common/mod.rs"]
 mod common;
 
 use std::ffi::{CStr, CString, c_char};

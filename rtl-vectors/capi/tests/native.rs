@@ -2,6 +2,7 @@
 //!
 //! Run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the tools and sets it).
 
+#[path = "../../tests/common/mod.rs"]
 mod common;
 
 use std::fs;

@@ -216,8 +216,7 @@ impl Checker<'_> {
             if level.check == "hand_over" && !ended(index) {
                 continue;
             }
-            let bits = [state.high || state.low, state.high, state.low, state.sticky];
-            let flags = bits.iter().rev().fold(0, |word, &bit| word << 1 | i64::from(bit));
+            let flags = state.flags() as i64;
             let found =
                 self.data.flags.get(beat).map_or(0, |w| field(w, index as u32 * FLAG_BITS, FLAG_BITS));
             self.same("flags", case, &level.name, format!("beat {beat}"), flags, found as i64);

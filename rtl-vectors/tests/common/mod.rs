@@ -6,7 +6,7 @@ use std::path::Path;
 
 use guardbit_graph::DType;
 use guardbit_rtl_vectors::manifest::{Manifest, Packing, Source};
-use guardbit_rtl_vectors::{LayerParameters, Request, export};
+use guardbit_rtl_vectors::{Format, LayerParameters, Request, WaveFormat, export};
 
 /// An accelerator and a layer for it.
 #[derive(Debug, Clone, Copy)]
@@ -61,14 +61,19 @@ pub fn bundle(dir: &Path, unit: Unit) -> Manifest {
     let node = program.mac_layers().next().unwrap().node;
     let source = Source {
         model: "unit".into(),
-        model_sha256: String::new(),
+        model_sha256: "0".repeat(64),
         accelerator: "test".into(),
-        accelerator_sha256: String::new(),
+        accelerator_sha256: "0".repeat(64),
         input: "none".into(),
         seed: 1,
         cases: 0,
     };
-    let request = Request { source, packing: unit.packing, formats: Vec::new() };
+    let request = Request {
+        source,
+        packing: unit.packing,
+        formats: Format::ALL.to_vec(),
+        waves: WaveFormat::ALL.to_vec(),
+    };
     let bundle = export(&program, node, &[], &request).unwrap();
     for (path, bytes) in &bundle.files {
         let path = dir.join(path);
