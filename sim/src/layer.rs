@@ -80,10 +80,15 @@ pub(crate) fn run(
     let mut samples = vec![LayerCodes::default(); inputs.len()];
     for (index, codes) in part.codes {
         let sample = &mut samples[tasks[index].sample];
-        sample.simulated.extend(codes.simulated);
-        sample.exact.extend(codes.exact);
+        append(&mut sample.simulated, codes.simulated);
+        append(&mut sample.exact, codes.exact);
     }
     Ok(samples)
+}
+
+/// Appends, without a copy where there is nothing to append to.
+fn append(codes: &mut Vec<i32>, more: Vec<i32>) {
+    if codes.is_empty() { *codes = more } else { codes.extend(more) }
 }
 
 /// A stretch of one sample's outputs.

@@ -6,7 +6,7 @@ use guardbit_num::required_bits;
 
 use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
-use crate::fast::Stay;
+use crate::fast::{Compared, Kernels, Stay};
 use crate::options::{Options, StatsLevel};
 
 /// Bins of a required-bits histogram: index = bits.
@@ -127,7 +127,8 @@ impl SquaredError {
 }
 
 impl ChannelLevel {
-    fn new() -> Self {
+    /// Nothing counted yet.
+    pub(crate) fn new() -> Self {
         Self {
             adds: 0,
             events_high: 0,
@@ -240,14 +241,8 @@ impl LevelStats {
         if stats < StatsLevel::Full {
             return;
         }
-        // The longer of the two as one number: min <= 0 <= max, and a negative one is as long as its complement.
-        let bits = |min: i128, max: i128| match (signed, min < 0) {
-            (true, true) => required_bits(max | !min, signed),
-            (false, true) => required_bits(min, signed),
-            (_, false) => required_bits(max, signed),
-        };
-        let final_bits = bits(seen.min_final, seen.max_final);
-        let prefix_bits = bits(seen.min_prefix, seen.max_prefix);
+        let final_bits = required(seen.min_final, seen.max_final, signed);
+        let prefix_bits = required(seen.min_prefix, seen.max_prefix, signed);
         counts.record_prefixes(seen);
         counts.required_final = counts.required_final.max(final_bits);
         counts.required_prefix = counts.required_prefix.max(prefix_bits);
@@ -341,16 +336,17 @@ impl LayerStats {
         self.channels[channel].record(errors);
     }
 
-    /// Notes what a dot product did at one level. `signed` is the level's signedness.
-    pub(crate) fn record_level(
-        &mut self,
-        level: usize,
-        channel: usize,
-        seen: &LevelOutcome,
-        signed: bool,
-        stats: StatsLevel,
-    ) {
-        self.levels[level].record(channel, seen, signed, stats);
+    /// Adds counts of output channel `channel` at the only level, and over the whole datapath.
+    pub(crate) fn add_channel(&mut self, channel: usize, seen: &ChannelLevel, errors: &ChannelErrors) {
+        self.levels[0].channels[channel].merge(seen);
+        self.channels[channel].merge(errors);
+    }
+
+    /// Adds dot products by the bits that their final sums, and their prefixes, need at the only level.
+    pub(crate) fn add_required(&mut self, [finals, prefixes]: &[[u64; HISTOGRAM_BINS]; 2]) {
+        let level = &mut self.levels[0];
+        level.required_final.iter_mut().zip(finals).for_each(|(a, b)| *a += b);
+        level.required_prefix.iter_mut().zip(prefixes).for_each(|(a, b)| *a += b);
     }
 
     /// Whether events of `sample` may be among those that are listed.
@@ -466,24 +462,33 @@ impl LayerStats {
     /// Counts the output codes of one sample against the exact network's.
     pub(crate) fn compare(&mut self, layer: &MacLayer, zero_point: i32, exact: &[i32], simulated: &[i32]) {
         let channels = layer.dots.window.channels();
-        let zero_point = i64::from(zero_point);
-        for (exact, simulated) in exact.chunks(channels.max(1)).zip(simulated.chunks(channels.max(1))) {
-            // Codes have at most 16 bits: a pixel's squares fit 64.
-            let (mut signal, mut noise) = (0u64, 0u64);
-            for ((&exact, &simulated), channel) in exact.iter().zip(simulated).zip(&mut self.channels) {
-                let value = i64::from(exact) - zero_point;
-                let error = i64::from(exact) - i64::from(simulated);
-                signal += (value * value) as u64;
-                noise += (error * error) as u64;
-                channel.output_mismatch += u64::from(error != 0);
-            }
+        let mut mismatches = vec![0; channels];
+        let stretch = channels.max(1) << 10;
+        let kernels = Kernels::choose(None);
+        for (exact, simulated) in exact.chunks(stretch).zip(simulated.chunks(stretch)) {
+            let mut compared = Compared::default();
+            kernels.compare(exact, simulated, zero_point, &mut mismatches, &mut compared);
+            let Compared { signal, noise } = compared;
             self.output_error.merge(SquaredError { signal: signal.into(), noise: noise.into() });
+        }
+        for (channel, mismatches) in self.channels.iter_mut().zip(mismatches) {
+            channel.output_mismatch += u64::from(mismatches);
         }
     }
 
     /// Sorts what was kept.
     pub(crate) fn finish(&mut self) {
         self.events = std::mem::take(&mut self.first_events).into_sorted();
+    }
+}
+
+/// Bits that hold everything between `min`, which is at most 0, and `max`, which is at least 0.
+pub(crate) fn required(min: i128, max: i128, signed: bool) -> u32 {
+    match (signed, min < 0) {
+        // The longer of the two as one number: a negative one is as long as its complement.
+        (true, true) => required_bits(max | !min, signed),
+        (false, true) => required_bits(min, signed),
+        (_, false) => required_bits(max, signed),
     }
 }
 
