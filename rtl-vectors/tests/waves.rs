@@ -5,6 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use common::{UNITS, bundle};
 use guardbit_rtl_vectors::manifest::Manifest;
@@ -101,4 +102,19 @@ fn waves_show_what_the_files_hold() {
             }
         }
     }
+}
+
+/// GTKWave's own reader finds the same in the FST as another finds in the VCD.
+#[test]
+fn gtkwave_reads_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    bundle(dir, UNITS[8]);
+    let [vcd, fst, back] = ["waves/vectors.vcd", "waves/vectors.fst", "back.vcd"].map(|file| dir.join(file));
+    let Ok(output) = Command::new("fst2vcd").arg(&fst).arg("-o").arg(&back).output() else {
+        eprintln!("skipped: GTKWave's fst2vcd is not installed");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(signals(&back) == signals(&vcd));
 }
