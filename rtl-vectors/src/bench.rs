@@ -8,12 +8,13 @@ use crate::export::Sizes;
 use crate::manifest::Manifest;
 
 /// The reference RTL: name and text of every file.
-pub(crate) const RTL: [(&str, &str); 6] = [
+pub(crate) const RTL: [(&str, &str); 7] = [
     ("gb_fit.sv", include_str!("../rtl/gb_fit.sv")),
     ("gb_round_shift.sv", include_str!("../rtl/gb_round_shift.sv")),
     ("gb_product.sv", include_str!("../rtl/gb_product.sv")),
     ("gb_tree.sv", include_str!("../rtl/gb_tree.sv")),
     ("gb_level.sv", include_str!("../rtl/gb_level.sv")),
+    ("gb_float53.sv", include_str!("../rtl/gb_float53.sv")),
     ("gb_requant.sv", include_str!("../rtl/gb_requant.sv")),
 ];
 

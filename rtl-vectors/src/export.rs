@@ -271,7 +271,7 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
         (
             "stim_mult".into(),
             "stimulus per dot product: multiplier",
-            Words::values(32, true, beats.multiplier.clone()),
+            Words::values(arithmetic.requantize.mult_bits, true, beats.multiplier.clone()),
         ),
         (
             "stim_exp".into(),

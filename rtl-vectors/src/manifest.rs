@@ -193,6 +193,10 @@ pub struct RequantizeInfo {
     pub clamp_max: i64,
     /// Width of an output word in two's complement.
     pub out_bits: u32,
+    /// Width in two's complement of a word of `stim_mult`.
+    pub mult_bits: u32,
+    /// The multiplier is `mult * 2^(exp - mult_point)`.
+    pub mult_point: u32,
     /// Whether the reference RTL has this scheme: if not, `exp_out` is not replayed by the built-in benches.
     pub in_rtl: bool,
 }

@@ -90,6 +90,10 @@ fn has_rtl_requantizer(m: &Manifest) -> bool {
     m.arithmetic.requantize.in_rtl
 }
 
+fn in_float64(m: &Manifest) -> bool {
+    m.arithmetic.requantize.scheme == "float64_away"
+}
+
 fn has_post_bias(m: &Manifest) -> bool {
     m.arithmetic.bias.at == "post" && m.arithmetic.requantize.in_rtl
 }
@@ -287,6 +291,41 @@ const MUTANTS: &[Mutant] = &[
         applies: |m| {
             let requantize = &m.arithmetic.requantize;
             requantize.scheme == "double" && requantize.clamp_min < requantize.zero_point
+        },
+    },
+    Mutant {
+        name: "truncation_for_rounding",
+        change: "the requantizer cuts bits off instead of rounding",
+        file: "rtl/gb_requant.sv",
+        from: "(float_product + ((ONE <<< shift) >>> 1)) >> shift;",
+        to: "float_product >> shift;",
+        applies: in_float64,
+    },
+    Mutant {
+        name: "product_not_rounded",
+        change: "the requantizer's product is exact instead of a float64",
+        file: "rtl/gb_requant.sv",
+        from: "gb_float53 #(.W(W)) u_product (.x(product), .y(float_product));",
+        to: "assign float_product = product;",
+        applies: in_float64,
+    },
+    Mutant {
+        name: "multiplier_cut",
+        change: "the multiplier has 31 bits instead of 53",
+        file: "rtl/gb_requant.sv",
+        from: "float_x} * wide_mult;",
+        to: "float_x} * ((wide_mult >>> 22) <<< 22);",
+        applies: in_float64,
+    },
+    Mutant {
+        name: "wrong_tie",
+        change: "negative ties go towards zero",
+        file: "rtl/gb_requant.sv",
+        from: "(float_product + ((ONE <<< shift) >>> 1))",
+        to: "(float_product + ((ONE <<< shift) >>> 1) - x[IN_W-1])",
+        applies: |m| {
+            let requantize = &m.arithmetic.requantize;
+            in_float64(m) && requantize.clamp_min < requantize.zero_point
         },
     },
     Mutant {

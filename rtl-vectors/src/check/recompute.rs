@@ -7,7 +7,7 @@ use guardbit_sim::trace::{TraceOperand, trace};
 use super::{Divergence, Outcome, files};
 use crate::VectorError;
 use crate::beats::{self, Beats, CLEAR, Dot, FLAG_BITS, LevelState, RUN_LAST, VALID};
-use crate::contract::layer_of;
+use crate::contract::{layer_of, multiplier_words};
 use crate::manifest::{Case, Manifest};
 use crate::words::{field, parse_mem, sign_extend};
 
@@ -176,12 +176,15 @@ impl Checker<'_> {
             let found = self.word(&self.data.bias, started, arithmetic.bias.input_bits);
             self.same("bias", case, "", format!("dot product {started}"), beats::bias_input(&dot), found);
         }
-        let multiplier = dot.layer.requantizers[0].multiplier();
-        let found =
-            [self.word(&self.data.multiplier, started, 32), self.word(&self.data.exponent, started, 8)];
+        let [significand, exponent] = multiplier_words(dot.layer.requantizers[0]);
+        let mult_bits = arithmetic.requantize.mult_bits;
+        let found = [
+            self.word(&self.data.multiplier, started, mult_bits),
+            self.word(&self.data.exponent, started, 8),
+        ];
         let at = format!("dot product {started}");
-        self.same("multiplier", case, "", at.clone(), multiplier.significand().into(), found[0]);
-        self.same("exponent", case, "", at, multiplier.exponent().into(), found[1]);
+        self.same("multiplier", case, "", at.clone(), significand, found[0]);
+        self.same("exponent", case, "", at, exponent, found[1]);
         if let Some(word) = case.out_word {
             let last = arithmetic.levels[levels - 1].stage.port_bits;
             let found = [
