@@ -7,6 +7,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 
+use crate::array::ArrayPart;
 use crate::beats::{self, Beats, Dot, FLAG_BITS, RUN_LAST};
 use crate::coverage::Counter;
 use crate::manifest::{
@@ -14,7 +15,7 @@ use crate::manifest::{
     SCHEMA, Source, Timing, Tool, manifest_schema,
 };
 use crate::words::{Words, digits, slot};
-use crate::{VectorError, bench, contract, corners, real};
+use crate::{VectorError, array, bench, contract, corners, real};
 
 /// Clock cycles from a beat to the accumulators: one register behind the multipliers, then the accumulators.
 pub(crate) const ACC_LATENCY: u32 = 2;
@@ -127,6 +128,12 @@ pub fn export(
     }
     let interface = interface(&arithmetic, lanes, request.packing);
     let mut files = data_files(&beats, &arithmetic, request);
+    let part = array::array(program, node, layer, inputs, request.source.seed);
+    files.extend(part.iter().flat_map(|part| array_files(part, &arithmetic)));
+    let (array, array_absent) = match part {
+        Ok(part) => (Some(part.info), None),
+        Err(reason) => (None, Some(reason)),
+    };
     let mut infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
     let manifest = Manifest {
         schema: SCHEMA,
@@ -146,6 +153,8 @@ pub fn export(
         interface,
         files: Vec::new(),
         cases,
+        array,
+        array_absent,
     };
     for (path, text) in bench::files(&manifest, &beats.sizes()) {
         let info = plain_info(&path, "bench", text.as_bytes());
@@ -326,17 +335,8 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
     let mut files = Vec::new();
     for (name, role, words) in &columns {
         let wide = name == "exp_wide";
-        let mut add = |extension: &str, bytes: Vec<u8>| {
-            let is_mem = extension == "mem";
-            let info = FileInfo {
-                words: Some(words.len()),
-                bits: Some(words.bits),
-                digits: is_mem.then(|| digits(words.bits)),
-                signed: Some(words.signed),
-                ..plain_info(&format!("{name}.{extension}"), role, &bytes)
-            };
-            files.push(DataFile { info, bytes });
-        };
+        let mut add =
+            |extension: &str, bytes: Vec<u8>| files.push(data_file(name, extension, role, words, bytes));
         if wide {
             add("npy", npy(words));
         }
@@ -353,6 +353,43 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
         }
     }
     files
+}
+
+/// The files of `array/`.
+fn array_files(part: &ArrayPart, arithmetic: &Arithmetic) -> Vec<DataFile> {
+    let info = &part.info;
+    let lanes =
+        |lanes: usize, bits: u32, values: &[i64]| Words::lanes(lanes, bits, Packing::Dense, values.to_vec());
+    let columns = [
+        (
+            "stim_a",
+            "array stimulus: activations",
+            lanes(info.rows, arithmetic.activation.bits, &part.activations),
+        ),
+        ("stim_w", "array stimulus: weights", lanes(info.cols, arithmetic.weight.bits, &part.weights)),
+        ("ctrl", "array stimulus: control", Words::values(array::ctrl_bits(), false, part.ctrl.clone())),
+        (
+            "exp_sum",
+            "array expected: sums that leave the columns",
+            lanes(info.cols, array::sum_bits(arithmetic), &part.sums),
+        ),
+        ("exp_mask", "1: the sum is that of an output, compare", lanes(info.cols, 1, &part.mask)),
+    ];
+    columns
+        .iter()
+        .map(|(name, role, words)| data_file(&format!("array/{name}"), "mem", role, words, words.mem()))
+        .collect()
+}
+
+fn data_file(name: &str, extension: &str, role: &str, words: &Words, bytes: Vec<u8>) -> DataFile {
+    let info = FileInfo {
+        words: Some(words.len()),
+        bits: Some(words.bits),
+        digits: (extension == "mem").then(|| digits(words.bits)),
+        signed: Some(words.signed),
+        ..plain_info(&format!("{name}.{extension}"), role, &bytes)
+    };
+    DataFile { info, bytes }
 }
 
 fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {

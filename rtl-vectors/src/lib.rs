@@ -5,6 +5,7 @@
 //! without a simulator), and [`mutate`] proves that the bundle finds faults. Expected values are those of the
 //! simulator's reference engine, step by step ([`guardbit_sim::trace`]).
 
+mod array;
 mod beats;
 mod bench;
 mod check;

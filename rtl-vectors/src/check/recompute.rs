@@ -29,7 +29,20 @@ pub(super) fn recompute(dir: &Path, manifest: &Manifest) -> Result<Outcome, Vect
 }
 
 /// The words of a file.
-type Column = Vec<Vec<u64>>;
+pub(super) type Column = Vec<Vec<u64>>;
+
+/// Reads `NAME.mem`.
+pub(super) fn column(dir: &Path, manifest: &Manifest, name: &str) -> Result<Column, VectorError> {
+    let file = format!("{name}.mem");
+    let info = manifest.files.iter().find(|f| f.path == file);
+    let sized = info.and_then(|f| Some((f.words?, f.bits?)));
+    let (words, bits) = sized.ok_or_else(|| VectorError::Data {
+        file: file.clone(),
+        problem: "the manifest gives no number of words and bits".into(),
+    })?;
+    let text = files::read(&dir.join(&file))?;
+    parse_mem(&text, bits, words).map_err(|problem| VectorError::Data { file, problem })
+}
 
 struct Data {
     activations: Column,
@@ -48,17 +61,7 @@ struct Data {
 
 impl Data {
     fn read(dir: &Path, manifest: &Manifest) -> Result<Self, VectorError> {
-        let column = |name: &str| -> Result<Column, VectorError> {
-            let file = format!("{name}.mem");
-            let info = manifest.files.iter().find(|f| f.path == file);
-            let sized = info.and_then(|f| Some((f.words?, f.bits?)));
-            let (words, bits) = sized.ok_or_else(|| VectorError::Data {
-                file: file.clone(),
-                problem: "the manifest gives no number of words and bits".into(),
-            })?;
-            let text = files::read(&dir.join(&file))?;
-            parse_mem(&text, bits, words).map_err(|problem| VectorError::Data { file, problem })
-        };
+        let column = |name: &str| column(dir, manifest, name);
         let levels = &manifest.arithmetic.levels;
         Ok(Self {
             activations: column("stim_a")?,
