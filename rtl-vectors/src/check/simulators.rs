@@ -118,6 +118,8 @@ pub(super) fn replay(
         Simulator::Verilator => {
             let mut build = Command::new("verilator");
             build.args(["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", top]);
+            // A run takes a second; optimizing the code of an array for it would take minutes.
+            build.args(["-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"]);
             build.args(["--Mdir", "verilated", "-o", "Vtb"]).args(&sources);
             (build, Command::new("./verilated/Vtb"))
         }
