@@ -6,6 +6,7 @@ use guardbit_sim::trace::{DotTrace, LevelStep, StepKind, TraceOperand, trace};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
+use crate::contract::multiplier_words;
 use crate::manifest::{Arithmetic, Expected};
 
 /// A dot product to be sent.
@@ -195,9 +196,9 @@ impl Beats {
             }
         }
         expected.exact = wide as i64;
-        let requantizer = dot.layer.requantizers[0].multiplier();
-        self.multiplier.push(requantizer.significand().into());
-        self.exponent.push(requantizer.exponent().into());
+        let [significand, exponent] = multiplier_words(dot.layer.requantizers[0]);
+        self.multiplier.push(significand);
+        self.exponent.push(exponent);
         self.bias.push(bias_input(dot));
         let out_word = (sent == all).then(|| {
             self.sums.push(trace.delivered as i64);

@@ -1,5 +1,7 @@
 //! Checking a bundle: its files, its numbers, and its replay in real simulators.
 
+mod array;
+mod array_mutants;
 mod files;
 mod mutants;
 mod recompute;
@@ -13,6 +15,7 @@ pub use simulators::Simulator;
 use crate::VectorError;
 use crate::manifest::{MANIFEST_SCHEMA, Manifest};
 use crate::read::{Violation, validated_manifest};
+use simulators::Bench;
 
 /// Where a replay first differs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -90,10 +93,18 @@ pub fn check(dir: &Path, simulators: &[Simulator], work: Option<&Path>) -> Resul
     }
     if simulators.is_empty() {
         report.checks.push(("reference engine".into(), recompute::recompute(dir, &manifest)?));
+        if let Some(info) = &manifest.array {
+            report.checks.push(("reference engine, array".into(), array::recompute(dir, &manifest, info)?));
+        }
     }
     for &simulator in simulators {
-        let outcome = replay(dir, &manifest, simulator, work)?;
+        let outcome = replay(dir, &manifest, simulator, Bench::Unit, work)?;
         report.checks.push((simulator.name().into(), outcome));
+        // There is no array in VHDL.
+        if manifest.array.is_some() && simulator != Simulator::Ghdl {
+            let outcome = replay(dir, &manifest, simulator, Bench::Array, work)?;
+            report.checks.push((format!("{}, array", simulator.name()), outcome));
+        }
     }
     Ok(report)
 }
@@ -109,9 +120,14 @@ fn replay(
     dir: &Path,
     manifest: &Manifest,
     simulator: Simulator,
+    bench: Bench,
     work: Option<&Path>,
 ) -> Result<Outcome, VectorError> {
-    let scratch = files::Scratch::new(work, simulator.name())?;
+    let name = match bench {
+        Bench::Unit => simulator.name().to_owned(),
+        Bench::Array => format!("{}-array", simulator.name()),
+    };
+    let scratch = files::Scratch::new(work, &name)?;
     files::copy(dir, manifest, scratch.path())?;
-    simulators::run(simulator, scratch.path(), manifest)
+    simulators::run(simulator, bench, scratch.path(), manifest)
 }

@@ -7,6 +7,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 
+use crate::array::ArrayPart;
 use crate::axis::{self, Stream};
 use crate::beats::{self, Beats, Dot, FLAG_BITS, RUN_LAST};
 use crate::coverage::Counter;
@@ -16,7 +17,7 @@ use crate::manifest::{
 };
 use crate::waves::{WaveFormat, waves};
 use crate::words::{Words, digits, slot};
-use crate::{VectorError, bench, contract, corners, lockstep, real};
+use crate::{VectorError, array, bench, contract, corners, lockstep, real};
 
 /// Clock cycles from a beat to the accumulators: one register behind the multipliers, then the accumulators.
 pub(crate) const ACC_LATENCY: u32 = 2;
@@ -140,6 +141,12 @@ pub fn export(
         let info = plain_info(&format!("waves/vectors.{}", format.name()), role, &bytes);
         files.push(DataFile { info, bytes });
     }
+    let part = array::array(program, node, layer, inputs, request.source.seed);
+    files.extend(part.iter().flat_map(|part| array_files(part, &arithmetic)));
+    let (array, array_absent) = match part {
+        Ok(part) => (Some(part.info), None),
+        Err(reason) => (None, Some(reason)),
+    };
     let mut infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
     let manifest = Manifest {
         schema: SCHEMA,
@@ -159,6 +166,8 @@ pub fn export(
         interface,
         files: Vec::new(),
         cases,
+        array,
+        array_absent,
     };
     let sizes = beats.sizes();
     let benches = bench::files(&manifest, &sizes).into_iter().chain(lockstep::files(&manifest, &sizes));
@@ -287,7 +296,7 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
         (
             "stim_mult".into(),
             "stimulus per dot product: multiplier",
-            Words::values(32, true, beats.multiplier.clone()),
+            Words::values(arithmetic.requantize.mult_bits, true, beats.multiplier.clone()),
         ),
         (
             "stim_exp".into(),
@@ -336,17 +345,8 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
     let mut files = Vec::new();
     for (name, role, words) in &columns {
         let wide = name == "exp_wide";
-        let mut add = |extension: &str, bytes: Vec<u8>| {
-            let is_mem = extension == "mem";
-            let info = FileInfo {
-                words: Some(words.len()),
-                bits: Some(words.bits),
-                digits: is_mem.then(|| digits(words.bits)),
-                signed: Some(words.signed),
-                ..plain_info(&format!("{name}.{extension}"), role, &bytes)
-            };
-            files.push(DataFile { info, bytes });
-        };
+        let mut add =
+            |extension: &str, bytes: Vec<u8>| files.push(data_file(name, extension, role, words, bytes));
         if wide {
             add("npy", npy(words));
         }
@@ -379,6 +379,43 @@ fn stream_file(stream: Stream) -> DataFile {
         ..plain_info(&format!("{}.axis", stream.name), stream.role, &stream.text)
     };
     DataFile { info, bytes: stream.text }
+}
+
+/// The files of `array/`.
+fn array_files(part: &ArrayPart, arithmetic: &Arithmetic) -> Vec<DataFile> {
+    let info = &part.info;
+    let lanes =
+        |lanes: usize, bits: u32, values: &[i64]| Words::lanes(lanes, bits, Packing::Dense, values.to_vec());
+    let columns = [
+        (
+            "stim_a",
+            "array stimulus: activations",
+            lanes(info.rows, arithmetic.activation.bits, &part.activations),
+        ),
+        ("stim_w", "array stimulus: weights", lanes(info.cols, arithmetic.weight.bits, &part.weights)),
+        ("ctrl", "array stimulus: control", Words::values(array::ctrl_bits(), false, part.ctrl.clone())),
+        (
+            "exp_sum",
+            "array expected: sums that leave the columns",
+            lanes(info.cols, array::sum_bits(arithmetic), &part.sums),
+        ),
+        ("exp_mask", "1: the sum is that of an output, compare", lanes(info.cols, 1, &part.mask)),
+    ];
+    columns
+        .iter()
+        .map(|(name, role, words)| data_file(&format!("array/{name}"), "mem", role, words, words.mem()))
+        .collect()
+}
+
+fn data_file(name: &str, extension: &str, role: &str, words: &Words, bytes: Vec<u8>) -> DataFile {
+    let info = FileInfo {
+        words: Some(words.len()),
+        bits: Some(words.bits),
+        digits: (extension == "mem").then(|| digits(words.bits)),
+        signed: Some(words.signed),
+        ..plain_info(&format!("{name}.{extension}"), role, &bytes)
+    };
+    DataFile { info, bytes }
 }
 
 fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {

@@ -200,7 +200,7 @@ impl GoldenModel {
     /// # Errors
     /// [`GoldenError`] if no layer's ports show that.
     pub fn set_multiplier_ports(&mut self, mult: i64, exponent: i32) -> Result<(), GoldenError> {
-        let point = 31;
+        let point = self.arithmetic.requantize.mult_point as i32;
         let normalized = mult == 0 || mult >> (point - 1) == 1;
         if !normalized || !(-1000..=1000).contains(&exponent) {
             let problem = format!("a multiplier of {mult} * 2^({exponent} - {point}): it is not normalized");

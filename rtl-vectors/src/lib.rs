@@ -6,6 +6,7 @@
 //! simulator's reference engine, step by step ([`guardbit_sim::trace`]). [`GoldenModel`] is the same unit alive, for
 //! lockstep with RTL.
 
+mod array;
 mod axis;
 mod beats;
 mod bench;

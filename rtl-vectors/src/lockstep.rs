@@ -205,7 +205,7 @@ endmodule
         min_w = w.min,
         max_w = w.max,
         top_bias = arithmetic.bias.input_bits - 1,
-        top_mult = 31,
+        top_mult = out.mult_bits - 1,
         top_flags = count * 4 - 1,
         top_sum = levels[count - 1].stage.port_bits - 1,
         top_out = out.out_bits - 1,

@@ -35,6 +35,10 @@ pub struct Manifest {
     pub cases: Vec<Case>,
     /// What the cases reach.
     pub coverage: Coverage,
+    /// Tiles of the layer for the whole array; none where there is no design of it.
+    pub array: Option<ArrayInfo>,
+    /// Why there are none.
+    pub array_absent: Option<String>,
 }
 
 /// Who wrote a bundle.
@@ -213,6 +217,10 @@ pub struct RequantizeInfo {
     pub clamp_max: i64,
     /// Width of an output word in two's complement.
     pub out_bits: u32,
+    /// Width in two's complement of a word of `stim_mult`.
+    pub mult_bits: u32,
+    /// The multiplier is `mult * 2^(exp - mult_point)`.
+    pub mult_point: u32,
     /// Whether the reference RTL has this scheme: if not, `exp_out` is not replayed by the built-in benches.
     pub in_rtl: bool,
 }
@@ -356,6 +364,88 @@ pub struct Expected {
     pub sum: Option<i64>,
     /// The output code.
     pub code: Option<i32>,
+}
+
+/// A part of the layer that streams through the whole array: the files of `array/`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayInfo {
+    /// `output_stationary` or `weight_stationary`.
+    pub dataflow: String,
+    /// Rows of the array.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// The sample that activations are from.
+    pub sample: usize,
+    /// First output pixel of the part, over the rows and columns of the layer's output.
+    pub first_pixel: usize,
+    /// Output pixels of the part.
+    pub pixels: usize,
+    /// Output channels of a group.
+    pub channels: usize,
+    /// Groups.
+    pub groups: usize,
+    /// Fillings of the array in the order of time.
+    pub tiles: Vec<Tile>,
+    /// Beats: words of `stim_a` (a lane per row), `stim_w` (a lane per column) and `ctrl`.
+    pub beats: usize,
+    /// Words of `exp_sum` and `exp_mask` (a lane per column): the n-th holds the n-th sum that leaves every column.
+    pub words: usize,
+    /// Fields of a control word.
+    pub ctrl: Vec<Field>,
+    /// When.
+    pub cycles: ArrayCycleInfo,
+}
+
+/// A filling of the array. Pixels, channels and groups count within the part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tile {
+    /// The group.
+    pub group: usize,
+    /// First pixel.
+    pub first_pixel: usize,
+    /// Pixels.
+    pub pixels: usize,
+    /// First channel.
+    pub first_channel: usize,
+    /// Channels: columns in use, from column 0 on.
+    pub channels: usize,
+    /// First product of the dot products, in the order of addition.
+    pub first_term: usize,
+    /// Products.
+    pub terms: usize,
+    /// The beat of its first step; weights that stay are loaded in the beats before.
+    pub first_beat: usize,
+    /// First word of its sums; none where later tiles add to them.
+    pub first_word: Option<usize>,
+    /// Words of its sums.
+    pub words: usize,
+}
+
+/// The cycles of the array, as the cycle model has them, with a memory that takes no time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayCycleInfo {
+    /// `overlapped` or `scalesim_v3`.
+    pub convention: String,
+    /// Before a tile's first step: loading what stays.
+    pub preload: usize,
+    /// From the first element's first step to the last element's.
+    pub fill: usize,
+    /// Steps of one element in a tile.
+    pub steps: usize,
+    /// From one tile's start to the next one's.
+    pub period: usize,
+    /// In which sums leave after the last addition.
+    pub drain: usize,
+    /// From the first operand to the last sum, what the replay measures.
+    pub cycles: u64,
+    /// What the convention counts of them: compute cycles of a layer of this size.
+    pub model: u64,
+    /// Why these two differ.
+    pub difference: Option<String>,
 }
 
 /// What the cases reach.

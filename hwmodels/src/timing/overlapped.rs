@@ -42,9 +42,15 @@ pub(super) fn schedule(fold: &Fold, traffic: &Traffic, memory: &Memory) -> Sched
         fold: period,
         group: fold.count as u64 * period,
         last: u64::MAX,
-        compute: (folds - 1) * fold.interval as u64 + fold.span() as u64 + fold.drain as u64,
+        compute: compute_cycles(fold),
         cycles: lead + (folds - 1) * period + last + store,
     }
+}
+
+/// Cycles with a memory that takes no time: folds as close as they can follow each other, the last one drained.
+pub(super) fn compute_cycles(fold: &Fold) -> u64 {
+    let folds = (fold.count * fold.groups) as u64;
+    folds.saturating_sub(1) * fold.interval as u64 + fold.span() as u64 + fold.drain as u64
 }
 
 fn cycles(bytes: f64, bytes_per_cycle: f64) -> u64 {

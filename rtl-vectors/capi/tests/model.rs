@@ -71,7 +71,8 @@ fn bundles_replay_in_the_model() {
             if ctrl[beat].1 & 3 == 3 {
                 let bias = signed(bias[dot].1, manifest.arithmetic.bias.input_bits);
                 assert_eq!(guardbit_set_bias(model, bias), GUARDBIT_OK, "{}", message());
-                let (mult, exp) = (signed(mult[dot].1, 32), signed(exp[dot].1, 8) as i32);
+                let bits = manifest.arithmetic.requantize.mult_bits;
+                let (mult, exp) = (signed(mult[dot].1, bits), signed(exp[dot].1, 8) as i32);
                 assert_eq!(guardbit_set_multiplier_ports(model, mult, exp), GUARDBIT_OK, "{}", message());
                 dot += 1;
             }

@@ -7,7 +7,7 @@ use guardbit_sim::trace::{TraceOperand, trace};
 use super::{Divergence, Outcome, files};
 use crate::VectorError;
 use crate::beats::{self, CLEAR, Dot, FLAG_BITS, LevelState, RUN_LAST, VALID};
-use crate::contract::layer_of;
+use crate::contract::{layer_of, multiplier_words};
 use crate::manifest::{Case, Manifest};
 use crate::words::{field, parse_mem, sign_extend};
 
@@ -29,7 +29,20 @@ pub(super) fn recompute(dir: &Path, manifest: &Manifest) -> Result<Outcome, Vect
 }
 
 /// The words of a file.
-type Column = Vec<Vec<u64>>;
+pub(super) type Column = Vec<Vec<u64>>;
+
+/// Reads `NAME.mem`.
+pub(super) fn column(dir: &Path, manifest: &Manifest, name: &str) -> Result<Column, VectorError> {
+    let file = format!("{name}.mem");
+    let info = manifest.files.iter().find(|f| f.path == file);
+    let sized = info.and_then(|f| Some((f.words?, f.bits?)));
+    let (words, bits) = sized.ok_or_else(|| VectorError::Data {
+        file: file.clone(),
+        problem: "the manifest gives no number of words and bits".into(),
+    })?;
+    let text = files::read(&dir.join(&file))?;
+    parse_mem(&text, bits, words).map_err(|problem| VectorError::Data { file, problem })
+}
 
 struct Data {
     activations: Column,
@@ -48,17 +61,7 @@ struct Data {
 
 impl Data {
     fn read(dir: &Path, manifest: &Manifest) -> Result<Self, VectorError> {
-        let column = |name: &str| -> Result<Column, VectorError> {
-            let file = format!("{name}.mem");
-            let info = manifest.files.iter().find(|f| f.path == file);
-            let sized = info.and_then(|f| Some((f.words?, f.bits?)));
-            let (words, bits) = sized.ok_or_else(|| VectorError::Data {
-                file: file.clone(),
-                problem: "the manifest gives no number of words and bits".into(),
-            })?;
-            let text = files::read(&dir.join(&file))?;
-            parse_mem(&text, bits, words).map_err(|problem| VectorError::Data { file, problem })
-        };
+        let column = |name: &str| column(dir, manifest, name);
         let levels = &manifest.arithmetic.levels;
         Ok(Self {
             activations: column("stim_a")?,
@@ -175,12 +178,15 @@ impl Checker<'_> {
             let found = self.word(&self.data.bias, started, arithmetic.bias.input_bits);
             self.same("bias", case, "", format!("dot product {started}"), beats::bias_input(&dot), found);
         }
-        let multiplier = dot.layer.requantizers[0].multiplier();
-        let found =
-            [self.word(&self.data.multiplier, started, 32), self.word(&self.data.exponent, started, 8)];
+        let [significand, exponent] = multiplier_words(dot.layer.requantizers[0]);
+        let mult_bits = arithmetic.requantize.mult_bits;
+        let found = [
+            self.word(&self.data.multiplier, started, mult_bits),
+            self.word(&self.data.exponent, started, 8),
+        ];
         let at = format!("dot product {started}");
-        self.same("multiplier", case, "", at.clone(), multiplier.significand().into(), found[0]);
-        self.same("exponent", case, "", at, multiplier.exponent().into(), found[1]);
+        self.same("multiplier", case, "", at.clone(), significand, found[0]);
+        self.same("exponent", case, "", at, exponent, found[1]);
         if let Some(word) = case.out_word {
             let last = arithmetic.levels[levels - 1].stage.port_bits;
             let found = [

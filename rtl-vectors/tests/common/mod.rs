@@ -46,6 +46,7 @@ pub const UNITS: &[Unit] = &[
     Unit { packing: Packing::ByteSlot, ..unit("fpga-int14-tree", 37) },
     unit("fpga-int14-ws", 70),
     unit("inner14-outer24", 150),
+    unit("schema: 1\nextends: fpga-int14-os\nrequantize: {scheme: float64_away}\n", 20),
 ];
 
 /// Exports the corner cases of `unit` to `dir`.
