@@ -233,7 +233,12 @@ impl GoldenModel {
     /// [`GoldenError::Beat`] if there are not as many operands as lanes (in the last beat: as are left), or one is wider
     /// than its port; nothing has happened then.
     pub fn step(&mut self, activations: &[i64], weights: &[i64]) -> Result<(), GoldenError> {
-        let expected = self.interface.lanes.min(self.terms - self.beat * self.interface.lanes);
+        let lanes = self.interface.lanes;
+        let Some(left) = self.terms.checked_sub(self.beat * lanes).filter(|&left| left > 0) else {
+            let problem = "the dot product under way is longer than the layer's: clear it first";
+            return Err(GoldenError::Beat(problem.into()));
+        };
+        let expected = lanes.min(left);
         if activations.len() != expected || weights.len() != expected {
             return Err(GoldenError::Beat(format!(
                 "{} activations and {} weights in beat {}, which takes {expected}",

@@ -217,6 +217,13 @@ fn mistakes_are_codes_with_messages() {
     check(words(1 | 0b101 << 4, 32), GUARDBIT_E_BEAT, "keep is 0b101");
     check(words(1 | 1 << 4, 32), GUARDBIT_E_BEAT, "run_last of a tree");
     assert_eq!(words(0, 32), GUARDBIT_OK, "without valid nothing is looked at");
+    // Five beats that end no dot product of three: it cannot go on as a whole one.
+    for _ in 0..5 {
+        assert_eq!(words(1 | 1 << 2 | 1 << 4, 32), GUARDBIT_OK, "{}", message());
+    }
+    check(step(values.as_ptr(), lanes), GUARDBIT_E_BEAT, "longer than the layer's");
+    guardbit_clear(model);
+    assert_eq!(step(values.as_ptr(), lanes), GUARDBIT_OK, "{}", message());
     check(unsafe { guardbit_get_acc(model, 2, &mut 0) }, GUARDBIT_E_PARAMETER, "no level 2, of 2");
     check(unsafe { guardbit_get_acc(model, -1, &mut 0) }, GUARDBIT_E_PARAMETER, "no level -1");
     check(unsafe { guardbit_get_acc(model, 0, null_mut()) }, GUARDBIT_E_NULL, "`acc` is null");
