@@ -6,7 +6,7 @@ use guardbit_num::required_bits;
 
 use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
-use crate::fast::{Compared, Kernels, Stay};
+use crate::fast::{Compared, Kernels};
 use crate::options::{Options, StatsLevel};
 
 /// Bins of a required-bits histogram: index = bits.
@@ -359,54 +359,20 @@ impl LayerStats {
         self.first_event_cycle.is_none_or(|first| cycle < first)
     }
 
-    /// Places the events of one dot product of `terms` products at the only level, whose place in the array does
-    /// not change. `until(k)` counts its events up to and with product `k`; there is at least one.
-    pub(crate) fn place_counted(
-        &mut self,
-        layer: &MacLayer,
-        out: OutputPosition,
-        stay: Stay,
-        terms: usize,
-        until: &dyn Fn(usize) -> u64,
-    ) {
-        let cycle = |k: usize| layer.timing.place(out, k, 0).cycle;
-        let bin = |k: usize| timeline_bin(layer, cycle(k));
-        let total = until(terms - 1);
-        self.heat_map[stay.element as usize] += total;
-        if self.would_be_first(stay.earliest) {
-            let first = cycle(first_where(0, terms - 1, |k| until(k) > 0));
-            self.first_event_cycle = Some(self.first_event_cycle.map_or(first, |c| c.min(first)));
+    /// Places the events of one dot product in one processing element: `parts` says how many there are up to the
+    /// end of each part of the layer's time, in order.
+    pub(crate) fn place_counted(&mut self, element: usize, parts: impl Iterator<Item = (usize, u64)>) {
+        let mut before = 0;
+        for (bin, until) in parts {
+            self.timeline[bin] += until - before;
+            before = until;
         }
-        let [begin, end] = stay.bins;
-        if begin == end {
-            self.timeline[usize::from(begin)] += total;
-            return;
-        }
-        // Cycles never fall within a dot product: neither do bins.
-        let (mut k, mut counted) = (0, 0);
-        let mut here = usize::from(begin);
-        while counted < total {
-            let next = match usize::from(end) == here {
-                true => terms,
-                false => {
-                    // Mostly an element takes `dot_width` products per cycle: try that one first.
-                    let turn = ((here as u64 + 1) * layer.timing.cycles).div_ceil(TIMELINE_BINS as u64);
-                    let steps = turn.saturating_sub(stay.earliest) as usize;
-                    let guess = (steps * layer.timing.array.dot_width).clamp(k + 1, terms - 1);
-                    if bin(guess) > here && bin(guess - 1) == here {
-                        guess
-                    } else {
-                        first_where(k, terms - 1, |k| bin(k) > here)
-                    }
-                }
-            };
-            let here_too = until(next - 1) - counted;
-            self.timeline[here] += here_too;
-            counted += here_too;
-            if next < terms {
-                (k, here) = (next, bin(next));
-            }
-        }
+        self.heat_map[element] += before;
+    }
+
+    /// Notes that an event happened at `cycle`.
+    pub(crate) fn note_first(&mut self, cycle: u64) {
+        self.first_event_cycle = Some(self.first_event_cycle.map_or(cycle, |first| first.min(cycle)));
     }
 
     /// Places and lists the events of one dot product, given in the order in which they happened.
@@ -422,7 +388,7 @@ impl LayerStats {
         let cols = layer.timing.array.cols;
         for (sequence, event) in events.iter().enumerate() {
             let place = layer.timing.place(out, event.k, event.level);
-            self.first_event_cycle = Some(self.first_event_cycle.map_or(place.cycle, |c| c.min(place.cycle)));
+            self.note_first(place.cycle);
             if options.stats == StatsLevel::Full {
                 self.timeline[timeline_bin(layer, place.cycle)] += 1;
                 self.heat_map[place.row * cols + place.col] += 1;
@@ -496,17 +462,4 @@ pub(crate) fn required(min: i128, max: i128, signed: bool) -> u32 {
 pub(crate) fn timeline_bin(layer: &MacLayer, cycle: u64) -> usize {
     let bin = cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
     (bin as usize).min(TIMELINE_BINS - 1)
-}
-
-/// The first of `from..=to` where `holds`; it holds at `to` and, once it does, from there on.
-fn first_where(mut from: usize, mut to: usize, holds: impl Fn(usize) -> bool) -> usize {
-    while from < to {
-        let middle = (from + to) / 2;
-        if holds(middle) {
-            to = middle;
-        } else {
-            from = middle + 1;
-        }
-    }
-    from
 }

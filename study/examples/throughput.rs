@@ -123,12 +123,8 @@ fn time(
     Ok(seconds?)
 }
 
-/// Seconds that the threads of this process have run so far, as Linux counts them.
+/// Seconds that this thread has run so far, as Linux counts them.
 fn cpu_seconds() -> Option<f64> {
-    let mut nanoseconds = 0;
-    for task in std::fs::read_dir("/proc/self/task").ok()? {
-        let times = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-        nanoseconds += times.split(' ').next()?.parse::<u64>().ok()?;
-    }
-    Some(nanoseconds as f64 / 1e9)
+    let times = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(times.split(' ').next()?.parse::<u64>().ok()? as f64 / 1e9)
 }

@@ -268,20 +268,32 @@ pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
     }
 }
 
+/// What is noted on the way: `log[i]` gets the overflows before step `checkpoints[i]`; checkpoints ascend.
+pub(crate) struct Trail<'t> {
+    pub checkpoints: &'t [u32],
+    pub log: &'t mut [Lanes],
+}
+
+impl Trail<'_> {
+    #[inline(always)]
+    pub fn none() -> Self {
+        Self { checkpoints: &[], log: &mut [] }
+    }
+}
+
 /// Defines a stepping kernel on lanes of one integer type.
 ///
-/// With `LOG`, `log[p * steps + k]` counts the overflows of pixel `p` up to and with step `k`, of which there are
-/// at most 32767. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
+/// `trail` is written for the first pixel. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
 macro_rules! stepper {
     ($(#[$doc:meta])* $name:ident, $lane:ty, $add:ident) => {
         $(#[$doc])*
         #[inline(always)]
-        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8, const LOG: bool>(
+        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8>(
             x: &[X; P],
             weights: &[Row],
             start: &Lanes,
             rails: Rails,
-            log: &mut [Row],
+            trail: Trail<'_>,
             out: &mut [Stepped; P],
         ) {
             type Lane = $lane;
@@ -289,8 +301,6 @@ macro_rules! stepper {
             let shift = Lane::BITS - rails.bits.min(Lane::BITS);
             let mask = ((1u64 << rails.bits.min(Lane::BITS)) - 1) as Lane;
             let x = first(x, weights.len());
-            let steps = weights.len();
-            let log = if LOG { &mut log[..P * steps] } else { log };
             let mut value = [[0 as Lane; LANES]; P];
             for p in 0..P {
                 for l in 0..LANES {
@@ -300,40 +310,47 @@ macro_rules! stepper {
             let mut high = [[0 as Lane; LANES]; P];
             let mut low = high;
             let mut free = [[-1 as Lane; LANES]; P];
-            for (k, w) in weights.iter().enumerate() {
-                for p in 0..P {
-                    let a = x[p].lanes(k);
-                    for l in 0..LANES {
-                        let product = Lane::from(a[l]).wrapping_mul(Lane::from(w[l]));
-                        let held = value[p][l];
-                        let sum = held.$add(product);
-                        let mut above = -((sum > high_rail) as Lane);
-                        let mut below = -((sum < low_rail) as Lane);
-                        if MODE == STICKY {
-                            above &= free[p][l];
-                            below &= free[p][l];
-                        }
-                        high[p][l] -= above;
-                        low[p][l] -= below;
-                        let clamped = sum.min(high_rail).max(low_rail);
-                        value[p][l] = match MODE {
-                            SATURATE => clamped,
-                            WRAP_SIGNED => (held.wrapping_add(product) << shift) >> shift,
-                            WRAP_UNSIGNED => held.wrapping_add(product) & mask,
-                            ZERO => sum & !(above | below),
-                            STICKY => (clamped & free[p][l]) | (held & !free[p][l]),
-                            _ => sum,
-                        };
-                        if MODE == STICKY {
-                            free[p][l] &= !(above | below);
-                        }
-                    }
-                    if LOG {
+            let mut from = 0;
+            let mut entries = trail.checkpoints.iter().zip(trail.log);
+            loop {
+                let entry = entries.next();
+                let to = entry.as_ref().map_or(weights.len(), |(step, _)| **step as usize);
+                for k in from..to {
+                    let w = &weights[k];
+                    for p in 0..P {
+                        let a = x[p].lanes(k);
                         for l in 0..LANES {
-                            log[p * steps + k][l] = (high[p][l] + low[p][l]) as i16;
+                            let product = Lane::from(a[l]).wrapping_mul(Lane::from(w[l]));
+                            let held = value[p][l];
+                            let sum = held.$add(product);
+                            let mut above = -((sum > high_rail) as Lane);
+                            let mut below = -((sum < low_rail) as Lane);
+                            if MODE == STICKY {
+                                above &= free[p][l];
+                                below &= free[p][l];
+                            }
+                            high[p][l] -= above;
+                            low[p][l] -= below;
+                            let clamped = sum.min(high_rail).max(low_rail);
+                            value[p][l] = match MODE {
+                                SATURATE => clamped,
+                                WRAP_SIGNED => (held.wrapping_add(product) << shift) >> shift,
+                                WRAP_UNSIGNED => held.wrapping_add(product) & mask,
+                                ZERO => sum & !(above | below),
+                                STICKY => (clamped & free[p][l]) | (held & !free[p][l]),
+                                _ => sum,
+                            };
+                            if MODE == STICKY {
+                                free[p][l] &= !(above | below);
+                            }
                         }
                     }
                 }
+                let Some((_, entry)) = entry else { break };
+                for l in 0..LANES {
+                    entry[l] = i32::from(high[0][l] + low[0][l]);
+                }
+                from = to;
             }
             for p in 0..P {
                 for l in 0..LANES {
@@ -481,6 +498,19 @@ pub(crate) fn count_prefixes(tally: &mut Tally, walked: &Walked, least: i32, gre
         tally.finals[0][l] = tally.finals[0][l].min(sum);
         tally.finals[1][l] = tally.finals[1][l].max(sum);
     }
+}
+
+/// Bits that hold the final sums, and bits that hold the prefixes, in two's complement.
+#[inline(always)]
+pub(crate) fn required(walked: &Walked) -> [Lanes; 2] {
+    let mut bits = [[0; LANES]; 2];
+    for l in 0..LANES {
+        let (sum, min, max) = (walked.sum[l], walked.min[l].min(0), walked.max[l].max(0));
+        // A negative number is as long as its complement.
+        bits[0][l] = 33 - (sum ^ (sum >> 31)).leading_zeros() as i32;
+        bits[1][l] = 33 - (max | (min ^ (min >> 31))).leading_zeros() as i32;
+    }
+    bits
 }
 
 /// The output codes of a sample beside the exact ones.

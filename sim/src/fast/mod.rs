@@ -16,13 +16,11 @@ mod trace;
 mod windows;
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use guardbit_hwmodels::MacLayer;
 
 pub(crate) use image::Image;
 pub(crate) use kernels::Compared;
-pub(crate) use places::Stay;
 pub(crate) use simd::{Kernels, available};
 
 use crate::layer::LayerCodes;
@@ -30,7 +28,7 @@ use crate::options::Options;
 use crate::stats::LayerStats;
 use finish::Finisher;
 use image::Geometry;
-use places::Stays;
+use places::Places;
 use prepare::{Block, Path};
 use stretch::Point;
 
@@ -63,8 +61,7 @@ pub(crate) struct FastLayer<'a> {
     finisher: Finisher<'a>,
     /// `None` where only the exact run is covered.
     path: Option<Path>,
-    /// Looked up when the first event has to be placed.
-    stays: OnceLock<Stays>,
+    places: Places<'a>,
 }
 
 impl<'a> FastLayer<'a> {
@@ -75,7 +72,8 @@ impl<'a> FastLayer<'a> {
         let path = prepare::path(layer, &geometry, codes, &blocks);
         let kernels = Kernels::choose(options.body);
         let finisher = Finisher::new(layer, &blocks, path);
-        Some(Self { layer, kernels, geometry, blocks, finisher, path, stays: OnceLock::new() })
+        let places = Places::new(layer, &blocks);
+        Some(Self { layer, kernels, geometry, blocks, finisher, path, places })
     }
 
     /// Whether the narrow run is covered too.
@@ -108,9 +106,5 @@ impl<'a> FastLayer<'a> {
         let [point] = points;
         let (simulated, settled) = point.into_codes();
         (LayerCodes { simulated, exact }, settled)
-    }
-
-    fn stays(&self) -> &Stays {
-        self.stays.get_or_init(|| Stays::new(self))
     }
 }

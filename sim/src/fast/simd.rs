@@ -6,7 +6,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::kernels::{
-    self, Activations, Compared, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Walked,
+    self, Activations, Compared, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Trail, Walked,
 };
 use crate::options::Body;
 
@@ -66,23 +66,17 @@ macro_rules! kernel {
     };
 }
 
-/// Runs a kernel on as many pixels at a time as given and on the rest one by one, with the first one's index.
+/// Runs a kernel on as many pixels at a time as given and on the rest one by one.
 macro_rules! in_chunks {
-    ($x:ident, $out:ident, $pixels:literal, |$at:ident, $some:ident, $results:ident| $work:expr) => {{
+    ($x:ident, $out:ident, $pixels:literal, |$some:ident, $results:ident| $work:expr) => {{
         let (chunks, rest) = $x.as_chunks::<$pixels>();
         let (out_chunks, out_rest) = $out.as_chunks_mut::<$pixels>();
-        let mut next = 0;
         for ($some, $results) in chunks.iter().zip(out_chunks) {
-            let $at = next;
-            $work;
-            next += $pixels;
+            $work
         }
         for ($some, $results) in rest.as_chunks::<1>().0.iter().zip(out_rest.as_chunks_mut::<1>().0) {
-            let $at = next;
-            $work;
-            next += 1;
+            $work
         }
-        let _ = next;
     }};
 }
 
@@ -97,7 +91,7 @@ impl Kernels {
         /// [`kernels::walk`] for every pixel of a tile.
         walk [X: Activations, const SHORT: bool] [X, SHORT]
         (x: &[X], weights: &[Row], start: &Lanes, out: &mut [Walked])
-        in_chunks!(x, out, 2, |_at, x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
+        in_chunks!(x, out, 2, |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
     }
 
     kernel! {
@@ -111,28 +105,48 @@ impl Kernels {
 
     kernel! {
         /// [`kernels::step_i16`] for every pixel of a tile.
-        step_i16 [X: Activations, const MODE: u8, const LOG: bool] [X, MODE, LOG]
-        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, log: &mut [Row], out: &mut [Stepped])
-        {
-            let steps = weights.len();
-            in_chunks!(x, out, 2, |at, x, out| {
-                let log = log.get_mut(at * steps..).unwrap_or_default();
-                kernels::step_i16::<_, _, MODE, LOG>(x, weights, start, rails, log, out)
-            })
-        }
+        step_i16 [X: Activations, const MODE: u8] [X, MODE]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, 2, |x, out| {
+            kernels::step_i16::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// [`kernels::step_i16`] for one pixel, with a trail.
+        step_i16_with_trail [X: Activations, const MODE: u8] [X, MODE]
+        (
+            x: X,
+            weights: &[Row],
+            start: &Lanes,
+            rails: Rails,
+            trail: Trail<'_>,
+            out: &mut [Stepped; 1]
+        )
+        kernels::step_i16::<_, _, MODE>(&[x], weights, start, rails, trail, out)
     }
 
     kernel! {
         /// [`kernels::step_i32`] for every pixel of a tile.
-        step_i32 [X: Activations, const MODE: u8, const LOG: bool] [X, MODE, LOG]
-        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, log: &mut [Row], out: &mut [Stepped])
-        {
-            let steps = weights.len();
-            in_chunks!(x, out, 2, |at, x, out| {
-                let log = log.get_mut(at * steps..).unwrap_or_default();
-                kernels::step_i32::<_, _, MODE, LOG>(x, weights, start, rails, log, out)
-            })
-        }
+        step_i32 [X: Activations, const MODE: u8] [X, MODE]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, 2, |x, out| {
+            kernels::step_i32::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// [`kernels::step_i32`] for one pixel, with a trail.
+        step_i32_with_trail [X: Activations, const MODE: u8] [X, MODE]
+        (
+            x: X,
+            weights: &[Row],
+            start: &Lanes,
+            rails: Rails,
+            trail: Trail<'_>,
+            out: &mut [Stepped; 1]
+        )
+        kernels::step_i32::<_, _, MODE>(&[x], weights, start, rails, trail, out)
     }
 
     kernel! {
@@ -172,6 +186,15 @@ impl Kernels {
     }
 
     kernel! {
+        /// [`kernels::required`] of every pixel of a tile.
+        required [] []
+        (walked: &[Walked], out: &mut [[Lanes; 2]])
+        for (walked, out) in walked.iter().zip(out) {
+            *out = kernels::required(walked);
+        }
+    }
+
+    kernel! {
         /// [`kernels::compare`].
         compare [] []
         (exact: &[i32], simulated: &[i32], zero_point: i32, mismatches: &mut [u32], compared: &mut Compared)
@@ -190,7 +213,7 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds these bodies only if the CPU has AVX2, which AVX-512 implies.
             Body::Avx2 | Body::Avx512 => unsafe { avx2::sum_tile::<X, BOUNDED>(x, weights, start, out) },
-            _ => in_chunks!(x, out, 2, |_at, x, out| kernels::sum::<_, _, BOUNDED>(x, weights, start, out)),
+            _ => in_chunks!(x, out, 2, |x, out| kernels::sum::<_, _, BOUNDED>(x, weights, start, out)),
         }
     }
 }
@@ -265,9 +288,9 @@ mod avx2 {
         out: &mut [Walked],
     ) {
         if BOUNDED {
-            in_chunks!(x, out, 2, |_at, x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
+            in_chunks!(x, out, 2, |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
         } else {
-            in_chunks!(x, out, 4, |_at, x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
+            in_chunks!(x, out, 4, |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
         }
     }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use guardbit_hwmodels::Check;
 use guardbit_num::{Direction, Overflow};
 
-use super::kernels::{self, Activations, LANES, Lanes, Stepped, TILE, Walked};
-use super::places::{Dot, Placer, Record};
+use super::kernels::{self, Activations, LANES, Lanes, Stepped, TILE, Trail, Walked};
+use super::places::{Dot, Log, Record};
 use super::prepare::{Block, Narrow, Path};
 use super::simd::VectorActivations;
 use super::tally::Tallies;
@@ -22,7 +22,7 @@ pub(super) struct Point<'p, 'a> {
     stats: &'p mut LayerStats,
     policies: Vec<Policy>,
     tallies: Tallies,
-    placer: Placer,
+    log: Log,
     simulated: Codes,
     settled: Settled,
 }
@@ -213,7 +213,7 @@ impl<'p, 'a> Point<'p, 'a> {
             stats,
             policies: layer.blocks.iter().map(|block| Policy::new(block, path)).collect(),
             tallies: Tallies::new(layer.blocks.len()),
-            placer: Placer::default(),
+            log: Log::default(),
             simulated: Codes::new(layer, pixels),
             settled: Settled::default(),
         }
@@ -236,8 +236,16 @@ impl<'p, 'a> Point<'p, 'a> {
         let needy = self.needy(tile, &mut pixels);
         let (pixels, stepped) = (&pixels[..needy], &mut stepped[..needy]);
         if let (Some(narrow), false) = (self.path.register, pixels.is_empty()) {
-            let log = self.placer.log(self.layer, self.path.check, options, needy);
-            step(self.layer, self.path.check, &narrow, tile, pixels, log, stepped);
+            let logged = self.layer.places.are_logged(self.path.check, options);
+            step(
+                self.layer,
+                self.path.check,
+                &narrow,
+                tile,
+                pixels,
+                logged.then_some(&mut self.log),
+                stepped,
+            );
         }
         match self.layer.finisher.scales() {
             true => self.finish(tile, pixels, stepped, options),
@@ -254,7 +262,7 @@ impl<'p, 'a> Point<'p, 'a> {
         }
         if options.stats == StatsLevel::Full {
             kernels.count_prefixes(self.tallies.of(tile.index), tile.walked, held);
-            self.tallies.count_required(tile.walked, tile.block.count, self.path.signed);
+            self.tallies.count_required(kernels, tile.walked, tile.block.count, self.path.signed);
         }
     }
 
@@ -337,25 +345,27 @@ impl<'p, 'a> Point<'p, 'a> {
     ) {
         let Some(narrow) = self.path.register else { return };
         let pixel = tile.pixel + at;
+        let places = &self.layer.places;
         let record = &mut Record { sample, stats: self.stats, options };
-        if !self.placer.asks(self.layer, tile.index, pixel, record) {
+        if !places.ask(pixel, tile.index, record) {
             return;
         }
         let block = tile.block;
+        let log = places.are_logged(self.path.check, options).then_some(&self.log);
         for lane in (0..block.count).filter(|&lane| (stepped.high[lane] | stepped.low[lane]) != 0) {
-            let channel = block.first + lane;
             let steps = block.weights.iter().enumerate();
             let x = tile.x[at];
             let products = steps.map(|(k, row)| i64::from(x.at(k, lane)) * i64::from(row[lane]));
             let dot = Dot {
                 pixel,
-                channel,
+                channel: block.first + lane,
                 lane,
                 slot,
                 start: block.start[lane].into(),
                 sum: tile.walked[at].sum[lane].into(),
+                events: (stepped.high[lane] + stepped.low[lane]) as u64,
             };
-            self.placer.place(self.layer, (self.path.check, &narrow), dot, products, record);
+            places.place((self.path.check, &narrow), dot, products, log, record);
         }
     }
 }
@@ -367,7 +377,7 @@ fn step<X: Activations>(
     narrow: &Narrow,
     tile: &Tile<'_, X>,
     pixels: &[usize],
-    log: Option<&mut [kernels::Row]>,
+    log: Option<&mut Log>,
     stepped: &mut [Stepped],
 ) {
     if check == Check::HandOver {
@@ -378,6 +388,14 @@ fn step<X: Activations>(
     }
     let mut x = [tile.x[0]; TILE];
     x.iter_mut().zip(pixels).for_each(|(x, &at)| *x = tile.x[at]);
+    let mut checkpoints = [&[][..]; TILE];
+    if log.is_some() {
+        for (checkpoints, &at) in checkpoints.iter_mut().zip(pixels) {
+            *checkpoints = layer.places.checkpoints(tile.pixel + at, tile.index);
+        }
+    }
+    let log = log.filter(|_| checkpoints.iter().any(|checkpoints| !checkpoints.is_empty()));
+    let log = log.map(|log| (&checkpoints[..pixels.len()], log));
     let work = (layer, narrow, tile.block, &x[..pixels.len()]);
     match narrow.overflow {
         Overflow::Saturate | Overflow::SaturateSymmetric => {
@@ -395,15 +413,25 @@ fn step<X: Activations>(
 
 fn step_mode<X: Activations, const MODE: u8>(
     (layer, narrow, block, x): (&FastLayer<'_>, &Narrow, &Block, &[X]),
-    log: Option<&mut [kernels::Row]>,
+    log: Option<(&[&[u32]], &mut Log)>,
     out: &mut [Stepped],
 ) {
     let (kernels, weights, start, rails) = (layer.kernels, &block.weights, &block.start, narrow.rails);
-    match (log, narrow.sixteen) {
-        (None, true) => kernels.step_i16::<X, MODE, false>(x, weights, start, rails, &mut [], out),
-        (None, false) => kernels.step_i32::<X, MODE, false>(x, weights, start, rails, &mut [], out),
-        (Some(log), true) => kernels.step_i16::<X, MODE, true>(x, weights, start, rails, log, out),
-        (Some(log), false) => kernels.step_i32::<X, MODE, true>(x, weights, start, rails, log, out),
+    let Some((checkpoints, log)) = log else {
+        match narrow.sixteen {
+            true => kernels.step_i16::<X, MODE>(x, weights, start, rails, out),
+            false => kernels.step_i32::<X, MODE>(x, weights, start, rails, out),
+        }
+        return;
+    };
+    log.clear(checkpoints.iter().map(|checkpoints| checkpoints.len()));
+    let outs = out.as_chunks_mut::<1>().0;
+    for (slot, ((&x, checkpoints), out)) in x.iter().zip(checkpoints).zip(outs).enumerate() {
+        let trail = Trail { checkpoints, log: log.of(slot) };
+        match narrow.sixteen {
+            true => kernels.step_i16_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
+            false => kernels.step_i32_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
+        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! What happened in the register of a layer over a stretch of outputs, counted lane by lane.
 
-use guardbit_num::required_bits;
-
-use super::kernels::{Tally, Walked};
+use super::kernels::{LANES, Lanes, TILE, Tally, Walked};
 use super::prepare::{Block, Path};
+use super::simd::Kernels;
 use crate::options::StatsLevel;
 use crate::stats::{ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
 
@@ -24,13 +23,18 @@ impl Tallies {
         &mut self.blocks[index]
     }
 
-    /// Sorts the first `lanes` dot products of every pixel by the bits that they need.
-    pub fn count_required(&mut self, walked: &[Walked], lanes: usize, signed: bool) {
-        for walked in walked {
-            for lane in 0..lanes {
-                let (sum, min, max) = (walked.sum[lane], walked.min[lane].min(0), walked.max[lane].max(0));
-                self.required[0][bits(sum.min(0), sum.max(0), signed)] += 1;
-                self.required[1][bits(min, max, signed)] += 1;
+    /// Sorts the first `lanes` dot products of every pixel of a tile by the bits that they need.
+    pub fn count_required(&mut self, kernels: Kernels, walked: &[Walked], lanes: usize, signed: bool) {
+        let mut bits = [[[0; LANES]; 2]; TILE];
+        if signed {
+            kernels.required(walked, &mut bits);
+        } else {
+            bits.iter_mut().zip(walked).for_each(|(bits, walked)| *bits = unsigned(walked));
+        }
+        for [finals, prefixes] in &bits[..walked.len()] {
+            for (&of_sum, &of_prefixes) in finals.iter().zip(prefixes).take(lanes) {
+                self.required[0][of_sum as usize] += 1;
+                self.required[1][of_prefixes as usize] += 1;
             }
         }
     }
@@ -84,13 +88,10 @@ impl Tally {
     }
 }
 
-/// [`required`] on 32 bits, as an index of a histogram.
-#[inline]
-fn bits(min: i32, max: i32, signed: bool) -> usize {
-    match (signed, min < 0) {
-        // As long as its complement, if it is negative.
-        (true, _) => 33 - (max | (min ^ (min >> 31))).leading_zeros() as usize,
-        (false, true) => required_bits(min.into(), false).min(HISTOGRAM_BINS as u32 - 1) as usize,
-        (false, false) => (32 - max.leading_zeros()).max(1) as usize,
-    }
+/// Bits that hold the final sums, and bits that hold the prefixes, without a sign: a negative number has none that do.
+fn unsigned(walked: &Walked) -> [Lanes; 2] {
+    let bits = |min: i32, max: i32| required(min.min(0).into(), max.max(0).into(), false) as i32;
+    let lanes = |bits: &dyn Fn(usize) -> i32| std::array::from_fn(bits);
+    let Walked { sum, min, max } = walked;
+    [lanes(&|l| bits(sum[l], sum[l])), lanes(&|l| bits(min[l], max[l]))]
 }
