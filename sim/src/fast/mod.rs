@@ -23,7 +23,6 @@ pub(crate) use image::Image;
 pub(crate) use kernels::Compared;
 pub(crate) use simd::{Kernels, available};
 
-use crate::layer::LayerCodes;
 use crate::options::Options;
 use crate::stats::LayerStats;
 use finish::Finisher;
@@ -90,21 +89,28 @@ impl<'a> FastLayer<'a> {
     pub fn exact_codes(&self, image: &Image) -> Vec<i32> {
         stretch::exact_codes(self, image, 0..self.geometry.pixels())
     }
+}
 
-    /// The narrow run of some pixels of one sample, counted in `stats`; the datapath must be covered.
-    pub fn run(
-        &self,
-        image: &Image,
-        pixels: Range<usize>,
-        sample: usize,
-        stats: &mut LayerStats,
-        options: &Options,
-    ) -> (LayerCodes, Settled) {
-        let Some(path) = self.path else { return Default::default() };
-        let mut points = [Point::new(self, path, stats, &pixels)];
-        let exact = stretch::run(&mut points, image, pixels, sample, options);
-        let [point] = points;
-        let (simulated, settled) = point.into_codes();
-        (LayerCodes { simulated, exact }, settled)
+/// The narrow runs of some pixels of one sample through layers that differ in their registers alone, each counted in
+/// its own statistics. Their datapaths must be covered. Gives the exact codes and what each layer made.
+pub(crate) fn run(
+    layers: Vec<(&FastLayer<'_>, &mut LayerStats, &mut Settled)>,
+    image: &Image,
+    pixels: Range<usize>,
+    sample: usize,
+    options: &Options,
+) -> (Vec<i32>, Vec<Vec<i32>>) {
+    let (mut points, mut counts) = (Vec::new(), Vec::new());
+    for (layer, stats, settled) in layers {
+        let Some(path) = layer.path else { continue };
+        points.push(Point::new(layer, path, stats, &pixels));
+        counts.push(settled);
     }
+    let exact = stretch::run(&mut points, image, pixels, sample, options);
+    let codes = points.into_iter().zip(counts).map(|(point, count)| {
+        let (codes, settled) = point.into_codes();
+        count.merge(settled);
+        codes
+    });
+    (exact, codes.collect())
 }
