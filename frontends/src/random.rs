@@ -5,19 +5,39 @@ use std::ops::RangeInclusive;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// `count` codes, uniform over `range`, made from `seed` alone.
+/// Codes without end, uniform over a range, made from a seed alone.
 ///
 /// The generator is `rand_pcg::Pcg64Mcg::seed_from_u64(seed)`. Each code takes one 64-bit draw `r`, in order:
 /// `code = min + ((r * (max - min + 1)) >> 64)`, the product in 128 bits. For 8-bit codes that is `min` plus the top
 /// byte of `r`. A code's share differs from the uniform one by less than `2^-32` of it.
-///
-/// An empty range gives its start.
+#[derive(Debug, Clone)]
+pub struct RandomCodes {
+    generator: Pcg64Mcg,
+    min: i64,
+    span: u128,
+}
+
+impl RandomCodes {
+    /// The codes of `range` that `seed` gives; an empty range gives its start.
+    pub fn new(seed: u64, range: RangeInclusive<i32>) -> Self {
+        let (min, max) = (i64::from(*range.start()), i64::from(*range.end()));
+        let span = (max - min + 1).max(1) as u128;
+        Self { generator: Pcg64Mcg::seed_from_u64(seed), min, span }
+    }
+}
+
+impl Iterator for RandomCodes {
+    type Item = i32;
+
+    fn next(&mut self) -> Option<i32> {
+        let draw = u128::from(self.generator.next_u64());
+        Some((self.min + ((draw * self.span) >> 64) as i64) as i32)
+    }
+}
+
+/// The first `count` of [`RandomCodes`].
 pub fn random_codes(seed: u64, range: RangeInclusive<i32>, count: usize) -> Vec<i32> {
-    let (min, max) = (i64::from(*range.start()), i64::from(*range.end()));
-    let span = (max - min + 1).max(1) as u128;
-    let mut generator = Pcg64Mcg::seed_from_u64(seed);
-    let mut code = || (min + ((u128::from(generator.next_u64()) * span) >> 64) as i64) as i32;
-    (0..count).map(|_| code()).collect()
+    RandomCodes::new(seed, range).take(count).collect()
 }
 
 #[cfg(test)]

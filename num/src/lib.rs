@@ -17,5 +17,5 @@ pub use accumulator::Accumulator;
 pub use format::{Format, MAX_BITS, MIN_BITS, WidthError, required_bits};
 pub use multiplier::{Multiplier, MultiplierError};
 pub use overflow::{Direction, Fit, Overflow};
-pub use requantize::{Requantizer, Scheme};
+pub use requantize::{Requantizer, Scale32, Scheme};
 pub use rounding::Rounding;

@@ -3,8 +3,8 @@
 use std::io::{Seek, Write};
 
 use guardbit_graph::DType;
-use ndarray::{ArrayD, IxDyn};
-use ndarray_npy::{WritableElement, WriteNpyExt};
+use ndarray_npy::npy::header::{Header, Layout, WriteHeaderError};
+use ndarray_npy::{WritableElement, WriteDataError, WriteNpyError};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -41,15 +41,44 @@ impl<W: Write + Seek> NpzWriter<W> {
         shape: &[usize],
         codes: impl IntoIterator<Item = i32>,
     ) -> Result<(), ReportError> {
-        let codes = codes.into_iter();
-        let added = match dtype {
-            DType::Int4 | DType::Int8 => self.add_as::<i8>(name, dtype, shape, codes),
-            DType::UInt4 | DType::UInt8 => self.add_as::<u8>(name, dtype, shape, codes),
-            DType::Int16 => self.add_as::<i16>(name, dtype, shape, codes),
-            DType::UInt16 => self.add_as::<u16>(name, dtype, shape, codes),
-            DType::Int32 => self.add_as::<i32>(name, dtype, shape, codes),
-        };
-        added.map_err(|source| ReportError::Npz { array: name.to_owned(), source })
+        let mut array = self.begin(name, dtype, shape)?;
+        let mut codes = codes.into_iter();
+        loop {
+            let chunk: Vec<i32> = codes.by_ref().take(CHUNK).collect();
+            if chunk.is_empty() {
+                return array.end();
+            }
+            array.write(&chunk)?;
+        }
+    }
+
+    /// Begins the array `name`, whose codes follow piece by piece, in C order. Nothing of it is held in memory.
+    ///
+    /// # Errors
+    /// [`ReportError::Npz`] if the name is taken or the archive cannot be written.
+    pub fn begin(
+        &mut self,
+        name: &str,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<ArrayWriter<'_, W>, ReportError> {
+        let expected = shape.iter().product();
+        let encode = Encode::of(dtype);
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Deflated)
+            .last_modified_time(DateTime::default())
+            .unix_permissions(0o644)
+            .large_file(expected >= (1 << 30));
+        let failed = |source: NpzError| ReportError::Npz { array: name.to_owned(), source };
+        self.zip.start_file(format!("{name}.npy"), options).map_err(|e| failed(e.into()))?;
+        let mut pending = Vec::with_capacity(BLOCK);
+        let written = (encode.header)(shape).write(&mut pending).map_err(|error| match error {
+            WriteHeaderError::Format(error) => WriteNpyError::FormatHeader(error),
+            WriteHeaderError::Io(error) => WriteNpyError::Io(error),
+        });
+        written.map_err(|e| failed(e.into()))?;
+        let (name, shape) = (name.to_owned(), shape.to_vec());
+        Ok(ArrayWriter { name, dtype, shape, encode, expected, found: 0, pending, zip: &mut self.zip })
     }
 
     /// Adds the array `name` of one tensor's codes over several samples, shaped by [`batch_shape`].
@@ -78,34 +107,105 @@ impl<W: Write + Seek> NpzWriter<W> {
         };
         self.zip.finish().map_err(failed)
     }
+}
 
-    fn add_as<T: WritableElement + TryFrom<i32>>(
-        &mut self,
-        name: &str,
-        dtype: DType,
-        shape: &[usize],
-        codes: impl Iterator<Item = i32>,
-    ) -> Result<(), NpzError> {
-        let expected: usize = shape.iter().product();
-        let mut elements = Vec::with_capacity(expected);
-        for (index, code) in codes.enumerate() {
-            let allowed = dtype.min() <= code && code <= dtype.max();
-            let element = T::try_from(code).ok().filter(|_| allowed);
-            elements.push(element.ok_or(NpzError::Code { code, index, dtype })?);
+/// Codes that are encoded at once.
+const CHUNK: usize = 1 << 14;
+/// Bytes that are compressed at once: always as many, since what comes out depends on it.
+const BLOCK: usize = 1 << 16;
+
+/// An array on its way into an archive.
+pub struct ArrayWriter<'a, W: Write + Seek> {
+    name: String,
+    dtype: DType,
+    shape: Vec<usize>,
+    encode: Encode,
+    expected: usize,
+    found: usize,
+    /// Less than a block between calls.
+    pending: Vec<u8>,
+    zip: &'a mut ZipWriter<W>,
+}
+
+impl<W: Write + Seek> ArrayWriter<'_, W> {
+    /// Adds the next codes.
+    ///
+    /// # Errors
+    /// [`ReportError::Npz`] if a code does not fit the dtype, or the archive cannot be written.
+    pub fn write(&mut self, codes: &[i32]) -> Result<(), ReportError> {
+        let (dtype, first) = (self.dtype, self.found);
+        let misfit = codes.iter().position(|code| !(dtype.min()..=dtype.max()).contains(code));
+        if let Some(at) = misfit {
+            return Err(self.failed(NpzError::Code { code: codes[at], index: first + at, dtype }));
         }
-        let found = elements.len();
-        let array = ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|_| NpzError::Count {
-            shape: shape.to_vec(),
-            expected,
-            found,
-        })?;
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Deflated)
-            .last_modified_time(DateTime::default())
-            .unix_permissions(0o644)
-            .large_file(expected >= (1 << 30));
-        self.zip.start_file(format!("{name}.npy"), options)?;
-        array.write_npy(std::io::BufWriter::new(&mut self.zip))?;
+        self.found += codes.len();
+        for chunk in codes.chunks(CHUNK) {
+            let encoded = (self.encode.write)(chunk, &mut self.pending);
+            let blocks = self.pending.len() / BLOCK * BLOCK;
+            let written = encoded.and_then(|()| {
+                self.pending[..blocks].chunks(BLOCK).try_for_each(|block| self.zip.write_all(block))?;
+                Ok(())
+            });
+            written.map_err(|error| {
+                self.failed(NpzError::Npy(match error {
+                    WriteDataError::Io(error) => WriteNpyError::Io(error),
+                    WriteDataError::FormatData(error) => WriteNpyError::FormatData(error),
+                }))
+            })?;
+            self.pending.drain(..blocks);
+        }
         Ok(())
+    }
+
+    /// Ends the array.
+    ///
+    /// # Errors
+    /// [`ReportError::Npz`] if there were fewer or more codes than the shape has, or the archive cannot be written.
+    pub fn end(self) -> Result<(), ReportError> {
+        let (expected, found) = (self.expected, self.found);
+        if found != expected {
+            let shape = self.shape.clone();
+            return Err(self.failed(NpzError::Count { shape, expected, found }));
+        }
+        self.zip
+            .write_all(&self.pending)
+            .map_err(|error| self.failed(NpzError::Npy(WriteNpyError::Io(error))))
+    }
+
+    fn failed(&self, source: NpzError) -> ReportError {
+        ReportError::Npz { array: self.name.clone(), source }
+    }
+}
+
+/// How codes of a dtype become bytes.
+#[derive(Clone, Copy)]
+struct Encode {
+    header: fn(&[usize]) -> Header,
+    /// Of codes that the dtype holds.
+    write: fn(&[i32], &mut dyn Write) -> Result<(), WriteDataError>,
+}
+
+impl Encode {
+    fn of(dtype: DType) -> Self {
+        match dtype {
+            DType::Int4 | DType::Int8 => Self::with::<i8>(),
+            DType::UInt4 | DType::UInt8 => Self::with::<u8>(),
+            DType::Int16 => Self::with::<i16>(),
+            DType::UInt16 => Self::with::<u16>(),
+            DType::Int32 => Self::with::<i32>(),
+        }
+    }
+
+    fn with<T: WritableElement + TryFrom<i32>>() -> Self {
+        let header = |shape: &[usize]| Header {
+            type_descriptor: T::type_descriptor(),
+            layout: Layout::Standard,
+            shape: shape.to_vec(),
+        };
+        let write = |codes: &[i32], out: &mut dyn Write| {
+            let elements: Vec<T> = codes.iter().filter_map(|&code| T::try_from(code).ok()).collect();
+            T::write_slice(&elements, out)
+        };
+        Self { header, write }
     }
 }

@@ -62,6 +62,21 @@ fn equal_arrays_make_equal_bytes() {
     assert!(bytes.len() < 1000, "compressed");
 }
 
+/// However the codes of an array are cut into pieces.
+#[test]
+fn pieces_make_the_bytes_of_the_whole() {
+    let codes: Vec<i32> = (0..300_000).map(|i| i % 1009 * i % 251).collect();
+    let whole = write(|npz| npz.add(NAME, DType::Int16, &[300, 1000], codes.iter().copied())).unwrap();
+    for piece in [1, 77, 4096, 100_000] {
+        let pieces = write(|npz| {
+            let mut array = npz.begin(NAME, DType::Int16, &[300, 1000])?;
+            codes.chunks(piece).try_for_each(|piece| array.write(piece))?;
+            array.end()
+        });
+        assert!(pieces.unwrap() == whole, "pieces of {piece}");
+    }
+}
+
 #[test]
 fn codes_that_do_not_fit_are_errors() {
     let source = |codes: Vec<i32>| match write(|npz| npz.add("x", DType::Int4, &[2], codes.clone())) {

@@ -53,6 +53,12 @@ pub enum SimError {
         /// Its dtype.
         dtype: guardbit_graph::DType,
     },
+    /// Programs that cannot run together.
+    #[error("programs that run together differ in registers alone, but {what} differs")]
+    Unlike {
+        /// What differs.
+        what: String,
+    },
 }
 
 /// A place in the datapath that can trap, in the order of the data.

@@ -6,11 +6,12 @@ use guardbit_hwmodels::MacLayer;
 use rayon::prelude::*;
 
 use crate::dot::{DotEngine, DotOutcome};
-use crate::error::{SimError, Trap};
-use crate::fast::{FastLayer, Image, Settled};
+use crate::error::Trap;
+use crate::fast::{self, FastLayer, Image, Settled};
 use crate::options::{Engine, Options};
 use crate::parallel::ParallelEngine;
 use crate::reference::ReferenceEngine;
+use crate::simulation::Codes;
 use crate::stats::LayerStats;
 
 /// Multiplications that are worth a task of their own.
@@ -18,130 +19,226 @@ const MACS_PER_TASK: usize = 1 << 18;
 /// The same for the fast engine.
 const FAST_MACS_PER_TASK: usize = 1 << 21;
 
-/// Output codes of one sample: what the narrow hardware made, and what the exact sums of the same activations
-/// would have made.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct LayerCodes {
-    pub simulated: Vec<i32>,
-    pub exact: Vec<i32>,
+/// The layer of one program. Those that run together differ in their registers alone.
+pub(crate) struct LayerRun<'a, 'p> {
+    pub layer: &'p MacLayer,
+    /// The layer prepared for the fast engine, if that engine is wanted and covers it.
+    pub fast: Option<&'a FastLayer<'p>>,
+    /// What it did is added to these.
+    pub stats: &'a mut LayerStats,
+    pub settled: &'a mut Settled,
+    /// The first overflow that stops the program.
+    pub trap: Option<Trap>,
 }
 
-/// Runs `layer` over one input per sample and adds to `stats`. The first sample has index `first`.
-///
-/// `fast` is the layer prepared for the fast engine, if that engine is wanted and covers it; `settled` counts
-/// what it did.
+/// The activations of one sample.
+pub(crate) struct Reading<'a> {
+    pub sample: usize,
+    pub codes: &'a Codes,
+    /// Whether they are those of the exact network.
+    pub exact: bool,
+    /// Which programs read them, by ascending index.
+    pub by: Vec<usize>,
+}
+
+/// Output codes that were made from the same activations.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LayerCodes {
+    /// What the exact sums make.
+    pub exact: Vec<i32>,
+    /// What the narrow hardware of each program that read them made.
+    pub simulated: Vec<Vec<i32>>,
+}
+
+/// Runs every program's layer over the readings that are its own. The first sample has index `first`.
 pub(crate) fn run(
-    layer: &MacLayer,
-    fast: Option<&FastLayer<'_>>,
-    inputs: &[&[i32]],
+    runs: &mut [LayerRun<'_, '_>],
+    readings: &[Reading<'_>],
     first: usize,
-    stats: &mut LayerStats,
-    settled: &mut Settled,
     options: &Options,
-) -> Result<Vec<LayerCodes>, SimError> {
-    let fast = fast.filter(|fast| fast.covers_datapath());
-    let tasks = tasks(layer, inputs.len(), if fast.is_some() { FAST_MACS_PER_TASK } else { MACS_PER_TASK });
-    let images: Vec<Image> =
-        fast.map_or(Vec::new(), |fast| inputs.par_iter().map(|input| fast.image(input)).collect());
-    let empty = stats.empty_part(first);
-    let new = || Part { codes: Vec::new(), stats: empty.clone(), settled: Settled::default(), trap: None };
+) -> Vec<LayerCodes> {
+    let Some(LayerRun { layer, .. }) = runs.first() else { return Vec::new() };
+    let is_fast = runs.iter().any(|run| run.covered().is_some());
+    let tasks = tasks(layer, readings.len(), if is_fast { FAST_MACS_PER_TASK } else { MACS_PER_TASK });
+    let shared = &*runs;
+    let image = |reading: &Reading<'_>| {
+        let fast = reading.by.iter().find_map(|&index| shared[index].covered())?;
+        Some(fast.image(reading.codes))
+    };
+    let images: Vec<Option<Image>> = readings.par_iter().map(image).collect();
+    let new = || Part { codes: Vec::new(), shares: shared.iter().map(|_| None).collect() };
     let with = |mut part: Part, (index, task): (usize, &Task)| {
-        let input = inputs[task.sample];
-        let codes = match (options.engine, fast) {
-            (Engine::Reference, _) => {
-                part.run(layer, ReferenceEngine::new(layer, input), task, first, options)
-            }
-            (_, None) => part.run(layer, ParallelEngine::new(layer, input), task, first, options),
-            (_, Some(fast)) => {
-                let channels = layer.dots.window.channels();
-                let pixels = task.outputs.start / channels..task.outputs.end / channels;
-                let image = &images[task.sample];
-                let (codes, settled) = fast.run(image, pixels, first + task.sample, &mut part.stats, options);
-                part.settled.merge(settled);
-                codes
-            }
+        let work = Work {
+            runs: shared,
+            reading: &readings[task.reading],
+            image: images[task.reading].as_ref(),
+            outputs: &task.outputs,
+            first,
+            options,
         };
+        let codes = part.run(&work);
         part.codes.push((index, codes));
         part
     };
-    let mut part = match options.engine {
+    let part = match options.engine {
         Engine::Reference => tasks.iter().enumerate().fold(new(), with),
         Engine::Parallel | Engine::Fast => {
             tasks.par_iter().enumerate().fold(new, with).reduce(new, Part::merge)
         }
     };
-    if let Some(trap) = part.trap {
-        return Err(trap.error(layer));
+    for (run, share) in runs.iter_mut().zip(part.shares) {
+        let Some(share) = share else { continue };
+        run.stats.merge(share.stats);
+        run.settled.merge(share.settled);
+        run.trap = share.trap;
     }
-    stats.merge(part.stats);
-    settled.merge(part.settled);
-
-    part.codes.sort_unstable_by_key(|(index, _)| *index);
-    let mut samples = vec![LayerCodes::default(); inputs.len()];
-    for (index, codes) in part.codes {
-        let sample = &mut samples[tasks[index].sample];
-        sample.simulated.extend(codes.simulated);
-        sample.exact.extend(codes.exact);
+    let mut pieces = part.codes;
+    pieces.sort_unstable_by_key(|(index, _)| *index);
+    let mut all = vec![LayerCodes::default(); readings.len()];
+    for (index, piece) in pieces {
+        let whole = &mut all[tasks[index].reading];
+        append(&mut whole.exact, piece.exact);
+        whole.simulated.resize(piece.simulated.len(), Vec::new());
+        whole.simulated.iter_mut().zip(piece.simulated).for_each(|(whole, piece)| append(whole, piece));
     }
-    Ok(samples)
+    all
 }
 
-/// A stretch of one sample's outputs.
+/// Appends, without a copy where there is nothing to append to.
+fn append(codes: &mut Vec<i32>, more: Vec<i32>) {
+    if codes.is_empty() { *codes = more } else { codes.extend(more) }
+}
+
+impl<'a, 'p> LayerRun<'a, 'p> {
+    /// The layer for the fast engine, if that covers its narrow run.
+    fn covered(&self) -> Option<&'a FastLayer<'p>> {
+        self.fast.filter(|fast| fast.covers_datapath())
+    }
+}
+
+/// A stretch of one reading's outputs.
 struct Task {
-    sample: usize,
+    reading: usize,
     outputs: Range<usize>,
 }
 
-fn tasks(layer: &MacLayer, samples: usize, macs_per_task: usize) -> Vec<Task> {
+fn tasks(layer: &MacLayer, readings: usize, macs_per_task: usize) -> Vec<Task> {
     let window = &layer.dots.window;
     // Whole pixels, so that a window is read once for all of its channels.
     let pixel = window.channels().max(1);
     let macs_per_pixel = (pixel * window.terms()).max(1);
     let step = pixel * (macs_per_task / macs_per_pixel).max(1);
-    let of_sample = |sample| {
+    let of_reading = |reading| {
         let dots = window.dots();
-        (0..dots).step_by(step).map(move |start| Task { sample, outputs: start..(start + step).min(dots) })
+        (0..dots).step_by(step).map(move |start| Task { reading, outputs: start..(start + step).min(dots) })
     };
-    (0..samples).flat_map(of_sample).collect()
+    (0..readings).flat_map(of_reading).collect()
+}
+
+/// A task with all that it needs.
+struct Work<'w, 'a, 'p> {
+    runs: &'w [LayerRun<'a, 'p>],
+    reading: &'w Reading<'w>,
+    image: Option<&'w Image>,
+    outputs: &'w Range<usize>,
+    first: usize,
+    options: &'w Options,
 }
 
 /// What some tasks left behind.
 struct Part {
     codes: Vec<(usize, LayerCodes)>,
+    /// By program; `None` where it had nothing to do.
+    shares: Vec<Option<Share>>,
+}
+
+/// What some tasks left behind of one program.
+struct Share {
     stats: LayerStats,
     settled: Settled,
     trap: Option<Trap>,
 }
 
 impl Part {
-    fn run(
-        &mut self,
-        layer: &MacLayer,
-        mut engine: impl DotEngine,
-        task: &Task,
-        first: usize,
-        options: &Options,
-    ) -> LayerCodes {
-        let mut codes = LayerCodes::default();
-        let mut outcome = DotOutcome::default();
-        let sample = first + task.sample;
-        for index in task.outputs.clone() {
-            let out = layer.dots.window.output_position(index);
-            engine.run(out, &mut outcome);
-            codes.simulated.push(outcome.code);
-            codes.exact.push(outcome.exact_code);
-            self.stats.record(layer, sample, out, &outcome, options);
-            if let Some((stage, k)) = outcome.trap {
-                let cycle = layer.timing.place(out, k, stage.level(layer)).cycle;
-                let trap = Trap { sample, cycle, out, stage, k };
-                self.trap = Some(self.trap.map_or(trap, |earlier| earlier.min(trap)));
+    fn run(&mut self, work: &Work<'_, '_, '_>) -> LayerCodes {
+        let by = &work.reading.by;
+        let mut codes = LayerCodes { exact: Vec::new(), simulated: vec![Vec::new(); by.len()] };
+        // Those that the fast engine covers go through it together.
+        let mut points = Vec::new();
+        let mut slots = Vec::new();
+        for (index, (run, share)) in work.runs.iter().zip(&mut self.shares).enumerate() {
+            let Ok(slot) = by.binary_search(&index) else { continue };
+            let share = share.get_or_insert_with(|| Share::new(run.stats.empty_part(work.first)));
+            match run.covered() {
+                Some(fast) => {
+                    points.push((fast, &mut share.stats, &mut share.settled));
+                    slots.push(slot);
+                }
+                None => (codes.exact, codes.simulated[slot]) = share.run(run.layer, work),
             }
+        }
+        if let (Some(image), false) = (work.image, points.is_empty()) {
+            let channels = work.runs[0].layer.dots.window.channels();
+            let pixels = work.outputs.start / channels..work.outputs.end / channels;
+            let (exact, simulated) = fast::run(points, image, pixels, work.reading.sample, work.options);
+            codes.exact = exact;
+            slots.into_iter().zip(simulated).for_each(|(slot, made)| codes.simulated[slot] = made);
         }
         codes
     }
 
     fn merge(mut self, other: Self) -> Self {
         self.codes.extend(other.codes);
+        for (mine, others) in self.shares.iter_mut().zip(other.shares) {
+            *mine = match (mine.take(), others) {
+                (Some(a), Some(b)) => Some(a.merge(b)),
+                (a, b) => a.or(b),
+            };
+        }
+        self
+    }
+}
+
+impl Share {
+    fn new(stats: LayerStats) -> Self {
+        Self { stats, settled: Settled::default(), trap: None }
+    }
+
+    /// Dot product by dot product; gives the exact and the simulated codes.
+    fn run(&mut self, layer: &MacLayer, work: &Work<'_, '_, '_>) -> (Vec<i32>, Vec<i32>) {
+        match work.options.engine {
+            Engine::Reference => self.run_on(layer, ReferenceEngine::new(layer, work.reading.codes), work),
+            Engine::Parallel | Engine::Fast => {
+                self.run_on(layer, ParallelEngine::new(layer, work.reading.codes), work)
+            }
+        }
+    }
+
+    fn run_on(
+        &mut self,
+        layer: &MacLayer,
+        mut engine: impl DotEngine,
+        work: &Work<'_, '_, '_>,
+    ) -> (Vec<i32>, Vec<i32>) {
+        let (mut exact, mut simulated) = (Vec::new(), Vec::new());
+        let mut outcome = DotOutcome::default();
+        let sample = work.reading.sample;
+        for index in work.outputs.clone() {
+            let out = layer.dots.window.output_position(index);
+            engine.run(out, &mut outcome);
+            simulated.push(outcome.code);
+            exact.push(outcome.exact_code);
+            self.stats.record(layer, sample, out, &outcome, work.options);
+            if let Some((stage, k)) = outcome.trap {
+                let cycle = layer.timing.place(out, k, stage.level(layer)).cycle;
+                let trap = Trap { sample, cycle, out, stage, k };
+                self.trap = Some(self.trap.map_or(trap, |earlier| earlier.min(trap)));
+            }
+        }
+        (exact, simulated)
+    }
+
+    fn merge(mut self, other: Self) -> Self {
         self.stats.merge(other.stats);
         self.settled.merge(other.settled);
         self.trap = match (self.trap, other.trap) {

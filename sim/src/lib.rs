@@ -1,13 +1,14 @@
 //! Runs a lowered program: values, overflow events, statistics.
 //!
 //! [`Simulation`] takes samples in batches and runs every layer twice: as the narrow hardware does, and
-//! exactly. Three engines compute the dot products: the [`reference`](Engine::Reference) engine is the
+//! exactly. [`Points`] does so for several programs that differ in their registers alone, with one exact run. Three engines compute the dot products: the [`reference`](Engine::Reference) engine is the
 //! definition, written to be read; the [`parallel`](Engine::Parallel) engine is equal to it on 64-bit integers
 //! for every datapath; the [`fast`](Engine::Fast) engine is equal to it and vectorized where it can be. No I/O
 //! happens here.
 
 #![deny(unsafe_code)]
 
+mod alike;
 mod dot;
 mod error;
 mod event;
@@ -18,6 +19,7 @@ mod options;
 mod output;
 mod packing;
 mod parallel;
+mod points;
 mod reference;
 mod simulation;
 mod stats;
@@ -27,7 +29,8 @@ pub use error::SimError;
 pub use event::Event;
 pub use fast::Settled;
 pub use options::{Body, Engine, Keep, Mode, Options, StatsLevel, UnknownOption};
-pub use simulation::{SampleTensors, Simulation};
+pub use points::{PointTensors, Points};
+pub use simulation::{Codes, SampleTensors, Simulation};
 pub use stats::{
     ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,
 };

@@ -6,7 +6,7 @@ use guardbit_num::required_bits;
 
 use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
-use crate::fast::Stay;
+use crate::fast::{Compared, Kernels};
 use crate::options::{Options, StatsLevel};
 
 /// Bins of a required-bits histogram: index = bits.
@@ -127,7 +127,8 @@ impl SquaredError {
 }
 
 impl ChannelLevel {
-    fn new() -> Self {
+    /// Nothing counted yet.
+    pub(crate) fn new() -> Self {
         Self {
             adds: 0,
             events_high: 0,
@@ -240,14 +241,8 @@ impl LevelStats {
         if stats < StatsLevel::Full {
             return;
         }
-        // The longer of the two as one number: min <= 0 <= max, and a negative one is as long as its complement.
-        let bits = |min: i128, max: i128| match (signed, min < 0) {
-            (true, true) => required_bits(max | !min, signed),
-            (false, true) => required_bits(min, signed),
-            (_, false) => required_bits(max, signed),
-        };
-        let final_bits = bits(seen.min_final, seen.max_final);
-        let prefix_bits = bits(seen.min_prefix, seen.max_prefix);
+        let final_bits = required(seen.min_final, seen.max_final, signed);
+        let prefix_bits = required(seen.min_prefix, seen.max_prefix, signed);
         counts.record_prefixes(seen);
         counts.required_final = counts.required_final.max(final_bits);
         counts.required_prefix = counts.required_prefix.max(prefix_bits);
@@ -341,16 +336,17 @@ impl LayerStats {
         self.channels[channel].record(errors);
     }
 
-    /// Notes what a dot product did at one level. `signed` is the level's signedness.
-    pub(crate) fn record_level(
-        &mut self,
-        level: usize,
-        channel: usize,
-        seen: &LevelOutcome,
-        signed: bool,
-        stats: StatsLevel,
-    ) {
-        self.levels[level].record(channel, seen, signed, stats);
+    /// Adds counts of output channel `channel` at the only level, and over the whole datapath.
+    pub(crate) fn add_channel(&mut self, channel: usize, seen: &ChannelLevel, errors: &ChannelErrors) {
+        self.levels[0].channels[channel].merge(seen);
+        self.channels[channel].merge(errors);
+    }
+
+    /// Adds dot products by the bits that their final sums, and their prefixes, need at the only level.
+    pub(crate) fn add_required(&mut self, [finals, prefixes]: &[[u64; HISTOGRAM_BINS]; 2]) {
+        let level = &mut self.levels[0];
+        level.required_final.iter_mut().zip(finals).for_each(|(a, b)| *a += b);
+        level.required_prefix.iter_mut().zip(prefixes).for_each(|(a, b)| *a += b);
     }
 
     /// Whether events of `sample` may be among those that are listed.
@@ -363,54 +359,20 @@ impl LayerStats {
         self.first_event_cycle.is_none_or(|first| cycle < first)
     }
 
-    /// Places the events of one dot product of `terms` products at the only level, whose place in the array does
-    /// not change. `until(k)` counts its events up to and with product `k`; there is at least one.
-    pub(crate) fn place_counted(
-        &mut self,
-        layer: &MacLayer,
-        out: OutputPosition,
-        stay: Stay,
-        terms: usize,
-        until: &dyn Fn(usize) -> u64,
-    ) {
-        let cycle = |k: usize| layer.timing.place(out, k, 0).cycle;
-        let bin = |k: usize| timeline_bin(layer, cycle(k));
-        let total = until(terms - 1);
-        self.heat_map[stay.element as usize] += total;
-        if self.would_be_first(stay.earliest) {
-            let first = cycle(first_where(0, terms - 1, |k| until(k) > 0));
-            self.first_event_cycle = Some(self.first_event_cycle.map_or(first, |c| c.min(first)));
+    /// Places the events of one dot product in one processing element: `parts` says how many there are up to the
+    /// end of each part of the layer's time, in order.
+    pub(crate) fn place_counted(&mut self, element: usize, parts: impl Iterator<Item = (usize, u64)>) {
+        let mut before = 0;
+        for (bin, until) in parts {
+            self.timeline[bin] += until - before;
+            before = until;
         }
-        let [begin, end] = stay.bins;
-        if begin == end {
-            self.timeline[usize::from(begin)] += total;
-            return;
-        }
-        // Cycles never fall within a dot product: neither do bins.
-        let (mut k, mut counted) = (0, 0);
-        let mut here = usize::from(begin);
-        while counted < total {
-            let next = match usize::from(end) == here {
-                true => terms,
-                false => {
-                    // Mostly an element takes `dot_width` products per cycle: try that one first.
-                    let turn = ((here as u64 + 1) * layer.timing.cycles).div_ceil(TIMELINE_BINS as u64);
-                    let steps = turn.saturating_sub(stay.earliest) as usize;
-                    let guess = (steps * layer.timing.array.dot_width).clamp(k + 1, terms - 1);
-                    if bin(guess) > here && bin(guess - 1) == here {
-                        guess
-                    } else {
-                        first_where(k, terms - 1, |k| bin(k) > here)
-                    }
-                }
-            };
-            let here_too = until(next - 1) - counted;
-            self.timeline[here] += here_too;
-            counted += here_too;
-            if next < terms {
-                (k, here) = (next, bin(next));
-            }
-        }
+        self.heat_map[element] += before;
+    }
+
+    /// Notes that an event happened at `cycle`.
+    pub(crate) fn note_first(&mut self, cycle: u64) {
+        self.first_event_cycle = Some(self.first_event_cycle.map_or(cycle, |first| first.min(cycle)));
     }
 
     /// Places and lists the events of one dot product, given in the order in which they happened.
@@ -426,7 +388,7 @@ impl LayerStats {
         let cols = layer.timing.array.cols;
         for (sequence, event) in events.iter().enumerate() {
             let place = layer.timing.place(out, event.k, event.level);
-            self.first_event_cycle = Some(self.first_event_cycle.map_or(place.cycle, |c| c.min(place.cycle)));
+            self.note_first(place.cycle);
             if options.stats == StatsLevel::Full {
                 self.timeline[timeline_bin(layer, place.cycle)] += 1;
                 self.heat_map[place.row * cols + place.col] += 1;
@@ -466,18 +428,17 @@ impl LayerStats {
     /// Counts the output codes of one sample against the exact network's.
     pub(crate) fn compare(&mut self, layer: &MacLayer, zero_point: i32, exact: &[i32], simulated: &[i32]) {
         let channels = layer.dots.window.channels();
-        let zero_point = i64::from(zero_point);
-        for (exact, simulated) in exact.chunks(channels.max(1)).zip(simulated.chunks(channels.max(1))) {
-            // Codes have at most 16 bits: a pixel's squares fit 64.
-            let (mut signal, mut noise) = (0u64, 0u64);
-            for ((&exact, &simulated), channel) in exact.iter().zip(simulated).zip(&mut self.channels) {
-                let value = i64::from(exact) - zero_point;
-                let error = i64::from(exact) - i64::from(simulated);
-                signal += (value * value) as u64;
-                noise += (error * error) as u64;
-                channel.output_mismatch += u64::from(error != 0);
-            }
+        let mut mismatches = vec![0; channels];
+        let stretch = channels.max(1) << 10;
+        let kernels = Kernels::choose(None);
+        for (exact, simulated) in exact.chunks(stretch).zip(simulated.chunks(stretch)) {
+            let mut compared = Compared::default();
+            kernels.compare(exact, simulated, zero_point, &mut mismatches, &mut compared);
+            let Compared { signal, noise } = compared;
             self.output_error.merge(SquaredError { signal: signal.into(), noise: noise.into() });
+        }
+        for (channel, mismatches) in self.channels.iter_mut().zip(mismatches) {
+            channel.output_mismatch += u64::from(mismatches);
         }
     }
 
@@ -487,21 +448,18 @@ impl LayerStats {
     }
 }
 
+/// Bits that hold everything between `min`, which is at most 0, and `max`, which is at least 0.
+pub(crate) fn required(min: i128, max: i128, signed: bool) -> u32 {
+    match (signed, min < 0) {
+        // The longer of the two as one number: a negative one is as long as its complement.
+        (true, true) => required_bits(max | !min, signed),
+        (false, true) => required_bits(min, signed),
+        (_, false) => required_bits(max, signed),
+    }
+}
+
 /// The part of a layer's time in which a cycle lies.
 pub(crate) fn timeline_bin(layer: &MacLayer, cycle: u64) -> usize {
     let bin = cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
     (bin as usize).min(TIMELINE_BINS - 1)
-}
-
-/// The first of `from..=to` where `holds`; it holds at `to` and, once it does, from there on.
-fn first_where(mut from: usize, mut to: usize, holds: impl Fn(usize) -> bool) -> usize {
-    while from < to {
-        let middle = (from + to) / 2;
-        if holds(middle) {
-            to = middle;
-        } else {
-            from = middle + 1;
-        }
-    }
-    from
 }

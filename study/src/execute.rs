@@ -1,9 +1,8 @@
-//! Running a program over all samples, batch by batch.
+//! Running programs over all samples, batch by batch.
 
-use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::Program;
 use guardbit_reports::Outcome;
-use guardbit_sim::{Keep, LayerStats, Options, SampleTensors, Settled, Simulation};
+use guardbit_sim::{LayerStats, Options, PointTensors, Points, Settled};
 
 use crate::score::Score;
 use crate::subject::Subject;
@@ -11,6 +10,8 @@ use crate::{Progress, StudyError};
 
 /// Samples per batch. The first batch is a single sample: mostly it holds all events that are listed.
 const BATCH: usize = 32;
+/// Where several programs run together: enough for every thread to have something to do.
+const LEAST_BATCH: usize = 4;
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -18,63 +19,52 @@ pub(crate) struct Executed {
     pub layers: Vec<Option<LayerStats>>,
     pub outcome: Outcome,
     pub settled: Settled,
-    pub tensors: Vec<KeptTensor>,
 }
 
-/// The codes of one tensor for every sample.
-#[derive(Debug)]
-pub(crate) struct KeptTensor {
-    pub id: TensorId,
-    pub exact: Vec<i32>,
-    pub simulated: Vec<i32>,
-}
-
-/// Runs `program` over the samples of `subject`.
+/// Runs `program` over the samples of `subject`. `then` gets the tensors of every sample, in order.
 pub(crate) fn execute(
     subject: &Subject,
     program: &Program,
     options: Options,
     progress: &dyn Progress,
+    then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
 ) -> Result<Executed, StudyError> {
-    let mut simulation = Simulation::new(program, options);
-    let mut score = Score::new(&subject.graph, &subject.outputs, subject.labels.as_deref(), options.mode);
-    let mut tensors = kept_tensors(&subject.graph, options.keep);
+    let mut executed = execute_together(subject, &[program], options, progress, then)?;
+    Ok(executed.swap_remove(0))
+}
+
+/// The same with several programs that differ in their registers alone.
+pub(crate) fn execute_together(
+    subject: &Subject,
+    programs: &[&Program],
+    options: Options,
+    progress: &dyn Progress,
+    then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
+) -> Result<Vec<Executed>, StudyError> {
+    let mut points = Points::new(programs, options)?;
+    let score = || Score::new(&subject.graph, &subject.outputs, subject.labels.as_deref(), options.mode);
+    let mut scores: Vec<Score<'_>> = programs.iter().map(|_| score()).collect();
+    let mut samples = subject.samples.reader();
+    // Each point holds tensors of its own.
+    let batch = (BATCH / programs.len().max(1)).max(LEAST_BATCH);
     let mut next = 0;
     while next < subject.samples.count() {
-        let size = if next == 0 { 1 } else { BATCH.min(subject.samples.count() - next) };
-        let batch: Vec<_> = (next..next + size).map(|sample| subject.samples.get(sample)).collect();
-        for sample in simulation.run_batch(&batch)? {
-            score.add(&sample);
-            tensors.iter_mut().for_each(|tensor| tensor.add(&sample));
+        let size = if next == 0 { 1 } else { batch.min(subject.samples.count() - next) };
+        for sample in points.run_batch(&samples.read(size)?)? {
+            for (score, simulated) in scores.iter_mut().zip(&sample.simulated) {
+                score.add(&sample.exact, simulated);
+            }
+            then(&sample)?;
         }
         next += size;
-        progress.advance(size as u64);
+        progress.advance((size * programs.len()) as u64);
     }
-    let settled = simulation.settled();
-    let layers = simulation.finish();
-    Ok(Executed { outcome: score.outcome(&layers), settled, layers, tensors })
-}
-
-fn kept_tensors(graph: &Graph, keep: Keep) -> Vec<KeptTensor> {
-    let new = |id| KeptTensor { id, exact: Vec::new(), simulated: Vec::new() };
-    let mut ids: Vec<TensorId> = match keep {
-        Keep::Outputs => graph.outputs().to_vec(),
-        Keep::All => {
-            let made = graph.nodes().iter().map(|node| node.output);
-            graph.inputs().iter().copied().chain(made).collect()
-        }
-    };
-    ids.sort_unstable();
-    ids.dedup();
-    ids.into_iter().map(new).collect()
-}
-
-impl KeptTensor {
-    fn add(&mut self, sample: &SampleTensors) {
-        for (kept, run) in [(&mut self.exact, &sample.exact), (&mut self.simulated, &sample.simulated)] {
-            if let Some(codes) = &run[self.id.index()] {
-                kept.extend_from_slice(codes);
-            }
-        }
-    }
+    let settled: Vec<Settled> = (0..programs.len()).map(|point| points.settled(point)).collect();
+    let executed = points
+        .finish()?
+        .into_iter()
+        .zip(scores)
+        .zip(settled)
+        .map(|((layers, score), settled)| Executed { outcome: score.outcome(&layers), settled, layers });
+    Ok(executed.collect())
 }

@@ -55,6 +55,11 @@ pub fn write_folder(out: &Path, existing: Existing, files: &[(String, Vec<u8>)])
     staging.publish(existing)
 }
 
+/// The nearest folder above `folder` that is there: in its file system there is room for what `folder` will hold.
+pub(crate) fn above(folder: &Path) -> &Path {
+    folder.ancestors().skip(1).find(|path| path.is_dir()).unwrap_or(Path::new("."))
+}
+
 /// Removes the files that guardbit wrote to `folder`, and folders that this leaves empty.
 pub(crate) fn clear(folder: &Path) -> Result<(), StudyError> {
     for manifest in MANIFESTS {

@@ -9,16 +9,14 @@ use crate::array::{self, Values};
 ///
 /// `classes` is the number of elements of the output that is scored.
 pub(crate) fn load(path: &Path, samples: usize, classes: usize) -> Result<Vec<usize>, StudyError> {
-    let array = array::read_one(path)?;
+    let array = array::open_one(path)?;
     let broken = |problem: String| StudyError::Labels { path: path.into(), problem };
-    let Values::Integers(_, values) = &array.values else {
-        return Err(broken(format!("labels are integers, found {}", array.values.dtype())));
+    let shape = array.shape();
+    let Values::Integers(values) = array.values()? else {
+        return Err(broken(format!("labels are integers, found {}", array.dtype())));
     };
-    if array.shape.first() != Some(&samples) || values.len() != samples {
-        return Err(broken(format!(
-            "{samples} samples need labels of shape [{samples}], found {:?}",
-            array.shape
-        )));
+    if shape.first() != Some(&samples) || values.len() != samples {
+        return Err(broken(format!("{samples} samples need labels of shape [{samples}], found {shape:?}")));
     }
     let class = |&value: &i64| {
         usize::try_from(value)

@@ -51,8 +51,9 @@ pub fn layer_input(
     let mut inputs = Vec::new();
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
-    for sample in 0..subject.samples.count() {
-        for tensors in simulation.run_batch(&[subject.samples.get(sample)])? {
+    let mut samples = subject.samples.reader();
+    for _ in 0..subject.samples.count() {
+        for tensors in simulation.run_batch(&samples.read(1)?)? {
             let run = match settings.mode {
                 Mode::Propagated => &tensors.simulated,
                 Mode::Isolated => &tensors.exact,

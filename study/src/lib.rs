@@ -17,6 +17,7 @@ mod samples;
 mod score;
 mod settings;
 mod size;
+mod spool;
 mod study_file;
 mod subject;
 mod sweep;

@@ -1,17 +1,16 @@
 //! One network on one accelerator.
 
-use std::io::Cursor;
 use std::path::Path;
 
-use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{About, NpzWriter, RunRecord, batch_shape, run_files, write_atomic, write_run};
-use guardbit_sim::{Keep, Options, Settled};
+use guardbit_reports::{About, NpzWriter, RunRecord, batch_shape, run_files, write_atomic_with, write_run};
+use guardbit_sim::{Keep, Options, PointTensors, Settled};
 use serde::Serialize;
 
-use crate::execute::{Executed, KeptTensor, execute};
+use crate::execute::{Executed, execute};
 use crate::folder::{self, Existing, Staging};
 use crate::settings::RunRequest;
+use crate::spool::Spool;
 use crate::subject::{FileId, HwId, InputId, InputOrigin, Subject};
 use crate::{Progress, StudyError};
 
@@ -42,7 +41,9 @@ pub fn run(
     };
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
-    let executed = execute(&subject, &program, options, progress)?;
+    let mut spool = Spool::new(&subject.graph, options.keep, folder::above(out))?;
+    let mut store = |sample: &PointTensors| spool.add(&sample.exact, &sample.simulated[0]);
+    let executed = execute(&subject, &program, options, progress, &mut store)?;
     progress.note(&settled(&executed.settled));
     let record = RunRecord::new(
         &subject.model.file,
@@ -54,7 +55,7 @@ pub fn run(
     );
 
     let staging = Staging::new(out)?;
-    write(staging.path(), request, &subject, &program, &executed, &record)?;
+    write(staging.path(), request, &subject, &program, &executed, &mut spool, &record)?;
     staging.publish(existing)?;
     Ok(record)
 }
@@ -90,18 +91,17 @@ fn write(
     subject: &Subject,
     program: &Program,
     executed: &Executed,
+    spool: &mut Spool,
     record: &RunRecord,
 ) -> Result<(), StudyError> {
     let settings = &request.settings;
     write_run(dir, &about(request, subject), record)?;
     let mut files = run_files();
 
-    let graph = &subject.graph;
-    let outputs = executed.tensors.iter().filter(|tensor| graph.outputs().contains(&tensor.id));
-    write_tensors(&dir.join("outputs.npz"), graph, outputs)?;
+    spool.pack(&dir.join("outputs.npz"), |id| subject.graph.outputs().contains(&id))?;
     files.push("outputs.npz".into());
     if request.dump_tensors {
-        write_tensors(&dir.join("tensors.npz"), graph, executed.tensors.iter())?;
+        spool.pack(&dir.join("tensors.npz"), |_| true)?;
         files.push("tensors.npz".into());
     }
     if matches!(subject.input.origin, InputOrigin::Random { .. }) {
@@ -153,39 +153,20 @@ fn about(request: &RunRequest, subject: &Subject) -> About {
     crate::about(pairs)
 }
 
-fn write_tensors<'a>(
-    path: &Path,
-    graph: &Graph,
-    tensors: impl Iterator<Item = &'a KeptTensor>,
-) -> Result<(), StudyError> {
-    let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
-    for tensor in tensors {
-        let name = &graph.tensor(tensor.id).name;
-        for (run, codes) in [("exact", &tensor.exact), ("simulated", &tensor.simulated)] {
-            add(&mut npz, graph, tensor.id, &format!("{run}/{name}"), codes)?;
-        }
-    }
-    Ok(write_atomic(path, npz.finish()?.get_ref())?)
-}
-
 /// Writes the samples of every input under its name.
 pub(crate) fn write_inputs(path: &Path, subject: &Subject) -> Result<(), StudyError> {
-    let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
-    for (id, codes) in subject.samples.inputs() {
-        let name = subject.graph.tensor(id).name.clone();
-        add(&mut npz, &subject.graph, id, &name, codes)?;
-    }
-    Ok(write_atomic(path, npz.finish()?.get_ref())?)
-}
-
-fn add(
-    npz: &mut NpzWriter<Cursor<Vec<u8>>>,
-    graph: &Graph,
-    id: TensorId,
-    name: &str,
-    codes: &[i32],
-) -> Result<(), StudyError> {
-    let ty = &graph.tensor(id).ty;
-    let shape = batch_shape(&ty.shape, codes.len() / ty.len().max(1));
-    Ok(npz.add(name, ty.dtype, &shape, codes.iter().copied())?)
+    write_atomic_with(path, |out| {
+        let mut npz = NpzWriter::new(out);
+        for (id, pieces) in subject.samples.inputs() {
+            let tensor = subject.graph.tensor(id);
+            let shape = batch_shape(&tensor.ty.shape, subject.samples.count());
+            let mut array = npz.begin(&tensor.name, tensor.ty.dtype, &shape)?;
+            for piece in pieces {
+                array.write(&piece?)?;
+            }
+            array.end()?;
+        }
+        npz.finish()?;
+        Ok(())
+    })
 }

@@ -1,12 +1,12 @@
-//! What a network is run on: codes per input, from files or from a seed.
+//! What a network is run on: codes per input, from files or from a seed, read as they are needed.
 
 use std::path::{Path, PathBuf};
 
-use guardbit_frontends::random_codes;
+use guardbit_frontends::RandomCodes;
 use guardbit_graph::{Graph, Tensor, TensorId};
 
 use crate::StudyError;
-use crate::array::{self, Array, Values};
+use crate::array::{self, Array, ArrayFile, Values};
 
 /// Where samples come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,16 +22,44 @@ pub enum InputSource {
     },
 }
 
-/// Samples of a network: codes of every graph input, sample after sample.
-#[derive(Debug, Clone, PartialEq)]
+/// Samples of a network. They stay where they are: memory does not grow with their number.
+#[derive(Debug)]
 pub(crate) struct Samples {
     count: usize,
-    /// Per graph input: name, codes of all samples, codes per sample.
-    inputs: Vec<(TensorId, Vec<i32>, usize)>,
+    /// Per graph input.
+    inputs: Vec<Input>,
+}
+
+/// The samples of one graph input.
+#[derive(Debug)]
+struct Input {
+    /// Without codes of its own.
+    tensor: Tensor,
+    id: TensorId,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    Array { path: PathBuf, array: Array },
+    Seed(u64),
+}
+
+/// Reads samples from the first one on.
+pub(crate) struct SampleReader<'a> {
+    inputs: Vec<InputReader<'a>>,
+}
+
+/// Reads the samples of one input from the first one on.
+pub(crate) struct InputReader<'a> {
+    input: &'a Input,
+    next: usize,
+    /// Where codes come from a seed.
+    random: RandomCodes,
 }
 
 impl Samples {
-    /// Reads or makes the samples for `graph`.
+    /// Finds the samples for `graph`, and checks them all.
     pub fn load(graph: &Graph, source: &InputSource) -> Result<Self, StudyError> {
         match source {
             InputSource::File(path) => Self::from_file(graph, path),
@@ -45,59 +73,110 @@ impl Samples {
         self.count
     }
 
-    /// The codes of every graph input for one sample.
-    pub fn get(&self, sample: usize) -> Vec<Vec<i32>> {
-        let one =
-            |(_, codes, len): &(TensorId, Vec<i32>, usize)| codes[sample * len..(sample + 1) * len].to_vec();
-        self.inputs.iter().map(one).collect()
+    /// Reads all inputs from the first sample on.
+    pub fn reader(&self) -> SampleReader<'_> {
+        SampleReader { inputs: self.inputs.iter().map(Input::reader).collect() }
     }
 
-    /// Every input with the codes of all samples.
-    pub fn inputs(&self) -> impl Iterator<Item = (TensorId, &[i32])> {
-        self.inputs.iter().map(|(id, codes, _)| (*id, codes.as_slice()))
+    /// Every input with its codes, in pieces of whole samples.
+    pub fn inputs(&self) -> impl Iterator<Item = (TensorId, Pieces<'_>)> {
+        self.inputs.iter().map(|input| (input.id, Pieces { reader: input.reader(), left: self.count }))
     }
 
     fn random(graph: &Graph, count: usize, seed: u64) -> Self {
-        let one = |(index, &id): (u64, &TensorId)| {
-            let ty = &graph.tensor(id).ty;
-            let range = ty.dtype.min()..=ty.dtype.max();
-            (id, random_codes(seed.wrapping_add(index), range, count * ty.len()), ty.len())
-        };
+        let one =
+            |(index, &id): (u64, &TensorId)| Input::new(graph, id, Source::Seed(seed.wrapping_add(index)));
         Self { count, inputs: (0..).zip(graph.inputs()).map(one).collect() }
     }
 
     fn from_file(graph: &Graph, path: &Path) -> Result<Self, StudyError> {
-        let mut arrays = array::read(path)?;
+        let mut file = ArrayFile::open(path)?;
         let mut inputs = Vec::new();
         let mut count = None;
         for &id in graph.inputs() {
             let tensor = graph.tensor(id);
-            let array = take(&mut arrays, graph, tensor, path)?;
-            let (samples, codes) = codes_of(tensor, &array, path)?;
+            let array = take(&mut file, graph, tensor, path)?;
+            let samples = sample_count(tensor, array.shape(), path)?;
             if *count.get_or_insert(samples) != samples {
                 let problem = format!("`{}` has {samples} samples, other inputs have others", tensor.name);
                 return Err(StudyError::Array { path: path.into(), problem });
             }
-            inputs.push((id, codes, tensor.ty.len()));
+            inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array }));
         }
-        match count {
-            Some(count) if count > 0 => Ok(Self { count, inputs }),
-            _ => Err(StudyError::NoSamples),
+        let count = count.filter(|&count| count > 0).ok_or(StudyError::NoSamples)?;
+        let samples = Self { count, inputs };
+        // Whatever is wrong with a sample is said before the first one runs.
+        for (_, mut pieces) in samples.inputs() {
+            pieces.try_for_each(|piece| piece.map(drop))?;
+        }
+        Ok(samples)
+    }
+}
+
+impl SampleReader<'_> {
+    /// The codes of every graph input for each of the next `count` samples.
+    pub fn read(&mut self, count: usize) -> Result<Vec<Vec<Vec<i32>>>, StudyError> {
+        let mut samples = vec![Vec::with_capacity(self.inputs.len()); count];
+        for input in &mut self.inputs {
+            let codes = input.read(count)?;
+            let len = input.input.tensor.ty.len();
+            for (index, sample) in samples.iter_mut().enumerate() {
+                sample.push(codes[index * len..(index + 1) * len].to_vec());
+            }
+        }
+        Ok(samples)
+    }
+}
+
+/// The codes of one input, piece by piece.
+pub(crate) struct Pieces<'a> {
+    reader: InputReader<'a>,
+    left: usize,
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Result<Vec<i32>, StudyError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let len = self.reader.input.tensor.ty.len().max(1);
+        let count = (array::CHUNK / len).max(1).min(self.left);
+        self.left -= count;
+        (count > 0).then(|| self.reader.read(count))
+    }
+}
+
+impl Input {
+    fn new(graph: &Graph, id: TensorId, source: Source) -> Self {
+        Self { tensor: graph.tensor(id).clone(), id, source }
+    }
+
+    fn reader(&self) -> InputReader<'_> {
+        let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
+        let dtype = self.tensor.ty.dtype;
+        InputReader { input: self, next: 0, random: RandomCodes::new(seed, dtype.min()..=dtype.max()) }
+    }
+}
+
+impl InputReader<'_> {
+    /// The codes of the next `count` samples.
+    fn read(&mut self, count: usize) -> Result<Vec<i32>, StudyError> {
+        let first = self.next;
+        self.next += count;
+        match &self.input.source {
+            Source::Seed(_) => Ok(self.random.by_ref().take(count * self.input.tensor.ty.len()).collect()),
+            Source::Array { path, array } => {
+                codes_of(&self.input.tensor, array.dtype(), array.rows(first, count)?, path)
+            }
         }
     }
 }
 
 /// The array for an input: by name from an archive, or the only one.
-fn take(
-    arrays: &mut Vec<(String, Array)>,
-    graph: &Graph,
-    tensor: &Tensor,
-    path: &Path,
-) -> Result<Array, StudyError> {
-    let by_name = arrays.iter().position(|(name, _)| *name == tensor.name);
-    let only = (arrays.len() == 1 && graph.inputs().len() == 1).then_some(0);
+fn take(file: &mut ArrayFile, graph: &Graph, tensor: &Tensor, path: &Path) -> Result<Array, StudyError> {
+    let by_name = file.names().iter().position(|name| *name == tensor.name);
+    let only = (file.names().len() == 1 && graph.inputs().len() == 1).then_some(0);
     match by_name.or(only) {
-        Some(index) => Ok(arrays.swap_remove(index).1),
+        Some(index) => file.array(index),
         None => Err(StudyError::MissingInput {
             path: path.into(),
             input: tensor.name.clone(),
@@ -106,43 +185,42 @@ fn take(
     }
 }
 
-/// Number of samples and their codes.
-fn codes_of(tensor: &Tensor, array: &Array, path: &Path) -> Result<(usize, Vec<i32>), StudyError> {
-    let samples = sample_count(tensor, array, path)?;
+/// The codes that elements of dtype `found` stand for.
+fn codes_of(
+    tensor: &Tensor,
+    found: &'static str,
+    values: Values,
+    path: &Path,
+) -> Result<Vec<i32>, StudyError> {
     let dtype = tensor.ty.dtype;
-    let codes = match &array.values {
-        Values::Integers(name, values) if *name == array::file_dtype(dtype) => {
-            let code = |&value: &i64| match i32::try_from(value) {
+    match values {
+        Values::Integers(values) if found == array::file_dtype(dtype) => {
+            let code = |value: i64| match i32::try_from(value) {
                 Ok(code) if (dtype.min()..=dtype.max()).contains(&code) => Ok(code),
                 _ => Err(StudyError::CodeRange { path: path.into(), code: value, dtype }),
             };
-            values.iter().map(code).collect::<Result<_, _>>()?
+            values.into_iter().map(code).collect()
         }
-        Values::Float32(values) => {
-            values.iter().map(|&value| quantize(tensor, value, path)).collect::<Result<_, _>>()?
-        }
-        other => {
-            return Err(StudyError::InputDType {
-                path: path.into(),
-                input: tensor.name.clone(),
-                found: other.dtype(),
-                expected: array::file_dtype(dtype),
-            });
-        }
-    };
-    Ok((samples, codes))
+        Values::Float32(values) => values.into_iter().map(|value| quantize(tensor, value, path)).collect(),
+        _ => Err(StudyError::InputDType {
+            path: path.into(),
+            input: tensor.name.clone(),
+            found,
+            expected: array::file_dtype(dtype),
+        }),
+    }
 }
 
 /// Samples lie along the first axis; it takes the place of a leading 1 of the input's shape.
-fn sample_count(tensor: &Tensor, array: &Array, path: &Path) -> Result<usize, StudyError> {
+fn sample_count(tensor: &Tensor, found: &[usize], path: &Path) -> Result<usize, StudyError> {
     let shape = &tensor.ty.shape;
     let rest = if shape.first() == Some(&1) { &shape[1..] } else { &shape[..] };
-    match array.shape.split_first() {
+    match found.split_first() {
         Some((&samples, found)) if found == rest => Ok(samples),
         _ => Err(StudyError::InputShape {
             path: path.into(),
             input: tensor.name.clone(),
-            found: array.shape.clone(),
+            found: found.to_vec(),
             expected: rest.to_vec(),
         }),
     }
@@ -171,6 +249,11 @@ mod tests {
     use guardbit_graph::{DType, GraphBuilder, OutputSpec, Quantization, TensorType, ops::Relu};
     use guardbit_graph::{MultiplierRule, Requantize};
     use guardbit_num::Scheme;
+    use ndarray::{ArrayD, IxDyn, ShapeBuilder};
+    use ndarray_npy::{WritableElement, WriteNpyExt};
+    use proptest::prelude::*;
+    use std::io::Write;
+    use zip::CompressionMethod;
 
     use super::*;
 
@@ -185,30 +268,40 @@ mod tests {
         builder.finish(vec![y]).unwrap()
     }
 
-    fn codes(graph: &Graph, shape: &[usize], values: Values) -> Result<(usize, Vec<i32>), StudyError> {
-        codes_of(
-            graph.tensor(graph.inputs()[0]),
-            &Array { shape: shape.to_vec(), values },
-            Path::new("x.npy"),
-        )
+    /// Number of samples and codes of an array of the given shape.
+    fn codes(
+        graph: &Graph,
+        shape: &[usize],
+        (dtype, values): (&'static str, Values),
+    ) -> Result<(usize, Vec<i32>), StudyError> {
+        let (tensor, path) = (graph.tensor(graph.inputs()[0]), Path::new("x.npy"));
+        Ok((sample_count(tensor, shape, path)?, codes_of(tensor, dtype, values, path)?))
+    }
+
+    fn real(values: Vec<f32>) -> (&'static str, Values) {
+        ("float32", Values::Float32(values))
+    }
+
+    fn integers(dtype: &'static str, values: Vec<i64>) -> (&'static str, Values) {
+        (dtype, Values::Integers(values))
     }
 
     #[test]
     fn real_values_are_quantized_as_tflite_does() {
         let graph = network(&[1, 6], DType::Int8, 1.0, 0);
-        let values = Values::Float32(vec![0.5, 1.5, 2.5, -0.5, -1.5, -2.5]);
+        let values = real(vec![0.5, 1.5, 2.5, -0.5, -1.5, -2.5]);
         assert_eq!(codes(&graph, &[1, 6], values).unwrap(), (1, vec![1, 2, 3, -1, -2, -3]));
         let graph = network(&[1, 4], DType::UInt8, 0.5, 10);
-        let values = Values::Float32(vec![-100.0, 0.0, 1.0, 1e30]);
+        let values = real(vec![-100.0, 0.0, 1.0, 1e30]);
         assert_eq!(codes(&graph, &[1, 4], values).unwrap(), (1, vec![0, 10, 12, 255]));
-        let not_a_number = Values::Float32(vec![f32::NAN; 4]);
+        let not_a_number = real(vec![f32::NAN; 4]);
         assert!(codes(&graph, &[1, 4], not_a_number).is_err());
     }
 
     #[test]
     fn samples_lie_along_the_first_axis() {
         let graph = network(&[1, 2], DType::Int8, 1.0, 0);
-        let values = || Values::Integers("int8", vec![1, 2, 3, 4]);
+        let values = || integers("int8", vec![1, 2, 3, 4]);
         assert_eq!(codes(&graph, &[2, 2], values()).unwrap(), (2, vec![1, 2, 3, 4]));
         assert!(codes(&graph, &[4], values()).is_err());
         assert!(codes(&graph, &[1, 4], values()).is_err());
@@ -219,9 +312,98 @@ mod tests {
     #[test]
     fn codes_have_the_dtype_and_the_range_of_the_input() {
         let graph = network(&[1, 1], DType::Int4, 1.0, 0);
-        assert_eq!(codes(&graph, &[1, 1], Values::Integers("int8", vec![7])).unwrap().1, [7]);
-        assert!(codes(&graph, &[1, 1], Values::Integers("int8", vec![8])).is_err());
-        assert!(codes(&graph, &[1, 1], Values::Integers("uint8", vec![7])).is_err());
-        assert!(codes(&graph, &[1, 1], Values::Other("float64")).is_err());
+        assert_eq!(codes(&graph, &[1, 1], integers("int8", vec![7])).unwrap().1, [7]);
+        assert!(codes(&graph, &[1, 1], integers("int8", vec![8])).is_err());
+        assert!(codes(&graph, &[1, 1], integers("uint8", vec![7])).is_err());
+        assert!(codes(&graph, &[1, 1], ("float64", Values::Other)).is_err());
+    }
+
+    /// The bytes of a `.npy` file.
+    fn npy<T: WritableElement + Clone>(shape: &[usize], values: Vec<T>, fortran: bool) -> Vec<u8> {
+        let array = ArrayD::from_shape_vec(shape, values).unwrap();
+        let mut turned =
+            ArrayD::from_elem(IxDyn(shape).set_f(fortran), array[IxDyn(&vec![0; shape.len()])].clone());
+        turned.assign(&array);
+        let mut bytes = Vec::new();
+        turned.write_npy(&mut bytes).unwrap();
+        bytes
+    }
+
+    /// A file with `bytes` of a `.npy` file in it, in an archive or not.
+    fn file(folder: &Path, bytes: &[u8], archive: Option<CompressionMethod>) -> PathBuf {
+        let Some(method) = archive else {
+            let path = folder.join("x.npy");
+            std::fs::write(&path, bytes).unwrap();
+            return path;
+        };
+        let path = folder.join("x.npz");
+        let mut zip = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+        for name in ["other.npy", "x.npy"] {
+            zip.start_file(name, zip::write::SimpleFileOptions::default().compression_method(method))
+                .unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+        zip.finish().unwrap();
+        path
+    }
+
+    /// Samples read in pieces are those of the whole, in every form of file.
+    fn check_pieces(
+        path: &Path,
+        samples: usize,
+        pieces: &[usize],
+        expected: &[i32],
+    ) -> Result<(), TestCaseError> {
+        let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);
+        let loaded = Samples::load(&graph, &InputSource::File(path.into())).unwrap();
+        prop_assert_eq!(loaded.count(), samples);
+        let (mut reader, mut found) = (loaded.reader(), Vec::new());
+        for &piece in pieces.iter().cycle() {
+            let piece = piece.min(samples - found.len() / 6);
+            found.extend(reader.read(piece).unwrap().into_iter().flatten().flatten());
+            if found.len() == expected.len() {
+                break;
+            }
+        }
+        prop_assert_eq!(&found, expected);
+        let whole: Vec<i32> =
+            loaded.inputs().flat_map(|(_, pieces)| pieces).flat_map(Result::unwrap).collect();
+        prop_assert_eq!(&whole, expected);
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn pieces_make_the_whole(
+            codes in prop::collection::vec(-128i32..=127, 6..200),
+            pieces in prop::collection::vec(1usize..9, 1..5),
+            real in any::<bool>(), fortran in any::<bool>(),
+            archive in prop::sample::select(vec![
+                None, Some(CompressionMethod::Stored), Some(CompressionMethod::Deflated),
+            ]),
+        ) {
+            let samples = codes.len() / 6;
+            let codes = &codes[..samples * 6];
+            let shape = [samples, 3, 2];
+            let bytes = if real {
+                npy(&shape, codes.iter().map(|&c| (c - 1) as f32 * 0.5).collect(), fortran)
+            } else {
+                npy(&shape, codes.iter().map(|&c| c as i8).collect(), fortran)
+            };
+            let folder = tempfile::tempdir().unwrap();
+            check_pieces(&file(folder.path(), &bytes, archive), samples, &pieces, codes)?;
+        }
+    }
+
+    #[test]
+    fn random_samples_are_those_of_the_seed() {
+        let graph = network(&[1, 5], DType::Int8, 1.0, 0);
+        let samples = Samples::load(&graph, &InputSource::Random { count: 9, seed: 3 }).unwrap();
+        let mut reader = samples.reader();
+        let pieces = [4, 1, 4].map(|count| reader.read(count).unwrap());
+        let found: Vec<i32> = pieces.into_iter().flatten().flatten().flatten().collect();
+        assert_eq!(found, guardbit_frontends::random_codes(3, -128..=127, 45));
     }
 }

@@ -2,7 +2,7 @@
 
 use guardbit_graph::{Graph, TensorId};
 use guardbit_reports::{Decibel, Fraction, Outcome};
-use guardbit_sim::{LayerStats, Mode, SampleTensors, SquaredError};
+use guardbit_sim::{Codes, LayerStats, Mode, SquaredError};
 
 use crate::StudyError;
 
@@ -73,18 +73,18 @@ impl<'a> Score<'a> {
     }
 
     /// Counts the next sample.
-    pub fn add(&mut self, tensors: &SampleTensors) {
+    pub fn add(&mut self, exact: &[Option<Codes>], simulated: &[Option<Codes>]) {
         for (&id, error) in self.outputs.compared.iter().zip(&mut self.errors) {
             let ty = &self.graph.tensor(id).ty;
             let zero_point = ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
-            for (&exact, &simulated) in codes(&tensors.exact, id).iter().zip(codes(&tensors.simulated, id)) {
+            for (&exact, &simulated) in codes(exact, id).iter().zip(codes(simulated, id)) {
                 self.mismatch += u64::from(exact != simulated);
                 error.add(exact, simulated, zero_point);
             }
         }
         if let Some(id) = self.outputs.classes {
-            let exact = top1(codes(&tensors.exact, id));
-            let simulated = top1(codes(&tensors.simulated, id));
+            let exact = top1(codes(exact, id));
+            let simulated = top1(codes(simulated, id));
             self.agree += u64::from(exact == simulated);
             if let Some(labels) = self.labels {
                 let label = Some(labels[self.samples as usize]);
@@ -130,6 +130,6 @@ fn top1(codes: &[i32]) -> Option<usize> {
     codes.iter().enumerate().rev().max_by_key(|(_, code)| **code).map(|(index, _)| index)
 }
 
-fn codes(tensors: &[Option<std::sync::Arc<Vec<i32>>>], id: TensorId) -> &[i32] {
+fn codes(tensors: &[Option<Codes>], id: TensorId) -> &[i32] {
     tensors[id.index()].as_ref().map_or(&[], |codes| codes.as_slice())
 }

@@ -110,7 +110,7 @@ impl Sizing<'_> {
     fn run(&self, what: &str, program: &Program, options: Options) -> Result<Executed, StudyError> {
         let title = format!("{} on {}: {what}", self.subject.model.file, self.program.accelerator.name);
         self.progress.start(&title, self.subject.samples.count() as u64);
-        execute(self.subject, program, options, self.progress)
+        execute(self.subject, program, options, self.progress, &mut |_| Ok(()))
     }
 }
 

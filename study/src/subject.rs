@@ -1,6 +1,5 @@
 //! What is simulated: a network on samples, loaded and checked before anything is run or written.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use guardbit_hwmodels::{Accelerator, Program, lower};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::digest::sha256;
+use crate::digest::{sha256, sha256_of, sha256_of_file};
 use crate::samples::Samples;
 use crate::score::ScoredOutputs;
 use crate::{InputSource, Settings, StudyError, labels};
@@ -64,9 +63,9 @@ pub(crate) struct HwId {
 
 impl FileId {
     pub fn of(path: &Path) -> Result<Self, StudyError> {
-        let bytes = fs::read(path).map_err(|source| StudyError::Read { path: path.into(), source })?;
+        let sha256 = sha256_of_file(path).map_err(|source| StudyError::Read { path: path.into(), source })?;
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { file, sha256: sha256(&bytes) })
+        Ok(Self { file, sha256 })
     }
 }
 
@@ -91,9 +90,11 @@ impl Subject {
         let origin = match &settings.input {
             InputSource::File(path) => InputOrigin::File(FileId::of(path)?),
             InputSource::Random { count, seed } => {
-                let codes = samples.inputs().flat_map(|(_, codes)| codes);
-                let bytes: Vec<u8> = codes.flat_map(|code| code.to_le_bytes()).collect();
-                InputOrigin::Random { random: *count, seed: *seed, sha256: sha256(&bytes) }
+                // Codes from a seed cannot fail to be read.
+                let pieces = samples.inputs().flat_map(|(_, pieces)| pieces).flatten();
+                let bytes =
+                    pieces.map(|codes| codes.into_iter().flat_map(i32::to_le_bytes).collect::<Vec<_>>());
+                InputOrigin::Random { random: *count, seed: *seed, sha256: sha256_of(bytes) }
             }
         };
         Ok(Self {

@@ -5,10 +5,11 @@ mod resume;
 
 use std::path::Path;
 
+use guardbit_hwmodels::Program;
 use guardbit_reports::{PointRecord, sweep_files, write_sweep};
 use guardbit_sim::Options;
 
-use crate::execute::execute;
+use crate::execute::{Executed, execute_together};
 use crate::folder::Existing;
 use crate::{Progress, StudyError, SweepRequest};
 use plan::{Plan, PlannedPoint};
@@ -48,35 +49,44 @@ fn run_points(
 ) -> Result<Vec<PointRecord>, StudyError> {
     progress.start(&plan.title(), plan.samples());
     let mut records = Vec::with_capacity(plan.points.len());
-    for (index, point) in plan.points.iter().enumerate() {
-        let samples = plan.subject(point).samples.count() as u64;
-        if let Some(done) = folder.and_then(|folder| folder.finished(index, point)) {
-            progress.advance(samples);
-            records.push(done);
-            continue;
+    for group in plan.groups() {
+        let done = |index: usize| folder.and_then(|folder| folder.finished(index, &plan.points[index]));
+        let mut found: Vec<Option<PointRecord>> = group.clone().map(done).collect();
+        let missing: Vec<usize> =
+            group.clone().filter(|index| found[index - group.start].is_none()).collect();
+        let samples = plan.subject(&plan.points[group.start]).samples.count() as u64;
+        progress.advance((group.len() - missing.len()) as u64 * samples);
+        for (&index, record) in missing.iter().zip(run_together(plan, &missing, request, progress)?) {
+            if let Some(folder) = folder {
+                folder.store(index, &record)?;
+            }
+            found[index - group.start] = Some(record);
         }
-        let record = run_point(plan, point, request, progress)?;
-        if let Some(folder) = folder {
-            folder.store(index, &record)?;
-        }
-        records.push(record);
+        records.extend(found.into_iter().flatten());
     }
     Ok(records)
 }
 
-fn run_point(
+/// Runs some points of one group.
+fn run_together(
     plan: &Plan,
-    point: &PlannedPoint,
+    points: &[usize],
     request: &SweepRequest,
     progress: &dyn Progress,
-) -> Result<PointRecord, StudyError> {
-    let settings = &request.settings;
-    let subject = plan.subject(point);
-    let program = subject.lower(&point.accelerator)?;
+) -> Result<Vec<PointRecord>, StudyError> {
+    let points: Vec<&PlannedPoint> = points.iter().map(|&index| &plan.points[index]).collect();
+    let Some(first) = points.first() else { return Ok(Vec::new()) };
+    let (settings, subject) = (&request.settings, plan.subject(first));
+    let programs = points.iter().map(|point| subject.lower(&point.accelerator));
+    let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
     let options =
         Options { mode: settings.mode, stats: settings.stats, events_per_layer: 0, ..Options::default() };
-    let executed = execute(subject, &program, options, progress)?;
-    Ok(PointRecord::new(&point.point, &program, &executed.layers, &options, &executed.outcome))
+    let all: Vec<&Program> = programs.iter().collect();
+    let executed = execute_together(subject, &all, options, progress, &mut |_| Ok(()))?;
+    let record = |((point, program), executed): ((&&PlannedPoint, &Program), Executed)| {
+        PointRecord::new(&point.point, program, &executed.layers, &options, &executed.outcome)
+    };
+    Ok(points.iter().zip(&programs).zip(executed).map(record).collect())
 }
 
 /// The files of a sweep folder beside `sweep.json`.

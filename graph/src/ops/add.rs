@@ -1,9 +1,9 @@
 //! Addition.
 
-use guardbit_num::{Multiplier, Requantizer, Scheme};
+use guardbit_num::{Multiplier, Requantizer, Scale32, Scheme};
 
 use super::{Operands, Operator, elementwise};
-use crate::{Activation, GraphError};
+use crate::{Activation, DType, GraphError};
 
 /// `a + b` with numpy's broadcasting.
 ///
@@ -29,7 +29,10 @@ impl Operator for Add {
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         let Ok(parts) = self.parts(operands) else { return Vec::new() };
-        elementwise::zip(operands, inputs, |a, b| parts.code(a, b))
+        match parts.tables(operands.output_dtype) {
+            Some(tables) => elementwise::zip(operands, inputs, |a, b| tables.code(a, b)),
+            None => elementwise::zip(operands, inputs, |a, b| parts.code(a, b)),
+        }
     }
 }
 
@@ -66,12 +69,47 @@ struct Parts {
 }
 
 impl Parts {
+    fn term(&self, input: usize, code: i32) -> i128 {
+        let (zero_point, requantizer) = self.terms[input];
+        requantizer.scale((i128::from(code) - i128::from(zero_point)) << self.left_shift)
+    }
+
     fn code(&self, a: i32, b: i32) -> i32 {
-        let term = |code: i32, (zero_point, requantizer): (i32, Requantizer)| {
-            requantizer.scale((i128::from(code) - i128::from(zero_point)) << self.left_shift)
-        };
-        let sum = term(a, self.terms[0]) + term(b, self.terms[1]);
+        let sum = self.term(0, a) + self.term(1, b);
         let code = self.output.requantize(sum, self.output_zero_point.into());
         code.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32
+    }
+
+    /// The same for codes of at most 8 bits, from a table of the terms of each; `None` if 32 bits do not hold them.
+    fn tables(&self, dtype: DType) -> Option<Tables> {
+        if dtype.bits() > 8 {
+            return None;
+        }
+        // A sum of two holds with a bit to spare.
+        let short = |term: i128| i32::try_from(term).ok().filter(|term| term.unsigned_abs() < 1 << 30);
+        let table = |input| (dtype.min()..=dtype.max()).map(|code| short(self.term(input, code))).collect();
+        let terms: [Option<Vec<i32>>; 2] = [0, 1].map(table);
+        let [Some(a), Some(b)] = terms else { return None };
+        let offset = i64::from(self.output_zero_point);
+        let clamp = (i64::from(self.clamp.0), i64::from(self.clamp.1));
+        Some(Tables { least: dtype.min(), terms: [a, b], scale: Scale32::new(self.output)?, offset, clamp })
+    }
+}
+
+/// The scaled terms of all codes.
+struct Tables {
+    least: i32,
+    terms: [Vec<i32>; 2],
+    scale: Scale32,
+    offset: i64,
+    clamp: (i64, i64),
+}
+
+impl Tables {
+    #[inline]
+    fn code(&self, a: i32, b: i32) -> i32 {
+        let [terms_a, terms_b] = &self.terms;
+        let sum = terms_a[(a - self.least) as usize] + terms_b[(b - self.least) as usize];
+        (self.scale.scale(sum) + self.offset).clamp(self.clamp.0, self.clamp.1) as i32
     }
 }

@@ -19,6 +19,9 @@ pub(super) fn output_shape(operands: &Operands<'_>) -> Result<Vec<usize>, GraphE
 /// `f` of every pair of elements.
 pub(super) fn zip(operands: &Operands<'_>, inputs: &[&[i32]], f: impl Fn(i32, i32) -> i32) -> Vec<i32> {
     let Some(shape) = broadcast(operands) else { return Vec::new() };
+    if operands.input(0).ty.shape == operands.input(1).ty.shape {
+        return inputs[0].iter().zip(inputs[1]).map(|(&a, &b)| f(a, b)).collect();
+    }
     let [a, b] = [0, 1].map(|i| broadcast_strides(&operands.input(i).ty.shape, shape.len()));
     offsets(&shape, &a).zip(offsets(&shape, &b)).map(|(a, b)| f(inputs[0][a], inputs[1][b])).collect()
 }

@@ -2,10 +2,14 @@
 //!
 //! One file per scheme. To add one: write its file, add its line to `schemes!`.
 
+mod scale32;
+
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{Multiplier, MultiplierError};
+
+pub use scale32::Scale32;
 
 /// Registers the schemes: variant, file, identifier and name.
 macro_rules! schemes {

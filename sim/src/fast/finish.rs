@@ -1,12 +1,15 @@
-//! From sums to output codes on 64-bit integers, equal to [`output`](crate::output).
+//! From sums to output codes, equal to [`output`](crate::output).
 //!
-//! Covered are layers without side sums whose bias stands before the requantizer; the others take the way of
-//! `output`, dot product by dot product.
+//! Output stages whose bias stands before the requantizer, whose sums with it stay within 32 bits and whose
+//! scheme the kernels know are done on vectors; others on 64 bits, or dot product by dot product by `output`.
 
 use guardbit_graph::Finish;
 use guardbit_hwmodels::{BiasPlace, MacLayer, Register};
-use guardbit_num::{Requantizer, Scheme};
+use guardbit_num::{Requantizer, Scale32};
 
+use super::kernels::{self, Activations, Delivered, LANES, Lanes, Scaling, Walked};
+use super::prepare::{Block, Path};
+use super::simd::Kernels;
 use crate::dot::DotOutcome;
 use crate::output;
 
@@ -14,8 +17,17 @@ use crate::output;
 #[derive(Debug)]
 pub(super) struct Finisher<'a> {
     layer: &'a MacLayer,
+    /// Per block; `None` where the kernels cannot do it.
+    scalings: Option<(Kind, Vec<Scaling>)>,
     /// Per output channel; `None` where `output` has to do it.
     stages: Option<Vec<Stage>>,
+}
+
+/// The schemes that kernels know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Double,
+    Single,
 }
 
 /// The output stage of one channel.
@@ -26,81 +38,124 @@ struct Stage {
     /// What the bias adder's register leaves alone.
     low: i64,
     high: i64,
-    scale: Scale,
+    /// `None` where 64 bits are not enough.
+    scale: Option<Scale32>,
     requantizer: Requantizer,
     zero_point: i64,
     clamp: (i64, i64),
 }
 
-/// `round(M * x)` for 32-bit `x` under the schemes of the common runtimes: the formulas of `guardbit_num` on
-/// 64 bits.
-#[derive(Debug, Clone, Copy)]
-enum Scale {
-    /// Two roundings.
-    Double { significand: i64, left: u32, right: u32 },
-    /// One rounding, half up.
-    Single { significand: i64, right: u32 },
-    /// Float64, half away from zero.
-    Float64 { real: f64 },
-    /// Left to `guardbit_num`.
-    Other,
-}
-
-/// The codes of one dot product.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Finished {
-    pub code: i32,
-    pub exact_code: i32,
-    pub bias_events: u64,
-}
-
 impl<'a> Finisher<'a> {
-    pub fn new(layer: &'a MacLayer) -> Self {
-        Self { layer, stages: stages(layer) }
+    /// The output stage of `layer`; `path` is its register where the narrow run is covered.
+    pub fn new(layer: &'a MacLayer, blocks: &[Block], path: Option<Path>) -> Self {
+        let stages = stages(layer);
+        let scalings = stages.as_ref().and_then(|stages| scalings(stages, blocks, path));
+        Self { layer, scalings, stages }
     }
 
-    /// Whether the sum of the activations makes a difference.
-    pub fn reads_activations(&self) -> bool {
-        self.stages.is_none()
+    /// Whether [`Self::scale`] gives output codes.
+    pub fn scales(&self) -> bool {
+        self.scalings.is_some()
     }
 
-    /// The codes of a dot product of output channel `channel`; sums at unit 1, a preloaded bias included.
-    /// `activations` is the sum of its `count` activations.
+    /// Output codes of the sums of block `index` at some pixels.
+    pub fn scale<D: Delivered>(&self, kernels: Kernels, index: usize, sums: &[D], out: &mut [Lanes]) {
+        match &self.scalings {
+            Some((Kind::Double, scalings)) => {
+                kernels.codes::<D, { kernels::DOUBLE }>(sums, &scalings[index], out);
+            }
+            Some((Kind::Single, scalings)) => {
+                kernels.codes::<D, { kernels::SINGLE }>(sums, &scalings[index], out);
+            }
+            None => {}
+        }
+    }
+
+    /// The output code of a dot product of output channel `channel` that reads lane `lane` of `x`, and its bias
+    /// events; sums at unit 1, a preloaded bias included.
     pub fn finish(
         &self,
         channel: usize,
         delivered: i32,
         exact: i32,
-        activations: i64,
-        count: usize,
-    ) -> Finished {
+        x: impl Activations,
+        lane: usize,
+    ) -> (i32, u64) {
         if let Some(stages) = &self.stages {
             let stage = &stages[channel];
             let sum = i64::from(delivered) + stage.bias;
             if (stage.low..=stage.high).contains(&sum) {
-                let code = stage.code(sum);
-                let exact_code =
-                    if delivered == exact { code } else { stage.code(i64::from(exact) + stage.bias) };
-                return Finished { code, exact_code, bias_events: 0 };
+                return (stage.code(sum), 0);
             }
         }
         let mut outcome = DotOutcome::default();
-        output::finish(self.layer, channel, &self.sum(delivered, exact, activations, count), &mut outcome);
-        Finished { code: outcome.code, exact_code: outcome.exact_code, bias_events: outcome.bias_events }
+        output::finish(self.layer, channel, &self.sum(delivered, exact, x, lane), &mut outcome);
+        (outcome.code, outcome.bias_events)
     }
 
-    /// The code of the exact sum alone.
-    pub fn exact_code(&self, channel: usize, exact: i32, activations: i64, count: usize) -> i32 {
-        match &self.stages {
-            Some(stages) => stages[channel].code(i64::from(exact) + stages[channel].bias),
-            None => output::exact_code(self.layer, channel, &self.sum(exact, exact, activations, count)),
+    /// The codes of the exact sums of a block at some pixels.
+    pub fn exact_codes<X: Activations>(
+        &self,
+        kernels: Kernels,
+        index: usize,
+        block: &Block,
+        (x, walked): (&[X], &[Walked]),
+        out: &mut [Lanes],
+    ) {
+        if self.scales() {
+            self.scale(kernels, index, walked, out);
+            return;
+        }
+        for ((out, walked), &x) in out.iter_mut().zip(walked).zip(x) {
+            for (lane, out) in out.iter_mut().enumerate().take(block.count) {
+                *out = self.exact_code(block.first + lane, walked.sum[lane], x, lane);
+            }
         }
     }
 
-    fn sum(&self, delivered: i32, exact: i32, activations: i64, count: usize) -> output::Sum {
-        let (delivered, exact) = (delivered.into(), exact.into());
-        output::Sum { delivered, exact, activations: activations.into(), count }
+    fn exact_code(&self, channel: usize, exact: i32, x: impl Activations, lane: usize) -> i32 {
+        match &self.stages {
+            Some(stages) => stages[channel].code(i64::from(exact) + stages[channel].bias),
+            None => output::exact_code(self.layer, channel, &self.sum(exact, exact, x, lane)),
+        }
     }
+
+    fn sum(&self, delivered: i32, exact: i32, x: impl Activations, lane: usize) -> output::Sum {
+        let count = self.layer.order.len();
+        let activations = (0..count).map(|k| i128::from(x.at(k, lane))).sum();
+        output::Sum { delivered: delivered.into(), exact: exact.into(), activations, count }
+    }
+}
+
+/// The stages as vectors, if every channel's fits.
+fn scalings(stages: &[Stage], blocks: &[Block], path: Option<Path>) -> Option<(Kind, Vec<Scaling>)> {
+    let kind = match stages.first()?.scale {
+        Some(Scale32::Double { .. }) => Kind::Double,
+        Some(Scale32::Single { .. }) => Kind::Single,
+        _ => return None,
+    };
+    let register = path.and_then(|path| path.register);
+    let of_block = |block: &Block| {
+        let mut scaling = Scaling {
+            bias: [0; LANES],
+            significand: [0; LANES],
+            left: [0; LANES],
+            right: [31; LANES],
+            low: [0; LANES],
+            high: [0; LANES],
+            zero_point: i32::try_from(stages[block.first].zero_point).ok()?,
+        };
+        for lane in 0..block.count {
+            let (mut least, mut greatest) = block.bounds[lane];
+            if let Some(narrow) = register.filter(|narrow| !narrow.keeps(least, greatest)) {
+                least = least.min(narrow.held.0.into());
+                greatest = greatest.max(narrow.held.1.into());
+            }
+            stages[block.first + lane].put(&mut scaling, lane, kind, (least, greatest))?;
+        }
+        Some(scaling)
+    };
+    Some((kind, blocks.iter().map(of_block).collect::<Option<_>>()?))
 }
 
 fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
@@ -122,7 +177,7 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
             bias: bias.filter(|bias| bias.unsigned_abs() < 1 << 40).or(bias.is_none().then_some(0))?,
             low: i64::try_from(low).ok()?,
             high: i64::try_from(high.min(i64::MAX.into())).ok()?,
-            scale: Scale::new(layer.exact_requantizers[channel]),
+            scale: Scale32::new(layer.exact_requantizers[channel]),
             requantizer: layer.exact_requantizers[channel],
             zero_point: output.output_zero_point.into(),
             clamp: (output.clamp.0.into(), output.clamp.1.into()),
@@ -132,74 +187,40 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
 }
 
 impl Stage {
+    /// Writes the stage into lane `lane`, if the kernels can do it for sums within `range`.
+    fn put(&self, scaling: &mut Scaling, lane: usize, kind: Kind, range: (i64, i64)) -> Option<()> {
+        let least = (range.0 + self.bias).min(self.bias);
+        let greatest = (range.1 + self.bias).max(self.bias);
+        let (low, high) = (self.low.max(i32::MIN.into()), self.high.min(i32::MAX.into()));
+        if least < low || greatest > high {
+            return None;
+        }
+        let (significand, left, right) = match (kind, self.scale) {
+            (Kind::Double, Some(Scale32::Double { significand, left, right }))
+                if left <= 30 && right <= 31 =>
+            {
+                (significand, left, right)
+            }
+            (Kind::Single, Some(Scale32::Single { significand, right })) if (31..=62).contains(&right) => {
+                (significand, 0, right)
+            }
+            _ => return None,
+        };
+        let code = |code: i64| i32::try_from(code - self.zero_point).ok();
+        scaling.bias[lane] = i32::try_from(self.bias).ok()?;
+        scaling.significand[lane] = i32::try_from(significand).ok()?;
+        (scaling.left[lane], scaling.right[lane]) = (left as i32, right as i32);
+        (scaling.low[lane], scaling.high[lane]) = (code(self.clamp.0)?, code(self.clamp.1)?);
+        Some(())
+    }
+
     #[inline]
     fn code(&self, sum: i64) -> i32 {
-        let scaled = i32::try_from(sum).ok().and_then(|sum| self.scale.apply(sum));
+        let scaled = i32::try_from(sum).ok().and_then(|sum| Some(self.scale?.scale(sum)));
         let Some(scaled) = scaled else {
             let wide = self.requantizer.requantize(sum.into(), self.zero_point.into());
             return wide.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32;
         };
         (scaled + self.zero_point).clamp(self.clamp.0, self.clamp.1) as i32
-    }
-}
-
-impl Scale {
-    fn new(requantizer: Requantizer) -> Self {
-        let multiplier = requantizer.multiplier();
-        let (significand, exponent) = (i64::from(multiplier.significand()), multiplier.exponent());
-        match requantizer.scheme() {
-            Scheme::Double => {
-                let (left, right) = (exponent.max(0) as u32, (-exponent).max(0) as u32);
-                Self::Double { significand, left, right: right.min(62) }
-            }
-            // A multiplier divided by a count can have a smaller exponent; layers have none.
-            Scheme::Single if exponent >= -31 => Self::Single { significand, right: (31 - exponent) as u32 },
-            Scheme::Float64Away => Self::Float64 { real: multiplier.real() },
-            _ => Self::Other,
-        }
-    }
-
-    #[inline]
-    fn apply(self, x: i32) -> Option<i64> {
-        match self {
-            Self::Double { significand, left, right } => {
-                let shifted = i64::from((i64::from(x) << left) as i32);
-                let high = (shifted * significand + (1 << 30)) >> 31;
-                if right == 0 {
-                    return Some(high);
-                }
-                // Ties away from zero.
-                Some((high + (1i64 << (right - 1)) - i64::from(high < 0)) >> right)
-            }
-            Self::Single { significand, right } => {
-                Some((i64::from(x) * significand + (1i64 << (right - 1))) >> right)
-            }
-            Self::Float64 { real } => Some((f64::from(x) * real).round() as i64),
-            Self::Other => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use guardbit_num::Multiplier;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn scaling_equals_the_definition(
-            x in prop_oneof![any::<i32>(), -100_000i32..100_000, Just(i32::MIN), Just(i32::MAX)],
-            fraction in 0.0f64..1.0,
-            exponent in -40i32..30,
-            scheme in prop::sample::select(Scheme::ALL),
-        ) {
-            let multiplier = Multiplier::new(fraction * 2f64.powi(exponent)).unwrap();
-            let requantizer = Requantizer::new(scheme, multiplier);
-            if let Some(scaled) = Scale::new(requantizer).apply(x) {
-                prop_assert_eq!(i128::from(scaled), requantizer.scale(x.into()));
-            }
-        }
     }
 }

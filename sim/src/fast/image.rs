@@ -2,7 +2,7 @@
 
 use guardbit_hwmodels::MacLayer;
 
-use super::kernels::{LANES, Row};
+use super::kernels::{LANES, Neighbours, Row};
 
 /// Geometry of a layer over a padded image of 16-bit operands, `[image, row, column, channel]`.
 #[derive(Debug, Clone)]
@@ -19,8 +19,13 @@ pub(super) struct Geometry {
     subtract: i32,
     /// The operand of a padding cell.
     padding: i16,
-    /// Distance of each product's activation from that of the window's first cell, in the order of addition.
+    /// Products of a dot product.
+    terms: usize,
+    /// Distance of each product's activation from that of the window's first cell, in the order of addition; some
+    /// cell follows an odd number of them.
     offsets: Vec<usize>,
+    /// The greatest distance.
+    reach: usize,
     /// The same as stretches that lie one after the other: distance and length.
     stretches: Vec<(usize, usize)>,
 }
@@ -47,7 +52,11 @@ impl Geometry {
             let at = window.kernel_position(cell);
             (at.h * window.dilation[0] * padded[1] + at.w * window.dilation[1]) * channels + at.c
         };
-        let offsets: Vec<usize> = layer.order.iter().map(offset).collect();
+        let mut offsets: Vec<usize> = layer.order.iter().map(offset).collect();
+        let stretches = stretches(&offsets);
+        if offsets.len() % 2 == 1 {
+            offsets.push(0);
+        }
         let activation = layer.activation_offset();
         Self {
             batch: window.batch,
@@ -58,7 +67,9 @@ impl Geometry {
             output: [window.output[0], window.output[1]],
             subtract: activation.subtract,
             padding: activation.padding as i16,
-            stretches: stretches(&offsets),
+            stretches,
+            terms: layer.order.len(),
+            reach: offsets.iter().copied().max().unwrap_or(0),
             offsets,
         }
     }
@@ -77,7 +88,8 @@ impl Geometry {
     pub fn image(&self, codes: &[i32]) -> Image {
         let [rows, cols, channels] = self.input;
         let [padded_rows, padded_cols] = self.padded;
-        let mut operands = vec![self.padding; self.batch * padded_rows * padded_cols * channels];
+        // Lanes without a channel read on beyond the end.
+        let mut operands = vec![self.padding; self.batch * padded_rows * padded_cols * channels + LANES];
         let first_col = self.pad[1].min(padded_cols);
         let width = cols.min(padded_cols - first_col) * channels;
         for n in 0..self.batch {
@@ -125,48 +137,28 @@ impl Geometry {
         buffer
     }
 
-    /// The activations of a window where lane `l` reads input channel `channels[l]`.
-    pub fn lane_patch(&self, image: &Image, pixel: usize, channels: &LaneChannels, rows: &mut Vec<Row>) {
+    /// The activations of a window whose lanes read neighbouring channels from `first` on.
+    pub fn neighbours<'a>(&'a self, image: &'a Image, pixel: usize, first: usize) -> Neighbours<'a> {
+        Neighbours::new(&image.operands[self.corner(pixel) + first..], &self.offsets, self.reach)
+    }
+
+    /// The activations of a window where lane `l` reads input channel `channels[l]`. A row of zeros follows where
+    /// their number is odd.
+    pub fn lane_patch<'a>(
+        &self,
+        image: &Image,
+        pixel: usize,
+        channels: &[usize],
+        rows: &'a mut Vec<Row>,
+    ) -> &'a [Row] {
         let corner = self.corner(pixel);
         rows.clear();
-        rows.extend(self.offsets.iter().map(|offset| {
+        rows.resize(self.offsets.len(), [0; LANES]);
+        for (row, offset) in rows.iter_mut().zip(&self.offsets[..self.terms]) {
             let cell = &image.operands[corner + offset..];
-            let mut row = [0; LANES];
-            match *channels {
-                LaneChannels::Adjacent { first, count: LANES } => {
-                    row.copy_from_slice(&cell[first..first + LANES]);
-                }
-                LaneChannels::Adjacent { first, count } => {
-                    row[..count].copy_from_slice(&cell[first..first + count]);
-                }
-                LaneChannels::Any { channels, count } => {
-                    row[..count].iter_mut().zip(&channels).for_each(|(lane, &c)| *lane = cell[c]);
-                }
-            }
-            row
-        }));
-    }
-}
-
-/// The input channel that each lane reads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum LaneChannels {
-    /// Neighbours.
-    Adjacent { first: usize, count: usize },
-    /// One each.
-    Any { channels: [usize; LANES], count: usize },
-}
-
-impl LaneChannels {
-    pub fn new(read: &[usize]) -> Self {
-        let first = read.first().copied().unwrap_or(0);
-        let count = read.len();
-        if read.iter().enumerate().all(|(i, &c)| c == first + i) {
-            return Self::Adjacent { first, count };
+            row.iter_mut().zip(channels).for_each(|(lane, &channel)| *lane = cell[channel]);
         }
-        let mut channels = [0; LANES];
-        channels[..count].copy_from_slice(read);
-        Self::Any { channels, count }
+        rows
     }
 }
 

@@ -4,18 +4,32 @@
 //! [`LANES`] channels and of up to `P` pixels side by side. The functions are inlined into the bodies of
 //! [`simd`](super::simd), each of which compiles them for other vector instructions.
 
+// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+#![allow(clippy::needless_range_loop)]
+
 /// Output channels that are computed side by side.
 pub(crate) const LANES: usize = 16;
+
+/// Pixels that are handed to a kernel at once, at most.
+pub(crate) const TILE: usize = 8;
 
 /// One 16-bit operand per lane.
 pub(crate) type Row = [i16; LANES];
 
-/// The activations of one pixel, one step after the other.
+/// One 32-bit integer per lane.
+pub(crate) type Lanes = [i32; LANES];
+
+/// Two operands per lane: those of two steps that follow each other.
+pub(crate) type Pair = [i16; 2 * LANES];
+
+/// The activations of one pixel, one step after the other; one more, a 0, follows an odd number of them.
 pub(crate) trait Activations: Copy {
     /// The first `steps` steps.
     fn first(self, steps: usize) -> Self;
     /// What every lane multiplies in step `k`.
     fn lanes(self, k: usize) -> Row;
+    /// What one lane multiplies in step `k`.
+    fn at(self, k: usize, lane: usize) -> i16;
 }
 
 /// All lanes read the same activation.
@@ -28,6 +42,11 @@ impl Activations for &[i16] {
     #[inline(always)]
     fn lanes(self, k: usize) -> Row {
         [self[k]; LANES]
+    }
+
+    #[inline(always)]
+    fn at(self, k: usize, _: usize) -> i16 {
+        self[k]
     }
 }
 
@@ -42,22 +61,93 @@ impl Activations for &[Row] {
     fn lanes(self, k: usize) -> Row {
         self[k]
     }
+
+    #[inline(always)]
+    fn at(self, k: usize, lane: usize) -> i16 {
+        self[k][lane]
+    }
+}
+
+/// Lanes that read neighbours: in step `k` those from `cells[offsets[k]]` on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Neighbours<'x> {
+    cells: &'x [i16],
+    offsets: &'x [usize],
+}
+
+impl<'x> Neighbours<'x> {
+    /// `reach` is the greatest of `offsets`.
+    ///
+    /// # Panics
+    /// If some lane reads beyond `cells`.
+    pub fn new(cells: &'x [i16], offsets: &'x [usize], reach: usize) -> Self {
+        Self { cells: &cells[..reach + LANES], offsets }
+    }
+
+    /// What the lanes read in step `k`.
+    #[inline(always)]
+    pub fn row(&self, k: usize) -> &Row {
+        // The window ends before the image does: there is always a row.
+        self.cells[self.offsets[k]..].first_chunk().unwrap_or(&[0; LANES])
+    }
+}
+
+impl Activations for Neighbours<'_> {
+    #[inline(always)]
+    fn first(self, steps: usize) -> Self {
+        Self { offsets: &self.offsets[..steps], ..self }
+    }
+
+    #[inline(always)]
+    fn lanes(self, k: usize) -> Row {
+        *self.row(k)
+    }
+
+    #[inline(always)]
+    fn at(self, k: usize, lane: usize) -> i16 {
+        self.cells[self.offsets[k] + lane]
+    }
 }
 
 /// The exact sums of one pixel: their final values and the extremes over their prefixes and the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Walked {
-    pub sum: [i32; LANES],
-    pub min: [i32; LANES],
-    pub max: [i32; LANES],
+    pub sum: Lanes,
+    pub min: Lanes,
+    pub max: Lanes,
+}
+
+impl Walked {
+    pub const ZERO: Self = Self { sum: [0; LANES], min: [0; LANES], max: [0; LANES] };
 }
 
 /// The narrow sums of one pixel and its overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stepped {
-    pub value: [i32; LANES],
-    pub high: [i32; LANES],
-    pub low: [i32; LANES],
+    pub value: Lanes,
+    pub high: Lanes,
+    pub low: Lanes,
+}
+
+impl Stepped {
+    pub const ZERO: Self = Self { value: [0; LANES], high: [0; LANES], low: [0; LANES] };
+}
+
+/// Sums that become output codes.
+pub(crate) trait Delivered {
+    fn delivered(&self) -> &Lanes;
+}
+
+impl Delivered for Walked {
+    fn delivered(&self) -> &Lanes {
+        &self.sum
+    }
+}
+
+impl Delivered for Stepped {
+    fn delivered(&self) -> &Lanes {
+        &self.value
+    }
 }
 
 /// What a narrow register does, as far as a kernel must know.
@@ -77,14 +167,16 @@ pub(crate) const ZERO: u8 = 3;
 pub(crate) const STICKY: u8 = 4;
 pub(crate) const OBSERVE: u8 = 5;
 
-/// Exact sums from `start`, with the extremes of their prefixes. No sum may leave 32 bits.
+/// Exact sums from `start`, with the extremes of their prefixes. No sum may leave 32 bits, and no product 16
+/// bits where `SHORT`.
 #[inline(always)]
-pub(crate) fn walk<X: Activations, const P: usize>(
-    x: [X; P],
+pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
+    x: &[X; P],
     weights: &[Row],
-    start: &[i32; LANES],
-) -> [Walked; P] {
-    let x = x.map(|x| x.first(weights.len()));
+    start: &Lanes,
+    out: &mut [Walked; P],
+) {
+    let x = first(x, weights.len());
     let mut sum = [*start; P];
     let mut min = sum;
     let mut max = sum;
@@ -92,17 +184,40 @@ pub(crate) fn walk<X: Activations, const P: usize>(
         for p in 0..P {
             let a = x[p].lanes(k);
             for l in 0..LANES {
-                sum[p][l] = sum[p][l].wrapping_add(i32::from(a[l]).wrapping_mul(i32::from(w[l])));
+                let product = match SHORT {
+                    true => i32::from(a[l].wrapping_mul(w[l])),
+                    false => i32::from(a[l]).wrapping_mul(i32::from(w[l])),
+                };
+                sum[p][l] = sum[p][l].wrapping_add(product);
                 min[p][l] = min[p][l].min(sum[p][l]);
                 max[p][l] = max[p][l].max(sum[p][l]);
             }
         }
     }
-    std::array::from_fn(|p| Walked { sum: sum[p], min: min[p], max: max[p] })
+    for p in 0..P {
+        out[p] = Walked { sum: sum[p], min: min[p], max: max[p] };
+    }
 }
 
-/// Two weights per lane: those of two steps that follow each other.
-pub(crate) type Pair = [i16; 2 * LANES];
+/// The first `steps` steps of every pixel.
+#[inline(always)]
+pub(crate) fn first<X: Activations, const P: usize>(x: &[X; P], steps: usize) -> [X; P] {
+    let mut x = *x;
+    for x in &mut x {
+        *x = x.first(steps);
+    }
+    x
+}
+
+/// How many lanes have a prefix outside of the rails.
+#[inline(always)]
+pub(crate) fn misfits(walked: &Walked, rails: Rails) -> usize {
+    let mut misfits = 0;
+    for l in 0..LANES {
+        misfits += i32::from((walked.min[l] < rails.low) | (walked.max[l] > rails.high));
+    }
+    misfits as usize
+}
 
 /// Pairs of steps after which a bound is taken anew.
 pub(crate) const BOUND_PAIRS: usize = 32;
@@ -110,15 +225,15 @@ pub(crate) const BOUND_PAIRS: usize = 32;
 /// Exact sums from `start`, and bounds of their prefixes: with P and N the sums of the positive and of the
 /// negative products of a stretch of steps, every prefix within it lies between N and P beyond its start.
 ///
-/// Without `BOUNDED` only the sums count. `x` has two activations per pair. No product of a stretch may leave
-/// 31 bits in sum.
+/// Without `BOUNDED` only the sums count. The products of a stretch may not leave 31 bits in sum.
 #[inline(always)]
-pub(crate) fn sum<const P: usize, const BOUNDED: bool>(
-    x: [&[i16]; P],
+pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
+    x: &[X; P],
     weights: &[Pair],
-    start: &[i32; LANES],
-) -> [Walked; P] {
-    let x = x.map(|x| &x[..2 * weights.len()]);
+    start: &Lanes,
+    out: &mut [Walked; P],
+) {
+    let x = first(x, 2 * weights.len());
     let mut sum = [*start; P];
     let mut min = sum;
     let mut max = sum;
@@ -128,9 +243,10 @@ pub(crate) fn sum<const P: usize, const BOUNDED: bool>(
         for (i, w) in weights.iter().enumerate() {
             let k = 2 * (stretch * BOUND_PAIRS + i);
             for p in 0..P {
-                let (a, b) = (i32::from(x[p][k]), i32::from(x[p][k + 1]));
+                let (a, b) = (x[p].lanes(k), x[p].lanes(k + 1));
                 for l in 0..LANES {
-                    let (first, second) = (a * i32::from(w[2 * l]), b * i32::from(w[2 * l + 1]));
+                    let first = i32::from(a[l]) * i32::from(w[2 * l]);
+                    let second = i32::from(b[l]) * i32::from(w[2 * l + 1]);
                     sum[p][l] += first + second;
                     if BOUNDED {
                         size[p][l] += first.abs() + second.abs();
@@ -147,74 +263,102 @@ pub(crate) fn sum<const P: usize, const BOUNDED: bool>(
             }
         }
     }
-    std::array::from_fn(|p| Walked { sum: sum[p], min: min[p], max: max[p] })
+    for p in 0..P {
+        out[p] = Walked { sum: sum[p], min: min[p], max: max[p] };
+    }
+}
+
+/// What is noted on the way: `log[i]` gets the overflows before step `checkpoints[i]`; checkpoints ascend.
+pub(crate) struct Trail<'t> {
+    pub checkpoints: &'t [u32],
+    pub log: &'t mut [Lanes],
+}
+
+impl Trail<'_> {
+    #[inline(always)]
+    pub fn none() -> Self {
+        Self { checkpoints: &[], log: &mut [] }
+    }
 }
 
 /// Defines a stepping kernel on lanes of one integer type.
 ///
-/// With `LOG`, `log[k * P + p]` counts the overflows of pixel `p` up to and with step `k`, of which there are
-/// at most 32767. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
+/// `trail` is written for the first pixel. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
 macro_rules! stepper {
     ($(#[$doc:meta])* $name:ident, $lane:ty, $add:ident) => {
         $(#[$doc])*
         #[inline(always)]
-        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8, const LOG: bool>(
-            x: [X; P],
+        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8>(
+            x: &[X; P],
             weights: &[Row],
-            start: &[i32; LANES],
+            start: &Lanes,
             rails: Rails,
-            log: &mut [Row],
-        ) -> [Stepped; P] {
+            trail: Trail<'_>,
+            out: &mut [Stepped; P],
+        ) {
             type Lane = $lane;
             let (low_rail, high_rail) = (rails.low as Lane, rails.high as Lane);
             let shift = Lane::BITS - rails.bits.min(Lane::BITS);
             let mask = ((1u64 << rails.bits.min(Lane::BITS)) - 1) as Lane;
-            let x = x.map(|x| x.first(weights.len()));
-            let mut value = [start.map(|s| s as Lane); P];
+            let x = first(x, weights.len());
+            let mut value = [[0 as Lane; LANES]; P];
+            for p in 0..P {
+                for l in 0..LANES {
+                    value[p][l] = start[l] as Lane;
+                }
+            }
             let mut high = [[0 as Lane; LANES]; P];
             let mut low = high;
             let mut free = [[-1 as Lane; LANES]; P];
-            let log = if LOG { &mut log[..weights.len() * P] } else { log };
-            for (k, w) in weights.iter().enumerate() {
-                for p in 0..P {
-                    let a = x[p].lanes(k);
-                    for l in 0..LANES {
-                        let product = Lane::from(a[l]).wrapping_mul(Lane::from(w[l]));
-                        let held = value[p][l];
-                        let sum = held.$add(product);
-                        let mut above = -((sum > high_rail) as Lane);
-                        let mut below = -((sum < low_rail) as Lane);
-                        if MODE == STICKY {
-                            above &= free[p][l];
-                            below &= free[p][l];
-                        }
-                        high[p][l] -= above;
-                        low[p][l] -= below;
-                        let clamped = sum.min(high_rail).max(low_rail);
-                        value[p][l] = match MODE {
-                            SATURATE => clamped,
-                            WRAP_SIGNED => (held.wrapping_add(product) << shift) >> shift,
-                            WRAP_UNSIGNED => held.wrapping_add(product) & mask,
-                            ZERO => sum & !(above | below),
-                            STICKY => (clamped & free[p][l]) | (held & !free[p][l]),
-                            _ => sum,
-                        };
-                        if MODE == STICKY {
-                            free[p][l] &= !(above | below);
-                        }
-                    }
-                    if LOG {
+            let mut from = 0;
+            let mut entries = trail.checkpoints.iter().zip(trail.log);
+            loop {
+                let entry = entries.next();
+                let to = entry.as_ref().map_or(weights.len(), |(step, _)| **step as usize);
+                for k in from..to {
+                    let w = &weights[k];
+                    for p in 0..P {
+                        let a = x[p].lanes(k);
                         for l in 0..LANES {
-                            log[k * P + p][l] = (high[p][l] + low[p][l]) as i16;
+                            let product = Lane::from(a[l]).wrapping_mul(Lane::from(w[l]));
+                            let held = value[p][l];
+                            let sum = held.$add(product);
+                            let mut above = -((sum > high_rail) as Lane);
+                            let mut below = -((sum < low_rail) as Lane);
+                            if MODE == STICKY {
+                                above &= free[p][l];
+                                below &= free[p][l];
+                            }
+                            high[p][l] -= above;
+                            low[p][l] -= below;
+                            let clamped = sum.min(high_rail).max(low_rail);
+                            value[p][l] = match MODE {
+                                SATURATE => clamped,
+                                WRAP_SIGNED => (held.wrapping_add(product) << shift) >> shift,
+                                WRAP_UNSIGNED => held.wrapping_add(product) & mask,
+                                ZERO => sum & !(above | below),
+                                STICKY => (clamped & free[p][l]) | (held & !free[p][l]),
+                                _ => sum,
+                            };
+                            if MODE == STICKY {
+                                free[p][l] &= !(above | below);
+                            }
                         }
                     }
                 }
+                let Some((_, entry)) = entry else { break };
+                for l in 0..LANES {
+                    entry[l] = i32::from(high[0][l] + low[0][l]);
+                }
+                from = to;
             }
-            std::array::from_fn(|p| Stepped {
-                value: value[p].map(i32::from),
-                high: high[p].map(i32::from),
-                low: low[p].map(i32::from),
-            })
+            for p in 0..P {
+                for l in 0..LANES {
+                    out[p].value[l] = i32::from(value[p][l]);
+                    out[p].high[l] = i32::from(high[p][l]);
+                    out[p].low[l] = i32::from(low[p][l]);
+                }
+            }
         }
     };
 }
@@ -227,4 +371,183 @@ stepper! {
 stepper! {
     /// On 32-bit lanes: no held value plus a product leaves 32 bits.
     step_i32, i32, wrapping_add
+}
+
+/// From sums to output codes, lane by lane: bias, multiplier, clamp, zero point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scaling {
+    /// Added first; the sum with it stays within 32 bits.
+    pub bias: Lanes,
+    /// 31 bits.
+    pub significand: Lanes,
+    /// Shift to the left before the multiplication, 0..=30.
+    pub left: Lanes,
+    /// Shift to the right: after the doubling high multiplication, 0..=31, or of the whole product, 31..=62.
+    pub right: Lanes,
+    /// Least and greatest code, less the zero point.
+    pub low: Lanes,
+    pub high: Lanes,
+    pub zero_point: i32,
+}
+
+/// Two roundings: a doubling high multiplication, then a shift to the right with ties away from zero
+/// (`guardbit_num`'s scheme D).
+pub(crate) const DOUBLE: u8 = 0;
+/// One rounding of the whole product, half up (scheme S).
+pub(crate) const SINGLE: u8 = 1;
+
+/// Output codes of sums.
+#[inline(always)]
+pub(crate) fn codes<const SCHEME: u8>(sum: &Lanes, scaling: &Scaling) -> Lanes {
+    let mut codes = [0; LANES];
+    for l in 0..LANES {
+        let x = sum[l].wrapping_add(scaling.bias[l]);
+        let right = scaling.right[l] as u32;
+        let scaled = match SCHEME {
+            DOUBLE => double(x << scaling.left[l], scaling.significand[l], right),
+            _ => single(x, scaling.significand[l], right),
+        };
+        codes[l] = scaled.max(scaling.low[l]).min(scaling.high[l]) + scaling.zero_point;
+    }
+    codes
+}
+
+#[inline(always)]
+fn double(x: i32, significand: i32, right: u32) -> i32 {
+    let product = i64::from(x) * i64::from(significand) + (1 << 30);
+    // The result has 32 bits: a logical shift gives the same ones.
+    let high = ((product as u64) >> 31) as u32 as i32;
+    let mask = (1u32 << right).wrapping_sub(1) as i32;
+    let threshold = ((mask as u32) >> 1) as i32 + i32::from(high < 0);
+    (high >> right) + i32::from((high & mask) > threshold)
+}
+
+#[inline(always)]
+fn single(x: i32, significand: i32, right: u32) -> i32 {
+    // Made positive by a multiple of 2^right, so that a logical shift does.
+    const LIFT: u64 = 1 << 62;
+    let product = i64::from(x) * i64::from(significand) + (1i64 << (right - 1));
+    (((product as u64).wrapping_add(LIFT) >> right) as u32).wrapping_sub((LIFT >> right) as u32) as i32
+}
+
+/// Counts of one block of channels, lane by lane, over at most 2^31 additions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub events_high: Lanes,
+    pub events_low: Lanes,
+    pub touched: Lanes,
+    pub persistent: Lanes,
+    pub transient: Lanes,
+    pub wrong: Lanes,
+    pub harmless: Lanes,
+    pub max_abs_err: [u32; LANES],
+    pub sum_abs_err: [u64; LANES],
+    /// Extremes over 0 and all prefixes, and over 0 and all final sums.
+    pub prefixes: [Lanes; 2],
+    pub finals: [Lanes; 2],
+}
+
+impl Tally {
+    pub const ZERO: Self = Self {
+        events_high: [0; LANES],
+        events_low: [0; LANES],
+        touched: [0; LANES],
+        persistent: [0; LANES],
+        transient: [0; LANES],
+        wrong: [0; LANES],
+        harmless: [0; LANES],
+        max_abs_err: [0; LANES],
+        sum_abs_err: [0; LANES],
+        prefixes: [[0; LANES]; 2],
+        finals: [[0; LANES]; 2],
+    };
+}
+
+/// Counts what delivered sums are wrong about; `code` is what became of them, `right` the exact code.
+#[inline(always)]
+pub(crate) fn count_errors(tally: &mut Tally, delivered: &Lanes, exact: &Lanes, code: &Lanes, right: &Lanes) {
+    for l in 0..LANES {
+        let error = delivered[l].abs_diff(exact[l]);
+        tally.wrong[l] += i32::from(error != 0);
+        tally.harmless[l] += i32::from((error != 0) & (code[l] == right[l]));
+        tally.max_abs_err[l] = tally.max_abs_err[l].max(error);
+        tally.sum_abs_err[l] += u64::from(error);
+    }
+}
+
+/// Counts what happened in the register; its format holds `least..=greatest`.
+#[inline(always)]
+pub(crate) fn count_events(tally: &mut Tally, stepped: &Stepped, sum: &Lanes, least: i32, greatest: i32) {
+    for l in 0..LANES {
+        tally.events_high[l] += stepped.high[l];
+        tally.events_low[l] += stepped.low[l];
+        tally.touched[l] += i32::from((stepped.high[l] | stepped.low[l]) != 0);
+        tally.persistent[l] += i32::from((sum[l] < least) | (sum[l] > greatest));
+    }
+}
+
+/// Counts what unbounded sums do; the register's format holds `least..=greatest`.
+#[inline(always)]
+pub(crate) fn count_prefixes(tally: &mut Tally, walked: &Walked, least: i32, greatest: i32) {
+    for l in 0..LANES {
+        let (sum, min, max) = (walked.sum[l], walked.min[l].min(0), walked.max[l].max(0));
+        let fits = (sum >= least) & (sum <= greatest);
+        tally.transient[l] += i32::from(fits & ((min < least) | (max > greatest)));
+        tally.prefixes[0][l] = tally.prefixes[0][l].min(min);
+        tally.prefixes[1][l] = tally.prefixes[1][l].max(max);
+        tally.finals[0][l] = tally.finals[0][l].min(sum);
+        tally.finals[1][l] = tally.finals[1][l].max(sum);
+    }
+}
+
+/// Bits that hold the final sums, and bits that hold the prefixes, in two's complement.
+#[inline(always)]
+pub(crate) fn required(walked: &Walked) -> [Lanes; 2] {
+    let mut bits = [[0; LANES]; 2];
+    for l in 0..LANES {
+        let (sum, min, max) = (walked.sum[l], walked.min[l].min(0), walked.max[l].max(0));
+        // A negative number is as long as its complement.
+        bits[0][l] = 33 - (sum ^ (sum >> 31)).leading_zeros() as i32;
+        bits[1][l] = 33 - (max | (min ^ (min >> 31))).leading_zeros() as i32;
+    }
+    bits
+}
+
+/// The output codes of a sample beside the exact ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Compared {
+    /// Sum of the squares of the exact codes less their zero point.
+    pub signal: u64,
+    /// Sum of the squares of the errors.
+    pub noise: u64,
+}
+
+/// Compares codes of at most 16 bits, fewer than 2^28, `[pixel][channel]`; adds to the mismatches per channel.
+#[inline(always)]
+pub(crate) fn compare(
+    exact: &[i32],
+    simulated: &[i32],
+    zero_point: i32,
+    mismatches: &mut [u32],
+    compared: &mut Compared,
+) {
+    let mut signal = 0;
+    for exact in exact {
+        let value = i64::from(exact - zero_point);
+        signal += (value * value) as u64;
+    }
+    compared.signal += signal;
+    if exact == simulated {
+        return;
+    }
+    let channels = mismatches.len().max(1);
+    for (exact, simulated) in exact.chunks_exact(channels).zip(simulated.chunks_exact(channels)) {
+        let mut noise = 0;
+        for ((exact, simulated), mismatches) in exact.iter().zip(simulated).zip(&mut *mismatches) {
+            let error = i64::from(exact - simulated);
+            noise += (error * error) as u64;
+            *mismatches += u32::from(error != 0);
+        }
+        compared.noise += noise;
+    }
 }

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use guardbit_hwmodels::{Check, Level, MacLayer, OutputFit, Packing, Reduce, Register};
 use guardbit_num::{Format, Overflow};
 
-use super::image::{Geometry, LaneChannels};
-use super::kernels::{BOUND_PAIRS, LANES, Pair, Rails, Row};
+use super::image::Geometry;
+use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row};
 use crate::output;
 
 /// No sum may come nearer to the ends of 32 bits than this.
@@ -23,8 +23,10 @@ pub(super) struct Block {
     pub weights: Vec<Row>,
     /// The same, two steps at a time, where sums can be made from that.
     pub pairs: Option<Vec<Pair>>,
+    /// Whether every product fits 16 bits.
+    pub short: bool,
     /// What the sums start from: a preloaded bias.
-    pub start: [i32; LANES],
+    pub start: Lanes,
     /// Bounds of every prefix of every dot product, from weights and input range alone.
     pub bounds: [(i64, i64); LANES],
 }
@@ -34,8 +36,10 @@ pub(super) struct Block {
 pub(super) enum Reads {
     /// All channels read the same window, whose first input channel is this.
     Window(usize),
-    /// Every channel reads an input channel of its own.
-    Lanes(LaneChannels),
+    /// Every channel reads an input channel of its own: neighbours, the first of which is this.
+    Neighbours(usize),
+    /// Every channel reads an input channel of its own: these.
+    Lanes(Vec<usize>),
 }
 
 /// One serial level that the kernels can do.
@@ -56,8 +60,20 @@ pub(super) struct Narrow {
     pub rails: Rails,
     /// Whether 16-bit lanes are enough.
     pub sixteen: bool,
-    /// Least and greatest value of the format.
-    held: (i64, i64),
+    /// Least and greatest value of the format, as far as 32-bit sums can meet them: what persistent and
+    /// transient speak of.
+    pub held: (i32, i32),
+}
+
+impl Reads {
+    fn lanes(channels: Vec<usize>) -> Self {
+        match channels.first() {
+            Some(&first) if channels.iter().enumerate().all(|(i, &c)| c == first + i) => {
+                Self::Neighbours(first)
+            }
+            _ => Self::Lanes(channels),
+        }
+    }
 }
 
 impl Block {
@@ -71,11 +87,6 @@ impl Narrow {
     /// Whether no addition overflows whose exact result lies between these.
     pub fn keeps(&self, min: i64, max: i64) -> bool {
         min >= i64::from(self.rails.low) && max <= i64::from(self.rails.high)
-    }
-
-    /// Whether the register's format holds all between these: what persistent and transient speak of.
-    pub fn holds(&self, min: i32, max: i32) -> bool {
-        i64::from(min) >= self.held.0 && i64::from(max) <= self.held.1
     }
 }
 
@@ -109,7 +120,7 @@ pub(super) fn blocks(
             let count = LANES.min(start + stretch - first);
             let reads = if lane_wise {
                 let read: Vec<usize> = (first..first + count).map(|c| window.group(c)).collect();
-                Reads::Lanes(LaneChannels::new(&read))
+                Reads::lanes(read)
             } else {
                 Reads::Window(window.group(first) * window.kernel[2])
             };
@@ -178,7 +189,7 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
         && i64::from(rails.low) > i64::from(i16::MIN)
         && product <= i64::from(i16::MAX)
         && steps <= i16::MAX as usize;
-    let held = (clamp(format.min()).into(), clamp(format.max()).into());
+    let held = (clamp(format.min()), clamp(format.max()));
     Some(Narrow { format, overflow, rails, sixteen, held })
 }
 
@@ -226,8 +237,9 @@ fn block(
     let operand = low.abs().max(high.abs());
     let weight = weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
     let fits = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
-    let pairs = (fits && matches!(reads, Reads::Window(_))).then(|| pairs(&weights));
-    Some(Block { first, count, reads, weights, pairs, start, bounds })
+    let pairs = fits.then(|| pairs(&weights));
+    let short = operand * weight <= i64::from(i16::MAX);
+    Some(Block { first, count, reads, weights, pairs, short, start, bounds })
 }
 
 /// Two rows in one, lane by lane; a row of zeros follows where their number is odd.

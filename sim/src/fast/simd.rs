@@ -2,8 +2,12 @@
 //! run time. The only `unsafe` of the crate: calls of functions whose instructions the CPU is known to have.
 
 #![allow(unsafe_code)]
+// See `kernels`.
+#![allow(clippy::needless_range_loop)]
 
-use super::kernels::{self, Activations, LANES, Pair, Rails, Row, Stepped, Walked};
+use super::kernels::{
+    self, Activations, Compared, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Trail, Walked,
+};
 use crate::options::Body;
 
 /// A body that this CPU can run.
@@ -26,23 +30,54 @@ pub(crate) fn available(body: Body) -> bool {
     }
 }
 
-/// Runs a kernel in the chosen body.
-macro_rules! dispatch {
-    ($self:ident, $portable:ident, $avx2:ident, $avx512:ident, $generics:tt, $arguments:tt) => {
-        match $self.body {
+/// Defines a method of [`Kernels`] that runs its expression in the chosen body.
+macro_rules! kernel {
+    (
+        $(#[$doc:meta])*
+        $name:ident [$($parameters:tt)*] [$($generics:tt)*]
+        ($($argument:ident: $ty:ty),*) $work:expr
+    ) => {
+        $(#[$doc])*
+        pub fn $name<$($parameters)*>(self, $($argument: $ty),*) {
+            #[inline(never)]
+            fn portable<$($parameters)*>($($argument: $ty),*) {
+                $work
+            }
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this body only if the CPU has AVX2.
-            Body::Avx2 => unsafe { call!($avx2, $generics, $arguments) },
+            #[target_feature(enable = "avx2")]
+            fn avx2<$($parameters)*>($($argument: $ty),*) {
+                $work
+            }
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this body only if the CPU has AVX-512BW and VL.
-            Body::Avx512 => unsafe { call!($avx512, $generics, $arguments) },
-            _ => call!($portable, $generics, $arguments),
+            #[target_feature(enable = "avx512bw,avx512vl")]
+            fn avx512<$($parameters)*>($($argument: $ty),*) {
+                $work
+            }
+            match self.body {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: `Kernels` holds this body only if the CPU has AVX2.
+                Body::Avx2 => unsafe { avx2::<$($generics)*>($($argument),*) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: `Kernels` holds this body only if the CPU has AVX-512BW and VL.
+                Body::Avx512 => unsafe { avx512::<$($generics)*>($($argument),*) },
+                _ => portable::<$($generics)*>($($argument),*),
+            }
         }
     };
 }
 
-macro_rules! call {
-    ($name:ident, ($($generic:tt),*), ($($argument:expr),*)) => { $name::<$($generic),*>($($argument),*) };
+/// Runs a kernel on as many pixels at a time as given and on the rest one by one.
+macro_rules! in_chunks {
+    ($x:ident, $out:ident, $pixels:literal, |$some:ident, $results:ident| $work:expr) => {{
+        let (chunks, rest) = $x.as_chunks::<$pixels>();
+        let (out_chunks, out_rest) = $out.as_chunks_mut::<$pixels>();
+        for ($some, $results) in chunks.iter().zip(out_chunks) {
+            $work
+        }
+        for ($some, $results) in rest.as_chunks::<1>().0.iter().zip(out_rest.as_chunks_mut::<1>().0) {
+            $work
+        }
+    }};
 }
 
 impl Kernels {
@@ -52,185 +87,280 @@ impl Kernels {
         Self { body: wanted.find(|&body| available(body)).unwrap_or(Body::Portable) }
     }
 
-    /// See [`kernels::walk`].
-    pub fn walk<X: Activations, const P: usize>(
-        self,
-        x: [X; P],
-        weights: &[Row],
-        start: &[i32; LANES],
-    ) -> [Walked; P] {
-        dispatch!(self, walk_portable, walk_avx2, walk_avx512, (X, P), (x, weights, start))
+    kernel! {
+        /// [`kernels::walk`] for every pixel of a tile.
+        walk [X: Activations, const SHORT: bool] [X, SHORT]
+        (x: &[X], weights: &[Row], start: &Lanes, out: &mut [Walked])
+        in_chunks!(x, out, 2, |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
     }
 
-    /// See [`kernels::sum`].
-    pub fn sum<const P: usize, const BOUNDED: bool>(
+    kernel! {
+        /// [`kernels::misfits`] of every pixel of a tile.
+        misfits [] []
+        (walked: &[Walked], rails: Rails, out: &mut [usize])
+        for (walked, out) in walked.iter().zip(out) {
+            *out = kernels::misfits(walked, rails);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::step_i16`] for every pixel of a tile.
+        step_i16 [X: Activations, const MODE: u8] [X, MODE]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, 2, |x, out| {
+            kernels::step_i16::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// [`kernels::step_i16`] for one pixel, with a trail.
+        step_i16_with_trail [X: Activations, const MODE: u8] [X, MODE]
+        (
+            x: X,
+            weights: &[Row],
+            start: &Lanes,
+            rails: Rails,
+            trail: Trail<'_>,
+            out: &mut [Stepped; 1]
+        )
+        kernels::step_i16::<_, _, MODE>(&[x], weights, start, rails, trail, out)
+    }
+
+    kernel! {
+        /// [`kernels::step_i32`] for every pixel of a tile.
+        step_i32 [X: Activations, const MODE: u8] [X, MODE]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, 2, |x, out| {
+            kernels::step_i32::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// [`kernels::step_i32`] for one pixel, with a trail.
+        step_i32_with_trail [X: Activations, const MODE: u8] [X, MODE]
+        (
+            x: X,
+            weights: &[Row],
+            start: &Lanes,
+            rails: Rails,
+            trail: Trail<'_>,
+            out: &mut [Stepped; 1]
+        )
+        kernels::step_i32::<_, _, MODE>(&[x], weights, start, rails, trail, out)
+    }
+
+    kernel! {
+        /// [`kernels::codes`] for every pixel of a tile.
+        codes [D: Delivered, const SCHEME: u8] [D, SCHEME]
+        (sums: &[D], scaling: &Scaling, out: &mut [Lanes])
+        for (sum, out) in sums.iter().zip(out) {
+            *out = kernels::codes::<SCHEME>(sum.delivered(), scaling);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::count_errors`] for some pixels of a tile.
+        count_errors [] []
+        (tally: &mut Tally, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
+        for (i, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
+            kernels::count_errors(tally, &stepped.value, &walked[at].sum, &codes[0][i], &codes[1][at]);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::count_events`] for some pixels of a tile.
+        count_events [] []
+        (tally: &mut Tally, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
+        for (&at, stepped) in pixels.iter().zip(stepped) {
+            kernels::count_events(tally, stepped, &walked[at].sum, held.0, held.1);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::count_prefixes`] for every pixel of a tile.
+        count_prefixes [] []
+        (tally: &mut Tally, walked: &[Walked], held: (i32, i32))
+        for walked in walked {
+            kernels::count_prefixes(tally, walked, held.0, held.1);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::required`] of every pixel of a tile.
+        required [] []
+        (walked: &[Walked], out: &mut [[Lanes; 2]])
+        for (walked, out) in walked.iter().zip(out) {
+            *out = kernels::required(walked);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::compare`].
+        compare [] []
+        (exact: &[i32], simulated: &[i32], zero_point: i32, mismatches: &mut [u32], compared: &mut Compared)
+        kernels::compare(exact, simulated, zero_point, mismatches, compared)
+    }
+
+    /// [`kernels::sum`] for every pixel of a tile.
+    pub fn sum<X: VectorActivations, const BOUNDED: bool>(
         self,
-        x: [&[i16]; P],
+        x: &[X],
         weights: &[Pair],
-        start: &[i32; LANES],
-    ) -> [Walked; P] {
+        start: &Lanes,
+        out: &mut [Walked],
+    ) {
         match self.body {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds these bodies only if the CPU has AVX2, which AVX-512 implies.
-            Body::Avx2 | Body::Avx512 => unsafe { sum_avx2::<P, BOUNDED>(x, weights, start) },
-            _ => kernels::sum::<P, BOUNDED>(x, weights, start),
+            Body::Avx2 | Body::Avx512 => unsafe { avx2::sum_tile::<X, BOUNDED>(x, weights, start, out) },
+            _ => in_chunks!(x, out, 2, |x, out| kernels::sum::<_, _, BOUNDED>(x, weights, start, out)),
         }
     }
-
-    /// See [`kernels::step_i16`].
-    pub fn step_i16<X: Activations, const P: usize, const MODE: u8, const LOG: bool>(
-        self,
-        x: [X; P],
-        weights: &[Row],
-        start: &[i32; LANES],
-        rails: Rails,
-        log: &mut [Row],
-    ) -> [Stepped; P] {
-        dispatch!(
-            self,
-            step_i16_portable,
-            step_i16_avx2,
-            step_i16_avx512,
-            (X, P, MODE, LOG),
-            (x, weights, start, rails, log)
-        )
-    }
-
-    /// See [`kernels::step_i32`].
-    pub fn step_i32<X: Activations, const P: usize, const MODE: u8, const LOG: bool>(
-        self,
-        x: [X; P],
-        weights: &[Row],
-        start: &[i32; LANES],
-        rails: Rails,
-        log: &mut [Row],
-    ) -> [Stepped; P] {
-        dispatch!(
-            self,
-            step_i32_portable,
-            step_i32_avx2,
-            step_i32_avx512,
-            (X, P, MODE, LOG),
-            (x, weights, start, rails, log)
-        )
-    }
 }
 
-/// Defines the bodies of the kernels.
-macro_rules! bodies {
-    ($(#[$attribute:meta])* $walk:ident, $step_i16:ident, $step_i32:ident) => {
-        $(#[$attribute])*
-        fn $walk<X: Activations, const P: usize>(x: [X; P], weights: &[Row], start: &[i32; LANES]) -> [Walked; P] {
-            kernels::walk(x, weights, start)
-        }
-
-        $(#[$attribute])*
-        fn $step_i16<X: Activations, const P: usize, const MODE: u8, const LOG: bool>(
-            x: [X; P],
-            weights: &[Row],
-            start: &[i32; LANES],
-            rails: Rails,
-            log: &mut [Row],
-        ) -> [Stepped; P] {
-            kernels::step_i16::<X, P, MODE, LOG>(x, weights, start, rails, log)
-        }
-
-        $(#[$attribute])*
-        fn $step_i32<X: Activations, const P: usize, const MODE: u8, const LOG: bool>(
-            x: [X; P],
-            weights: &[Row],
-            start: &[i32; LANES],
-            rails: Rails,
-            log: &mut [Row],
-        ) -> [Stepped; P] {
-            kernels::step_i32::<X, P, MODE, LOG>(x, weights, start, rails, log)
-        }
-    };
-}
-
-bodies! { #[inline(never)] walk_portable, step_i16_portable, step_i32_portable }
-bodies! {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    walk_avx2, step_i16_avx2, step_i32_avx2
-}
-bodies! {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512bw,avx512vl")]
-    walk_avx512, step_i16_avx512, step_i32_avx512
-}
-
-/// [`kernels::sum`] on AVX2, with its multiply-add of pairs: compilers do not find it in the plain code.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use Activations as VectorActivations;
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn sum_avx2<const P: usize, const BOUNDED: bool>(
-    x: [&[i16]; P],
-    weights: &[Pair],
-    start: &[i32; LANES],
-) -> [Walked; P] {
+pub(crate) use avx2::VectorActivations;
+
+/// [`kernels::sum`] with the multiply-add of pairs, which compilers do not find in the plain code.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::kernels::BOUND_PAIRS;
+    use super::super::kernels::{
+        Activations, BOUND_PAIRS, LANES, Lanes, Neighbours, Pair, Row, Walked, first,
+    };
 
-    let load = |lanes: &[i32; LANES], half: usize| {
-        // SAFETY: eight lanes from `8 * half` on, `half` being 0 or 1; the load takes any alignment.
-        unsafe { _mm256_loadu_si256(lanes.as_ptr().add(8 * half).cast()) }
-    };
-    let store = |lanes: &mut [i32; LANES], half: usize, value: __m256i| {
-        // SAFETY: as above.
-        unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().add(8 * half).cast(), value) }
-    };
-    let weight = |pair: &Pair, half: usize| {
-        // SAFETY: sixteen weights from `16 * half` on, `half` being 0 or 1; the load takes any alignment.
-        unsafe { _mm256_loadu_si256(pair.as_ptr().add(LANES * half).cast()) }
-    };
-    let x = x.map(|x| &x.as_chunks::<2>().0[..weights.len()]);
-    let start = [load(start, 0), load(start, 1)];
-    let mut sum = [start; P];
-    let mut min = sum;
-    let mut max = sum;
-    let mut first = 0;
-    while first < weights.len() {
-        let end = weights.len().min(first + BOUND_PAIRS);
-        let before = sum;
-        let mut size = [[_mm256_setzero_si256(); 2]; P];
-        for k in first..end {
-            let w = [weight(&weights[k], 0), weight(&weights[k], 1)];
-            let w_size = [_mm256_abs_epi16(w[0]), _mm256_abs_epi16(w[1])];
-            for p in 0..P {
-                let [a, b] = x[p][k];
-                let pair = _mm256_set1_epi32((u32::from(a as u16) | u32::from(b as u16) << 16) as i32);
-                let pair_size = _mm256_abs_epi16(pair);
-                for half in 0..2 {
-                    sum[p][half] = _mm256_add_epi32(sum[p][half], _mm256_madd_epi16(pair, w[half]));
-                    if BOUNDED {
-                        let products = _mm256_madd_epi16(pair_size, w_size[half]);
-                        size[p][half] = _mm256_add_epi32(size[p][half], products);
+    /// Activations as vectors.
+    pub(crate) trait VectorActivations: Activations {
+        /// Steps `2 * k` and `2 * k + 1` side by side, for the first eight lanes and for the others.
+        ///
+        /// # Safety
+        /// The CPU has AVX2, and both steps exist.
+        unsafe fn pairs(self, k: usize) -> [__m256i; 2];
+    }
+
+    impl VectorActivations for &[i16] {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn pairs(self, k: usize) -> [__m256i; 2] {
+            // SAFETY: both steps exist; the load takes any alignment.
+            let pair = unsafe { self.as_ptr().add(2 * k).cast::<i32>().read_unaligned() };
+            [_mm256_set1_epi32(pair); 2]
+        }
+    }
+
+    impl VectorActivations for &[Row] {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn pairs(self, k: usize) -> [__m256i; 2] {
+            side_by_side(&self[2 * k], &self[2 * k + 1])
+        }
+    }
+
+    impl VectorActivations for Neighbours<'_> {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn pairs(self, k: usize) -> [__m256i; 2] {
+            side_by_side(self.row(2 * k), self.row(2 * k + 1))
+        }
+    }
+
+    /// The lanes of both rows in turn, for the first eight lanes and for the others.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn side_by_side(a: &Row, b: &Row) -> [__m256i; 2] {
+        let half = |first: usize| {
+            // SAFETY: eight lanes from `first` on, which is 0 or 8; the load takes any alignment.
+            let load = |row: &Row| unsafe { _mm_loadu_si128(row.as_ptr().add(first).cast()) };
+            let (a, b) = (load(a), load(b));
+            _mm256_set_m128i(_mm_unpackhi_epi16(a, b), _mm_unpacklo_epi16(a, b))
+        };
+        [half(0), half(LANES / 2)]
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn sum_tile<X: VectorActivations, const BOUNDED: bool>(
+        x: &[X],
+        weights: &[Pair],
+        start: &Lanes,
+        out: &mut [Walked],
+    ) {
+        if BOUNDED {
+            in_chunks!(x, out, 2, |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
+        } else {
+            in_chunks!(x, out, 4, |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn sum<X: VectorActivations, const P: usize, const BOUNDED: bool>(
+        x: &[X; P],
+        weights: &[Pair],
+        start: &Lanes,
+        out: &mut [Walked; P],
+    ) {
+        let load = |lanes: &Lanes, half: usize| {
+            // SAFETY: eight lanes from `8 * half` on, `half` being 0 or 1; the load takes any alignment.
+            unsafe { _mm256_loadu_si256(lanes.as_ptr().add(8 * half).cast()) }
+        };
+        let store = |lanes: &mut Lanes, half: usize, value: __m256i| {
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().add(8 * half).cast(), value) }
+        };
+        let weight = |pair: &Pair, half: usize| {
+            // SAFETY: sixteen weights from `16 * half` on, `half` being 0 or 1; the load takes any alignment.
+            unsafe { _mm256_loadu_si256(pair.as_ptr().add(LANES * half).cast()) }
+        };
+        // The steps that the loop below reads exist.
+        let x = first(x, 2 * weights.len());
+        let start = [load(start, 0), load(start, 1)];
+        let mut sum = [start; P];
+        let mut min = sum;
+        let mut max = sum;
+        for (stretch, weights) in weights.chunks(BOUND_PAIRS).enumerate() {
+            let offset = stretch * BOUND_PAIRS;
+            let before = sum;
+            let mut size = [[_mm256_setzero_si256(); 2]; P];
+            for (k, pair) in weights.iter().enumerate() {
+                let w = [weight(pair, 0), weight(pair, 1)];
+                let w_size = [_mm256_abs_epi16(w[0]), _mm256_abs_epi16(w[1])];
+                for p in 0..P {
+                    // SAFETY: `first` has checked that these steps exist.
+                    let pairs = unsafe { x[p].pairs(offset + k) };
+                    for half in 0..2 {
+                        let a = pairs[half];
+                        sum[p][half] = _mm256_add_epi32(sum[p][half], _mm256_madd_epi16(a, w[half]));
+                        if BOUNDED {
+                            let products = _mm256_madd_epi16(_mm256_abs_epi16(a), w_size[half]);
+                            size[p][half] = _mm256_add_epi32(size[p][half], products);
+                        }
+                    }
+                }
+            }
+            if BOUNDED {
+                for p in 0..P {
+                    for half in 0..2 {
+                        let (before, size) = (before[p][half], size[p][half]);
+                        let change = _mm256_sub_epi32(sum[p][half], before);
+                        let up = _mm256_srai_epi32::<1>(_mm256_add_epi32(size, change));
+                        let down = _mm256_srai_epi32::<1>(_mm256_sub_epi32(size, change));
+                        max[p][half] = _mm256_max_epi32(max[p][half], _mm256_add_epi32(before, up));
+                        min[p][half] = _mm256_min_epi32(min[p][half], _mm256_sub_epi32(before, down));
                     }
                 }
             }
         }
-        if BOUNDED {
-            for p in 0..P {
-                for half in 0..2 {
-                    let (before, size) = (before[p][half], size[p][half]);
-                    let change = _mm256_sub_epi32(sum[p][half], before);
-                    let up = _mm256_srai_epi32::<1>(_mm256_add_epi32(size, change));
-                    let down = _mm256_srai_epi32::<1>(_mm256_sub_epi32(size, change));
-                    max[p][half] = _mm256_max_epi32(max[p][half], _mm256_add_epi32(before, up));
-                    min[p][half] = _mm256_min_epi32(min[p][half], _mm256_sub_epi32(before, down));
+        for p in 0..P {
+            for half in 0..2 {
+                store(&mut out[p].sum, half, sum[p][half]);
+                if BOUNDED {
+                    store(&mut out[p].min, half, min[p][half]);
+                    store(&mut out[p].max, half, max[p][half]);
                 }
             }
         }
-        first = end;
     }
-    std::array::from_fn(|p| {
-        let mut walked = Walked { sum: [0; LANES], min: [0; LANES], max: [0; LANES] };
-        for half in 0..2 {
-            store(&mut walked.sum, half, sum[p][half]);
-            store(&mut walked.min, half, min[p][half]);
-            store(&mut walked.max, half, max[p][half]);
-        }
-        walked
-    })
 }

@@ -1,5 +1,6 @@
 //! The points of a sweep: everything loaded and checked before the first one runs.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use guardbit_hwmodels::{Accelerator, Level, Register};
@@ -25,6 +26,8 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct PlannedPoint {
     subject: usize,
+    /// Points of one group differ in the swept register alone.
+    group: usize,
     pub point: Point,
     pub accelerator: Accelerator,
 }
@@ -57,13 +60,15 @@ impl Plan {
         let bases: Vec<Accelerator> = bases.collect::<Result<_, _>>()?;
 
         let mut points = Vec::new();
+        let mut group = 0;
         for (index, subject) in subjects.iter().enumerate() {
             for (hw, base) in request.hws.iter().zip(&bases) {
                 // Whatever is wrong with a combination is said before the first point runs.
                 subject.lower(base)?;
                 for (point, accelerator) in points_of(request, subject, hw, base)? {
-                    points.push(PlannedPoint { subject: index, point, accelerator });
+                    points.push(PlannedPoint { subject: index, group, point, accelerator });
                 }
+                group += 1;
             }
         }
         let identity = Identity {
@@ -84,6 +89,15 @@ impl Plan {
 
     pub fn subject(&self, point: &PlannedPoint) -> &Subject {
         &self.subjects[point.subject]
+    }
+
+    /// The points that run together: those of one network on one accelerator.
+    pub fn groups(&self) -> impl Iterator<Item = Range<usize>> {
+        let mut start = 0;
+        self.points.chunk_by(|a, b| a.group == b.group).map(move |group| {
+            start += group.len();
+            start - group.len()..start
+        })
     }
 
     /// Samples over all points.

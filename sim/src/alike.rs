@@ -1,0 +1,45 @@
+//! Whether programs differ in their registers alone.
+
+use std::sync::Arc;
+
+use guardbit_hwmodels::{Datapath, MacLayer, Program, Register, Step};
+
+use crate::error::SimError;
+
+/// Fails unless the exact runs of both programs are the same, sum by sum: they are of one graph, and their layers
+/// differ in registers and timing alone.
+pub(crate) fn check(a: &Program, b: &Program) -> Result<(), SimError> {
+    if !Arc::ptr_eq(&a.graph, &b.graph) {
+        return Err(SimError::Unlike { what: "the graph".into() });
+    }
+    for (a, b) in a.steps.iter().zip(&b.steps) {
+        match (a, b) {
+            (Step::Host, Step::Host) => {}
+            (Step::Mac(a), Step::Mac(b)) if same(a, b) => {}
+            (Step::Mac(layer), _) | (_, Step::Mac(layer)) => {
+                return Err(SimError::Unlike { what: format!("layer `{}`", layer.name) });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn same(a: &MacLayer, b: &MacLayer) -> bool {
+    a.order == b.order
+        && a.weights == b.weights
+        && a.bias == b.bias
+        && a.input_sum_factor == b.input_sum_factor
+        && a.requantizers == b.requantizers
+        && a.exact_requantizers == b.exact_requantizers
+        && a.output_range == b.output_range
+        && a.packing == b.packing
+        && without_registers(&a.datapath) == without_registers(&b.datapath)
+}
+
+fn without_registers(datapath: &Datapath) -> Datapath {
+    let mut datapath = datapath.clone();
+    datapath.product.register = Register::Auto;
+    datapath.bias.register = Register::Auto;
+    datapath.levels.iter_mut().for_each(|level| level.register = Register::Auto);
+    datapath
+}

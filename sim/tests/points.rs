@@ -1,0 +1,161 @@
+//! Programs that run together do what each does alone.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::random::{self, Case};
+use common::{accelerator, conv2d, datapath, output, quantized, serial};
+use guardbit_graph::ops::{FullyConnected, MaxPool2d};
+use guardbit_graph::{Activation, DType, Graph, GraphBuilder, Padding};
+use guardbit_hwmodels::{Accelerator, Program, Register, Terms, lower};
+use guardbit_num::{Format, Overflow};
+use guardbit_sim::{
+    Engine, Keep, LayerStats, Mode, Options, Points, SampleTensors, SimError, Simulation, StatsLevel,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+type Samples = Vec<Vec<Vec<i32>>>;
+
+/// What one program left behind: tensors and statistics, or why it stopped.
+type Ran = Result<(Vec<SampleTensors>, Vec<Option<LayerStats>>), SimError>;
+
+/// Convolutions, a pool and a dense layer in a row: errors of one layer reach the next.
+fn network() -> Graph {
+    let mut builder = GraphBuilder::new("net");
+    let codes = |seed: usize, count: usize| {
+        let code = |i: usize| ((i * 37 + seed * 101) % 255) as i32 - 127;
+        (0..count).map(code).collect::<Vec<_>>()
+    };
+    let x = builder.input("x", quantized(&[1, 6, 6, 3], DType::Int8, 1.0, -3)).unwrap();
+    let w = builder.constant("w1", quantized(&[5, 3, 3, 3], DType::Int8, 1.0, 0), codes(1, 135)).unwrap();
+    let conv = conv2d(1, Padding::Same);
+    let a = builder.node(conv, &[Some(x), Some(w)], output("a", DType::Int8, 300.0, 4)).unwrap();
+    let w = builder.constant("w2", quantized(&[17, 1, 1, 5], DType::Int8, 1.0, 0), codes(2, 85)).unwrap();
+    let conv = conv2d(1, Padding::Valid);
+    let b = builder.node(conv, &[Some(a), Some(w)], output("b", DType::Int8, 30_000.0, 0)).unwrap();
+    let pool =
+        MaxPool2d { kernel: [2, 2], stride: [2, 2], padding: Padding::Valid, activation: Activation::None };
+    let c = builder.node(pool, &[Some(b)], output("c", DType::Int8, 30_000.0, 0)).unwrap();
+    let w = builder.constant("w3", quantized(&[4, 153], DType::Int8, 1.0, 0), codes(3, 612)).unwrap();
+    let dense =
+        FullyConnected { activation: Activation::None, keep_num_dims: false, requantize: common::REQUANTIZE };
+    let d = builder.node(dense, &[Some(c), Some(w)], output("d", DType::Int8, 6e6, 0)).unwrap();
+    builder.finish(vec![d, b]).unwrap()
+}
+
+fn alone(program: &Program, samples: &Samples, options: Options) -> Ran {
+    let mut simulation = Simulation::new(program, options);
+    let mut tensors = Vec::new();
+    for batch in samples.chunks(2) {
+        tensors.extend(simulation.run_batch(batch)?);
+    }
+    Ok((tensors, simulation.finish()))
+}
+
+fn together(programs: &[&Program], samples: &Samples, options: Options) -> Result<Vec<Ran>, SimError> {
+    let mut points = Points::new(programs, options)?;
+    let mut tensors = vec![Vec::new(); programs.len()];
+    for batch in samples.chunks(2) {
+        for sample in points.run_batch(batch)? {
+            for (tensors, simulated) in tensors.iter_mut().zip(sample.simulated) {
+                tensors.push(SampleTensors { exact: sample.exact.clone(), simulated });
+            }
+        }
+    }
+    let stats = points.finish()?;
+    Ok(tensors.into_iter().zip(stats).map(Ok).collect())
+}
+
+/// The accelerator with a register of its own at the last level, point by point.
+fn programs(graph: &Arc<Graph>, base: &Accelerator, registers: &[Register]) -> Vec<Program> {
+    let program = |&register: &Register| {
+        let mut accelerator = base.clone();
+        accelerator.datapath.levels.last_mut().unwrap().register = register;
+        lower(Arc::clone(graph), &accelerator).unwrap()
+    };
+    registers.iter().map(program).collect()
+}
+
+fn check(
+    graph: Graph,
+    base: &Accelerator,
+    registers: &[Register],
+    samples: &Samples,
+    options: Options,
+) -> Result<(), TestCaseError> {
+    let programs = programs(&Arc::new(graph), base, registers);
+    let all: Vec<&Program> = programs.iter().collect();
+    let each: Vec<Ran> = programs.iter().map(|program| alone(program, samples, options)).collect();
+    match together(&all, samples, options) {
+        Ok(ran) => prop_assert_eq!(ran, each, "{:?}", options),
+        // The error is that of the first point that is stopped.
+        Err(stopped) => prop_assert_eq!(Some(&stopped), each.iter().find_map(|ran| ran.as_ref().err())),
+    }
+    Ok(())
+}
+
+fn registers() -> impl Strategy<Value = Vec<Register>> {
+    let mode = select(Overflow::ALL.to_vec());
+    let register = (2u32..26, any::<bool>(), mode).prop_map(|(bits, signed, overflow)| Register::Fixed {
+        format: Format::new(bits, signed || overflow == Overflow::SaturateSymmetric).unwrap(),
+        overflow,
+    });
+    prop::collection::vec(prop_oneof![9 => register, 1 => Just(Register::Auto)], 1..7)
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let engine = select(vec![Engine::Reference, Engine::Parallel, Engine::Fast, Engine::Fast]);
+    let keep = select(vec![Keep::Outputs, Keep::All]);
+    (engine, select(Mode::ALL.to_vec()), select(StatsLevel::ALL.to_vec()), keep, select(vec![0usize, 20]))
+        .prop_map(|(engine, mode, stats, keep, events_per_layer)| Options {
+            engine,
+            mode,
+            stats,
+            keep,
+            events_per_layer,
+            body: None,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn layers_together_are_layers_alone(
+        case in prop_oneof![random::case(), random::vector_case()],
+        registers in registers(),
+        options in options(),
+    ) {
+        let Case { graph, samples, accelerator } = case;
+        let samples = samples.into_iter().map(|sample| vec![sample]).collect();
+        check(graph, &accelerator, &registers, &samples, options)?;
+    }
+
+    #[test]
+    fn networks_together_are_networks_alone(
+        registers in registers(),
+        options in options(),
+        seed in 0u64..1000,
+    ) {
+        let base = accelerator(datapath(vec![serial("acc", Terms::All, Register::Auto)]));
+        let sample = |i: u64| {
+            let code = |k: u64| ((seed + 1) * (i + 3) * (k * k + 7) % 256) as i32 - 128;
+            vec![(0..108).map(code).collect()]
+        };
+        let samples = (0..3).map(sample).collect();
+        check(network(), &base, &registers, &samples, options)?;
+    }
+}
+
+#[test]
+fn programs_of_other_orders_do_not_run_together() {
+    let graph = Arc::new(network());
+    let mut other = accelerator(datapath(vec![serial("acc", Terms::All, Register::Auto)]));
+    let first = lower(Arc::clone(&graph), &other).unwrap();
+    other.datapath.order.walk = guardbit_hwmodels::Walk::Reverse;
+    let second = lower(Arc::clone(&graph), &other).unwrap();
+    let refused = Points::new(&[&first, &second], Options::default()).map(|_| ());
+    assert_eq!(refused, Err(SimError::Unlike { what: "layer `a`".into() }));
+}

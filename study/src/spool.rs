@@ -1,0 +1,186 @@
+//! Codes of tensors on their way into an archive: as many as there are samples, but not in memory.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use guardbit_graph::{DType, Graph, TensorId};
+use guardbit_reports::{NpzWriter, batch_shape, write_atomic_with};
+use guardbit_sim::{Codes, Keep};
+
+use crate::StudyError;
+
+/// The two runs of a tensor, as they are called in an archive.
+const RUNS: [&str; 2] = ["exact", "simulated"];
+
+/// Tensors of every sample, sample after sample, in a file without a name.
+pub(crate) struct Spool {
+    folder: std::path::PathBuf,
+    file: BufWriter<File>,
+    tensors: Vec<Spooled>,
+    /// Bytes of one sample.
+    stride: u64,
+    samples: usize,
+}
+
+/// Where a tensor lies within a sample: one run after the other.
+struct Spooled {
+    id: TensorId,
+    name: String,
+    dtype: DType,
+    shape: Vec<usize>,
+    /// Codes of one run; 0 where a run has none.
+    len: usize,
+    at: u64,
+}
+
+impl Spool {
+    /// For the tensors that `keep` keeps, in a file that lies in `folder` but cannot be seen there.
+    pub fn new(graph: &Graph, keep: Keep, folder: &Path) -> Result<Self, StudyError> {
+        let write = |source| StudyError::Write { path: folder.into(), source };
+        let file = BufWriter::new(tempfile::tempfile_in(folder).map_err(write)?);
+        let mut stride = 0;
+        let mut tensors = Vec::new();
+        for id in kept(graph, keep) {
+            let tensor = graph.tensor(id);
+            let dtype = tensor.ty.dtype;
+            let len = if tensor.constant.is_some() { 0 } else { tensor.ty.len() };
+            let (name, shape) = (tensor.name.clone(), tensor.ty.shape.clone());
+            tensors.push(Spooled { id, name, dtype, shape, len, at: stride });
+            stride += (RUNS.len() * len * code_bytes(dtype)) as u64;
+        }
+        Ok(Self { folder: folder.into(), file, tensors, stride, samples: 0 })
+    }
+
+    /// Adds the next sample.
+    pub fn add(&mut self, exact: &[Option<Codes>], simulated: &[Option<Codes>]) -> Result<(), StudyError> {
+        let mut bytes = Vec::with_capacity(self.stride as usize);
+        for tensor in self.tensors.iter().filter(|tensor| tensor.len > 0) {
+            for run in [exact, simulated] {
+                let codes = run[tensor.id.index()].as_ref().map_or(&[][..], |codes| codes);
+                let size = code_bytes(tensor.dtype);
+                codes.iter().for_each(|code| bytes.extend(&code.to_le_bytes()[..size]));
+            }
+        }
+        debug_assert_eq!(bytes.len() as u64, self.stride, "a kept tensor has codes");
+        self.samples += 1;
+        self.file.write_all(&bytes).map_err(|source| self.failed(source))
+    }
+
+    /// Writes the tensors that `wanted` names to the archive `path`, under `exact/` and `simulated/`.
+    pub fn pack(&mut self, path: &Path, wanted: impl Fn(TensorId) -> bool) -> Result<(), StudyError> {
+        self.file.flush().map_err(|source| self.failed(source))?;
+        write_atomic_with(path, |out| {
+            let mut npz = NpzWriter::new(out);
+            for tensor in self.tensors.iter().filter(|tensor| wanted(tensor.id)) {
+                for (run, prefix) in RUNS.iter().enumerate() {
+                    let samples = if tensor.len > 0 { self.samples } else { 0 };
+                    let shape = batch_shape(&tensor.shape, samples);
+                    let mut array = npz.begin(&format!("{prefix}/{}", tensor.name), tensor.dtype, &shape)?;
+                    for sample in 0..samples {
+                        array.write(&self.read(tensor, run, sample).map_err(|e| self.failed(e))?)?;
+                    }
+                    array.end()?;
+                }
+            }
+            npz.finish()?;
+            Ok(())
+        })
+    }
+
+    fn read(&self, tensor: &Spooled, run: usize, sample: usize) -> io::Result<Vec<i32>> {
+        let size = code_bytes(tensor.dtype);
+        let at = sample as u64 * self.stride + tensor.at + (run * tensor.len * size) as u64;
+        let mut bytes = vec![0; tensor.len * size];
+        let mut file = self.file.get_ref();
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut bytes)?;
+        let fill = |code: &[u8]| if tensor.dtype.min() < 0 && code[size - 1] > 127 { 255 } else { 0 };
+        let code = |code: &[u8]| {
+            let mut whole = [fill(code); 4];
+            whole[..size].copy_from_slice(code);
+            i32::from_le_bytes(whole)
+        };
+        Ok(bytes.chunks_exact(size).map(code).collect())
+    }
+
+    fn failed(&self, source: io::Error) -> StudyError {
+        StudyError::Write { path: self.folder.clone(), source }
+    }
+}
+
+/// The tensors whose codes a simulation hands back, in the order of their ids.
+fn kept(graph: &Graph, keep: Keep) -> Vec<TensorId> {
+    let mut ids: Vec<TensorId> = match keep {
+        Keep::Outputs => graph.outputs().to_vec(),
+        Keep::All => {
+            let made = graph.nodes().iter().map(|node| node.output);
+            graph.inputs().iter().copied().chain(made).collect()
+        }
+    };
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// Bytes that hold a code.
+fn code_bytes(dtype: DType) -> usize {
+    match dtype {
+        DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => 1,
+        DType::Int16 | DType::UInt16 => 2,
+        DType::Int32 => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use guardbit_graph::ops::Relu;
+    use guardbit_graph::{GraphBuilder, MultiplierRule, OutputSpec, Quantization, Requantize, TensorType};
+    use std::sync::Arc;
+
+    use guardbit_num::Scheme;
+
+    use super::*;
+
+    /// What goes in comes out, run by run and sample by sample.
+    fn check(dtype: DType) {
+        let quantization = Some(Quantization::per_tensor(1.0, 0).unwrap());
+        let mut builder = GraphBuilder::new("net");
+        let ty = TensorType { shape: vec![1, 2], dtype, quantization: quantization.clone() };
+        let x = builder.input("x", ty).unwrap();
+        let op = Relu { requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float32 } };
+        let y = builder.node(op, &[Some(x)], OutputSpec { name: "y".into(), dtype, quantization }).unwrap();
+        let graph = builder.finish(vec![y]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(&graph, Keep::All, folder.path()).unwrap();
+        let codes = |a: i32, b: i32| Some(Arc::new(vec![a, b]));
+        let (min, max) = (dtype.min(), dtype.max());
+        for sample in [
+            [[codes(min, 1), codes(2, max)], [codes(3, 4), codes(5, 6)]],
+            [[codes(0, 7), codes(1, 2)], [codes(max, 4), codes(min, 6)]],
+        ] {
+            spool.add(&sample[0], &sample[1]).unwrap();
+        }
+        let path = folder.path().join("t.npz");
+        spool.pack(&path, |_| true).unwrap();
+        let mut archive = crate::array::ArrayFile::open(&path).unwrap();
+        for (name, expected) in [
+            ("exact/x", [min, 1, 0, 7]),
+            ("exact/y", [2, max, 1, 2]),
+            ("simulated/x", [3, 4, max, 4]),
+            ("simulated/y", [5, 6, min, 6]),
+        ] {
+            let index = archive.names().iter().position(|found| found == name).unwrap();
+            let array = archive.array(index).unwrap();
+            assert_eq!(array.shape(), [2, 2]);
+            let expected = expected.map(i64::from).to_vec();
+            assert_eq!(array.values().unwrap(), crate::array::Values::Integers(expected), "{name} {dtype}");
+        }
+    }
+
+    #[test]
+    fn codes_of_every_dtype_come_back() {
+        // A network has no 32-bit activations.
+        DType::ALL.into_iter().filter(|&dtype| dtype != DType::Int32).for_each(check);
+    }
+}
