@@ -22,13 +22,14 @@ mod parallel;
 mod points;
 mod reference;
 mod simulation;
+mod spare;
 mod stats;
 pub mod trace;
 
 pub use error::SimError;
 pub use event::Event;
 pub use fast::Settled;
-pub use options::{Body, Engine, Keep, Mode, Options, StatsLevel, UnknownOption};
+pub use options::{Body, Engine, Keep, Mode, Options, Placing, StatsLevel, UnknownOption};
 pub use points::{PointTensors, Points};
 pub use simulation::{Codes, SampleTensors, Simulation};
 pub use stats::{

@@ -57,6 +57,16 @@ pub enum StatsLevel {
     Full,
 }
 
+/// Which events are placed in time and in the array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Placing {
+    /// With [`StatsLevel::Full`], every one: in the timeline and the heat map, which are empty otherwise.
+    #[default]
+    All,
+    /// The first one of a layer, and those that are listed.
+    First,
+}
+
 /// Which tensors are handed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Keep {
@@ -78,6 +88,8 @@ pub struct Options {
     pub body: Option<Body>,
     /// How much is counted.
     pub stats: StatsLevel,
+    /// Which events are placed in time and in the array.
+    pub placing: Placing,
     /// How many events are kept per layer: the first ones.
     pub events_per_layer: usize,
     /// Which tensors are handed back.
@@ -91,9 +103,17 @@ impl Default for Options {
             engine: Engine::default(),
             body: None,
             stats: StatsLevel::default(),
+            placing: Placing::default(),
             events_per_layer: 1000,
             keep: Keep::default(),
         }
+    }
+}
+
+impl Options {
+    /// Whether every event is placed.
+    pub(crate) fn places_all(&self) -> bool {
+        self.stats == StatsLevel::Full && self.placing == Placing::All
     }
 }
 

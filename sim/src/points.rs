@@ -14,6 +14,7 @@ use crate::fast::{FastLayer, Settled};
 use crate::layer::{self, LayerCodes, LayerRun, Reading};
 use crate::options::{Engine, Keep, Mode, Options};
 use crate::simulation::Codes;
+use crate::spare::Spare;
 use crate::stats::LayerStats;
 use crate::{alike, exact};
 
@@ -29,6 +30,7 @@ pub struct Points<'p> {
     samples: usize,
     /// The node that reads each tensor last; graph inputs and outputs are needed to the end.
     last_use: Vec<Option<NodeId>>,
+    spare: Arc<Spare>,
     /// What stopped the point after the last active one.
     stopped: Option<SimError>,
     /// How many points still run: the first ones.
@@ -74,9 +76,10 @@ impl<'p> Points<'p> {
     }
 
     fn of_like(programs: &[&'p Program], options: Options) -> Self {
-        let points: Vec<_> = programs.iter().map(|program| Point::new(program, &options)).collect();
+        let spare = Arc::default();
+        let points: Vec<_> = programs.iter().map(|program| Point::new(program, &options, &spare)).collect();
         let last_use = programs.first().map_or(Vec::new(), |program| last_use(program));
-        Self { active: points.len(), points, options, samples: 0, last_use, stopped: None }
+        Self { active: points.len(), points, options, samples: 0, last_use, spare, stopped: None }
     }
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
@@ -233,8 +236,9 @@ impl<'p> Points<'p> {
         for input in program.graph.node(node).inputs.iter().flatten() {
             if self.last_use[input.index()] == Some(node) {
                 for tensors in &mut *batch {
-                    tensors.exact[input.index()] = None;
-                    tensors.simulated.iter_mut().for_each(|simulated| simulated[input.index()] = None);
+                    for tensors in std::iter::once(&mut tensors.exact).chain(&mut tensors.simulated) {
+                        self.spare.give(tensors[input.index()].take());
+                    }
                 }
             }
         }
@@ -242,7 +246,7 @@ impl<'p> Points<'p> {
 }
 
 impl<'p> Point<'p> {
-    fn new(program: &'p Program, options: &Options) -> Self {
+    fn new(program: &'p Program, options: &Options, spare: &Arc<Spare>) -> Self {
         let stats = |step: &Step| match step {
             Step::Host => None,
             Step::Mac(layer) => Some(LayerStats::new(layer, options)),
@@ -250,7 +254,7 @@ impl<'p> Point<'p> {
         Self {
             program,
             layers: program.steps.iter().map(stats).collect(),
-            fast: program.steps.iter().map(|step| prepare(program, step, options)).collect(),
+            fast: program.steps.iter().map(|step| prepare(program, step, options, spare)).collect(),
             settled: Settled::default(),
         }
     }
@@ -268,12 +272,17 @@ impl<'p> Point<'p> {
 }
 
 /// A layer made ready for the fast engine, if that is wanted and covers it.
-fn prepare<'p>(program: &'p Program, step: &'p Step, options: &Options) -> Option<FastLayer<'p>> {
+fn prepare<'p>(
+    program: &'p Program,
+    step: &'p Step,
+    options: &Options,
+    spare: &Arc<Spare>,
+) -> Option<FastLayer<'p>> {
     let Step::Mac(layer) = step else { return None };
     let input = program.graph.node(layer.node).inputs[0]?;
     let dtype = program.graph.tensor(input).ty.dtype;
     let wanted = options.engine == Engine::Fast;
-    wanted.then(|| FastLayer::new(layer, dtype.min()..=dtype.max(), options)).flatten()
+    wanted.then(|| FastLayer::new(layer, dtype.min()..=dtype.max(), options, spare)).flatten()
 }
 
 /// What the points read in one sample: the exact activations, if some point reads them, come first.

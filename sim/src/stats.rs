@@ -256,7 +256,7 @@ impl LayerStats {
     pub(crate) fn new(layer: &MacLayer, options: &Options) -> Self {
         let channels = layer.dots.window.channels();
         let pes = layer.timing.array.rows * layer.timing.array.cols;
-        let places = if options.stats == StatsLevel::Full { (TIMELINE_BINS, pes) } else { (0, 0) };
+        let places = if options.places_all() { (TIMELINE_BINS, pes) } else { (0, 0) };
         Self {
             dots: 0,
             levels: vec![LevelStats::new(channels); layer.datapath.levels.len()],
@@ -278,7 +278,8 @@ impl LayerStats {
             levels: vec![LevelStats::new(channels); self.levels.len()],
             channels: vec![ChannelErrors::default(); channels],
             output_error: SquaredError::default(),
-            first_event_cycle: None,
+            // Later ones make no difference: nobody need look for them.
+            first_event_cycle: self.first_event_cycle,
             timeline: vec![0; self.timeline.len()],
             heat_map: vec![0; self.heat_map.len()],
             events: Vec::new(),
@@ -389,7 +390,7 @@ impl LayerStats {
         for (sequence, event) in events.iter().enumerate() {
             let place = layer.timing.place(out, event.k, event.level);
             self.note_first(place.cycle);
-            if options.stats == StatsLevel::Full {
+            if options.places_all() {
                 self.timeline[timeline_bin(layer, place.cycle)] += 1;
                 self.heat_map[place.row * cols + place.col] += 1;
             }

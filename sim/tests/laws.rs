@@ -14,6 +14,7 @@ const REFERENCE: Options = Options {
     body: None,
     mode: Mode::Propagated,
     stats: StatsLevel::Full,
+    placing: guardbit_sim::Placing::All,
     events_per_layer: 50,
     keep: guardbit_sim::Keep::All,
 };

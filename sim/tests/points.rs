@@ -11,7 +11,7 @@ use guardbit_graph::{Activation, DType, Graph, GraphBuilder, Padding};
 use guardbit_hwmodels::{Accelerator, Program, Register, Terms, lower};
 use guardbit_num::{Format, Overflow};
 use guardbit_sim::{
-    Engine, Keep, LayerStats, Mode, Options, Points, SampleTensors, SimError, Simulation, StatsLevel,
+    Engine, Keep, LayerStats, Mode, Options, Placing, Points, SampleTensors, SimError, Simulation, StatsLevel,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -108,13 +108,21 @@ fn registers() -> impl Strategy<Value = Vec<Register>> {
 fn options() -> impl Strategy<Value = Options> {
     let engine = select(vec![Engine::Reference, Engine::Parallel, Engine::Fast, Engine::Fast]);
     let keep = select(vec![Keep::Outputs, Keep::All]);
-    (engine, select(Mode::ALL.to_vec()), select(StatsLevel::ALL.to_vec()), keep, select(vec![0usize, 20]))
-        .prop_map(|(engine, mode, stats, keep, events_per_layer)| Options {
+    (
+        engine,
+        select(Mode::ALL.to_vec()),
+        select(StatsLevel::ALL.to_vec()),
+        keep,
+        select(vec![0usize, 20]),
+        select(vec![Placing::All, Placing::First]),
+    )
+        .prop_map(|(engine, mode, stats, keep, events_per_layer, placing)| Options {
             engine,
             mode,
             stats,
             keep,
             events_per_layer,
+            placing,
             body: None,
         })
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Program, lower};
-use guardbit_sim::{Mode, Options, Points, StatsLevel};
+use guardbit_sim::{Mode, Options, Placing, Points, StatsLevel};
 
 type Samples = Vec<Vec<Vec<i32>>>;
 type Failure = Box<dyn Error + Send + Sync>;
@@ -44,7 +44,10 @@ fn measure(graph: &Arc<Graph>, name: &str, samples: &Samples, repeats: usize) ->
     }
     let all: Vec<&Program> = points.iter().collect();
     let own = program("saturate", 14)?;
-    let options = |mode, stats| Options { mode, stats, events_per_layer: 0, ..Options::default() };
+    let options = |mode, stats| {
+        let placing = Placing::First;
+        Options { mode, stats, placing, events_per_layer: 0, ..Options::default() }
+    };
     let isolated = options(Mode::Isolated, StatsLevel::Full);
     let isolated_events = options(Mode::Isolated, StatsLevel::Events);
     let propagated = options(Mode::Propagated, StatsLevel::Events);
@@ -54,7 +57,7 @@ fn measure(graph: &Arc<Graph>, name: &str, samples: &Samples, repeats: usize) ->
         let alone: Result<Vec<f64>, _> =
             all.iter().map(|&point| time(&[point], samples, propagated)).collect();
         let measured = [
-            time(&[&own], samples, isolated)?,
+            time(&[&own], samples, Options { placing: Placing::All, ..isolated })?,
             time(&all, samples, isolated)?,
             time(&all, samples, isolated_events)?,
             alone?.iter().sum(),

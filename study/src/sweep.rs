@@ -7,7 +7,7 @@ use std::path::Path;
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::{PointRecord, sweep_files, write_sweep};
-use guardbit_sim::Options;
+use guardbit_sim::{Options, Placing};
 
 use crate::execute::{Executed, execute_together};
 use crate::folder::Existing;
@@ -79,8 +79,13 @@ fn run_together(
     let (settings, subject) = (&request.settings, plan.subject(first));
     let programs = points.iter().map(|point| subject.lower(&point.accelerator));
     let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
-    let options =
-        Options { mode: settings.mode, stats: settings.stats, events_per_layer: 0, ..Options::default() };
+    let options = Options {
+        mode: settings.mode,
+        stats: settings.stats,
+        placing: Placing::First,
+        events_per_layer: 0,
+        ..Options::default()
+    };
     let all: Vec<&Program> = programs.iter().collect();
     let executed = execute_together(subject, &all, options, progress, &mut |_| Ok(()))?;
     let record = |((point, program), executed): ((&&PlannedPoint, &Program), Executed)| {

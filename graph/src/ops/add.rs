@@ -30,7 +30,14 @@ impl Operator for Add {
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         let Ok(parts) = self.parts(operands) else { return Vec::new() };
         match parts.tables(operands.output_dtype) {
-            Some(tables) => elementwise::zip(operands, inputs, |a, b| tables.code(a, b)),
+            // The scheme is known before the loop.
+            Some(tables) => match tables.scale {
+                Scale32::Double { significand, left, right } => {
+                    let scale = Scale32::Double { significand, left, right };
+                    elementwise::zip(operands, inputs, |a, b| tables.code(scale, a, b))
+                }
+                scale => elementwise::zip(operands, inputs, |a, b| tables.code(scale, a, b)),
+            },
             None => elementwise::zip(operands, inputs, |a, b| parts.code(a, b)),
         }
     }
@@ -107,9 +114,9 @@ struct Tables {
 
 impl Tables {
     #[inline]
-    fn code(&self, a: i32, b: i32) -> i32 {
+    fn code(&self, scale: Scale32, a: i32, b: i32) -> i32 {
         let [terms_a, terms_b] = &self.terms;
         let sum = terms_a[(a - self.least) as usize] + terms_b[(b - self.least) as usize];
-        (self.scale.scale(sum) + self.offset).clamp(self.clamp.0, self.clamp.1) as i32
+        (scale.scale(sum) + self.offset).clamp(self.clamp.0, self.clamp.1) as i32
     }
 }

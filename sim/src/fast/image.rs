@@ -105,23 +105,15 @@ impl Geometry {
     }
 
     /// Index of the first cell of the window over an output pixel.
-    fn corner(&self, pixel: usize) -> usize {
+    pub fn corner(&self, pixel: usize) -> usize {
         let [rows, cols] = self.output;
         let (n, row, col) = (pixel / (rows * cols), pixel / cols % rows, pixel % cols);
         let row = n * self.padded[0] + row * self.stride[0];
         (row * self.padded[1] + col * self.stride[1]) * self.input[2]
     }
 
-    /// The activations of a window whose lanes all read the same ones; `first` is the group's first channel.
-    /// A 0 follows where their number is odd.
-    pub fn patch<'a>(
-        &self,
-        image: &'a Image,
-        pixel: usize,
-        first: usize,
-        buffer: &'a mut Vec<i16>,
-    ) -> &'a [i16] {
-        let corner = self.corner(pixel) + first;
+    /// The activations of a window whose lanes all read the same ones, from cell `corner` on. A 0 follows where their number is odd.
+    pub fn patch<'a>(&self, image: &'a Image, corner: usize, buffer: &'a mut Vec<i16>) -> &'a [i16] {
         if let [(distance, length)] = self.stretches[..]
             && length % 2 == 0
         {
@@ -137,9 +129,9 @@ impl Geometry {
         buffer
     }
 
-    /// The activations of a window whose lanes read neighbouring channels from `first` on.
-    pub fn neighbours<'a>(&'a self, image: &'a Image, pixel: usize, first: usize) -> Neighbours<'a> {
-        Neighbours::new(&image.operands[self.corner(pixel) + first..], &self.offsets, self.reach)
+    /// The activations of a window whose lanes read neighbouring channels, from cell `corner` on.
+    pub fn neighbours<'a>(&'a self, image: &'a Image, corner: usize) -> Neighbours<'a> {
+        Neighbours::new(&image.operands[corner..], &self.offsets, self.reach)
     }
 
     /// The activations of a window where lane `l` reads input channel `channels[l]`. A row of zeros follows where
@@ -147,11 +139,10 @@ impl Geometry {
     pub fn lane_patch<'a>(
         &self,
         image: &Image,
-        pixel: usize,
+        corner: usize,
         channels: &[usize],
         rows: &'a mut Vec<Row>,
     ) -> &'a [Row] {
-        let corner = self.corner(pixel);
         rows.clear();
         rows.resize(self.offsets.len(), [0; LANES]);
         for (row, offset) in rows.iter_mut().zip(&self.offsets[..self.terms]) {

@@ -15,7 +15,8 @@ mod tally;
 mod trace;
 mod windows;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use guardbit_hwmodels::MacLayer;
 
@@ -24,6 +25,7 @@ pub(crate) use kernels::Compared;
 pub(crate) use simd::{Kernels, available};
 
 use crate::options::Options;
+use crate::spare::Spare;
 use crate::stats::LayerStats;
 use finish::Finisher;
 use image::Geometry;
@@ -61,18 +63,25 @@ pub(crate) struct FastLayer<'a> {
     /// `None` where only the exact run is covered.
     path: Option<Path>,
     places: Places<'a>,
+    /// Where output codes get their memory.
+    spare: Arc<Spare>,
 }
 
 impl<'a> FastLayer<'a> {
     /// Prepares `layer`, whose activation codes lie in `codes`. `None` if not even its exact run is covered.
-    pub fn new(layer: &'a MacLayer, codes: std::ops::RangeInclusive<i32>, options: &Options) -> Option<Self> {
+    pub fn new(
+        layer: &'a MacLayer,
+        codes: RangeInclusive<i32>,
+        options: &Options,
+        spare: &Arc<Spare>,
+    ) -> Option<Self> {
         let geometry = Geometry::new(layer);
         let blocks = prepare::blocks(layer, &geometry, codes.clone())?;
         let path = prepare::path(layer, &geometry, codes, &blocks);
         let kernels = Kernels::choose(options.body);
         let finisher = Finisher::new(layer, &blocks, path);
         let places = Places::new(layer, &blocks);
-        Some(Self { layer, kernels, geometry, blocks, finisher, path, places })
+        Some(Self { layer, kernels, geometry, blocks, finisher, path, places, spare: Arc::clone(spare) })
     }
 
     /// Whether the narrow run is covered too.

@@ -10,7 +10,7 @@ use super::kernels::{LANES, Lanes, TILE};
 use super::prepare::{Block, Narrow};
 use super::trace;
 use crate::dot::DotEvent;
-use crate::options::{Options, StatsLevel};
+use crate::options::Options;
 use crate::stats::{LayerStats, timeline_bin};
 
 /// The places of a layer's dot products, looked up when they are first asked for.
@@ -94,7 +94,7 @@ impl<'a> Places<'a> {
 
     /// Whether a log of events at [`Self::checkpoints`] says all that is counted of their places.
     pub fn are_logged(&self, check: Check, options: &Options) -> bool {
-        options.stats == StatsLevel::Full
+        options.places_all()
             && check == Check::EachAdd
             && self.layer.order.len() <= i16::MAX as usize
             && self.layer.timing.stays_in_place()
@@ -109,7 +109,7 @@ impl<'a> Places<'a> {
     /// Whether events of block `block` at `pixel` make a difference.
     pub fn ask(&self, pixel: usize, block: usize, record: &Record<'_>) -> bool {
         let earliest = || self.earliest.get_or_init(|| self.look_up())[pixel * self.blocks.len() + block];
-        record.options.stats == StatsLevel::Full
+        record.options.places_all()
             || record.stats.wants_events(record.sample)
             || record.stats.would_be_first(earliest())
     }
@@ -136,7 +136,7 @@ impl<'a> Places<'a> {
             }
         }
         let out = self.layer.dots.window.output_position(index);
-        let all = wanted || options.stats == StatsLevel::Full && logged.is_none();
+        let all = wanted || options.places_all() && logged.is_none();
         if !all && !stats.would_be_first(self.layer.timing.place(out, 0, 0).cycle) {
             return;
         }

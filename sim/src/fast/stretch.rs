@@ -96,11 +96,19 @@ pub(super) fn run<'a>(
         point.stats.count_dots(pixels.len() as u64, layer.layer.order.len() as u64, options);
     }
     let exact = Codes::new(layer, &pixels);
-    let mut narrow = NarrowRun { layer, points, exact, scratch: Scratch::EMPTY, sample, options };
+    let unbounded = [false, true].map(|signed| {
+        let wanted = options.stats == StatsLevel::Full && points.iter().any(|p| p.path.signed == signed);
+        wanted.then(|| Tallies::new(layer.blocks.len()))
+    });
+    let scratch = Scratch::EMPTY;
+    let mut narrow = NarrowRun { layer, points, unbounded, exact, scratch, sample, options };
     for_each_tile(layer, image, pixels, &mut narrow);
-    let NarrowRun { points, exact, .. } = narrow;
+    let NarrowRun { points, unbounded, exact, .. } = narrow;
     for point in points {
-        point.tallies.flush(&point.layer.blocks, point.path, point.stats, options.stats);
+        let unbounded = unbounded[usize::from(point.path.signed)].as_ref();
+        for tallies in std::iter::once(&point.tallies).chain(unbounded) {
+            tallies.flush(&point.layer.blocks, point.path, point.stats, options.stats);
+        }
     }
     exact.codes
 }
@@ -116,9 +124,10 @@ fn for_each_tile(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>, vis
     let mut windows = Windows::default();
     for pixel in pixels.clone().step_by(TILE) {
         let count = TILE.min(pixels.end - pixel);
+        let corners: [usize; TILE] = std::array::from_fn(|at| layer.geometry.corner(pixel + at));
         let mut index = 0;
         for blocks in layer.blocks.chunk_by(|a, b| a.reads == b.reads) {
-            let read = windows.read(&layer.geometry, image, &blocks[0], pixel, count);
+            let read = windows.read(&layer.geometry, image, &blocks[0], &corners[..count]);
             for block in blocks {
                 match &read {
                     Read::Window(x) => visit.tile(index, block, pixel, &x[..count]),
@@ -135,6 +144,9 @@ fn for_each_tile(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>, vis
 struct NarrowRun<'r, 'p, 'a> {
     layer: &'r FastLayer<'a>,
     points: &'r mut [Point<'p, 'a>],
+    /// What unbounded sums do, which is the same for all unsigned and for all signed registers; only with
+    /// [`StatsLevel::Full`], and where there are such.
+    unbounded: [Option<Tallies>; 2],
     exact: Codes,
     scratch: Scratch,
     sample: usize,
@@ -156,6 +168,13 @@ impl Visit for NarrowRun<'_, '_, '_> {
         }
         self.layer.finisher.exact_codes(self.layer.kernels, index, block, (x, walked), exact_codes);
         self.exact.put(pixel, block, exact_codes);
+        for (tallies, signed) in self.unbounded.iter_mut().zip([false, true]) {
+            if let Some(tallies) = tallies {
+                let kernels = self.layer.kernels;
+                kernels.count_prefixes(tallies.of(index), walked, (i32::MIN, i32::MAX));
+                tallies.count_required(kernels, walked, block.count, signed);
+            }
+        }
         let tile = Tile { block, index, pixel, x, walked, exact_codes };
         for point in &mut *self.points {
             point.narrow(&tile, stepped, self.sample, self.options);
@@ -182,7 +201,8 @@ fn sums<X: VectorActivations>(
 impl Codes {
     fn new(layer: &FastLayer<'_>, pixels: &Range<usize>) -> Self {
         let channels = layer.layer.dots.window.channels();
-        Self { codes: vec![0; pixels.len() * channels], channels, origin: pixels.start }
+        let codes = layer.spare.take(pixels.len() * channels);
+        Self { codes, channels, origin: pixels.start }
     }
 
     /// Puts the codes of a block at some pixels.
@@ -261,8 +281,10 @@ impl<'p, 'a> Point<'p, 'a> {
             self.place(tile, slot, at, stepped, sample, options);
         }
         if options.stats == StatsLevel::Full {
-            kernels.count_prefixes(self.tallies.of(tile.index), tile.walked, held);
-            self.tallies.count_required(kernels, tile.walked, tile.block.count, self.path.signed);
+            // Every prefix that the format does not hold is beyond the rails too. The rest is counted for all points.
+            let mut misfits = [Walked::ZERO; TILE];
+            misfits.iter_mut().zip(pixels).for_each(|(walked, &at)| *walked = tile.walked[at]);
+            kernels.count_prefixes(self.tallies.of(tile.index), &misfits[..pixels.len()], held);
         }
     }
 

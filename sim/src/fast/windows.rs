@@ -20,35 +20,33 @@ pub(super) enum Read<'w> {
 }
 
 impl Windows {
-    /// What `block` reads at `count` pixels from `pixel` on.
+    /// What `block` reads in the windows with these corners.
     pub fn read<'w>(
         &'w mut self,
         geometry: &'w Geometry,
         image: &'w Image,
         block: &Block,
-        pixel: usize,
-        count: usize,
+        corners: &[usize],
     ) -> Read<'w> {
-        let pixels = pixel..pixel + count;
         match &block.reads {
             Reads::Window(first) => {
                 let mut windows = [&[][..]; TILE];
-                for ((window, buffer), pixel) in windows.iter_mut().zip(&mut self.patches).zip(pixels) {
-                    *window = geometry.patch(image, pixel, *first, buffer);
+                for ((window, buffer), &corner) in windows.iter_mut().zip(&mut self.patches).zip(corners) {
+                    *window = geometry.patch(image, corner + first, buffer);
                 }
                 Read::Window(windows)
             }
             Reads::Neighbours(first) => {
-                let mut windows = [geometry.neighbours(image, pixel, *first); TILE];
-                for (window, pixel) in windows.iter_mut().zip(pixels) {
-                    *window = geometry.neighbours(image, pixel, *first);
+                let mut windows = [geometry.neighbours(image, corners[0] + first); TILE];
+                for (window, corner) in windows.iter_mut().zip(corners) {
+                    *window = geometry.neighbours(image, corner + first);
                 }
                 Read::Neighbours(windows)
             }
             Reads::Lanes(channels) => {
                 let mut windows = [&[][..]; TILE];
-                for ((window, buffer), pixel) in windows.iter_mut().zip(&mut self.rows).zip(pixels) {
-                    *window = geometry.lane_patch(image, pixel, channels, buffer);
+                for ((window, buffer), &corner) in windows.iter_mut().zip(&mut self.rows).zip(corners) {
+                    *window = geometry.lane_patch(image, corner, channels, buffer);
                 }
                 Read::Lanes(windows)
             }
