@@ -167,9 +167,12 @@ pub struct VectorsArgs {
     /// Dot products taken from the layer's real activations; corner cases are added
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub cases: usize,
-    /// Data formats beside .mem: dec, npy, bin, mif, coe
+    /// Data formats beside .mem: dec, npy, bin, mif, coe, axis
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "dec")]
     pub formats: Vec<guardbit_rtl_vectors::Format>,
+    /// Waveforms of accumulators and exact sums: vcd, fst
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub waves: Vec<guardbit_rtl_vectors::WaveFormat>,
     /// Each lane in whole bytes, sign-extended, instead of one after the other
     #[arg(long)]
     pub byte_slots: bool,

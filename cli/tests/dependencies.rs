@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sim", &["hwmodels"]),
     ("reports", &["sim"]),
     ("rtl-vectors", &["sim"]),
+    ("capi", &["rtl-vectors"]),
     ("study", &["frontends", "sim", "reports"]),
 ];
 

@@ -109,7 +109,8 @@ fn bundles_are_reproducible_and_recomputed() {
         let names = |c: &BTreeMap<PathBuf, Vec<u8>>| c.values().cloned().collect::<Vec<_>>();
         assert!(names(&before) == names(&contents(&second)), "{hw} {layer} {more:?}");
         let table = succeed(&["check", &first.to_string_lossy(), "--simulator", "none"]);
-        assert!(table.contains("reference engine  pass"), "{hw} {layer} {more:?}: {table}");
+        let passed = table.contains("reference engine ") && !table.contains("FAIL");
+        assert!(passed, "{hw} {layer} {more:?}: {table}");
         assert!(before == contents(&first), "check writes nothing");
     }
 }
@@ -136,8 +137,33 @@ fn changed_files_are_found() {
         assert_eq!(guardbit(&["check", &path]).status.code(), Some(code));
     };
     expect(manifest.replace("\"overflow\": \"saturate\"", "\"overflow\": \"wrap\""), 1);
-    expect(manifest.replace("\"lanes\": 1", "\"lanes\": 1, \"more\": 2"), 2);
+    expect(manifest.replace("\"lanes\": 1", "\"lanes\": 1, \"more\": 2"), 1);
+    expect(manifest.replace("\"reduce\": \"serial\"", "\"reduce\": \"any\""), 1);
+    let table = String::from_utf8(guardbit(&["check", &path]).stdout).unwrap();
+    assert!(table.contains("FAIL") && table.contains("at /arithmetic/levels/0/reduce: \"any\""), "{table}");
+    expect(manifest.replace("\"schema\": 1", "\"schema\": 9"), 2);
+    expect("{".into(), 2);
     expect(manifest, 0);
+}
+
+#[test]
+fn waves_and_streams_are_part_of_the_bundle() {
+    let dir = tempfile::tempdir().unwrap();
+    let [plain, first, second] = ["plain", "a", "b"].map(|name| dir.path().join(name));
+    let more = ["--waves", "vcd,fst", "--formats", "axis"];
+    export(&plain, &digits("digits_int8.tflite"), "fpga-int14-ws", "0", &[]);
+    assert!(!plain.join("waves").exists());
+    for bundle in [&first, &second] {
+        let path = export(bundle, &digits("digits_int8.tflite"), "fpga-int14-ws", "0", &more);
+        succeed(&["check", &path]);
+        for file in ["waves/vectors.vcd", "waves/vectors.fst", "stim_a.axis", "exp_out.axis"] {
+            assert!(bundle.join(file).is_file(), "{file}");
+        }
+    }
+    let bytes = |dir| contents(dir).into_values().collect::<Vec<_>>();
+    assert!(bytes(&first) == bytes(&second));
+    fs::write(first.join("waves/vectors.fst"), "").unwrap();
+    assert_eq!(guardbit(&["check", &first.to_string_lossy()]).status.code(), Some(1));
 }
 
 #[test]
@@ -149,7 +175,7 @@ fn words_follow_the_portable_rule() {
         &digits("digits_int8.tflite"),
         "fpga-int14-os",
         "0",
-        &["--formats", "dec,npy,bin,mif,coe"],
+        &["--formats", "dec,npy,bin,mif,coe,axis"],
     );
     let manifest: serde_json::Value =
         serde_json::from_slice(&fs::read(bundle.join("manifest.json")).unwrap()).unwrap();

@@ -63,6 +63,13 @@ impl Multiplier {
         self.exponent
     }
 
+    /// The number itself, all 53 bits of it: `(m, e)` with `M = m * 2^(e - 53)` and `2^52 <= m < 2^53`, or `(0, 0)`.
+    pub fn exact(self) -> (u64, i32) {
+        let (fraction, exponent) = frexp(self.real);
+        // Exact: a power of two, and the fraction has 53 bits.
+        ((fraction * (1u64 << 53) as f64) as u64, exponent)
+    }
+
     /// The multiplier for sums kept in the unit `2^shift`.
     ///
     /// # Errors

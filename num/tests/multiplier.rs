@@ -79,3 +79,19 @@ fn divided_by_a_count() {
         assert_eq!(parts(divided), expected, "{real} / {count}");
     }
 }
+
+#[test]
+fn all_bits_of_the_number() {
+    for real in [0.0, 0.5, 1.0 / 3.0, 0.017_863_955, 2f64.powi(29), 2f64.powi(-40), f64::MIN_POSITIVE / 4.0] {
+        let (significand, exponent) = Multiplier::new(real).unwrap().exact();
+        assert!(significand == 0 && real == 0.0 || significand.ilog2() == 52, "{real}");
+        // In two steps: 2^-1077 alone is 0.
+        assert_eq!(
+            significand as f64
+                * 2f64.powi(-53)
+                * 2f64.powi(exponent / 2)
+                * 2f64.powi(exponent - exponent / 2),
+            real
+        );
+    }
+}

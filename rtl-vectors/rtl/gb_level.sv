@@ -31,8 +31,6 @@ module gb_level #(
 );
     localparam int STICKY = 4;
     localparam int ADD_BITS = (HAND_OVER != 0) ? 0 : BITS;
-    localparam int SUM_W = ((IN_W > ACC_W) ? IN_W : ACC_W) + 1;
-    localparam int LEAVE_W = ((ACC_W > BITS) ? ACC_W : BITS) + 1;
 
     logic fresh, start, stuck;
 
@@ -43,35 +41,19 @@ module gb_level #(
         .x(init), .y(first), .high(first_high), .low(first_low)
     );
 
-    logic signed [ACC_W-1:0] held;
-    logic held_stuck;
+    logic signed [ACC_W-1:0] held, next;
+    logic held_stuck, next_stuck, now_high, now_low;
     assign start      = fresh || clear;
     assign held       = start ? first : acc;
     assign held_stuck = (MODE == STICKY) && (start ? (first_high || first_low) : stuck);
 
-    logic signed [SUM_W-1:0] sum;
-    logic signed [ACC_W-1:0] fitted, next;
-    logic sum_high, sum_low, add_high, add_low;
-    assign sum = {{(SUM_W - ACC_W) {held[ACC_W-1]}}, held} + {{(SUM_W - IN_W) {x[IN_W-1]}}, x};
-    gb_fit #(.IN_W(SUM_W), .OUT_W(ACC_W), .BITS(ADD_BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE)) u_add (
-        .x(sum), .y(fitted), .high(sum_high), .low(sum_low)
+    gb_add #(
+        .IN_W(IN_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE), .HAND_OVER(HAND_OVER),
+        .SHIFT(SHIFT), .ROUND(ROUND), .OUT_W(OUT_W)
+    ) u_sum (
+        .held(held), .held_stuck(held_stuck), .x(x), .run_last(run_last),
+        .next(next), .next_stuck(next_stuck), .y(y), .high(now_high), .low(now_low)
     );
-    assign next     = held_stuck ? held : fitted;
-    assign add_high = sum_high && !held_stuck;
-    assign add_low  = sum_low && !held_stuck;
-
-    logic signed [LEAVE_W-1:0] leaving;
-    logic leave_high, leave_low;
-    gb_fit #(
-        .IN_W(ACC_W), .OUT_W(LEAVE_W), .BITS((HAND_OVER != 0) ? BITS : 0), .IS_SIGNED(IS_SIGNED), .MODE(MODE)
-    ) u_leave (
-        .x(next), .y(leaving), .high(leave_high), .low(leave_low)
-    );
-    gb_round_shift #(.IN_W(LEAVE_W), .OUT_W(OUT_W), .SHIFT(SHIFT), .ROUND(ROUND)) u_shift (.x(leaving), .y(y));
-
-    logic now_high, now_low;
-    assign now_high = add_high || (run_last && leave_high);
-    assign now_low  = add_low || (run_last && leave_low);
 
     always_ff @(posedge clk) begin
         if (!rst_n) begin
@@ -86,7 +68,7 @@ module gb_level #(
             updated <= valid;
             if (valid) begin
                 acc    <= next;
-                stuck  <= held_stuck || add_high || add_low;
+                stuck  <= next_stuck;
                 high   <= now_high;
                 low    <= now_low;
                 sticky <= (sticky && !start) || now_high || now_low;

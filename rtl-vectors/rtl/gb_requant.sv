@@ -1,26 +1,29 @@
-// From a sum to an output code: round(x * mult * 2^(expo - 31)) + zero point, clamped. Combinational.
+// From a sum to an output code: round(x * multiplier) + zero point, clamped. Combinational.
 //
 // SCHEME: 0 double (TensorFlow Lite, gemmlowp: two roundings in 32 bits), 1 single (one rounding, half up),
-// 2 away (one rounding, half away from zero).
+// 2 away (one rounding, half away from zero): the multiplier is mult * 2^(expo - 31), MULT_W = 32.
+// 3 float64_away (LiteRT's fully connected layers): it is the float64 mult * 2^(expo - 53), MULT_W = 54, expo from -64
+// to 30. Sum and product are rounded to a float64 each, the product then half away from zero. IN_W is at most 62.
 module gb_requant #(
     parameter int IN_W = 32,
     parameter int OUT_W = 8,
+    parameter int MULT_W = 32,
     parameter int SCHEME = 0,
     parameter int ZERO_POINT = 0,
     parameter int CLAMP_MIN = -128,
     parameter int CLAMP_MAX = 127
 ) (
-    input  logic signed [ IN_W-1:0] x,
-    input  logic signed [     31:0] mult,
-    input  logic signed [      7:0] expo,
-    output logic signed [OUT_W-1:0] code
+    input  logic signed [  IN_W-1:0] x,
+    input  logic signed [MULT_W-1:0] mult,
+    input  logic signed [       7:0] expo,
+    output logic signed [ OUT_W-1:0] code
 );
     localparam int W = 128;
     localparam logic signed [W-1:0] ONE = 1;
 
     logic signed [W-1:0] wide_x, wide_mult, scaled;
     assign wide_x    = {{(W - IN_W) {x[IN_W-1]}}, x};
-    assign wide_mult = {{(W - 32) {mult[31]}}, mult};
+    assign wide_mult = {{(W - MULT_W) {mult[MULT_W-1]}}, mult};
 
     generate
         if (SCHEME == 0) begin : g_double
@@ -35,6 +38,18 @@ module gb_requant #(
             assign high_half = (product + (ONE <<< 30)) >>> 31;
             assign adjusted  = high_half + ((ONE <<< right) >>> 1) - ((high_half[W-1] && right != 0) ? ONE : (ONE - ONE));
             assign scaled    = adjusted >>> right;
+        end else if (SCHEME == 3) begin : g_float64
+            // Unsigned: the sign is taken off first, as a float has it.
+            logic [7:0] shift;
+            logic [IN_W-1:0] size, float_x;
+            logic [W-1:0] product, float_product, rounded;
+            assign size = x[IN_W-1] ? -x : x;
+            gb_float53 #(.W(IN_W)) u_sum (.x(size), .y(float_x));
+            assign product = {{(W - IN_W) {1'b0}}, float_x} * wide_mult;
+            gb_float53 #(.W(W)) u_product (.x(product), .y(float_product));
+            assign shift   = 8'd53 - expo;
+            assign rounded = (float_product + ((ONE <<< shift) >>> 1)) >> shift;
+            assign scaled  = x[IN_W-1] ? -rounded : rounded;
         end else begin : g_single
             logic [7:0] shift;
             logic signed [W-1:0] product, adjusted;

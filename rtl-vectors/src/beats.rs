@@ -2,10 +2,11 @@
 
 use guardbit_hwmodels::{BiasPlace, Datapath, MacLayer, Reduce};
 use guardbit_num::Direction;
-use guardbit_sim::trace::{DotTrace, StepKind, TraceOperand, trace};
+use guardbit_sim::trace::{DotTrace, LevelStep, StepKind, TraceOperand, trace};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
+use crate::contract::multiplier_words;
 use crate::manifest::{Arithmetic, Expected};
 
 /// A dot product to be sent.
@@ -31,12 +32,62 @@ pub(crate) struct Dot {
 
 /// What a level shows after a beat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct LevelState {
+pub struct LevelState {
+    /// The register; of a tree, what it hands over.
     pub acc: i64,
+    /// What that would be with unlimited widths, from the run's start on.
+    pub exact: i64,
+    /// The level added in this beat.
     pub updated: bool,
+    /// An exact result lay above.
     pub high: bool,
+    /// An exact result lay below.
     pub low: bool,
+    /// Either happened in this run.
     pub sticky: bool,
+}
+
+impl LevelState {
+    /// Overflow, above, below, sticky: from the least significant bit on.
+    pub fn flags(&self) -> u64 {
+        let bits = [self.high || self.low, self.high, self.low, self.sticky];
+        bits.iter().rev().fold(0, |word, &bit| word << 1 | u64::from(bit))
+    }
+}
+
+/// Turns steps into what the levels show.
+#[derive(Debug, Clone)]
+pub(crate) struct Display {
+    /// Whether the innermost level is a tree.
+    tree: bool,
+    /// Per level: the run, and whether it has overflowed.
+    runs: Vec<(usize, bool)>,
+}
+
+impl Display {
+    pub fn new(datapath: &Datapath) -> Self {
+        let tree = datapath.levels[0].reduce == Reduce::Tree;
+        Self { tree, runs: vec![(usize::MAX, false); datapath.levels.len()] }
+    }
+
+    /// Adds `step` to the states of its beat.
+    pub fn show(&mut self, step: &LevelStep, states: &mut [LevelState]) {
+        let (run, sticky) = &mut self.runs[step.level];
+        if *run != step.run {
+            (*run, *sticky) = (step.run, false);
+        }
+        *sticky |= step.overflow.is_some();
+        let state = &mut states[step.level];
+        state.high |= step.overflow == Some(Direction::High);
+        state.low |= step.overflow == Some(Direction::Low);
+        state.sticky = *sticky;
+        // A tree shows what it hands over; a serial level shows its register.
+        let is_tree = step.level == 0 && self.tree;
+        let shown = if is_tree { StepKind::HandOver } else { StepKind::Add };
+        if step.kind == shown {
+            (state.acc, state.exact, state.updated) = (step.value as i64, step.unbounded as i64, true);
+        }
+    }
 }
 
 /// Everything per beat and per dot product, column by column.
@@ -44,8 +95,6 @@ pub(crate) struct LevelState {
 pub(crate) struct Beats {
     pub lanes: usize,
     pub levels: usize,
-    /// Whether the innermost level is a tree.
-    pub tree: bool,
     /// Per beat and lane.
     pub activations: Vec<i64>,
     /// Per beat and lane.
@@ -95,8 +144,7 @@ pub(crate) const FLAG_BITS: u32 = 4;
 impl Beats {
     pub fn new(lanes: usize, datapath: &Datapath) -> Self {
         let levels = datapath.levels.len();
-        let tree = datapath.levels[0].reduce == Reduce::Tree;
-        Self { lanes, levels, tree, states: vec![Vec::new(); levels], ..Self::default() }
+        Self { lanes, levels, states: vec![Vec::new(); levels], ..Self::default() }
     }
 
     pub fn len(&self) -> usize {
@@ -109,7 +157,7 @@ impl Beats {
         let first_beat = self.len();
         let all = dot.operands.len().div_ceil(self.lanes).max(1);
         let sent = dot.cut_after.unwrap_or(all).min(all);
-        let mut rows = self.rows(&trace, all);
+        let mut rows = rows(&dot.layer.datapath, &trace, self.lanes, all);
         let mut wide = match dot.layer.datapath.bias.at {
             BiasPlace::Preload => dot.layer.bias.as_ref().map_or(0, |b| b[0]),
             BiasPlace::Post | BiasPlace::PostRequantize => 0,
@@ -139,7 +187,8 @@ impl Beats {
             self.wide.push(wide as i64);
             for (level, state) in row.iter_mut().enumerate() {
                 if !state.updated {
-                    state.acc = self.states[level].last().map_or(0, |s| s.acc);
+                    let held = self.states[level].last().copied().unwrap_or_default();
+                    (state.acc, state.exact) = (held.acc, held.exact);
                 }
                 expected.high[level] += u64::from(state.high);
                 expected.low[level] += u64::from(state.low);
@@ -147,9 +196,9 @@ impl Beats {
             }
         }
         expected.exact = wide as i64;
-        let requantizer = dot.layer.requantizers[0].multiplier();
-        self.multiplier.push(requantizer.significand().into());
-        self.exponent.push(requantizer.exponent().into());
+        let [significand, exponent] = multiplier_words(dot.layer.requantizers[0]);
+        self.multiplier.push(significand);
+        self.exponent.push(exponent);
         self.bias.push(bias_input(dot));
         let out_word = (sent == all).then(|| {
             self.sums.push(trace.delivered as i64);
@@ -167,8 +216,8 @@ impl Beats {
         self.ctrl.push(((1i64 << bits) - 1) & !(1 << VALID));
         self.wide.push(wide as i64);
         for states in &mut self.states {
-            let acc = states.last().map_or(0, |s| s.acc);
-            states.push(LevelState { acc, ..LevelState::default() });
+            let held = states.last().copied().unwrap_or_default();
+            states.push(LevelState { acc: held.acc, exact: held.exact, ..LevelState::default() });
         }
     }
 
@@ -182,32 +231,21 @@ impl Beats {
             self.weights.push(weight);
         }
     }
+}
 
-    /// Per beat and level, what the trace says; `acc` of a level that does nothing is filled in later.
-    pub fn rows(&self, trace: &DotTrace, beats: usize) -> Vec<Vec<LevelState>> {
-        let mut rows = vec![vec![LevelState::default(); self.levels]; beats];
-        let mut stuck = vec![(usize::MAX, false); self.levels];
-        for step in &trace.steps {
-            let beat = step.last_k / self.lanes;
-            let is_tree = step.level == 0 && self.tree;
-            let (run, sticky) = &mut stuck[step.level];
-            if *run != step.run {
-                (*run, *sticky) = (step.run, false);
-            }
-            *sticky |= step.overflow.is_some();
-            let state = &mut rows[beat][step.level];
-            state.high |= step.overflow == Some(Direction::High);
-            state.low |= step.overflow == Some(Direction::Low);
-            state.sticky = *sticky;
-            match step.kind {
-                StepKind::Add => (state.acc, state.updated) = (step.value as i64, true),
-                // A tree shows what it hands over; a serial level shows its register.
-                StepKind::HandOver if is_tree => (state.acc, state.updated) = (step.value as i64, true),
-                StepKind::Node | StepKind::HandOver => {}
-            }
-        }
-        rows
+/// Per beat and level, what the trace says; the value of a level that does nothing is filled in later.
+pub(crate) fn rows(
+    datapath: &Datapath,
+    trace: &DotTrace,
+    lanes: usize,
+    beats: usize,
+) -> Vec<Vec<LevelState>> {
+    let mut rows = vec![vec![LevelState::default(); datapath.levels.len()]; beats];
+    let mut display = Display::new(datapath);
+    for step in &trace.steps {
+        display.show(step, &mut rows[step.last_k / lanes]);
     }
+    rows
 }
 
 /// Per level and beat, whether a run of the level ends.

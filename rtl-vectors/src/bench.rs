@@ -1,5 +1,6 @@
 //! The benches of a bundle: the reference design with the layer's parameters, and what drives and compares it.
 
+mod array;
 mod design;
 mod testbench;
 mod vhdl;
@@ -8,13 +9,25 @@ use crate::export::Sizes;
 use crate::manifest::Manifest;
 
 /// The reference RTL: name and text of every file.
-pub(crate) const RTL: [(&str, &str); 6] = [
+pub(crate) const RTL: [(&str, &str); 8] = [
     ("gb_fit.sv", include_str!("../rtl/gb_fit.sv")),
     ("gb_round_shift.sv", include_str!("../rtl/gb_round_shift.sv")),
     ("gb_product.sv", include_str!("../rtl/gb_product.sv")),
     ("gb_tree.sv", include_str!("../rtl/gb_tree.sv")),
+    ("gb_add.sv", include_str!("../rtl/gb_add.sv")),
     ("gb_level.sv", include_str!("../rtl/gb_level.sv")),
+    ("gb_float53.sv", include_str!("../rtl/gb_float53.sv")),
     ("gb_requant.sv", include_str!("../rtl/gb_requant.sv")),
+];
+
+/// The arrays of the reference RTL, and what they are built from beside the modules above.
+pub(crate) const ARRAY_RTL: [(&str, &str); 6] = [
+    ("gb_delay.sv", include_str!("../rtl/gb_delay.sv")),
+    ("gb_os_pe.sv", include_str!("../rtl/gb_os_pe.sv")),
+    ("gb_os_array.sv", include_str!("../rtl/gb_os_array.sv")),
+    ("gb_ws_pe.sv", include_str!("../rtl/gb_ws_pe.sv")),
+    ("gb_ws_acc.sv", include_str!("../rtl/gb_ws_acc.sv")),
+    ("gb_ws_array.sv", include_str!("../rtl/gb_ws_array.sv")),
 ];
 
 /// The reference RTL in VHDL, in the order of compilation.
@@ -27,6 +40,11 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
         RTL.iter().chain(&VHDL).map(|(name, text)| (format!("rtl/{name}"), (*text).to_owned())).collect();
     files.push(("rtl/gb_dut.sv".into(), design::dut(manifest)));
     files.push(("tb.sv".into(), testbench::tb(manifest, sizes)));
+    if let Some(info) = &manifest.array {
+        files.extend(ARRAY_RTL.iter().map(|(name, text)| (format!("rtl/{name}"), (*text).to_owned())));
+        files.push(("rtl/gb_array.sv".into(), array::design(manifest, info)));
+        files.push(("tb_array.sv".into(), array::tb(manifest, info)));
+    }
     files.push(("tb.vhd".into(), vhdl::tb(manifest)));
     files.push(("Makefile".into(), include_str!("../bench/Makefile").into()));
     files.push(("test_bundle.py".into(), include_str!("../bench/test_bundle.py").into()));

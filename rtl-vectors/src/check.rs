@@ -1,5 +1,7 @@
 //! Checking a bundle: its files, its numbers, and its replay in real simulators.
 
+mod array;
+mod array_mutants;
 mod files;
 mod mutants;
 mod recompute;
@@ -11,7 +13,9 @@ pub use mutants::{MutantResult, mutate};
 pub use simulators::Simulator;
 
 use crate::VectorError;
-use crate::manifest::Manifest;
+use crate::manifest::{MANIFEST_SCHEMA, Manifest};
+use crate::read::{Violation, validated_manifest};
+use simulators::Bench;
 
 /// Where a replay first differs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,15 +68,23 @@ impl CheckReport {
     }
 }
 
-/// Checks the bundle in `dir`: the SHA-256 of every file, the manifest, and the replay in `simulators`; without any,
+/// Checks the bundle in `dir`: the manifest against its schema, the SHA-256 of every file, and the replay in `simulators`; without any,
 /// every expected value is computed anew by the reference engine. Writes nothing under `dir`; with `work`, what was
 /// built and run stays there.
 ///
 /// # Errors
 /// [`VectorError`] if there is no usable bundle or no folder to work in.
 pub fn check(dir: &Path, simulators: &[Simulator], work: Option<&Path>) -> Result<CheckReport, VectorError> {
-    let manifest = files::manifest(dir)?;
     let mut report = CheckReport::default();
+    let manifest = match validated_manifest(dir)? {
+        Ok(manifest) => manifest,
+        Err(violations) => {
+            report.checks.push(("manifest".into(), broken(&violations)));
+            return Ok(report);
+        }
+    };
+    let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
+    report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
     let hashes = files::hashes(dir, &manifest);
     let intact = matches!(hashes, Outcome::Pass { .. });
     report.checks.push(("files".into(), hashes));
@@ -81,21 +93,41 @@ pub fn check(dir: &Path, simulators: &[Simulator], work: Option<&Path>) -> Resul
     }
     if simulators.is_empty() {
         report.checks.push(("reference engine".into(), recompute::recompute(dir, &manifest)?));
+        if let Some(info) = &manifest.array {
+            report.checks.push(("reference engine, array".into(), array::recompute(dir, &manifest, info)?));
+        }
     }
     for &simulator in simulators {
-        let outcome = replay(dir, &manifest, simulator, work)?;
+        let outcome = replay(dir, &manifest, simulator, Bench::Unit, work)?;
         report.checks.push((simulator.name().into(), outcome));
+        // There is no array in VHDL.
+        if manifest.array.is_some() && simulator != Simulator::Ghdl {
+            let outcome = replay(dir, &manifest, simulator, Bench::Array, work)?;
+            report.checks.push((format!("{}, array", simulator.name()), outcome));
+        }
     }
     Ok(report)
+}
+
+/// A manifest that breaks its schema.
+fn broken(violations: &[Violation]) -> Outcome {
+    let details = violations.first().map_or(String::new(), |v| format!("at {}: {}", v.at, v.problem));
+    let first = Divergence { kind: "schema".into(), details, ..Divergence::default() };
+    Outcome::Fail { mismatches: violations.len() as u64, first }
 }
 
 fn replay(
     dir: &Path,
     manifest: &Manifest,
     simulator: Simulator,
+    bench: Bench,
     work: Option<&Path>,
 ) -> Result<Outcome, VectorError> {
-    let scratch = files::Scratch::new(work, simulator.name())?;
+    let name = match bench {
+        Bench::Unit => simulator.name().to_owned(),
+        Bench::Array => format!("{}-array", simulator.name()),
+    };
+    let scratch = files::Scratch::new(work, &name)?;
     files::copy(dir, manifest, scratch.path())?;
-    simulators::run(simulator, scratch.path(), manifest)
+    simulators::run(simulator, bench, scratch.path(), manifest)
 }

@@ -16,7 +16,9 @@ use crate::VectorError;
 use crate::manifest::{Arithmetic, BiasInfo, Case, LevelInfo, Operand, RequantizeInfo, Stage};
 
 /// Schemes that `gb_requant.sv` has.
-const RTL_SCHEMES: [Scheme; 3] = [Scheme::Double, Scheme::Single, Scheme::Away];
+const RTL_SCHEMES: [Scheme; 4] = [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
+/// Least exponent of a float64 multiplier: with a smaller one every sum of [`MAX_WORD`] bits gives 0.
+const MIN_EXPONENT: i32 = -64;
 /// Widest word of one value.
 const MAX_WORD: u32 = 62;
 
@@ -254,6 +256,8 @@ fn bias_info(layer: &MacLayer, has_side: bool, sum: Range) -> BiasInfo {
 fn requantize_info(layer: &MacLayer, output: &OutputStage) -> RequantizeInfo {
     let scheme = layer.requantizers.first().map_or(Scheme::Double, |r| r.scheme());
     let clamp = Range { min: output.clamp.0.into(), max: output.clamp.1.into() };
+    // A 31-bit significand below 1, or the 53 bits of a float64.
+    let (mult_bits, mult_point) = if is_float64(scheme) { (54, 53) } else { (32, 31) };
     RequantizeInfo {
         scheme: scheme.name().into(),
         id: scheme.id().into(),
@@ -261,8 +265,24 @@ fn requantize_info(layer: &MacLayer, output: &OutputStage) -> RequantizeInfo {
         clamp_min: output.clamp.0.into(),
         clamp_max: output.clamp.1.into(),
         out_bits: clamp.bits(),
+        mult_bits,
+        mult_point,
         in_rtl: RTL_SCHEMES.contains(&scheme) && layer.datapath.bias.at != BiasPlace::PostRequantize,
     }
+}
+
+fn is_float64(scheme: Scheme) -> bool {
+    scheme == Scheme::Float64Away
+}
+
+/// What the multiplier ports show: significand and exponent.
+pub(crate) fn multiplier_words(requantizer: Requantizer) -> [i64; 2] {
+    let multiplier = requantizer.multiplier();
+    if !is_float64(requantizer.scheme()) {
+        return [multiplier.significand().into(), multiplier.exponent().into()];
+    }
+    let (significand, exponent) = multiplier.exact();
+    if exponent < MIN_EXPONENT { [0, 0] } else { [significand as i64, exponent.into()] }
 }
 
 fn order_text(order: ReductionOrder) -> String {

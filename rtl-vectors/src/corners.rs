@@ -5,7 +5,7 @@
 //! operand ranges cannot take is left out, and the coverage table shows what is missing.
 
 use guardbit_hwmodels::{Check, MacLayer, Reduce};
-use guardbit_num::Multiplier;
+use guardbit_num::{Multiplier, Scheme};
 use guardbit_sim::trace::TraceOperand;
 
 use crate::beats::{self, Dot};
@@ -34,7 +34,22 @@ pub(crate) fn corners(layer: &MacLayer, arithmetic: &Arithmetic) -> Vec<Dot> {
     maker.bounds();
     maker.flow();
     maker.requantize();
+    maker.requantize_float();
     maker.dots
+}
+
+/// Sums and multipliers whose exact product lies below a tie by less than half a unit of a float64.
+fn float_ties() -> impl Iterator<Item = (i128, Multiplier)> {
+    let odd = |from: i32, to: i32| (from..to).step_by(2);
+    let tie = |sum: i32, half: i32| {
+        let multiplier = Multiplier::new(f64::from(half) / 2.0 / f64::from(sum)).ok()?;
+        let (significand, exponent) = multiplier.exact();
+        let exact = u128::from(significand) * sum as u128;
+        let is_below = exact < (half as u128) << (52 - exponent);
+        let is_rounded = f64::from(sum) * multiplier.real() == f64::from(half) / 2.0;
+        (is_below && is_rounded).then_some((sum.into(), multiplier))
+    };
+    odd(1, 8).flat_map(move |half| odd(129, 400).filter_map(move |sum| tie(sum, half)).take(2))
 }
 
 struct Maker<'a> {
@@ -268,6 +283,20 @@ impl Maker<'_> {
                     target,
                     multiplier,
                 );
+            }
+        }
+    }
+
+    /// Products just below a tie, which a float64 rounds to the tie.
+    fn requantize_float(&mut self) {
+        let scheme = self.layer.exact_requantizers.first().map(|r| r.scheme());
+        if scheme != Some(Scheme::Float64Away) {
+            return;
+        }
+        for (index, (target, multiplier)) in float_ties().enumerate() {
+            for sign in [1, -1] {
+                let id = format!("float_tie_{index}_{}", sign * target);
+                self.scaled(id, "requantize_float", sign * target, multiplier);
             }
         }
     }

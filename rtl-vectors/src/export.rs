@@ -7,14 +7,17 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 
+use crate::array::ArrayPart;
+use crate::axis::{self, Stream};
 use crate::beats::{self, Beats, Dot, FLAG_BITS, RUN_LAST};
 use crate::coverage::Counter;
 use crate::manifest::{
     Arithmetic, Case, Field, FileInfo, Interface, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest, Packing,
     SCHEMA, Source, Timing, Tool, manifest_schema,
 };
+use crate::waves::{WaveFormat, waves};
 use crate::words::{Words, digits, slot};
-use crate::{VectorError, bench, contract, corners, real};
+use crate::{VectorError, array, bench, contract, corners, lockstep, real};
 
 /// Clock cycles from a beat to the accumulators: one register behind the multipliers, then the accumulators.
 pub(crate) const ACC_LATENCY: u32 = 2;
@@ -32,6 +35,8 @@ pub struct Request {
     pub packing: Packing,
     /// Formats beside `.mem`.
     pub formats: Vec<Format>,
+    /// Formats of waveforms.
+    pub waves: Vec<WaveFormat>,
 }
 
 /// A format that data files are written in, beside `.mem`.
@@ -47,11 +52,13 @@ pub enum Format {
     Mif,
     /// AMD (Vivado) coefficients.
     Coe,
+    /// AXI4-Stream transfers.
+    Axis,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 5] = [Self::Dec, Self::Npy, Self::Bin, Self::Mif, Self::Coe];
+    pub const ALL: [Self; 6] = [Self::Dec, Self::Npy, Self::Bin, Self::Mif, Self::Coe, Self::Axis];
 
     /// The file extension and name.
     pub fn name(self) -> &'static str {
@@ -61,6 +68,7 @@ impl Format {
             Self::Bin => "bin",
             Self::Mif => "mif",
             Self::Coe => "coe",
+            Self::Axis => "axis",
         }
     }
 }
@@ -70,7 +78,7 @@ impl std::str::FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|f| f.name() == name);
-        found.ok_or_else(|| format!("unknown format `{name}`; there are dec, npy, bin, mif and coe"))
+        found.ok_or_else(|| format!("unknown format `{name}`; there are dec, npy, bin, mif, coe and axis"))
     }
 }
 
@@ -127,6 +135,18 @@ pub fn export(
     }
     let interface = interface(&arithmetic, lanes, request.packing);
     let mut files = data_files(&beats, &arithmetic, request);
+    for &format in &request.waves {
+        let bytes = waves(&beats, &arithmetic, &cases, format)?;
+        let role = "waves: accumulators beside exact sums, flags";
+        let info = plain_info(&format!("waves/vectors.{}", format.name()), role, &bytes);
+        files.push(DataFile { info, bytes });
+    }
+    let part = array::array(program, node, layer, inputs, request.source.seed);
+    files.extend(part.iter().flat_map(|part| array_files(part, &arithmetic)));
+    let (array, array_absent) = match part {
+        Ok(part) => (Some(part.info), None),
+        Err(reason) => (None, Some(reason)),
+    };
     let mut infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
     let manifest = Manifest {
         schema: SCHEMA,
@@ -146,8 +166,12 @@ pub fn export(
         interface,
         files: Vec::new(),
         cases,
+        array,
+        array_absent,
     };
-    for (path, text) in bench::files(&manifest, &beats.sizes()) {
+    let sizes = beats.sizes();
+    let benches = bench::files(&manifest, &sizes).into_iter().chain(lockstep::files(&manifest, &sizes));
+    for (path, text) in benches {
         let info = plain_info(&path, "bench", text.as_bytes());
         files.push(DataFile { info: info.clone(), bytes: text.into_bytes() });
         infos.push(info);
@@ -222,7 +246,8 @@ fn timing(program: &Program, layer: &MacLayer, lanes: usize) -> Timing {
     }
 }
 
-fn interface(arithmetic: &Arithmetic, lanes: usize, packing: Packing) -> Interface {
+/// The ports of a unit of `lanes` lanes.
+pub(crate) fn interface(arithmetic: &Arithmetic, lanes: usize, packing: Packing) -> Interface {
     let field = |name: &str, lsb: u32, bits: u32| Field { name: name.into(), lsb, bits };
     let levels = arithmetic.levels.len() as u32;
     let mut ctrl = vec![field("valid", beats::VALID, 1), field("clear", beats::CLEAR, 1)];
@@ -271,7 +296,7 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
         (
             "stim_mult".into(),
             "stimulus per dot product: multiplier",
-            Words::values(32, true, beats.multiplier.clone()),
+            Words::values(arithmetic.requantize.mult_bits, true, beats.multiplier.clone()),
         ),
         (
             "stim_exp".into(),
@@ -287,13 +312,7 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
         let beat = |beat: usize| (0..beats.levels).map(|level| f(level, &beats.states[level][beat])).sum();
         (0..beats.len()).map(beat).collect()
     };
-    let flags = per_beat(&|level, s| {
-        let bits = i64::from(s.high || s.low)
-            | i64::from(s.high) << 1
-            | i64::from(s.low) << 2
-            | i64::from(s.sticky) << 3;
-        bits << (level as u32 * FLAG_BITS)
-    });
+    let flags = per_beat(&|level, s| (s.flags() as i64) << (level as u32 * FLAG_BITS));
     let mask = per_beat(&|level, s| i64::from(s.updated) << level);
     let last = arithmetic.levels.last().map_or(32, |l| l.stage.port_bits);
     columns.push((
@@ -326,17 +345,8 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
     let mut files = Vec::new();
     for (name, role, words) in &columns {
         let wide = name == "exp_wide";
-        let mut add = |extension: &str, bytes: Vec<u8>| {
-            let is_mem = extension == "mem";
-            let info = FileInfo {
-                words: Some(words.len()),
-                bits: Some(words.bits),
-                digits: is_mem.then(|| digits(words.bits)),
-                signed: Some(words.signed),
-                ..plain_info(&format!("{name}.{extension}"), role, &bytes)
-            };
-            files.push(DataFile { info, bytes });
-        };
+        let mut add =
+            |extension: &str, bytes: Vec<u8>| files.push(data_file(name, extension, role, words, bytes));
         if wide {
             add("npy", npy(words));
         }
@@ -349,10 +359,63 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
                 Format::Bin => add("bin", words.bin()),
                 Format::Mif => add("mif", words.mif()),
                 Format::Coe => add("coe", words.coe()),
+                // Streams are made of several columns.
+                Format::Axis => {}
             }
         }
     }
+    if request.formats.contains(&Format::Axis) {
+        files.extend(axis::streams(beats, arithmetic).into_iter().map(stream_file));
+    }
     files
+}
+
+fn stream_file(stream: Stream) -> DataFile {
+    let info = FileInfo {
+        words: Some(stream.words),
+        bits: Some(stream.bits()),
+        digits: Some(digits(stream.bits())),
+        fields: Some(stream.fields),
+        ..plain_info(&format!("{}.axis", stream.name), stream.role, &stream.text)
+    };
+    DataFile { info, bytes: stream.text }
+}
+
+/// The files of `array/`.
+fn array_files(part: &ArrayPart, arithmetic: &Arithmetic) -> Vec<DataFile> {
+    let info = &part.info;
+    let lanes =
+        |lanes: usize, bits: u32, values: &[i64]| Words::lanes(lanes, bits, Packing::Dense, values.to_vec());
+    let columns = [
+        (
+            "stim_a",
+            "array stimulus: activations",
+            lanes(info.rows, arithmetic.activation.bits, &part.activations),
+        ),
+        ("stim_w", "array stimulus: weights", lanes(info.cols, arithmetic.weight.bits, &part.weights)),
+        ("ctrl", "array stimulus: control", Words::values(array::ctrl_bits(), false, part.ctrl.clone())),
+        (
+            "exp_sum",
+            "array expected: sums that leave the columns",
+            lanes(info.cols, array::sum_bits(arithmetic), &part.sums),
+        ),
+        ("exp_mask", "1: the sum is that of an output, compare", lanes(info.cols, 1, &part.mask)),
+    ];
+    columns
+        .iter()
+        .map(|(name, role, words)| data_file(&format!("array/{name}"), "mem", role, words, words.mem()))
+        .collect()
+}
+
+fn data_file(name: &str, extension: &str, role: &str, words: &Words, bytes: Vec<u8>) -> DataFile {
+    let info = FileInfo {
+        words: Some(words.len()),
+        bits: Some(words.bits),
+        digits: (extension == "mem").then(|| digits(words.bits)),
+        signed: Some(words.signed),
+        ..plain_info(&format!("{name}.{extension}"), role, &bytes)
+    };
+    DataFile { info, bytes }
 }
 
 fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {
@@ -363,6 +426,7 @@ fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {
         bits: None,
         digits: None,
         signed: None,
+        fields: None,
         sha256: sha256(bytes),
     }
 }

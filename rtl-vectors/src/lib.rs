@@ -3,8 +3,11 @@
 //! [`export`](export()) makes a bundle from a layer: real and generated dot products, cycle by cycle, with what every
 //! accumulator, flag and output must be. [`check`](check()) replays a bundle against the reference RTL (or re-checks it
 //! without a simulator), and [`mutate`] proves that the bundle finds faults. Expected values are those of the
-//! simulator's reference engine, step by step ([`guardbit_sim::trace`]).
+//! simulator's reference engine, step by step ([`guardbit_sim::trace`]). [`GoldenModel`] is the same unit alive, for
+//! lockstep with RTL.
 
+mod array;
+mod axis;
 mod beats;
 mod bench;
 mod check;
@@ -13,14 +16,23 @@ mod corners;
 mod coverage;
 mod error;
 mod export;
+mod golden;
+mod lockstep;
 pub mod manifest;
+mod read;
 mod real;
 mod solve;
+mod stand_in;
+mod waves;
 mod words;
 
+pub use beats::LevelState;
 pub use check::{CheckReport, Divergence, MutantResult, Outcome, Simulator, check, mutate};
 pub use error::VectorError;
 pub use export::{Bundle, Format, Request, export};
+pub use golden::{GoldenError, GoldenModel};
+pub use stand_in::LayerParameters;
+pub use waves::WaveFormat;
 pub use words::Words;
 
 /// The reference RTL in SystemVerilog, name and text of every file: for those who synthesize it.

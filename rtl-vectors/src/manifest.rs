@@ -15,6 +15,7 @@ pub const MANIFEST_SCHEMA: &str = "manifest.schema.json";
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// Version of this format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: u32,
     /// Who wrote it.
     pub tool: Tool,
@@ -34,6 +35,10 @@ pub struct Manifest {
     pub cases: Vec<Case>,
     /// What the cases reach.
     pub coverage: Coverage,
+    /// Tiles of the layer for the whole array; none where there is no design of it.
+    pub array: Option<ArrayInfo>,
+    /// Why there are none.
+    pub array_absent: Option<String>,
 }
 
 /// Who wrote a bundle.
@@ -53,10 +58,12 @@ pub struct Source {
     /// The network's file name.
     pub model: String,
     /// SHA-256 of the network's file.
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub model_sha256: String,
     /// The accelerator.
     pub accelerator: String,
     /// SHA-256 of the resolved accelerator.
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub accelerator_sha256: String,
     /// Where activations came from.
     pub input: String,
@@ -77,6 +84,7 @@ pub struct LayerInfo {
     /// Operation.
     pub op: String,
     /// Products per dot product, padding included.
+    #[schemars(range(min = 1))]
     pub terms: usize,
     /// Dot products per inference.
     pub dots: usize,
@@ -93,12 +101,14 @@ pub struct Arithmetic {
     /// The weight as the multiplier sees it.
     pub weight: Operand,
     /// Where zero points are taken off: `subtract` (before the multiplier: operands are `x - zx`, `w - zw`) or `fold`.
+    #[schemars(extend("enum" = ["subtract", "fold"]))]
     pub zero_point: String,
     /// Order of the window's axes, slowest first, and the walk: beats carry operands in this order already.
     pub reduction_order: String,
     /// The multiplier's output: fitted, then shifted right.
     pub product: Stage,
     /// Accumulation levels, innermost first.
+    #[schemars(length(min = 1))]
     pub levels: Vec<LevelInfo>,
     /// The bias.
     pub bias: BiasInfo,
@@ -111,6 +121,7 @@ pub struct Arithmetic {
 #[serde(deny_unknown_fields)]
 pub struct Operand {
     /// Width in two's complement.
+    #[schemars(range(min = 1, max = 64))]
     pub bits: u32,
     /// Least value.
     pub min: i64,
@@ -123,14 +134,21 @@ pub struct Operand {
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     /// Width; none: as wide as it takes.
+    #[schemars(range(min = 1, max = 64))]
     pub bits: Option<u32>,
     /// Whether the top bit is a sign.
     pub signed: bool,
     /// Overflow mode; none where there is no width.
+    #[schemars(extend("enum" = [
+        "wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe", "trap", null
+    ]))]
     pub overflow: Option<String>,
     /// Low bits dropped after the fit.
     pub shift: u32,
     /// How they are dropped.
+    #[schemars(extend("enum" = [
+        "floor", "toward_zero", "half_up", "half_down", "half_away", "half_to_zero", "half_even", "half_odd"
+    ]))]
     pub round: String,
     /// Width in two's complement of the port behind it: the widest value that can pass.
     pub port_bits: u32,
@@ -138,14 +156,18 @@ pub struct Stage {
 
 /// An accumulation level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct LevelInfo {
     /// Name.
     pub name: String,
     /// `serial` or `tree`.
+    #[schemars(extend("enum" = ["serial", "tree"]))]
     pub reduce: String,
     /// Values in a run; none: all.
+    #[schemars(range(min = 1))]
     pub terms: Option<usize>,
     /// `each_add` or `hand_over`.
+    #[schemars(extend("enum" = ["each_add", "hand_over"]))]
     pub check: String,
     /// Width, overflow mode, and the bits dropped at the hand-over.
     #[serde(flatten)]
@@ -166,9 +188,11 @@ pub struct LevelInfo {
 
 /// The bias.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct BiasInfo {
     /// `none`, `post` (an adder after the last level), `preload` (first value of the last level's register) or
     /// `post_requantize`.
+    #[schemars(extend("enum" = ["none", "post", "preload", "post_requantize"]))]
     pub at: String,
     /// The adder.
     #[serde(flatten)]
@@ -193,6 +217,10 @@ pub struct RequantizeInfo {
     pub clamp_max: i64,
     /// Width of an output word in two's complement.
     pub out_bits: u32,
+    /// Width in two's complement of a word of `stim_mult`.
+    pub mult_bits: u32,
+    /// The multiplier is `mult * 2^(exp - mult_point)`.
+    pub mult_point: u32,
     /// Whether the reference RTL has this scheme: if not, `exp_out` is not replayed by the built-in benches.
     pub in_rtl: bool,
 }
@@ -202,6 +230,7 @@ pub struct RequantizeInfo {
 #[serde(deny_unknown_fields)]
 pub struct Interface {
     /// Products per beat.
+    #[schemars(range(min = 1, max = 48))]
     pub lanes: usize,
     /// `dense` (lanes at their width) or `byte_slot` (each lane sign-extended to whole bytes).
     pub packing: Packing,
@@ -239,7 +268,7 @@ pub enum Packing {
 }
 
 /// A field of a word.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
     /// Name.
@@ -282,7 +311,11 @@ pub struct FileInfo {
     pub digits: Option<usize>,
     /// Whether a word is two's complement.
     pub signed: Option<bool>,
+    /// What a word is made of, for AXI4-Stream transfers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<Vec<Field>>,
     /// SHA-256 of the file.
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub sha256: String,
 }
 
@@ -293,6 +326,7 @@ pub struct Case {
     /// Identifier, unique in the bundle.
     pub id: String,
     /// `real` or `corner`.
+    #[schemars(extend("enum" = ["real", "corner"]))]
     pub group: String,
     /// Corner class, or how a real one was chosen.
     pub class: String,
@@ -330,6 +364,88 @@ pub struct Expected {
     pub sum: Option<i64>,
     /// The output code.
     pub code: Option<i32>,
+}
+
+/// A part of the layer that streams through the whole array: the files of `array/`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayInfo {
+    /// `output_stationary` or `weight_stationary`.
+    pub dataflow: String,
+    /// Rows of the array.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// The sample that activations are from.
+    pub sample: usize,
+    /// First output pixel of the part, over the rows and columns of the layer's output.
+    pub first_pixel: usize,
+    /// Output pixels of the part.
+    pub pixels: usize,
+    /// Output channels of a group.
+    pub channels: usize,
+    /// Groups.
+    pub groups: usize,
+    /// Fillings of the array in the order of time.
+    pub tiles: Vec<Tile>,
+    /// Beats: words of `stim_a` (a lane per row), `stim_w` (a lane per column) and `ctrl`.
+    pub beats: usize,
+    /// Words of `exp_sum` and `exp_mask` (a lane per column): the n-th holds the n-th sum that leaves every column.
+    pub words: usize,
+    /// Fields of a control word.
+    pub ctrl: Vec<Field>,
+    /// When.
+    pub cycles: ArrayCycleInfo,
+}
+
+/// A filling of the array. Pixels, channels and groups count within the part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tile {
+    /// The group.
+    pub group: usize,
+    /// First pixel.
+    pub first_pixel: usize,
+    /// Pixels.
+    pub pixels: usize,
+    /// First channel.
+    pub first_channel: usize,
+    /// Channels: columns in use, from column 0 on.
+    pub channels: usize,
+    /// First product of the dot products, in the order of addition.
+    pub first_term: usize,
+    /// Products.
+    pub terms: usize,
+    /// The beat of its first step; weights that stay are loaded in the beats before.
+    pub first_beat: usize,
+    /// First word of its sums; none where later tiles add to them.
+    pub first_word: Option<usize>,
+    /// Words of its sums.
+    pub words: usize,
+}
+
+/// The cycles of the array, as the cycle model has them, with a memory that takes no time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayCycleInfo {
+    /// `overlapped` or `scalesim_v3`.
+    pub convention: String,
+    /// Before a tile's first step: loading what stays.
+    pub preload: usize,
+    /// From the first element's first step to the last element's.
+    pub fill: usize,
+    /// Steps of one element in a tile.
+    pub steps: usize,
+    /// From one tile's start to the next one's.
+    pub period: usize,
+    /// In which sums leave after the last addition.
+    pub drain: usize,
+    /// From the first operand to the last sum, what the replay measures.
+    pub cycles: u64,
+    /// What the convention counts of them: compute cycles of a layer of this size.
+    pub model: u64,
+    /// Why these two differ.
+    pub difference: Option<String>,
 }
 
 /// What the cases reach.

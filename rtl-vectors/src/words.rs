@@ -64,12 +64,7 @@ impl Words {
     pub fn mem(&self) -> Vec<u8> {
         let digits = digits(self.bits);
         let mut text = Vec::with_capacity(self.len() * (digits + 1));
-        self.for_each_word(|word| {
-            for digit in (0..digits).rev() {
-                text.push(HEX[nibble(word, digit)]);
-            }
-            text.push(b'\n');
-        });
+        self.for_each_word(|word| push_hex(&mut text, word, digits));
         text
     }
 
@@ -137,6 +132,12 @@ impl Words {
             }
         }
     }
+}
+
+/// A line of `digits` hexadecimal digits.
+pub(crate) fn push_hex(text: &mut Vec<u8>, word: &[u64], digits: usize) {
+    text.extend((0..digits).rev().map(|digit| HEX[nibble(word, digit)]));
+    text.push(b'\n');
 }
 
 /// Reads `$readmemh` text of `words` words as 64-bit limbs.

@@ -3,11 +3,11 @@
 //! For those who compare hardware cycle by cycle. The steps are the reference engine's own: nothing is computed twice.
 
 use guardbit_graph::OutputPosition;
-use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::{MacLayer, Packing};
 use guardbit_num::Direction;
 
 use crate::dot::DotOutcome;
-use crate::reference::{self, Operand};
+use crate::reference::{self, Live, Operand};
 
 /// One pair of operands, as the multiplier sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,5 +94,60 @@ pub fn trace(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> Dot
         exact_code: outcome.exact_code,
         product_events: outcome.product_events,
         bias_events: outcome.bias_events,
+    }
+}
+
+/// A dot product under way: operands arrive beat by beat, and runs end when the hardware says so.
+///
+/// For lockstep with hardware. The additions are the reference engine's own.
+#[derive(Debug, Clone)]
+pub struct LiveDot(Live);
+
+/// What a beat did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LiveBeat {
+    /// Steps level by level, innermost first; within a level in order.
+    pub steps: Vec<LevelStep>,
+    /// What was delivered, if the last level's run ended.
+    pub end: Option<LiveEnd>,
+}
+
+/// The end of a dot product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveEnd {
+    /// What the last level delivered.
+    pub delivered: i128,
+    /// The exact sum at unit 1, a preloaded bias included.
+    pub exact: i128,
+    /// The output code.
+    pub code: i32,
+}
+
+impl LiveDot {
+    /// Before the first beat of a dot product of `layer`; none where lanes share an adder, for then a dot product does
+    /// not stand alone.
+    pub fn new(layer: &MacLayer) -> Option<Self> {
+        (layer.packing == Packing::None).then(|| Self(Live::new(layer)))
+    }
+
+    /// One beat of output channel `channel`. `run_last` says per level whether its run ends with this beat; what is
+    /// missing does not end. After the last level's run another dot product begins.
+    pub fn beat(
+        &mut self,
+        layer: &MacLayer,
+        channel: usize,
+        operands: &[TraceOperand],
+        run_last: &[bool],
+    ) -> LiveBeat {
+        let operands: Vec<Operand> =
+            operands.iter().map(|o| Operand { activation: o.activation, weight: o.weight }).collect();
+        let mut steps = Vec::new();
+        let end = self.0.beat(layer, channel, &operands, run_last, &mut |step| steps.push(step));
+        LiveBeat { steps, end }
+    }
+
+    /// The exact sum of the products so far, at unit 1; a preloaded bias joins it at the end.
+    pub fn products(&self) -> i128 {
+        self.0.products()
     }
 }

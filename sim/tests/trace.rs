@@ -2,12 +2,14 @@
 
 mod common;
 
+use common::random::{self, Case};
 use common::{accelerator, datapath, independent_dots, program, register, run, serial};
 use guardbit_graph::DType;
-use guardbit_hwmodels::{Reduce, Terms};
+use guardbit_hwmodels::{Datapath, Reduce, Terms};
 use guardbit_num::Overflow;
 use guardbit_sim::Options;
-use guardbit_sim::trace::{StepKind, operands, trace};
+use guardbit_sim::trace::{LiveDot, StepKind, TraceOperand, operands, trace};
+use proptest::prelude::*;
 
 /// Published: products of 100 and -100 in 8 bits (true 200): saturating 27 with 2 events, wrapping -56.
 #[test]
@@ -56,4 +58,76 @@ fn traces_and_runs_agree() {
         let counted: u64 = level.channels.iter().map(|c| c.events_high + c.events_low).sum();
         assert_eq!(counted, events);
     }
+}
+
+/// Per product and level, whether a run of the level ends with it.
+fn run_ends(datapath: &Datapath, terms: usize) -> Vec<Vec<bool>> {
+    let mut ends = vec![vec![false; datapath.levels.len()]; terms];
+    let mut values: Vec<usize> = (0..terms).collect();
+    for (index, level) in datapath.levels.iter().enumerate() {
+        let length = level.terms.run_length(values.len());
+        values = values.chunks(length).filter_map(|run| run.last().copied()).collect();
+        values.iter().for_each(|&k| ends[k][index] = true);
+    }
+    ends
+}
+
+/// Fed product by product, or in beats that end with runs of the innermost level, a dot product does the same.
+fn check_live(case: &Case) -> Result<(), TestCaseError> {
+    let program = program(&case.graph, &case.accelerator);
+    let Some(layer) = program.mac_layers().next() else { return Ok(()) };
+    let Some(mut live) = LiveDot::new(layer) else { return Ok(()) };
+    let window = &layer.dots.window;
+    for index in [0, window.dots() / 2, window.dots() - 1] {
+        let out = window.output_position(index);
+        let operands = operands(layer, &case.samples[0], out);
+        if operands.is_empty() {
+            continue;
+        }
+        let expected = trace(layer, out.c, &operands);
+        let ends = run_ends(&layer.datapath, operands.len());
+        let length = layer.datapath.levels[0].terms.run_length(operands.len());
+        for beat in [1, length] {
+            let mut steps = Vec::new();
+            let mut end = None;
+            let chunks = operands.chunks(beat).zip(ends.chunks(beat));
+            for (operands, ends) in chunks {
+                prop_assert_eq!(end, None);
+                let done = live.beat(layer, out.c, operands, &ends[ends.len() - 1]);
+                steps.extend(done.steps);
+                end = done.end;
+            }
+            steps.sort_by_key(|step| step.level);
+            prop_assert_eq!(&steps, &expected.steps);
+            let end = end.unwrap();
+            let seen = (end.delivered, end.exact, end.code);
+            prop_assert_eq!(seen, (expected.delivered, expected.exact, expected.code));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_live_dot_product_does_what_its_trace_says(case in random::case()) {
+        check_live(&case)?;
+    }
+}
+
+/// Until its last run ends a dot product can be left, and the next one starts from nothing.
+#[test]
+fn products_are_counted_until_the_end() {
+    let graph = independent_dots(DType::Int8, DType::Int8, 4, vec![1; 4]);
+    let hw = accelerator(datapath(vec![serial("acc", Terms::All, register(8, Overflow::Saturate))]));
+    let program = program(&graph, &hw);
+    let layer = program.mac_layers().next().unwrap();
+    let mut live = LiveDot::new(layer).unwrap();
+    let one = [TraceOperand { activation: 100, weight: 1 }];
+    live.beat(layer, 0, &one, &[]);
+    let beat = live.beat(layer, 0, &one, &[false]);
+    assert_eq!((live.products(), beat.steps[0].value, beat.end), (200, 127, None));
+    let end = live.beat(layer, 0, &one, &[true]).end.unwrap();
+    assert_eq!((end.delivered, end.exact, live.products()), (127, 300, 0));
 }

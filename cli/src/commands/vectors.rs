@@ -34,6 +34,7 @@ pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure>
         },
         packing: if args.byte_slots { Packing::ByteSlot } else { Packing::Dense },
         formats: args.formats.clone(),
+        waves: args.waves.clone(),
     };
     let bundle = export(&layer.program, layer.node, &layer.inputs, &request)?;
     write_folder(&args.output_dir, existing(global), &bundle.files)?;

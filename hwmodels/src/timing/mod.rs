@@ -3,6 +3,7 @@
 //! A layer is one matrix product per group ([`Gemm`]). A dataflow cuts it into folds, each as large as the
 //! array, and places every addition within its fold; a convention says when each fold starts.
 
+mod array;
 mod cost;
 mod ethos_u;
 mod fit;
@@ -20,6 +21,7 @@ mod weight_stationary;
 
 use guardbit_graph::{OutputPosition, Window};
 
+pub use array::ArrayCycles;
 pub use cost::Cost;
 pub use fit::Fit;
 pub use gemm::{Gemm, Widths};

@@ -77,13 +77,14 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
     input  logic [{top_a}:0] in_a,
     input  logic [{top_w}:0] in_w,
     input  logic signed [{top_bias}:0] in_bias,
-    input  logic signed [31:0] in_mult,
+    input  logic signed [{top_mult}:0] in_mult,
     input  logic signed [7:0] in_exp,",
         top_level = count - 1,
         top_lane = lanes - 1,
         top_a = interface.activation_slot as usize * lanes - 1,
         top_w = interface.weight_slot as usize * lanes - 1,
         top_bias = bias_w - 1,
+        top_mult = out.mult_bits - 1,
     );
     for (index, level) in levels.iter().enumerate() {
         let _ = writeln!(
@@ -107,7 +108,7 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
     logic [{top_level}:0] run_last1;
     logic [{top_lane}:0] keep1;
     logic signed [{top_bias}:0] bias1;
-    logic signed [31:0] mult1;
+    logic signed [{top_mult}:0] mult1;
     logic signed [7:0] exp1;
     logic [{top_products}:0] product, product1;
     genvar lane;
@@ -141,6 +142,7 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
         top_out = out.out_bits - 1,
         top_lane = lanes - 1,
         top_bias = bias_w - 1,
+        top_mult = out.mult_bits - 1,
         top_products = lanes * product as usize - 1,
         product_fit = fit(&arithmetic.product),
         slot_a = interface.activation_slot,
@@ -207,7 +209,7 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
         text,
         "    // The delivered sum, with what belongs to its dot product.
     logic signed [{top_bias}:0] bias2;
-    logic signed [31:0] mult2;
+    logic signed [{top_mult}:0] mult2;
     logic signed [7:0] exp2;
     always_ff @(posedge clk) begin
         sum_valid <= rst_n && {done} && run_last1[{top}];
@@ -220,6 +222,7 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
     // Stage 3: bias, requantization.
     logic signed [{top_port}:0] biased;",
         top_bias = bias_w - 1,
+        top_mult = out.mult_bits - 1,
         top_port = bias.stage.port_bits - 1,
     );
     if bias.at == "post" {
@@ -244,13 +247,14 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
     let scheme = match out.scheme.as_str() {
         "single" => 1,
         "away" => 2,
+        "float64_away" => 3,
         _ => 0,
     };
     let _ = writeln!(
         text,
         "    logic signed [{top_out}:0] code;
     gb_requant #(
-        .IN_W({in_w}), .OUT_W({out_w}), .SCHEME({scheme}), .ZERO_POINT({zero}), .CLAMP_MIN({min}), .CLAMP_MAX({max})
+        .IN_W({in_w}), .OUT_W({out_w}), .MULT_W({mult_w}), .SCHEME({scheme}), .ZERO_POINT({zero}), .CLAMP_MIN({min}), .CLAMP_MAX({max})
     ) u_requant (
         .x(biased), .mult(mult2), .expo(exp2), .code(code)
     );
@@ -262,6 +266,7 @@ endmodule",
         top_out = out.out_bits - 1,
         in_w = bias.stage.port_bits,
         out_w = out.out_bits,
+        mult_w = out.mult_bits,
         zero = out.zero_point,
         min = out.clamp_min,
         max = out.clamp_max,

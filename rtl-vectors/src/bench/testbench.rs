@@ -98,7 +98,7 @@ module tb;
     logic [{top_w}:0] stim_w [0:BEATS-1];
     logic [{top_ctrl}:0] ctrl [0:BEATS-1];
     logic [{top_bias}:0] stim_bias [0:DOTS-1];
-    logic [31:0] stim_mult [0:DOTS-1];
+    logic [{top_mult}:0] stim_mult [0:DOTS-1];
     logic [7:0] stim_exp [0:DOTS-1];
     logic [{top_flags}:0] exp_flags [0:BEATS-1];
     logic [{top_level}:0] mask [0:BEATS-1];
@@ -112,7 +112,7 @@ module tb;
     logic [{top_a}:0] in_a;
     logic [{top_w}:0] in_w;
     logic [{top_bias}:0] in_bias;
-    logic [31:0] in_mult;
+    logic [{top_mult}:0] in_mult;
     logic [7:0] in_exp;
     logic [{top_flags}:0] flags;
     logic sum_valid, out_valid;
@@ -268,6 +268,7 @@ endmodule
         top_level = count - 1,
         top_sum = sum_w - 1,
         top_out = out.out_bits - 1,
+        top_mult = out.mult_bits - 1,
         top_lane = lanes - 1,
         keep_at = 2 + count,
     )

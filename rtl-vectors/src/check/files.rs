@@ -1,12 +1,12 @@
 //! The files of a bundle: read, verified, copied to where they may be worked on.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::{Divergence, Outcome};
 use crate::VectorError;
 use crate::export::sha256;
-use crate::manifest::{MANIFEST, MANIFEST_SCHEMA, Manifest, SCHEMA, manifest_schema};
+use crate::manifest::{MANIFEST_SCHEMA, Manifest, manifest_schema};
 
 /// A folder to work in: the caller's, or one that is removed again.
 pub(super) enum Scratch {
@@ -37,28 +37,6 @@ impl Scratch {
             Self::Temporary(dir) => dir.path(),
         }
     }
-}
-
-/// The manifest of the bundle in `dir`, strictly by its schema: unknown and missing keys are errors.
-pub(super) fn manifest(dir: &Path) -> Result<Manifest, VectorError> {
-    let path = dir.join(MANIFEST);
-    let text = read(&path)?;
-    let problem = |problem: String| VectorError::Manifest { path: path.clone(), problem };
-    let manifest: Manifest = serde_json::from_slice(&text).map_err(|e| problem(e.to_string()))?;
-    if manifest.schema != SCHEMA {
-        return Err(problem(format!("schema {}, but this guardbit reads {SCHEMA}", manifest.schema)));
-    }
-    if manifest.tool.version != env!("CARGO_PKG_VERSION") {
-        let (theirs, ours) = (&manifest.tool.version, env!("CARGO_PKG_VERSION"));
-        return Err(problem(format!(
-            "written by guardbit {theirs}, this is {ours}: export the bundle again"
-        )));
-    }
-    let plain = |p: &str| Path::new(p).components().all(|c| matches!(c, Component::Normal(_)));
-    if let Some(file) = manifest.files.iter().find(|f| !plain(&f.path)) {
-        return Err(problem(format!("`{}` does not lie in the bundle", file.path)));
-    }
-    Ok(manifest)
 }
 
 /// Whether every file is what the manifest says.

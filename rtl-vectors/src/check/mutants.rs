@@ -1,12 +1,13 @@
 //! Built-in faults: each changes the reference RTL or the expected data, and must be caught by the replay.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::simulators::{Ran, replay};
-use super::{Divergence, Outcome, Simulator, files};
+use super::simulators::{Bench, Ran, replay};
+use super::{Divergence, Outcome, Simulator, array_mutants, files};
 use crate::VectorError;
 use crate::manifest::{LevelInfo, Manifest};
+use crate::read::read_manifest;
 
 /// What became of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +91,10 @@ fn has_rtl_requantizer(m: &Manifest) -> bool {
     m.arithmetic.requantize.in_rtl
 }
 
+fn in_float64(m: &Manifest) -> bool {
+    m.arithmetic.requantize.scheme == "float64_away"
+}
+
 fn has_post_bias(m: &Manifest) -> bool {
     m.arithmetic.bias.at == "post" && m.arithmetic.requantize.in_rtl
 }
@@ -154,7 +159,7 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "dropped_sign_extension",
         change: "an addend is zero-extended",
-        file: "rtl/gb_level.sv",
+        file: "rtl/gb_add.sv",
         from: "{{(SUM_W - IN_W) {x[IN_W-1]}}, x};",
         to: "{{(SUM_W - IN_W) {1'b0}}, x};",
         applies: has_serial,
@@ -186,7 +191,7 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "sticky_leaves_rail",
         change: "sticky saturation forgets that it is stuck",
-        file: "rtl/gb_level.sv",
+        file: "rtl/gb_add.sv",
         from: "held_stuck ? held : fitted;",
         to: "fitted;",
         applies: leaves_rail,
@@ -290,6 +295,41 @@ const MUTANTS: &[Mutant] = &[
         },
     },
     Mutant {
+        name: "truncation_for_rounding",
+        change: "the requantizer cuts bits off instead of rounding",
+        file: "rtl/gb_requant.sv",
+        from: "(float_product + ((ONE <<< shift) >>> 1)) >> shift;",
+        to: "float_product >> shift;",
+        applies: in_float64,
+    },
+    Mutant {
+        name: "product_not_rounded",
+        change: "the requantizer's product is exact instead of a float64",
+        file: "rtl/gb_requant.sv",
+        from: "gb_float53 #(.W(W)) u_product (.x(product), .y(float_product));",
+        to: "assign float_product = product;",
+        applies: in_float64,
+    },
+    Mutant {
+        name: "multiplier_cut",
+        change: "the multiplier has 31 bits instead of 53",
+        file: "rtl/gb_requant.sv",
+        from: "float_x} * wide_mult;",
+        to: "float_x} * ((wide_mult >>> 22) <<< 22);",
+        applies: in_float64,
+    },
+    Mutant {
+        name: "wrong_tie",
+        change: "negative ties go towards zero",
+        file: "rtl/gb_requant.sv",
+        from: "(float_product + ((ONE <<< shift) >>> 1))",
+        to: "(float_product + ((ONE <<< shift) >>> 1) - x[IN_W-1])",
+        applies: |m| {
+            let requantize = &m.arithmetic.requantize;
+            in_float64(m) && requantize.clamp_min < requantize.zero_point
+        },
+    },
+    Mutant {
         name: "zero_point_dropped",
         change: "the output zero point is not added",
         file: "rtl/gb_requant.sv",
@@ -360,7 +400,7 @@ pub fn mutate(
     simulator: Simulator,
     work: Option<&Path>,
 ) -> Result<Vec<MutantResult>, VectorError> {
-    let manifest = files::manifest(dir)?;
+    let manifest = read_manifest(dir)?;
     let mut results = Vec::new();
     for mutant in MUTANTS {
         let in_vhdl = mutant.file.ends_with(".vhd");
@@ -375,6 +415,9 @@ pub fn mutate(
     let outcome = one(dir, &manifest, simulator, work, "flipped_digit", &flip)?;
     let change = "one hexadecimal digit of the expected accumulators, hash check off";
     results.push(MutantResult { name: "flipped_digit", change, outcome: Some(outcome) });
+    if let Some(info) = manifest.array.as_ref().filter(|_| simulator != Simulator::Ghdl) {
+        results.extend(array_mutants::mutate(dir, &manifest, info, simulator, work)?);
+    }
     Ok(results)
 }
 
@@ -389,7 +432,17 @@ fn one(
     let scratch = files::Scratch::new(work, &format!("mutant-{name}"))?;
     files::copy(dir, manifest, scratch.path())?;
     change(scratch.path())?;
-    Ok(match replay(simulator, scratch.path(), manifest)? {
+    outcome(simulator, Bench::Unit, scratch.path(), manifest)
+}
+
+/// The replay's answer to a changed bundle.
+pub(super) fn outcome(
+    simulator: Simulator,
+    bench: Bench,
+    work: &Path,
+    manifest: &Manifest,
+) -> Result<Outcome, VectorError> {
+    Ok(match replay(simulator, bench, work, manifest)? {
         Ran::Report(outcome) => outcome,
         Ran::Broken(text) => {
             let first = Divergence { kind: "build or run".into(), details: text, ..Divergence::default() };
@@ -399,14 +452,7 @@ fn one(
 }
 
 fn change(work: &Path, mutant: &Mutant) -> Result<(), VectorError> {
-    let path = work.join(mutant.file);
-    let text = String::from_utf8_lossy(&files::read(&path)?).into_owned();
-    let found = text.matches(mutant.from).count();
-    if found != 1 {
-        let (mutant, file) = (mutant.name.into(), mutant.file.into());
-        return Err(VectorError::Mutant { mutant, file, found });
-    }
-    let mut changed = text.replacen(mutant.from, mutant.to, 1);
+    let (path, mut changed) = replaced(work, mutant.name, mutant.file, mutant.from, mutant.to)?;
     if mutant.name == "latency_off_by_one" {
         changed = late(&changed);
     }
@@ -414,6 +460,22 @@ fn change(work: &Path, mutant: &Mutant) -> Result<(), VectorError> {
         changed = changed.replacen("product, product1;", "product, product0, product1;", 1);
     }
     fs::write(&path, changed).map_err(|source| VectorError::Write { path, source })
+}
+
+/// A file's path, and its text with `from`, which occurs once, replaced.
+pub(super) fn replaced(
+    work: &Path,
+    mutant: &str,
+    file: &str,
+    from: &str,
+    to: &str,
+) -> Result<(PathBuf, String), VectorError> {
+    let path = work.join(file);
+    let text = String::from_utf8_lossy(&files::read(&path)?).into_owned();
+    match text.matches(from).count() {
+        1 => Ok((path, text.replacen(from, to, 1))),
+        found => Err(VectorError::Mutant { mutant: mutant.into(), file: file.into(), found }),
+    }
 }
 
 /// Delays every stage-1 register by one more cycle.
@@ -445,11 +507,15 @@ fn late(text: &str) -> String {
 /// Flips the last digit of a word that is compared.
 fn flip_digit(work: &Path, manifest: &Manifest) -> Result<(), VectorError> {
     let level = &manifest.arithmetic.levels[0];
-    let path = work.join(format!("exp_acc_{}.mem", level.name));
+    // The first case starts with a beat that is compared.
+    flip_last_digit(work.join(format!("exp_acc_{}.mem", level.name)), 0)
+}
+
+/// Flips the last digit of a line.
+pub(super) fn flip_last_digit(path: PathBuf, line: usize) -> Result<(), VectorError> {
     let mut text = files::read(&path)?;
-    let line = text.iter().position(|&b| b == b'\n').unwrap_or(0) + 1;
-    // The first case starts with a beat that is compared; so does its last digit.
-    if let Some(digit) = text.get_mut(line.saturating_sub(2)) {
+    let end = text.split(|&b| b == b'\n').take(line + 1).map(|l| l.len() + 1).sum::<usize>();
+    if let Some(digit) = text.get_mut(end.saturating_sub(2)) {
         *digit = if *digit == b'0' { b'1' } else { b'0' };
     }
     fs::write(&path, text).map_err(|source| VectorError::Write { path, source })

@@ -6,8 +6,8 @@ use guardbit_sim::trace::{TraceOperand, trace};
 
 use super::{Divergence, Outcome, files};
 use crate::VectorError;
-use crate::beats::{self, Beats, CLEAR, Dot, FLAG_BITS, LevelState, RUN_LAST, VALID};
-use crate::contract::layer_of;
+use crate::beats::{self, CLEAR, Dot, FLAG_BITS, LevelState, RUN_LAST, VALID};
+use crate::contract::{layer_of, multiplier_words};
 use crate::manifest::{Case, Manifest};
 use crate::words::{field, parse_mem, sign_extend};
 
@@ -29,7 +29,20 @@ pub(super) fn recompute(dir: &Path, manifest: &Manifest) -> Result<Outcome, Vect
 }
 
 /// The words of a file.
-type Column = Vec<Vec<u64>>;
+pub(super) type Column = Vec<Vec<u64>>;
+
+/// Reads `NAME.mem`.
+pub(super) fn column(dir: &Path, manifest: &Manifest, name: &str) -> Result<Column, VectorError> {
+    let file = format!("{name}.mem");
+    let info = manifest.files.iter().find(|f| f.path == file);
+    let sized = info.and_then(|f| Some((f.words?, f.bits?)));
+    let (words, bits) = sized.ok_or_else(|| VectorError::Data {
+        file: file.clone(),
+        problem: "the manifest gives no number of words and bits".into(),
+    })?;
+    let text = files::read(&dir.join(&file))?;
+    parse_mem(&text, bits, words).map_err(|problem| VectorError::Data { file, problem })
+}
 
 struct Data {
     activations: Column,
@@ -48,17 +61,7 @@ struct Data {
 
 impl Data {
     fn read(dir: &Path, manifest: &Manifest) -> Result<Self, VectorError> {
-        let column = |name: &str| -> Result<Column, VectorError> {
-            let file = format!("{name}.mem");
-            let info = manifest.files.iter().find(|f| f.path == file);
-            let sized = info.and_then(|f| Some((f.words?, f.bits?)));
-            let (words, bits) = sized.ok_or_else(|| VectorError::Data {
-                file: file.clone(),
-                problem: "the manifest gives no number of words and bits".into(),
-            })?;
-            let text = files::read(&dir.join(&file))?;
-            parse_mem(&text, bits, words).map_err(|problem| VectorError::Data { file, problem })
-        };
+        let column = |name: &str| column(dir, manifest, name);
         let levels = &manifest.arithmetic.levels;
         Ok(Self {
             activations: column("stim_a")?,
@@ -134,8 +137,7 @@ impl Checker<'_> {
             sent.push((beat, ctrl));
         }
         let trace = trace(&layer, 0, &operands);
-        let model = Beats::new(lanes, &layer.datapath);
-        let rows = model.rows(&trace, sent.len().max(1));
+        let rows = beats::rows(&layer.datapath, &trace, lanes, sent.len().max(1));
         let ends = beats::run_ends(&layer.datapath, operands.len(), lanes);
         let is_cut = case.out_word.is_none();
         let mut wide = if arithmetic.bias.at == "preload" { i128::from(case.bias.unwrap_or(0)) } else { 0 };
@@ -176,12 +178,15 @@ impl Checker<'_> {
             let found = self.word(&self.data.bias, started, arithmetic.bias.input_bits);
             self.same("bias", case, "", format!("dot product {started}"), beats::bias_input(&dot), found);
         }
-        let multiplier = dot.layer.requantizers[0].multiplier();
-        let found =
-            [self.word(&self.data.multiplier, started, 32), self.word(&self.data.exponent, started, 8)];
+        let [significand, exponent] = multiplier_words(dot.layer.requantizers[0]);
+        let mult_bits = arithmetic.requantize.mult_bits;
+        let found = [
+            self.word(&self.data.multiplier, started, mult_bits),
+            self.word(&self.data.exponent, started, 8),
+        ];
         let at = format!("dot product {started}");
-        self.same("multiplier", case, "", at.clone(), multiplier.significand().into(), found[0]);
-        self.same("exponent", case, "", at, multiplier.exponent().into(), found[1]);
+        self.same("multiplier", case, "", at.clone(), significand, found[0]);
+        self.same("exponent", case, "", at, exponent, found[1]);
         if let Some(word) = case.out_word {
             let last = arithmetic.levels[levels - 1].stage.port_bits;
             let found = [
@@ -217,8 +222,7 @@ impl Checker<'_> {
             if level.check == "hand_over" && !ended(index) {
                 continue;
             }
-            let bits = [state.high || state.low, state.high, state.low, state.sticky];
-            let flags = bits.iter().rev().fold(0, |word, &bit| word << 1 | i64::from(bit));
+            let flags = state.flags() as i64;
             let found =
                 self.data.flags.get(beat).map_or(0, |w| field(w, index as u32 * FLAG_BITS, FLAG_BITS));
             self.same("flags", case, &level.name, format!("beat {beat}"), flags, found as i64);

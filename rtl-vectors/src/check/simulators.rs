@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::{Divergence, Outcome};
+use super::{Divergence, Outcome, array};
 use crate::VectorError;
-use crate::bench::{RTL, VHDL};
+use crate::bench::{ARRAY_RTL, RTL, VHDL};
 use crate::manifest::{Case, Manifest};
 
 /// A simulator that bundles are replayed in.
@@ -50,13 +50,27 @@ pub(super) enum Ran {
     Broken(String),
 }
 
+/// What is replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bench {
+    /// One MAC unit, beat by beat.
+    Unit,
+    /// The whole array, tile by tile.
+    Array,
+}
+
 /// Replays the bundle copied to `work`.
-pub(super) fn run(simulator: Simulator, work: &Path, manifest: &Manifest) -> Result<Outcome, VectorError> {
+pub(super) fn run(
+    simulator: Simulator,
+    bench: Bench,
+    work: &Path,
+    manifest: &Manifest,
+) -> Result<Outcome, VectorError> {
     if !is_there(simulator) {
         let reason = format!("`{}` is not installed", simulator.program());
         return Ok(Outcome::Absent { reason });
     }
-    Ok(match replay(simulator, work, manifest)? {
+    Ok(match replay(simulator, bench, work, manifest)? {
         Ran::Report(outcome) => outcome,
         Ran::Broken(text) => {
             let first =
@@ -71,9 +85,18 @@ pub(super) fn is_there(simulator: Simulator) -> bool {
         || Command::new(simulator.program()).arg("-V").output().is_ok()
 }
 
-pub(super) fn replay(simulator: Simulator, work: &Path, manifest: &Manifest) -> Result<Ran, VectorError> {
-    let rtl = RTL.iter().map(|(name, _)| format!("rtl/{name}"));
-    let sources: Vec<String> = rtl.chain(["rtl/gb_dut.sv".into(), "tb.sv".into()]).collect();
+pub(super) fn replay(
+    simulator: Simulator,
+    bench: Bench,
+    work: &Path,
+    manifest: &Manifest,
+) -> Result<Ran, VectorError> {
+    let (top, more, modules) = match bench {
+        Bench::Unit => ("tb", "rtl/gb_dut.sv", &[][..]),
+        Bench::Array => ("tb_array", "rtl/gb_array.sv", &ARRAY_RTL[..]),
+    };
+    let rtl = RTL.iter().chain(modules).map(|(name, _)| format!("rtl/{name}"));
+    let sources: Vec<String> = rtl.chain([more.into(), format!("{top}.sv")]).collect();
     let (build, run) = match simulator {
         Simulator::Ghdl => {
             let mut build = Command::new("ghdl");
@@ -87,14 +110,16 @@ pub(super) fn replay(simulator: Simulator, work: &Path, manifest: &Manifest) -> 
         }
         Simulator::Icarus => {
             let mut build = Command::new("iverilog");
-            build.args(["-g2012", "-s", "tb", "-o", "tb.vvp"]).args(&sources);
+            build.args(["-g2012", "-s", top, "-o", "tb.vvp"]).args(&sources);
             let mut run = Command::new("vvp");
             run.args(["-n", "tb.vvp"]);
             (build, run)
         }
         Simulator::Verilator => {
             let mut build = Command::new("verilator");
-            build.args(["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", "tb"]);
+            build.args(["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", top]);
+            // A run takes a second; optimizing the code of an array for it would take minutes.
+            build.args(["-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"]);
             build.args(["--Mdir", "verilated", "-o", "Vtb"]).args(&sources);
             (build, Command::new("./verilated/Vtb"))
         }
@@ -104,7 +129,10 @@ pub(super) fn replay(simulator: Simulator, work: &Path, manifest: &Manifest) -> 
         return Ok(Ran::Broken(text(&built)));
     }
     let ran = start(run, work)?;
-    Ok(parse(&text(&ran), manifest))
+    Ok(match bench {
+        Bench::Unit => parse(&text(&ran), manifest),
+        Bench::Array => array::parse(&text(&ran), manifest),
+    })
 }
 
 fn start(mut command: Command, work: &Path) -> Result<Output, VectorError> {
@@ -166,11 +194,11 @@ fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
 }
 
 /// The value of `key=value` in a line of words.
-fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+pub(super) fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
-fn number(line: &str, key: &str) -> Option<u64> {
+pub(super) fn number(line: &str, key: &str) -> Option<u64> {
     value(line, key)?.parse().ok()
 }
 

@@ -30,52 +30,69 @@ pub(super) fn reduce(
             Reduce::Serial => stage.serial(values, initial),
             Reduce::Tree => stage.tree(values),
         };
-        let (result, overflow) = stage.leave(result);
-        // Fitted first, then shifted.
-        let result = Value {
-            narrow: level.round.shift_right(result.narrow, level.shift),
-            counterpart: level.round.shift_right(result.counterpart, level.shift),
-            ..result
-        };
-        stage.show(StepKind::HandOver, result, overflow);
-        result
+        stage.hand_over(result)
     };
     runs.into_iter().enumerate().map(one).collect()
 }
 
 /// One run on its way through a level.
-struct Stage<'a> {
-    index: usize,
-    level: &'a Level,
-    run: usize,
-    outcome: &'a mut DotOutcome,
-    observer: &'a mut dyn FnMut(LevelStep),
+pub(super) struct Stage<'a> {
+    pub index: usize,
+    pub level: &'a Level,
+    pub run: usize,
+    pub outcome: &'a mut DotOutcome,
+    pub observer: &'a mut dyn FnMut(LevelStep),
+}
+
+/// The register of a serial level within a run.
+#[derive(Debug, Clone)]
+pub(super) struct Running {
+    register: Adder,
+    sum: Value,
+}
+
+impl Running {
+    /// What the run has come to.
+    pub fn sum(&self) -> Value {
+        self.sum
+    }
 }
 
 impl Stage<'_> {
     /// One register, one addition per value.
     fn serial(&mut self, values: &[Value], initial: Option<i128>) -> Value {
-        let mut register = self.load(initial);
-        let mut sum = Value { narrow: register.value(), counterpart: initial.unwrap_or(0), last_k: 0 };
+        let mut running = self.start(initial);
         for value in values {
-            let held = register.value();
-            let overflow = register.add(value.narrow);
-            if let Some(direction) = overflow {
-                self.event(value.last_k, held, value.narrow, direction);
-            }
-            sum = Value {
-                narrow: register.value(),
-                counterpart: sum.counterpart + value.counterpart,
-                last_k: value.last_k,
-            };
-            self.added(sum.counterpart);
-            self.show(StepKind::Add, sum, overflow);
+            self.add(&mut running, value);
         }
-        sum
+        running.sum
+    }
+
+    /// A serial run before its first value.
+    pub fn start(&mut self, initial: Option<i128>) -> Running {
+        let register = self.load(initial);
+        let sum = Value { narrow: register.value(), counterpart: initial.unwrap_or(0), last_k: 0 };
+        Running { register, sum }
+    }
+
+    /// One addition of a serial run.
+    pub fn add(&mut self, running: &mut Running, value: &Value) {
+        let held = running.register.value();
+        let overflow = running.register.add(value.narrow);
+        if let Some(direction) = overflow {
+            self.event(value.last_k, held, value.narrow, direction);
+        }
+        running.sum = Value {
+            narrow: running.register.value(),
+            counterpart: running.sum.counterpart + value.counterpart,
+            last_k: value.last_k,
+        };
+        self.added(running.sum.counterpart);
+        self.show(StepKind::Add, running.sum, overflow);
     }
 
     /// Adjacent pairs, round after round; an odd last value passes up unchanged.
-    fn tree(&mut self, values: &[Value]) -> Value {
+    pub fn tree(&mut self, values: &[Value]) -> Value {
         let mut round = values.to_vec();
         while round.len() > 1 {
             round = round.chunks(2).map(|pair| self.node(pair)).collect();
@@ -100,7 +117,19 @@ impl Stage<'_> {
         node
     }
 
-    /// The end of a run: its final sum, and the fit where overflow is checked at the hand-over.
+    /// The end of a run: fitted first, then shifted.
+    pub fn hand_over(&mut self, result: Value) -> Value {
+        let (result, overflow) = self.leave(result);
+        let result = Value {
+            narrow: self.level.round.shift_right(result.narrow, self.level.shift),
+            counterpart: self.level.round.shift_right(result.counterpart, self.level.shift),
+            ..result
+        };
+        self.show(StepKind::HandOver, result, overflow);
+        result
+    }
+
+    /// The final sum of a run, and the fit where overflow is checked at the hand-over.
     fn leave(&mut self, result: Value) -> (Value, Option<Direction>) {
         let sum = result.counterpart;
         let at_hand_over = self.level.check == Check::HandOver;
@@ -184,6 +213,7 @@ impl Stage<'_> {
 }
 
 /// The adder of a serial level.
+#[derive(Debug, Clone)]
 enum Adder {
     /// As wide as it takes.
     Exact(i128),

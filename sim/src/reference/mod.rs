@@ -4,6 +4,7 @@
 //! Beside every narrow value travels its *counterpart*: the same shifts and roundings with unlimited widths.
 
 mod level;
+mod live;
 mod operands;
 mod product;
 
@@ -15,6 +16,7 @@ use crate::output;
 use crate::packing::HighLane;
 use crate::trace::LevelStep;
 
+pub(crate) use live::Live;
 pub(crate) use operands::{Operand, read as read_operands};
 
 /// The reference engine over one layer and one input.

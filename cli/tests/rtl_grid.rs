@@ -1,0 +1,268 @@
+//! Layers of real networks on arrays and engines of every kind, replayed in every simulator; the arrays' cycles beside
+//! the cycle model's; the table of mutants.
+//!
+//! The simulators are run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{csv_rows, digits, shared_model, succeed};
+use serde_json::Value;
+
+const RESNET: [&str; 2] = ["resnet8_cifar10_int8.tflite", "resnet8_cifar10_images.npy"];
+const WAKE: [&str; 2] = ["vww_mobilenet_v1_025_int8.tflite", "vww_images.npy"];
+
+/// An array of 4 x 4 in the place of the preset's 16 x 16: quick to build.
+const SMALL: &[&str] = &["--set", "array.rows=4", "--set", "array.cols=4"];
+
+struct Case {
+    network: [&'static str; 2],
+    layer: &'static str,
+    op: &'static str,
+    hw: &'static str,
+    bits: u32,
+    overflow: &'static str,
+    more: &'static [&'static str],
+}
+
+macro_rules! grid {
+    ($($network:ident $layer:literal $op:ident $hw:literal $bits:literal $overflow:ident $more:expr;)*) => {
+        &[$(Case {
+            network: $network,
+            layer: $layer,
+            op: stringify!($op),
+            hw: $hw,
+            bits: $bits,
+            overflow: stringify!($overflow),
+            more: $more,
+        }),*]
+    };
+}
+
+/// Every value of every axis: network, operation, accelerator, 12 to 20 bits, overflow mode (each with 14 bits too).
+const GRID: &[Case] = grid! {
+    RESNET "1" conv2d "fpga-int14-os" 14 saturate &[];
+    RESNET "14" fully_connected "fpga-int14-os" 14 sticky SMALL;
+    RESNET "4" conv2d "fpga-int14-ws" 16 saturate_symmetric SMALL;
+    RESNET "14" fully_connected "fpga-int14-tree" 12 wrap &[];
+    RESNET "6" conv2d "fpga-int14-tree" 14 saturate &[];
+    RESNET "14" fully_connected "fpga-int14-ws" 17 wrap SMALL;
+    WAKE "0" conv2d "fpga-int14-os" 12 wrap SMALL;
+    WAKE "1" depthwise_conv2d "fpga-int14-os" 14 saturate_symmetric SMALL;
+    WAKE "1" depthwise_conv2d "fpga-int14-ws" 13 sticky SMALL;
+    WAKE "3" depthwise_conv2d "fpga-int14-tree" 20 saturate &[];
+    WAKE "2" conv2d "fpga-int14-tree" 19 saturate_symmetric &[];
+    WAKE "24" conv2d "fpga-int14-ws" 14 wrap &[];
+    WAKE "29" fully_connected "fpga-int14-ws" 18 saturate SMALL;
+    WAKE "29" fully_connected "fpga-int14-tree" 15 sticky &[];
+};
+
+impl Case {
+    /// The bundle, made in `dir`; `None` without the networks.
+    fn export(&self, dir: &Path) -> Option<String> {
+        let [model, images] = [shared_model(self.network[0])?, shared_model(self.network[1])?];
+        let out = dir.to_string_lossy().into_owned();
+        let [bits, overflow] = [format!("bits={}", self.bits), format!("overflow={}", self.overflow)];
+        let levels: &[&str] = match self.hw {
+            "fpga-int14-ws" => &["chain", "acc"],
+            "fpga-int14-tree" => &["tree", "acc"],
+            _ => &["acc"],
+        };
+        let sets: Vec<String> =
+            levels.iter().flat_map(|l| [&bits, &overflow].map(|s| format!("accumulation.{l}.{s}"))).collect();
+        let mut args = vec!["vectors", &model, "--hw", self.hw, "--layer", self.layer, "--input", &images];
+        args.extend(["--cases", "8", "-o", &out]);
+        args.extend(sets.iter().flat_map(|set| ["--set", set]));
+        args.extend(self.more);
+        succeed(&args);
+        Some(out)
+    }
+
+    fn name(&self) -> String {
+        let network = self.network[0].split('_').next().unwrap_or_default();
+        format!("{network} {} {} {} {} bits {}", self.layer, self.op, self.hw, self.bits, self.overflow)
+    }
+}
+
+fn simulators() -> bool {
+    let wanted = std::env::var_os("GUARDBIT_SIMULATORS").is_some();
+    if !wanted {
+        eprintln!("skipped: GUARDBIT_SIMULATORS is not set; see scripts/test");
+    }
+    wanted
+}
+
+/// Replays the grid; the checks by name must be those of `expected` (with the array's, where there is one).
+fn replay_grid(simulator: &str) {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (index, case) in GRID.iter().enumerate() {
+        let Some(bundle) = case.export(&dir.path().join(index.to_string())) else { return };
+        let report: Value =
+            serde_json::from_str(&succeed(&["check", &bundle, "--simulator", simulator, "--json"])).unwrap();
+        let has_array = case.hw != "fpga-int14-tree" && simulator != "ghdl";
+        let checks = report["checks"].as_array().unwrap();
+        assert_eq!(checks.len(), 2 + usize::from(has_array), "{}", case.name());
+        for check in &checks[1..] {
+            let (outcome, name) = (&check["outcome"], check["check"].as_str().unwrap());
+            assert_eq!(outcome["result"], "pass", "{}", case.name());
+            let notes = outcome["notes"].as_array().unwrap();
+            assert!(
+                simulator == "ghdl" || !notes.iter().any(|n| n.as_str().unwrap().contains("not compared"))
+            );
+            eprintln!(
+                "{:<62} {name:<17} {:>6} compared, 0 differ; {}",
+                case.name(),
+                outcome["checked"],
+                notes[0]
+            );
+        }
+    }
+}
+
+#[test]
+fn real_layers_replay_in_icarus() {
+    replay_grid("icarus");
+}
+
+#[test]
+fn real_layers_replay_in_verilator() {
+    replay_grid("verilator");
+}
+
+#[test]
+fn real_layers_replay_in_ghdl() {
+    replay_grid("ghdl");
+}
+
+/// The folder of cocotb 1.9's programs is given by `GUARDBIT_COCOTB_BIN`.
+#[test]
+fn real_layers_pass_in_cocotb() {
+    let Ok(bin) = std::env::var("GUARDBIT_COCOTB_BIN") else {
+        eprintln!("skipped: GUARDBIT_COCOTB_BIN is not set; see scripts/test");
+        return;
+    };
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap_or_default());
+    let dir = tempfile::tempdir().unwrap();
+    for (index, simulator) in [(1, "icarus"), (8, "icarus"), (9, "verilator")] {
+        let bundle = dir.path().join(format!("{index}"));
+        if GRID[index].export(&bundle).is_none() {
+            return;
+        }
+        let simulator_arg = format!("SIM={simulator}");
+        let mut make = Command::new("make");
+        make.args(["cocotb", &simulator_arg]).current_dir(&bundle).env("PATH", &path);
+        let text = String::from_utf8_lossy(&make.output().unwrap().stdout).into_owned();
+        assert!(text.contains("PASS=1 FAIL=0"), "{}: {text}", GRID[index].name());
+        eprintln!("{:<62} cocotb, {simulator}: PASS=1 FAIL=0", GRID[index].name());
+    }
+}
+
+fn manifest(bundle: &str) -> Value {
+    serde_json::from_slice(&fs::read(Path::new(bundle).join("manifest.json")).unwrap()).unwrap()
+}
+
+/// Accelerator, settings, layer of the digits network.
+const ARRAYS: &[(&str, &str, &[&str])] = &[
+    // Fewer products than rows: tiles follow each other as fast as sums can leave.
+    ("fpga-int14-os", "1", &["--set", "array.rows=12", "--set", "array.cols=3"]),
+    ("fpga-int14-os", "2", &["--set", "array.rows=5", "--set", "array.cols=7"]),
+    ("fpga-int14-os", "0", &["--set", "array.rows=1", "--set", "array.cols=9"]),
+    ("fpga-int14-os", "0", &["--set", "array.rows=9", "--set", "array.cols=1"]),
+    // One pixel: tiles follow each other as fast as weights can be loaded.
+    ("fpga-int14-ws", "5", &["--set", "array.rows=8", "--set", "array.cols=6"]),
+    ("fpga-int14-ws", "2", &["--set", "array.rows=6", "--set", "array.cols=5"]),
+    ("fpga-int14-ws", "1", &["--set", "array.rows=4", "--set", "array.cols=4"]),
+    ("fpga-int14-ws", "0", &["--set", "array.rows=2", "--set", "array.cols=1"]),
+];
+
+/// The replay fails if a cycle is missing or too many (`kind=cycles`).
+#[test]
+fn arrays_take_the_cycles_of_the_model() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (index, (hw, layer, more)) in ARRAYS.iter().enumerate() {
+        for convention in ["overlapped", "scalesim_v3"] {
+            let out = dir.path().join(format!("{convention}{index}")).to_string_lossy().into_owned();
+            let model = digits("digits_int8.tflite");
+            let timing = format!("timing.convention={convention}");
+            let mut args =
+                vec!["vectors", &model, "--hw", hw, "--layer", layer, "--random", "1", "--cases", "1"];
+            args.extend(["--set", &timing, "-o", &out]);
+            args.extend(*more);
+            succeed(&args);
+            let table = succeed(&["check", &out, "--simulator", "icarus"]);
+            let line = table.lines().find(|l| l.starts_with("icarus, array")).unwrap();
+            eprintln!("{hw} {layer} {more:?}\n{line}");
+            let cycles = &manifest(&out)["array"];
+            let (groups, cycles) = (cycles["groups"].as_u64().unwrap(), &cycles["cycles"]);
+            let number = |key: &str| cycles[key].as_u64().unwrap();
+            // SCALE-Sim leaves out the drain, and counts every matrix product from cycle 0.
+            let uncounted = if convention == "overlapped" { 0 } else { number("drain") + groups };
+            assert_eq!(number("cycles"), number("model") + uncounted, "{line}");
+        }
+    }
+}
+
+/// Where the tiles are the whole layer, the array's cycles are the layer's compute cycles in `layers.csv`.
+#[test]
+fn whole_layers_take_the_compute_cycles_of_a_run() {
+    let Some(model) = shared_model(RESNET[0]) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    for hw in ["fpga-int14-os", "fpga-int14-ws"] {
+        let [bundle, run] =
+            ["b", "r"].map(|name| dir.path().join(format!("{hw}{name}")).to_string_lossy().into_owned());
+        succeed(&[
+            "vectors", &model, "--hw", hw, "--layer", "14", "--random", "1", "--cases", "1", "-o", &bundle,
+        ]);
+        succeed(&["run", &model, "--hw", hw, "--random", "1", "-o", &run]);
+        let rows = csv_rows(&Path::new(&run).join("layers.csv"));
+        let last = rows.iter().rfind(|row| row["index"] == "14").unwrap();
+        let array = &manifest(&bundle)["array"];
+        assert_eq!((&array["pixels"], &array["channels"]), (&1.into(), &10.into()));
+        assert_eq!(array["cycles"]["cycles"].to_string(), last["compute_cycles"], "{hw}");
+    }
+}
+
+/// Every mutant of the bundle that is made without further arguments, in Icarus.
+fn mutants(hw: &str, layer: &str, levels: &[&str]) {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for overflow in ["saturate", "wrap", "sticky", "saturate_symmetric"] {
+        let out = dir.path().join(overflow).to_string_lossy().into_owned();
+        let model = digits("digits_int8.tflite");
+        let images = digits("test_images.npy");
+        let sets: Vec<String> =
+            levels.iter().map(|l| format!("accumulation.{l}.overflow={overflow}")).collect();
+        let mut args = vec!["vectors", &model, "--hw", hw, "--layer", layer, "--input", &images, "-o", &out];
+        args.extend(sets.iter().flat_map(|set| ["--set", set]));
+        succeed(&args);
+        let table = succeed(&["check", &out, "--simulator", "icarus", "--mutate"]);
+        eprintln!("{hw} {layer} {overflow}\n{table}");
+        assert!(table.contains("flipped_digit") && !table.contains(" NO "), "{table}");
+    }
+}
+
+#[test]
+fn mutants_of_an_output_stationary_array_are_caught() {
+    mutants("fpga-int14-os", "0", &["acc"]);
+}
+
+#[test]
+fn mutants_of_a_weight_stationary_array_are_caught() {
+    mutants("fpga-int14-ws", "5", &["chain", "acc"]);
+}
+
+#[test]
+fn mutants_of_a_tree_are_caught() {
+    mutants("fpga-int14-tree", "5", &["tree", "acc"]);
+}

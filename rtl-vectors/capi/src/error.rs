@@ -1,0 +1,53 @@
+//! Error codes, and the message of the last error of this thread.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString};
+
+use guardbit_rtl_vectors::GoldenError;
+
+use crate::exports::{
+    GUARDBIT_E_ACCELERATOR, GUARDBIT_E_BEAT, GUARDBIT_E_BUNDLE, GUARDBIT_E_PARAMETER, GUARDBIT_E_STATE,
+};
+
+/// A code of `guardbit.h` with what there is to say.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub code: i32,
+    pub message: String,
+}
+
+impl Failure {
+    pub fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl From<GoldenError> for Failure {
+    fn from(error: GoldenError) -> Self {
+        let code = match &error {
+            GoldenError::Vectors(_) => GUARDBIT_E_BUNDLE,
+            GoldenError::Accelerator(_) | GoldenError::Lower(_) => GUARDBIT_E_ACCELERATOR,
+            GoldenError::Beat(_) => GUARDBIT_E_BEAT,
+            GoldenError::NoMultiplier => GUARDBIT_E_STATE,
+            _ => GUARDBIT_E_PARAMETER,
+        };
+        Self { code, message: error.to_string() }
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::new(CString::default());
+}
+
+/// Keeps the message and gives back the code.
+pub(crate) fn keep(failure: &Failure) -> i32 {
+    // A message may quote what the caller passed; without its NULs it is a C string.
+    let text = CString::new(failure.message.replace('\0', " ")).unwrap_or_default();
+    LAST.with(|last| *last.borrow_mut() = text);
+    failure.code
+}
+
+/// Shows the message of the last error of this thread; empty if there was none.
+pub(crate) fn last<R>(show: impl FnOnce(&CStr) -> R) -> R {
+    LAST.with(|last| show(&last.borrow()))
+}

@@ -1,0 +1,318 @@
+//! The C functions. cbindgen makes `include/guardbit.h` from this file.
+#![allow(unsafe_code)]
+
+use std::ffi::c_char;
+use std::path::Path;
+
+use guardbit_rtl_vectors::{GoldenModel, LayerParameters, LevelState};
+
+use crate::error::{Failure, last};
+use crate::models::{add, guarded, remove, with};
+use crate::pointers::{slice, text, write};
+
+/// Version of this interface: changes whenever a function does.
+pub const GUARDBIT_ABI: i32 = 1;
+
+/// Done.
+pub const GUARDBIT_OK: i32 = 0;
+/// A pointer is null.
+pub const GUARDBIT_E_NULL: i32 = -1;
+/// There is no such model: never opened, or closed.
+pub const GUARDBIT_E_HANDLE: i32 = -2;
+/// A value that is not allowed.
+pub const GUARDBIT_E_PARAMETER: i32 = -3;
+/// There is no usable bundle, or bundles do not cover this datapath.
+pub const GUARDBIT_E_BUNDLE: i32 = -4;
+/// There is no such accelerator, or it cannot run the layer.
+pub const GUARDBIT_E_ACCELERATOR: i32 = -5;
+/// A beat that the interface does not allow; the model has not moved.
+pub const GUARDBIT_E_BEAT: i32 = -6;
+/// Something has to be done before.
+pub const GUARDBIT_E_STATE: i32 = -7;
+/// A fault of guardbit itself; the model is closed.
+pub const GUARDBIT_E_INTERNAL: i32 = -8;
+
+/// Flag of a level: an exact result did not fit.
+pub const GUARDBIT_OVERFLOW: i32 = 1;
+/// Flag of a level: it lay above.
+pub const GUARDBIT_HIGH: i32 = 2;
+/// Flag of a level: it lay below.
+pub const GUARDBIT_LOW: i32 = 4;
+/// Flag of a level: there was an overflow in this run.
+pub const GUARDBIT_STICKY: i32 = 8;
+
+/// The version of the library's interface: to be compared with GUARDBIT_ABI.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_abi() -> i32 {
+    GUARDBIT_ABI
+}
+
+/// What the last error of this thread was. The text is valid until the next call that fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_error() -> *const c_char {
+    last(|text| text.as_ptr())
+}
+
+/// Opens the MAC unit of a bundle, the folder that `guardbit vectors` wrote.
+///
+/// Returns the model's number, above 0, or an error code.
+///
+/// # Safety
+/// `dir` is null or a string that ends with NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_open_bundle(dir: *const c_char) -> i32 {
+    guarded(|| {
+        // SAFETY: as above.
+        let dir = unsafe { text("dir", dir) }?;
+        add(GoldenModel::from_bundle(Path::new(dir))?)
+    })
+}
+
+/// Opens the MAC unit of an accelerator for dot products of `terms` products.
+///
+/// `accelerator` is a preset's name, the path of a YAML file, or its text (with at least one line break). Types of codes
+/// are "int4", "uint4", "int8", "uint8", "int16" (activations) and so on. Returns as guardbit_open_bundle.
+///
+/// # Safety
+/// Every pointer is null or a string that ends with NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_open_accelerator(
+    accelerator: *const c_char,
+    terms: i32,
+    activation_type: *const c_char,
+    activation_zero_point: i32,
+    weight_type: *const c_char,
+    weight_zero_point: i32,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: as above.
+        let [accelerator, activation, weight] = unsafe {
+            [
+                text("accelerator", accelerator)?,
+                text("activation_type", activation_type)?,
+                text("weight_type", weight_type)?,
+            ]
+        };
+        let dtype = |name: &str| name.parse().map_err(|e| Failure::new(GUARDBIT_E_PARAMETER, format!("{e}")));
+        let parameters = LayerParameters {
+            terms: usize::try_from(terms).unwrap_or(0),
+            activation: dtype(activation)?,
+            activation_zero_point,
+            weight: dtype(weight)?,
+            weight_zero_point,
+        };
+        add(GoldenModel::from_accelerator(accelerator, &parameters)?)
+    })
+}
+
+/// Closes a model. Its number is not used again.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_close(model: i32) -> i32 {
+    guarded(|| remove(model).map(|()| GUARDBIT_OK))
+}
+
+/// Number of accumulation levels.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_levels(model: i32) -> i32 {
+    with(model, |m| count(m.arithmetic().levels.len()))
+}
+
+/// Products per beat.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_lanes(model: i32) -> i32 {
+    with(model, |m| count(m.interface().lanes))
+}
+
+/// Products per dot product.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_terms(model: i32) -> i32 {
+    with(model, |m| count(m.terms()))
+}
+
+/// As after reset: registers are 0, no dot product is under way. Bias, multiplier and output stay.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_reset(model: i32) -> i32 {
+    with(model, |m| {
+        m.reset();
+        Ok(GUARDBIT_OK)
+    })
+}
+
+/// The next guardbit_step begins a dot product, whatever has become of the one before. Registers hold.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_clear(model: i32) -> i32 {
+    with(model, |m| {
+        m.restart();
+        Ok(GUARDBIT_OK)
+    })
+}
+
+/// The bias from now on, in the unit of the place where it is added: what in_bias shows. A preloaded one counts when its
+/// level starts a run, any other when the dot product ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_set_bias(model: i32, bias: i64) -> i32 {
+    with(model, |m| Ok(m.set_bias(bias).map(|()| GUARDBIT_OK)?))
+}
+
+/// The real multiplier of the requantization from now on, for sums at unit 1.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_set_multiplier(model: i32, multiplier: f64) -> i32 {
+    with(model, |m| Ok(m.set_multiplier(multiplier).map(|()| GUARDBIT_OK)?))
+}
+
+/// The multiplier from now on as the ports in_mult and in_exp show it.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_set_multiplier_ports(model: i32, mult: i64, exponent: i32) -> i32 {
+    with(model, |m| Ok(m.set_multiplier_ports(mult, exponent).map(|()| GUARDBIT_OK)?))
+}
+
+/// Zero point and clamp of the output code from now on. A bundle has them already.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_set_output(model: i32, zero_point: i32, min: i32, max: i32) -> i32 {
+    with(model, |m| Ok(m.set_output(zero_point, min, max).map(|()| GUARDBIT_OK)?))
+}
+
+/// One beat of plain integers: `count` products, as many as there are lanes (in the last beat of a dot product: as are
+/// left). Operands are those that the multiplier sees. Runs and dot products end where the contract says.
+///
+/// # Safety
+/// `activations` and `weights` are null or point to `count` values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_step(
+    model: i32,
+    activations: *const i32,
+    weights: *const i32,
+    count: i32,
+) -> i32 {
+    with(model, |m| {
+        // SAFETY: as above.
+        let operands =
+            unsafe { [slice("activations", activations, count)?, slice("weights", weights, count)?] };
+        let [activations, weights] = operands.map(|o| o.iter().map(|&v| v.into()).collect::<Vec<i64>>());
+        Ok(m.step(&activations, &weights).map(|()| GUARDBIT_OK)?)
+    })
+}
+
+/// One clock cycle of packed words, as ctrl, stim_a and stim_w hold them and as DPI-C passes `bit` vectors: 32 bits a
+/// limb, the least significant first. Without the control word's valid bit nothing happens. Bits above a word are
+/// ignored.
+///
+/// # Safety
+/// Every pointer is null or points to as many limbs as said.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_step_words(
+    model: i32,
+    ctrl: *const u32,
+    ctrl_limbs: i32,
+    activations: *const u32,
+    activation_limbs: i32,
+    weights: *const u32,
+    weight_limbs: i32,
+) -> i32 {
+    with(model, |m| {
+        // SAFETY: as above.
+        let [ctrl, activations, weights] = unsafe {
+            [
+                slice("ctrl", ctrl, ctrl_limbs)?,
+                slice("activations", activations, activation_limbs)?,
+                slice("weights", weights, weight_limbs)?,
+            ]
+        };
+        Ok(m.step_words(ctrl, activations, weights).map(|()| GUARDBIT_OK)?)
+    })
+}
+
+/// Writes what level `level` (0: innermost) shows: its register, of a tree what it hands over.
+///
+/// # Safety
+/// `acc` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_get_acc(model: i32, level: i32, acc: *mut i64) -> i32 {
+    with(model, |m| {
+        let state = state(m, level)?;
+        // SAFETY: as above.
+        unsafe { write("acc", acc, state.acc) }.map(|()| GUARDBIT_OK)
+    })
+}
+
+/// Writes what level `level` would show with unlimited widths, in its own unit.
+///
+/// # Safety
+/// `exact` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_get_exact_acc(model: i32, level: i32, exact: *mut i64) -> i32 {
+    with(model, |m| {
+        let state = state(m, level)?;
+        // SAFETY: as above.
+        unsafe { write("exact", exact, state.exact) }.map(|()| GUARDBIT_OK)
+    })
+}
+
+/// The flags of level `level` when it last added: GUARDBIT_OVERFLOW, _HIGH, _LOW, _STICKY, or an error code.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_get_flags(model: i32, level: i32) -> i32 {
+    with(model, |m| {
+        let s = state(m, level)?;
+        let flag = |on: bool, bit: i32| if on { bit } else { 0 };
+        Ok(flag(s.high || s.low, GUARDBIT_OVERFLOW)
+            | flag(s.high, GUARDBIT_HIGH)
+            | flag(s.low, GUARDBIT_LOW)
+            | flag(s.sticky, GUARDBIT_STICKY))
+    })
+}
+
+/// 1 if level `level` added in the last beat, 0 if it held, or an error code.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_get_updated(model: i32, level: i32) -> i32 {
+    with(model, |m| Ok(state(m, level)?.updated.into()))
+}
+
+/// Writes the exact sum of the dot product so far, at unit 1, a preloaded bias included.
+///
+/// # Safety
+/// `exact` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_get_exact(model: i32, exact: *mut i64) -> i32 {
+    with(model, |m| {
+        let value = i64::try_from(m.exact())
+            .map_err(|_| Failure::new(GUARDBIT_E_STATE, "the exact sum does not fit 64 bits"))?;
+        // SAFETY: as above.
+        unsafe { write("exact", exact, value) }.map(|()| GUARDBIT_OK)
+    })
+}
+
+/// 1 if the last beat ended a dot product, and writes what the last level delivered; 0 if not.
+///
+/// # Safety
+/// `sum` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_get_sum(model: i32, sum: *mut i64) -> i32 {
+    with(model, |m| match m.sum() {
+        None => Ok(0),
+        // SAFETY: as above.
+        Some(value) => unsafe { write("sum", sum, value) }.map(|()| 1),
+    })
+}
+
+/// 1 if the last beat ended a dot product, and writes the output code; 0 if not.
+///
+/// # Safety
+/// `code` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_get_code(model: i32, code: *mut i32) -> i32 {
+    with(model, |m| match m.code()? {
+        None => Ok(0),
+        // SAFETY: as above.
+        Some(value) => unsafe { write("code", code, value) }.map(|()| 1),
+    })
+}
+
+fn state(model: &GoldenModel, level: i32) -> Result<LevelState, Failure> {
+    let found = usize::try_from(level).ok().and_then(|index| model.level(index));
+    let levels = model.arithmetic().levels.len();
+    found.ok_or_else(|| Failure::new(GUARDBIT_E_PARAMETER, format!("there is no level {level}, of {levels}")))
+}
+
+fn count(value: usize) -> Result<i32, Failure> {
+    i32::try_from(value).map_err(|_| Failure::new(GUARDBIT_E_INTERNAL, "more than 31 bits"))
+}

@@ -1,0 +1,59 @@
+//! Every open model by its number.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use guardbit_rtl_vectors::GoldenModel;
+
+use crate::error::{Failure, keep};
+use crate::exports::{GUARDBIT_E_HANDLE, GUARDBIT_E_INTERNAL};
+
+struct Models {
+    open: BTreeMap<i32, GoldenModel>,
+    next: i32,
+}
+
+static MODELS: Mutex<Models> = Mutex::new(Models { open: BTreeMap::new(), next: 1 });
+
+fn models() -> MutexGuard<'static, Models> {
+    MODELS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `body`: a panic becomes an error code, an error its code with its message.
+pub(crate) fn guarded(body: impl FnOnce() -> Result<i32, Failure>) -> i32 {
+    let result = catch_unwind(AssertUnwindSafe(body));
+    let result = result.unwrap_or_else(|_| Err(Failure::new(GUARDBIT_E_INTERNAL, "internal error")));
+    result.unwrap_or_else(|failure| keep(&failure))
+}
+
+/// Keeps `model` and gives it a number, never one that was used before.
+pub(crate) fn add(model: GoldenModel) -> Result<i32, Failure> {
+    let mut models = models();
+    let number = models.next;
+    models.next = number
+        .checked_add(1)
+        .ok_or_else(|| Failure::new(GUARDBIT_E_INTERNAL, "no numbers are left for models"))?;
+    models.open.insert(number, model);
+    Ok(number)
+}
+
+/// Forgets model `number`.
+pub(crate) fn remove(number: i32) -> Result<(), Failure> {
+    models().open.remove(&number).map(drop).ok_or_else(|| unknown(number))
+}
+
+/// Works with model `number`. After a panic the model is gone: what it held cannot be trusted.
+pub(crate) fn with(number: i32, work: impl FnOnce(&mut GoldenModel) -> Result<i32, Failure>) -> i32 {
+    guarded(|| {
+        let mut models = models();
+        let mut model = models.open.remove(&number).ok_or_else(|| unknown(number))?;
+        let result = work(&mut model);
+        models.open.insert(number, model);
+        result
+    })
+}
+
+fn unknown(number: i32) -> Failure {
+    Failure::new(GUARDBIT_E_HANDLE, format!("there is no open model {number}"))
+}

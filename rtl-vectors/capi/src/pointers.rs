@@ -1,0 +1,58 @@
+//! What comes in and goes out by pointer: the only place where one is followed.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char};
+
+use crate::error::Failure;
+use crate::exports::{GUARDBIT_E_NULL, GUARDBIT_E_PARAMETER};
+
+/// A string.
+///
+/// # Safety
+/// `text` is null, or points to bytes that end with a NUL and live as long as the result.
+pub(crate) unsafe fn text<'a>(name: &str, text: *const c_char) -> Result<&'a str, Failure> {
+    if text.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: not null; the caller vouches for the rest.
+    let bytes = unsafe { CStr::from_ptr(text) };
+    bytes.to_str().map_err(|_| Failure::new(GUARDBIT_E_PARAMETER, format!("`{name}` is not UTF-8")))
+}
+
+/// `count` values.
+///
+/// # Safety
+/// `values` is null, or points to `count` values that live as long as the result and are not written meanwhile.
+pub(crate) unsafe fn slice<'a, T>(name: &str, values: *const T, count: i32) -> Result<&'a [T], Failure> {
+    if values.is_null() {
+        return Err(null(name));
+    }
+    if !values.is_aligned() {
+        return Err(Failure::new(GUARDBIT_E_PARAMETER, format!("`{name}` is not aligned")));
+    }
+    let length = usize::try_from(count)
+        .map_err(|_| Failure::new(GUARDBIT_E_PARAMETER, format!("`{name}` has {count} values")))?;
+    // SAFETY: not null and aligned; `length` values of at most 8 bytes are below 2^34 bytes; the caller vouches for
+    // the rest.
+    Ok(unsafe { std::slice::from_raw_parts(values, length) })
+}
+
+/// Writes a result.
+///
+/// # Safety
+/// `to` is null, or points to a value that may be written.
+pub(crate) unsafe fn write<T>(name: &str, to: *mut T, value: T) -> Result<(), Failure> {
+    if to.is_null() {
+        return Err(null(name));
+    }
+    if !to.is_aligned() {
+        return Err(Failure::new(GUARDBIT_E_PARAMETER, format!("`{name}` is not aligned")));
+    }
+    // SAFETY: not null and aligned; the caller vouches for the rest.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+fn null(name: &str) -> Failure {
+    Failure::new(GUARDBIT_E_NULL, format!("`{name}` is null"))
+}

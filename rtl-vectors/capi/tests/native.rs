@@ -1,0 +1,128 @@
+//! The golden model outside Rust: from C, and in lockstep with the reference RTL in Verilator.
+//!
+//! Run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the tools and sets it).
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::{UNITS, Unit, bundle};
+
+fn tools() -> bool {
+    let wanted = std::env::var_os("GUARDBIT_SIMULATORS").is_some();
+    if !wanted {
+        eprintln!("skipped: GUARDBIT_SIMULATORS is not set; see scripts/test");
+    }
+    wanted
+}
+
+/// The library, as cargo built it for this test: beside the test itself.
+fn library(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let path = test.parent().unwrap().join(name);
+    assert!(path.is_file(), "{} is missing", path.display());
+    path
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn the_c_example_runs() {
+    if !tools() {
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("mac");
+    let built = Command::new("cc")
+        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(root.join("include"))
+        .arg(root.join("examples/mac.c"))
+        .arg(library("libguardbit_capi.a"))
+        .args(["-lpthread", "-ldl", "-lm", "-o"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", text(&built));
+    let ran = Command::new(&program).args(["fpga-int14-os", "12"]).output().unwrap();
+    let lines = text(&ran);
+    // 6 * 2000 would be 12000, 14 bits hold 8191; then 6 * -2000. (-3809 + 100) / 128 = -28.98.
+    assert!(lines.contains("   4      0      8191     10000  high"), "{lines}");
+    assert!(lines.ends_with("sum -3809, exact 0, code -29\n"), "{lines}");
+    let refused = Command::new(&program).args(["no-such-preset"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused).contains("no-such-preset"), "{}", text(&refused));
+}
+
+/// Runs the lockstep bench of a bundle; gives back whether it passed, and what it printed.
+fn lockstep(dir: &Path, beats: u32) -> (bool, String) {
+    let ran = Command::new("make")
+        .current_dir(dir.join("lockstep"))
+        .arg(format!("GUARDBIT_LIB={}", library("libguardbit_capi.so").display()))
+        .arg(format!("BEATS={beats}"))
+        .output()
+        .unwrap();
+    (ran.status.success(), text(&ran))
+}
+
+/// The value of `key=` in the last line of a run.
+fn number(text: &str, key: &str) -> u64 {
+    let line = text.lines().find(|line| line.contains("LOCKSTEP ")).unwrap_or_else(|| panic!("{text}"));
+    let value = line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    value.unwrap().parse().unwrap()
+}
+
+/// The kinds of datapaths that differ most: one level, tree and two levels.
+fn units() -> impl Iterator<Item = Unit> {
+    [5, 6, 8, 9].into_iter().map(|index| UNITS[index])
+}
+
+#[test]
+fn the_reference_design_keeps_in_step() {
+    if !tools() {
+        return;
+    }
+    for unit in units() {
+        let dir = tempfile::tempdir().unwrap();
+        bundle(dir.path(), unit);
+        let (passed, text) = lockstep(dir.path(), 20000);
+        let totals = text.lines().find(|line| line.contains("LOCKSTEP")).unwrap_or_default();
+        eprintln!("{}: {totals}", unit.accelerator);
+        assert!(passed, "{text}");
+        assert_eq!(number(&text, "beats"), 20000);
+        assert_eq!(number(&text, "mismatches"), 0);
+        assert!(number(&text, "events") > 100, "{text}");
+        assert!(number(&text, "checked") > 20000, "{text}");
+    }
+}
+
+#[test]
+fn planted_faults_are_found() {
+    if !tools() {
+        return;
+    }
+    let faults = [
+        // The rails of saturation, a sign that is not extended, a clear that is not seen.
+        (0, "rtl/gb_dut.sv", ".BITS(14), .IS_SIGNED(1), .MODE(1)", ".BITS(14), .IS_SIGNED(1), .MODE(0)"),
+        (0, "rtl/gb_level.sv", "assign start      = fresh || clear;", "assign start      = fresh;"),
+        (8, "rtl/gb_level.sv", "fresh  <= run_last;", "fresh  <= 1'b0;"),
+    ];
+    for (unit, file, from, to) in faults {
+        let dir = tempfile::tempdir().unwrap();
+        bundle(dir.path(), UNITS[unit]);
+        let path = dir.path().join(file);
+        let rtl = fs::read_to_string(&path).unwrap();
+        assert_eq!(rtl.matches(from).count(), 1, "{file}: {from}");
+        fs::write(&path, rtl.replace(from, to)).unwrap();
+        let (passed, text) = lockstep(dir.path(), 5000);
+        let first = text.lines().find(|line| line.contains("MISMATCH")).unwrap_or_default();
+        eprintln!("{to}: {first}");
+        assert!(!passed && number(&text, "mismatches") > 0, "{text}");
+        assert!(first.contains("kind=") && first.contains("expected_dec="), "{text}");
+    }
+}

@@ -1,0 +1,289 @@
+//! Tiles of a layer on the whole array: what streams into it cycle by cycle, and the sums that leave it.
+
+mod slice;
+
+use guardbit_graph::NodeId;
+use guardbit_hwmodels::{Accelerator, BiasPlace, Dataflow, MacLayer, Program, Reduce, Terms};
+use guardbit_sim::trace::{TraceOperand, operands, trace};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+use crate::manifest::{Arithmetic, ArrayInfo, Tile};
+use slice::Slice;
+
+/// Most processing elements: what a slow simulator runs in seconds.
+const MAX_ELEMENTS: usize = 256;
+
+/// Control bits of a beat.
+pub(crate) const CTRL: [&str; 6] = ["valid", "first", "last", "load", "start", "done"];
+const VALID: i64 = 1;
+const FIRST: i64 = 1 << 1;
+const LAST: i64 = 1 << 2;
+const LOAD: i64 = 1 << 3;
+const START: i64 = 1 << 4;
+const DONE: i64 = 1 << 5;
+
+/// The array part of a bundle.
+#[derive(Debug, Clone)]
+pub(crate) struct ArrayPart {
+    pub info: ArrayInfo,
+    /// Per beat and row.
+    pub activations: Vec<i64>,
+    /// Per beat and column.
+    pub weights: Vec<i64>,
+    /// Per beat.
+    pub ctrl: Vec<i64>,
+    /// Per word and column: the n-th word holds the n-th sum that leaves every column.
+    pub sums: Vec<i64>,
+    /// Per word and column: 1 where the sum is that of an output.
+    pub mask: Vec<i64>,
+}
+
+/// Tiles of `layer` for the array that it runs on.
+///
+/// # Errors
+/// Why there is no design of this array, or none that a bundle can hold.
+pub(crate) fn array(
+    program: &Program,
+    node: NodeId,
+    layer: &MacLayer,
+    inputs: &[Vec<i32>],
+    seed: u64,
+) -> Result<ArrayPart, String> {
+    let own = program.accelerator.layers.iter().find(|(name, _)| program.graph.find_node(name) == Some(node));
+    let accelerator = own.map_or(&program.accelerator, |(_, own)| own);
+    covered(accelerator, layer)?;
+    let slice = Slice::choose(accelerator, layer, inputs)?;
+    let info = slice.info(accelerator);
+    let columns = Columns::read(layer, inputs, &slice)?;
+    let mut part = ArrayPart::empty(info, seed);
+    for tile in part.info.tiles.clone() {
+        match accelerator.dataflow {
+            Dataflow::OutputStationary => part.output_stationary(&tile, &columns),
+            _ => part.weight_stationary(&tile, &columns),
+        }
+    }
+    part.expect(layer, &slice, &columns);
+    Ok(part)
+}
+
+/// Whether the reference RTL has this array.
+fn covered(accelerator: &Accelerator, layer: &MacLayer) -> Result<(), String> {
+    let (array, datapath) = (accelerator.array, &layer.datapath);
+    let serial = datapath.levels.iter().all(|l| l.reduce == Reduce::Serial);
+    let levels = match (accelerator.dataflow, datapath.levels.as_slice()) {
+        (Dataflow::OutputStationary, [_]) => serial,
+        (Dataflow::WeightStationary, [chain, _]) => serial && chain.terms == Terms::Count(array.rows),
+        (Dataflow::OutputStationary | Dataflow::WeightStationary, _) => false,
+        _ => return Err("the dataflow is neither output nor weight stationary".into()),
+    };
+    let elements = array.rows * array.cols;
+    match () {
+        () if elements == 1 => Err("the array has one element: the MAC unit".into()),
+        () if elements > MAX_ELEMENTS => {
+            Err(format!("the array has {elements} elements; arrays of up to {MAX_ELEMENTS} are exported"))
+        }
+        () if array.dot_width > 1 || array.cores > 1 => {
+            Err("the array's elements have one multiplier each, on one core".into())
+        }
+        () if !levels => {
+            Err("the array has one serial level (output stationary), or a serial chain of `rows` \
+                              below another serial level (weight stationary)"
+                .into())
+        }
+        () if datapath.bias.at == BiasPlace::Preload => Err("the array does not preload biases".into()),
+        () => Ok(()),
+    }
+}
+
+/// The operands of a slice, by row and column of the matrix products.
+struct Columns {
+    /// `[group][pixel][k]`
+    activations: Vec<Vec<Vec<i64>>>,
+    /// `[group][channel][k]`
+    weights: Vec<Vec<Vec<i64>>>,
+}
+
+impl Columns {
+    fn read(layer: &MacLayer, inputs: &[Vec<i32>], slice: &Slice) -> Result<Self, String> {
+        let read = |group: usize, pixel: usize, channel: usize| {
+            operands(layer, &inputs[slice.sample], slice.output(layer, group, pixel, channel))
+        };
+        let split =
+            |all: &[TraceOperand], f: fn(&TraceOperand) -> i128| all.iter().map(|o| f(o) as i64).collect();
+        let (mut activations, mut weights) = (Vec::new(), Vec::new());
+        for group in 0..slice.gemm.groups {
+            let rows: Vec<Vec<i64>> =
+                (0..slice.gemm.pixels).map(|p| split(&read(group, p, 0), |o| o.activation)).collect();
+            let cols: Vec<Vec<i64>> =
+                (0..slice.gemm.channels).map(|c| split(&read(group, 0, c), |o| o.weight)).collect();
+            for (pixel, row) in rows.iter().enumerate() {
+                for (channel, col) in cols.iter().enumerate() {
+                    let shared = read(group, pixel, channel)
+                        .iter()
+                        .zip(row.iter().zip(col))
+                        .all(|(o, (a, w))| (o.activation, o.weight) == (i128::from(*a), i128::from(*w)));
+                    if !shared {
+                        return Err("the layer's outputs share no operands along rows and columns".into());
+                    }
+                }
+            }
+            activations.push(rows);
+            weights.push(cols);
+        }
+        Ok(Self { activations, weights })
+    }
+
+    fn dot(&self, group: usize, pixel: usize, channel: usize) -> Vec<TraceOperand> {
+        let (row, col) = (&self.activations[group][pixel], &self.weights[group][channel]);
+        let pair = |(&a, &w): (&i64, &i64)| TraceOperand { activation: a.into(), weight: w.into() };
+        row.iter().zip(col).map(pair).collect()
+    }
+}
+
+impl ArrayPart {
+    /// Nothing but noise, which must not matter.
+    fn empty(info: ArrayInfo, seed: u64) -> Self {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut noise = |count: usize| (0..count).map(|_| i64::from(random.next_u64() as i8 >> 5)).collect();
+        let [beats, words] = [info.beats, info.words];
+        Self {
+            activations: noise(beats * info.rows),
+            weights: noise(beats * info.cols),
+            ctrl: vec![0; beats],
+            sums: vec![0; words * info.cols],
+            mask: vec![0; words * info.cols],
+            info,
+        }
+    }
+
+    fn output_stationary(&mut self, tile: &Tile, columns: &Columns) {
+        for k in 0..tile.terms {
+            let beat = tile.first_beat + k;
+            self.ctrl[beat] |= VALID;
+            self.ctrl[beat] |= if k == 0 { FIRST } else { 0 } | if k + 1 == tile.terms { LAST } else { 0 };
+            for row in 0..tile.pixels {
+                self.activations[beat * self.info.rows + row] =
+                    columns.activations[tile.group][tile.first_pixel + row][k];
+            }
+            for col in 0..tile.channels {
+                self.weights[beat * self.info.cols + col] =
+                    columns.weights[tile.group][tile.first_channel + col][k];
+            }
+        }
+    }
+
+    fn weight_stationary(&mut self, tile: &Tile, columns: &Columns) {
+        let (rows, cols) = (self.info.rows, self.info.cols);
+        for row in 0..rows {
+            // The bottom row's weights come first.
+            let beat = tile.first_beat - 1 - row;
+            self.ctrl[beat] |= LOAD;
+            for col in 0..cols {
+                let used = row < tile.terms && col < tile.channels;
+                self.weights[beat * cols + col] = match used {
+                    true => columns.weights[tile.group][tile.first_channel + col][tile.first_term + row],
+                    false => 0,
+                };
+            }
+        }
+        let terms = columns.activations[tile.group][0].len();
+        for pixel in 0..tile.pixels {
+            let beat = tile.first_beat + pixel;
+            self.ctrl[beat] |= VALID | if pixel == 0 { FIRST } else { 0 };
+            self.ctrl[beat] |= if tile.first_term == 0 { START } else { 0 };
+            self.ctrl[beat] |= if tile.first_term + tile.terms == terms { DONE } else { 0 };
+            for row in 0..tile.terms {
+                self.activations[beat * rows + row] =
+                    columns.activations[tile.group][tile.first_pixel + pixel][tile.first_term + row];
+            }
+        }
+    }
+
+    /// The sums that leave, by the reference engine.
+    fn expect(&mut self, layer: &MacLayer, slice: &Slice, columns: &Columns) {
+        for word in 0..self.info.words {
+            for col in 0..self.info.cols {
+                let Some(output) = self.info.output(word, col) else { continue };
+                let operands = columns.dot(output.group, output.pixel, output.channel);
+                let channel = slice.output(layer, output.group, output.pixel, output.channel).c;
+                let at = word * self.info.cols + col;
+                self.sums[at] = trace(layer, channel, &operands).delivered as i64;
+                self.mask[at] = 1;
+            }
+        }
+    }
+}
+
+/// An output of the slice: positions within it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Output {
+    pub group: usize,
+    pub pixel: usize,
+    pub channel: usize,
+    /// The last tile that adds to it.
+    pub tile: usize,
+}
+
+impl ArrayInfo {
+    /// The output whose sum is word `word` of column `col`, if it is one.
+    pub(crate) fn output(&self, word: usize, col: usize) -> Option<Output> {
+        let (index, tile) = self
+            .tiles
+            .iter()
+            .enumerate()
+            .find(|(_, tile)| tile.first_word.is_some_and(|w| (w..w + tile.words).contains(&word)))?;
+        let line = word - tile.first_word?;
+        // A column of sums that stay leaves from the bottom row on.
+        let row = if self.dataflow == "output_stationary" { self.rows - 1 - line } else { line };
+        (row < tile.pixels && col < tile.channels).then_some(Output {
+            group: tile.group,
+            pixel: tile.first_pixel + row,
+            channel: tile.first_channel + col,
+            tile: index,
+        })
+    }
+
+    /// The operands of `output`, back from the beats: `word(beat, row or column)`.
+    pub(crate) fn operands(
+        &self,
+        output: Output,
+        activation: impl Fn(usize, usize) -> i64,
+        weight: impl Fn(usize, usize) -> i64,
+    ) -> Vec<TraceOperand> {
+        let mut all = Vec::new();
+        let same = |t: &&Tile| {
+            t.group == output.group
+                && (t.first_pixel..t.first_pixel + t.pixels).contains(&output.pixel)
+                && (t.first_channel..t.first_channel + t.channels).contains(&output.channel)
+        };
+        for tile in self.tiles.iter().filter(same) {
+            let (pixel, col) = (output.pixel - tile.first_pixel, output.channel - tile.first_channel);
+            for k in 0..tile.terms {
+                let (a, w) = match self.dataflow.as_str() {
+                    "output_stationary" => {
+                        (activation(tile.first_beat + k, pixel), weight(tile.first_beat + k, col))
+                    }
+                    _ => (activation(tile.first_beat + pixel, k), weight(tile.first_beat - 1 - k, col)),
+                };
+                all.push(TraceOperand { activation: a.into(), weight: w.into() });
+            }
+        }
+        all
+    }
+}
+
+/// Fields of a control word.
+pub(crate) fn ctrl_bits() -> u32 {
+    CTRL.len() as u32
+}
+
+/// What the array computes with: parameters of its modules.
+pub(crate) fn is_output_stationary(info: &ArrayInfo) -> bool {
+    info.dataflow == "output_stationary"
+}
+
+/// Width of a sum that leaves.
+pub(crate) fn sum_bits(arithmetic: &Arithmetic) -> u32 {
+    arithmetic.levels.last().map_or(32, |l| l.stage.port_bits)
+}

@@ -1,0 +1,267 @@
+//! `gb_array.sv`, the array with the layer's parameters, and `tb_array.sv`, which streams tiles through it.
+
+use super::design::{acc_width, mode, round};
+use crate::array::{is_output_stationary, sum_bits};
+use crate::manifest::{ArrayInfo, LevelInfo, Manifest, Stage};
+
+/// Parameters of a register and the bits dropped behind it.
+fn stage(prefix: &str, stage: &Stage) -> String {
+    let signed = if prefix.is_empty() { "IS_SIGNED".into() } else { format!("{prefix}SIGNED") };
+    format!(
+        ".{prefix}BITS({}), .{signed}({}), .{prefix}MODE({}), .{prefix}SHIFT({}), .{prefix}ROUND({})",
+        stage.bits.unwrap_or(0),
+        u8::from(stage.signed),
+        mode(stage),
+        stage.shift,
+        round(stage)
+    )
+}
+
+fn level(prefix: &str, info: &LevelInfo) -> String {
+    format!(
+        ".{prefix}ACC_W({}), {}, .{prefix}HAND_OVER({}), .{}({})",
+        acc_width(info),
+        stage(prefix, &info.stage),
+        u8::from(info.check == "hand_over"),
+        if prefix.is_empty() { "OUT_W" } else { "C_W" },
+        info.stage.port_bits
+    )
+}
+
+/// The design: the ports are the same for every array.
+pub(crate) fn design(manifest: &Manifest, info: &ArrayInfo) -> String {
+    let arithmetic = &manifest.arithmetic;
+    let (a, w, sum) = (arithmetic.activation.bits, arithmetic.weight.bits, sum_bits(arithmetic));
+    let product = &arithmetic.product;
+    let common = format!(
+        ".ROWS({}), .COLS({}), .A_W({a}), .B_W({w}), {}, .P_W({})",
+        info.rows,
+        info.cols,
+        stage("P_", product),
+        product.port_bits
+    );
+    let levels = &arithmetic.levels;
+    let instance = if is_output_stationary(info) {
+        format!(
+            "    gb_os_array #(
+        {common},
+        {}
+    ) u_array (
+        .clk(clk), .rst_n(rst_n), .in_valid(in_valid), .in_first(in_first), .in_last(in_last), .in_a(in_a), .in_w(in_w),
+        .out_valid(out_valid), .out_sum(out_sum), .tile_first(tile_first), .adds_last(adds_last)
+    );",
+            level("", &levels[0])
+        )
+    } else {
+        format!(
+            "    gb_ws_array #(
+        {common}, .DEPTH({}),
+        {},
+        {}
+    ) u_array (
+        .clk(clk), .rst_n(rst_n), .in_load(in_load), .in_w(in_w), .in_valid(in_valid), .in_first(in_first),
+        .in_start(in_start), .in_done(in_done), .in_a(in_a), .out_valid(out_valid), .out_sum(out_sum),
+        .tile_first(tile_first), .adds_last(adds_last)
+    );",
+            info.pixels,
+            level("C_", &levels[0]),
+            level("", &levels[levels.len() - 1])
+        )
+    };
+    format!(
+        "// The {} x {} array ({}) of {} with its parameters; made by guardbit from the accelerator file.
+// in_last is used where sums stay; in_load, in_start and in_done where weights stay.
+module gb_array (
+    input  logic clk,
+    input  logic rst_n,
+    input  logic in_valid,
+    input  logic in_first,
+    input  logic in_last,
+    input  logic in_load,
+    input  logic in_start,
+    input  logic in_done,
+    input  logic [{}:0] in_a,
+    input  logic [{}:0] in_w,
+    output logic [{}:0] out_valid,
+    output logic [{}:0] out_sum,
+    output logic tile_first,
+    output logic adds_last
+);
+{instance}
+endmodule
+",
+        info.rows,
+        info.cols,
+        info.dataflow,
+        manifest.source.accelerator,
+        info.rows * a as usize - 1,
+        info.cols * w as usize - 1,
+        info.cols - 1,
+        info.cols * sum as usize - 1
+    )
+}
+
+/// The bench.
+pub(crate) fn tb(manifest: &Manifest, info: &ArrayInfo) -> String {
+    let arithmetic = &manifest.arithmetic;
+    let (a, w, sum) = (arithmetic.activation.bits, arithmetic.weight.bits, sum_bits(arithmetic));
+    format!(
+        "// Streams the tiles of array/ through gb_array, compares every sum that leaves it and measures cycles.
+// Plusargs: +cycles=0 does not check cycles. Ends with a line RESULT and, if anything differs, $fatal.
+`timescale 1ns / 1ps
+module tb_array;
+    localparam int BEATS = {beats};
+    localparam int WORDS = {words};
+    localparam int COLS = {cols};
+    localparam int SUM_W = {sum};
+    // What the cycle model says: from the first operand to the last sum.
+    localparam int CYCLES = {cycles};
+    // Cycles after the last beat in which the array is watched.
+    localparam int WATCHED = {watched};
+
+    logic clk = 1'b0;
+    logic rst_n = 1'b0;
+    always #5 clk = ~clk;
+
+    logic [{top_a}:0] stim_a [0:BEATS-1];
+    logic [{top_w}:0] stim_w [0:BEATS-1];
+    logic [{top_ctrl}:0] ctrl [0:BEATS-1];
+    logic [COLS*SUM_W-1:0] exp_sum [0:WORDS-1];
+    logic [COLS-1:0] exp_mask [0:WORDS-1];
+
+    logic [{top_ctrl}:0] in_ctrl;
+    logic [{top_a}:0] in_a;
+    logic [{top_w}:0] in_w;
+    logic [COLS-1:0] out_valid;
+    logic [COLS*SUM_W-1:0] out_sum;
+    logic tile_first, adds_last;
+
+    gb_array dut (
+        .clk(clk), .rst_n(rst_n), .in_valid(in_ctrl[0]), .in_first(in_ctrl[1]), .in_last(in_ctrl[2]),
+        .in_load(in_ctrl[3]), .in_start(in_ctrl[4]), .in_done(in_ctrl[5]), .in_a(in_a), .in_w(in_w),
+        .out_valid(out_valid), .out_sum(out_sum), .tile_first(tile_first), .adds_last(adds_last)
+    );
+
+    integer cycle, beat, col, checked, mismatches, check_cycles;
+    integer tiles, first_tile, second_tile, first_end, last_end, last_out;
+    integer at [0:COLS-1];
+    logic [SUM_W-1:0] expected, got;
+    logic first;
+    // Counts a mismatch; `first` says whether to print it.
+    task note;
+        begin
+            first = (mismatches == 0);
+            mismatches = mismatches + 1;
+        end
+    endtask
+
+    initial begin
+        $readmemh(\"array/stim_a.mem\", stim_a);
+        $readmemh(\"array/stim_w.mem\", stim_w);
+        $readmemh(\"array/ctrl.mem\", ctrl);
+        $readmemh(\"array/exp_sum.mem\", exp_sum);
+        $readmemh(\"array/exp_mask.mem\", exp_mask);
+        cycle = -1;
+        beat = 0;
+        checked = 0;
+        mismatches = 0;
+        tiles = 0;
+        first_tile = -1;
+        second_tile = -1;
+        first_end = -1;
+        last_end = -1;
+        last_out = -1;
+        first = 1'b0;
+        in_ctrl = 0;
+        in_a = 0;
+        in_w = 0;
+        for (col = 0; col < COLS; col = col + 1) at[col] = 0;
+        if (!$value$plusargs(\"cycles=%d\", check_cycles)) check_cycles = 1;
+        repeat ({reset}) @(posedge clk);
+        #2 rst_n = 1'b1;
+    end
+
+    // Inputs change a little after the edge; outputs are read before the next one.
+    always @(posedge clk) begin
+        #1;
+        if (rst_n) begin
+            in_ctrl = 0;
+            if (beat < BEATS) begin
+                in_ctrl = ctrl[beat];
+                in_a    = stim_a[beat];
+                in_w    = stim_w[beat];
+            end else if (beat == BEATS + WATCHED) begin
+                done();
+            end
+            beat = beat + 1;
+        end
+    end
+
+    always @(negedge clk) begin
+        if (beat > 0) begin
+            cycle = cycle + 1;
+            if (tile_first === 1'b1) begin
+                if (tiles == 0) first_tile = cycle;
+                if (tiles == 1) second_tile = cycle;
+                tiles = tiles + 1;
+            end
+            if (adds_last === 1'b1) begin
+                if (first_end < 0) first_end = cycle;
+                last_end = cycle;
+            end
+            for (col = 0; col < COLS; col = col + 1) begin
+                if (out_valid[col] === 1'b1) begin
+                    last_out = cycle;
+                    if (at[col] >= WORDS) begin
+                        note();
+                        if (first) $display(\"MISMATCH kind=extra column=%0d cycle=%0d word=%0d\", col, cycle, at[col]);
+                    end else if (exp_mask[at[col]][col]) begin
+                        checked  = checked + 1;
+                        expected = exp_sum[at[col]][col*SUM_W+:SUM_W];
+                        got      = out_sum[col*SUM_W+:SUM_W];
+                        if (got !== expected) begin
+                            note();
+                            if (first) $display(\"MISMATCH kind=sum column=%0d cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d\",
+                                col, cycle, at[col], expected, got, $signed(expected), $signed(got));
+                        end
+                    end
+                    at[col] = at[col] + 1;
+                end else if (out_valid[col] !== 1'b0) begin
+                    note();
+                    if (first) $display(\"MISMATCH kind=valid column=%0d cycle=%0d word=%0d\", col, cycle, at[col]);
+                end
+            end
+        end
+    end
+
+    task done;
+        begin
+            for (col = 0; col < COLS; col = col + 1) begin
+                if (at[col] != WORDS) begin
+                    note();
+                    if (first) $display(\"MISMATCH kind=count column=%0d cycle=%0d word=%0d expected=%0d got=%0d\", col, cycle, at[col], WORDS, at[col]);
+                end
+            end
+            if (check_cycles != 0 && last_out + 1 != CYCLES) begin
+                note();
+                if (first) $display(\"MISMATCH kind=cycles column=0 cycle=%0d word=0 expected=%0d got=%0d\", last_out, CYCLES, last_out + 1);
+            end
+            $display(\"RESULT checked=%0d mismatches=%0d cycles=%0d tiles=%0d preload=%0d fill=%0d period=%0d drain=%0d\",
+                checked, mismatches, last_out + 1, tiles, first_tile, first_end - first_tile, second_tile - first_tile, last_out - last_end);
+            if (mismatches != 0) $fatal(1, \"vectors differ\");
+            $finish;
+        end
+    endtask
+endmodule
+",
+        beats = info.beats,
+        words = info.words,
+        cols = info.cols,
+        cycles = info.cycles.cycles,
+        watched = 2 * (info.rows + info.cols) + 16,
+        reset = 2 + info.rows + info.cols,
+        top_a = info.rows * a as usize - 1,
+        top_w = info.cols * w as usize - 1,
+        top_ctrl = info.ctrl.len() - 1,
+    )
+}

@@ -1,0 +1,384 @@
+//! The golden model: a MAC unit beat by beat, for lockstep with RTL.
+//!
+//! It shows what the ports of `gb_dut` show, without latency: after a beat every level, and after the last beat of a dot
+//! product the sum and the code. The additions are the reference engine's own ([`LiveDot`]).
+
+use std::path::Path;
+
+use guardbit_graph::{Finish, OutputStage};
+use guardbit_hwmodels::{BiasPlace, HwError, LowerError, MacLayer, Reduce};
+use guardbit_num::{Multiplier, MultiplierError, Requantizer};
+use guardbit_sim::trace::{LiveDot, LiveEnd, TraceOperand};
+
+use crate::VectorError;
+use crate::beats::{CLEAR, Display, LevelState, RUN_LAST, VALID, lanes, run_ends};
+use crate::contract::{self, layer_of};
+use crate::export::interface;
+use crate::manifest::{Arithmetic, Case, Expected, Interface, Packing};
+use crate::read::read_manifest;
+use crate::stand_in::LayerParameters;
+use crate::words::{field, sign_extend};
+
+/// Why a golden model cannot be had, or cannot do what it is asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GoldenError {
+    /// A bundle that cannot be read, or a datapath that bundles do not cover.
+    #[error(transparent)]
+    Vectors(#[from] VectorError),
+    /// An accelerator that cannot be loaded.
+    #[error(transparent)]
+    Accelerator(#[from] Box<HwError>),
+    /// A layer that the accelerator cannot run.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// Parameters that make no layer.
+    #[error("{0}")]
+    Parameters(String),
+    /// A beat that the interface does not allow.
+    #[error("{0}")]
+    Beat(String),
+    /// A multiplier that no requantizer can use.
+    #[error(transparent)]
+    Multiplier(#[from] MultiplierError),
+    /// A code was asked for, but there is no multiplier.
+    #[error("there is no output code without a multiplier: set one before the dot product ends")]
+    NoMultiplier,
+}
+
+/// A MAC unit beat by beat.
+#[derive(Debug, Clone)]
+pub struct GoldenModel {
+    arithmetic: Arithmetic,
+    interface: Interface,
+    terms: usize,
+    layer: MacLayer,
+    has_multiplier: bool,
+    live: LiveDot,
+    display: Display,
+    /// Per level and beat of a whole dot product, whether a run ends.
+    ends: Vec<Vec<bool>>,
+    /// Beats since the dot product began.
+    beat: usize,
+    states: Vec<LevelState>,
+    exact: i128,
+    end: Option<LiveEnd>,
+}
+
+impl GoldenModel {
+    /// The unit of the bundle in `dir`.
+    ///
+    /// # Errors
+    /// [`GoldenError`] if there is no usable manifest.
+    pub fn from_bundle(dir: &Path) -> Result<Self, GoldenError> {
+        let manifest = read_manifest(dir)?;
+        Self::new(manifest.arithmetic, manifest.interface, manifest.layer.terms)
+    }
+
+    /// The unit that runs a layer of these `parameters` on an accelerator: a preset's name, a file's path, or the text
+    /// of a file.
+    ///
+    /// # Errors
+    /// [`GoldenError`] if there is no such accelerator, or it cannot run the layer, or bundles do not cover it.
+    pub fn from_accelerator(hw: &str, parameters: &LayerParameters) -> Result<Self, GoldenError> {
+        let program = parameters.program(hw)?;
+        let Some(layer) = program.mac_layers().next() else {
+            return Err(GoldenError::Parameters("the accelerator does not run conv2d (`offload`)".into()));
+        };
+        let arithmetic = contract::arithmetic(&program.graph, layer)?;
+        let lanes = lanes(&layer.datapath, parameters.terms);
+        let interface = interface(&arithmetic, lanes, Packing::Dense);
+        Self::new(arithmetic, interface, parameters.terms)
+    }
+
+    fn new(arithmetic: Arithmetic, interface: Interface, terms: usize) -> Result<Self, GoldenError> {
+        let bias = (arithmetic.bias.at != "none").then_some(0);
+        let case = Case {
+            id: "live".into(),
+            group: String::new(),
+            class: String::new(),
+            place: None,
+            bias,
+            input_sum_factor: 0,
+            multiplier: 0.0,
+            first_beat: 0,
+            beats: 0,
+            terms,
+            out_word: None,
+            expected: Expected::default(),
+        };
+        let layer = layer_of(&arithmetic, &case)?;
+        let unsupported =
+            |what: &str| VectorError::Unsupported { layer: "live".into(), what: what.to_owned() };
+        let shifted = layer.datapath.unit_shift(layer.datapath.levels.len()) > 0;
+        if layer.datapath.bias.at == BiasPlace::PostRequantize && shifted {
+            return Err(unsupported("a bias after the requantizer, behind levels that shift,").into());
+        }
+        let live = LiveDot::new(&layer).ok_or_else(|| unsupported("a layer whose lanes share adders"))?;
+        let ends = run_ends(&layer.datapath, terms, interface.lanes);
+        Ok(Self {
+            display: Display::new(&layer.datapath),
+            states: vec![LevelState::default(); layer.datapath.levels.len()],
+            has_multiplier: false,
+            beat: 0,
+            exact: 0,
+            end: None,
+            arithmetic,
+            interface,
+            terms,
+            layer,
+            live,
+            ends,
+        })
+    }
+
+    /// The arithmetic.
+    pub fn arithmetic(&self) -> &Arithmetic {
+        &self.arithmetic
+    }
+
+    /// The ports.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// Products per dot product.
+    pub fn terms(&self) -> usize {
+        self.terms
+    }
+
+    /// As after reset. Bias, multiplier and output stay.
+    pub fn reset(&mut self) {
+        self.restart();
+        self.states.fill(LevelState::default());
+    }
+
+    /// The next beat begins a dot product, whatever has become of the one before.
+    pub fn restart(&mut self) {
+        if let Some(live) = LiveDot::new(&self.layer) {
+            self.live = live;
+        }
+        self.display = Display::new(&self.layer.datapath);
+        self.beat = 0;
+        self.exact = 0;
+        self.end = None;
+    }
+
+    /// What the bias port shows from now on, in the unit of the place where it is added (as `stim_bias`). A preloaded
+    /// one counts when its level starts a run, any other when the dot product ends.
+    ///
+    /// # Errors
+    /// [`GoldenError::Parameters`] if there is no bias adder and `bias` is not 0.
+    pub fn set_bias(&mut self, bias: i64) -> Result<(), GoldenError> {
+        let Some(value) = &mut self.layer.bias else {
+            let problem = format!("a bias of {bias}, but the unit has no bias adder");
+            return if bias == 0 { Ok(()) } else { Err(GoldenError::Parameters(problem)) };
+        };
+        let datapath = &self.layer.datapath;
+        let end = datapath.levels.len();
+        let at = if datapath.bias.at == BiasPlace::Preload { end - 1 } else { end };
+        // Shifted up here, shifted down where it is added: nothing is lost.
+        value[0] = i128::from(bias) << datapath.unit_shift(at);
+        Ok(())
+    }
+
+    /// The real multiplier of the requantization, for sums at unit 1.
+    ///
+    /// # Errors
+    /// [`GoldenError::Multiplier`] if no requantizer can use it.
+    pub fn set_multiplier(&mut self, real: f64) -> Result<(), GoldenError> {
+        let exact = Requantizer::new(self.layer.exact_requantizers[0].scheme(), Multiplier::new(real)?);
+        let shift = self.layer.datapath.unit_shift(self.layer.datapath.levels.len());
+        self.layer.requantizers[0] = exact.scaled_up(shift)?;
+        self.layer.exact_requantizers[0] = exact;
+        self.has_multiplier = true;
+        Ok(())
+    }
+
+    /// What the multiplier ports show from now on (as `stim_mult` and `stim_exp`).
+    ///
+    /// # Errors
+    /// [`GoldenError`] if no layer's ports show that.
+    pub fn set_multiplier_ports(&mut self, mult: i64, exponent: i32) -> Result<(), GoldenError> {
+        let point = self.arithmetic.requantize.mult_point as i32;
+        let normalized = mult == 0 || mult >> (point - 1) == 1;
+        if !normalized || !(-1000..=1000).contains(&exponent) {
+            let problem = format!("a multiplier of {mult} * 2^({exponent} - {point}): it is not normalized");
+            return Err(GoldenError::Parameters(problem));
+        }
+        let real = mult as f64 * 2f64.powi(exponent - point);
+        let requantizer = Requantizer::new(self.layer.requantizers[0].scheme(), Multiplier::new(real)?);
+        self.layer.requantizers[0] = requantizer;
+        self.has_multiplier = true;
+        Ok(())
+    }
+
+    /// The output's zero point and clamp.
+    ///
+    /// # Errors
+    /// [`GoldenError::Parameters`] if `min` lies above `max`.
+    pub fn set_output(&mut self, zero_point: i32, min: i32, max: i32) -> Result<(), GoldenError> {
+        if min > max {
+            return Err(GoldenError::Parameters(format!("an output clamp from {min} to {max}")));
+        }
+        if let Finish::Requantize(stage) = &mut self.layer.dots.finish {
+            *stage = OutputStage { output_zero_point: zero_point, clamp: (min, max), ..stage.clone() };
+        }
+        Ok(())
+    }
+
+    /// One beat of a whole dot product: runs end where the contract says.
+    ///
+    /// # Errors
+    /// [`GoldenError::Beat`] if there are not as many operands as lanes (in the last beat: as are left), or one is wider
+    /// than its port; nothing has happened then.
+    pub fn step(&mut self, activations: &[i64], weights: &[i64]) -> Result<(), GoldenError> {
+        let lanes = self.interface.lanes;
+        let Some(left) = self.terms.checked_sub(self.beat * lanes).filter(|&left| left > 0) else {
+            let problem = "the dot product under way is longer than the layer's: clear it first";
+            return Err(GoldenError::Beat(problem.into()));
+        };
+        let expected = lanes.min(left);
+        if activations.len() != expected || weights.len() != expected {
+            return Err(GoldenError::Beat(format!(
+                "{} activations and {} weights in beat {}, which takes {expected}",
+                activations.len(),
+                weights.len(),
+                self.beat
+            )));
+        }
+        let (a, w) = (self.arithmetic.activation.bits, self.arithmetic.weight.bits);
+        for (what, values, bits) in [("activation", activations, a), ("weight", weights, w)] {
+            if let Some(value) = values.iter().find(|&&v| v != sign_extend(v as u64, bits)) {
+                return Err(GoldenError::Beat(format!("the {what} {value} does not fit {bits} bits")));
+            }
+        }
+        let operands: Vec<TraceOperand> = activations
+            .iter()
+            .zip(weights)
+            .map(|(&a, &w)| TraceOperand { activation: a.into(), weight: w.into() })
+            .collect();
+        let run_last: Vec<bool> = self.ends.iter().map(|level| level[self.beat]).collect();
+        self.beat(&operands, &run_last);
+        Ok(())
+    }
+
+    /// One clock cycle as the ports show it: words as in `ctrl`, `stim_a` and `stim_w`, 32 bits a limb, the least
+    /// significant first. Without `valid` nothing happens.
+    ///
+    /// # Errors
+    /// [`GoldenError::Beat`] if a word is too short, or `keep` is not a row of lanes from lane 0 on, or a tree's run does
+    /// not end; nothing has happened then.
+    pub fn step_words(
+        &mut self,
+        ctrl: &[u32],
+        activations: &[u32],
+        weights: &[u32],
+    ) -> Result<(), GoldenError> {
+        let (lanes, levels) = (self.interface.lanes as u32, self.states.len() as u32);
+        let ports = [
+            ("ctrl", ctrl, RUN_LAST + levels + lanes),
+            ("activations", activations, lanes * self.interface.activation_slot),
+            ("weights", weights, lanes * self.interface.weight_slot),
+        ];
+        if let Some((name, limbs, bits)) =
+            ports.iter().find(|(_, limbs, bits)| limbs.len() * 32 < *bits as usize)
+        {
+            let found = limbs.len();
+            return Err(GoldenError::Beat(format!("{found} limbs for the {bits} bits of `{name}`")));
+        }
+        let [ctrl, activations, weights] = [ctrl, activations, weights].map(wide_limbs);
+        if field(&ctrl, VALID, 1) == 0 {
+            self.hold();
+            return Ok(());
+        }
+        let keep = field(&ctrl, RUN_LAST + levels, lanes);
+        if keep == 0 || keep & (keep + 1) != 0 {
+            return Err(GoldenError::Beat(format!("keep is {keep:#b}: not a row of lanes from lane 0 on")));
+        }
+        let run_last: Vec<bool> = (0..levels).map(|i| field(&ctrl, RUN_LAST + i, 1) == 1).collect();
+        let is_tree = self.layer.datapath.levels[0].reduce == Reduce::Tree;
+        if is_tree && !run_last[0] {
+            return Err(GoldenError::Beat("run_last of a tree is 0: its run is one beat".into()));
+        }
+        if field(&ctrl, CLEAR, 1) == 1 {
+            self.restart();
+        }
+        let value = |word: &[u64], lane: u32, slot: u32, bits: u32| {
+            i128::from(sign_extend(field(word, lane * slot, bits), bits))
+        };
+        let (a, w) = (self.arithmetic.activation.bits, self.arithmetic.weight.bits);
+        let operands: Vec<TraceOperand> = (0..keep.count_ones())
+            .map(|lane| TraceOperand {
+                activation: value(&activations, lane, self.interface.activation_slot, a),
+                weight: value(&weights, lane, self.interface.weight_slot, w),
+            })
+            .collect();
+        self.beat(&operands, &run_last);
+        Ok(())
+    }
+
+    /// What level `index` shows after the last beat.
+    pub fn level(&self, index: usize) -> Option<LevelState> {
+        self.states.get(index).copied()
+    }
+
+    /// The exact sum of the dot product so far, at unit 1, a preloaded bias included.
+    pub fn exact(&self) -> i128 {
+        self.exact
+    }
+
+    /// What the last level delivered, if the last beat ended a dot product.
+    pub fn sum(&self) -> Option<i64> {
+        self.end.map(|end| end.delivered as i64)
+    }
+
+    /// The output code, if the last beat ended a dot product.
+    ///
+    /// # Errors
+    /// [`GoldenError::NoMultiplier`] if none was set.
+    pub fn code(&self) -> Result<Option<i32>, GoldenError> {
+        if self.has_multiplier { Ok(self.end.map(|end| end.code)) } else { Err(GoldenError::NoMultiplier) }
+    }
+
+    /// A cycle without a beat.
+    fn hold(&mut self) {
+        self.states.iter_mut().for_each(|state| state.updated = false);
+        self.end = None;
+    }
+
+    fn beat(&mut self, operands: &[TraceOperand], run_last: &[bool]) {
+        self.hold();
+        let done = self.live.beat(&self.layer, 0, operands, run_last);
+        let mut shown = vec![LevelState::default(); self.states.len()];
+        done.steps.iter().for_each(|step| self.display.show(step, &mut shown));
+        for (held, new) in self.states.iter_mut().zip(shown) {
+            if new.updated {
+                *held = new;
+            }
+        }
+        self.end = done.end;
+        self.beat += 1;
+        match done.end {
+            Some(end) => {
+                self.exact = end.exact;
+                self.beat = 0;
+                self.display = Display::new(&self.layer.datapath);
+            }
+            None => self.exact = self.live.products() + self.preloaded(),
+        }
+    }
+
+    fn preloaded(&self) -> i128 {
+        let is_preloaded = self.layer.datapath.bias.at == BiasPlace::Preload;
+        self.layer.bias.as_ref().filter(|_| is_preloaded).map_or(0, |bias| bias[0])
+    }
+}
+
+/// Limbs of 64 bits from limbs of 32.
+fn wide_limbs(limbs: &[u32]) -> Vec<u64> {
+    limbs
+        .chunks(2)
+        .map(|pair| pair.iter().rev().fold(0, |wide, &limb| wide << 32 | u64::from(limb)))
+        .collect()
+}

@@ -1,0 +1,80 @@
+//! A layer from its parameters alone, without a network.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use guardbit_graph::{
+    Activation, DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization, Requantize,
+    TensorType, ops::Conv2d,
+};
+use guardbit_hwmodels::{Program, from_yaml, load, lower};
+use guardbit_num::Scheme;
+
+use crate::golden::GoldenError;
+
+/// Most products of a dot product made from parameters.
+const MAX_TERMS: usize = 1 << 20;
+
+/// What a MAC unit has to know of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayerParameters {
+    /// Products per dot product.
+    pub terms: usize,
+    /// Type of the activations' codes.
+    pub activation: DType,
+    /// Their zero point.
+    pub activation_zero_point: i32,
+    /// Type of the weights' codes.
+    pub weight: DType,
+    /// Their zero point.
+    pub weight_zero_point: i32,
+}
+
+impl LayerParameters {
+    /// A layer like this, lowered onto an accelerator: a preset's name, a file's path, or the text of a file.
+    ///
+    /// # Errors
+    /// [`GoldenError`] if there is no such accelerator, or it cannot run the layer.
+    pub fn program(&self, hw: &str) -> Result<Program, GoldenError> {
+        if !(1..=MAX_TERMS).contains(&self.terms) {
+            let problem = format!("{} terms: 1 to {MAX_TERMS} can be had", self.terms);
+            return Err(GoldenError::Parameters(problem));
+        }
+        let loaded = match hw.contains('\n') {
+            true => from_yaml(hw, "accelerator.yaml", &[]),
+            false => load(hw, &[]),
+        };
+        let accelerator = loaded.map_err(Box::new)?;
+        Ok(lower(Arc::new(self.graph()?), &accelerator)?)
+    }
+
+    /// A convolution of one output element over `terms` channels. It has a bias, so that the bias adder is there.
+    fn graph(&self) -> Result<Graph, GoldenError> {
+        let tensor = |shape: &[usize], dtype: DType, zero_point: i32| -> Result<TensorType, GoldenError> {
+            let quantization = Some(Quantization::per_tensor(1.0, zero_point).map_err(problem)?);
+            Ok(TensorType { shape: shape.to_vec(), dtype, quantization })
+        };
+        let op = Conv2d {
+            stride: [1; 2],
+            dilation: [1; 2],
+            padding: Padding::Valid,
+            activation: Activation::None,
+            requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 },
+        };
+        let shape = [1, 1, 1, self.terms];
+        let mut builder = GraphBuilder::new("unit");
+        let x = tensor(&shape, self.activation, self.activation_zero_point)?;
+        let x = builder.input("x", x).map_err(problem)?;
+        let w = tensor(&shape, self.weight, self.weight_zero_point)?;
+        let w = builder.constant("w", w, vec![self.weight_zero_point; self.terms]).map_err(problem)?;
+        let b = builder.constant("b", tensor(&[1], DType::Int32, 0)?, vec![0]).map_err(problem)?;
+        let quantization = tensor(&[1], self.activation, 0)?.quantization;
+        let out = OutputSpec { name: "y".into(), dtype: self.activation, quantization };
+        let y = builder.node(op, &[Some(x), Some(w), Some(b)], out).map_err(problem)?;
+        builder.finish(vec![y]).map_err(problem)
+    }
+}
+
+fn problem(error: impl Display) -> GoldenError {
+    GoldenError::Parameters(error.to_string())
+}
