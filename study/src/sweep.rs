@@ -18,7 +18,8 @@ use resume::SweepFolder;
 /// Runs every point of `request` and writes the results to `out`, if given.
 ///
 /// A folder that an interrupted sweep with the same inputs and settings left behind is resumed, and ends equal to
-/// an uninterrupted one, byte by byte.
+/// an uninterrupted one, byte by byte. The points of one network on one accelerator run together and are stored
+/// when all samples are through: what is resumed is whole points, and a sweep killed before that begins them anew.
 ///
 /// # Errors
 /// [`StudyError`]; a point that traps removes what this sweep had written.
