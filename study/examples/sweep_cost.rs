@@ -13,6 +13,7 @@ use std::time::Instant;
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Program, lower};
 use guardbit_sim::{Mode, Options, Placing, Points, StatsLevel};
+use guardbit_study::POINTS_TOGETHER;
 
 type Samples = Vec<Vec<Vec<i32>>>;
 type Failure = Box<dyn Error + Send + Sync>;
@@ -58,10 +59,10 @@ fn measure(graph: &Arc<Graph>, name: &str, samples: &Samples, repeats: usize) ->
             all.iter().map(|&point| time(&[point], samples, propagated)).collect();
         let measured = [
             time(&[&own], samples, Options { placing: Placing::All, ..isolated })?,
-            time(&all, samples, isolated)?,
-            time(&all, samples, isolated_events)?,
+            sweep(&all, samples, isolated)?,
+            sweep(&all, samples, isolated_events)?,
             alone?.iter().sum(),
-            time(&all, samples, propagated)?,
+            sweep(&all, samples, propagated)?,
         ];
         seconds.iter_mut().zip(measured).for_each(|(all, one)| all.push(one));
     }
@@ -79,6 +80,11 @@ fn measure(graph: &Arc<Graph>, name: &str, samples: &Samples, repeats: usize) ->
     row("isolated sweep events / isolated run full", events / run, "runs");
     row("propagated sweep / its points alone", together / alone, "ratio");
     Ok(())
+}
+
+/// Seconds of a sweep's points, as many together as [`guardbit_study::sweep`] takes.
+fn sweep(programs: &[&Program], samples: &Samples, options: Options) -> Result<f64, Failure> {
+    programs.chunks(POINTS_TOGETHER).map(|together| time(together, samples, options)).sum()
 }
 
 /// Seconds that this thread worked; the first sample runs untimed.

@@ -37,7 +37,7 @@ pub use samples::InputSource;
 pub use settings::{RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats};
 pub use size::{AreaTool, Budget, BudgetError, size};
 pub use study_file::load_study;
-pub use sweep::sweep;
+pub use sweep::{POINTS_TOGETHER, sweep};
 
 /// How many events are listed per layer where nothing else is asked for.
 pub const DEFAULT_EVENTS: usize = 1000;

@@ -15,11 +15,14 @@ use crate::{Progress, StudyError, SweepRequest};
 use plan::{Plan, PlannedPoint};
 use resume::SweepFolder;
 
+/// Points that run together, at most. More share more work; fewer lose less when a sweep is interrupted.
+pub const POINTS_TOGETHER: usize = 12;
+
 /// Runs every point of `request` and writes the results to `out`, if given.
 ///
 /// A folder that an interrupted sweep with the same inputs and settings left behind is resumed, and ends equal to
-/// an uninterrupted one, byte by byte. The points of one network on one accelerator run together and are stored
-/// when all samples are through: what is resumed is whole points, and a sweep killed before that begins them anew.
+/// an uninterrupted one, byte by byte. A dozen points of one network on one accelerator run together and are
+/// stored when all samples are through: only those that were on their way begin anew.
 ///
 /// # Errors
 /// [`StudyError`]; a point that traps removes what this sweep had written.
@@ -57,11 +60,13 @@ fn run_points(
             group.clone().filter(|index| found[index - group.start].is_none()).collect();
         let samples = plan.subject(&plan.points[group.start]).samples.count() as u64;
         progress.advance((group.len() - missing.len()) as u64 * samples);
-        for (&index, record) in missing.iter().zip(run_together(plan, &missing, request, progress)?) {
-            if let Some(folder) = folder {
-                folder.store(index, &record)?;
+        for missing in missing.chunks(POINTS_TOGETHER) {
+            for (&index, record) in missing.iter().zip(run_together(plan, missing, request, progress)?) {
+                if let Some(folder) = folder {
+                    folder.store(index, &record)?;
+                }
+                found[index - group.start] = Some(record);
             }
-            found[index - group.start] = Some(record);
         }
         records.extend(found.into_iter().flatten());
     }

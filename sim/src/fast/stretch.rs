@@ -315,6 +315,9 @@ impl<'p, 'a> Point<'p, 'a> {
     /// Output codes, and what is wrong with the sums.
     fn finish<X>(&mut self, tile: &Tile<'_, X>, pixels: &[usize], stepped: &[Stepped], options: &Options) {
         self.simulated.put(tile.pixel, tile.block, tile.exact_codes);
+        if pixels.is_empty() {
+            return;
+        }
         let kernels = self.layer.kernels;
         let mut codes = [[0; LANES]; TILE];
         self.layer.finisher.scale(kernels, tile.index, stepped, &mut codes);
