@@ -15,7 +15,7 @@ use crate::layer::{self, LayerCodes, LayerRun, Reading};
 use crate::options::{Engine, Keep, Mode, Options};
 use crate::simulation::Codes;
 use crate::spare::Spare;
-use crate::stats::LayerStats;
+use crate::stats::{LayerStats, Outputs};
 use crate::{alike, exact};
 
 /// Samples that go through the network together: few, so that what one layer makes is in the caches when the next
@@ -210,16 +210,20 @@ impl<'p> Points<'p> {
         for (reading, codes) in readings.into_iter().zip(made) {
             by_sample[reading.sample - first].push((reading, codes));
         }
+        let channels = layer.dots.window.channels();
         let settle = |(tensors, made): (&PointTensors, Vec<(Reading<'_>, LayerCodes)>)| {
-            outputs(made, self.active, || exact::layer_codes(layer, prepared, codes(&tensors.exact, input)))
+            let exactly = || exact::layer_codes(layer, prepared, codes(&tensors.exact, input));
+            let (exact, simulated) = outputs(made, self.active, exactly);
+            let compare = |codes: &Codes| Outputs::compare(channels, zero_point, &exact, codes);
+            let compared: Vec<Outputs> = simulated.iter().map(compare).collect();
+            (exact, simulated, compared)
         };
-        let outputs: Vec<(Codes, Vec<Codes>)> = batch.par_iter().zip(by_sample).map(settle).collect();
-        runs.par_iter_mut().enumerate().for_each(|(point, run)| {
-            for (exact, simulated) in &outputs {
-                run.stats.compare(run.layer, zero_point, exact, &simulated[point]);
-            }
-        });
-        for (tensors, (exact, simulated)) in batch.iter_mut().zip(outputs) {
+        let settled: Vec<(Codes, Vec<Codes>, Vec<Outputs>)> =
+            batch.par_iter().zip(by_sample).map(settle).collect();
+        for (_, _, compared) in &settled {
+            runs.iter_mut().zip(compared).for_each(|(run, outputs)| run.stats.add_compared(outputs));
+        }
+        for (tensors, (exact, simulated, _)) in batch.iter_mut().zip(settled) {
             tensors.exact[output.index()] = Some(exact);
             tensors.simulated.truncate(self.active);
             for (tensors, codes) in tensors.simulated.iter_mut().zip(simulated) {

@@ -448,19 +448,10 @@ impl LayerStats {
         self.first_events.merge(other.first_events);
     }
 
-    /// Counts the output codes of one sample against the exact network's.
-    pub(crate) fn compare(&mut self, layer: &MacLayer, zero_point: i32, exact: &[i32], simulated: &[i32]) {
-        let channels = layer.dots.window.channels();
-        let mut mismatches = vec![0; channels];
-        let stretch = channels.max(1) << 10;
-        let kernels = Kernels::choose(None);
-        for (exact, simulated) in exact.chunks(stretch).zip(simulated.chunks(stretch)) {
-            let mut compared = Compared::default();
-            kernels.compare(exact, simulated, zero_point, &mut mismatches, &mut compared);
-            let Compared { signal, noise } = compared;
-            self.output_error.merge(SquaredError { signal: signal.into(), noise: noise.into() });
-        }
-        for (channel, mismatches) in self.channels.iter_mut().zip(mismatches) {
+    /// Adds what a sample's output codes were found to be.
+    pub(crate) fn add_compared(&mut self, outputs: &Outputs) {
+        self.output_error.merge(outputs.error);
+        for (channel, &mismatches) in self.channels.iter_mut().zip(&outputs.mismatches) {
             channel.output_mismatch += u64::from(mismatches);
         }
     }
@@ -468,6 +459,29 @@ impl LayerStats {
     /// Sorts what was kept.
     pub(crate) fn finish(&mut self) {
         self.events = std::mem::take(&mut self.first_events).into_sorted();
+    }
+}
+
+/// The output codes of one sample beside the exact network's.
+pub(crate) struct Outputs {
+    error: SquaredError,
+    /// Per output channel.
+    mismatches: Vec<u32>,
+}
+
+impl Outputs {
+    /// Compares codes `[pixel][channel]`.
+    pub fn compare(channels: usize, zero_point: i32, exact: &[i32], simulated: &[i32]) -> Self {
+        let mut outputs = Self { error: SquaredError::default(), mismatches: vec![0; channels] };
+        let stretch = channels.max(1) << 10;
+        let kernels = Kernels::choose(None);
+        for (exact, simulated) in exact.chunks(stretch).zip(simulated.chunks(stretch)) {
+            let mut compared = Compared::default();
+            kernels.compare(exact, simulated, zero_point, &mut outputs.mismatches, &mut compared);
+            let Compared { signal, noise } = compared;
+            outputs.error.merge(SquaredError { signal: signal.into(), noise: noise.into() });
+        }
+        outputs
     }
 }
 

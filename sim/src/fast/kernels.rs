@@ -11,7 +11,7 @@
 pub(crate) const LANES: usize = 16;
 
 /// Pixels that are handed to a kernel at once, at most.
-pub(crate) const TILE: usize = 16;
+pub(crate) const TILE: usize = 8;
 
 /// One 16-bit operand per lane.
 pub(crate) type Row = [i16; LANES];
