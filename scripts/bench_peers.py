@@ -134,7 +134,7 @@ def verilator(bundle):
         subprocess.run(["./verilated/Vtb"], cwd=work, check=True, stdout=subprocess.DEVNULL)
         after = os.times()
     seconds = after.children_user + after.children_system - before.children_user - before.children_system
-    setting = f"{manifest['source']['accelerator']} layer {manifest['layer']['name']} {macs} products".replace(",", " ")
+    setting = f"{manifest['source']['accelerator']} {macs} products"
     row("verilator", "reference RTL", setting, macs / seconds / 1e9, "GMAC/s")
 
 
