@@ -14,6 +14,7 @@ mod error;
 mod event;
 mod exact;
 mod fast;
+mod group;
 mod layer;
 mod options;
 mod output;

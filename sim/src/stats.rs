@@ -6,7 +6,7 @@ use guardbit_num::required_bits;
 
 use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
-use crate::fast::{Compared, Kernels};
+use crate::fast::Kernels;
 use crate::options::{Options, StatsLevel};
 
 /// Bins of a required-bits histogram: index = bits.
@@ -448,10 +448,12 @@ impl LayerStats {
         self.first_events.merge(other.first_events);
     }
 
-    /// Adds what a sample's output codes were found to be.
-    pub(crate) fn add_compared(&mut self, outputs: &Outputs) {
-        self.output_error.merge(outputs.error);
-        for (channel, &mismatches) in self.channels.iter_mut().zip(&outputs.mismatches) {
+    /// Adds what a sample's output codes were found to be: the [`signal`] of the exact ones, and how they differ.
+    pub(crate) fn add_outputs(&mut self, signal: u64, differences: Option<&Differences>) {
+        self.output_error.signal += u128::from(signal);
+        let Some(differences) = differences else { return };
+        self.output_error.noise += u128::from(differences.noise);
+        for (channel, &mismatches) in self.channels.iter_mut().zip(&differences.mismatches) {
             channel.output_mismatch += u64::from(mismatches);
         }
     }
@@ -462,26 +464,28 @@ impl LayerStats {
     }
 }
 
-/// The output codes of one sample beside the exact network's.
-pub(crate) struct Outputs {
-    error: SquaredError,
+/// Sum of the squares of codes less their zero point. Codes have at most 16 bits, and are fewer than 2^28.
+pub(crate) fn signal(codes: &[i32], zero_point: i32) -> u64 {
+    let mut signal = 0;
+    Kernels::choose(None).signal(codes, zero_point, &mut signal);
+    signal
+}
+
+/// How the output codes of one sample differ from the exact network's.
+pub(crate) struct Differences {
+    /// Sum of the squares.
+    noise: u64,
     /// Per output channel.
     mismatches: Vec<u32>,
 }
 
-impl Outputs {
-    /// Compares codes `[pixel][channel]`.
-    pub fn compare(channels: usize, zero_point: i32, exact: &[i32], simulated: &[i32]) -> Self {
-        let mut outputs = Self { error: SquaredError::default(), mismatches: vec![0; channels] };
-        let stretch = channels.max(1) << 10;
-        let kernels = Kernels::choose(None);
-        for (exact, simulated) in exact.chunks(stretch).zip(simulated.chunks(stretch)) {
-            let mut compared = Compared::default();
-            kernels.compare(exact, simulated, zero_point, &mut outputs.mismatches, &mut compared);
-            let Compared { signal, noise } = compared;
-            outputs.error.merge(SquaredError { signal: signal.into(), noise: noise.into() });
-        }
-        outputs
+impl Differences {
+    /// Compares codes `[pixel][channel]`, of at most 16 bits and fewer than 2^28.
+    pub fn new(channels: usize, exact: &[i32], simulated: &[i32]) -> Self {
+        let mut differences = Self { noise: 0, mismatches: vec![0; channels] };
+        let Self { noise, mismatches } = &mut differences;
+        Kernels::choose(None).compare(exact, simulated, mismatches, noise);
+        differences
     }
 }
 

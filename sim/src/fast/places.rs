@@ -137,14 +137,20 @@ impl<'a> Places<'a> {
         }
         let out = self.layer.dots.window.output_position(index);
         let all = wanted || options.places_all() && logged.is_none();
-        if !all && !stats.would_be_first(self.layer.timing.place(out, 0, 0).cycle) {
+        let cycle = |k| self.layer.timing.place(out, k, 0).cycle;
+        let terms = self.layer.order.len();
+        // Events that are not the first one of the layer need not be found.
+        let (steps, limit) = match all {
+            true => (terms, usize::MAX),
+            false => (first_where(0, terms, |k| k == terms || !stats.would_be_first(cycle(k))), 1),
+        };
+        if steps == 0 {
             return;
         }
         let mut events = Vec::new();
-        let limit = if all { usize::MAX } else { 1 };
         match check {
-            Check::EachAdd => trace::steps(narrow, dot.start, products, limit, &mut events),
-            Check::HandOver => trace::hand_over(narrow, dot.sum, self.layer.order.len(), &mut events),
+            Check::EachAdd => trace::steps(narrow, dot.start, products.take(steps), limit, &mut events),
+            Check::HandOver => trace::hand_over(narrow, dot.sum, terms, &mut events),
         }
         if all {
             stats.place_events(self.layer, *sample, out, &events, options);

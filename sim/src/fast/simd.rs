@@ -6,7 +6,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::kernels::{
-    self, Activations, Compared, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Trail, Walked,
+    self, Activations, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Trail, Walked,
 };
 use crate::options::Body;
 
@@ -207,8 +207,15 @@ impl Kernels {
     kernel! {
         /// [`kernels::compare`].
         compare [] []
-        (exact: &[i32], simulated: &[i32], zero_point: i32, mismatches: &mut [u32], compared: &mut Compared)
-        kernels::compare(exact, simulated, zero_point, mismatches, compared)
+        (exact: &[i32], simulated: &[i32], mismatches: &mut [u32], noise: &mut u64)
+        kernels::compare(exact, simulated, mismatches, noise)
+    }
+
+    kernel! {
+        /// [`kernels::signal`].
+        signal [] []
+        (codes: &[i32], zero_point: i32, signal: &mut u64)
+        kernels::signal(codes, zero_point, signal)
     }
 
     /// [`kernels::sum`] for every pixel of a tile.

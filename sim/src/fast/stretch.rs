@@ -20,10 +20,11 @@ pub(super) struct Point<'p, 'a> {
     layer: &'p FastLayer<'a>,
     path: Path,
     stats: &'p mut LayerStats,
+    pixels: Range<usize>,
     policies: Vec<Policy>,
     tallies: Tallies,
     log: Log,
-    simulated: Codes,
+    simulated: Changed,
     settled: Settled,
 }
 
@@ -33,6 +34,14 @@ pub(super) struct Codes {
     channels: usize,
     /// First pixel of the stretch.
     origin: usize,
+}
+
+/// Output codes of a stretch that are the exact ones but for some blocks at some pixels.
+struct Changed {
+    /// Empty while there are none.
+    codes: Option<Codes>,
+    /// `[pixel][block]`: whether the codes have been put.
+    put: Vec<bool>,
 }
 
 /// Memory of a tile, used again and again: nothing in it is read before it is written.
@@ -219,6 +228,21 @@ impl Codes {
     }
 }
 
+impl Changed {
+    /// All codes beside the exact ones; `None` if there are no others.
+    fn beside(self, blocks: &[Block], exact: &[i32]) -> Option<Vec<i32>> {
+        let Codes { mut codes, channels, .. } = self.codes?;
+        let pixels = codes.chunks_mut(channels).zip(exact.chunks(channels));
+        for ((codes, exact), put) in pixels.zip(self.put.chunks(blocks.len())) {
+            for (block, _) in blocks.iter().zip(put).filter(|(_, put)| !**put) {
+                let lanes = block.first..block.first + block.count;
+                codes[lanes.clone()].copy_from_slice(&exact[lanes]);
+            }
+        }
+        Some(codes)
+    }
+}
+
 impl<'p, 'a> Point<'p, 'a> {
     /// `layer` about to run over `pixels`; its datapath must be covered.
     pub fn new(
@@ -231,17 +255,18 @@ impl<'p, 'a> Point<'p, 'a> {
             layer,
             path,
             stats,
+            pixels: pixels.clone(),
             policies: layer.blocks.iter().map(|block| Policy::new(block, path)).collect(),
             tallies: Tallies::new(layer.blocks.len()),
             log: Log::default(),
-            simulated: Codes::new(layer, pixels),
+            simulated: Changed { codes: None, put: vec![false; pixels.len() * layer.blocks.len()] },
             settled: Settled::default(),
         }
     }
 
-    /// What the narrow hardware made, and how.
-    pub fn into_codes(self) -> (Vec<i32>, Settled) {
-        (self.simulated.codes, self.settled)
+    /// What the narrow hardware made, and how; `None` if it made the `exact` codes.
+    pub fn into_codes(self, exact: &[i32]) -> (Option<Vec<i32>>, Settled) {
+        (self.simulated.beside(&self.layer.blocks, exact), self.settled)
     }
 
     /// Everything after the exact sums.
@@ -314,15 +339,14 @@ impl<'p, 'a> Point<'p, 'a> {
 
     /// Output codes, and what is wrong with the sums.
     fn finish<X>(&mut self, tile: &Tile<'_, X>, pixels: &[usize], stepped: &[Stepped], options: &Options) {
-        self.simulated.put(tile.pixel, tile.block, tile.exact_codes);
         if pixels.is_empty() {
             return;
         }
         let kernels = self.layer.kernels;
         let mut codes = [[0; LANES]; TILE];
         self.layer.finisher.scale(kernels, tile.index, stepped, &mut codes);
-        for (&at, code) in pixels.iter().zip(&codes) {
-            self.simulated.put(tile.pixel + at, tile.block, std::slice::from_ref(code));
+        for (&at, codes) in pixels.iter().zip(&codes) {
+            self.put(tile, at, codes);
         }
         if options.stats > StatsLevel::None {
             let (tally, codes) = (self.tallies.of(tile.index), [&codes, tile.exact_codes]);
@@ -354,8 +378,16 @@ impl<'p, 'a> Point<'p, 'a> {
                     self.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
                 }
             }
-            self.simulated.put(tile.pixel + at, tile.block, &[codes]);
+            self.put(tile, at, &codes);
         }
+    }
+
+    /// Puts the codes of one pixel of a tile.
+    fn put<X>(&mut self, tile: &Tile<'_, X>, at: usize, codes: &Lanes) {
+        let Changed { codes: all, put } = &mut self.simulated;
+        let all = all.get_or_insert_with(|| Codes::new(self.layer, &self.pixels));
+        all.put(tile.pixel + at, tile.block, std::slice::from_ref(codes));
+        put[(tile.pixel + at - self.pixels.start) * self.layer.blocks.len() + tile.index] = true;
     }
 
     /// Places the events of one pixel of a tile.
