@@ -163,11 +163,9 @@ impl ChannelLevel {
     }
 
     fn record_events(&mut self, seen: &LevelOutcome) {
-        self.adds += seen.adds;
         self.events_high += seen.events_high;
         self.events_low += seen.events_low;
         self.outputs_touched += u64::from(seen.touched());
-        self.persistent += u64::from(seen.persistent);
     }
 
     fn record_prefixes(&mut self, seen: &LevelOutcome) {
@@ -237,8 +235,12 @@ impl LevelStats {
 
     fn record(&mut self, channel: usize, seen: &LevelOutcome, signed: bool, stats: StatsLevel) {
         let counts = &mut self.channels[channel];
-        counts.record_events(seen);
-        if stats < StatsLevel::Full {
+        counts.adds += seen.adds;
+        counts.persistent += u64::from(seen.persistent);
+        if stats.counts_events() {
+            counts.record_events(seen);
+        }
+        if !stats.counts_prefixes() {
             return;
         }
         let final_bits = required(seen.min_final, seen.max_final, signed);
@@ -306,7 +308,7 @@ impl LayerStats {
         self.dots += 1;
         let channel = &mut self.channels[out.c];
         channel.dots += 1;
-        if options.stats == StatsLevel::None {
+        if !options.stats.counts() {
             return;
         }
         channel.product_events += outcome.product_events;
@@ -320,14 +322,16 @@ impl LayerStats {
             };
             stats.record(out.c, seen, signed, options.stats);
         }
-        self.place_events(layer, sample, out, &outcome.events, options);
+        if options.stats.counts_events() {
+            self.place_events(layer, sample, out, &outcome.events, options);
+        }
     }
 
     /// Counts dot products that every channel has `per_channel` of, of `terms` additions each at the only level.
     pub(crate) fn count_dots(&mut self, per_channel: u64, terms: u64, options: &Options) {
         self.dots += per_channel * self.channels.len() as u64;
         self.channels.iter_mut().for_each(|channel| channel.dots += per_channel);
-        if options.stats >= StatsLevel::Events {
+        if options.stats.counts() {
             self.levels[0].channels.iter_mut().for_each(|channel| channel.adds += per_channel * terms);
         }
     }

@@ -50,33 +50,37 @@ fn measure(graph: &Arc<Graph>, name: &str, samples: &Samples, repeats: usize) ->
         Options { mode, stats, placing, events_per_layer: 0, ..Options::default() }
     };
     let isolated = options(Mode::Isolated, StatsLevel::Full);
+    let isolated_values = options(Mode::Isolated, StatsLevel::Values);
     let isolated_events = options(Mode::Isolated, StatsLevel::Events);
     let propagated = options(Mode::Propagated, StatsLevel::Events);
 
-    let mut seconds = [const { Vec::new() }; 5];
+    let mut seconds = [const { Vec::new() }; 6];
     for _ in 0..repeats {
         let alone: Result<Vec<f64>, _> =
             all.iter().map(|&point| time(&[point], samples, propagated)).collect();
         let measured = [
             time(&[&own], samples, Options { placing: Placing::All, ..isolated })?,
             sweep(&all, samples, isolated)?,
+            sweep(&all, samples, isolated_values)?,
             sweep(&all, samples, isolated_events)?,
             alone?.iter().sum(),
             sweep(&all, samples, propagated)?,
         ];
         seconds.iter_mut().zip(measured).for_each(|(all, one)| all.push(one));
     }
-    let [run, sweep, events, alone, together] = seconds.map(median);
+    let [run, sweep, values, events, alone, together] = seconds.map(median);
     let row = |setting: &str, figure: f64, unit: &str| {
         println!("guardbit,{name},{setting},1,{figure:.3},{unit}");
     };
     let per_sample = 1e3 / samples.len() as f64;
     row("isolated run 14 bits full", run * per_sample, "ms/inference");
     row("isolated sweep 17 widths x 2 modes full", sweep * per_sample, "ms/inference");
+    row("isolated sweep 17 widths x 2 modes values", values * per_sample, "ms/inference");
     row("isolated sweep 17 widths x 2 modes events", events * per_sample, "ms/inference");
     row("propagated points alone 17 widths x 2 modes events", alone * per_sample, "ms/inference");
     row("propagated sweep 17 widths x 2 modes events", together * per_sample, "ms/inference");
     row("isolated sweep full / isolated run full", sweep / run, "runs");
+    row("isolated sweep values / isolated run full", values / run, "runs");
     row("isolated sweep events / isolated run full", events / run, "runs");
     row("propagated sweep / its points alone", together / alone, "ratio");
     Ok(())

@@ -16,7 +16,7 @@ use plan::{Plan, PlannedPoint};
 use resume::SweepFolder;
 
 /// Points that run together, at most. More share more work; fewer lose less when a sweep is interrupted.
-pub const POINTS_TOGETHER: usize = 12;
+pub const POINTS_TOGETHER: usize = 18;
 
 /// Runs every point of `request` and writes the results to `out`, if given.
 ///

@@ -283,12 +283,12 @@ impl Trail<'_> {
 
 /// Defines a stepping kernel on lanes of one integer type.
 ///
-/// `trail` is written for the first pixel. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
+/// `trail` is written for the first pixel; overflows are counted where `COUNT`. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
 macro_rules! stepper {
     ($(#[$doc:meta])* $name:ident, $lane:ty, $add:ident) => {
         $(#[$doc])*
         #[inline(always)]
-        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8>(
+        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8, const COUNT: bool>(
             x: &[X; P],
             weights: &[Row],
             start: &Lanes,
@@ -329,8 +329,10 @@ macro_rules! stepper {
                                 above &= free[p][l];
                                 below &= free[p][l];
                             }
-                            high[p][l] -= above;
-                            low[p][l] -= below;
+                            if COUNT {
+                                high[p][l] -= above;
+                                low[p][l] -= below;
+                            }
                             let clamped = sum.min(high_rail).max(low_rail);
                             value[p][l] = match MODE {
                                 SATURATE => clamped,

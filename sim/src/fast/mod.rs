@@ -12,6 +12,7 @@ mod levels;
 mod places;
 mod prepare;
 mod simd;
+mod step;
 mod stretch;
 mod tally;
 mod trace;

@@ -6,7 +6,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::kernels::{
-    self, Activations, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Trail, Walked,
+    self, Activations, Delivered, Lanes, Pair, Rails, Row, SATURATE, Scaling, Stepped, Tally, Trail, Walked,
 };
 use crate::options::Body;
 
@@ -118,7 +118,7 @@ impl Kernels {
         step_i16 [X: Activations, const MODE: u8] [X, MODE]
         (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
         in_chunks!(x, out, 2, |x, out| {
-            kernels::step_i16::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+            kernels::step_i16::<_, _, MODE, true>(x, weights, start, rails, Trail::none(), out)
         })
     }
 
@@ -133,7 +133,7 @@ impl Kernels {
             trail: Trail<'_>,
             out: &mut [Stepped; 1]
         )
-        kernels::step_i16::<_, _, MODE>(&[x], weights, start, rails, trail, out)
+        kernels::step_i16::<_, _, MODE, true>(&[x], weights, start, rails, trail, out)
     }
 
     kernel! {
@@ -141,7 +141,7 @@ impl Kernels {
         step_i32 [X: Activations, const MODE: u8] [X, MODE]
         (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
         in_chunks!(x, out, 2, |x, out| {
-            kernels::step_i32::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+            kernels::step_i32::<_, _, MODE, true>(x, weights, start, rails, Trail::none(), out)
         })
     }
 
@@ -156,7 +156,25 @@ impl Kernels {
             trail: Trail<'_>,
             out: &mut [Stepped; 1]
         )
-        kernels::step_i32::<_, _, MODE>(&[x], weights, start, rails, trail, out)
+        kernels::step_i32::<_, _, MODE, true>(&[x], weights, start, rails, trail, out)
+    }
+
+    kernel! {
+        /// A saturating [`kernels::step_i16`] for every pixel of a tile, without counts.
+        clamp_i16 [X: Activations] [X]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, 4, |x, out| {
+            kernels::step_i16::<_, _, SATURATE, false>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// A saturating [`kernels::step_i32`] for every pixel of a tile, without counts.
+        clamp_i32 [X: Activations] [X]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, 4, |x, out| {
+            kernels::step_i32::<_, _, SATURATE, false>(x, weights, start, rails, Trail::none(), out)
+        })
     }
 
     kernel! {
