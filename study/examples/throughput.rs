@@ -10,7 +10,7 @@
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use guardbit_graph::ops::Conv2d;
 use guardbit_graph::{
@@ -18,10 +18,13 @@ use guardbit_graph::{
     TensorType,
 };
 use guardbit_num::Scheme;
-use guardbit_sim::{Body, Engine, Options, Simulation, StatsLevel};
+use guardbit_sim::{Body, Engine, Options, Simulation, StatsLevel, Stepper};
 
 /// Samples of a network.
 const BATCH: usize = 64;
+
+/// How long everything is measured at least.
+const LEAST: Duration = Duration::from_millis(250);
 
 /// Accumulator bits, statistics, threads.
 type Setting = (u32, StatsLevel, usize);
@@ -49,8 +52,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// Pixels, channels and products of a dot product of the layer.
+const LAYER: [usize; 3] = [16 * 16, 64, 576];
 /// Multiplications of the layer.
-const MACS: f64 = 16.0 * 16.0 * 64.0 * 576.0;
+const MACS: f64 = (LAYER[0] * LAYER[1] * LAYER[2]) as f64;
 
 /// A 3x3 convolution of 64 channels over 16x16 pixels, full-range random operands: what peers step through too.
 fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Box<dyn Error>> {
@@ -82,6 +87,7 @@ fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Box<dyn Erro
 fn layer() -> Result<(), Box<dyn Error>> {
     let (graph, samples) = convolution(DType::Int8)?;
     for body in Body::ALL.into_iter().filter(|body| body.is_available()) {
+        kernel(body)?;
         for (bits, stats) in [(14, StatsLevel::Events), (14, StatsLevel::Full), (18, StatsLevel::Events)] {
             let options = Options { stats, body: Some(body), ..quiet() };
             let seconds = time(&graph, ("fpga-int14-os", &[acc(bits)]), &samples, options, 1)?;
@@ -89,6 +95,23 @@ fn layer() -> Result<(), Box<dyn Error>> {
             println!("guardbit,layer,{setting},1,{:.3},GMAC/s", MACS / seconds / 1e9);
         }
     }
+    Ok(())
+}
+
+/// The stepping kernel by itself: it steps and counts, as the peers do, and nothing more.
+fn kernel(body: Body) -> Result<(), Box<dyn Error>> {
+    let [pixels, channels, terms] = LAYER;
+    let rows = |seed, rows: usize, cols: usize| -> Vec<Vec<i16>> {
+        let codes = guardbit_frontends::random_codes(seed, -128..=127, rows * cols);
+        codes.chunks(cols).map(|row| row.iter().map(|&code| code as i16).collect()).collect()
+    };
+    let stepper = Stepper::new(&rows(1, terms, channels), 14, Some(body)).ok_or("14 bits are a width")?;
+    let (activations, mut sums) = (rows(2, pixels, terms), Vec::new());
+    let seconds = time_of(1, || {
+        std::hint::black_box(stepper.run(&activations, &mut sums));
+        Ok::<_, Box<dyn Error>>(())
+    })?;
+    println!("guardbit,layer,kernel 14 bits saturating events {body:?},1,{:.3},GMAC/s", MACS / seconds / 1e9);
     Ok(())
 }
 
@@ -164,14 +187,24 @@ fn time(
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let seconds: Result<f64, guardbit_sim::SimError> = pool.install(|| {
         simulation.run_batch(&samples[..1])?;
-        let (start, cpu) = (Instant::now(), cpu_seconds());
-        simulation.run_batch(samples)?;
-        let elapsed = start.elapsed().as_secs_f64();
-        // What other processes took does not count where one thread works.
-        let busy = cpu_seconds().zip(cpu).filter(|_| threads == 1).map(|(end, start)| end - start);
-        Ok(busy.unwrap_or(elapsed) / samples.len() as f64)
+        let per_batch = time_of(threads, || simulation.run_batch(samples).map(drop))?;
+        Ok(per_batch / samples.len() as f64)
     });
     Ok(seconds?)
+}
+
+/// Seconds that `work` takes on so many threads: CPU time where it is one, so that what other processes take does not
+/// count. Done again and again, since clocks of threads tick slowly.
+fn time_of<E>(threads: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+    let (start, cpu) = (Instant::now(), cpu_seconds());
+    let mut times = 0;
+    while times == 0 || start.elapsed() < LEAST {
+        work()?;
+        times += 1;
+    }
+    let elapsed = start.elapsed().as_secs_f64();
+    let busy = cpu_seconds().zip(cpu).filter(|_| threads == 1).map(|(end, start)| end - start);
+    Ok(busy.unwrap_or(elapsed) / f64::from(times))
 }
 
 /// Seconds that this thread has run so far, as Linux counts them.

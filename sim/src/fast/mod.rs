@@ -13,6 +13,7 @@ mod places;
 mod prepare;
 mod simd;
 mod step;
+mod stepper;
 mod stretch;
 mod tally;
 mod trace;
@@ -26,6 +27,7 @@ use guardbit_hwmodels::MacLayer;
 pub(crate) use image::Image;
 pub(crate) use levels::{LevelsLayer, LevelsTask};
 pub(crate) use simd::{Kernels, available};
+pub use stepper::Stepper;
 
 use crate::options::Options;
 use crate::spare::Spare;

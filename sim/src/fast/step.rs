@@ -4,9 +4,10 @@ use guardbit_hwmodels::Check;
 use guardbit_num::{Direction, Overflow};
 
 use super::FastLayer;
-use super::kernels::{self, Activations, Lanes, Rails, Stepped, TILE, Trail, Walked};
+use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
 use super::places::Log;
 use super::prepare::Narrow;
+use super::simd::VectorActivations;
 use super::stretch::Tile;
 
 /// What is noted of overflows.
@@ -29,7 +30,7 @@ pub(super) struct Stepping<'s, 'a, X> {
     pub pixels: &'s [usize],
 }
 
-impl<X: Activations> Stepping<'_, '_, X> {
+impl<X: VectorActivations> Stepping<'_, '_, X> {
     /// Runs the register; `out` gets one entry per pixel.
     pub fn run(&self, noted: Noted<'_>, out: &mut [Stepped]) {
         match (self.check, noted) {

@@ -270,7 +270,7 @@ impl<'p, 'a> Point<'p, 'a> {
     }
 
     /// Everything after the exact sums.
-    fn narrow<X: Activations>(
+    fn narrow<X: VectorActivations>(
         &mut self,
         tile: &Tile<'_, X>,
         stepped: &mut [Stepped; TILE],
