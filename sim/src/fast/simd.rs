@@ -402,7 +402,7 @@ mod avx2 {
         let (mut above, mut all) = ([zero; P], [zero; P]);
         for (part, weights) in weights.chunks(COUNTED).enumerate() {
             let mut counts = [zero; P];
-            for (k, w) in weights.iter().enumerate() {
+            let mut step = |k: usize, w: &Row| {
                 let w = load_row(w);
                 for p in 0..P {
                     // SAFETY: `first` has checked that this step exists.
@@ -412,6 +412,14 @@ mod avx2 {
                     counts[p] = _mm256_sub_epi16(counts[p], _mm256_cmpgt_epi16(low, sum));
                     value[p] = _mm256_max_epi16(_mm256_min_epi16(sum, high), low);
                 }
+            };
+            let (pairs, last) = weights.as_chunks::<2>();
+            for (i, [first, second]) in pairs.iter().enumerate() {
+                step(2 * i, first);
+                step(2 * i + 1, second);
+            }
+            for last in last {
+                step(weights.len() - 1, last);
             }
             for p in 0..P {
                 above[p] = _mm256_add_epi16(above[p], _mm256_srli_epi16::<8>(counts[p]));

@@ -49,8 +49,9 @@ impl Stepper {
                 self.kernels.step_i16::<_, SATURATE>(&x[..tile.len()], weights, &start, self.rails, stepped);
                 for (stepped, sums) in stepped.iter().zip(sums.chunks_mut(channels)) {
                     sums[block * LANES..][..LANES].copy_from_slice(&stepped.value);
-                    events[0] += stepped.high.iter().map(|&high| high as u64).sum::<u64>();
-                    events[1] += stepped.low.iter().map(|&low| low as u64).sum::<u64>();
+                    for (events, lanes) in events.iter_mut().zip([stepped.high, stepped.low]) {
+                        *events += lanes.iter().sum::<i32>() as u64;
+                    }
                 }
             }
         }
