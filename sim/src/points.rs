@@ -19,9 +19,9 @@ use crate::simulation::Codes;
 use crate::spare::Spare;
 use crate::stats::LayerStats;
 
-/// Tensors of one kind that go through the network together, over samples and points: few, so that what one layer
-/// makes is in the caches when the next one reads it.
-const TOGETHER: usize = 8;
+/// Samples times points that go through the network together: few, so that what one layer makes is in the caches when
+/// the next one reads it, and threads are done with a batch at about the same time.
+const TOGETHER: usize = 2;
 
 /// A running simulation of several programs: feed it samples, then take the statistics.
 #[derive(Debug)]
@@ -95,8 +95,9 @@ impl<'p> Points<'p> {
     /// [`SimError`] if a sample does not fit the graph, or the first point is stopped by a trap.
     pub fn run_batch(&mut self, samples: &[Vec<Vec<i32>>]) -> Result<Vec<PointTensors>, SimError> {
         let Some(program) = self.points.first().map(|point| point.program) else { return Ok(Vec::new()) };
-        for sample in samples {
-            check_inputs(program, sample)?;
+        let bad = samples.par_iter().find_map_first(|sample| check_inputs(program, sample).err());
+        if let Some(bad) = bad {
+            return Err(bad);
         }
         let size = (TOGETHER / self.points.len()).max(1);
         let part = self.run_groups(samples, size);
