@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 PIXELS, CHANNELS, TERMS, BITS = 256, 64, 576, 14
+MACS = PIXELS * CHANNELS * TERMS
 BATCH = 64
 
 
@@ -76,23 +77,23 @@ def operands():
 
 
 def timed(run):
-    """The result, and how many G MAC/s of CPU time over as many runs as fill half a second."""
+    """The result, and the CPU time of a run in seconds, over as many runs as fill half a second."""
     result = run()
     runs, start = 0, time.process_time()
     while (spent := time.process_time() - start) < 0.5:
         run()
         runs += 1
-    return result, runs * PIXELS * CHANNELS * TERMS / spent / 1e9
+    return result, spent / runs
 
 
 def layer():
     x, w = operands()
-    (held, events), speed = timed(lambda: numpy_steps(x, w))
-    row("numpy", "layer", f"{BITS} bits saturating events int16 in place", speed, "GMAC/s")
+    (held, events), seconds = timed(lambda: numpy_steps(x, w))
+    row("numpy", "layer", f"{BITS} bits saturating events int16 in place", MACS / seconds / 1e9, "GMAC/s")
     wide = [a.astype(np.int32) for a in (x, w)]
-    (same, same_events), speed = timed(lambda: plain_numpy_steps(*wide))
+    (same, same_events), seconds = timed(lambda: plain_numpy_steps(*wide))
     assert (same == held).all() and same_events == events
-    row("numpy", "layer", f"{BITS} bits saturating events int32", speed, "GMAC/s")
+    row("numpy", "layer", f"{BITS} bits saturating events int32", MACS / seconds / 1e9, "GMAC/s")
 
 
 def torch_layer():
@@ -102,9 +103,9 @@ def torch_layer():
     held, events = numpy_steps(x, w)
     torch.set_num_threads(1)
     with torch.inference_mode():
-        (same, same_events), speed = timed(lambda: torch_steps(torch, torch.from_numpy(x), torch.from_numpy(w)))
+        (same, same_events), seconds = timed(lambda: torch_steps(torch, torch.from_numpy(x), torch.from_numpy(w)))
     assert (same.numpy() == held).all() and same_events == events
-    row("pytorch", "layer", f"{BITS} bits saturating events int16 in place", speed, "GMAC/s")
+    row("pytorch", "layer", f"{BITS} bits saturating events int16 in place", MACS / seconds / 1e9, "GMAC/s")
 
 
 def network(model, images):
@@ -117,15 +118,15 @@ def network(model, images):
         interpreter.allocate_tensors()
         index = interpreter.get_input_details()[0]["index"]
         batch = [images[i % len(images)][None] for i in range(BATCH)]
-        interpreter.set_tensor(index, batch[0])
-        interpreter.invoke()
-        start = time.process_time()
-        for sample in batch:
-            interpreter.set_tensor(index, sample)
-            interpreter.invoke()
-        per_sample = (time.process_time() - start) / BATCH * 1e3
+
+        def infer():
+            for sample in batch:
+                interpreter.set_tensor(index, sample)
+                interpreter.invoke()
+
+        _, seconds = timed(infer)
         name = model.rsplit("/", 1)[-1].removesuffix(".tflite")
-        row("litert", name, f"exact int8 {kind}", per_sample, "ms/inference")
+        row("litert", name, f"exact int8 {kind}", seconds / BATCH * 1e3, "ms/inference")
 
 
 def verilator(bundle):

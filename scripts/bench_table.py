@@ -1,17 +1,86 @@
-"""Prints the medians of a table of scripts/bench, with least and greatest figure, as Markdown."""
+"""Prints what a table of scripts/bench says, as Markdown: ratios within a round, and all figures, with medians.
+
+    python scripts/bench_table.py benches/DATE.csv
+"""
 
 import csv
 import statistics
 import sys
 
-figures, units = {}, {}
-with open(sys.argv[1], newline="") as file:
-    for row in csv.DictReader(file):
-        key = (row["subject"], row["tool"], row["setting"], row["threads"])
-        figures.setdefault(key, []).append(float(row["figure"]))
-        units[key] = row["unit"]
-print("| subject | tool | setting | threads | median | least..greatest | unit |")
-print("|---|---|---|---|---|---|---|")
-for key, values in figures.items():
-    spread = f"{min(values):.3g}..{max(values):.3g}"
-    print("| " + " | ".join([*key, f"{statistics.median(values):.3g}", spread, units[key]]) + " |")
+LAYER, RESNET, VWW = "layer", "resnet8_cifar10_int8", "vww_mobilenet_v1_025_int8"
+
+
+def key(subject, tool, setting, threads=1):
+    return subject, tool, setting, str(threads)
+
+
+def network_ratios(name, subject):
+    def run(setting, threads=1):
+        return key(subject, "guardbit", setting, threads)
+
+    def peer(kind):
+        return key(subject, "litert", f"exact int8 {kind}")
+
+    return [
+        (f"{name}, events, 20 bits, time against LiteRT + XNNPACK", "at most 3", run("20 bits events"), peer("xnnpack")),
+        (f"{name}, events, 14 bits, time against LiteRT + XNNPACK", "at most 6", run("14 bits events"), peer("xnnpack")),
+        (f"{name}, events, 20 bits, against LiteRT's reference", "below 1", run("20 bits events"), peer("reference")),
+        (f"{name}, events, 14 bits, against LiteRT's reference", "below 1", run("14 bits events"), peer("reference")),
+        (f"{name}, 14 bits, `full` against `events`", "at most 3", run("14 bits full"), run("14 bits events")),
+        (f"{name}, 14 bits, one thread against two", "at least 1.8", run("14 bits events"), run("14 bits events", 2)),
+    ]
+
+
+KERNEL = key(LAYER, "guardbit", "kernel 14 bits saturating events Avx2")
+PER_STEP = "14 bits saturating events"
+# What is compared, what is wanted, and which figure is divided by which; the median of a figure where there is but one.
+RATIOS = [
+    ("stepping kernel, 14 bits saturating, events, AVX2, G MAC/s", "at least 6", KERNEL, None),
+    ("the same against numpy per step, int32", "at least 40", KERNEL, key(LAYER, "numpy", f"{PER_STEP} int32")),
+    ("against numpy per step, int16, in place", "at least 40", KERNEL, key(LAYER, "numpy", f"{PER_STEP} int16 in place")),
+    ("against PyTorch per step, int16, in place", "", KERNEL, key(LAYER, "pytorch", f"{PER_STEP} int16 in place")),
+    *network_ratios("ResNet-8", RESNET),
+    *network_ratios("visual wake words", VWW),
+    ("isolated sweep, value columns, in runs with `full`", "at most 4",
+     key(RESNET, "guardbit", "isolated sweep values / isolated run full"), None),
+    ("isolated sweep with event counts, in runs with `full`", "at most 8",
+     key(RESNET, "guardbit", "isolated sweep full / isolated run full"), None),
+    ("propagated sweep against its points run alone", "at most 0.7",
+     key(RESNET, "guardbit", "propagated sweep / its points alone"), None),
+    ("peak memory, 2,000 samples against 200, `run`", "at most 1.2",
+     key(RESNET, "guardbit", "run of 2000 / 200 samples", 2), None),
+    ("peak memory, 2,000 samples against 200, `sweep`", "at most 1.2",
+     key(RESNET, "guardbit", "sweep of 2000 / 200 samples", 2), None),
+]  # fmt: skip
+
+
+def row(*cells):
+    print("| " + " | ".join(cells) + " |")
+
+
+def summary(values):
+    return f"{statistics.median(values):.3g}", f"{min(values):.3g}..{max(values):.3g}"
+
+
+def main(path):
+    figures, units = {}, {}
+    with open(path, newline="") as file:
+        for line in csv.DictReader(file):
+            of = key(line["subject"], line["tool"], line["setting"], line["threads"])
+            figures.setdefault(of, {})[line["round"]] = float(line["figure"])
+            units[of] = line["unit"]
+    row("figure", "wanted", "median", "least..greatest")
+    print("|---|---|---|---|")
+    for label, wanted, numerator, denominator in RATIOS:
+        above, below = figures.get(numerator, {}), figures.get(denominator, {})
+        values = [above[r] / (below[r] if denominator else 1) for r in above if not denominator or r in below]
+        row(label, wanted, *(summary(values) if values else ("not measured", "")))
+    print()
+    row("subject", "tool", "setting", "threads", "median", "least..greatest", "unit")
+    print("|---|---|---|---|---|---|---|")
+    for of, by_round in figures.items():
+        row(*of, *summary(by_round.values()), units[of])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

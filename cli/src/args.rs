@@ -146,7 +146,7 @@ pub struct Common {
     /// Override a key of the accelerator, as accumulation.acc.bits=12
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// How much is counted: none, events or full [default: full; in a propagated sweep: events]
+    /// How much is counted: none, events, values (all but events) or full [default: full; in a propagated sweep: events]
     #[arg(long)]
     pub stats: Option<StatsLevel>,
     /// Requantization scheme in place of the model's own, as single or S

@@ -149,12 +149,15 @@ fn less_is_counted_where_less_is_asked_for() {
         run(&out, &["--stats", stats]);
         csv_rows(&out.join("layers.csv"))
     };
-    let (full, events, none) = (rows("full"), rows("events"), rows("none"));
-    for ((full, events), none) in full.iter().zip(&events).zip(&none) {
+    let (full, events, values, none) = (rows("full"), rows("events"), rows("values"), rows("none"));
+    for (((full, events), values), none) in full.iter().zip(&events).zip(&values).zip(&none) {
         for (column, value) in full {
             let of_full = ["transient", "min_prefix", "max_prefix", "required_final", "required_prefix"];
             let blank = of_full.contains(&column.as_str());
             assert_eq!(&events[column], if blank { "" } else { value }, "events: {column}");
+            let of_events = ["events", "events_high", "events_low", "outputs_touched", "first_event_cycle"];
+            let blank = of_events.contains(&column.as_str());
+            assert_eq!(&values[column], if blank { "" } else { value }, "values: {column}");
             let identity = ["index", "layer", "op", "level", "bits", "overflow"].contains(&column.as_str());
             let always = ["dots", "terms", "output_mismatch", "sqnr_db", "cycles"].contains(&column.as_str());
             assert_eq!(&none[column], if identity || always { value } else { "" }, "none: {column}");

@@ -109,11 +109,12 @@ fn what_was_not_counted_is_said() {
     let sweep = |record: &[PointRecord]| -> Vec<String> {
         SWEEP_PLOTS.iter().map(|plot| why(plot.draw(record).unwrap())).collect()
     };
+    let bits = "Not counted: this plot needs --stats values or full.";
     let full = "Not counted: this plot needs --stats full.";
-    assert_eq!(run(&common::run_record(StatsLevel::Events)), [full, "drawn", full, full]);
+    assert_eq!(run(&common::run_record(StatsLevel::Events)), [bits, "drawn", full, full]);
     let mut points = common::sweep(StatsLevel::None);
     let events = "Not counted: this plot needs --stats events or full.";
-    assert_eq!(sweep(&points), ["drawn", "drawn", events, "drawn", full]);
+    assert_eq!(sweep(&points), ["drawn", "drawn", events, "drawn", bits]);
     for point in &mut points {
         (point.summary.accuracy, point.summary.top1_agreement) = (None, None);
     }

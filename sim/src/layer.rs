@@ -46,8 +46,8 @@ pub(crate) struct Reading<'a> {
 pub(crate) struct LayerCodes {
     /// What the exact sums make.
     pub exact: Vec<i32>,
-    /// What the narrow hardware of each program that read them made.
-    pub simulated: Vec<Vec<i32>>,
+    /// What the narrow hardware of each program that read them made; `None` where that is the same.
+    pub simulated: Vec<Option<Vec<i32>>>,
 }
 
 /// Runs every program's layer over the readings that are its own. The first sample has index `first`.
@@ -95,17 +95,25 @@ pub(crate) fn run(
     pieces.sort_unstable_by_key(|(index, _)| *index);
     let mut all = vec![LayerCodes::default(); readings.len()];
     for (index, piece) in pieces {
-        let whole = &mut all[tasks[index].reading];
-        append(&mut whole.exact, piece.exact);
-        whole.simulated.resize(piece.simulated.len(), Vec::new());
-        whole.simulated.iter_mut().zip(piece.simulated).for_each(|(whole, piece)| append(whole, piece));
+        all[tasks[index].reading].append(piece);
     }
     all
 }
 
-/// Appends, without a copy where there is nothing to append to.
-fn append(codes: &mut Vec<i32>, more: Vec<i32>) {
-    if codes.is_empty() { *codes = more } else { codes.extend(more) }
+impl LayerCodes {
+    fn append(&mut self, piece: Self) {
+        if self.exact.is_empty() {
+            *self = piece;
+            return;
+        }
+        for (whole, made) in self.simulated.iter_mut().zip(piece.simulated) {
+            if whole.is_some() || made.is_some() {
+                let whole = whole.get_or_insert_with(|| self.exact.clone());
+                whole.extend(made.as_deref().unwrap_or(&piece.exact));
+            }
+        }
+        self.exact.extend(piece.exact);
+    }
 }
 
 /// A stretch of one reading's outputs.
@@ -161,7 +169,7 @@ struct Share {
 impl Part {
     fn run(&mut self, work: &Work<'_, '_, '_>) -> LayerCodes {
         let by = &work.reading.by;
-        let mut codes = LayerCodes { exact: Vec::new(), simulated: vec![Vec::new(); by.len()] };
+        let mut codes = LayerCodes { exact: Vec::new(), simulated: vec![None; by.len()] };
         // Those that the fast engine covers go through it together.
         let mut points = Vec::new();
         let mut slots = Vec::new();
@@ -174,9 +182,13 @@ impl Part {
                     slots.push(slot);
                 }
                 (None, Some(levels), Some(image)) => {
-                    (codes.exact, codes.simulated[slot]) = share.run_levels(levels, image, work);
+                    let (exact, simulated) = share.run_levels(levels, image, work);
+                    (codes.exact, codes.simulated[slot]) = (exact, Some(simulated));
                 }
-                _ => (codes.exact, codes.simulated[slot]) = share.run(run.layer, work),
+                _ => {
+                    let (exact, simulated) = share.run(run.layer, work);
+                    (codes.exact, codes.simulated[slot]) = (exact, Some(simulated));
+                }
             }
         }
         if let (Some(image), false) = (work.image, points.is_empty()) {

@@ -14,6 +14,7 @@ mod error;
 mod event;
 mod exact;
 mod fast;
+mod group;
 mod layer;
 mod options;
 mod output;
@@ -29,6 +30,8 @@ pub mod trace;
 pub use error::SimError;
 pub use event::Event;
 pub use fast::Settled;
+#[doc(hidden)]
+pub use fast::Stepper;
 pub use options::{Body, Engine, Keep, Mode, Options, Placing, StatsLevel, UnknownOption};
 pub use points::{PointTensors, Points};
 pub use simulation::{Codes, SampleTensors, Simulation};

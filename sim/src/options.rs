@@ -46,12 +46,14 @@ impl Body {
 }
 
 /// How much is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum StatsLevel {
     /// Output codes only.
     None,
     /// Events, persistent and wrong dot products.
     Events,
+    /// Everything that values alone tell: as [`Self::Full`] without events.
+    Values,
     /// Transients, prefix extremes, required bits, place and time of events too.
     #[default]
     Full,
@@ -131,14 +133,30 @@ impl Mode {
 }
 
 impl StatsLevel {
-    /// Every level, from least to most.
-    pub const ALL: [Self; 3] = [Self::None, Self::Events, Self::Full];
+    /// Every level.
+    pub const ALL: [Self; 4] = [Self::None, Self::Events, Self::Values, Self::Full];
+
+    /// Whether anything is counted: wrong and persistent dot products and errors.
+    pub fn counts(self) -> bool {
+        self != Self::None
+    }
+
+    /// Whether events are counted.
+    pub fn counts_events(self) -> bool {
+        matches!(self, Self::Events | Self::Full)
+    }
+
+    /// Whether transients, prefix extremes and required bits are found.
+    pub fn counts_prefixes(self) -> bool {
+        matches!(self, Self::Values | Self::Full)
+    }
 
     /// The name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Events => "events",
+            Self::Values => "values",
             Self::Full => "full",
         }
     }
@@ -168,7 +186,7 @@ impl FromStr for StatsLevel {
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let unknown =
-            || UnknownOption { what: "stats", found: name.into(), allowed: "none, events and full" };
+            || UnknownOption { what: "stats", found: name.into(), allowed: "none, events, values and full" };
         Self::ALL.into_iter().find(|level| level.name() == name).ok_or_else(unknown)
     }
 }

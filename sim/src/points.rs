@@ -2,35 +2,38 @@
 //!
 //! The exact network runs once for all. What several programs read in common is summed once for all of them; a
 //! layer whose sums all fit a program's register makes the exact codes there, and is shared with the exact network.
+//! Samples go through in groups, side by side.
 
 use std::sync::Arc;
 
-use guardbit_graph::{NodeId, TensorId};
-use guardbit_hwmodels::{MacLayer, Program, Step};
+use guardbit_graph::NodeId;
+use guardbit_hwmodels::{Program, Step};
 use rayon::prelude::*;
 
+use crate::alike;
 use crate::error::SimError;
 use crate::fast::{Prepared, Settled};
-use crate::layer::{self, LayerCodes, LayerRun, Reading};
-use crate::options::{Engine, Keep, Mode, Options};
+use crate::group::{Counts, Group, Stopped};
+use crate::options::{Engine, Options};
 use crate::simulation::Codes;
 use crate::spare::Spare;
-use crate::stats::{LayerStats, Outputs};
-use crate::{alike, exact};
+use crate::stats::LayerStats;
 
-/// Samples that go through the network together: few, so that what one layer makes is in the caches when the next
-/// one reads it.
-const GROUP: usize = 8;
+/// Samples times points that go through the network together: few, so that what one layer makes is in the caches when
+/// the next one reads it, and threads are done with a batch at about the same time.
+const TOGETHER: usize = 2;
 
 /// A running simulation of several programs: feed it samples, then take the statistics.
 #[derive(Debug)]
 pub struct Points<'p> {
-    points: Vec<Point<'p>>,
-    options: Options,
+    pub(crate) points: Vec<Point<'p>>,
+    pub(crate) options: Options,
     samples: usize,
     /// The node that reads each tensor last; graph inputs and outputs are needed to the end.
-    last_use: Vec<Option<NodeId>>,
-    spare: Arc<Spare>,
+    pub(crate) last_use: Vec<Option<NodeId>>,
+    pub(crate) spare: Arc<Spare>,
+    /// By point.
+    counts: Vec<Counts>,
     /// What stopped the point after the last active one.
     stopped: Option<SimError>,
     /// How many points still run: the first ones.
@@ -47,15 +50,12 @@ pub struct PointTensors {
     pub simulated: Vec<Vec<Option<Codes>>>,
 }
 
-/// One program with what it did.
+/// One program, ready to run.
 #[derive(Debug)]
-struct Point<'p> {
-    program: &'p Program,
-    /// Per node; `None` for what the host runs.
-    layers: Vec<Option<LayerStats>>,
+pub(crate) struct Point<'p> {
+    pub program: &'p Program,
     /// Per node; empty for what the host runs and what the fast engine does not cover.
-    prepared: Vec<Prepared<'p>>,
-    settled: Settled,
+    pub prepared: Vec<Prepared<'p>>,
 }
 
 impl<'p> Points<'p> {
@@ -77,47 +77,88 @@ impl<'p> Points<'p> {
 
     fn of_like(programs: &[&'p Program], options: Options) -> Self {
         let spare = Arc::default();
-        let points: Vec<_> = programs.iter().map(|program| Point::new(program, &options, &spare)).collect();
+        let mut points: Vec<Point<'p>> = Vec::with_capacity(programs.len());
+        for program in programs {
+            points.push(Point::new(program, points.first(), &options, &spare));
+        }
+        let counts = programs.iter().map(|program| Counts::new(program, &options)).collect();
         let last_use = programs.first().map_or(Vec::new(), |program| last_use(program));
-        Self { active: points.len(), points, options, samples: 0, last_use, spare, stopped: None }
+        Self { active: points.len(), points, options, samples: 0, last_use, spare, counts, stopped: None }
     }
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
     ///
     /// Which samples share a batch makes no difference to any result. Where an overflow is trapped, that point and
-    /// those after it run no further, and get no tensors.
+    /// those after it run no further.
     ///
     /// # Errors
     /// [`SimError`] if a sample does not fit the graph, or the first point is stopped by a trap.
     pub fn run_batch(&mut self, samples: &[Vec<Vec<i32>>]) -> Result<Vec<PointTensors>, SimError> {
         let Some(program) = self.points.first().map(|point| point.program) else { return Ok(Vec::new()) };
-        for sample in samples {
-            check_inputs(program, sample)?;
+        let bad = samples.par_iter().find_map_first(|sample| check_inputs(program, sample).err());
+        if let Some(bad) = bad {
+            return Err(bad);
         }
-        let mut tensors = Vec::with_capacity(samples.len());
-        for group in samples.chunks(GROUP) {
-            tensors.extend(self.run_group(program, group)?);
+        let size = (TOGETHER / self.points.len()).max(1);
+        let part = self.run_groups(samples, size);
+        let mut groups = part.groups;
+        groups.sort_unstable_by_key(|done| done.index);
+        for (counts, share) in self.counts.iter_mut().zip(part.counts) {
+            counts.merge(share);
         }
-        Ok(tensors)
+        let first = self.samples;
+        self.samples += samples.len();
+        let mut batch = Vec::with_capacity(samples.len());
+        for done in groups {
+            if let Some(stopped) = done.stopped.filter(|stopped| stopped.point < self.active) {
+                let begin = done.index * size;
+                let group = &samples[begin..(begin + size).min(samples.len())];
+                self.active = stopped.point;
+                self.stopped = Some(self.first_trap(stopped, group, first + begin));
+            }
+            batch.extend(done.batch);
+        }
+        match &self.stopped {
+            Some(stopped) if self.active == 0 => Err(stopped.clone()),
+            _ => Ok(batch),
+        }
     }
 
-    fn run_group(
-        &mut self,
-        program: &'p Program,
-        samples: &[Vec<Vec<i32>>],
-    ) -> Result<Vec<PointTensors>, SimError> {
-        let mut batch: Vec<PointTensors> = samples.iter().map(|s| self.start(program, s)).collect();
-        for (node, _) in program.graph.nodes_with_ids() {
-            match &program.steps[node.index()] {
-                Step::Host => self.run_on_host(program, node, &mut batch),
-                Step::Mac(layer) => self.run_layer(layer, &mut batch)?,
-            }
-            if self.options.keep == Keep::Outputs {
-                self.forget(program, node, &mut batch);
+    /// Runs the samples in groups of `size`.
+    fn run_groups(&self, samples: &[Vec<Vec<i32>>], size: usize) -> Part {
+        let first = self.samples;
+        let new = || Part {
+            counts: self.counts[..self.active].iter().map(|counts| counts.empty_part(first)).collect(),
+            groups: Vec::new(),
+        };
+        let with = |mut part: Part, (index, samples): (usize, &[Vec<Vec<i32>>])| {
+            let mut group = Group::new(self, &mut part.counts, samples, first + index * size);
+            let stopped = group.run();
+            let batch = group.into_tensors();
+            part.groups.push(Done { index, batch, stopped });
+            part
+        };
+        match self.options.engine {
+            Engine::Reference => samples.chunks(size).enumerate().fold(new(), with),
+            Engine::Parallel | Engine::Fast => {
+                samples.par_chunks(size).enumerate().fold(new, with).reduce(new, Part::merge)
             }
         }
-        self.samples += samples.len();
-        Ok(batch)
+    }
+
+    /// What stops a point first, sample by sample: that of a group is the first one layer by layer.
+    fn first_trap(&self, stopped: Stopped, samples: &[Vec<Vec<i32>>], first: usize) -> SimError {
+        if samples.len() == 1 {
+            return stopped.error;
+        }
+        let mut alone = Self::of_one(self.points[stopped.point].program, self.options);
+        alone.samples = first;
+        let trapped = samples.iter().find_map(|sample| {
+            let part = alone.run_groups(std::slice::from_ref(sample), 1);
+            alone.samples += 1;
+            part.groups.into_iter().find_map(|done| done.stopped)
+        });
+        trapped.unwrap_or(stopped).error
     }
 
     /// Samples run so far.
@@ -132,7 +173,7 @@ impl<'p> Points<'p> {
 
     /// How many dot products of point `index` the fast engine settled in which way, so far.
     pub fn settled(&self, index: usize) -> Settled {
-        self.points[index].settled
+        self.counts[index].settled
     }
 
     /// The statistics per point and node; `None` for what the host runs.
@@ -140,200 +181,60 @@ impl<'p> Points<'p> {
     /// # Errors
     /// What stopped the first point that was stopped: the points are then no whole.
     pub fn finish(self) -> Result<Vec<Vec<Option<LayerStats>>>, SimError> {
-        let finished = |mut point: Point<'p>| {
-            point.layers.iter_mut().flatten().for_each(LayerStats::finish);
-            point.layers
-        };
         match self.stopped {
             Some(stopped) => Err(stopped),
-            None => Ok(self.points.into_iter().map(finished).collect()),
-        }
-    }
-
-    fn start(&self, program: &Program, sample: &[Vec<i32>]) -> PointTensors {
-        let graph = &program.graph;
-        let mut exact = vec![None; graph.tensors().len()];
-        for (&id, codes) in graph.inputs().iter().zip(sample) {
-            exact[id.index()] = Some(Arc::new(codes.clone()));
-        }
-        PointTensors { simulated: vec![exact.clone(); self.active], exact }
-    }
-
-    fn run_on_host(&self, program: &Program, node: NodeId, batch: &mut [PointTensors]) {
-        let (inputs, output) = (&program.graph.node(node).inputs, program.graph.node(node).output.index());
-        let isolated = self.options.mode == Mode::Isolated;
-        batch.par_iter_mut().for_each(|tensors| {
-            let exact = Arc::new(evaluate(program, node, &tensors.exact));
-            tensors.exact[output] = Some(Arc::clone(&exact));
-            for point in 0..tensors.simulated.len() {
-                let (before, rest) = tensors.simulated.split_at_mut(point);
-                let own = &mut rest[0];
-                let mut known = std::iter::once(&tensors.exact).chain(&*before);
-                let made = match known.find(|other| reads_same(inputs, own, other)) {
-                    _ if isolated => Arc::clone(&exact),
-                    Some(other) => Arc::clone(shared(other, program.graph.node(node).output)),
-                    None => {
-                        let codes = evaluate(program, node, own);
-                        if codes == *exact { Arc::clone(&exact) } else { Arc::new(codes) }
-                    }
-                };
-                own[output] = Some(made);
-            }
-        });
-    }
-
-    fn run_layer(&mut self, layer: &MacLayer, batch: &mut [PointTensors]) -> Result<(), SimError> {
-        let (first, options) = (self.samples, self.options);
-        let graph = &self.points[0].program.graph;
-        let (input, output) = {
-            let node = graph.node(layer.node);
-            (node.inputs[0].expect("an accelerated layer has activations"), node.output)
-        };
-        let zero_point = graph.tensor(output).ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
-        let mut runs: Vec<LayerRun<'_, '_>> =
-            self.points[..self.active].iter_mut().filter_map(|point| point.run(layer.node)).collect();
-        let readings: Vec<Reading<'_>> = batch
-            .iter()
-            .zip(first..)
-            .flat_map(|(tensors, sample)| readings(tensors, input, sample, options.mode))
-            .collect();
-        let made = layer::run(&mut runs, &readings, first, &options);
-
-        let trapped = runs.iter().enumerate().find_map(|(index, run)| Some((index, run.trap?)));
-        if let Some((index, trap)) = trapped {
-            self.active = index;
-            runs.truncate(index);
-            self.stopped = Some(trap.error(layer));
-        }
-        let prepared = runs.first().map(|run| run.prepared);
-        let mut by_sample: Vec<Vec<(Reading<'_>, LayerCodes)>> = batch.iter().map(|_| Vec::new()).collect();
-        for (reading, codes) in readings.into_iter().zip(made) {
-            by_sample[reading.sample - first].push((reading, codes));
-        }
-        let channels = layer.dots.window.channels();
-        let settle = |(tensors, made): (&PointTensors, Vec<(Reading<'_>, LayerCodes)>)| {
-            let exactly = || exact::layer_codes(layer, prepared, codes(&tensors.exact, input));
-            let (exact, simulated) = outputs(made, self.active, exactly);
-            let compare = |codes: &Codes| Outputs::compare(channels, zero_point, &exact, codes);
-            let compared: Vec<Outputs> = simulated.iter().map(compare).collect();
-            (exact, simulated, compared)
-        };
-        let settled: Vec<(Codes, Vec<Codes>, Vec<Outputs>)> =
-            batch.par_iter().zip(by_sample).map(settle).collect();
-        for (_, _, compared) in &settled {
-            runs.iter_mut().zip(compared).for_each(|(run, outputs)| run.stats.add_compared(outputs));
-        }
-        for (tensors, (exact, simulated, _)) in batch.iter_mut().zip(settled) {
-            tensors.exact[output.index()] = Some(exact);
-            tensors.simulated.truncate(self.active);
-            for (tensors, codes) in tensors.simulated.iter_mut().zip(simulated) {
-                tensors[output.index()] = Some(codes);
-            }
-        }
-        match &self.stopped {
-            Some(stopped) if self.active == 0 => Err(stopped.clone()),
-            _ => Ok(()),
-        }
-    }
-
-    fn forget(&self, program: &Program, node: NodeId, batch: &mut [PointTensors]) {
-        for input in program.graph.node(node).inputs.iter().flatten() {
-            if self.last_use[input.index()] == Some(node) {
-                for tensors in &mut *batch {
-                    for tensors in std::iter::once(&mut tensors.exact).chain(&mut tensors.simulated) {
-                        self.spare.give(tensors[input.index()].take());
-                    }
-                }
-            }
+            None => Ok(self.counts.into_iter().map(Counts::finish).collect()),
         }
     }
 }
 
 impl<'p> Point<'p> {
-    fn new(program: &'p Program, options: &Options, spare: &Arc<Spare>) -> Self {
-        let stats = |step: &Step| match step {
-            Step::Host => None,
-            Step::Mac(layer) => Some(LayerStats::new(layer, options)),
-        };
-        Self {
-            program,
-            layers: program.steps.iter().map(stats).collect(),
-            prepared: program.steps.iter().map(|step| prepare(program, step, options, spare)).collect(),
-            settled: Settled::default(),
-        }
+    /// `program` made ready; what it has in common with a point `like` it is shared.
+    fn new(program: &'p Program, like: Option<&Self>, options: &Options, spare: &Arc<Spare>) -> Self {
+        let prepared = program.steps.iter().enumerate().map(|(node, step)| {
+            let like = like.map(|point| &point.prepared[node]);
+            prepare(program, step, like, options, spare)
+        });
+        Self { program, prepared: prepared.collect() }
     }
+}
 
-    /// The layer of `node`, about to run.
-    fn run(&mut self, node: NodeId) -> Option<LayerRun<'_, 'p>> {
-        Some(LayerRun {
-            layer: self.program.mac_layer(node)?,
-            prepared: &self.prepared[node.index()],
-            stats: self.layers[node.index()].as_mut()?,
-            settled: &mut self.settled,
-            trap: None,
-        })
+/// What some groups left behind.
+struct Part {
+    /// By point.
+    counts: Vec<Counts>,
+    groups: Vec<Done>,
+}
+
+/// A group that is through.
+struct Done {
+    index: usize,
+    batch: Vec<PointTensors>,
+    /// The first point that was stopped.
+    stopped: Option<Stopped>,
+}
+
+impl Part {
+    fn merge(mut self, other: Self) -> Self {
+        self.counts.iter_mut().zip(other.counts).for_each(|(mine, others)| mine.merge(others));
+        self.groups.extend(other.groups);
+        self
     }
 }
 
 /// A layer made ready for the fast engine, if that is wanted.
-fn prepare<'p>(program: &'p Program, step: &'p Step, options: &Options, spare: &Arc<Spare>) -> Prepared<'p> {
+fn prepare<'p>(
+    program: &'p Program,
+    step: &'p Step,
+    like: Option<&Prepared<'p>>,
+    options: &Options,
+    spare: &Arc<Spare>,
+) -> Prepared<'p> {
     let Step::Mac(layer) = step else { return Prepared::default() };
     let input = program.graph.node(layer.node).inputs[0].filter(|_| options.engine == Engine::Fast);
     let Some(input) = input else { return Prepared::default() };
     let dtype = program.graph.tensor(input).ty.dtype;
-    Prepared::new(layer, dtype.min()..=dtype.max(), options, spare)
-}
-
-/// What the points read in one sample: the exact activations, if some point reads them, come first.
-fn readings(tensors: &PointTensors, input: TensorId, sample: usize, mode: Mode) -> Vec<Reading<'_>> {
-    let exact = shared(&tensors.exact, input);
-    if mode == Mode::Isolated {
-        let by = (0..tensors.simulated.len()).collect();
-        return vec![Reading { sample, codes: exact, exact: true, by }];
-    }
-    let mut readings = vec![Reading { sample, codes: exact, exact: true, by: Vec::new() }];
-    for (point, simulated) in tensors.simulated.iter().enumerate() {
-        let codes = shared(simulated, input);
-        match readings.iter_mut().find(|reading| Arc::ptr_eq(reading.codes, codes)) {
-            Some(reading) => reading.by.push(point),
-            None => readings.push(Reading { sample, codes, exact: false, by: vec![point] }),
-        }
-    }
-    readings.retain(|reading| !reading.by.is_empty());
-    readings
-}
-
-/// The exact output codes of one sample and those of the first `active` points, the equal ones shared.
-/// `exactly` makes the exact ones where no point read what the exact network reads.
-fn outputs(
-    made: Vec<(Reading<'_>, LayerCodes)>,
-    active: usize,
-    exactly: impl FnOnce() -> Vec<i32>,
-) -> (Codes, Vec<Codes>) {
-    let mut exact = None;
-    let mut simulated: Vec<Option<Vec<i32>>> = vec![None; active];
-    for (reading, codes) in made {
-        if reading.exact {
-            exact = Some(codes.exact);
-        }
-        for (point, codes) in reading.by.into_iter().zip(codes.simulated).filter(|(point, _)| *point < active)
-        {
-            simulated[point] = Some(codes);
-        }
-    }
-    let exact = Arc::new(exact.unwrap_or_else(exactly));
-    let mut distinct = vec![Arc::clone(&exact)];
-    let share = |codes: Option<Vec<i32>>| {
-        let codes = codes.expect("every point reads something");
-        if let Some(same) = distinct.iter().find(|other| ***other == codes) {
-            return Arc::clone(same);
-        }
-        let codes = Arc::new(codes);
-        distinct.push(Arc::clone(&codes));
-        codes
-    };
-    let simulated = simulated.into_iter().map(share).collect();
-    (exact, simulated)
+    Prepared::new(layer, dtype.min()..=dtype.max(), like, options, spare)
 }
 
 fn check_inputs(program: &Program, sample: &[Vec<i32>]) -> Result<(), SimError> {
@@ -356,28 +257,6 @@ fn check_inputs(program: &Program, sample: &[Vec<i32>]) -> Result<(), SimError> 
     Ok(())
 }
 
-fn evaluate(program: &Program, node: NodeId, tensors: &[Option<Codes>]) -> Vec<i32> {
-    let graph = &program.graph;
-    let read = |id: &Option<TensorId>| match id {
-        None => &[][..],
-        Some(id) => match &graph.tensor(*id).constant {
-            Some(codes) => codes,
-            None => codes(tensors, *id),
-        },
-    };
-    let inputs: Vec<&[i32]> = graph.node(node).inputs.iter().map(read).collect();
-    graph.evaluate(node, &inputs)
-}
-
-/// Whether a node with these inputs reads the same in both runs. Equal codes are shared.
-fn reads_same(inputs: &[Option<TensorId>], a: &[Option<Codes>], b: &[Option<Codes>]) -> bool {
-    let same = |id: &TensorId| match (&a[id.index()], &b[id.index()]) {
-        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-        (a, b) => a.is_none() && b.is_none(),
-    };
-    inputs.iter().flatten().all(same)
-}
-
 /// The node that reads each tensor last; graph inputs and outputs are needed to the end.
 fn last_use(program: &Program) -> Vec<Option<NodeId>> {
     let graph = &program.graph;
@@ -387,12 +266,4 @@ fn last_use(program: &Program) -> Vec<Option<NodeId>> {
     }
     graph.outputs().iter().for_each(|output| last[output.index()] = None);
     last
-}
-
-fn codes(tensors: &[Option<Codes>], id: TensorId) -> &[i32] {
-    shared(tensors, id)
-}
-
-fn shared(tensors: &[Option<Codes>], id: TensorId) -> &Codes {
-    tensors[id.index()].as_ref().expect("tensors are made before they are read")
 }

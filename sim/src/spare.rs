@@ -10,7 +10,7 @@ pub(crate) struct Spare {
 
 impl Spare {
     /// Buffers that are kept, at most.
-    const LIMIT: usize = 64;
+    const LIMIT: usize = 128;
 
     /// A buffer of `length` numbers of any value, all of which are to be written.
     pub fn take(&self, length: usize) -> Vec<i32> {

@@ -6,7 +6,7 @@ use guardbit_num::required_bits;
 
 use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
-use crate::fast::{Compared, Kernels};
+use crate::fast::Kernels;
 use crate::options::{Options, StatsLevel};
 
 /// Bins of a required-bits histogram: index = bits.
@@ -163,11 +163,9 @@ impl ChannelLevel {
     }
 
     fn record_events(&mut self, seen: &LevelOutcome) {
-        self.adds += seen.adds;
         self.events_high += seen.events_high;
         self.events_low += seen.events_low;
         self.outputs_touched += u64::from(seen.touched());
-        self.persistent += u64::from(seen.persistent);
     }
 
     fn record_prefixes(&mut self, seen: &LevelOutcome) {
@@ -237,8 +235,12 @@ impl LevelStats {
 
     fn record(&mut self, channel: usize, seen: &LevelOutcome, signed: bool, stats: StatsLevel) {
         let counts = &mut self.channels[channel];
-        counts.record_events(seen);
-        if stats < StatsLevel::Full {
+        counts.adds += seen.adds;
+        counts.persistent += u64::from(seen.persistent);
+        if stats.counts_events() {
+            counts.record_events(seen);
+        }
+        if !stats.counts_prefixes() {
             return;
         }
         let final_bits = required(seen.min_final, seen.max_final, signed);
@@ -306,7 +308,7 @@ impl LayerStats {
         self.dots += 1;
         let channel = &mut self.channels[out.c];
         channel.dots += 1;
-        if options.stats == StatsLevel::None {
+        if !options.stats.counts() {
             return;
         }
         channel.product_events += outcome.product_events;
@@ -320,14 +322,16 @@ impl LayerStats {
             };
             stats.record(out.c, seen, signed, options.stats);
         }
-        self.place_events(layer, sample, out, &outcome.events, options);
+        if options.stats.counts_events() {
+            self.place_events(layer, sample, out, &outcome.events, options);
+        }
     }
 
     /// Counts dot products that every channel has `per_channel` of, of `terms` additions each at the only level.
     pub(crate) fn count_dots(&mut self, per_channel: u64, terms: u64, options: &Options) {
         self.dots += per_channel * self.channels.len() as u64;
         self.channels.iter_mut().for_each(|channel| channel.dots += per_channel);
-        if options.stats >= StatsLevel::Events {
+        if options.stats.counts() {
             self.levels[0].channels.iter_mut().for_each(|channel| channel.adds += per_channel * terms);
         }
     }
@@ -448,10 +452,12 @@ impl LayerStats {
         self.first_events.merge(other.first_events);
     }
 
-    /// Adds what a sample's output codes were found to be.
-    pub(crate) fn add_compared(&mut self, outputs: &Outputs) {
-        self.output_error.merge(outputs.error);
-        for (channel, &mismatches) in self.channels.iter_mut().zip(&outputs.mismatches) {
+    /// Adds what a sample's output codes were found to be: the [`signal`] of the exact ones, and how they differ.
+    pub(crate) fn add_outputs(&mut self, signal: u64, differences: Option<&Differences>) {
+        self.output_error.signal += u128::from(signal);
+        let Some(differences) = differences else { return };
+        self.output_error.noise += u128::from(differences.noise);
+        for (channel, &mismatches) in self.channels.iter_mut().zip(&differences.mismatches) {
             channel.output_mismatch += u64::from(mismatches);
         }
     }
@@ -462,26 +468,28 @@ impl LayerStats {
     }
 }
 
-/// The output codes of one sample beside the exact network's.
-pub(crate) struct Outputs {
-    error: SquaredError,
+/// Sum of the squares of codes less their zero point. Codes have at most 16 bits, and are fewer than 2^28.
+pub(crate) fn signal(codes: &[i32], zero_point: i32) -> u64 {
+    let mut signal = 0;
+    Kernels::choose(None).signal(codes, zero_point, &mut signal);
+    signal
+}
+
+/// How the output codes of one sample differ from the exact network's.
+pub(crate) struct Differences {
+    /// Sum of the squares.
+    noise: u64,
     /// Per output channel.
     mismatches: Vec<u32>,
 }
 
-impl Outputs {
-    /// Compares codes `[pixel][channel]`.
-    pub fn compare(channels: usize, zero_point: i32, exact: &[i32], simulated: &[i32]) -> Self {
-        let mut outputs = Self { error: SquaredError::default(), mismatches: vec![0; channels] };
-        let stretch = channels.max(1) << 10;
-        let kernels = Kernels::choose(None);
-        for (exact, simulated) in exact.chunks(stretch).zip(simulated.chunks(stretch)) {
-            let mut compared = Compared::default();
-            kernels.compare(exact, simulated, zero_point, &mut outputs.mismatches, &mut compared);
-            let Compared { signal, noise } = compared;
-            outputs.error.merge(SquaredError { signal: signal.into(), noise: noise.into() });
-        }
-        outputs
+impl Differences {
+    /// Compares codes `[pixel][channel]`, of at most 16 bits and fewer than 2^28.
+    pub fn new(channels: usize, exact: &[i32], simulated: &[i32]) -> Self {
+        let mut differences = Self { noise: 0, mismatches: vec![0; channels] };
+        let Self { noise, mismatches } = &mut differences;
+        Kernels::choose(None).compare(exact, simulated, mismatches, noise);
+        differences
     }
 }
 

@@ -5,18 +5,17 @@
 //! One thread; the points are 8 to 24 bits, wrapping and saturating. Everything that is compared is measured in turn,
 //! and the medians of the repeats are set against each other. Columns: tool, subject, setting, threads, figure, unit.
 
-use std::error::Error;
+mod common;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use common::{Failure, Samples, cpu_seconds, load};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Program, lower};
 use guardbit_sim::{Mode, Options, Placing, Points, StatsLevel};
 use guardbit_study::POINTS_TOGETHER;
-
-type Samples = Vec<Vec<Vec<i32>>>;
-type Failure = Box<dyn Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,9 +24,7 @@ fn main() -> Result<(), Failure> {
         return Err("usage: sweep_cost MODEL.tflite IMAGES.npy [SAMPLES [REPEATS]]".into());
     };
     let (count, repeats) = (number(2, 8)?, number(3, 5)?);
-    let graph = Arc::new(guardbit_frontends::load(Path::new(model))?);
-    let samples = samples(&graph, Path::new(images), count)?;
-    let name = Path::new(model).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let (name, graph, samples) = load(Path::new(model), Path::new(images), count)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     pool.install(|| measure(&graph, &name, &samples, repeats))
 }
@@ -50,33 +47,37 @@ fn measure(graph: &Arc<Graph>, name: &str, samples: &Samples, repeats: usize) ->
         Options { mode, stats, placing, events_per_layer: 0, ..Options::default() }
     };
     let isolated = options(Mode::Isolated, StatsLevel::Full);
+    let isolated_values = options(Mode::Isolated, StatsLevel::Values);
     let isolated_events = options(Mode::Isolated, StatsLevel::Events);
     let propagated = options(Mode::Propagated, StatsLevel::Events);
 
-    let mut seconds = [const { Vec::new() }; 5];
+    let mut seconds = [const { Vec::new() }; 6];
     for _ in 0..repeats {
         let alone: Result<Vec<f64>, _> =
             all.iter().map(|&point| time(&[point], samples, propagated)).collect();
         let measured = [
             time(&[&own], samples, Options { placing: Placing::All, ..isolated })?,
             sweep(&all, samples, isolated)?,
+            sweep(&all, samples, isolated_values)?,
             sweep(&all, samples, isolated_events)?,
             alone?.iter().sum(),
             sweep(&all, samples, propagated)?,
         ];
         seconds.iter_mut().zip(measured).for_each(|(all, one)| all.push(one));
     }
-    let [run, sweep, events, alone, together] = seconds.map(median);
+    let [run, sweep, values, events, alone, together] = seconds.map(median);
     let row = |setting: &str, figure: f64, unit: &str| {
         println!("guardbit,{name},{setting},1,{figure:.3},{unit}");
     };
     let per_sample = 1e3 / samples.len() as f64;
     row("isolated run 14 bits full", run * per_sample, "ms/inference");
     row("isolated sweep 17 widths x 2 modes full", sweep * per_sample, "ms/inference");
+    row("isolated sweep 17 widths x 2 modes values", values * per_sample, "ms/inference");
     row("isolated sweep 17 widths x 2 modes events", events * per_sample, "ms/inference");
     row("propagated points alone 17 widths x 2 modes events", alone * per_sample, "ms/inference");
     row("propagated sweep 17 widths x 2 modes events", together * per_sample, "ms/inference");
     row("isolated sweep full / isolated run full", sweep / run, "runs");
+    row("isolated sweep values / isolated run full", values / run, "runs");
     row("isolated sweep events / isolated run full", events / run, "runs");
     row("propagated sweep / its points alone", together / alone, "ratio");
     Ok(())
@@ -99,22 +100,7 @@ fn time(programs: &[&Program], samples: &Samples, options: Options) -> Result<f6
     Ok(busy.unwrap_or(start.elapsed().as_secs_f64()))
 }
 
-/// Seconds that this thread has run so far, as Linux counts them: what other processes took does not count.
-fn cpu_seconds() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
-    Some(nanoseconds * 1e-9)
-}
-
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
-}
-
-fn samples(graph: &Graph, images: &Path, count: usize) -> Result<Samples, Failure> {
-    let length = graph.tensor(graph.inputs()[0]).ty.len();
-    let images: ndarray::ArrayD<i8> = ndarray_npy::read_npy(images)?;
-    let codes: Vec<i32> = images.iter().map(|&code| code.into()).collect();
-    let images: Vec<_> = codes.chunks_exact(length).map(<[i32]>::to_vec).collect();
-    Ok(images.into_iter().map(|image| vec![image]).cycle().take(count).collect())
 }

@@ -7,21 +7,26 @@
 //!
 //! `scripts/bench` runs it beside its peers. Columns: tool, subject, setting, threads, figure, unit.
 
-use std::error::Error;
+mod common;
+
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use common::{Failure, Samples, cpu_seconds, load};
 use guardbit_graph::ops::Conv2d;
 use guardbit_graph::{
     Activation, DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization, Requantize,
     TensorType,
 };
 use guardbit_num::Scheme;
-use guardbit_sim::{Body, Engine, Options, Simulation, StatsLevel};
+use guardbit_sim::{Body, Engine, Options, Simulation, StatsLevel, Stepper};
 
 /// Samples of a network.
 const BATCH: usize = 64;
+
+/// How long everything is measured at least.
+const LEAST: Duration = Duration::from_millis(250);
 
 /// Accumulator bits, statistics, threads.
 type Setting = (u32, StatsLevel, usize);
@@ -33,9 +38,7 @@ const SETTINGS: [Setting; 4] = [
     (14, StatsLevel::Events, 2),
 ];
 
-type Samples = Vec<Vec<Vec<i32>>>;
-
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["layer"] => layer(),
@@ -49,15 +52,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// Pixels, channels and products of a dot product of the layer.
+const LAYER: [usize; 3] = [16 * 16, 64, 576];
 /// Multiplications of the layer.
-const MACS: f64 = 16.0 * 16.0 * 64.0 * 576.0;
+const MACS: f64 = (LAYER[0] * LAYER[1] * LAYER[2]) as f64;
 
 /// A 3x3 convolution of 64 channels over 16x16 pixels, full-range random operands: what peers step through too.
-fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Box<dyn Error>> {
+fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Failure> {
     let mut builder = GraphBuilder::new("layer");
     let ty = |shape: &[usize], dtype| {
         let quantization = Some(Quantization::per_tensor(1.0, 0)?);
-        Ok::<_, Box<dyn Error>>(TensorType { shape: shape.to_vec(), dtype, quantization })
+        Ok::<_, Failure>(TensorType { shape: shape.to_vec(), dtype, quantization })
     };
     let codes =
         |seed, dtype: DType, count| guardbit_frontends::random_codes(seed, dtype.min()..=dtype.max(), count);
@@ -79,9 +84,10 @@ fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Box<dyn Erro
     Ok((graph, samples))
 }
 
-fn layer() -> Result<(), Box<dyn Error>> {
+fn layer() -> Result<(), Failure> {
     let (graph, samples) = convolution(DType::Int8)?;
     for body in Body::ALL.into_iter().filter(|body| body.is_available()) {
+        kernel(body)?;
         for (bits, stats) in [(14, StatsLevel::Events), (14, StatsLevel::Full), (18, StatsLevel::Events)] {
             let options = Options { stats, body: Some(body), ..quiet() };
             let seconds = time(&graph, ("fpga-int14-os", &[acc(bits)]), &samples, options, 1)?;
@@ -92,7 +98,24 @@ fn layer() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn datapaths() -> Result<(), Box<dyn Error>> {
+/// The stepping kernel by itself: it steps and counts, as the peers do, and nothing more.
+fn kernel(body: Body) -> Result<(), Failure> {
+    let [pixels, channels, terms] = LAYER;
+    let rows = |seed, rows: usize, cols: usize| -> Vec<Vec<i16>> {
+        let codes = guardbit_frontends::random_codes(seed, -128..=127, rows * cols);
+        codes.chunks(cols).map(|row| row.iter().map(|&code| code as i16).collect()).collect()
+    };
+    let stepper = Stepper::new(&rows(1, terms, channels), 14, Some(body)).ok_or("14 bits are a width")?;
+    let (activations, mut sums) = (rows(2, pixels, terms), Vec::new());
+    let seconds = time_of(1, || {
+        std::hint::black_box(stepper.run(&activations, &mut sums));
+        Ok::<_, Failure>(())
+    })?;
+    println!("guardbit,layer,kernel 14 bits saturating events {body:?},1,{:.3},GMAC/s", MACS / seconds / 1e9);
+    Ok(())
+}
+
+fn datapaths() -> Result<(), Failure> {
     let chain = |bits| format!("accumulation.chain.bits={bits}");
     let tree = |bits| format!("accumulation.tree.bits={bits}");
     let wide = "array.dot_width=16".to_string();
@@ -130,14 +153,8 @@ fn acc(bits: u32) -> String {
     format!("accumulation.acc.bits={bits}")
 }
 
-fn network(model: &Path, images: &Path, settings: &[Setting]) -> Result<(), Box<dyn Error>> {
-    let graph = Arc::new(guardbit_frontends::load(model)?);
-    let length = graph.tensor(graph.inputs()[0]).ty.len();
-    let images: ndarray::ArrayD<i8> = ndarray_npy::read_npy(images)?;
-    let codes: Vec<i32> = images.iter().map(|&code| code.into()).collect();
-    let images: Vec<_> = codes.chunks_exact(length).map(<[i32]>::to_vec).collect();
-    let samples: Samples = images.into_iter().map(|image| vec![image]).cycle().take(BATCH).collect();
-    let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+fn network(model: &Path, images: &Path, settings: &[Setting]) -> Result<(), Failure> {
+    let (name, graph, samples) = load(model, images, BATCH)?;
     for &(bits, stats, threads) in settings {
         let hw = ("fpga-int14-os", &[acc(bits)][..]);
         let seconds = time(&graph, hw, &samples, Options { stats, ..quiet() }, threads)?;
@@ -157,25 +174,29 @@ fn time(
     samples: &Samples,
     options: Options,
     threads: usize,
-) -> Result<f64, Box<dyn Error>> {
+) -> Result<f64, Failure> {
     let accelerator = guardbit_hwmodels::load(hw, sets)?;
     let program = guardbit_hwmodels::lower(Arc::clone(graph), &accelerator)?;
     let mut simulation = Simulation::new(&program, options);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let seconds: Result<f64, guardbit_sim::SimError> = pool.install(|| {
         simulation.run_batch(&samples[..1])?;
-        let (start, cpu) = (Instant::now(), cpu_seconds());
-        simulation.run_batch(samples)?;
-        let elapsed = start.elapsed().as_secs_f64();
-        // What other processes took does not count where one thread works.
-        let busy = cpu_seconds().zip(cpu).filter(|_| threads == 1).map(|(end, start)| end - start);
-        Ok(busy.unwrap_or(elapsed) / samples.len() as f64)
+        let per_batch = time_of(threads, || simulation.run_batch(samples).map(drop))?;
+        Ok(per_batch / samples.len() as f64)
     });
     Ok(seconds?)
 }
 
-/// Seconds that this thread has run so far, as Linux counts them.
-fn cpu_seconds() -> Option<f64> {
-    let times = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(times.split(' ').next()?.parse::<u64>().ok()? as f64 / 1e9)
+/// Seconds that `work` takes on so many threads: CPU time where it is one, so that what other processes take does not
+/// count. Done again and again, since clocks of threads tick slowly.
+fn time_of<E>(threads: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+    let (start, cpu) = (Instant::now(), cpu_seconds());
+    let mut times = 0;
+    while times == 0 || start.elapsed() < LEAST {
+        work()?;
+        times += 1;
+    }
+    let elapsed = start.elapsed().as_secs_f64();
+    let busy = cpu_seconds().zip(cpu).filter(|_| threads == 1).map(|(end, start)| end - start);
+    Ok(busy.unwrap_or(elapsed) / f64::from(times))
 }

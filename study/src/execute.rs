@@ -11,7 +11,7 @@ use crate::{Progress, StudyError};
 /// Samples per batch. The first batch is a single sample: mostly it holds all events that are listed.
 const BATCH: usize = 32;
 /// Where several programs run together: enough for every thread to have something to do.
-const LEAST_BATCH: usize = 4;
+const LEAST_BATCH: usize = 8;
 
 /// What a run left behind.
 #[derive(Debug)]

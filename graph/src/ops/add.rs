@@ -30,11 +30,17 @@ impl Operator for Add {
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         let Ok(parts) = self.parts(operands) else { return Vec::new() };
         match parts.tables(operands.output_dtype) {
-            // The scheme is known before the loop.
+            // The scheme is known where the loop is compiled.
             Some(tables) => match tables.scale {
                 Scale32::Double { significand, left, right } => {
-                    let scale = Scale32::Double { significand, left, right };
-                    elementwise::zip(operands, inputs, |a, b| tables.code(scale, a, b))
+                    elementwise::zip(operands, inputs, move |a, b| {
+                        tables.code(Scale32::Double { significand, left, right }, a, b)
+                    })
+                }
+                Scale32::Single { significand, right } => {
+                    elementwise::zip(operands, inputs, move |a, b| {
+                        tables.code(Scale32::Single { significand, right }, a, b)
+                    })
                 }
                 scale => elementwise::zip(operands, inputs, |a, b| tables.code(scale, a, b)),
             },
@@ -94,29 +100,33 @@ impl Parts {
         }
         // A sum of two holds with a bit to spare.
         let short = |term: i128| i32::try_from(term).ok().filter(|term| term.unsigned_abs() < 1 << 30);
-        let table = |input| (dtype.min()..=dtype.max()).map(|code| short(self.term(input, code))).collect();
-        let terms: [Option<Vec<i32>>; 2] = [0, 1].map(table);
-        let [Some(a), Some(b)] = terms else { return None };
+        let table = |input| {
+            let mut terms = [0; 256];
+            for code in dtype.min()..=dtype.max() {
+                terms[usize::from(code as u8)] = short(self.term(input, code))?;
+            }
+            Some(terms)
+        };
+        let (a, b) = (table(0)?, table(1)?);
         let offset = i64::from(self.output_zero_point);
         let clamp = (i64::from(self.clamp.0), i64::from(self.clamp.1));
-        Some(Tables { least: dtype.min(), terms: [a, b], scale: Scale32::new(self.output)?, offset, clamp })
+        Some(Tables { terms: [a, b], scale: Scale32::new(self.output)?, offset, clamp })
     }
 }
 
-/// The scaled terms of all codes.
+/// The scaled terms of all codes, by their low 8 bits.
 struct Tables {
-    least: i32,
-    terms: [Vec<i32>; 2],
+    terms: [[i32; 256]; 2],
     scale: Scale32,
     offset: i64,
     clamp: (i64, i64),
 }
 
 impl Tables {
-    #[inline]
+    #[inline(always)]
     fn code(&self, scale: Scale32, a: i32, b: i32) -> i32 {
         let [terms_a, terms_b] = &self.terms;
-        let sum = terms_a[(a - self.least) as usize] + terms_b[(b - self.least) as usize];
+        let sum = terms_a[usize::from(a as u8)] + terms_b[usize::from(b as u8)];
         (scale.scale(sum) + self.offset).clamp(self.clamp.0, self.clamp.1) as i32
     }
 }

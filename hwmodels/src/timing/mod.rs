@@ -123,6 +123,13 @@ impl LayerTiming {
         grid[2] <= 1 || regular && (tile == [1; 3] || tile[2] >= grid[2])
     }
 
+    /// Whether both place every addition in the same cycle, out of as many, and in the same processing element.
+    pub fn places_like(&self, other: &Self) -> bool {
+        let ways =
+            |timing: &Self| (timing.cycles, timing.array, timing.tiling, timing.schedule, timing.image);
+        ways(self) == ways(other) && self.mapping == other.mapping
+    }
+
     /// When and where level `level` adds the value that ends with product `k` of the dot product at `out`.
     ///
     /// `k` counts in the order of addition. Within a dot product and a level the cycle never falls as `k`

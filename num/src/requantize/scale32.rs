@@ -47,7 +47,7 @@ impl Scale32 {
     }
 
     /// `round(M * x)`.
-    #[inline]
+    #[inline(always)]
     pub fn scale(self, x: i32) -> i64 {
         match self {
             Self::Double { significand, left, right } => {

@@ -10,6 +10,9 @@ use super::kit::{
 };
 use crate::LevelHistogram;
 
+/// Why there is nothing to see.
+pub(super) const BITS_NOT_FOUND: &str = "Not counted: this plot needs --stats values or full.";
+
 /// Most levels that get a panel each.
 const PANELS: usize = 12;
 /// What lies beyond the available width.

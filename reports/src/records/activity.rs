@@ -30,7 +30,7 @@ pub struct LayerActivity {
 impl LayerActivity {
     /// The activity of every accelerated layer; none unless everything was counted.
     pub fn all(program: &Program, layers: &[Option<LayerStats>], stats: StatsLevel) -> Vec<Self> {
-        if stats < StatsLevel::Full {
+        if stats != StatsLevel::Full {
             return Vec::new();
         }
         let activity = |(layer, counts): (&guardbit_hwmodels::MacLayer, &LayerStats)| Self {

@@ -31,7 +31,7 @@ pub struct LevelHistogram {
 impl LevelHistogram {
     /// The histograms of every level; none unless everything was counted.
     pub fn all(program: &Program, layers: &[Option<LayerStats>], stats: StatsLevel) -> Vec<Self> {
-        if stats < StatsLevel::Full {
+        if !stats.counts_prefixes() {
             return Vec::new();
         }
         let mut all = Vec::new();

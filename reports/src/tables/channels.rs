@@ -104,15 +104,20 @@ pub fn channel_rows(program: &Program, layers: &[Option<LayerStats>], stats: Sta
     rows
 }
 
-fn row(layer: &MacLayer, counts: &LayerStats, level: usize, channel: usize, stats: StatsLevel) -> ChannelRow {
-    let seen = &counts.levels[level].channels[channel];
-    let errors = &counts.channels[channel];
+fn row(
+    layer: &MacLayer,
+    layer_counts: &LayerStats,
+    level: usize,
+    channel: usize,
+    stats: StatsLevel,
+) -> ChannelRow {
+    let seen = &layer_counts.levels[level].channels[channel];
+    let errors = &layer_counts.channels[channel];
     let (width, _) = register(layer.datapath.levels[level].register);
     let is_last = level + 1 == layer.datapath.levels.len();
-    let events = stats >= StatsLevel::Events;
-    let full = stats >= StatsLevel::Full;
+    let (counts, events, prefixes) = (stats.counts(), stats.counts_events(), stats.counts_prefixes());
     let can_overflow = |count| if width == Width::Auto { 0 } else { count };
-    let of_layer = events && is_last;
+    let of_layer = counts && is_last;
     ChannelRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
@@ -120,19 +125,19 @@ fn row(layer: &MacLayer, counts: &LayerStats, level: usize, channel: usize, stat
         channel,
         dots: errors.dots,
         terms: layer.order.len(),
-        adds: events.then_some(seen.adds),
+        adds: counts.then_some(seen.adds),
         events: events.then_some(can_overflow(seen.events())),
         events_high: events.then_some(can_overflow(seen.events_high)),
         events_low: events.then_some(can_overflow(seen.events_low)),
         outputs_touched: events.then_some(can_overflow(seen.outputs_touched)),
-        persistent: events.then_some(can_overflow(seen.persistent)),
-        transient: full.then_some(can_overflow(seen.transient)),
+        persistent: counts.then_some(can_overflow(seen.persistent)),
+        transient: prefixes.then_some(can_overflow(seen.transient)),
         wrong: of_layer.then_some(errors.wrong),
         harmless: of_layer.then_some(errors.harmless),
-        min_prefix: full.then_some(seen.min_prefix),
-        max_prefix: full.then_some(seen.max_prefix),
-        required_final: full.then_some(seen.required_final),
-        required_prefix: full.then_some(seen.required_prefix),
+        min_prefix: prefixes.then_some(seen.min_prefix),
+        max_prefix: prefixes.then_some(seen.max_prefix),
+        required_final: prefixes.then_some(seen.required_final),
+        required_prefix: prefixes.then_some(seen.required_prefix),
         sum_abs_err: of_layer.then_some(errors.sum_abs_err),
         max_abs_err: of_layer.then_some(errors.max_abs_err),
         output_mismatch: is_last.then_some(errors.output_mismatch),

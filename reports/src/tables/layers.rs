@@ -190,15 +190,17 @@ fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
 fn count_level(row: &mut LayerRow, counts: &LayerStats, level: usize, stats: StatsLevel) {
     let total = counts.levels[level].total();
     let can_overflow = |count| Some(if row.bits == Width::Auto { 0 } else { count });
-    if stats >= StatsLevel::Events {
+    if stats.counts() {
         row.adds = Some(total.adds);
+        row.persistent = can_overflow(total.persistent);
+    }
+    if stats.counts_events() {
         row.events = can_overflow(total.events());
         row.events_high = can_overflow(total.events_high);
         row.events_low = can_overflow(total.events_low);
         row.outputs_touched = can_overflow(total.outputs_touched);
-        row.persistent = can_overflow(total.persistent);
     }
-    if stats >= StatsLevel::Full {
+    if stats.counts_prefixes() {
         row.transient = can_overflow(total.transient);
         row.min_prefix = Some(total.min_prefix);
         row.max_prefix = Some(total.max_prefix);
@@ -212,7 +214,7 @@ fn count_layer(row: &mut LayerRow, layer: &MacLayer, counts: &LayerStats, stats:
     row.output_mismatch = Some(total.output_mismatch);
     row.sqnr_db = Some(Decibel::new(counts.output_error.sqnr_db()));
     row.cycles = Some(layer.timing.cycles);
-    if stats >= StatsLevel::Events {
+    if stats.counts() {
         row.wrong = Some(total.wrong);
         row.harmless = Some(total.harmless);
         row.sum_abs_err = Some(total.sum_abs_err);

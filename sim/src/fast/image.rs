@@ -89,18 +89,19 @@ impl Geometry {
         let [rows, cols, channels] = self.input;
         let [padded_rows, padded_cols] = self.padded;
         // Lanes without a channel read on beyond the end.
-        let mut operands = vec![self.padding; self.batch * padded_rows * padded_cols * channels + LANES];
+        let cells = self.batch * padded_rows * padded_cols * channels + LANES;
+        let mut operands = Vec::with_capacity(cells);
         let first_col = self.pad[1].min(padded_cols);
         let width = cols.min(padded_cols - first_col) * channels;
         for n in 0..self.batch {
             for row in 0..rows.min(padded_rows.saturating_sub(self.pad[0])) {
                 let from = (n * rows + row) * cols * channels;
                 let to = ((n * padded_rows + row + self.pad[0]) * padded_cols + first_col) * channels;
-                for (operand, &code) in operands[to..to + width].iter_mut().zip(&codes[from..]) {
-                    *operand = (code - self.subtract) as i16;
-                }
+                operands.resize(to, self.padding);
+                operands.extend(codes[from..from + width].iter().map(|code| (code - self.subtract) as i16));
             }
         }
+        operands.resize(cells, self.padding);
         Image { operands }
     }
 

@@ -283,12 +283,12 @@ impl Trail<'_> {
 
 /// Defines a stepping kernel on lanes of one integer type.
 ///
-/// `trail` is written for the first pixel. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
+/// `trail` is written for the first pixel; overflows are counted where `COUNT`. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
 macro_rules! stepper {
     ($(#[$doc:meta])* $name:ident, $lane:ty, $add:ident) => {
         $(#[$doc])*
         #[inline(always)]
-        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8>(
+        pub(crate) fn $name<X: Activations, const P: usize, const MODE: u8, const COUNT: bool>(
             x: &[X; P],
             weights: &[Row],
             start: &Lanes,
@@ -329,8 +329,10 @@ macro_rules! stepper {
                                 above &= free[p][l];
                                 below &= free[p][l];
                             }
-                            high[p][l] -= above;
-                            low[p][l] -= below;
+                            if COUNT {
+                                high[p][l] -= above;
+                                low[p][l] -= below;
+                            }
                             let clamped = sum.min(high_rail).max(low_rail);
                             value[p][l] = match MODE {
                                 SATURATE => clamped,
@@ -513,41 +515,27 @@ pub(crate) fn required(walked: &Walked) -> [Lanes; 2] {
     bits
 }
 
-/// The output codes of a sample beside the exact ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Compared {
-    /// Sum of the squares of the exact codes less their zero point.
-    pub signal: u64,
-    /// Sum of the squares of the errors.
-    pub noise: u64,
+/// Adds the squares of codes less their zero point: of at most 16 bits, fewer than 2^28.
+#[inline(always)]
+pub(crate) fn signal(codes: &[i32], zero_point: i32, signal: &mut u64) {
+    for code in codes {
+        let value = i64::from(code - zero_point);
+        *signal += (value * value) as u64;
+    }
 }
 
-/// Compares codes of at most 16 bits, fewer than 2^28, `[pixel][channel]`; adds to the mismatches per channel.
+/// Compares codes of at most 16 bits, fewer than 2^28, `[pixel][channel]`; adds to the mismatches per channel and
+/// to the squares of the differences.
 #[inline(always)]
-pub(crate) fn compare(
-    exact: &[i32],
-    simulated: &[i32],
-    zero_point: i32,
-    mismatches: &mut [u32],
-    compared: &mut Compared,
-) {
-    let mut signal = 0;
-    for exact in exact {
-        let value = i64::from(exact - zero_point);
-        signal += (value * value) as u64;
-    }
-    compared.signal += signal;
-    if exact == simulated {
-        return;
-    }
+pub(crate) fn compare(exact: &[i32], simulated: &[i32], mismatches: &mut [u32], noise: &mut u64) {
     let channels = mismatches.len().max(1);
     for (exact, simulated) in exact.chunks_exact(channels).zip(simulated.chunks_exact(channels)) {
-        let mut noise = 0;
+        let mut squares = 0;
         for ((exact, simulated), mismatches) in exact.iter().zip(simulated).zip(&mut *mismatches) {
             let error = i64::from(exact - simulated);
-            noise += (error * error) as u64;
+            squares += (error * error) as u64;
             *mismatches += u32::from(error != 0);
         }
-        compared.noise += noise;
+        *noise += squares;
     }
 }

@@ -12,6 +12,8 @@ mod levels;
 mod places;
 mod prepare;
 mod simd;
+mod step;
+mod stepper;
 mod stretch;
 mod tally;
 mod trace;
@@ -23,9 +25,9 @@ use std::sync::Arc;
 use guardbit_hwmodels::MacLayer;
 
 pub(crate) use image::Image;
-pub(crate) use kernels::Compared;
 pub(crate) use levels::{LevelsLayer, LevelsTask};
 pub(crate) use simd::{Kernels, available};
+pub use stepper::Stepper;
 
 use crate::options::Options;
 use crate::spare::Spare;
@@ -65,14 +67,17 @@ pub(crate) struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Prepares `layer`, whose activation codes lie in `codes`.
+    /// Prepares `layer`, whose activation codes lie in `codes`. `like` is a layer that differs in its registers and
+    /// timing alone: what does not depend on them is shared.
     pub fn new(
         layer: &'a MacLayer,
         codes: RangeInclusive<i32>,
+        like: Option<&Self>,
         options: &Options,
         spare: &Arc<Spare>,
     ) -> Self {
-        let one = FastLayer::new(layer, codes.clone(), options, spare);
+        let like = like.and_then(|like| like.one.as_ref());
+        let one = FastLayer::new(layer, codes.clone(), like, options, spare);
         let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
         let levels = if covered { None } else { LevelsLayer::new(layer, codes, options) };
         Self { one, levels }
@@ -110,30 +115,41 @@ impl<'a> Prepared<'a> {
 pub(crate) struct FastLayer<'a> {
     layer: &'a MacLayer,
     kernels: Kernels,
-    geometry: Geometry,
-    blocks: Vec<Block>,
+    geometry: Arc<Geometry>,
+    blocks: Arc<[Block]>,
     finisher: Finisher<'a>,
     /// `None` where only the exact run is covered.
     path: Option<Path>,
-    places: Places<'a>,
+    places: Arc<Places<'a>>,
     /// Where output codes get their memory.
     spare: Arc<Spare>,
 }
 
 impl<'a> FastLayer<'a> {
-    /// Prepares `layer`, whose activation codes lie in `codes`. `None` if not even its exact run is covered.
+    /// Prepares `layer`, whose activation codes lie in `codes`, beside one like it. `None` if not even its exact run
+    /// is covered.
     pub fn new(
         layer: &'a MacLayer,
         codes: RangeInclusive<i32>,
+        like: Option<&Self>,
         options: &Options,
         spare: &Arc<Spare>,
     ) -> Option<Self> {
-        let geometry = Geometry::new(layer);
-        let blocks = prepare::blocks(layer, &geometry, codes.clone())?;
+        let (geometry, blocks) = match like {
+            Some(like) => (Arc::clone(&like.geometry), Arc::clone(&like.blocks)),
+            None => {
+                let geometry = Geometry::new(layer);
+                let blocks = prepare::blocks(layer, &geometry, codes.clone())?.into();
+                (Arc::new(geometry), blocks)
+            }
+        };
         let path = prepare::path(layer, &geometry, codes, &blocks);
         let kernels = Kernels::choose(options.body);
         let finisher = Finisher::new(layer, &blocks, path);
-        let places = Places::new(layer, &blocks);
+        let places = match like.filter(|like| like.layer.timing.places_like(&layer.timing)) {
+            Some(like) => Arc::clone(&like.places),
+            None => Arc::new(Places::new(layer, &blocks)),
+        };
         Some(Self { layer, kernels, geometry, blocks, finisher, path, places, spare: Arc::clone(spare) })
     }
 
@@ -154,14 +170,15 @@ impl<'a> FastLayer<'a> {
 }
 
 /// The narrow runs of some pixels of one sample through layers that differ in their registers alone, each counted in
-/// its own statistics. Their datapaths must be covered. Gives the exact codes and what each layer made.
+/// its own statistics. Their datapaths must be covered. Gives the exact codes and what each layer made, `None` where
+/// that is the same.
 pub(crate) fn run(
     layers: Vec<(&FastLayer<'_>, &mut LayerStats, &mut Settled)>,
     image: &Image,
     pixels: Range<usize>,
     sample: usize,
     options: &Options,
-) -> (Vec<i32>, Vec<Vec<i32>>) {
+) -> (Vec<i32>, Vec<Option<Vec<i32>>>) {
     let (mut points, mut counts) = (Vec::new(), Vec::new());
     for (layer, stats, settled) in layers {
         let Some(path) = layer.path else { continue };
@@ -169,10 +186,11 @@ pub(crate) fn run(
         counts.push(settled);
     }
     let exact = stretch::run(&mut points, image, pixels, sample, options);
-    let codes = points.into_iter().zip(counts).map(|(point, count)| {
-        let (codes, settled) = point.into_codes();
+    let changed = |(point, count): (Point<'_, '_>, &mut Settled)| {
+        let (codes, settled) = point.into_codes(&exact);
         count.merge(settled);
         codes
-    });
-    (exact, codes.collect())
+    };
+    let codes = points.into_iter().zip(counts).map(changed).collect();
+    (exact, codes)
 }

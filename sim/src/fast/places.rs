@@ -21,6 +21,8 @@ pub(super) struct Places<'a> {
     blocks: Vec<(usize, usize)>,
     /// `[pixel][block]`: cycle of the first product.
     earliest: OnceLock<Vec<u64>>,
+    /// Cycles from the first product to each one, where they are the same for all dot products.
+    ways: OnceLock<Vec<u64>>,
     stays: OnceLock<Stays>,
 }
 
@@ -89,7 +91,7 @@ pub(super) struct Log {
 impl<'a> Places<'a> {
     pub fn new(layer: &'a MacLayer, blocks: &[Block]) -> Self {
         let blocks = blocks.iter().map(|block| (block.first, block.count)).collect();
-        Self { layer, blocks, earliest: OnceLock::new(), stays: OnceLock::new() }
+        Self { layer, blocks, earliest: OnceLock::new(), ways: OnceLock::new(), stays: OnceLock::new() }
     }
 
     /// Whether a log of events at [`Self::checkpoints`] says all that is counted of their places.
@@ -137,20 +139,40 @@ impl<'a> Places<'a> {
         }
         let out = self.layer.dots.window.output_position(index);
         let all = wanted || options.places_all() && logged.is_none();
-        if !all && !stats.would_be_first(self.layer.timing.place(out, 0, 0).cycle) {
+        let terms = self.layer.order.len();
+        // Events that are not the first one of the layer need not be found.
+        let (steps, limit) = match all {
+            true => (terms, usize::MAX),
+            false => (self.steps_before(out, stats.first_event_cycle), 1),
+        };
+        if steps == 0 {
             return;
         }
         let mut events = Vec::new();
-        let limit = if all { usize::MAX } else { 1 };
         match check {
-            Check::EachAdd => trace::steps(narrow, dot.start, products, limit, &mut events),
-            Check::HandOver => trace::hand_over(narrow, dot.sum, self.layer.order.len(), &mut events),
+            Check::EachAdd => trace::steps(narrow, dot.start, products.take(steps), limit, &mut events),
+            Check::HandOver => trace::hand_over(narrow, dot.sum, terms, &mut events),
         }
         if all {
             stats.place_events(self.layer, *sample, out, &events, options);
         } else if let Some(DotEvent { k, level, .. }) = events.first() {
             stats.note_first(self.layer.timing.place(out, *k, *level).cycle);
         }
+    }
+
+    /// How many products of a dot product come before a cycle, or a few more; all if there is no cycle.
+    fn steps_before(&self, out: OutputPosition, cycle: Option<u64>) -> usize {
+        let (timing, terms) = (&self.layer.timing, self.layer.order.len());
+        let Some(cycle) = cycle else { return terms };
+        let place = |out, k| timing.place(out, k, 0).cycle;
+        if !timing.ways_are_alike() {
+            return first_where(0, terms, |k| k == terms || place(out, k) >= cycle);
+        }
+        let begin = place(out, 0);
+        let first = self.layer.dots.window.output_position(0);
+        let way = || (0..terms).map(|k| place(first, k) - place(first, 0)).collect();
+        // Places that are held at the layer's last cycle make ways shorter, never longer.
+        self.ways.get_or_init(way).partition_point(|way| begin + way < cycle)
     }
 
     fn place_counted(&self, stay: &Stay, dot: Dot, log: &Log, stats: &mut LayerStats) {

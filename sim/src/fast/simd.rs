@@ -6,7 +6,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::kernels::{
-    self, Activations, Compared, Delivered, Lanes, Pair, Rails, Row, Scaling, Stepped, Tally, Trail, Walked,
+    self, Activations, Delivered, Lanes, Pair, Rails, Row, SATURATE, Scaling, Stepped, Tally, Trail, Walked,
 };
 use crate::options::Body;
 
@@ -71,17 +71,19 @@ macro_rules! kernel {
     };
 }
 
-/// Runs a kernel on as many pixels at a time as given and on the rest one by one.
+/// Runs a kernel on as many pixels at a time as given first, on the rest as many at a time as given next, and so on;
+/// the last number is to be 1.
 macro_rules! in_chunks {
-    ($x:ident, $out:ident, $pixels:literal, |$some:ident, $results:ident| $work:expr) => {{
-        let (chunks, rest) = $x.as_chunks::<$pixels>();
-        let (out_chunks, out_rest) = $out.as_chunks_mut::<$pixels>();
-        for ($some, $results) in chunks.iter().zip(out_chunks) {
-            $work
-        }
-        for ($some, $results) in rest.as_chunks::<1>().0.iter().zip(out_rest.as_chunks_mut::<1>().0) {
-            $work
-        }
+    ($x:ident, $out:ident, [$($pixels:literal),+], |$some:ident, $results:ident| $work:expr) => {{
+        let (rest, out_rest) = (&$x[..], &mut $out[..]);
+        $(
+            let (chunks, rest) = rest.as_chunks::<$pixels>();
+            let (out_chunks, out_rest) = out_rest.as_chunks_mut::<$pixels>();
+            for ($some, $results) in chunks.iter().zip(out_chunks) {
+                $work
+            }
+        )+
+        debug_assert!(rest.is_empty() && out_rest.is_empty());
     }};
 }
 
@@ -101,7 +103,7 @@ impl Kernels {
         /// [`kernels::walk`] for every pixel of a tile.
         walk [X: Activations, const SHORT: bool] [X, SHORT]
         (x: &[X], weights: &[Row], start: &Lanes, out: &mut [Walked])
-        in_chunks!(x, out, 2, |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
+        in_chunks!(x, out, [2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
     }
 
     kernel! {
@@ -113,12 +115,31 @@ impl Kernels {
         }
     }
 
+    /// [`kernels::step_i16`] for every pixel of a tile.
+    pub fn step_i16<X: VectorActivations, const MODE: u8>(
+        self,
+        x: &[X],
+        weights: &[Row],
+        start: &Lanes,
+        rails: Rails,
+        out: &mut [Stepped],
+    ) {
+        match self.body {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this body only if the CPU has AVX2.
+            Body::Avx2 if MODE == SATURATE => unsafe {
+                avx2::saturate_tile(x, weights, start, rails, out);
+            },
+            _ => self.step_i16_any::<X, MODE>(x, weights, start, rails, out),
+        }
+    }
+
     kernel! {
-        /// [`kernels::step_i16`] for every pixel of a tile.
-        step_i16 [X: Activations, const MODE: u8] [X, MODE]
+        /// [`kernels::step_i16`] for every pixel of a tile, in any mode.
+        step_i16_any [X: Activations, const MODE: u8] [X, MODE]
         (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
-        in_chunks!(x, out, 2, |x, out| {
-            kernels::step_i16::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+        in_chunks!(x, out, [2, 1], |x, out| {
+            kernels::step_i16::<_, _, MODE, true>(x, weights, start, rails, Trail::none(), out)
         })
     }
 
@@ -133,15 +154,15 @@ impl Kernels {
             trail: Trail<'_>,
             out: &mut [Stepped; 1]
         )
-        kernels::step_i16::<_, _, MODE>(&[x], weights, start, rails, trail, out)
+        kernels::step_i16::<_, _, MODE, true>(&[x], weights, start, rails, trail, out)
     }
 
     kernel! {
         /// [`kernels::step_i32`] for every pixel of a tile.
         step_i32 [X: Activations, const MODE: u8] [X, MODE]
         (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
-        in_chunks!(x, out, 2, |x, out| {
-            kernels::step_i32::<_, _, MODE>(x, weights, start, rails, Trail::none(), out)
+        in_chunks!(x, out, [2, 1], |x, out| {
+            kernels::step_i32::<_, _, MODE, true>(x, weights, start, rails, Trail::none(), out)
         })
     }
 
@@ -156,7 +177,25 @@ impl Kernels {
             trail: Trail<'_>,
             out: &mut [Stepped; 1]
         )
-        kernels::step_i32::<_, _, MODE>(&[x], weights, start, rails, trail, out)
+        kernels::step_i32::<_, _, MODE, true>(&[x], weights, start, rails, trail, out)
+    }
+
+    kernel! {
+        /// A saturating [`kernels::step_i16`] for every pixel of a tile, without counts.
+        clamp_i16 [X: Activations] [X]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, [4, 2, 1], |x, out| {
+            kernels::step_i16::<_, _, SATURATE, false>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// A saturating [`kernels::step_i32`] for every pixel of a tile, without counts.
+        clamp_i32 [X: Activations] [X]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, [4, 2, 1], |x, out| {
+            kernels::step_i32::<_, _, SATURATE, false>(x, weights, start, rails, Trail::none(), out)
+        })
     }
 
     kernel! {
@@ -207,8 +246,15 @@ impl Kernels {
     kernel! {
         /// [`kernels::compare`].
         compare [] []
-        (exact: &[i32], simulated: &[i32], zero_point: i32, mismatches: &mut [u32], compared: &mut Compared)
-        kernels::compare(exact, simulated, zero_point, mismatches, compared)
+        (exact: &[i32], simulated: &[i32], mismatches: &mut [u32], noise: &mut u64)
+        kernels::compare(exact, simulated, mismatches, noise)
+    }
+
+    kernel! {
+        /// [`kernels::signal`].
+        signal [] []
+        (codes: &[i32], zero_point: i32, signal: &mut u64)
+        kernels::signal(codes, zero_point, signal)
     }
 
     /// [`kernels::sum`] for every pixel of a tile.
@@ -223,7 +269,7 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds these bodies only if the CPU has AVX2, which AVX-512 implies.
             Body::Avx2 | Body::Avx512 => unsafe { avx2::sum_tile::<X, BOUNDED>(x, weights, start, out) },
-            _ => in_chunks!(x, out, 2, |x, out| kernels::sum::<_, _, BOUNDED>(x, weights, start, out)),
+            _ => in_chunks!(x, out, [2, 1], |x, out| kernels::sum::<_, _, BOUNDED>(x, weights, start, out)),
         }
     }
 }
@@ -233,13 +279,14 @@ pub(crate) use Activations as VectorActivations;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::VectorActivations;
 
-/// [`kernels::sum`] with the multiply-add of pairs, which compilers do not find in the plain code.
+/// [`kernels::sum`] with the multiply-add of pairs, and a saturating [`kernels::step_i16`] that counts in bytes:
+/// compilers do not find either in the plain code.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::*;
 
     use super::super::kernels::{
-        Activations, BOUND_PAIRS, LANES, Lanes, Neighbours, Pair, Row, Walked, first,
+        Activations, BOUND_PAIRS, LANES, Lanes, Neighbours, Pair, Rails, Row, Stepped, Walked, first,
     };
 
     /// Activations as vectors.
@@ -249,6 +296,12 @@ mod avx2 {
         /// # Safety
         /// The CPU has AVX2, and both steps exist.
         unsafe fn pairs(self, k: usize) -> [__m256i; 2];
+
+        /// What the lanes multiply in step `k`.
+        ///
+        /// # Safety
+        /// The CPU has AVX2, and the step exists.
+        unsafe fn row(self, k: usize) -> __m256i;
     }
 
     impl VectorActivations for &[i16] {
@@ -259,6 +312,13 @@ mod avx2 {
             let pair = unsafe { self.as_ptr().add(2 * k).cast::<i32>().read_unaligned() };
             [_mm256_set1_epi32(pair); 2]
         }
+
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn row(self, k: usize) -> __m256i {
+            // SAFETY: the step exists.
+            _mm256_set1_epi16(unsafe { *self.get_unchecked(k) })
+        }
     }
 
     impl VectorActivations for &[Row] {
@@ -267,14 +327,33 @@ mod avx2 {
         unsafe fn pairs(self, k: usize) -> [__m256i; 2] {
             side_by_side(&self[2 * k], &self[2 * k + 1])
         }
+
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn row(self, k: usize) -> __m256i {
+            load_row(&self[k])
+        }
     }
 
     impl VectorActivations for Neighbours<'_> {
         #[inline]
         #[target_feature(enable = "avx2")]
         unsafe fn pairs(self, k: usize) -> [__m256i; 2] {
-            side_by_side(self.row(2 * k), self.row(2 * k + 1))
+            side_by_side(Neighbours::row(&self, 2 * k), Neighbours::row(&self, 2 * k + 1))
         }
+
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn row(self, k: usize) -> __m256i {
+            load_row(Neighbours::row(&self, k))
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn load_row(row: &Row) -> __m256i {
+        // SAFETY: sixteen lanes of 16 bits; the load takes any alignment.
+        unsafe { _mm256_loadu_si256(row.as_ptr().cast()) }
     }
 
     /// The lanes of both rows in turn, for the first eight lanes and for the others.
@@ -290,6 +369,80 @@ mod avx2 {
         [half(0), half(LANES / 2)]
     }
 
+    /// A saturating [`step_i16`](super::super::kernels::step_i16) for every pixel of a tile.
+    #[target_feature(enable = "avx2")]
+    pub(super) fn saturate_tile<X: VectorActivations>(
+        x: &[X],
+        weights: &[Row],
+        start: &Lanes,
+        rails: Rails,
+        out: &mut [Stepped],
+    ) {
+        in_chunks!(x, out, [4, 2, 1], |x, out| saturate(x, weights, start, rails, out));
+    }
+
+    /// Steps after which counts of a byte are moved to where there is room; fewer than a byte counts.
+    const COUNTED: usize = 252;
+
+    /// Both counts of a lane share 16 bits: the high byte counts overflows above, the low one all of them. So the
+    /// registers hold four pixels.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn saturate<X: VectorActivations, const P: usize>(
+        x: &[X; P],
+        weights: &[Row],
+        start: &Lanes,
+        rails: Rails,
+        out: &mut [Stepped; P],
+    ) {
+        let x = first(x, weights.len());
+        let (low, high) = (_mm256_set1_epi16(rails.low as i16), _mm256_set1_epi16(rails.high as i16));
+        let zero = _mm256_setzero_si256();
+        let mut value = [load_row(&start.map(|start| start as i16)); P];
+        let (mut above, mut all) = ([zero; P], [zero; P]);
+        for (part, weights) in weights.chunks(COUNTED).enumerate() {
+            let mut counts = [zero; P];
+            let mut step = |k: usize, w: &Row| {
+                let w = load_row(w);
+                for p in 0..P {
+                    // SAFETY: `first` has checked that this step exists.
+                    let a = unsafe { x[p].row(part * COUNTED + k) };
+                    let sum = _mm256_adds_epi16(value[p], _mm256_mullo_epi16(a, w));
+                    counts[p] = _mm256_sub_epi8(counts[p], _mm256_cmpgt_epi16(sum, high));
+                    counts[p] = _mm256_sub_epi16(counts[p], _mm256_cmpgt_epi16(low, sum));
+                    value[p] = _mm256_max_epi16(_mm256_min_epi16(sum, high), low);
+                }
+            };
+            let (pairs, last) = weights.as_chunks::<2>();
+            for (i, [first, second]) in pairs.iter().enumerate() {
+                step(2 * i, first);
+                step(2 * i + 1, second);
+            }
+            for last in last {
+                step(weights.len() - 1, last);
+            }
+            for p in 0..P {
+                above[p] = _mm256_add_epi16(above[p], _mm256_srli_epi16::<8>(counts[p]));
+                all[p] = _mm256_add_epi16(all[p], _mm256_and_si256(counts[p], _mm256_set1_epi16(0xff)));
+            }
+        }
+        for p in 0..P {
+            store_wide(&mut out[p].value, value[p]);
+            store_wide(&mut out[p].high, above[p]);
+            store_wide(&mut out[p].low, _mm256_sub_epi16(all[p], above[p]));
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn store_wide(lanes: &mut Lanes, row: __m256i) {
+        let halves = [_mm256_castsi256_si128(row), _mm256_extracti128_si256::<1>(row)];
+        for (lanes, half) in lanes.as_chunks_mut::<{ LANES / 2 }>().0.iter_mut().zip(halves) {
+            // SAFETY: eight lanes of 32 bits; the store takes any alignment.
+            unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), _mm256_cvtepi16_epi32(half)) };
+        }
+    }
+
     #[target_feature(enable = "avx2")]
     pub(super) fn sum_tile<X: VectorActivations, const BOUNDED: bool>(
         x: &[X],
@@ -298,9 +451,9 @@ mod avx2 {
         out: &mut [Walked],
     ) {
         if BOUNDED {
-            in_chunks!(x, out, 2, |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
+            in_chunks!(x, out, [2, 1], |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
         } else {
-            in_chunks!(x, out, 4, |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
+            in_chunks!(x, out, [4, 2, 1], |x, out| sum::<_, _, BOUNDED>(x, weights, start, out));
         }
     }
 

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use guardbit_hwmodels::Check;
-use guardbit_num::{Direction, Overflow};
 
-use super::kernels::{self, Activations, LANES, Lanes, Stepped, TILE, Trail, Walked};
+use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
 use super::places::{Dot, Log, Record};
-use super::prepare::{Block, Narrow, Path};
+use super::prepare::{Block, Path};
 use super::simd::VectorActivations;
+use super::step::{Noted, Stepping};
 use super::tally::Tallies;
 use super::windows::{Read, Windows};
 use super::{FastLayer, Image, Settled};
@@ -20,10 +20,11 @@ pub(super) struct Point<'p, 'a> {
     layer: &'p FastLayer<'a>,
     path: Path,
     stats: &'p mut LayerStats,
+    pixels: Range<usize>,
     policies: Vec<Policy>,
     tallies: Tallies,
     log: Log,
-    simulated: Codes,
+    simulated: Changed,
     settled: Settled,
 }
 
@@ -33,6 +34,14 @@ pub(super) struct Codes {
     channels: usize,
     /// First pixel of the stretch.
     origin: usize,
+}
+
+/// Output codes of a stretch that are the exact ones but for some blocks at some pixels.
+struct Changed {
+    /// Empty while there are none.
+    codes: Option<Codes>,
+    /// `[pixel][block]`: whether the codes have been put.
+    put: Vec<bool>,
 }
 
 /// Memory of a tile, used again and again: nothing in it is read before it is written.
@@ -51,14 +60,14 @@ impl Scratch {
 }
 
 /// The pixels of a tile and what their dot products in one block of channels read.
-struct Tile<'t, X> {
-    block: &'t Block,
+pub(super) struct Tile<'t, X> {
+    pub block: &'t Block,
     /// Index of the block.
-    index: usize,
+    pub index: usize,
     /// First pixel.
-    pixel: usize,
-    x: &'t [X],
-    walked: &'t [Walked],
+    pub pixel: usize,
+    pub x: &'t [X],
+    pub walked: &'t [Walked],
     exact_codes: &'t [Lanes],
 }
 
@@ -97,7 +106,7 @@ pub(super) fn run<'a>(
     }
     let exact = Codes::new(layer, &pixels);
     let unbounded = [false, true].map(|signed| {
-        let wanted = options.stats == StatsLevel::Full && points.iter().any(|p| p.path.signed == signed);
+        let wanted = options.stats.counts_prefixes() && points.iter().any(|p| p.path.signed == signed);
         wanted.then(|| Tallies::new(layer.blocks.len()))
     });
     let scratch = Scratch::EMPTY;
@@ -144,8 +153,8 @@ fn for_each_tile(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>, vis
 struct NarrowRun<'r, 'p, 'a> {
     layer: &'r FastLayer<'a>,
     points: &'r mut [Point<'p, 'a>],
-    /// What unbounded sums do, which is the same for all unsigned and for all signed registers; only with
-    /// [`StatsLevel::Full`], and where there are such.
+    /// What unbounded sums do, which is the same for all unsigned and for all signed registers; only where that is
+    /// counted, and where there are such.
     unbounded: [Option<Tallies>; 2],
     exact: Codes,
     scratch: Scratch,
@@ -219,6 +228,21 @@ impl Codes {
     }
 }
 
+impl Changed {
+    /// All codes beside the exact ones; `None` if there are no others.
+    fn beside(self, blocks: &[Block], exact: &[i32]) -> Option<Vec<i32>> {
+        let Codes { mut codes, channels, .. } = self.codes?;
+        let pixels = codes.chunks_mut(channels).zip(exact.chunks(channels));
+        for ((codes, exact), put) in pixels.zip(self.put.chunks(blocks.len())) {
+            for (block, _) in blocks.iter().zip(put).filter(|(_, put)| !**put) {
+                let lanes = block.first..block.first + block.count;
+                codes[lanes.clone()].copy_from_slice(&exact[lanes]);
+            }
+        }
+        Some(codes)
+    }
+}
+
 impl<'p, 'a> Point<'p, 'a> {
     /// `layer` about to run over `pixels`; its datapath must be covered.
     pub fn new(
@@ -231,21 +255,22 @@ impl<'p, 'a> Point<'p, 'a> {
             layer,
             path,
             stats,
+            pixels: pixels.clone(),
             policies: layer.blocks.iter().map(|block| Policy::new(block, path)).collect(),
             tallies: Tallies::new(layer.blocks.len()),
             log: Log::default(),
-            simulated: Codes::new(layer, pixels),
+            simulated: Changed { codes: None, put: vec![false; pixels.len() * layer.blocks.len()] },
             settled: Settled::default(),
         }
     }
 
-    /// What the narrow hardware made, and how.
-    pub fn into_codes(self) -> (Vec<i32>, Settled) {
-        (self.simulated.codes, self.settled)
+    /// What the narrow hardware made, and how; `None` if it made the `exact` codes.
+    pub fn into_codes(self, exact: &[i32]) -> (Option<Vec<i32>>, Settled) {
+        (self.simulated.beside(&self.layer.blocks, exact), self.settled)
     }
 
     /// Everything after the exact sums.
-    fn narrow<X: Activations>(
+    fn narrow<X: VectorActivations>(
         &mut self,
         tile: &Tile<'_, X>,
         stepped: &mut [Stepped; TILE],
@@ -256,31 +281,30 @@ impl<'p, 'a> Point<'p, 'a> {
         let needy = self.needy(tile, &mut pixels);
         let (pixels, stepped) = (&pixels[..needy], &mut stepped[..needy]);
         if let (Some(narrow), false) = (self.path.register, pixels.is_empty()) {
-            let logged = self.layer.places.are_logged(self.path.check, options);
-            step(
-                self.layer,
-                self.path.check,
-                &narrow,
-                tile,
-                pixels,
-                logged.then_some(&mut self.log),
-                stepped,
-            );
+            let noted = match options.stats.counts_events() {
+                false => Noted::Nothing,
+                true if self.layer.places.are_logged(self.path.check, options) => Noted::Log(&mut self.log),
+                true => Noted::Counts,
+            };
+            Stepping { layer: self.layer, check: self.path.check, narrow: &narrow, tile, pixels }
+                .run(noted, stepped);
         }
         match self.layer.finisher.scales() {
             true => self.finish(tile, pixels, stepped, options),
             false => self.finish_one_by_one(tile, pixels, stepped, options),
         }
-        if options.stats == StatsLevel::None {
+        if !options.stats.counts() {
             return;
         }
         let kernels = self.layer.kernels;
         let held = self.path.register.map_or((i32::MIN, i32::MAX), |narrow| narrow.held);
         kernels.count_events(self.tallies.of(tile.index), pixels, stepped, tile.walked, held);
-        for (slot, (&at, stepped)) in pixels.iter().zip(&*stepped).enumerate() {
-            self.place(tile, slot, at, stepped, sample, options);
+        if options.stats.counts_events() {
+            for (slot, (&at, stepped)) in pixels.iter().zip(&*stepped).enumerate() {
+                self.place(tile, slot, at, stepped, sample, options);
+            }
         }
-        if options.stats == StatsLevel::Full {
+        if options.stats.counts_prefixes() {
             // Every prefix that the format does not hold is beyond the rails too. The rest is counted for all points.
             let mut misfits = [Walked::ZERO; TILE];
             misfits.iter_mut().zip(pixels).for_each(|(walked, &at)| *walked = tile.walked[at]);
@@ -314,17 +338,16 @@ impl<'p, 'a> Point<'p, 'a> {
 
     /// Output codes, and what is wrong with the sums.
     fn finish<X>(&mut self, tile: &Tile<'_, X>, pixels: &[usize], stepped: &[Stepped], options: &Options) {
-        self.simulated.put(tile.pixel, tile.block, tile.exact_codes);
         if pixels.is_empty() {
             return;
         }
         let kernels = self.layer.kernels;
         let mut codes = [[0; LANES]; TILE];
         self.layer.finisher.scale(kernels, tile.index, stepped, &mut codes);
-        for (&at, code) in pixels.iter().zip(&codes) {
-            self.simulated.put(tile.pixel + at, tile.block, std::slice::from_ref(code));
+        for (&at, codes) in pixels.iter().zip(&codes) {
+            self.put(tile, at, codes);
         }
-        if options.stats > StatsLevel::None {
+        if options.stats.counts() {
             let (tally, codes) = (self.tallies.of(tile.index), [&codes, tile.exact_codes]);
             kernels.count_errors(tally, pixels, stepped, tile.walked, codes);
         }
@@ -348,14 +371,22 @@ impl<'p, 'a> Point<'p, 'a> {
                 let channel = tile.block.first + lane;
                 let bias_events;
                 (*code, bias_events) = finisher.finish(channel, delivered, exact, x, lane);
-                if options.stats > StatsLevel::None {
+                if options.stats.counts() {
                     let error = i128::from(delivered) - i128::from(exact);
                     let harmless = *code == tile.exact_codes[at][lane];
                     self.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
                 }
             }
-            self.simulated.put(tile.pixel + at, tile.block, &[codes]);
+            self.put(tile, at, &codes);
         }
+    }
+
+    /// Puts the codes of one pixel of a tile.
+    fn put<X>(&mut self, tile: &Tile<'_, X>, at: usize, codes: &Lanes) {
+        let Changed { codes: all, put } = &mut self.simulated;
+        let all = all.get_or_insert_with(|| Codes::new(self.layer, &self.pixels));
+        all.put(tile.pixel + at, tile.block, std::slice::from_ref(codes));
+        put[(tile.pixel + at - self.pixels.start) * self.layer.blocks.len() + tile.index] = true;
     }
 
     /// Places the events of one pixel of a tile.
@@ -393,86 +424,6 @@ impl<'p, 'a> Point<'p, 'a> {
             places.place((self.path.check, &narrow), dot, products, log, record);
         }
     }
-}
-
-/// The narrow sums of some pixels of a tile.
-fn step<X: Activations>(
-    layer: &FastLayer<'_>,
-    check: Check,
-    narrow: &Narrow,
-    tile: &Tile<'_, X>,
-    pixels: &[usize],
-    log: Option<&mut Log>,
-    stepped: &mut [Stepped],
-) {
-    if check == Check::HandOver {
-        for (&at, stepped) in pixels.iter().zip(stepped) {
-            *stepped = hand_over(narrow, &tile.walked[at].sum);
-        }
-        return;
-    }
-    let mut x = [tile.x[0]; TILE];
-    x.iter_mut().zip(pixels).for_each(|(x, &at)| *x = tile.x[at]);
-    let mut checkpoints = [&[][..]; TILE];
-    if log.is_some() {
-        for (checkpoints, &at) in checkpoints.iter_mut().zip(pixels) {
-            *checkpoints = layer.places.checkpoints(tile.pixel + at, tile.index);
-        }
-    }
-    let log = log.filter(|_| checkpoints.iter().any(|checkpoints| !checkpoints.is_empty()));
-    let log = log.map(|log| (&checkpoints[..pixels.len()], log));
-    let work = (layer, narrow, tile.block, &x[..pixels.len()]);
-    match narrow.overflow {
-        Overflow::Saturate | Overflow::SaturateSymmetric => {
-            step_mode::<X, { kernels::SATURATE }>(work, log, stepped)
-        }
-        Overflow::Wrap if narrow.format.is_signed() => {
-            step_mode::<X, { kernels::WRAP_SIGNED }>(work, log, stepped)
-        }
-        Overflow::Wrap => step_mode::<X, { kernels::WRAP_UNSIGNED }>(work, log, stepped),
-        Overflow::SaturateZero => step_mode::<X, { kernels::ZERO }>(work, log, stepped),
-        Overflow::Sticky => step_mode::<X, { kernels::STICKY }>(work, log, stepped),
-        Overflow::Observe | Overflow::Trap => step_mode::<X, { kernels::OBSERVE }>(work, log, stepped),
-    }
-}
-
-fn step_mode<X: Activations, const MODE: u8>(
-    (layer, narrow, block, x): (&FastLayer<'_>, &Narrow, &Block, &[X]),
-    log: Option<(&[&[u32]], &mut Log)>,
-    out: &mut [Stepped],
-) {
-    let (kernels, weights, start, rails) = (layer.kernels, &block.weights, &block.start, narrow.rails);
-    let Some((checkpoints, log)) = log else {
-        match narrow.sixteen {
-            true => kernels.step_i16::<X, MODE>(x, weights, start, rails, out),
-            false => kernels.step_i32::<X, MODE>(x, weights, start, rails, out),
-        }
-        return;
-    };
-    log.clear(checkpoints.iter().map(|checkpoints| checkpoints.len()));
-    let outs = out.as_chunks_mut::<1>().0;
-    for (slot, ((&x, checkpoints), out)) in x.iter().zip(checkpoints).zip(outs).enumerate() {
-        let trail = Trail { checkpoints, log: log.of(slot) };
-        match narrow.sixteen {
-            true => kernels.step_i16_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
-            false => kernels.step_i32_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
-        }
-    }
-}
-
-/// One fit per dot product, where the result leaves the level.
-fn hand_over(narrow: &Narrow, sums: &Lanes) -> Stepped {
-    let mut stepped = Stepped { value: *sums, ..Stepped::ZERO };
-    for (lane, &sum) in sums.iter().enumerate() {
-        let fit = narrow.overflow.fit(sum.into(), narrow.format);
-        stepped.value[lane] = fit.value as i32;
-        match fit.overflow {
-            Some(Direction::High) => stepped.high[lane] = 1,
-            Some(Direction::Low) => stepped.low[lane] = 1,
-            None => {}
-        }
-    }
-    stepped
 }
 
 /// How the sums of a block are made.
@@ -514,7 +465,7 @@ impl Policy {
     /// How the next sums are made.
     fn sums(&mut self, block: &Block, path: Path, stats: StatsLevel) -> Sums {
         self.unbounded = false;
-        if stats == StatsLevel::Full || block.pairs.is_none() {
+        if stats.counts_prefixes() || block.pairs.is_none() {
             return Sums::Walked;
         }
         if self.certain || path.check == Check::HandOver {

@@ -41,13 +41,13 @@ impl Tallies {
 
     /// Adds everything to `stats`.
     pub fn flush(&self, blocks: &[Block], path: Path, stats: &mut LayerStats, level: StatsLevel) {
-        if level == StatsLevel::None {
+        if !level.counts() {
             return;
         }
         for (block, tally) in blocks.iter().zip(&self.blocks) {
             for lane in 0..block.count {
                 let mut seen = tally.level(lane);
-                if level == StatsLevel::Full {
+                if level.counts_prefixes() {
                     tally.prefixes(lane, path.signed, &mut seen);
                 }
                 stats.add_channel(block.first + lane, &seen, &tally.errors(lane));

@@ -4,7 +4,7 @@ use plotters::element::Rectangle;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor};
 
-use super::{NO_EVENTS, NOT_COUNTED, left_out, subtitle};
+use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
 use crate::plots::kit::{
     Area, Content, DrawError, Entry, GREY, INK, Legend, Mark, Ramp, figure, panels, si, text, thin,
 };
@@ -37,7 +37,7 @@ struct Map {
 
 fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     if run.activity.is_empty() {
-        return Ok(Drawing::Nothing(NOT_COUNTED.into()));
+        return Ok(Drawing::Nothing(EVENTS_NOT_PLACED.into()));
     }
     let mut layers: Vec<&LayerActivity> = run.activity.iter().filter(|layer| layer.events() > 0).collect();
     if layers.is_empty() {

@@ -11,7 +11,7 @@ use crate::RunRecord;
 /// Every plot of a run, in the order of the report.
 pub const RUN_PLOTS: &[Plot<RunRecord>] = &[required_bits::PLOT, sqnr::PLOT, timeline::PLOT, heat_map::PLOT];
 
-const NOT_COUNTED: &str = "Not counted: this plot needs --stats full.";
+const EVENTS_NOT_PLACED: &str = "Not counted: this plot needs --stats full.";
 const NO_EVENTS: &str = "No addition overflowed.";
 
 fn subtitle(run: &RunRecord) -> String {

@@ -1,8 +1,8 @@
 //! Required bits of every level against its width.
 
-use super::{NOT_COUNTED, subtitle};
+use super::subtitle;
 use crate::plots::kit::{DrawError, figure};
-use crate::plots::required_bits::{Available, LevelBits, content};
+use crate::plots::required_bits::{Available, BITS_NOT_FOUND, LevelBits, content};
 use crate::plots::{Drawing, Plot};
 use crate::{LayerRow, LevelHistogram, RunRecord, layer_label};
 
@@ -18,7 +18,7 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
 
 fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     if run.histograms.is_empty() {
-        return Ok(Drawing::Nothing(NOT_COUNTED.into()));
+        return Ok(Drawing::Nothing(BITS_NOT_FOUND.into()));
     }
     let several = run.histograms.windows(2).any(|pair| pair[0].index == pair[1].index);
     let label = |h: &LevelHistogram| {

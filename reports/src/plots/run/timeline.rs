@@ -1,6 +1,6 @@
 //! Overflow events over the cycles of every layer.
 
-use super::{NO_EVENTS, NOT_COUNTED, left_out, subtitle};
+use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
 use crate::plots::kit::{
     Area, Axis, Content, DrawError, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart, columns,
     figure, panels, si,
@@ -21,7 +21,7 @@ const PANELS: usize = 12;
 
 fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     if run.activity.is_empty() {
-        return Ok(Drawing::Nothing(NOT_COUNTED.into()));
+        return Ok(Drawing::Nothing(EVENTS_NOT_PLACED.into()));
     }
     let (layers, quiet): (Vec<&LayerActivity>, Vec<_>) =
         run.activity.iter().partition(|layer| layer.events() > 0);

@@ -3,7 +3,7 @@
 use super::NO_POINTS;
 use super::group::{Group, subtitle};
 use crate::plots::kit::{Content, DrawError, figure};
-use crate::plots::required_bits::{LevelBits, content};
+use crate::plots::required_bits::{BITS_NOT_FOUND, LevelBits, content};
 use crate::plots::{Drawing, Plot};
 use crate::{PointRecord, layer_label};
 
@@ -24,7 +24,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     let levels: Vec<(String, Vec<LevelBits<'_>>)> =
         groups.iter().map(|group| (group.heading.clone(), swept_levels(group))).collect();
     if levels.iter().all(|(_, levels)| levels.is_empty()) {
-        return Ok(Drawing::Nothing("Not counted: this plot needs --stats full.".into()));
+        return Ok(Drawing::Nothing(BITS_NOT_FOUND.into()));
     }
     let mut blocks = Vec::new();
     for (heading, levels) in &levels {

@@ -26,7 +26,7 @@ use super::kernels::{Activations, LANES, Neighbours, Pair, Row, Walked};
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
 use crate::dot::{DotEngine, DotOutcome, LevelOutcome};
-use crate::options::{Options, StatsLevel};
+use crate::options::Options;
 use crate::output;
 use crate::parallel::ParallelEngine;
 use crate::stats::{DotErrors, LayerStats};
@@ -177,7 +177,7 @@ impl<'a> LevelsLayer<'a> {
         let LevelsTask { image, input, pixels, sample } = task;
         let outputs = pixels.len() * self.layer.dots.window.channels();
         stats.count_dots(pixels.len() as u64, 0, options);
-        if options.stats >= StatsLevel::Events {
+        if options.stats.counts() {
             for (index, level) in self.levels.iter().enumerate() {
                 stats.count_adds(index, pixels.len() as u64 * level.adds);
             }
@@ -303,7 +303,7 @@ impl<'a> LevelsLayer<'a> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let (block, certain) = (&self.blocks[index], plan.certain[index]);
-        let full = task.options.stats == StatsLevel::Full;
+        let full = task.options.stats.counts_prefixes();
         let work = Work { plan, start: &plan.starts[index], certain, full };
         let is_certain = certain > plan.levels.len();
         let count = block.count as u64;
@@ -330,7 +330,7 @@ impl<'a> LevelsLayer<'a> {
         for (lane, touched) in touched[..block.count].iter_mut().enumerate() {
             let channel = block.first + lane;
             self.finish(work, scratch, x, lane, (pixel, channel), task);
-            if task.options.stats > StatsLevel::None {
+            if task.options.stats.counts() {
                 *touched = self.record(scratch, lane, channel, task);
             }
         }
@@ -375,13 +375,13 @@ impl<'a> LevelsLayer<'a> {
         task.simulated[at] = code;
         task.exact[at] = exact_code;
         let bias_events = bias_events + u64::from(work.start.misfit[lane]);
-        if (error != 0 || bias_events > 0) && task.options.stats != StatsLevel::None {
+        if (error != 0 || bias_events > 0) && task.options.stats.counts() {
             let harmless = code == exact_code;
             task.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
         }
     }
 
-    /// Counts what every level did in one dot product; whether any had an event.
+    /// Counts what every level did in one dot product; whether any had an event that counts.
     fn record<V: Lane>(
         &self,
         scratch: &Scratch<V>,
@@ -398,11 +398,11 @@ impl<'a> LevelsLayer<'a> {
         for (index, (seen, level)) in scratch.levels.iter().zip(&self.levels).enumerate() {
             let outcome = level.outcome(seen, lane);
             touched |= outcome.touched();
-            if stats == StatsLevel::Full || outcome.touched() || outcome.persistent {
+            if stats.counts_prefixes() || outcome.touched() || outcome.persistent {
                 task.stats.record_level(index, channel, &outcome, level.signed, stats);
             }
         }
-        touched
+        touched && stats.counts_events()
     }
 
     /// Places the events of neighbouring dot products where that makes a difference; the first is that of output
