@@ -21,8 +21,10 @@ pub(super) struct Places<'a> {
     blocks: Vec<(usize, usize)>,
     /// `[pixel][block]`: cycle of the first product.
     earliest: OnceLock<Vec<u64>>,
-    /// Cycles from the first product to each one, where they are the same for all dot products.
-    ways: OnceLock<Vec<u64>>,
+    /// `[pixel][block]`: the same lane by lane, looked up where it is asked for.
+    begins: OnceLock<Vec<OnceLock<Box<[u64]>>>>,
+    /// Cycles from the first product to each one, if they are the same for all dot products.
+    ways: OnceLock<Option<Vec<u64>>>,
     stays: OnceLock<Stays>,
 }
 
@@ -63,6 +65,8 @@ struct Part {
 pub(super) struct Dot {
     pub pixel: usize,
     pub channel: usize,
+    /// Index of its block.
+    pub block: usize,
     pub lane: usize,
     /// Position among the pixels that were stepped together.
     pub slot: usize,
@@ -91,7 +95,14 @@ pub(super) struct Log {
 impl<'a> Places<'a> {
     pub fn new(layer: &'a MacLayer, blocks: &[Block]) -> Self {
         let blocks = blocks.iter().map(|block| (block.first, block.count)).collect();
-        Self { layer, blocks, earliest: OnceLock::new(), ways: OnceLock::new(), stays: OnceLock::new() }
+        Self {
+            layer,
+            blocks,
+            earliest: OnceLock::new(),
+            begins: OnceLock::new(),
+            ways: OnceLock::new(),
+            stays: OnceLock::new(),
+        }
     }
 
     /// Whether a log of events at [`Self::checkpoints`] says all that is counted of their places.
@@ -137,17 +148,17 @@ impl<'a> Places<'a> {
                 return;
             }
         }
-        let out = self.layer.dots.window.output_position(index);
         let all = wanted || options.places_all() && logged.is_none();
         let terms = self.layer.order.len();
         // Events that are not the first one of the layer need not be found.
         let (steps, limit) = match all {
             true => (terms, usize::MAX),
-            false => (self.steps_before(out, stats.first_event_cycle), 1),
+            false => (self.steps_before(&dot, stats.first_event_cycle), 1),
         };
         if steps == 0 {
             return;
         }
+        let out = self.layer.dots.window.output_position(index);
         let mut events = Vec::new();
         match check {
             Check::EachAdd => trace::steps(narrow, dot.start, products.take(steps), limit, &mut events),
@@ -161,18 +172,37 @@ impl<'a> Places<'a> {
     }
 
     /// How many products of a dot product come before a cycle, or a few more; all if there is no cycle.
-    fn steps_before(&self, out: OutputPosition, cycle: Option<u64>) -> usize {
+    fn steps_before(&self, dot: &Dot, cycle: Option<u64>) -> usize {
         let (timing, terms) = (&self.layer.timing, self.layer.order.len());
         let Some(cycle) = cycle else { return terms };
-        let place = |out, k| timing.place(out, k, 0).cycle;
-        if !timing.ways_are_alike() {
-            return first_where(0, terms, |k| k == terms || place(out, k) >= cycle);
+        let begin = self.begins(dot.pixel, dot.block)[dot.lane];
+        if begin >= cycle {
+            return 0;
         }
-        let begin = place(out, 0);
-        let first = self.layer.dots.window.output_position(0);
-        let way = || (0..terms).map(|k| place(first, k) - place(first, 0)).collect();
-        // Places that are held at the layer's last cycle make ways shorter, never longer.
-        self.ways.get_or_init(way).partition_point(|way| begin + way < cycle)
+        let place = |index, k| timing.place(self.layer.dots.window.output_position(index), k, 0).cycle;
+        let way = || (0..terms).map(|k| place(0, k) - place(0, 0)).collect();
+        match self.ways.get_or_init(|| timing.ways_are_alike().then(way)) {
+            // Places that are held at the layer's last cycle make ways shorter, never longer.
+            Some(ways) => ways.partition_point(|way| begin + way < cycle),
+            None => {
+                let index = dot.pixel * self.layer.dots.window.channels() + dot.channel;
+                first_where(0, terms, |k| k == terms || place(index, k) >= cycle)
+            }
+        }
+    }
+
+    /// The cycles in which the lanes of block `block` at `pixel` begin.
+    fn begins(&self, pixel: usize, block: usize) -> &[u64] {
+        let window = &self.layer.dots.window;
+        let pixels = window.dots() / window.channels().max(1);
+        let begins =
+            self.begins.get_or_init(|| (0..pixels * self.blocks.len()).map(|_| OnceLock::new()).collect());
+        begins[pixel * self.blocks.len() + block].get_or_init(|| {
+            let (first, count) = self.blocks[block];
+            let first = pixel * window.channels() + first;
+            let begin = |index| self.layer.timing.place(window.output_position(index), 0, 0).cycle;
+            (first..first + count).map(begin).collect()
+        })
     }
 
     fn place_counted(&self, stay: &Stay, dot: Dot, log: &Log, stats: &mut LayerStats) {

@@ -106,9 +106,16 @@ impl Kernels {
         in_chunks!(x, out, [2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
     }
 
+    /// [`kernels::misfits`] of every pixel of a tile.
+    pub fn misfits(self, walked: &[Walked], rails: Rails, out: &mut [usize]) {
+        // With masks of AVX-512 compilers count bit by bit, or gather over pixels.
+        let body = if self.body == Body::Avx512 { Body::Avx2 } else { self.body };
+        Self { body }.misfits_on_lanes(walked, rails, out);
+    }
+
     kernel! {
         /// [`kernels::misfits`] of every pixel of a tile.
-        misfits [] []
+        misfits_on_lanes [] []
         (walked: &[Walked], rails: Rails, out: &mut [usize])
         for (walked, out) in walked.iter().zip(out) {
             *out = kernels::misfits(walked, rails);

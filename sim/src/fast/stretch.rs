@@ -415,6 +415,7 @@ impl<'p, 'a> Point<'p, 'a> {
             let dot = Dot {
                 pixel,
                 channel: block.first + lane,
+                block: tile.index,
                 lane,
                 slot,
                 start: block.start[lane].into(),
