@@ -73,6 +73,17 @@ impl Counts {
         self.layers.iter_mut().flatten().for_each(LayerStats::finish);
         self.layers
     }
+
+    /// The layer of `node`, about to run.
+    fn run<'c, 'p>(&'c mut self, point: &'c Point<'p>, node: NodeId) -> Option<LayerRun<'c, 'p>> {
+        Some(LayerRun {
+            layer: point.program.mac_layer(node)?,
+            prepared: &point.prepared[node.index()],
+            stats: self.layers[node.index()].as_mut()?,
+            settled: &mut self.settled,
+            trap: None,
+        })
+    }
 }
 
 impl<'g, 'p> Group<'g, 'p> {
@@ -208,19 +219,6 @@ impl<'g, 'p> Group<'g, 'p> {
                 }
             }
         }
-    }
-}
-
-impl Counts {
-    /// The layer of `node`, about to run.
-    fn run<'c, 'p>(&'c mut self, point: &'c Point<'p>, node: NodeId) -> Option<LayerRun<'c, 'p>> {
-        Some(LayerRun {
-            layer: point.program.mac_layer(node)?,
-            prepared: &point.prepared[node.index()],
-            stats: self.layers[node.index()].as_mut()?,
-            settled: &mut self.settled,
-            trap: None,
-        })
     }
 }
 
