@@ -249,8 +249,11 @@ fn check_inputs(program: &Program, sample: &[Vec<i32>]) -> Result<(), SimError> 
             let (expected, found) = (ty.len(), codes.len());
             return Err(SimError::InputSize { tensor: name.clone(), expected, found });
         }
-        let allowed = ty.dtype.min()..=ty.dtype.max();
-        if let Some(&code) = codes.iter().find(|code| !allowed.contains(*code)) {
+        let (least, greatest) = (ty.dtype.min(), ty.dtype.max());
+        let outside = |&code: &i32| (code < least) | (code > greatest);
+        // Without an early end it is done on vectors.
+        if codes.iter().fold(false, |found, code| found | outside(code)) {
+            let code = codes.iter().copied().find(outside).unwrap_or(0);
             return Err(SimError::InputCode { tensor: name.clone(), code, dtype: ty.dtype });
         }
     }

@@ -108,9 +108,29 @@ impl Geometry {
     /// Index of the first cell of the window over an output pixel.
     pub fn corner(&self, pixel: usize) -> usize {
         let [rows, cols] = self.output;
-        let (n, row, col) = (pixel / (rows * cols), pixel / cols % rows, pixel % cols);
+        self.corner_at(pixel / (rows * cols), pixel / cols % rows, pixel % cols)
+    }
+
+    fn corner_at(&self, n: usize, row: usize, col: usize) -> usize {
         let row = n * self.padded[0] + row * self.stride[0];
         (row * self.padded[1] + col * self.stride[1]) * self.input[2]
+    }
+
+    /// The same for output pixel `first` and those that follow, without end and without divisions.
+    pub fn corners(&self, first: usize) -> impl Iterator<Item = usize> {
+        let [rows, cols] = self.output;
+        let (mut n, mut row, mut col) = (first / (rows * cols), first / cols % rows, first % cols);
+        std::iter::from_fn(move || {
+            let corner = self.corner_at(n, row, col);
+            col += 1;
+            if col == cols {
+                (row, col) = (row + 1, 0);
+            }
+            if row == rows {
+                (n, row) = (n + 1, 0);
+            }
+            Some(corner)
+        })
     }
 
     /// The activations of a window whose lanes all read the same ones, from cell `corner` on. A 0 follows where their number is odd.

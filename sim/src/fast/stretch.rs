@@ -131,9 +131,10 @@ trait Visit {
 /// Visits every block at every tile.
 fn for_each_tile(layer: &FastLayer<'_>, image: &Image, pixels: Range<usize>, visit: &mut impl Visit) {
     let mut windows = Windows::default();
+    let mut corners = layer.geometry.corners(pixels.start);
     for pixel in pixels.clone().step_by(TILE) {
         let count = TILE.min(pixels.end - pixel);
-        let corners: [usize; TILE] = std::array::from_fn(|at| layer.geometry.corner(pixel + at));
+        let corners: [usize; TILE] = std::array::from_fn(|_| corners.next().unwrap_or(0));
         let mut index = 0;
         for blocks in layer.blocks.chunk_by(|a, b| a.reads == b.reads) {
             let read = windows.read(&layer.geometry, image, &blocks[0], &corners[..count]);
