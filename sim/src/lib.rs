@@ -1,7 +1,8 @@
 //! Runs a lowered program: values, overflow events, statistics.
 //!
 //! [`Simulation`] takes samples in batches and runs every layer twice: as the narrow hardware does, and
-//! exactly. [`Points`] does so for several programs that differ in their registers alone, with one exact run. Three engines compute the dot products: the [`reference`](Engine::Reference) engine is the
+//! exactly. [`Points`] does so for several programs that differ in their registers alone, with one exact run. Three
+//! engines compute the dot products: the [`reference`](Engine::Reference) engine is the
 //! definition, written to be read; the [`parallel`](Engine::Parallel) engine is equal to it on 64-bit integers
 //! for every datapath; the [`fast`](Engine::Fast) engine is equal to it and vectorized where it can be. No I/O
 //! happens here.

@@ -21,8 +21,8 @@ pub const POINTS_TOGETHER: usize = 18;
 /// Runs every point of `request` and writes the results to `out`, if given.
 ///
 /// A folder that an interrupted sweep with the same inputs and settings left behind is resumed, and ends equal to
-/// an uninterrupted one, byte by byte. Up to [`POINTS_TOGETHER`] points of one network on one accelerator run together and are
-/// stored when all samples are through: only those that were on their way begin anew.
+/// an uninterrupted one, byte by byte. Up to [`POINTS_TOGETHER`] points of one network on one accelerator run
+/// together and are stored when all samples are through: only those that were on their way begin anew.
 ///
 /// # Errors
 /// [`StudyError`]; a point that traps removes what this sweep had written.

@@ -133,7 +133,8 @@ impl Geometry {
         })
     }
 
-    /// The activations of a window whose lanes all read the same ones, from cell `corner` on. A 0 follows where their number is odd.
+    /// The activations of a window whose lanes all read the same ones, from cell `corner` on. A 0 follows where their
+    /// number is odd.
     pub fn patch<'a>(&self, image: &'a Image, corner: usize, buffer: &'a mut Vec<i16>) -> &'a [i16] {
         if let [(distance, length)] = self.stretches[..]
             && length % 2 == 0

@@ -283,7 +283,8 @@ impl Trail<'_> {
 
 /// Defines a stepping kernel on lanes of one integer type.
 ///
-/// `trail` is written for the first pixel; overflows are counted where `COUNT`. `$add` is the addition whose result still shows on which side of the rails the exact sum lies.
+/// `trail` is written for the first pixel; overflows are counted where `COUNT`. `$add` is the addition whose result
+/// still shows on which side of the rails the exact sum lies.
 macro_rules! stepper {
     ($(#[$doc:meta])* $name:ident, $lane:ty, $add:ident) => {
         $(#[$doc])*

@@ -13,7 +13,7 @@ use crate::options::Body;
 /// A body that this CPU can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernels {
-    /// Only ever a body for which [`available`] has answered yes.
+    /// Only ever a body for which [`available`] has answered yes, or AVX2 where it has for AVX-512, which implies it.
     body: Body,
 }
 
