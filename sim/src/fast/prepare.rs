@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use guardbit_hwmodels::{Check, Level, MacLayer, OutputFit, Packing, Reduce, Register};
+use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, Register};
 use guardbit_num::{Format, Overflow};
 
 use super::image::Geometry;
@@ -140,9 +140,9 @@ pub(super) fn path(
 ) -> Option<Path> {
     let datapath = &layer.datapath;
     let [level] = datapath.levels.as_slice() else { return None };
-    // Lanes that share an adder, and outputs that wrap, are left to the parallel engine: there a dot product that
-    // cannot overflow need not give the exact code.
-    if layer.packing != Packing::None || datapath.output != OutputFit::Saturate {
+    // Lanes that share an adder are left to the parallel engine: there a dot product that cannot overflow need not
+    // give the exact code.
+    if layer.packing != Packing::None {
         return None;
     }
     let (low, high) = operand_range(layer, geometry, codes);

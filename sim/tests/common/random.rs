@@ -22,15 +22,18 @@ pub struct Case {
 
 /// Any layer on any datapath.
 pub fn case() -> impl Strategy<Value = Case> {
-    (layer(), any_datapath(), array(), scheme()).prop_map(
-        |((graph, samples), mut path, (array, flow), scheme)| {
-            path.scheme = scheme;
-            let mut accelerator = accelerator(path);
-            accelerator.array = array;
-            accelerator.dataflow = flow;
-            Case { graph, samples, accelerator }
-        },
-    )
+    (layer(), base()).prop_map(|((graph, samples), accelerator)| Case { graph, samples, accelerator })
+}
+
+/// Any datapath in an array of any shape.
+pub fn base() -> impl Strategy<Value = Accelerator> {
+    (any_datapath(), array(), scheme()).prop_map(|(mut path, (array, flow), scheme)| {
+        path.scheme = scheme;
+        let mut accelerator = accelerator(path);
+        accelerator.array = array;
+        accelerator.dataflow = flow;
+        accelerator
+    })
 }
 
 /// Any layer on any datapath that starts in the shared adder of a DSP48E2.
@@ -67,7 +70,7 @@ fn scheme() -> impl Strategy<Value = Option<Scheme>> {
     prop_oneof![3 => Just(None), 1 => select(Scheme::ALL.to_vec()).prop_map(Some)]
 }
 
-fn any_datapath() -> impl Strategy<Value = Datapath> {
+pub fn any_datapath() -> impl Strategy<Value = Datapath> {
     let order = (Just([Axis::Kh, Axis::Kw, Axis::Ic]).prop_shuffle(), walk());
     let bias = (select(vec![BiasPlace::Post, BiasPlace::Preload, BiasPlace::PostRequantize]), any_register());
     let fit = prop_oneof![3 => Just(OutputFit::Saturate), 1 => Just(OutputFit::Wrap)];
@@ -147,7 +150,7 @@ pub fn mode() -> impl Strategy<Value = Overflow> {
     select(Overflow::ALL.into_iter().filter(|&mode| mode != Overflow::Trap).collect::<Vec<_>>())
 }
 
-fn padding() -> impl Strategy<Value = Padding> {
+pub fn padding() -> impl Strategy<Value = Padding> {
     let explicit = prop::array::uniform4(0usize..3)
         .prop_map(|[a, b, c, d]| Padding::Explicit { rows: [a, b], cols: [c, d] });
     prop_oneof![Just(Padding::Same), Just(Padding::Valid), explicit]
