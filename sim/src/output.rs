@@ -128,7 +128,7 @@ fn raw_offset(layer: &MacLayer, count: usize) -> i128 {
     }
 }
 
-/// The bias adder after the last level. Where there is nothing to add there is no addition.
+/// The bias adder after the last level. A layer without a bias, whose zero points leave none, has none.
 fn post_bias(
     layer: &MacLayer,
     delivered: i128,
@@ -136,10 +136,10 @@ fn post_bias(
     side: i128,
     outcome: &mut DotOutcome,
 ) -> i128 {
-    match bias {
-        None if side == 0 => delivered,
-        _ => fit_bias(layer, delivered + to_unit(layer, bias.unwrap_or(0) + side), outcome),
+    if bias.is_none() && layer.input_sum_factor.iter().all(|&factor| factor == 0) {
+        return delivered;
     }
+    fit_bias(layer, delivered + to_unit(layer, bias.unwrap_or(0) + side), outcome)
 }
 
 /// Fits to the bias adder's register.

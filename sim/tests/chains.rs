@@ -84,14 +84,14 @@ fn with_datapaths(accelerator: &Accelerator, change: impl Fn(&Datapath) -> Datap
     }
 }
 
-/// What the exact run keeps of a datapath: scheme, fit of the output, and whether the bias is scaled on its own.
+/// What the exact run keeps of a datapath: scheme, fit of the output, and whether the bias, with what zero points leave
+/// in it, is scaled on its own.
 fn lifted(path: &Datapath) -> Datapath {
     let mut lifted = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
-    lifted.zero_point = ZeroPoint::Subtract;
     lifted.bias.register = Register::Auto;
-    lifted.bias.at = match path.bias.at {
-        BiasPlace::PostRequantize => BiasPlace::PostRequantize,
-        BiasPlace::Post | BiasPlace::Preload => BiasPlace::Post,
+    (lifted.bias.at, lifted.zero_point) = match path.bias.at {
+        BiasPlace::PostRequantize => (BiasPlace::PostRequantize, path.zero_point),
+        BiasPlace::Post | BiasPlace::Preload => (BiasPlace::Post, ZeroPoint::Subtract),
     };
     lifted.scheme = path.scheme;
     lifted.output = path.output;

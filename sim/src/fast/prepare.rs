@@ -25,7 +25,8 @@ pub(super) struct Block {
     pub pairs: Option<Vec<Pair>>,
     /// Whether every product fits 16 bits.
     pub short: bool,
-    /// What the sums start from: a preloaded bias.
+    /// What exact sums start from: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so that what the
+    /// kernels step starts from the same.
     pub start: Lanes,
     /// Bounds of every prefix of every dot product, from weights and input range alone.
     pub bounds: [(i64, i64); LANES],
@@ -220,7 +221,7 @@ fn block(
     let mut bounds = [(0, 0); LANES];
     for lane in 0..count {
         let channel = first + lane;
-        let initial = i64::try_from(output::preload(layer, channel).unwrap_or(0)).ok()?;
+        let initial = i64::try_from(output::exact_sum(layer, channel, 0)).ok()?;
         let (mut min, mut max) = (initial, initial);
         for (row, &weight) in weights.iter_mut().zip(&layer.weights[channel]) {
             row[lane] = i16::try_from(weight).ok().filter(|&w| w > i16::MIN)?;
