@@ -8,13 +8,17 @@ use common::network::{NetworkCase, network_case};
 use common::{datapath, serial};
 use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::{
-    Accelerator, BiasPlace, Datapath, OutputFit, Packing, Program, Register, Terms, ZeroPoint, lower,
+    Accelerator, BiasPlace, Datapath, MacLayer, OutputFit, Packing, Program, Register, Terms, ZeroPoint,
+    lower,
 };
+use guardbit_num::Overflow;
 use guardbit_sim::{
     Body, Engine, Keep, LayerStats, Mode, Options, Placing, SampleTensors, SimError, Simulation, StatsLevel,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 /// Tensors and statistics of a whole network, or why it stopped.
 type Ran = Result<(Vec<SampleTensors>, Vec<Option<LayerStats>>), SimError>;
@@ -55,9 +59,22 @@ fn exact(ran: Ran) -> Vec<Vec<Option<Vec<i32>>>> {
     ran.unwrap().0.into_iter().map(codes).collect()
 }
 
+/// Lets the last level of the common datapath trap, where it has a width.
+fn with_trap(mut accelerator: Accelerator) -> Accelerator {
+    let last = accelerator.datapath.levels.last_mut().unwrap();
+    if let Register::Fixed { overflow, .. } = &mut last.register {
+        *overflow = Overflow::Trap;
+    }
+    accelerator
+}
+
 /// Every engine makes every code and counts everything as the reference does.
-fn check_engines(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
-    let program = program(case, &case.accelerator);
+fn check_engines(
+    case: &NetworkCase,
+    accelerator: &Accelerator,
+    options: Options,
+) -> Result<(), TestCaseError> {
+    let program = program(case, accelerator);
     let expected = run(&program, &case.samples, options);
     for options in engines(options) {
         let found = run(&program, &case.samples, options);
@@ -152,9 +169,8 @@ fn evaluate(graph: &Graph, sample: &[i32]) -> Vec<Option<Vec<i32>>> {
 
 fn options() -> impl Strategy<Value = Options> {
     let stats = prop_oneof![3 => Just(StatsLevel::Full), 1 => select(StatsLevel::ALL.to_vec())];
-    (select(Mode::ALL.to_vec()), stats, select(vec![0usize, 20])).prop_map(
-        |(mode, stats, events_per_layer)| Options { mode, stats, events_per_layer, ..REFERENCE },
-    )
+    (select(Mode::ALL.to_vec()), stats, select(vec![0usize, 20]))
+        .prop_map(|(mode, stats, events_per_layer)| Options { mode, stats, events_per_layer, ..REFERENCE })
 }
 
 proptest! {
@@ -167,7 +183,12 @@ proptest! {
 
     #[test]
     fn every_engine_runs_a_network_as_the_reference(case in network_case(), options in options()) {
-        check_engines(&case, options)?;
+        check_engines(&case, &case.accelerator, options)?;
+    }
+
+    #[test]
+    fn every_engine_stops_a_network_as_the_reference(case in network_case(), options in options()) {
+        check_engines(&case, &with_trap(case.accelerator.clone()), options)?;
     }
 
     #[test]
@@ -179,4 +200,33 @@ proptest! {
     fn the_exact_network_is_the_model_s_own(case in network_case(), options in options()) {
         check_model(&case, options)?;
     }
+}
+
+/// The laws mean something: most networks have a layer that reads what an earlier one got wrong.
+#[test]
+fn errors_reach_the_next_layer() {
+    let mut runner = TestRunner::deterministic();
+    let networks = 200;
+    let mut reached = 0;
+    let mut shifted = 0;
+    for _ in 0..networks {
+        let case = network_case().new_tree(&mut runner).unwrap().current();
+        let program = program(&case, &case.accelerator);
+        let (tensors, _) =
+            run(&program, &case.samples, Options { engine: Engine::Parallel, ..REFERENCE }).unwrap();
+        let reads_wrong = |layer: &MacLayer| {
+            let at = case.graph.node(layer.node).inputs[0].unwrap().index();
+            tensors.iter().any(|tensors| tensors.exact[at] != tensors.simulated[at])
+        };
+        let loads_shifted = |layer: &MacLayer| {
+            let path = &layer.datapath;
+            layer.bias.is_some()
+                && path.bias.at == BiasPlace::Preload
+                && path.unit_shift(path.levels.len() - 1) > 0
+        };
+        reached += usize::from(program.mac_layers().any(reads_wrong));
+        shifted += usize::from(program.mac_layers().any(|layer| reads_wrong(layer) && loads_shifted(layer)));
+    }
+    assert!(reached > networks / 2, "{reached} of {networks}");
+    assert!(shifted > networks / 20, "{shifted} of {networks}");
 }

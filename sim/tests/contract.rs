@@ -4,14 +4,15 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{
-    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
-};
+use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
 use guardbit_graph::ops::{AvgPool2d, FullyConnected};
 use guardbit_graph::{
     Activation, DType, Graph, MultiplierRule, OutputPosition, Padding, Quantization, Requantize, TensorType,
 };
-use guardbit_hwmodels::{BiasPlace, Check, Datapath, Level, OutputFit, Product, Reduce, Register, Terms, Walk, ZeroPoint, check_yaml, lower};
+use guardbit_hwmodels::{
+    BiasPlace, Check, Datapath, Level, OutputFit, Product, Reduce, Register, Terms, Walk, ZeroPoint,
+    check_yaml, lower,
+};
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use guardbit_sim::trace::operands;
 use guardbit_sim::{Engine, LayerStats, Options};
@@ -84,8 +85,7 @@ fn a_preload_under_hand_over_is_not_fitted() {
         let (code, _, stats) = Dot::sum_of(values, Some(200)).run(&path, DType::Int16);
         let level = stats.levels[0].total();
         let bias_events = stats.total().bias_events;
-        let found =
-            (code, bias_events, level.persistent, level.transient, level.max_prefix, level.events());
+        let found = (code, bias_events, level.persistent, level.transient, level.max_prefix, level.events());
         assert_eq!(found, expected, "{values:?} {check:?}");
     };
     check(&[-100], Check::EachAdd, (27, 1, 0, 1, 200, 0));
@@ -100,7 +100,8 @@ fn a_bias_is_shifted_once() {
     use Rounding::{Floor, HalfUp};
     // (shift, round) of product and inner level; a bias of 3 in front of a sum of 0.
     let check = |product: (u32, Rounding), level: (u32, Rounding), held: i32| {
-        let inner = Level { shift: level.0, round: level.1, ..serial("inner", Terms::Count(1), Register::Auto) };
+        let inner =
+            Level { shift: level.0, round: level.1, ..serial("inner", Terms::Count(1), Register::Auto) };
         for at in [BiasPlace::Preload, BiasPlace::Post] {
             let mut path = with_bias(at, vec![inner.clone(), serial("acc", Terms::All, Register::Auto)]);
             path.product = Product { shift: product.0, round: product.1, ..path.product };
@@ -153,7 +154,8 @@ fn the_bias_adder() {
 /// No unsigned register holds a negative sum: 65 bits, more than any register has.
 #[test]
 fn a_negative_sum_takes_65_unsigned_bits() {
-    let register = |signed| Register::Fixed { format: Format::new(8, signed).unwrap(), overflow: Overflow::Wrap };
+    let register =
+        |signed| Register::Fixed { format: Format::new(8, signed).unwrap(), overflow: Overflow::Wrap };
     let required = |values: &[i32], signed| {
         let path = datapath(vec![serial("acc", Terms::All, register(signed))]);
         let (_, _, stats) = Dot::sum_of(values, None).run(&path, DType::Int16);
@@ -180,12 +182,8 @@ fn an_auto_level_ignores_signed() {
 /// A pool's walk covers the whole window; what lies outside the image drops out of it.
 #[test]
 fn a_pool_walks_its_whole_window() {
-    let pool = AvgPool2d {
-        kernel: [3, 3],
-        stride: [1, 1],
-        padding: Padding::Same,
-        activation: Activation::None,
-    };
+    let pool =
+        AvgPool2d { kernel: [3, 3], stride: [1, 1], padding: Padding::Same, activation: Activation::None };
     let x = quantized(&[1, 2, 2, 1], DType::Int8, 1.0, 0);
     let graph = one_layer(pool, x, None, None, output("y", DType::Int8, 1.0, 0));
     let mut path = datapath(vec![

@@ -164,7 +164,8 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
     let at = layer.datapath.bias.at;
     if layer.datapath.output != OutputFit::Saturate
         || at == BiasPlace::PostRequantize
-        || layer.input_sum_factor.iter().any(|&factor| factor != 0) {
+        || layer.input_sum_factor.iter().any(|&factor| factor != 0)
+    {
         return None;
     }
     let stage = |channel: usize| {

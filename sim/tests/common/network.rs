@@ -16,7 +16,7 @@ use proptest::sample::select;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-use super::{REQUANTIZE, accelerator, random};
+use super::{REQUANTIZE, random};
 
 /// A network with inputs for it.
 #[derive(Debug, Clone)]
@@ -58,11 +58,16 @@ enum Kind {
 /// Two to four layers, propagated errors likely, on any datapath; some layers have another one.
 pub fn network_case() -> impl Strategy<Value = NetworkCase> {
     let overrides = prop::collection::vec(prop::option::weighted(0.3, random::any_datapath()), 8);
-    let hosts_pools = any::<bool>();
-    (network(), random::base(), overrides, hosts_pools).prop_map(
-        |((graph, samples), mut base, overrides, hosts_pools)| {
+    let packing = prop::option::weighted(0.1, random::packing());
+    (network(), random::base(), overrides, any::<bool>(), packing).prop_map(
+        |((graph, samples), mut base, mut overrides, hosts_pools, packing)| {
             if hosts_pools {
                 base.offload.retain(|op| !["avg_pool2d", "mean", "sum"].contains(&op.as_str()));
+            }
+            if let Some((chain, packing)) = packing {
+                base.packing = packing;
+                let own = overrides.iter_mut().flatten();
+                own.chain([&mut base.datapath]).for_each(|path| random::pack(path, chain));
             }
             let accelerator = with_overrides(&graph, base, overrides);
             NetworkCase { graph: Arc::new(graph), samples, accelerator }
@@ -334,9 +339,7 @@ impl Adding<'_> {
         let padding = if self.layer.padding == Padding::Valid { Padding::Valid } else { Padding::Same };
         let out = self.like(x, "y");
         match self.layer.kind {
-            Kind::AvgPool => {
-                self.node(AvgPool2d { kernel, stride, padding, activation }, &[Some(x)], out)
-            }
+            Kind::AvgPool => self.node(AvgPool2d { kernel, stride, padding, activation }, &[Some(x)], out),
             _ => self.node(MaxPool2d { kernel, stride, padding, activation }, &[Some(x)], out),
         }
     }
