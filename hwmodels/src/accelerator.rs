@@ -56,7 +56,7 @@ pub enum OutputFit {
     /// Clamps it.
     #[default]
     Saturate,
-    /// Keeps its low bits. An activation that clips is applied before, by an instruction of its own.
+    /// Keeps its low bits. A fused activation clips before, at the bounds that it has of its own: a rectifier below.
     Wrap,
 }
 

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
-use guardbit_graph::ops::{AvgPool2d, FullyConnected};
+use guardbit_graph::ops::{AvgPool2d, FullyConnected, Sum};
 use guardbit_graph::{
     Activation, DType, Graph, MultiplierRule, OutputPosition, Padding, Quantization, Requantize, TensorType,
 };
@@ -207,23 +207,25 @@ fn a_pool_walks_its_whole_window() {
 #[test]
 fn a_scheme_keeps_the_multiplier_rule() {
     let (s_x, s_w, s_y) = (0.1f32, 0.3f32, 0.7f32);
-    let multiplier = |rule| {
+    let multiplier = |rule, scheme| {
         let requantize = Requantize { scheme: Scheme::Double, rule };
         let op = FullyConnected { keep_num_dims: false, activation: Activation::None, requantize };
         let weights = (quantized(&[1, 1], DType::Int8, s_w, 0), vec![1]);
         let x = quantized(&[1, 1], DType::Int8, s_x, 0);
         let graph = one_layer(op, x, Some(weights), None, output("y", DType::Int8, s_y, 0));
         let mut path = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
-        path.scheme = Some(Scheme::Float64Upward);
+        path.scheme = Some(scheme);
         let program = lower(Arc::new(graph), &accelerator(path)).unwrap();
         let requantizer = program.mac_layers().next().unwrap().requantizers[0];
-        assert_eq!(requantizer.scheme(), Scheme::Float64Upward);
+        assert_eq!(requantizer.scheme(), scheme);
         requantizer.multiplier().real()
     };
     let (x, w, y) = (f64::from(s_x), f64::from(s_w), f64::from(s_y));
-    assert_eq!(multiplier(MultiplierRule::Float64), x * w / y);
-    assert_eq!(multiplier(MultiplierRule::ProductInFloat32), f64::from(s_x * s_w) / y);
-    assert_eq!(multiplier(MultiplierRule::Float32), f64::from(s_x * s_w / s_y));
+    for scheme in Scheme::ALL {
+        assert_eq!(multiplier(MultiplierRule::Float64, scheme), x * w / y);
+        assert_eq!(multiplier(MultiplierRule::ProductInFloat32, scheme), f64::from(s_x * s_w) / y);
+        assert_eq!(multiplier(MultiplierRule::Float32, scheme), f64::from(s_x * s_w / s_y));
+    }
 }
 
 /// The k of an event is the last product that the sum contains, at every level.
@@ -267,4 +269,27 @@ fn an_activation_clips_before_the_store() {
     check(Relu6, DType::UInt8, -1, 0);
     check(Relu6, DType::UInt8, 300, 6);
     check(ReluN1To1, DType::UInt8, -1, 0);
+}
+
+/// Where LiteRT 2.3.0 has defects: a product beyond int32 gives the greatest code, and int8 codes are summed as such.
+#[test]
+fn what_litert_gets_wrong() {
+    let requantize = Requantize { scheme: Scheme::Float64Away, rule: MultiplierRule::Float64 };
+    let run_exact = |graph: &Graph, x: &[i32]| {
+        let path = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
+        let ran = run(&program(graph, &accelerator(path)), &[x.to_vec()], Options::default()).unwrap();
+        ran.tensors[0].exact[graph.outputs()[0].index()].as_ref().unwrap().to_vec()
+    };
+    let dense = |w| {
+        let op = FullyConnected { keep_num_dims: false, activation: Activation::None, requantize };
+        let weights = (quantized(&[1, 1], DType::Int8, 1.0, 0), vec![w]);
+        let x = quantized(&[1, 1], DType::Int8, 1.0, 0);
+        one_layer(op, x, Some(weights), None, output("y", DType::Int8, 7.4e-6, 0))
+    };
+    // 127 * 127 / 7.4e-6 is more than 2^31.
+    assert_eq!((run_exact(&dense(127), &[127]), run_exact(&dense(-127), &[127])), (vec![127], vec![-128]));
+    let sum = Sum { axes: vec![1], keep_dims: true, requantize };
+    let x = quantized(&[1, 2], DType::Int8, 1.0, 0);
+    let graph = one_layer(sum, x, None, None, output("y", DType::Int8, 1.0, 0));
+    assert_eq!(run_exact(&graph, &[-5, -6]), [-11]);
 }

@@ -196,8 +196,8 @@ pub(crate) struct BiasFile {
 pub(crate) struct RequantizeFile {
     /// from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.
     pub scheme: Option<Name<Option<Scheme>>>,
-    /// What happens to a result that does not fit the output's dtype. saturate: clamped. wrap: its low bits are
-    /// kept; an activation that clips is applied before. Default: saturate.
+    /// What happens to a result that does not fit the output's dtype, in the exact run too. saturate: clamped. wrap: its
+    /// low bits are kept; a fused activation clips before. Default: saturate.
     pub output: Option<Name<OutputFit>>,
 }
 
