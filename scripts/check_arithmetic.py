@@ -29,7 +29,7 @@ DTYPES = {"int8": (-128, 127), "uint8": (0, 255)}
 
 def rounded(value, shift, rounding):
     """`value / 2^shift`."""
-    exact = Fraction(value, 2**shift)
+    exact = value / Fraction(2) ** shift
     down = floor(exact)
     rest = exact - down
     if rest == 0:
@@ -160,6 +160,11 @@ def walked(path, count):
     return order
 
 
+def random_code(rng):
+    """Any int8 code; half of the time the least or the greatest."""
+    return rng.choice([rng.randint(-128, 127), rng.choice([-128, 127])])
+
+
 class Layer:
     """Weights `[units][k]` of scale 1 with one zero point; the output's scale is `2^scale` times the input's."""
 
@@ -167,13 +172,13 @@ class Layer:
         self.terms, self.units, self.source = terms, units, source
         self.dtype = rng.choice(["int8", "int8", "uint8"])
         self.weight_zero = rng.choice([0, 0, rng.randint(-128, 127)])
-        self.weights = [[rng.choice([rng.randint(-128, 127), rng.choice([-128, 127])]) for _ in range(terms)] for _ in range(units)]
+        self.weights = [[random_code(rng) for _ in range(terms)] for _ in range(units)]
         self.bias = [rng.randint(-9000, 9000) for _ in range(units)] if rng.random() < 0.6 else None
         low, high = DTYPES[self.dtype]
         self.zero = rng.choice([rng.choice([low, high, 0]), rng.randint(low, high)])
         self.scale = rng.randint(5, 9)
         self.real_scale = self.scale + source.real_scale
-        self.activation = rng.choice(list(ACTIVATIONS))
+        self.activation = rng.choice([*ACTIVATIONS, "none", "none"])
 
     def finish(self, path, total, bias_scaled):
         """A sum at unit 1 and a bias on its own (or None) to a code."""
@@ -259,7 +264,7 @@ class Layer:
 class Source:
     """What the first layer reads."""
 
-    real_scale = 0
+    real_scale = -12
 
     def __init__(self, rng):
         self.zero = rng.choice([0, rng.randint(-128, 127)])
@@ -345,7 +350,11 @@ def network(layers):
             "op": "fully_connected", "inputs": inputs, "activation": layer.activation,
             "output": {"name": f"y{i}", "dtype": layer.dtype, "scale": 2.0**layer.real_scale, "zero_point": layer.zero},
         })
-    first = {"name": "x", "shape": [1, layers[0].terms], "dtype": "int8", "scale": 1.0, "zero_point": layers[0].source.zero}
+    source = layers[0].source
+    first = {
+        "name": "x", "shape": [1, layers[0].terms], "dtype": "int8", "scale": 2.0**source.real_scale,
+        "zero_point": source.zero,
+    }
     return json.dumps({
         "schema": 1, "name": "random", "inputs": [first], "constants": constants, "nodes": nodes, "outputs": ["y0", "y1"],
     })
@@ -407,7 +416,7 @@ def check(guardbit, rng, folder):
     first = Layer(rng, terms, units, source)
     layers = [first, Layer(rng, units, rng.randint(1, 4), first)]
     path = random_path(rng)
-    samples = [[rng.choice([rng.randint(-128, 127), rng.choice([-128, 127])]) for _ in range(terms)] for _ in range(3)]
+    samples = [[random_code(rng) for _ in range(terms)] for _ in range(3)]
     (folder / "hw.yaml").write_text(accelerator(path))
     (folder / "net.yaml").write_text(network(layers))
     np.save(folder / "x.npy", np.array(samples, np.int8))
@@ -437,7 +446,8 @@ def check(guardbit, rng, folder):
     keys = ["sample", "index", "level", "out_c", "run", "k", "held", "addend", "exact", "direction"]
     found = {tuple(row[key] for key in keys) for row in listed}
     values += len(events)
-    different += [f"event {event} is {where}" for pair in ((events - found, "missing"), (found - events, "too many")) for event in sorted(pair[0])[:3] for where in [pair[1]]]
+    different += [f"event {event} is missing" for event in sorted(events - found)[:3]]
+    different += [f"event {event} is too many" for event in sorted(found - events)[:3]]
     if different:
         different.insert(0, (folder / "hw.yaml").read_text())
     return different, values
