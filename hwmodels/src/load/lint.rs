@@ -221,7 +221,7 @@ fn slow_operands(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Vi
     let Feed { operands, operand, .. } = Feed::new(accelerator);
     let given = file.memory.as_ref().is_some_and(|memory| memory.sram_bytes_per_cycle.is_some());
     let rate = accelerator.memory.sram_bytes_per_cycle;
-    let what = format!("{operand} (int8)");
+    let what = format!("int8 {operand} per cycle");
     slow_port(accelerator, ("sram_bytes_per_cycle", given), rate, operands, &what)
 }
 
@@ -230,7 +230,7 @@ fn slow_sums(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violat
     let sums = Feed::new(accelerator).sums;
     let given = file.memory.as_ref().is_some_and(|memory| memory.accumulator_bytes_per_cycle.is_some());
     let rate = accelerator.memory.accumulator_bytes_per_cycle;
-    let what = "sums, written and read";
+    let what = "sums per cycle, written and read";
     slow_port(accelerator, ("accumulator_bytes_per_cycle", given), rate, sums, what)
 }
 
@@ -245,10 +245,11 @@ fn slow_port(
     let counts = accelerator.timing == TimingConvention::Overlapped;
     (counts && needed > rate).then(|| Violation {
         code: "guardbit::hw::port_too_slow",
-        keys: vec![KeyPath::keys(&["memory", key]), KeyPath::keys(&["array", "rows"])],
+        keys: [["memory", key], ["array", "dot_width"], ["array", "rows"], ["array", "cols"]]
+            .map(|path| KeyPath::keys(&path))
+            .into(),
         message: format!(
-            "the array takes {needed} bytes of {what} per cycle, `memory.{key}` is {rate}{}: it waits in every cycle of a \
-             layer that fills it",
+            "the array takes {needed} bytes of {what}, but `memory.{key}` is {rate}{}: layers that fill it wait",
             if given { "" } else { " by default" }
         ),
         help: format!("write `memory: {{{key}: {needed}}}`, unless the device's port is so narrow"),

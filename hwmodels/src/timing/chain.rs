@@ -61,6 +61,13 @@ impl Chain {
         Runs::one(abreast * steps).times(whole / abreast).and(Runs::one(last))
     }
 
+    /// From the start of each pass to that of the next one, at least: what streams is through, the rows of the next pass
+    /// are loaded, and a sum that enters the column again has left it.
+    pub fn intervals(&self, stream: usize) -> Runs {
+        let again = if self.split() > 1 { self.rows } else { 0 };
+        self.passes().map(|rows| rows.max(stream).max(again))
+    }
+
     /// Sums that a column hands on for every dot product.
     pub fn sums(&self) -> usize {
         if self.split() > 1 { self.passes().count() } else { self.terms.div_ceil(self.length) }

@@ -21,9 +21,9 @@ pub(super) fn pass(layer: &Layer) -> Pass {
     }
 }
 
-/// From the start of a fold to that of the next one: as many cycles as channels stream, or rows are loaded.
+/// From the start of a fold to that of the next one: channel after channel, or row after row.
 pub(super) fn intervals(layer: &Layer) -> Runs {
-    layer.chain.passes().map(|rows| rows.max(layer.stream))
+    layer.chain.intervals(layer.stream)
 }
 
 /// Activations for every part of the channels, weights for every row of pixels, and sums written and read in every
