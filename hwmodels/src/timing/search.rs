@@ -141,7 +141,12 @@ fn gcd(a: usize, b: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{sizes, with_lines};
+    use guardbit_graph::Window;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::timing::{Gemm, Widths};
+    use crate::{Accelerator, Array};
 
     #[test]
     fn sizes_that_are_tried() {
@@ -152,5 +157,76 @@ mod tests {
         assert!(sizes(1 << 28).len() < 220);
         assert_eq!(with_lines(sizes(6), 4, 1), [6, 4, 3, 2, 1]);
         assert_eq!(with_lines(sizes(9), 4, 2), [9, 6, 5, 4, 3, 2, 1]);
+    }
+
+    /// Cycles of the best of all tiles, in every size.
+    fn best(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memory) -> u64 {
+        let mut least = u64::MAX;
+        for stream in 1..=mapping.streamed() {
+            let [pixels, channels, terms] = mapping.cut(Cut { stream, ..Cut::NONE }).pass().grid;
+            for at in 0..pixels * channels * terms {
+                let tile = [at % pixels + 1, at / pixels % channels + 1, at / pixels / channels + 1];
+                for &order in orders(mapping) {
+                    let mapping = mapping.cut(Cut { stream, tile, order });
+                    for slice in 1..=mapping.layer().gemm.terms {
+                        if slice > 1 && !(mapping.stays_in_place() && tile == [1; 3]) {
+                            break;
+                        }
+                        let most = if slice == 1 { usize::MAX } else { slice };
+                        let held = footprint.tile(&mapping, most);
+                        if footprint.holds(&held) {
+                            let traffic = footprint.traffic(&mapping, &held);
+                            least = least.min(overlapped::schedule(&mapping.folds(), &traffic, memory).cycles);
+                        }
+                    }
+                }
+            }
+        }
+        least
+    }
+
+    proptest! {
+        /// No tile of any other size takes fewer cycles, of matrix products and of windows along lines.
+        #[test]
+        fn no_other_tile_is_faster(
+            dataflow in proptest::sample::select(vec![
+                Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary, Dataflow::Vector,
+            ]),
+            array in (1..5usize, 1..5usize, 1..3usize),
+            sizes in (1..24usize, 1..20usize, 1..12usize, 1..3usize),
+            kib in (0.01..0.4f64, 0.01..0.4f64, 0.01..0.4f64),
+            rates in (0.5..20.0f64, 0.5..20.0f64, 0.5..20.0f64),
+            double_buffer in any::<bool>(),
+        ) {
+            let preset = crate::load("exact-int32-os", &[]).unwrap();
+            let memory = Memory {
+                activation_kib: kib.0,
+                weight_kib: kib.1,
+                accumulator_kib: kib.2,
+                sram_bytes_per_cycle: rates.0,
+                accumulator_bytes_per_cycle: rates.1,
+                dram_bytes_per_cycle: rates.2,
+                double_buffer,
+                ..preset.memory
+            };
+            let accelerator = Accelerator { dataflow, array: Array::new(array.0, array.1, array.2), memory, ..preset };
+            let (pixels, terms, channels, groups) = sizes;
+            let window = Window {
+                batch: 1,
+                input: [1, pixels, terms * groups],
+                output: [1, pixels, channels * groups],
+                kernel: [1, 1, terms],
+                stride: [1; 2],
+                dilation: [1; 2],
+                pad: [0; 2],
+                groups,
+            };
+            let mapping = Mapping::new(&accelerator, Gemm::of(&window));
+            let footprint = Footprint::new(&accelerator, &window, Widths { activation: 8, weight: 8, output: 8 });
+            let smallest = smallest(&mapping, &footprint);
+            let footprint = footprint.holding(&smallest);
+            let found = search(&mapping, &footprint, &memory).schedule.cycles;
+            prop_assert_eq!(found, best(&mapping, &footprint, &memory));
+        }
     }
 }
