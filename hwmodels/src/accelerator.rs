@@ -111,6 +111,13 @@ pub enum Dataflow {
     Vector,
 }
 
+impl Dataflow {
+    /// Whether sums move down the columns, into a memory of their own.
+    pub fn moves_sums(self) -> bool {
+        matches!(self, Self::WeightStationary | Self::InputStationary)
+    }
+}
+
 /// Where zero points are taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZeroPoint {
@@ -266,8 +273,10 @@ pub struct Memory {
     pub accumulator_kib: f64,
     /// Whether the next tile loads while one computes.
     pub double_buffer: bool,
-    /// Bytes per cycle between SRAM and array.
+    /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it.
     pub sram_bytes_per_cycle: f64,
+    /// Bytes per cycle between the SRAM for sums and the array, written and read.
+    pub accumulator_bytes_per_cycle: f64,
     /// Bytes per cycle from outside.
     pub dram_bytes_per_cycle: f64,
     /// Cycles before the first byte from outside.
@@ -352,6 +361,14 @@ impl Walk {
 }
 
 impl Datapath {
+    /// Bits of a sum in memory: those of the last level, 32 if that has no width.
+    pub(crate) fn sum_bits(&self) -> u32 {
+        match self.levels.last().map(|level| level.register) {
+            Some(Register::Fixed { format, .. }) => format.bits(),
+            Some(Register::Auto) | None => 32,
+        }
+    }
+
     /// Bits dropped before a value reaches level `level`: its unit is `2^shift`.
     ///
     /// With `level == levels.len()`: those dropped before the result leaves the last level.

@@ -226,9 +226,13 @@ pub(crate) struct MemoryFile {
     pub accumulator_kib: Option<Number>,
     /// Whether the next tile loads while one computes. Default: true.
     pub double_buffer: Option<bool>,
-    /// Bytes per cycle between each SRAM and the array, above 0. Default: 16.
+    /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it,
+    /// above 0. Default: 16.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub sram_bytes_per_cycle: Option<Number>,
+    /// Bytes per cycle between the SRAM for sums and the array, written and read, above 0. Default: 128.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub accumulator_bytes_per_cycle: Option<Number>,
     /// Bytes per cycle from outside, above 0. Default: 8.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub dram_bytes_per_cycle: Option<Number>,
