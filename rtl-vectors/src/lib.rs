@@ -19,6 +19,7 @@ mod export;
 mod golden;
 mod lockstep;
 pub mod manifest;
+mod reach;
 mod read;
 mod real;
 mod solve;

@@ -1,55 +1,115 @@
 //! Operands with a given sum: solved for, not hoped for.
 
+use guardbit_hwmodels::{Product, Register};
 use guardbit_sim::trace::TraceOperand;
 
+use crate::contract::Range;
 use crate::manifest::Operand;
+
+/// Largest weight that a given product is divided by.
+const MOST_TRIED: i128 = 1 << 16;
 
 /// What a value source may use.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranges {
     pub activation: Operand,
     pub weight: Operand,
+    /// What the multiplier makes of a product.
+    pub product: Product,
 }
 
 impl Ranges {
-    /// At most `terms` products that sum to `target`, all of its sign. The last one is the smallest.
+    /// At most `terms` products that sum to `target`, all of its sign and all multiples of `grain`, in the unit behind
+    /// the multiplier. The last one is the smallest.
     ///
     /// Greedy: the largest product that does not overshoot, then one that ends it. `None` if that needs more products.
-    pub fn solve(&self, target: i128, terms: usize) -> Option<Vec<TraceOperand>> {
+    pub fn solve(&self, target: i128, terms: usize, grain: i128) -> Option<Vec<TraceOperand>> {
         let mut rest = target;
         let mut operands = Vec::new();
         while rest != 0 {
             if operands.len() == terms {
                 return None;
             }
-            let operand = self.last(rest).or_else(|| self.largest(rest))?;
-            rest -= operand.activation * operand.weight;
+            let operand = self.last(rest).or_else(|| self.largest(rest, grain))?;
+            rest -= self.value(operand)?;
             operands.push(operand);
         }
         Some(operands)
     }
 
-    /// A product of exactly `value`.
-    fn last(&self, value: i128) -> Option<TraceOperand> {
-        [1, -1]
-            .into_iter()
-            .map(|weight| TraceOperand { activation: value * weight, weight })
+    /// A pair whose exact product is `value`.
+    pub fn product(&self, value: i128) -> Option<TraceOperand> {
+        let (low, high) = (i128::from(self.weight.min), i128::from(self.weight.max));
+        let weights = (1..=high.max(-low)).flat_map(|w| [w, -w]);
+        weights
+            .take_while(|w| w.abs() <= MOST_TRIED)
+            .filter(|w| value % w == 0)
+            .map(|weight| TraceOperand { activation: value / weight, weight })
             .find(|o| self.allows(*o))
     }
 
-    /// The product nearest to `target` between 0 and it.
-    fn largest(&self, target: i128) -> Option<TraceOperand> {
-        let (low, high) = (i128::from(self.weight.min), i128::from(self.weight.max));
-        let candidates =
-            [self.activation.min, self.activation.max].into_iter().filter(|&a| a != 0).map(|a| {
-                let activation = i128::from(a);
-                TraceOperand { activation, weight: (target / activation).clamp(low, high) }
-            });
-        let useful = |o: &TraceOperand| {
-            let product = o.activation * o.weight;
-            product != 0 && product.signum() == target.signum() && product.abs() <= target.abs()
+    /// Least and greatest value behind the multiplier.
+    pub fn reach(&self) -> Range {
+        let Product { register, shift, round } = self.product;
+        let products = self.extremes().into_iter().map(|o| o.activation * o.weight);
+        let exact = products.fold(Range { min: 0, max: 0 }, |r, v| r.join(Range { min: v, max: v }));
+        let held = match register {
+            Register::Fixed { format, overflow } => {
+                let (min, max) = overflow.limits(format);
+                Range { min: exact.min.max(min), max: exact.max.min(max) }
+            }
+            Register::Auto => exact,
         };
-        candidates.filter(useful).max_by_key(|o| (o.activation * o.weight).abs())
+        held.map(|v| round.shift_right(v, shift))
+    }
+
+    /// What the multiplier hands over; `None` if its register does not hold the product.
+    fn value(&self, o: TraceOperand) -> Option<i128> {
+        let Product { register, shift, round } = self.product;
+        let product = o.activation * o.weight;
+        let held = match register {
+            Register::Fixed { format, overflow } => {
+                let (min, max) = overflow.limits(format);
+                (min..=max).contains(&product)
+            }
+            Register::Auto => true,
+        };
+        held.then(|| round.shift_right(product, shift))
+    }
+
+    /// A product of exactly `value`.
+    fn last(&self, value: i128) -> Option<TraceOperand> {
+        let product = value << self.product.shift;
+        let weights = (0..62).flat_map(|bit| [1i128 << bit, -(1i128 << bit)]);
+        weights
+            .take_while(|&w| w <= product.abs())
+            .filter(|w| product % w == 0)
+            .map(|weight| TraceOperand { activation: product / weight, weight })
+            .find(|o| self.allows(*o) && self.value(*o) == Some(value))
+    }
+
+    /// The product nearest to `target` between 0 and it, a multiple of `grain`.
+    fn largest(&self, target: i128, grain: i128) -> Option<TraceOperand> {
+        let (low, high) = (i128::from(self.weight.min), i128::from(self.weight.max));
+        let step = grain << self.product.shift;
+        let reach = self.reach();
+        let aim = target.clamp(reach.min, reach.max) << self.product.shift;
+        let ends = [self.activation.min, self.activation.max].map(i128::from);
+        // Multiples of the step: their products are, too.
+        let activations = ends.into_iter().chain(ends.map(|a| a / step * step)).filter(|&a| a != 0);
+        let candidates = activations.flat_map(|activation| {
+            let weight = (aim / activation).clamp(low, high);
+            // Rounding may overshoot by one.
+            [weight, weight - weight.signum()].map(|weight| TraceOperand { activation, weight })
+        });
+        let useful = |o: &TraceOperand| {
+            let value = self.value(*o).unwrap_or(0);
+            value != 0
+                && value.signum() == target.signum()
+                && value.abs() <= target.abs()
+                && value % grain == 0
+        };
+        candidates.filter(useful).max_by_key(|o| self.value(*o).map(i128::abs))
     }
 
     /// A pair whose product is 0: it takes a place and adds nothing.
