@@ -125,6 +125,13 @@ impl Ranges {
         [self.activation.min, self.activation.max].into_iter().flat_map(pair).collect()
     }
 
+    /// The pairs with the least and the greatest product.
+    pub fn ends(&self) -> [TraceOperand; 2] {
+        let mut all = self.extremes();
+        all.sort_by_key(|o| o.activation * o.weight);
+        [all[0], all[3]]
+    }
+
     fn allows(&self, o: TraceOperand) -> bool {
         let inside = |range: &Operand, v: i128| i128::from(range.min) <= v && v <= i128::from(range.max);
         inside(&self.activation, o.activation) && inside(&self.weight, o.weight)

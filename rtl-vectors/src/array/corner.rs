@@ -39,12 +39,12 @@ pub(super) fn append(
     let mut corners = maker.random_tiles(2 * info.rows + info.rows / 2);
     corners.extend(maker.paths());
     let mut next = info.beats + corner_gap(info) + if is_output_stationary(info) { 0 } else { info.rows };
-    let last = next + MAX_BEATS;
+    let (first, last) = (next, next + MAX_BEATS);
     for corner in corners {
         let tiles = tiles(info, &corner, columns.activations.len(), &mut next);
         let Some(end) = tiles.last().map(|tile| tile.first_beat + steps(info, tile)) else { continue };
         if end > last {
-            next = tiles[0].first_beat;
+            next = info.beats.max(first);
             continue;
         }
         info.beats = end;
@@ -60,7 +60,9 @@ fn steps(info: &ArrayInfo, tile: &Tile) -> usize {
     if is_output_stationary(info) { tile.terms } else { tile.pixels }
 }
 
-/// The fillings of the array for `corner`, the first one at beat `next`, which moves on.
+/// The fillings of the array for `corner`, the first one at beat `next` or later; `next` moves to behind the last step.
+///
+/// The last steps of tiles are `rows` or more apart: a column needs that long to drain, and to load.
 fn tiles(info: &ArrayInfo, corner: &Corner, group: usize, next: &mut usize) -> Vec<Tile> {
     let (terms, pixels) = (corner.activations[0].len(), corner.activations.len());
     let per_tile = if is_output_stationary(info) { terms } else { info.rows };
@@ -77,13 +79,14 @@ fn tiles(info: &ArrayInfo, corner: &Corner, group: usize, next: &mut usize) -> V
                 channels: corner.weights.len(),
                 first_term,
                 terms: here,
-                first_beat: *next,
+                first_beat: 0,
                 first_word: is_done.then_some(info.words),
                 words: if is_done { pixels } else { 0 },
                 class: corner.class.clone(),
             };
-            *next += steps(info, &tile).max(info.rows);
-            tile
+            let first_beat = *next + info.rows.saturating_sub(steps(info, &tile));
+            *next = first_beat + steps(info, &tile);
+            Tile { first_beat, ..tile }
         })
         .collect()
 }

@@ -90,6 +90,8 @@ impl Maker<'_> {
             self.path(level, &format!("{name}_{rail}_wrap_benign"), "wrap_benign", &[edge, step, -edge], 0);
             self.path(level, &format!("{name}_{rail}_wrap_harmful"), "wrap_harmful", &[edge, step], 0);
         }
+        self.across(level, name, min, max);
+        self.runs(level, name, max);
         for (label, steps) in [
             ("zero_from_above", [5, -5]),
             ("zero_from_below", [-5, 5]),
@@ -100,6 +102,47 @@ impl Maker<'_> {
         }
     }
 
+
+    /// From beyond one rail to beyond the other, and to between them.
+    fn across(&mut self, level: usize, name: &str, min: i128, max: i128) {
+        for (rail, edge, other, out) in [("max", max, min, 1), ("min", min, max, -1)] {
+            let (first, back) = (edge + out, other - edge - 2 * out);
+            self.path(level, &format!("{name}_{rail}_across"), "saturation_state", &[first, back], 0);
+            let home = [first, back, out - other];
+            self.path(level, &format!("{name}_{rail}_across_home"), "saturation_state", &home, 0);
+        }
+    }
+
+    /// Values of extreme products, up and down: those of the levels below do not fit their registers either.
+    fn runs(&mut self, level: usize, name: &str, max: i128) {
+        let reach = self.ranges.reach();
+        let ends = self.ranges.ends();
+        let room = if level == 0 { 1 } else { self.value_terms(level) };
+        let least = reach.max.min(-reach.min).max(1);
+        // As few products as take the level beyond a rail, or as many as a value has.
+        let dropped: u32 = self.layer.datapath.levels[..level].iter().map(|l| l.shift).sum();
+        let few = (((max + 2) << dropped) / least + 1).clamp(1, room as i128) as usize;
+        let patterns: [&[i8]; 8] = [
+            &[1, -1],
+            &[-1, 1],
+            &[1, -1, -1],
+            &[-1, 1, 1],
+            &[1, -1, -1, 1],
+            &[-1, 1, 1, -1],
+            &[-1, 1, 1, 1],
+            &[1, -1, -1, -1],
+        ];
+        for (index, pattern) in patterns.into_iter().enumerate() {
+            let mut operands = Vec::new();
+            for &sign in pattern {
+                operands.extend(vec![ends[usize::from(sign > 0)]; few]);
+                operands.extend(vec![self.ranges.zero(); room - few]);
+            }
+            if operands.len() <= self.value_terms(level + 1) {
+                self.add(format!("l{level}_{name}_extremes_{index}"), "saturation_state", operands);
+            }
+        }
+    }
 
     /// A path of sums through `level`, after `lead` empty terms (as many as fit, if that is more).
     fn path(&mut self, level: usize, id: &str, class: &str, steps: &[i128], lead: usize) {

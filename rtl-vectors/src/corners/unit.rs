@@ -98,6 +98,12 @@ impl Maker<'_> {
                 self.add(format!("extreme_tail_{index}_{terms}"), "tail", operands);
             }
         }
+        // A pair of lanes against the others.
+        for (index, (few, most)) in [(0, 1), (1, 0)].into_iter().enumerate().filter(|_| lanes > 2) {
+            let ends = self.ranges.ends();
+            let operands = (0..lanes.min(self.terms)).map(|lane| ends[if lane < 2 { few } else { most }]);
+            self.add(format!("pair_against_{index}"), "operand_extremes", operands.collect());
+        }
         for terms in [1, 2, 3, lanes.saturating_sub(1), lanes, lanes + 1, 2 * lanes - 1, 2 * lanes + 1] {
             if terms > 0 && terms <= self.terms {
                 let operands = self.mixed(terms);
