@@ -122,9 +122,12 @@ impl Maker<'_> {
         // As few products as take the level beyond a rail, or as many as a value has.
         let dropped: u32 = self.layer.datapath.levels[..level].iter().map(|l| l.shift).sum();
         let few = (((max + 2) << dropped) / least + 1).clamp(1, room as i128) as usize;
-        let patterns: [&[i8]; 8] = [
+        // How many times as many products each value has.
+        let patterns: [&[i8]; 10] = [
             &[1, -1],
             &[-1, 1],
+            &[1, -4],
+            &[-1, 4],
             &[1, -1, -1],
             &[-1, 1, 1],
             &[1, -1, -1, 1],
@@ -134,9 +137,10 @@ impl Maker<'_> {
         ];
         for (index, pattern) in patterns.into_iter().enumerate() {
             let mut operands = Vec::new();
-            for &sign in pattern {
-                operands.extend(vec![ends[usize::from(sign > 0)]; few]);
-                operands.extend(vec![self.ranges.zero(); room - few]);
+            for &times in pattern {
+                let products = (few * usize::from(times.unsigned_abs())).min(room);
+                operands.extend(vec![ends[usize::from(times > 0)]; products]);
+                operands.extend(vec![self.ranges.zero(); room - products]);
             }
             if operands.len() <= self.value_terms(level + 1) {
                 self.add(format!("l{level}_{name}_extremes_{index}"), "saturation_state", operands);
