@@ -162,7 +162,7 @@ impl Counter {
         let reach = Reach::new(arithmetic, terms);
         let mut all: Vec<(Place, &str, proofs::Bins)> = Vec::new();
         if let Some(rails) = rails(&arithmetic.product) {
-            all.push((Place::Product, "product", proofs::values(rails, reach.product)));
+            all.push((Place::Product, "product", proofs::products(rails, reach.product, arithmetic)));
         }
         for (index, (level, reach)) in arithmetic.levels.iter().zip(&reach.levels).enumerate() {
             let Some(rails) = rails(&level.stage) else { continue };

@@ -206,3 +206,6 @@ fn leave(range: Range, stage: &Stage) -> Range {
         Err(_) => range,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,28 @@ use crate::manifest::Operand;
 /// Largest weight that a given product is divided by.
 const MOST_TRIED: i128 = 1 << 16;
 
+/// An activation and a weight whose product is `value`.
+pub(crate) fn factors(activation: &Operand, weight: &Operand, value: i128) -> Option<TraceOperand> {
+    let weights = (1..=greatest(weight).min(MOST_TRIED)).flat_map(|w| [w, -w]);
+    weights
+        .filter(|w| value % w == 0)
+        .map(|w| TraceOperand { activation: value / w, weight: w })
+        .find(|o| holds(activation, o.activation) && holds(weight, o.weight))
+}
+
+/// Whether [`factors`] tries every weight.
+pub(crate) fn tries_all(weight: &Operand) -> bool {
+    greatest(weight) <= MOST_TRIED
+}
+
+fn greatest(weight: &Operand) -> i128 {
+    i128::from(weight.max).max(-i128::from(weight.min))
+}
+
+fn holds(range: &Operand, value: i128) -> bool {
+    (i128::from(range.min)..=i128::from(range.max)).contains(&value)
+}
+
 /// What a value source may use.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranges {
@@ -39,13 +61,7 @@ impl Ranges {
 
     /// A pair whose exact product is `value`.
     pub fn product(&self, value: i128) -> Option<TraceOperand> {
-        let (low, high) = (i128::from(self.weight.min), i128::from(self.weight.max));
-        let weights = (1..=high.max(-low)).flat_map(|w| [w, -w]);
-        weights
-            .take_while(|w| w.abs() <= MOST_TRIED)
-            .filter(|w| value % w == 0)
-            .map(|weight| TraceOperand { activation: value / weight, weight })
-            .find(|o| self.allows(*o))
+        factors(&self.activation, &self.weight, value)
     }
 
     /// Least and greatest value behind the multiplier.
@@ -133,36 +149,55 @@ impl Ranges {
     }
 
     fn allows(&self, o: TraceOperand) -> bool {
-        let inside = |range: &Operand, v: i128| i128::from(range.min) <= v && v <= i128::from(range.max);
-        inside(&self.activation, o.activation) && inside(&self.weight, o.weight)
+        holds(&self.activation, o.activation) && holds(&self.weight, o.weight)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use guardbit_num::{Format, Overflow, Rounding};
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         /// What comes back sums to the target, within the ranges, without ever passing it.
         #[test]
-        fn solutions_are_exact(target in -300_000i64..300_000, zero in -128i64..=127, bits in 4u32..=8) {
+        fn solutions_are_exact(
+            target in -30_000i128..30_000,
+            zero in -128i64..=127,
+            bits in 5u32..=8,
+            product in prop::option::of(10u32..17),
+            shift in 0u32..4,
+            dropped in 0u32..3,
+        ) {
             let half = 1i64 << (bits - 1);
+            let register = match product {
+                None => Register::Auto,
+                Some(bits) => Register::Fixed {
+                    format: Format::new(bits, true).unwrap(),
+                    overflow: Overflow::Saturate,
+                },
+            };
             let ranges = Ranges {
                 activation: Operand { bits: 9, min: (-128 - zero).min(0), max: (127 - zero).max(0) },
                 weight: Operand { bits, min: -half, max: half - 1 },
+                product: Product { register, shift, round: Rounding::HalfUp },
             };
-            if let Some(operands) = ranges.solve(target.into(), 4096) {
-                let mut sum = 0;
-                for o in &operands {
-                    prop_assert!(ranges.allows(*o));
-                    sum += o.activation * o.weight;
-                    prop_assert!(sum.abs() <= i128::from(target).abs());
-                }
-                prop_assert_eq!(sum, i128::from(target));
-            } else {
-                prop_assert!(false, "a signed weight reaches every sum");
+            let grain = 1 << dropped;
+            let target = target * grain;
+            let solved = ranges.solve(target, 1 << 16, grain);
+            // A signed weight reaches every sum, where products are not cut.
+            prop_assert!(solved.is_some() || shift > 0 || dropped > 0);
+            let mut sum = 0;
+            for o in solved.iter().flatten() {
+                prop_assert!(ranges.allows(*o));
+                let value = ranges.value(*o).unwrap();
+                prop_assert_eq!(value % grain, 0);
+                sum += value;
+                prop_assert!(sum.abs() <= target.abs());
             }
+            prop_assert!(solved.is_none() || sum == target);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Biases and multipliers under which the output code tells one unit of the sum.
 //!
 //! Next to a sum `S` another sum gets another code where the requantizer rounds between them: with a multiplier of
-//! `(k + 1/2) / (|S| + 1/2)`, `|S|` goes to `k` and `|S| + 1` to `k + 1`, for any `k` whose codes are not clamped.
+//! `(k + 1/2) / (|S| + 1/2)`, `|S|` goes to `k` and `|S| + 1` to `k + 1`, for any `k` whose codes are not clamped. Each
+//! choice is tried out with the layer's requantizer.
 
 use guardbit_graph::Finish;
 use guardbit_hwmodels::{BiasPlace, MacLayer, Register};
@@ -80,13 +81,22 @@ fn showing(layer: &MacLayer, sum: i128, number: usize) -> Option<MacLayer> {
     let inward = number % 2 == 0;
     let size = sum.abs();
     let start = (number as i128 * 7) % TRIED;
-    (0..TRIED).map(|tried| (start + tried) % TRIED).filter(|&k| k <= size).find_map(|k| {
-        let edge = if inward && size > 0 { size * 2 - 1 } else { size * 2 + 1 };
-        let real = (2 * k + 1) as f64 / edge as f64;
-        let multiplier = Multiplier::new(real.min(1.0) / 2f64.powi(shift as i32)).ok()?;
+    let edge = if inward && size > 0 { size * 2 - 1 } else { size * 2 + 1 } as f64;
+    let away = if sum < 0 { -1 } else { 1 };
+    let neighbour = if inward && size > 0 { sum - away } else { sum + away };
+    let codes = (0..TRIED).map(|tried| (start + tried) % TRIED).filter(|&k| k <= size);
+    codes.flat_map(|k| multipliers(k, edge)).find_map(|real| {
+        let multiplier = Multiplier::new(real / 2f64.powi(shift as i32)).ok()?;
         let layer = one_channel(layer, 0, Some(multiplier));
-        let away = if sum < 0 { -1 } else { 1 };
-        let neighbour = if inward && size > 0 { sum - away } else { sum + away };
         (code(&layer, sum) != code(&layer, neighbour)).then_some(layer)
     })
+}
+
+/// Multipliers up to 1 that take `edge / 2` to between `k` and `k + 1`.
+///
+/// Where a requantizer rounds twice, first to `2^e` for a multiplier of that size, the edge lies half of that beside.
+fn multipliers(k: i128, edge: f64) -> impl Iterator<Item = f64> {
+    let real = (2 * k + 1) as f64 / edge;
+    let first = Multiplier::new(real).map_or(0.0, |m| 2f64.powi(m.exponent()));
+    [0.0, -first, first].into_iter().map(move |offset| ((2 * k + 1) as f64 + offset) / edge).filter(|m| *m <= 1.0)
 }

@@ -1,8 +1,9 @@
 //! The bins of a register, and why one cannot be hit: bounds that hold for all operands of the layer.
 
 use crate::contract::Range;
-use crate::manifest::{BiasInfo, LevelInfo};
+use crate::manifest::{Arithmetic, BiasInfo, LevelInfo};
 use crate::reach::LevelReach;
+use crate::solve::{factors, tries_all};
 
 /// Names, and the reason why no case can hit one.
 pub(super) type Bins = Vec<(String, Option<String>)>;
@@ -23,6 +24,25 @@ pub(super) fn values(rails: Range, reach: Range) -> Bins {
     bins.push(("value:-1".into(), outside(-1)));
     bins.push(("overflow:high".into(), outside(rails.max + 1)));
     bins.push(("overflow:low".into(), outside(rails.min - 1)));
+    bins
+}
+
+/// Products beside the rails: not every number is one.
+pub(super) fn products(rails: Range, reach: Range, arithmetic: &Arithmetic) -> Bins {
+    let (activation, weight) = (&arithmetic.activation, &arithmetic.weight);
+    let product = |value: i128| {
+        let is_none = tries_all(weight) && factors(activation, weight, value).is_none();
+        is_none.then(|| format!("no two operands have the product {value}"))
+    };
+    let mut bins = values(rails, reach);
+    for (name, reason) in &mut bins {
+        let at = |rail: &str, edge: i128| {
+            let distance: i128 = name.strip_prefix("value:")?.strip_prefix(rail)?.parse().ok()?;
+            Some(edge + distance)
+        };
+        let value = at("max", rails.max).or_else(|| at("min", rails.min));
+        *reason = reason.take().or_else(|| product(value?));
+    }
     bins
 }
 

@@ -354,3 +354,6 @@ impl Fit {
         (held, (high, low))
     }
 }
+
+#[cfg(test)]
+mod tests;
