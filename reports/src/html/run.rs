@@ -42,7 +42,7 @@ fn levels(run: &RunRecord) -> Markup {
     columns.extend(["required, final", "required, prefix"].map(Column::number));
     let row = |row: &LayerRow| {
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             row.op.clone(),
             row.level.clone(),
             row.bits.to_string(),
@@ -89,7 +89,7 @@ fn layers(run: &RunRecord) -> Markup {
     let row = |row: &LayerRow| {
         let mean = row.sum_abs_err.zip(row.wrong.filter(|&wrong| wrong > 0));
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             optional(row.wrong, grouped),
             optional(row.harmless, grouped),
             optional(mean, |(sum, wrong)| format!("{:.1}", sum as f64 / wrong as f64)),
@@ -123,7 +123,7 @@ fn times(run: &RunRecord) -> Markup {
     columns.extend(names.map(Column::number));
     let row = |row: &LayerRow| {
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             optional(row.cycles, grouped),
             optional(row.compute_cycles, grouped),
             optional(row.stall_cycles, grouped),
@@ -170,7 +170,7 @@ fn tiles(run: &RunRecord) -> Markup {
     };
     let row = |tile: &TileRecord| {
         vec![
-            layer_label(tile.index, &tile.layer, &op(tile)),
+            layer_label(tile.index, &tile.name),
             grouped(tile.count as u64),
             grouped(tile.pixels as u64),
             grouped(tile.channels as u64),
@@ -214,7 +214,7 @@ fn first_events(run: &RunRecord) -> Markup {
         let addend =
             if event.addend < 0 { format!("- {}", -event.addend) } else { format!("+ {}", event.addend) };
         vec![
-            layer_label(event.index, &event.layer, &op(event)),
+            layer_label(event.index, &event.name),
             event.level.clone(),
             format!("{} {addend} = {}", event.held, event.exact),
             format!("too {}", event.direction),

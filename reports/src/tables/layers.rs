@@ -81,6 +81,8 @@ pub struct LayerRow {
     pub dram_bytes: Option<u64>,
     /// Time of one inference at the clock, in microseconds. Of the layer.
     pub time_us: Option<f64>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 impl Row for LayerRow {
@@ -121,6 +123,7 @@ impl Row for LayerRow {
         "sram_bytes",
         "dram_bytes",
         "time_us",
+        "name",
     ];
 }
 
@@ -151,6 +154,7 @@ fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
     LayerRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
+        name: layer.short_name.clone(),
         op: layer.op.to_owned(),
         level: layer.datapath.levels[level].name.clone(),
         bits,
