@@ -293,16 +293,22 @@ mod tests {
 
     #[test]
     fn what_tells_apart_is_kept() {
-        check(&[
-            ("MobilenetV2/Conv/batch_norm/FusedBatchNormV3", "Conv_batch_norm"),
-            ("MobilenetV2/Conv_1/batch_norm/FusedBatchNormV3", "Conv_1_batch_norm"),
-            ("MobilenetV2/expanded_conv/depthwise/batch_norm/FusedBatchNormV3", "expanded_conv_depthwise"),
-            ("MobilenetV2/expanded_conv/project/batch_norm/FusedBatchNormV3", "expanded_conv_project"),
-            ("MobilenetV2/expanded_conv_1/expand/batch_norm/FusedBatchNormV3", "expanded_conv_1_expand"),
-            ("MobilenetV2/expanded_conv_1/project/batch_norm/FusedBatchNormV3", "expanded_conv_1_project"),
-            ("net/unet_0/decoder_3/shortcut/conv1x1/conv/BiasAdd", "decoder_3_conv"),
-            ("net/unet_0/decoder_2/shortcut/conv1x1/conv/BiasAdd", "decoder_2_conv"),
-        ]);
+        let of_block =
+            |block: &str, part: &str| format!("MobilenetV2/{block}/{part}/batch_norm/FusedBatchNormV3");
+        let names = [
+            (of_block("expanded_conv", "depthwise"), "expanded_conv_depthwise"),
+            (of_block("expanded_conv", "project"), "expanded_conv_project"),
+            (of_block("expanded_conv_1", "expand"), "expanded_conv_1_expand"),
+            (of_block("expanded_conv_1", "depthwise"), "expanded_conv_1"),
+            (of_block("expanded_conv_1", "project"), "expanded_conv_1_project"),
+            (of_block("expanded_conv_2", "expand"), "expanded_conv_2_expand"),
+            ("MobilenetV2/expanded_conv/Relu6".into(), "expanded_conv_Relu6"),
+            ("MobilenetV2/Conv/batch_norm/FusedBatchNormV3".into(), "Conv_batch_norm"),
+            ("MobilenetV2/Gemm/batch_norm/FusedBatchNormV3".into(), "Gemm_batch_norm"),
+            ("net/unet_0/decoder_3/shortcut/conv1x1/conv/BiasAdd".into(), "decoder_3_conv"),
+            ("net/unet_0/decoder_2/shortcut/conv1x1/conv/BiasAdd".into(), "decoder_2_conv"),
+        ];
+        check(&names.each_ref().map(|(name, short)| (name.as_str(), *short)));
     }
 
     #[test]

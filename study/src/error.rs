@@ -231,6 +231,7 @@ impl StudyError {
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
             Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
             Self::UnknownLayer { .. } => "guardbit::layer",
+            Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
             Self::BudgetWithoutLabels => "guardbit::size::budget",
             Self::Area { .. } => "guardbit::size::area",
             Self::Occupied { .. } | Self::NotAFolder { .. } => "guardbit::folder",

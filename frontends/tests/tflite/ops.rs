@@ -105,7 +105,7 @@ fn the_bias_decides_how_sixteen_bits_are_rounded() {
     insta::assert_snapshot!(sixteen_bits(3, None, 2), @"Double, no bias");
     insta::assert_snapshot!(sixteen_bits(4, wide(), 0), @"Q48, [1099511627776, -6] in 64 bits");
     insta::assert_snapshot!(sixteen_bits(4, None, 0), @"Q48, no bias");
-    insta::assert_snapshot!(sixteen_bits(4, narrow(), 0), @"operator 0 (DEPTHWISE_CONV_2D): bias `b` is int32; with int16 activations it must be int64");
+    insta::assert_snapshot!(sixteen_bits(4, narrow(), 0), @"test: operator 0 (DEPTHWISE_CONV_2D): bias `b` is int32; with int16 activations it must be int64");
     insta::assert_snapshot!(sixteen_bits(9, narrow(), 2), @"Float64Away, [5, -6] in 32 bits");
     insta::assert_snapshot!(sixteen_bits(9, wide(), 0), @"Float64Away, [1099511627776, -6] in 64 bits");
 }
@@ -113,9 +113,9 @@ fn the_bias_decides_how_sixteen_bits_are_rounded() {
 #[test]
 fn wide_biases_go_with_sixteen_bits_alone() {
     let tensors = vec![x(&[1, 4]), w(&[2, 4]), Tensor::wide("b", &[1, 2]), y(&[1, 2])];
-    insta::assert_snapshot!(read(tensors, Operator::new(9, &[0, 1, 2], 3)), @"operator 0 (FULLY_CONNECTED): bias `b` is int64, which goes with int16 activations, not int8");
+    insta::assert_snapshot!(read(tensors, Operator::new(9, &[0, 1, 2], 3)), @"test: operator 0 (FULLY_CONNECTED): bias `b` is int64, which goes with int16 activations, not int8");
     let wide = Tensor { element: INT64, data: None, ..x(&[1, 4]) };
-    insta::assert_snapshot!(read(vec![wide, y(&[1, 4])], Operator::new(22, &[0], 1)), @"");
+    insta::assert_snapshot!(read(vec![wide, y(&[1, 4])], Operator::new(22, &[0], 1)), @"test: tensor `x`: int64 is a type of constant biases alone");
 }
 
 /// TensorFlow Lite Micro's person_detect has biases whose scales are said to lie along axis 3.
@@ -142,7 +142,7 @@ fn scales_of_a_constant_of_one_axis_lie_along_it() {
     assert_eq!(note.tensor, "b");
     insta::assert_snapshot!(note.text, @"the scales are taken along the only axis, not along axis 3 as the file has it");
     assert!(network(0, 4).unwrap().notes().is_empty(), "nothing to be said");
-    insta::assert_snapshot!(network(3, 3).unwrap_err(), @"");
+    insta::assert_snapshot!(network(3, 3).unwrap_err(), @"test: operator 0 (DEPTHWISE_CONV_2D): tensor `b`: 3 scales along axis 0 of shape [4]");
 }
 
 #[test]

@@ -164,10 +164,6 @@ fn tiles(run: &RunRecord) -> Markup {
     columns.push(Column::text("order"));
     columns.extend(["activation bytes", "weight bytes", "sum bytes"].map(Column::number));
     columns.push(Column::text("fits"));
-    let op = |tile: &TileRecord| {
-        let row = run.layers.iter().find(|row| row.index == tile.index);
-        row.map_or(String::new(), |row| row.op.clone())
-    };
     let row = |tile: &TileRecord| {
         vec![
             layer_label(tile.index, &tile.name),
@@ -206,10 +202,6 @@ fn first_events(run: &RunRecord) -> Markup {
     let mut seen = HashSet::new();
     let mut firsts: Vec<&EventRow> = run.events.iter().filter(|event| seen.insert(event.index)).collect();
     firsts.sort_by_key(|event| event.index);
-    let op = |event: &EventRow| {
-        let row = run.layers.iter().find(|row| row.index == event.index);
-        row.map_or(String::new(), |row| row.op.clone())
-    };
     let row = |event: &EventRow| {
         let addend =
             if event.addend < 0 { format!("- {}", -event.addend) } else { format!("+ {}", event.addend) };
