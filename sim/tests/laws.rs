@@ -103,7 +103,7 @@ fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     let ran = run(&program, &case.samples, PARALLEL).unwrap();
     let (id, node) = case.graph.nodes_with_ids().next().unwrap();
     for (sample, tensors) in case.samples.iter().zip(&ran.tensors) {
-        let constant = |id: &guardbit_graph::TensorId| case.graph.tensor(*id).constant.as_deref();
+        let constant = |id: &guardbit_graph::TensorId| case.graph.tensor(*id).codes().map(|codes| &codes[..]);
         let inputs: Vec<&[i32]> =
             node.inputs.iter().flatten().map(|id| constant(id).unwrap_or(sample)).collect();
         let expected = case.graph.evaluate(id, &inputs);

@@ -221,7 +221,8 @@ fn block(
     let mut bounds = [(0, 0); LANES];
     for lane in 0..count {
         let channel = first + lane;
-        let initial = i64::try_from(output::exact_sum(layer, channel, 0)).ok()?;
+        // Far biases would overflow the bounds below, which no lane could hold anyway.
+        let initial = i64::from(i32::try_from(output::exact_sum(layer, channel, 0)).ok()?);
         let (mut min, mut max) = (initial, initial);
         for (row, &weight) in weights.iter_mut().zip(&layer.weights[channel]) {
             row[lane] = i16::try_from(weight).ok().filter(|&w| w > i16::MIN)?;

@@ -95,7 +95,7 @@ pub fn any_datapath() -> impl Strategy<Value = Datapath> {
             path.zero_point = zero_point;
             path.order = order;
             path.product = product;
-            path.bias = guardbit_hwmodels::Bias { at, register };
+            path.bias = guardbit_hwmodels::Bias { at, register, from_model: false };
             path.output = fit;
             path
         },
@@ -370,7 +370,7 @@ fn vector_datapath() -> impl Strategy<Value = Datapath> {
         .prop_map(|(register, check, at, bias, zero_point, walk)| {
             let level = Level { check, ..super::serial("acc", Terms::All, register) };
             let mut path = datapath(vec![level]);
-            path.bias = guardbit_hwmodels::Bias { at, register: bias };
+            path.bias = guardbit_hwmodels::Bias { at, register: bias, from_model: false };
             path.zero_point = zero_point;
             path.order.walk = walk;
             path
