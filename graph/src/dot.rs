@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use guardbit_num::{MultiplierError, Requantizer, Scheme};
 
-use crate::Requantize;
+use crate::{Activation, Requantize};
 
 /// The dot products of a node. Its first input holds the activations.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,9 @@ pub struct OutputStage {
     pub output_scale: f32,
     /// Zero point of the output.
     pub output_zero_point: i32,
-    /// Least and greatest output code.
+    /// The fused activation.
+    pub activation: Activation,
+    /// Least and greatest output code: those of the dtype, or the activation's.
     pub clamp: (i32, i32),
 }
 

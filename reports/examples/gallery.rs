@@ -161,6 +161,8 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             sram_bytes: Some(layer.dots * layer.terms as u64 / 8),
             dram_bytes: Some(layer.dots * 2),
             time_us: Some((layer.dots * layer.terms as u64 / 200 + 40) as f64 / 500.0),
+            stall_sram_cycles: Some(10),
+            stall_dram_cycles: Some(30),
         });
         histograms.push(LevelHistogram {
             index: i,
@@ -247,6 +249,8 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         convention: "overlapped".into(),
         cycles,
         stall_cycles: 40 * layers.len() as u64,
+        stall_sram_cycles: 10 * layers.len() as u64,
+        stall_dram_cycles: 30 * layers.len() as u64,
         latency_us,
         throughput_per_s: Some((1e6 / latency_us).round()),
         pipelined_per_s: None,

@@ -97,6 +97,7 @@ fn check_threads(case: &Case) -> Result<(), TestCaseError> {
 fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     let mut accelerator = case.accelerator.clone();
     accelerator.datapath.scheme = None;
+    accelerator.datapath.output = OutputFit::Saturate;
     accelerator.datapath.bias.at = in_the_sum(accelerator.datapath.bias.at);
     let program = program(&case.graph, &accelerator);
     let ran = run(&program, &case.samples, PARALLEL).unwrap();

@@ -64,6 +64,10 @@ struct OpLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     cycles: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    stall_sram_cycles: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stall_dram_cycles: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tile: Option<TileRecord>,
 }
 
@@ -92,6 +96,8 @@ impl OpLine {
             runs_on,
             datapath: lowered.map(|layer| layer.datapath.describe()),
             cycles: lowered.map(|layer| layer.timing.cycles),
+            stall_sram_cycles: lowered.map(|layer| layer.timing.cost.stall_sram_cycles),
+            stall_dram_cycles: lowered.map(|layer| layer.timing.cost.stall_dram_cycles),
             tile: lowered.map(TileRecord::new),
         }
     }

@@ -197,8 +197,8 @@ pub(crate) struct BiasFile {
 pub(crate) struct RequantizeFile {
     /// from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.
     pub scheme: Option<Name<Option<Scheme>>>,
-    /// What happens to a result that does not fit the output's dtype. saturate: clamped. wrap: its low bits are
-    /// kept; an activation that clips is applied before. Default: saturate.
+    /// What happens to a result that does not fit the output's dtype, in the exact run too. saturate: clamped. wrap: its
+    /// low bits are kept; a fused activation clips before. Default: saturate.
     pub output: Option<Name<OutputFit>>,
 }
 
@@ -227,9 +227,13 @@ pub(crate) struct MemoryFile {
     pub accumulator_kib: Option<Number>,
     /// Whether the next tile loads while one computes. Default: true.
     pub double_buffer: Option<bool>,
-    /// Bytes per cycle between each SRAM and the array, above 0. Default: 16.
+    /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it,
+    /// above 0. Default: 16.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub sram_bytes_per_cycle: Option<Number>,
+    /// Bytes per cycle between the SRAM for sums and the array, written and read, above 0. Default: 128.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub accumulator_bytes_per_cycle: Option<Number>,
     /// Bytes per cycle from outside, above 0. Default: 8.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub dram_bytes_per_cycle: Option<Number>,

@@ -283,12 +283,18 @@ fn memory(file: &AcceleratorFile) -> Result<Memory, Violation> {
     };
     let outstanding = whole("dram_outstanding_bursts", memory.dram_outstanding_bursts, 0, 0)? as u64;
     let (sram, dram) = (defaults::SRAM_BYTES_PER_CYCLE, defaults::DRAM_BYTES_PER_CYCLE);
+    let sums = defaults::ACCUMULATOR_BYTES_PER_CYCLE;
     Ok(Memory {
         activation_kib: number("activation_kib", memory.activation_kib, defaults::ACTIVATION_KIB)?,
         weight_kib: number("weight_kib", memory.weight_kib, defaults::WEIGHT_KIB)?,
         accumulator_kib: number("accumulator_kib", memory.accumulator_kib, defaults::ACCUMULATOR_KIB)?,
         double_buffer: memory.double_buffer.unwrap_or(true),
         sram_bytes_per_cycle: number("sram_bytes_per_cycle", memory.sram_bytes_per_cycle, sram)?,
+        accumulator_bytes_per_cycle: number(
+            "accumulator_bytes_per_cycle",
+            memory.accumulator_bytes_per_cycle,
+            sums,
+        )?,
         dram_bytes_per_cycle: number("dram_bytes_per_cycle", memory.dram_bytes_per_cycle, dram)?,
         dram_latency_cycles: integer(latency, cycles, usual, 0, MAX_LATENCY)? as u64,
         dram_burst_bytes: whole("dram_burst_bytes", memory.dram_burst_bytes, 1, 1)? as u64,

@@ -160,6 +160,7 @@ fn memory_file(memory: Memory) -> MemoryFile {
         accumulator_kib: Some(Number(memory.accumulator_kib)),
         double_buffer: Some(memory.double_buffer),
         sram_bytes_per_cycle: Some(Number(memory.sram_bytes_per_cycle)),
+        accumulator_bytes_per_cycle: Some(Number(memory.accumulator_bytes_per_cycle)),
         dram_bytes_per_cycle: Some(Number(memory.dram_bytes_per_cycle)),
         dram_latency_cycles: whole(memory.dram_latency_cycles),
         dram_burst_bytes: whole(memory.dram_burst_bytes),

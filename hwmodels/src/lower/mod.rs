@@ -12,7 +12,7 @@ use guardbit_num::MultiplierError;
 
 pub use partition::{Host, Placement};
 
-use crate::timing::{LayerTiming, Widths};
+use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
 use crate::{Accelerator, MacLayer, Program, Step};
 use overrides::Overrides;
 
@@ -84,6 +84,12 @@ pub enum LowerError {
         /// What is wrong.
         source: MultiplierError,
     },
+    /// A layer that takes more cycles than can be told.
+    #[error("layer `{layer}` takes more than 2^53 cycles on this accelerator")]
+    TooManyCycles {
+        /// Name of the layer.
+        layer: String,
+    },
 }
 
 impl LowerError {
@@ -95,6 +101,7 @@ impl LowerError {
             Self::HostLayer { .. } => "guardbit::lower::host_layer",
             Self::LayerTwice { .. } => "guardbit::lower::layer_twice",
             Self::Multiplier { .. } => "guardbit::lower::multiplier",
+            Self::TooManyCycles { .. } => "guardbit::lower::too_many_cycles",
         }
     }
 
@@ -112,6 +119,10 @@ impl LowerError {
                 "the model's scales are far apart, or the datapath drops more bits (`shift`) than the \
                  multiplier can give back"
             }
+            Self::TooManyCycles { .. } => {
+                "`memory.sram_bytes_per_cycle`, `memory.accumulator_bytes_per_cycle` and `memory.dram_bytes_per_cycle` \
+                 are bytes per cycle: write larger ones"
+            }
         }
     }
 }
@@ -125,7 +136,8 @@ fn suggestion(near: &[(usize, String)]) -> String {
 /// Lowers a graph onto an accelerator.
 ///
 /// # Errors
-/// [`LowerError`] if an override names no accelerated layer or a multiplier is out of range.
+/// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range or a layer takes more cycles
+/// than can be told.
 pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, LowerError> {
     let overrides = Overrides::new(&graph, accelerator)?;
     let mut steps = Vec::with_capacity(graph.nodes().len());
@@ -166,6 +178,10 @@ fn layer(
     let order = datapath.order.permutation(dots.window.kernel);
     let output = graph.tensor(graph.node(node).output).ty.dtype;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
+    let timing = LayerTiming::new(accelerator, &dots.window, Widths::of(graph, node));
+    if timing.cycles > MAX_CYCLES {
+        return Err(LowerError::TooManyCycles { layer: name });
+    }
     Ok(MacLayer {
         node,
         op: graph.node(node).op.name(),
@@ -176,7 +192,7 @@ fn layer(
         exact_requantizers: requantizers.exact,
         output_range: (output.min(), output.max()),
         packing: accelerator.packing,
-        timing: LayerTiming::new(accelerator, &dots.window, Widths::of(graph, node)),
+        timing,
         short_name: graph.short_name(node).to_owned(),
         name,
         dots,

@@ -118,15 +118,24 @@ fn layers(run: &RunRecord) -> Markup {
 /// What each layer costs.
 fn times(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("layer")];
-    let names =
-        ["cycles", "computing", "stalled", "utilization", "SRAM bytes", "DRAM bytes", "time (\u{b5}s)"];
+    let names = [
+        "cycles",
+        "computing",
+        "waiting for SRAM",
+        "waiting for DRAM",
+        "utilization",
+        "SRAM bytes",
+        "DRAM bytes",
+        "time (\u{b5}s)",
+    ];
     columns.extend(names.map(Column::number));
     let row = |row: &LayerRow| {
         vec![
             layer_label(row.index, &row.name),
             optional(row.cycles, grouped),
             optional(row.compute_cycles, grouped),
-            optional(row.stall_cycles, grouped),
+            optional(row.stall_sram_cycles, grouped),
+            optional(row.stall_dram_cycles, grouped),
             optional(row.utilization, percentage),
             optional(row.sram_bytes, grouped),
             optional(row.dram_bytes, grouped),
@@ -140,8 +149,9 @@ fn times(run: &RunRecord) -> Markup {
     total[0] = "all layers".into();
     total[1] = grouped(timing.cycles);
     total[2] = grouped(timing.cycles - timing.stall_cycles);
-    total[3] = grouped(timing.stall_cycles);
-    total[7] = timing.latency_us.to_string();
+    total[3] = grouped(timing.stall_sram_cycles);
+    total[4] = grouped(timing.stall_dram_cycles);
+    total[8] = timing.latency_us.to_string();
     rows.push(total);
     html! {
         section {
@@ -149,9 +159,11 @@ fn times(run: &RunRecord) -> Markup {
             (Table { columns, rows }.markup())
             p.note {
                 "Of one inference, as " (timing.convention) " counts. Layers run one after the other; those that the \
-                 host runs are not counted. \"Stalled\" cycles wait for memory (scalesim_v3 counts none). Utilization is \
-                 the part of the array's products that the layer needs. SRAM bytes pass between the SRAMs and the array, \
-                 DRAM bytes between the chip and its outside memory."
+                 host runs are not counted. Cycles that wait for SRAM would be left with an outside memory that takes no \
+                 time; the others wait for that (scalesim_v3 counts neither). Utilization is the part of the array's \
+                 products that the layer needs. SRAM bytes pass between the SRAMs and the array: operands, outputs, and \
+                 sums that wait to be completed. DRAM bytes pass between the chip and its outside memory: every layer \
+                 reads its activations from there and stores its outputs there."
             }
         }
     }

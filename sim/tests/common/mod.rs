@@ -1,6 +1,7 @@
 //! Small networks and accelerators for tests.
 #![allow(dead_code)]
 
+pub mod network;
 pub mod random;
 
 use std::collections::BTreeMap;
@@ -64,6 +65,7 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
             accumulator_kib: 64.0,
             double_buffer: true,
             sram_bytes_per_cycle: 16.0,
+            accumulator_bytes_per_cycle: 128.0,
             dram_bytes_per_cycle: 8.0,
             dram_latency_cycles: 100,
             dram_burst_bytes: 1,
