@@ -108,3 +108,4 @@ pub fn any_layers() -> impl Strategy<Value = (Accelerator, Window)> {
         },
     )
 }
+
