@@ -384,7 +384,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
             round: name(&arithmetic.product.round)?,
         },
         levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
-        bias: Bias { at, register: register(&arithmetic.bias.stage)? },
+        bias: Bias { at, register: register(&arithmetic.bias.stage)?, from_model: false },
         output: OutputFit::Saturate,
         scheme: Some(name(&arithmetic.requantize.scheme)?),
     })
