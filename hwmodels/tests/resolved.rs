@@ -99,7 +99,14 @@ fn dram() -> impl Strategy<Value = (u64, u64, Option<u64>)> {
 fn memory() -> impl Strategy<Value = Memory> {
     let number = || prop_oneof![0.001..1000.0f64, (1..1000u32).prop_map(f64::from)];
     (number(), number(), number(), any::<bool>(), [number(), number(), number()], dram()).prop_map(
-        |(activation, weight, accumulator, double_buffer, [sram, sums, dram], (latency, burst, outstanding))| {
+        |(
+            activation,
+            weight,
+            accumulator,
+            double_buffer,
+            [sram, sums, dram],
+            (latency, burst, outstanding),
+        )| {
             Memory {
                 activation_kib: activation,
                 weight_kib: weight,
