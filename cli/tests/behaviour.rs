@@ -158,7 +158,7 @@ fn less_is_counted_where_less_is_asked_for() {
             let of_events = ["events", "events_high", "events_low", "outputs_touched", "first_event_cycle"];
             let blank = of_events.contains(&column.as_str());
             assert_eq!(&values[column], if blank { "" } else { value }, "values: {column}");
-            let identity = ["index", "layer", "op", "level", "bits", "overflow"].contains(&column.as_str());
+            let identity = ["index", "layer", "op", "level", "bits", "overflow", "name"].contains(&column.as_str());
             let always = ["dots", "terms", "output_mismatch", "sqnr_db", "cycles"].contains(&column.as_str());
             assert_eq!(&none[column], if identity || always { value } else { "" }, "none: {column}");
         }
