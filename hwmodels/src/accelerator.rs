@@ -56,7 +56,7 @@ pub enum OutputFit {
     /// Clamps it.
     #[default]
     Saturate,
-    /// Keeps its low bits. An activation that clips is applied before, by an instruction of its own.
+    /// Keeps its low bits. A fused activation clips before, at the bounds that it has of its own: a rectifier below.
     Wrap,
 }
 
@@ -238,6 +238,8 @@ pub struct Bias {
     pub at: BiasPlace,
     /// Width of its adder (of the scaled bias, if added after requantization). Unused by a preload.
     pub register: Register,
+    /// Whether the adder is as wide as the model's own: 64 bits instead of 32 for biases of 64.
+    pub from_model: bool,
 }
 
 /// Where the bias is added.
@@ -382,6 +384,19 @@ impl Datapath {
         let stages = self.levels[..level].iter().rev().map(|l| (l.shift, l.round));
         let mut all = stages.chain([(self.product.shift, self.product.round)]);
         all.find(|&(shift, _)| shift > 0).map_or(Rounding::Floor, |(_, round)| round)
+    }
+}
+
+impl Bias {
+    /// The bias adder of a layer whose bias has `bits` bits in the model.
+    pub fn of_layer(self, bits: u32) -> Self {
+        let register = match (self.register, Format::new(bits, true)) {
+            (Register::Fixed { format, overflow }, Ok(wider)) if self.from_model && bits > format.bits() => {
+                Register::Fixed { format: wider, overflow }
+            }
+            (register, _) => register,
+        };
+        Self { register, ..self }
     }
 }
 

@@ -62,8 +62,12 @@ impl Accelerator {
     /// What the cycle model takes for granted of this accelerator's memories.
     fn memory_notes(&self) -> Vec<String> {
         match self.timing {
-            TimingConvention::ScalesimV3 => return vec!["compute cycles alone, memories take no time".into()],
-            TimingConvention::EthosU => return vec!["as the compiler of Ethos-U55 estimates one layer".into()],
+            TimingConvention::ScalesimV3 => {
+                return vec!["compute cycles alone, memories take no time".into()];
+            }
+            TimingConvention::EthosU => {
+                return vec!["as the compiler of Ethos-U55 estimates one layer".into()];
+            }
             TimingConvention::Overlapped => {}
         }
         let Feed { operands, operand, sums } = Feed::new(self);

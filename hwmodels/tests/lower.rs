@@ -278,7 +278,9 @@ fn layers_too_small_for_the_array_and_too_large_for_the_memory_are_said() {
 fn layers_of_too_many_cycles_are_refused() {
     let key = ["sram_bytes_per_cycle", "accumulator_bytes_per_cycle", "dram_bytes_per_cycle"];
     for rate in ["1e-300", "1e-14"] {
-        for (key, dataflow) in key.iter().flat_map(|key| [(key, "weight_stationary"), (key, "input_stationary")]) {
+        for (key, dataflow) in
+            key.iter().flat_map(|key| [(key, "weight_stationary"), (key, "input_stationary")])
+        {
             for double_buffer in [true, false] {
                 let yaml = format!(
                     "dataflow: {dataflow}\nmemory: {{{key}: {rate}, double_buffer: {double_buffer}, dram_latency_cycles: 1000000000}}"

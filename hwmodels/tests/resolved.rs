@@ -70,7 +70,10 @@ fn datapath() -> impl Strategy<Value = Datapath> {
         (2..=64u32, select(&Overflow::ALL[..]))
             .prop_map(|(bits, overflow)| Register::Fixed { format: Format::signed(bits).unwrap(), overflow })
     ];
-    let bias = (at, bias_register).prop_map(|(at, register)| Bias { at, register });
+    let bias = (at, bias_register, any::<bool>()).prop_map(|(at, register, from_model)| {
+        let default = Register::Fixed { format: Format::signed(32).unwrap(), overflow: Overflow::Saturate };
+        Bias { at, register: if from_model { default } else { register }, from_model }
+    });
     let product = (register(), 0..15u32, round());
     let product = product.prop_map(|(register, shift, round)| Product { register, shift, round });
     let scheme = prop::option::of(select(Scheme::ALL));
@@ -96,7 +99,14 @@ fn dram() -> impl Strategy<Value = (u64, u64, Option<u64>)> {
 fn memory() -> impl Strategy<Value = Memory> {
     let number = || prop_oneof![0.001..1000.0f64, (1..1000u32).prop_map(f64::from)];
     (number(), number(), number(), any::<bool>(), [number(), number(), number()], dram()).prop_map(
-        |(activation, weight, accumulator, double_buffer, [sram, sums, dram], (latency, burst, outstanding))| {
+        |(
+            activation,
+            weight,
+            accumulator,
+            double_buffer,
+            [sram, sums, dram],
+            (latency, burst, outstanding),
+        )| {
             Memory {
                 activation_kib: activation,
                 weight_kib: weight,

@@ -127,6 +127,7 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
         rows.push(LayerRow {
             index: i,
             layer: layer.name.clone(),
+            name: layer.name.clone(),
             op: layer.op.into(),
             level: "acc".into(),
             bits: Width::Bits(bits),
@@ -166,6 +167,7 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
         histograms.push(LevelHistogram {
             index: i,
             layer: layer.name.clone(),
+            name: layer.name.clone(),
             op: layer.op.into(),
             level: "acc".into(),
             bits: Width::Bits(bits),
@@ -210,6 +212,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         LayerActivity {
             index: row.index,
             layer: row.layer.clone(),
+            name: row.name.clone(),
             op: row.op.clone(),
             cycles: row.cycles.unwrap_or(0),
             timeline: (0..64).map(|i| place(i, 64, row.index as u64)).collect(),
@@ -223,6 +226,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
             sample: row.index % 3,
             index: row.index,
             layer: row.layer.clone(),
+            name: row.name.clone(),
             level: "acc".into(),
             out_n: 0,
             out_h: 3,

@@ -8,7 +8,9 @@ use super::key::KeyPath;
 use super::rules::{MAX_CORES, MAX_LATENCY, MAX_SHIFT, MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule};
 use super::typed::not_allowed;
 use super::{defaults, packing};
-use crate::file::{AcceleratorFile, Bits, Integer, LevelFile, Name, Number, OrderFile, TermsFile, WalkKind};
+use crate::file::{
+    AcceleratorFile, BiasBits, Bits, Integer, LevelFile, Name, Number, OrderFile, TermsFile, WalkKind,
+};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Datapath, Level, Memory, OutputFit, Product,
@@ -242,10 +244,16 @@ fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> 
 
 fn bias(file: &AcceleratorFile) -> Result<Bias, Violation> {
     let bias = file.bias.clone().unwrap_or_default();
-    let bits = bias.bits.unwrap_or(Bits::Number(defaults::BIAS_BITS));
+    let asked = bias.bits.unwrap_or(BiasBits::FromModel);
+    let bits = match asked {
+        BiasBits::FromModel => Bits::Number(defaults::BIAS_BITS),
+        BiasBits::Auto => Bits::Auto,
+        BiasBits::Number(bits) => Bits::Number(bits),
+    };
     Ok(Bias {
         at: name(bias.at, BiasPlace::Post),
         register: register(&KeyPath::keys(&["bias"]), bits, bias.overflow, None)?,
+        from_model: asked == BiasBits::FromModel,
     })
 }
 

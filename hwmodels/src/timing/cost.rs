@@ -30,7 +30,13 @@ pub struct Cost {
 }
 
 impl Cost {
-    pub(super) fn new(schedule: &Schedule, traffic: &Traffic, window: &Window, array: Array, clock_mhz: f64) -> Self {
+    pub(super) fn new(
+        schedule: &Schedule,
+        traffic: &Traffic,
+        window: &Window,
+        array: Array,
+        clock_mhz: f64,
+    ) -> Self {
         let per_cycle = (array.rows * array.cols * array.dot_width) as u64;
         let Schedule { compute, inside, cycles, .. } = *schedule;
         Self {

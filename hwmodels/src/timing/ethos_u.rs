@@ -43,7 +43,12 @@ const SCALE_BYTES: f64 = 10.0;
 /// Part of the cycles below which a block is taken for its speed. Fitted to the compiler's figures.
 const WORTH: f64 = 0.9;
 
-pub(super) fn schedule(folds: &Folds, window: &Window, widths: Widths, accelerator: &Accelerator) -> Schedule {
+pub(super) fn schedule(
+    folds: &Folds,
+    window: &Window,
+    widths: Widths,
+    accelerator: &Accelerator,
+) -> Schedule {
     let layer = Layer::new(window, widths, accelerator);
     let least = folds.all().saturating_mul(folds.span() as u64);
     let (operation, with_weights) = layer.cycles();

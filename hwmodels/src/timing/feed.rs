@@ -38,7 +38,11 @@ impl Feed {
             }
             (Dataflow::Vector, ArrayKind::Folded) => (array.dot_width, lanes * array.dot_width),
         };
-        let sums = if accelerator.dataflow.moves_sums() { 2 * array.cols * Chain::new(accelerator, usize::MAX).abreast() } else { 0 };
+        let sums = if accelerator.dataflow.moves_sums() {
+            2 * array.cols * Chain::new(accelerator, usize::MAX).abreast()
+        } else {
+            0
+        };
         let (operands, operand) =
             if activations >= weights { (activations, "activations") } else { (weights, "weights") };
         Self {

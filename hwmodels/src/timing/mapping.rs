@@ -204,7 +204,10 @@ impl Mapping {
             (Dataflow::OutputStationary, _) => used(gemm.pixels, gemm.channels),
             (Dataflow::WeightStationary | Dataflow::InputStationary, _) => {
                 let rows = self.layer.chain.passes().most();
-                used(rows, if self.dataflow == Dataflow::WeightStationary { gemm.channels } else { gemm.pixels })
+                used(
+                    rows,
+                    if self.dataflow == Dataflow::WeightStationary { gemm.channels } else { gemm.pixels },
+                )
             }
             (Dataflow::Vector, ArrayKind::Outputs) => (gemm.pixels * channels).min(array.rows * array.cols),
             (Dataflow::Vector, ArrayKind::Channels) => gemm.channels.min(array.rows * array.cols),

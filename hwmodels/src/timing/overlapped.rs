@@ -51,7 +51,8 @@ pub(super) fn schedule(folds: &Folds, traffic: &Traffic, memory: &Memory) -> Sch
         cycles: latency.saturating_add(cycles),
     };
     if memory.double_buffer {
-        let (first, end) = (outside(traffic.load, traffic.tiles[0]), outside(traffic.store, traffic.tiles[1]));
+        let (first, end) =
+            (outside(traffic.load, traffic.tiles[0]), outside(traffic.store, traffic.tiles[1]));
         let between = steady(folds, &ports, 1).max(load - first).max(store - end);
         let fold = between.checked_div(all - 1).unwrap_or(last);
         let cycles = [first, between, last, end].into_iter().fold(0, u64::saturating_add);

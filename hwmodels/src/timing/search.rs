@@ -101,7 +101,8 @@ fn slices(mapping: &Mapping, footprint: &Footprint<'_>) -> Vec<(Mapping, Tile)> 
     let lengths = sizes(mapping.layer().steps()).into_iter().map(|steps| steps * dot_width);
     let tiles = lengths.map(|length| footprint.tile(&cut(TileOrder::ChannelsOuter), length));
     let held = tiles.filter(|tile| footprint.holds(tile));
-    held.flat_map(|tile| orders(mapping).iter().map(move |&order| (cut(order), Tile { order, ..tile }))).collect()
+    held.flat_map(|tile| orders(mapping).iter().map(move |&order| (cut(order), Tile { order, ..tile })))
+        .collect()
 }
 
 /// Lanes that are free to hold any outputs walk them in the order of the tensor.
@@ -116,7 +117,9 @@ fn orders(mapping: &Mapping) -> &'static [TileOrder] {
 /// The sizes of 1, 2, 3, ... equal parts of `all`, the largest first: the last one is 1.
 fn sizes(all: usize) -> Vec<usize> {
     let all = all.max(1);
-    let next = |&parts: &usize| (parts < all).then(|| (parts + 1).max(if parts < DENSE { 0 } else { parts + parts / 8 }).min(all));
+    let next = |&parts: &usize| {
+        (parts < all).then(|| (parts + 1).max(if parts < DENSE { 0 } else { parts + parts / 8 }).min(all))
+    };
     let mut sizes: Vec<usize> =
         std::iter::successors(Some(1), next).map(|parts| all.div_ceil(parts)).collect();
     sizes.dedup();
@@ -128,7 +131,8 @@ fn with_lines(mut sizes: Vec<usize>, line: usize, unit: usize) -> Vec<usize> {
     let most = sizes.first().copied().unwrap_or(1);
     // So many units are whole lines.
     let lines = line / gcd(line, unit);
-    let whole: Vec<usize> = sizes.iter().map(|size| size.next_multiple_of(lines)).filter(|&size| size < most).collect();
+    let whole: Vec<usize> =
+        sizes.iter().map(|size| size.next_multiple_of(lines)).filter(|&size| size < most).collect();
     sizes.extend(whole);
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
@@ -183,7 +187,8 @@ mod tests {
                         let held = footprint.tile(&mapping, terms);
                         if footprint.holds(&held) {
                             let traffic = footprint.traffic(&mapping, &held);
-                            least = least.min(overlapped::schedule(&mapping.folds(), &traffic, memory).cycles);
+                            least =
+                                least.min(overlapped::schedule(&mapping.folds(), &traffic, memory).cycles);
                         }
                     }
                 }

@@ -31,7 +31,11 @@ fn check(rows_of_array: usize, chain: &str, terms: usize, expected: &[usize]) {
     let levels = format!("{{name: chain, terms: {chain}}}, {{name: acc}}");
     let expected: Vec<(usize, usize)> =
         expected.iter().enumerate().flat_map(|(pass, &used)| (0..used).map(move |row| (pass, row))).collect();
-    assert_eq!(rows(&chained(rows_of_array, 1, &levels), terms), expected, "chains of {chain} on {rows_of_array} rows");
+    assert_eq!(
+        rows(&chained(rows_of_array, 1, &levels), terms),
+        expected,
+        "chains of {chain} on {rows_of_array} rows"
+    );
 }
 
 #[test]

@@ -108,4 +108,3 @@ pub fn any_layers() -> impl Strategy<Value = (Accelerator, Window)> {
         },
     )
 }
-

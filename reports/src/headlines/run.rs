@@ -23,7 +23,7 @@ fn overflow(run: &RunRecord) -> Option<String> {
         let layers = run.layers.iter().filter(|row| row.events > Some(0));
         let mut layers: Vec<usize> = layers.map(|row| row.index).collect();
         layers.dedup();
-        let label = layer_label(worst.index, &worst.layer, &worst.op);
+        let label = layer_label(worst.index, &worst.name);
         format!(
             "Accumulators overflowed {} in {}; most of all in {label}, where {} of the dot products met an overflow.",
             times(events),

@@ -42,7 +42,7 @@ fn levels(run: &RunRecord) -> Markup {
     columns.extend(["required, final", "required, prefix"].map(Column::number));
     let row = |row: &LayerRow| {
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             row.op.clone(),
             row.level.clone(),
             row.bits.to_string(),
@@ -89,7 +89,7 @@ fn layers(run: &RunRecord) -> Markup {
     let row = |row: &LayerRow| {
         let mean = row.sum_abs_err.zip(row.wrong.filter(|&wrong| wrong > 0));
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             optional(row.wrong, grouped),
             optional(row.harmless, grouped),
             optional(mean, |(sum, wrong)| format!("{:.1}", sum as f64 / wrong as f64)),
@@ -131,7 +131,7 @@ fn times(run: &RunRecord) -> Markup {
     columns.extend(names.map(Column::number));
     let row = |row: &LayerRow| {
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             optional(row.cycles, grouped),
             optional(row.compute_cycles, grouped),
             optional(row.stall_sram_cycles, grouped),
@@ -176,13 +176,9 @@ fn tiles(run: &RunRecord) -> Markup {
     columns.push(Column::text("order"));
     columns.extend(["activation bytes", "weight bytes", "sum bytes"].map(Column::number));
     columns.push(Column::text("fits"));
-    let op = |tile: &TileRecord| {
-        let row = run.layers.iter().find(|row| row.index == tile.index);
-        row.map_or(String::new(), |row| row.op.clone())
-    };
     let row = |tile: &TileRecord| {
         vec![
-            layer_label(tile.index, &tile.layer, &op(tile)),
+            layer_label(tile.index, &tile.name),
             grouped(tile.count as u64),
             grouped(tile.pixels as u64),
             grouped(tile.channels as u64),
@@ -218,15 +214,11 @@ fn first_events(run: &RunRecord) -> Markup {
     let mut seen = HashSet::new();
     let mut firsts: Vec<&EventRow> = run.events.iter().filter(|event| seen.insert(event.index)).collect();
     firsts.sort_by_key(|event| event.index);
-    let op = |event: &EventRow| {
-        let row = run.layers.iter().find(|row| row.index == event.index);
-        row.map_or(String::new(), |row| row.op.clone())
-    };
     let row = |event: &EventRow| {
         let addend =
             if event.addend < 0 { format!("- {}", -event.addend) } else { format!("+ {}", event.addend) };
         vec![
-            layer_label(event.index, &event.layer, &op(event)),
+            layer_label(event.index, &event.name),
             event.level.clone(),
             format!("{} {addend} = {}", event.held, event.exact),
             format!("too {}", event.direction),

@@ -34,6 +34,8 @@ pub struct TileRecord {
     pub index: usize,
     /// Name of the layer.
     pub layer: String,
+    /// Short name of the layer.
+    pub name: String,
     /// Output pixels.
     pub pixels: usize,
     /// Output channels, of one group and one core.
@@ -62,6 +64,7 @@ impl TileRecord {
         Self {
             index: layer.node.index(),
             layer: layer.name.clone(),
+            name: layer.short_name.clone(),
             pixels: tile.pixels,
             channels: tile.channels,
             terms: tile.terms,

@@ -85,6 +85,8 @@ pub struct LayerRow {
     pub stall_sram_cycles: Option<u64>,
     /// The other stalls: cycles that wait for the memory outside. Of the layer.
     pub stall_dram_cycles: Option<u64>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 impl Row for LayerRow {
@@ -127,6 +129,7 @@ impl Row for LayerRow {
         "time_us",
         "stall_sram_cycles",
         "stall_dram_cycles",
+        "name",
     ];
 }
 
@@ -157,6 +160,7 @@ fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
     LayerRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
+        name: layer.short_name.clone(),
         op: layer.op.to_owned(),
         level: layer.datapath.levels[level].name.clone(),
         bits,
