@@ -455,14 +455,14 @@ def check(guardbit, rng, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("guardbit")
+    parser.add_argument("guardbit", type=Path)
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     total, failed = 0, 0
     for case in range(args.cases):
         with tempfile.TemporaryDirectory() as folder:
-            different, values = check(args.guardbit, random.Random(f"{args.seed} {case}"), Path(folder))
+            different, values = check(args.guardbit.resolve(), random.Random(f"{args.seed} {case}"), Path(folder))
         total += values
         if different:
             failed += 1

@@ -16,7 +16,10 @@ const STAGES: &[Unit] = &[
     unit("schema: 1\nextends: fpga-int14-os\nbias: {at: post, bits: 14, overflow: saturate}\n", 30),
     unit("schema: 1\nextends: fpga-int14-os\nproduct: {bits: 12, overflow: saturate}\n", 30),
     unit("schema: 1\nextends: fpga-int14-os\nproduct: {bits: auto, shift: 3, round: half_up}\n", 30),
-    unit("schema: 1\nextends: fpga-int14-os\nproduct: {bits: 15, overflow: wrap, shift: 2, round: half_even}\n", 60),
+    unit(
+        "schema: 1\nextends: fpga-int14-os\nproduct: {bits: 15, overflow: wrap, shift: 2, round: half_even}\n",
+        60,
+    ),
     unit(
         "schema: 1\nextends: fpga-int14-ws\naccumulation:\n  - {name: chain, reduce: serial, terms: 8, bits: 14, overflow: saturate, shift: 2, round: half_up}\n  - {name: acc, reduce: serial, terms: all, bits: 13, overflow: saturate}\n",
         96,

@@ -157,7 +157,7 @@ fn evaluate(graph: &Graph, sample: &[i32]) -> Vec<Option<Vec<i32>>> {
     codes[graph.inputs()[0].index()] = Some(sample.to_vec());
     for (id, node) in graph.nodes_with_ids() {
         let read = |id: &Option<TensorId>| match *id {
-            Some(id) => graph.tensor(id).constant.as_deref().or(codes[id.index()].as_deref()),
+            Some(id) => graph.tensor(id).codes().map(|codes| &codes[..]).or(codes[id.index()].as_deref()),
             None => None,
         };
         let inputs: Vec<&[i32]> = node.inputs.iter().map(|id| read(id).unwrap_or_default()).collect();

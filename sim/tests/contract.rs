@@ -221,7 +221,7 @@ fn a_scheme_keeps_the_multiplier_rule() {
         requantizer.multiplier().real()
     };
     let (x, w, y) = (f64::from(s_x), f64::from(s_w), f64::from(s_y));
-    for scheme in Scheme::ALL {
+    for &scheme in Scheme::ALL {
         assert_eq!(multiplier(MultiplierRule::Float64, scheme), x * w / y);
         assert_eq!(multiplier(MultiplierRule::ProductInFloat32, scheme), f64::from(s_x * s_w) / y);
         assert_eq!(multiplier(MultiplierRule::Float32, scheme), f64::from(s_x * s_w / s_y));

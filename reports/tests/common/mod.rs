@@ -172,6 +172,7 @@ pub fn size_record() -> SizeRecord {
     let grid = |tile: usize, inner_bits, legal, pareto| SizeGridRow {
         index: 0,
         layer: CONV.into(),
+        name: CONV.into(),
         terms: 36,
         tile,
         tiles: 36usize.div_ceil(tile),
@@ -211,6 +212,7 @@ pub fn size_record() -> SizeRecord {
         witnesses: vec![WitnessRecord {
             index: 0,
             layer: CONV.into(),
+            name: CONV.into(),
             out: [0, 1, 2, 0],
             sum: -131_073,
             bits: 19,

@@ -177,11 +177,7 @@ impl Maker<'_> {
     fn uniform(&self, class: String, operands: &[TraceOperand]) -> Corner {
         let activations: Vec<i64> = operands.iter().map(|o| o.activation as i64).collect();
         let weights: Vec<i64> = operands.iter().map(|o| o.weight as i64).collect();
-        Corner {
-            class,
-            activations: vec![activations; self.pixels],
-            weights: vec![weights; self.channels],
-        }
+        Corner { class, activations: vec![activations; self.pixels], weights: vec![weights; self.channels] }
     }
 }
 

@@ -76,7 +76,9 @@ fn place(info: &ArrayInfo, word: usize, col: usize) -> Divergence {
         let (pixel, channel) = (info.first_pixel + o.pixel, o.channel);
         match info.tiles.get(o.tile).filter(|_| o.group >= info.groups) {
             None => format!("tile {} (group {}, pixel {pixel}, channel {channel} of it)", o.tile, o.group),
-            Some(tile) => format!("tile {} ({}, row or pixel {}, column {channel})", o.tile, tile.class, o.pixel),
+            Some(tile) => {
+                format!("tile {} ({}, row or pixel {}, column {channel})", o.tile, tile.class, o.pixel)
+            }
         }
     });
     Divergence { case, ..Divergence::default() }

@@ -100,10 +100,11 @@ impl Maker<'_> {
         let shift = self.layer.datapath.unit_shift(last + 1);
         let factor = i128::from(self.layer.input_sum_factor[0]);
         let beyond = (rails.max - rails.min) / 4;
-        let near = [("max", rails.max, 1), ("min", rails.min, -1)].into_iter().flat_map(|(rail, edge, out)| {
-            let distances = [("inside", -out), ("at", 0), ("beyond", out), ("far", beyond * out)];
-            distances.map(|(label, distance)| (format!("{rail}_{label}"), edge + distance))
-        });
+        let near =
+            [("max", rails.max, 1), ("min", rails.min, -1)].into_iter().flat_map(|(rail, edge, out)| {
+                let distances = [("inside", -out), ("at", 0), ("beyond", out), ("far", beyond * out)];
+                distances.map(|(label, distance)| (format!("{rail}_{label}"), edge + distance))
+            });
         let targets = near.chain([("zero".into(), 0), ("minus_one".into(), -1)]);
         for (label, target) in targets.collect::<Vec<_>>() {
             for (number, bias) in [ends.max, ends.min, ends.max / 2, ends.min / 2].into_iter().enumerate() {
@@ -126,7 +127,9 @@ impl Maker<'_> {
     /// A register that starts from a bias: the least and the greatest one, from there to the rails and back.
     pub(super) fn preload(&mut self, arithmetic: &Arithmetic) {
         let (last, _) = self.last();
-        let Some(biases) = self.layer.bias.as_ref().filter(|_| arithmetic.bias.at == "preload") else { return };
+        let Some(biases) = self.layer.bias.as_ref().filter(|_| arithmetic.bias.at == "preload") else {
+            return;
+        };
         let shift = self.layer.datapath.unit_shift(last);
         let round = self.layer.datapath.unit_rounding(last);
         let rails = rails(&arithmetic.levels[last].stage);

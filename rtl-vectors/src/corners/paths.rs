@@ -102,7 +102,6 @@ impl Maker<'_> {
         }
     }
 
-
     /// From beyond one rail to beyond the other, and to between them.
     fn across(&mut self, level: usize, name: &str, min: i128, max: i128) {
         for (rail, edge, other, out) in [("max", max, min, 1), ("min", min, max, -1)] {

@@ -119,11 +119,12 @@ impl Maker<'_> {
         }
         // A dot product that overflows, cleared at once by one that must not remember it.
         let full = vec![self.ranges.extremes()[3]; self.terms.min(64.max(lanes))];
-        for index in 0..2 {
+        // Cut before its end, not at all, and where no level's run may have ended.
+        let beats = full.len().div_ceil(lanes);
+        for (index, cut) in [beats.saturating_sub(1).max(1), beats, 1, 2, 3].into_iter().enumerate() {
             self.add(format!("overflow_cut_{index}"), "clear_after_overflow", full.clone());
-            if let Some(dot) = self.dots.last_mut().filter(|_| index == 0) {
-                let beats = dot.operands.len().div_ceil(lanes);
-                dot.cut_after = Some(beats.saturating_sub(1).max(1));
+            if let Some(dot) = self.dots.last_mut().filter(|_| cut < beats) {
+                dot.cut_after = Some(cut);
             }
             self.add(
                 format!("clean_{index}"),

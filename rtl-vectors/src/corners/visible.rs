@@ -98,5 +98,8 @@ fn showing(layer: &MacLayer, sum: i128, number: usize) -> Option<MacLayer> {
 fn multipliers(k: i128, edge: f64) -> impl Iterator<Item = f64> {
     let real = (2 * k + 1) as f64 / edge;
     let first = Multiplier::new(real).map_or(0.0, |m| 2f64.powi(m.exponent()));
-    [0.0, -first, first].into_iter().map(move |offset| ((2 * k + 1) as f64 + offset) / edge).filter(|m| *m <= 1.0)
+    [0.0, -first, first]
+        .into_iter()
+        .map(move |offset| ((2 * k + 1) as f64 + offset) / edge)
+        .filter(|m| *m <= 1.0)
 }

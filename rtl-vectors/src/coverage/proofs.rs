@@ -90,17 +90,12 @@ pub(super) fn load(rails: Range, bias: &BiasInfo) -> Bins {
 }
 
 /// Why no run ends at `last` after having been at `prefix`, if that can be proved.
-fn route(
-    level: &LevelInfo,
-    last: &str,
-    prefix: &str,
-    rails: Range,
-    reach: &LevelReach,
-) -> Option<String> {
+fn route(level: &LevelInfo, last: &str, prefix: &str, rails: Range, reach: &LevelReach) -> Option<String> {
     let (sum, seen) = (reach.prefix, [last, prefix]);
     let within = || format!("every prefix lies in {}..={}", sum.min, sum.max);
     let (high, low) = (seen.contains(&"high"), seen.contains(&"low"));
-    if (high || prefix == "both") && sum.max <= rails.max || (low || prefix == "both") && sum.min >= rails.min {
+    if (high || prefix == "both") && sum.max <= rails.max || (low || prefix == "both") && sum.min >= rails.min
+    {
         return Some(within());
     }
     if level.reduce == "tree" {

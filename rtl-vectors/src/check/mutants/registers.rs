@@ -137,7 +137,10 @@ impl Fault {
     /// Why it changes nothing, if that is proved.
     pub fn equivalent(self, register: &Register) -> Option<String> {
         if self == Self::NotSticky && !register.goes_on {
-            return Some(format!("no value follows in a run of {} after one that can overflow", register.name));
+            return Some(format!(
+                "no value follows in a run of {} after one that can overflow",
+                register.name
+            ));
         }
         if self == Self::NotSticky && !register.overflows() {
             return Some(register.range());
@@ -149,7 +152,8 @@ impl Fault {
 impl FitFault {
     pub fn applies(&self, facts: &Facts, target: Target) -> bool {
         let all = registers(facts, target);
-        all.iter().any(|r| (self.changed)(r.fit) != r.fit && (r.fit.mode != WRAP || self.file.ends_with(".vhd")))
+        all.iter()
+            .any(|r| (self.changed)(r.fit) != r.fit && (r.fit.mode != WRAP || self.file.ends_with(".vhd")))
     }
 
     pub fn equivalent(&self, facts: &Facts, target: Target) -> Option<String> {
@@ -175,16 +179,19 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     let count = arithmetic.levels.len();
     for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
         let serial = level.reduce == "serial";
-        all.extend(Register::new(&level.stage, reach.result).map(|register| Register {
-            name: level.name.clone(),
-            instance: if is_unit { format!(") u_l{index} (") } else { String::new() },
-            prefix: if is_unit || index + 1 == count { "" } else { "C_" },
-            port: (serial && level.check == "each_add").then_some(level.acc_bits + u32::from(!level.acc_signed)),
-            shows_flags: is_unit,
-            is_serial: serial,
-            goes_on: reach.goes_on,
-            ..register
-        }));
+        all.extend(
+            Register::new(&level.stage, reach.result).map(|register| Register {
+                name: level.name.clone(),
+                instance: if is_unit { format!(") u_l{index} (") } else { String::new() },
+                prefix: if is_unit || index + 1 == count { "" } else { "C_" },
+                port: (serial && level.check == "each_add")
+                    .then_some(level.acc_bits + u32::from(!level.acc_signed)),
+                shows_flags: is_unit,
+                is_serial: serial,
+                goes_on: reach.goes_on,
+                ..register
+            }),
+        );
     }
     // The VHDL unit ends with the sum.
     if let (Target::Unit, Some(reach)) = (target, facts.reach.bias.filter(|_| arithmetic.requantize.in_rtl)) {
@@ -287,7 +294,9 @@ impl Register {
         }
         Some(match () {
             () if !self.overflows() => format!("{}, within the rails either way", self.range()),
-            () if self.fit.mode == WRAP => format!("{}: the low bits that are kept do not differ", self.range()),
+            () if self.fit.mode == WRAP => {
+                format!("{}: the low bits that are kept do not differ", self.range())
+            }
             () if self.hides_negative => {
                 format!("{}: only negative sums differ, and their codes are clamped", self.range())
             }

@@ -54,6 +54,14 @@ fn reasons() {
     assert!(Fault::Wrap.equivalent(&beyond).is_some());
     // A wider register that wraps keeps the same low bits, and only flags tell.
     let wraps = Fit { mode: WRAP, ..fit };
-    assert!(Fault::Wider.equivalent(&register(wraps, Range { min: -99, max: 99 }, Some(6), (false, false))).is_some());
-    assert!(Fault::Wider.equivalent(&register(wraps, Range { min: -99, max: 99 }, Some(6), (true, false))).is_none());
+    assert!(
+        Fault::Wider
+            .equivalent(&register(wraps, Range { min: -99, max: 99 }, Some(6), (false, false)))
+            .is_some()
+    );
+    assert!(
+        Fault::Wider
+            .equivalent(&register(wraps, Range { min: -99, max: 99 }, Some(6), (true, false)))
+            .is_none()
+    );
 }
