@@ -272,3 +272,25 @@ fn layers_too_small_for_the_array_and_too_large_for_the_memory_are_said() {
     ");
     insta::assert_snapshot!(found("array: {rows: 4, cols: 3}\nmemory: {accumulator_kib: 0.0625}"), @"guardbit::hw::sram_too_small_for_tile: the sums of the smallest tile do not fit `memory.accumulator_kib`: `conv` needs 48 of 32 bytes");
 }
+
+/// Rates are any numbers above 0: what saturates is refused, and nothing wraps on the way.
+#[test]
+fn layers_of_too_many_cycles_are_refused() {
+    let key = ["sram_bytes_per_cycle", "accumulator_bytes_per_cycle", "dram_bytes_per_cycle"];
+    for rate in ["1e-300", "1e-14"] {
+        for (key, dataflow) in
+            key.iter().flat_map(|key| [(key, "weight_stationary"), (key, "input_stationary")])
+        {
+            for double_buffer in [true, false] {
+                let yaml = format!(
+                    "dataflow: {dataflow}\nmemory: {{{key}: {rate}, double_buffer: {double_buffer}, dram_latency_cycles: 1000000000}}"
+                );
+                let error = lowered(&plain(), &yaml).unwrap_err();
+                assert_eq!(error.code(), "guardbit::lower::too_many_cycles", "{yaml}");
+                assert_eq!(error.to_string(), "layer `conv` takes more than 2^53 cycles on this accelerator");
+            }
+        }
+    }
+    let slow = lowered(&plain(), "memory: {dram_bytes_per_cycle: 1e-6}").unwrap();
+    assert!(slow.mac_layers().next().unwrap().timing.cycles > 100_000_000);
+}

@@ -111,11 +111,16 @@ impl Slice {
     fn cycle_info(&self, accelerator: &Accelerator) -> ArrayCycleInfo {
         let c = self.cycles;
         let scalesim = accelerator.timing == TimingConvention::ScalesimV3;
-        let difference = scalesim.then(|| {
-            "SCALE-Sim ends with the last addition, leaving the drain out, and reports the number of the last cycle, \
-             counted from 0, for every matrix product"
-                .to_owned()
-        });
+        let difference = if scalesim {
+            Some(
+                "SCALE-Sim ends with the last addition, leaving the drain out, and reports the number of the last cycle, \
+                 counted from 0, for every matrix product",
+            )
+        } else {
+            (c.cycles != c.counted).then_some(
+                "the stimuli give every tile the time of a full one; in the model a tile of fewer rows ends sooner",
+            )
+        };
         ArrayCycleInfo {
             convention: if scalesim { "scalesim_v3" } else { "overlapped" }.into(),
             preload: c.preload,
@@ -125,7 +130,7 @@ impl Slice {
             drain: c.drain,
             cycles: c.cycles,
             model: c.counted,
-            difference,
+            difference: difference.map(str::to_owned),
         }
     }
 
