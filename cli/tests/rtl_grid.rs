@@ -171,7 +171,7 @@ fn manifest(bundle: &str) -> Value {
 /// Accelerator, layer of the digits network, settings, and cycles that the model takes off tiles of fewer rows.
 const ARRAYS: &[(&str, &str, &[&str], u64)] = &[
     // Fewer products than rows: tiles follow each other as fast as sums can leave.
-    ("fpga-int14-os", "1", &["--set", "array.rows=12", "--set", "array.cols=3"], 0),
+    ("fpga-int14-os", "1", &["--set", "array.rows=12", "--set", "array.cols=3"], 6),
     ("fpga-int14-os", "2", &["--set", "array.rows=5", "--set", "array.cols=7"], 0),
     ("fpga-int14-os", "0", &["--set", "array.rows=1", "--set", "array.cols=9"], 0),
     ("fpga-int14-os", "0", &["--set", "array.rows=9", "--set", "array.cols=1"], 0),
