@@ -160,6 +160,8 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             sram_bytes: Some(layer.dots * layer.terms as u64 / 8),
             dram_bytes: Some(layer.dots * 2),
             time_us: Some((layer.dots * layer.terms as u64 / 200 + 40) as f64 / 500.0),
+            exact_required_final: Some(finals.len() as u32 - 1),
+            exact_required_prefix: Some(prefixes.len() as u32 - 1),
         });
         histograms.push(LevelHistogram {
             index: i,

@@ -45,8 +45,8 @@ const LAYER_COLUMNS: [&str; 15] = [
     "wrong",
     "output_mismatch",
     "sqnr_db",
-    "required_final",
-    "required_prefix",
+    "exact_required_final",
+    "exact_required_prefix",
 ];
 
 /// The most telling columns of `layers.csv`, names of layers shortened.

@@ -72,7 +72,7 @@ fn columns_are_the_fields() {
 #[test]
 fn layers_of_a_full_run() {
     let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
-    let rows = layer_rows(&ran.program, &ran.layers, StatsLevel::Full);
+    let rows = layer_rows(&ran.program, &ran.layers, &ran.layers, StatsLevel::Full);
     insta::assert_snapshot!(short(&csv(&rows)), @r"
     index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us
     0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,,,,,,,,,,
@@ -85,7 +85,7 @@ fn layers_of_a_full_run() {
 #[test]
 fn an_auto_level_has_no_events_but_extremes() {
     let ran = common::run(StatsLevel::Full, "bits: auto");
-    let rows = layer_rows(&ran.program, &ran.layers, StatsLevel::Full);
+    let rows = layer_rows(&ran.program, &ran.layers, &ran.layers, StatsLevel::Full);
     assert_eq!((rows[1].bits, rows[1].overflow.as_deref()), (Width::Auto, None));
     assert_eq!((rows[1].events, rows[1].events_high, rows[1].events_low), (Some(0), Some(0), Some(0)));
     assert_eq!((rows[1].outputs_touched, rows[1].persistent, rows[1].transient), (Some(0), Some(0), Some(0)));
@@ -99,7 +99,7 @@ fn an_auto_level_has_no_events_but_extremes() {
 fn less_counting_leaves_blanks() {
     let rows = |stats| {
         let ran = common::run(stats, "bits: 13, overflow: saturate");
-        short(&csv(&layer_rows(&ran.program, &ran.layers, stats)[..2]))
+        short(&csv(&layer_rows(&ran.program, &ran.layers, &ran.layers, stats)[..2]))
     };
     insta::assert_snapshot!(rows(StatsLevel::Events), @r"
     index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us

@@ -9,7 +9,7 @@ use guardbit_reports::{
 use guardbit_sim::{Keep, Options, PointTensors, Settled};
 use serde::Serialize;
 
-use crate::execute::{Executed, execute};
+use crate::execute::{Executed, ExecutedTogether, execute_together};
 use crate::folder::{self, Existing, Staging};
 use crate::settings::RunRequest;
 use crate::spool::Spool;
@@ -45,13 +45,16 @@ pub fn run(
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
     let mut spool = Spool::new(&subject.graph, options.keep, folder::above(out))?;
     let mut store = |sample: &PointTensors| spool.add(&sample.exact, &sample.simulated[0]);
-    let executed = execute(&subject, &program, options, progress, &mut store)?;
+    let ExecutedTogether { mut each, unlimited } =
+        execute_together(&subject, &[&program], options, progress, &mut store)?;
+    let executed = each.swap_remove(0);
     progress.note(&settled(&executed.settled));
     let record = RunRecord::new(
         &subject.model.file,
         &accelerator.name,
         &program,
         &executed.layers,
+        unlimited.as_deref().unwrap_or(&executed.layers),
         &options,
         &executed.outcome,
     );

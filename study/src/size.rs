@@ -7,7 +7,6 @@ mod grid;
 mod grid_errors;
 mod layers;
 mod recommend;
-mod registers;
 mod rows;
 mod witnesses;
 
@@ -26,7 +25,7 @@ use crate::folder::{self, Existing, Staging};
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
 use crate::subject::{FileId, HwId, InputId, InputOrigin, Subject};
-use crate::{Progress, StudyError};
+use crate::{Progress, StudyError, registers};
 use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
@@ -98,7 +97,7 @@ struct Sizing<'a> {
 impl Sizing<'_> {
     /// The statistics of accumulators that are wide enough for everything.
     fn measure(&self) -> Result<Executed, StudyError> {
-        let program = registers::with(self, |_, level| Some(registers::wide(level)))?;
+        let program = registers::unlimited(self.subject, self.program)?;
         let options = Options {
             mode: self.request.settings.mode,
             stats: StatsLevel::Full,

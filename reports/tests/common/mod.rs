@@ -86,7 +86,7 @@ pub fn outcome() -> Outcome {
 
 pub fn run_record(stats: StatsLevel) -> RunRecord {
     let ran = run(stats, "bits: 13, overflow: saturate");
-    RunRecord::new("tiny.tflite", "two-levels", &ran.program, &ran.layers, &ran.options, &outcome())
+    RunRecord::new("tiny.tflite", "two-levels", &ran.program, &ran.layers, &ran.layers, &ran.options, &outcome())
 }
 
 pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord {
@@ -98,7 +98,7 @@ pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord
         overflow: overflow.into(),
         level: "acc".into(),
     };
-    PointRecord::new(&point, &ran.program, &ran.layers, &ran.options, &outcome())
+    PointRecord::new(&point, &ran.program, &ran.layers, &ran.layers, &ran.options, &outcome())
 }
 
 pub fn sweep(stats: StatsLevel) -> Vec<PointRecord> {

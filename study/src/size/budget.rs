@@ -9,8 +9,8 @@ use guardbit_reports::Outcome;
 use guardbit_sim::{Mode, Options, StatsLevel};
 
 use super::layers::SizedLayer;
-use super::{Sizing, of_layers, registers};
-use crate::StudyError;
+use super::{Sizing, of_layers};
+use crate::{StudyError, registers};
 
 /// How much error is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,7 +266,7 @@ fn narrowed(
             .find(|(layer, _)| layer.layer.node == wanted.node)
             .and_then(|(_, width)| *width)
     };
-    registers::with(sizing, |layer, level| {
+    registers::with(sizing.subject, sizing.program, |layer, level| {
         let is_last = layer.datapath.levels.last().is_some_and(|last| last.name == level.name);
         let narrow = width_of(layer).filter(|_| is_last);
         narrow

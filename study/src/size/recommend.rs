@@ -4,8 +4,8 @@ use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
 use guardbit_reports::Outcome;
 
 use super::layers::SizedLayer;
-use super::{Sizing, budget, registers};
-use crate::StudyError;
+use super::{Sizing, budget};
+use crate::{StudyError, registers};
 
 /// Recommended widths, and what the network does at them.
 pub(super) struct Recommendation {
