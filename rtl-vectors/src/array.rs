@@ -50,8 +50,7 @@ pub(crate) fn array(
     inputs: &[Vec<i32>],
     seed: u64,
 ) -> Result<ArrayPart, String> {
-    let own = program.accelerator.layers.iter().find(|(name, _)| program.graph.find_node(name) == Some(node));
-    let accelerator = own.map_or(&program.accelerator, |(_, own)| own);
+    let accelerator = program.accelerator_of(node);
     covered(accelerator, layer)?;
     let slice = Slice::choose(accelerator, layer, inputs)?;
     let info = slice.info(accelerator);

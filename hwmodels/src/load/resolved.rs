@@ -36,7 +36,7 @@ fn resolved(accelerator: &Accelerator) -> Value {
         Value::Mapping(overrides)
     };
     let layers: Mapping =
-        accelerator.layers.iter().map(|(name, layer)| (name.as_str().into(), own(layer))).collect();
+        accelerator.layers.iter().map(|(name, layer)| (name.into(), own(layer))).collect();
     if let (Value::Mapping(map), false) = (&mut value, layers.is_empty()) {
         map.insert("layers".into(), layers.into());
     }

@@ -3,7 +3,6 @@
 
 pub mod random;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use guardbit_graph::{
@@ -70,7 +69,7 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
             dram_outstanding_bursts: None,
         },
         packing: Packing::None,
-        layers: BTreeMap::new(),
+        layers: Default::default(),
     }
 }
 
