@@ -14,6 +14,7 @@ mod multiplier_rule;
 pub mod ops;
 mod padding;
 mod quantization;
+mod single;
 
 pub use activation::Activation;
 pub use builder::{GraphBuilder, OutputSpec};

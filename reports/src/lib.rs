@@ -28,7 +28,7 @@ pub use npz::{ArrayWriter, NpzWriter, batch_shape};
 pub use outcome::Outcome;
 pub use output::{About, run_files, size_files, sweep_files, write_run, write_size, write_sweep};
 pub use records::{
-    LayerActivity, LevelHistogram, NetworkTiming, PointRecord, RunRecord, SizeRecord, TileRecord,
+    LayerActivity, LevelHistogram, NetworkTiming, PointRecord, RunRecord, DesignLevel, SizeRecord, TileRecord,
     WitnessRecord,
 };
 pub use tables::{

@@ -38,12 +38,7 @@ pub fn layer_input(
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
     let subject = Subject::load(&request.model, settings)?;
     let program = subject.lower(&accelerator)?;
-    let found = subject.graph.find_node(name_or_index).filter(|&node| program.mac_layer(node).is_some());
-    let node = found.ok_or_else(|| StudyError::UnknownLayer {
-        layer: name_or_index.into(),
-        hw: accelerator.name.clone(),
-        layers: program.mac_layers().map(|l| format!("{} ({})", l.node.index(), l.name)).collect(),
-    })?;
+    let node = find_layer(&program, name_or_index)?;
     let read = subject.graph.node(node).inputs[0];
     let options =
         Options { mode: settings.mode, stats: StatsLevel::None, keep: Keep::All, ..Options::default() };
@@ -71,5 +66,15 @@ pub fn layer_input(
         accelerator: [hw.name, hw.sha256],
         origin: subject.input.describe(),
         program,
+    })
+}
+
+/// The accelerated layer of that name or index.
+pub(crate) fn find_layer(program: &Program, name_or_index: &str) -> Result<NodeId, StudyError> {
+    let found = program.graph.find_node(name_or_index).filter(|&node| program.mac_layer(node).is_some());
+    found.ok_or_else(|| StudyError::UnknownLayer {
+        layer: name_or_index.into(),
+        hw: program.accelerator.name.clone(),
+        layers: program.mac_layers().map(|l| format!("{} ({})", l.node.index(), l.name)).collect(),
     })
 }

@@ -32,7 +32,10 @@ pub fn run(
     folder::check(out, existing)?;
     let settings = &request.settings;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
-    let subject = Subject::load(&request.model, settings)?;
+    let (subject, accelerator) = match &request.layer {
+        None => (Subject::load(&request.model, settings)?, accelerator),
+        Some(layer) => Subject::load_layer(&request.model, settings, &accelerator, layer)?,
+    };
     let program = subject.lower(&accelerator)?;
     let options = Options {
         mode: settings.mode,
@@ -89,6 +92,8 @@ struct SettingsJson<'a> {
     set: &'a [String],
     events: usize,
     dump_tensors: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layer: &'a Option<String>,
 }
 
 fn write(
@@ -130,6 +135,7 @@ fn write(
             set: &settings.sets,
             events: settings.events,
             dump_tensors: request.dump_tensors,
+            layer: &request.layer,
         },
         outcome: &executed.outcome,
         timing: &record.timing,
@@ -156,6 +162,7 @@ fn about(request: &RunRequest, subject: &Subject) -> About {
     ];
     pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
     pairs.extend(settings.output.clone().map(|output| ("Output", output)));
+    pairs.extend(request.layer.clone().map(|layer| ("Layer", layer)));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
     crate::about(pairs)
 }
