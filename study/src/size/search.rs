@@ -1,14 +1,15 @@
 //! The narrowest design within an error budget, by simulation.
 //!
-//! Narrowing follows one path, whatever the budget: a bit at a time off one level of one layer, always where it does
-//! least damage. Every design on it is narrower than those before in one level and wider in none. Bisection between
-//! its ends then asks of each design whether the network as a whole is within the budget. Of two budgets the
-//! looser one answers yes wherever the other does, so that it never ends at an earlier design: it never costs more.
+//! Narrowing follows paths that are the same for every budget: a bit at a time off one level of one layer, the next always
+//! the one that is least in some order. Every design on a path is narrower than those before in one level and wider in
+//! none. Bisection between its ends then asks of each design whether the network as a whole is within the budget.
+//! Of two budgets the looser one answers yes wherever the other does, so that it never ends at an earlier design: it
+//! never costs more, and neither does the cheapest end of several paths.
 
 use std::cmp::Ordering;
 
 use guardbit_hwmodels::{MacLayer, Program, Register};
-use guardbit_num::{MIN_BITS, Overflow};
+use guardbit_num::{MAX_BITS, MIN_BITS, Overflow};
 use guardbit_reports::Outcome;
 use guardbit_sim::{LayerStats, Mode, Options, StatsLevel};
 
@@ -56,7 +57,7 @@ struct CurvePoint {
     noise: [u128; 2],
 }
 
-/// How much a step does, as a fraction: the share of differing codes, or noise over signal.
+/// How late a step comes, as a fraction.
 #[derive(Debug, Clone, Copy)]
 struct Damage {
     parts: u128,
@@ -81,16 +82,21 @@ impl CurvePoint {
             noise: [stats.output_error.noise, stats.output_error.signal.max(1)],
         }
     }
-
-    /// Accuracy suffers from great errors, a mismatch is a mismatch.
-    fn damage(&self, budget: Budget) -> Damage {
-        let [parts, whole] = match budget {
-            Budget::Mismatch(_) => self.layer.map(u128::from),
-            Budget::Accuracy(_) => self.noise,
-        };
-        Damage { parts, whole: whole.max(1) }
-    }
 }
+
+/// An order of narrowing: how late a step to this point comes, `off` bits below the width at which nothing overflows.
+type Order = fn(point: &CurvePoint, off: usize) -> Damage;
+
+const ORDERS: [Order; 4] = [
+    // By squared error over the layer's squared output,
+    |point, _| Damage { parts: point.noise[0], whole: point.noise[1] },
+    // by the share of the layer's codes that differ,
+    |point, _| Damage { parts: point.layer[0].into(), whole: point.layer[1].max(1).into() },
+    // each as much as all others,
+    |_, off| Damage { parts: off as u128, whole: 1 },
+    // and the widest first.
+    |point, _| Damage { parts: (MAX_BITS + 1 - point.bits).into(), whole: 1 },
+];
 
 impl Curve {
     /// The least widths of the layer and of its channels such that they and all wider ones are within `share`.
@@ -201,31 +207,42 @@ fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>
     Ok(())
 }
 
-/// The design on the path of narrowing that is within the budget while the next one is not, and what it does.
+/// The cheapest of the designs, one on each path of narrowing, that are within the budget while the next one is not; and
+/// what it does.
 fn together(
     sizing: &Sizing<'_>,
     budget: Budget,
     curves: &[Curve],
     layers: &mut [SizedLayer<'_>],
 ) -> Result<Option<Outcome>, StudyError> {
-    let path = path(budget, curves);
     let mut start = wide(layers);
     for curve in curves {
         start[curve.layer][curve.level] = Some(harmless(&layers[curve.layer], curve.level));
     }
-    let design = |steps: usize| {
-        let mut widths = start.clone();
-        path[..steps].iter().for_each(|step| widths[step.layer][step.level] = Some(step.bits));
-        widths
-    };
     let codes = sizing.codes_per_sample();
-    let within = |steps: usize| {
-        let program = narrowed(sizing, layers, &design(steps))?;
-        let outcome = outcome(sizing, "all levels together", &program)?;
-        Ok(budget.allows(&outcome, codes).then_some(outcome))
-    };
-    let Some((steps, outcome)) = furthest(path.len(), within)? else { return Ok(None) };
-    for (layer, widths) in layers.iter_mut().zip(design(steps)) {
+    let mut best: Option<(u32, Widths, Outcome)> = None;
+    for order in ORDERS {
+        let path = path(order, curves);
+        let design = |steps: usize| {
+            let mut widths = start.clone();
+            path[..steps].iter().for_each(|step| widths[step.layer][step.level] = Some(step.bits));
+            widths
+        };
+        let within = |steps: usize| {
+            let program = narrowed(sizing, layers, &design(steps))?;
+            let outcome = outcome(sizing, "all levels together", &program)?;
+            Ok(budget.allows(&outcome, codes).then_some(outcome))
+        };
+        // All paths begin at the same design.
+        let Some((steps, outcome)) = furthest(path.len(), within)? else { return Ok(None) };
+        let widths = design(steps);
+        let cost = widths.iter().flatten().flatten().sum();
+        if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+            best = Some((cost, widths, outcome));
+        }
+    }
+    let Some((_, widths, outcome)) = best else { return Ok(None) };
+    for (layer, widths) in layers.iter_mut().zip(widths) {
         layer.together = Some(widths);
     }
     Ok(Some(outcome))
@@ -237,17 +254,17 @@ struct PathStep {
     level: usize,
     /// What is left.
     bits: u32,
-    /// The most that this width or a wider one does.
+    /// The greatest of this width and the wider ones.
     damage: Damage,
 }
 
-/// All steps there are, the least damage first, each level's own in their order.
-fn path(budget: Budget, curves: &[Curve]) -> Vec<PathStep> {
+/// All steps there are in an order, each level's own from wide to narrow.
+fn path(order: Order, curves: &[Curve]) -> Vec<PathStep> {
     let mut steps = Vec::new();
     for &Curve { layer, level, ref points } in curves {
         let mut most = Damage { parts: 0, whole: 1 };
         for (index, point) in points.iter().enumerate() {
-            let damage = point.damage(budget);
+            let damage = order(point, index);
             most = if damage.cmp(most).is_gt() { damage } else { most };
             if index > 0 {
                 steps.push(PathStep { layer, level, bits: point.bits, damage: most });
