@@ -380,9 +380,8 @@ fn a_looser_budget_never_costs_more_on_resnet8() {
     let Some(model) = shared_model(MODELS[0]) else { return };
     let dir = tempfile::tempdir().unwrap();
     let args = ["size", &model, "--hw", "fpga-int14-os", "--random", "2"];
-    let bits = ["0", "10", "50"].map(|percent| {
-        cost(&args, &format!("mismatch={percent}%"), &dir.path().join(percent)).0
-    });
+    let bits = ["0", "10", "50"]
+        .map(|percent| cost(&args, &format!("mismatch={percent}%"), &dir.path().join(percent)).0);
     assert!(bits.is_sorted_by(|a, b| a >= b) && bits[0] > bits[2], "{bits:?}");
 }
 
@@ -392,7 +391,18 @@ fn stdout_shows_every_level() {
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
     let out = dir.path().join("out");
-    let args = ["size", &model, "--hw", TWO_LEVELS, "--random", "4", "--budget", "mismatch=0.01%", "-o", &text(&out)];
+    let args = [
+        "size",
+        &model,
+        "--hw",
+        TWO_LEVELS,
+        "--random",
+        "4",
+        "--budget",
+        "mismatch=0.01%",
+        "-o",
+        &text(&out),
+    ];
     let stdout = succeed(&args);
     let levels = csv_rows(&out.join("size_levels.csv"));
     let table: Vec<Vec<&str>> = stdout
@@ -404,7 +414,8 @@ fn stdout_shows_every_level() {
     assert_eq!(table.len(), 1 + levels.len());
     for (line, row) in table[1..].iter().zip(&levels) {
         let shown = ["level", "weights", "data_prefix", "recommended"].map(|name| line[at(name)]);
-        let written = ["level", "bits_weights", "bits_data_prefix", "bits_recommended"].map(|name| row[name].as_str());
+        let written =
+            ["level", "bits_weights", "bits_data_prefix", "bits_recommended"].map(|name| row[name].as_str());
         assert_eq!(shown, written);
     }
     let widest = |level: &str| {
@@ -464,14 +475,28 @@ fn recommended_files_take_overrides_of_their_layers() {
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
     let (sized, ran) = (dir.path().join("sized"), dir.path().join("ran"));
-    succeed(&["size", &model, "--hw", TWO_LEVELS, "--random", "2", "--budget", "mismatch=20%", "-o", &text(&sized)]);
+    succeed(&[
+        "size",
+        &model,
+        "--hw",
+        TWO_LEVELS,
+        "--random",
+        "2",
+        "--budget",
+        "mismatch=20%",
+        "-o",
+        &text(&sized),
+    ]);
     let levels = csv_rows(&sized.join("size_levels.csv"));
     // As wide as all layers together need is what the file has in common, and an override all the same.
-    let widest = levels.iter().filter(|row| row["level"] == "acc").map(|row| &row["bits_recommended"]).max().unwrap();
+    let widest =
+        levels.iter().filter(|row| row["level"] == "acc").map(|row| &row["bits_recommended"]).max().unwrap();
     let own = levels.iter().find(|row| row["level"] == "acc" && row["bits_recommended"] != *widest).unwrap();
     let (hw, index) = (text(&sized.join("recommended.yaml")), &own["index"]);
-    let sets =
-        [format!("layers.{index}.accumulation.acc.bits={widest}"), format!("layers.{index}.accumulation.acc.overflow=wrap")];
+    let sets = [
+        format!("layers.{index}.accumulation.acc.bits={widest}"),
+        format!("layers.{index}.accumulation.acc.overflow=wrap"),
+    ];
     let args = ["run", &model, "--hw", &hw, "--random", "1", "--set", &sets[0], "--set", &sets[1]];
     succeed(&[&args[..], &["-o", &text(&ran)]].concat());
     for (row, level) in csv_rows(&ran.join("layers.csv")).iter().zip(&levels) {

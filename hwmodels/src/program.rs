@@ -85,7 +85,8 @@ impl Program {
     /// The accelerator of a node, its overrides applied.
     pub fn accelerator_of(&self, node: NodeId) -> &Accelerator {
         let mut own = self.accelerator.layers.iter();
-        own.find(|(name, _)| self.graph.find_node(name) == Some(node)).map_or(&self.accelerator, |(_, own)| own)
+        own.find(|(name, _)| self.graph.find_node(name) == Some(node))
+            .map_or(&self.accelerator, |(_, own)| own)
     }
 
     /// The accelerated layer of a node.

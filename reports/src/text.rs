@@ -105,16 +105,8 @@ const LEVEL_WIDTHS: [&str; 7] = [
     "bits_recommended",
 ];
 /// Of the layer as a whole, in its last level's row: columns of `size.csv`.
-const LAYER_SIZES: [&str; 8] = [
-    "bits_a2q_type",
-    "bits_a2q",
-    "bits_a2q_plus",
-    "adder_bits",
-    "register_bits",
-    "psum_bytes",
-    "lut",
-    "ff",
-];
+const LAYER_SIZES: [&str; 8] =
+    ["bits_a2q_type", "bits_a2q", "bits_a2q_plus", "adder_bits", "register_bits", "psum_bytes", "lut", "ff"];
 
 /// Every level of every layer with the widths that it needs, less empty columns, names of layers shortened.
 ///
@@ -122,7 +114,8 @@ const LAYER_SIZES: [&str; 8] = [
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, ReportError> {
     let (of_layers, of_levels) = (Cells::new(layers)?, Cells::new(levels)?);
-    let mut columns: Vec<String> = ["index", "layer", "op", "terms", "channels", "level"].map(String::from).into();
+    let mut columns: Vec<String> =
+        ["index", "layer", "op", "terms", "channels", "level"].map(String::from).into();
     // The columns of widths are many: their common beginning says nothing here.
     let short = |name: &&str| name.strip_prefix("bits_").unwrap_or(name).to_owned();
     columns.extend(LEVEL_WIDTHS.iter().chain(&LAYER_SIZES).map(short));

@@ -218,7 +218,11 @@ fn widths_to_build_are_not_those_that_were_met() {
     let last = run.layers.last_mut().unwrap();
     (last.exact_required_final, last.exact_required_prefix) = (None, None);
     last.overflow = Some("saturate_symmetric".into());
-    assert!(told(&run).contains("(saturate_symmetric may need one more); 1 layer in which products overflow"), "{}", told(&run));
+    assert!(
+        told(&run).contains("(saturate_symmetric may need one more); 1 layer in which products overflow"),
+        "{}",
+        told(&run)
+    );
     run.layers[1].exact_required_final = Some(65);
     assert!(told(&run).contains("which has no sign, some sums are negative"), "{}", told(&run));
 }

@@ -122,16 +122,23 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     let wide: Vec<String> =
         met.layers.iter().map(|row| format!("accumulation.{}.bits=auto", row.level)).collect();
     let wide = ran(folder.path(), case, "wide", case.mode, wide);
-    for (name, overflow, enough) in
-        [("wrap", Overflow::Wrap, WRAP), ("saturate", Overflow::Saturate, SATURATE), ("sticky", Overflow::Sticky, SATURATE)]
-    {
+    for (name, overflow, enough) in [
+        ("wrap", Overflow::Wrap, WRAP),
+        ("saturate", Overflow::Saturate, SATURATE),
+        ("sticky", Overflow::Sticky, SATURATE),
+    ] {
         for own in [false, true] {
             let sets = sets(&met, overflow, enough, own);
             let built = ran(folder.path(), case, &format!("{name}-{own}"), case.mode, sets.clone());
             prop_assert_eq!(built.outcome.output_mismatch, wide.outcome.output_mismatch, "{:?}", sets);
             for (row, unlimited) in built.layers.iter().zip(&wide.layers) {
                 prop_assert_eq!(row.persistent, Some(0), "{:?}", sets);
-                prop_assert_eq!((row.wrong, row.output_mismatch), (unlimited.wrong, unlimited.output_mismatch), "{:?}", sets);
+                prop_assert_eq!(
+                    (row.wrong, row.output_mismatch),
+                    (unlimited.wrong, unlimited.output_mismatch),
+                    "{:?}",
+                    sets
+                );
                 if overflow != Overflow::Wrap {
                     prop_assert_eq!((row.events, row.transient), (Some(0), Some(0)), "{:?}", sets);
                 }

@@ -23,8 +23,8 @@ use std::path::Path;
 
 pub use problem::{FilePlace, HwError, Origin, Problem};
 
-use crate::{Accelerator, LayerOverrides};
 use crate::file::AcceleratorFile;
+use crate::{Accelerator, LayerOverrides};
 use check::Violation;
 use key::KeyPath;
 use set::{Overridden, Set};

@@ -124,7 +124,9 @@ impl LevelNeed<'_> {
         let [finals, prefixes] = self.exact?;
         let level = self.name;
         if finals > MAX_BITS || prefixes > MAX_BITS {
-            return Some(format!("At level {level}, which has no sign, some sums are negative: no width holds them."));
+            return Some(format!(
+                "At level {level}, which has no sign, some sums are negative: no width holds them."
+            ));
         }
         let mut text = format!(
             "Where nothing overflows, every final sum of these samples at level {level} fits {finals} bits, which is enough \

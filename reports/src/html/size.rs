@@ -242,7 +242,8 @@ fn witnesses(size: &SizeRecord) -> Markup {
             row.file.clone(),
         ]
     };
-    let mut columns = ["layer", "level", "output [n, h, w, c]"].map(Column::text).into_iter().collect::<Vec<_>>();
+    let mut columns =
+        ["layer", "level", "output [n, h, w, c]"].map(Column::text).into_iter().collect::<Vec<_>>();
     columns.extend(["run", "sum", "bits"].map(Column::number));
     columns.extend(["attains", "file"].map(Column::text));
     let table = Table { columns, rows: size.witnesses.iter().map(row).collect() };

@@ -11,8 +11,8 @@ use guardbit_graph::{
 use guardbit_hwmodels::{Program, from_yaml, lower};
 use guardbit_num::Scheme;
 use guardbit_reports::{
-    Decibel, DesignLevel, Fraction, Outcome, Point, PointRecord, RunRecord, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRecord, SizeRow, Width, WitnessRecord,
+    Decibel, DesignLevel, Fraction, Outcome, Point, PointRecord, RunRecord, SizeChannelRow, SizeGridRow,
+    SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, Width, WitnessRecord,
 };
 use guardbit_sim::{LayerStats, Mode, Options, Simulation, StatsLevel};
 
@@ -86,7 +86,15 @@ pub fn outcome() -> Outcome {
 
 pub fn run_record(stats: StatsLevel) -> RunRecord {
     let ran = run(stats, "bits: 13, overflow: saturate");
-    RunRecord::new("tiny.tflite", "two-levels", &ran.program, &ran.layers, &ran.layers, &ran.options, &outcome())
+    RunRecord::new(
+        "tiny.tflite",
+        "two-levels",
+        &ran.program,
+        &ran.layers,
+        &ran.layers,
+        &ran.options,
+        &outcome(),
+    )
 }
 
 pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord {

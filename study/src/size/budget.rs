@@ -169,7 +169,10 @@ mod tests {
             said("accuracy=1%", 40).as_deref(),
             Some("accuracy=1% is finer than one of 40 samples (2.50%): it allows no error on them")
         );
-        assert_eq!([said("accuracy=2.5%", 40), said("accuracy=0%", 40), said("mismatch=1%", 40)], [None, None, None]);
+        assert_eq!(
+            [said("accuracy=2.5%", 40), said("accuracy=0%", 40), said("mismatch=1%", 40)],
+            [None, None, None]
+        );
         assert!(said("mismatch=0.1%", 40).is_some_and(|text| text.contains("400 output codes")));
     }
 }

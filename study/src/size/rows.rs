@@ -148,7 +148,8 @@ pub(super) fn rates(program: &Program, measured: &[Option<LayerStats>]) -> Vec<S
                 pooled.push((&level.name, [[0; HISTOGRAM_BINS]; 2]));
                 pooled.len() - 1
             });
-            for (pooled, counts) in pooled[at].1.iter_mut().zip([&seen.required_final, &seen.required_prefix]) {
+            for (pooled, counts) in pooled[at].1.iter_mut().zip([&seen.required_final, &seen.required_prefix])
+            {
                 pooled.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             }
         }

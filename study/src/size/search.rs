@@ -133,8 +133,9 @@ fn curves(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Result<Vec<Curve>, 
     let mut curves = Vec::new();
     let levels = layers.iter().map(|layer| layer.last() + 1).max().unwrap_or(0);
     for level in 0..levels {
-        let searched: Vec<usize> =
-            (0..layers.len()).filter(|&l| level <= layers[l].last() && is_searched(&layers[l], level)).collect();
+        let searched: Vec<usize> = (0..layers.len())
+            .filter(|&l| level <= layers[l].last() && is_searched(&layers[l], level))
+            .collect();
         let steps = searched.iter().map(|&l| harmless(&layers[l], level) - MIN_BITS + 1).max().unwrap_or(0);
         let mut of_level: Vec<Curve> =
             searched.iter().map(|&layer| Curve { layer, level, points: Vec::new() }).collect();
@@ -148,7 +149,8 @@ fn curves(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Result<Vec<Curve>, 
                 searched.iter().for_each(|&layer| widths[layer][level] = bits(layer, step));
                 widths
             };
-            let counted = isolated(sizing, layers, &steps.iter().map(|&step| widths(step)).collect::<Vec<_>>())?;
+            let counted =
+                isolated(sizing, layers, &steps.iter().map(|&step| widths(step)).collect::<Vec<_>>())?;
             for (&step, stats) in steps.iter().zip(&counted) {
                 let stats: Vec<&LayerStats> =
                     of_layers(sizing.program, stats).map(|(_, stats)| stats).collect();
@@ -171,12 +173,8 @@ fn isolated(
 ) -> Result<Vec<Vec<Option<LayerStats>>>, StudyError> {
     let programs = designs.iter().map(|widths| narrowed(sizing, layers, widths));
     let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
-    let options = Options {
-        mode: Mode::Isolated,
-        stats: StatsLevel::None,
-        events_per_layer: 0,
-        ..Options::default()
-    };
+    let options =
+        Options { mode: Mode::Isolated, stats: StatsLevel::None, events_per_layer: 0, ..Options::default() };
     sizing.start("each level by itself", programs.len());
     let all: Vec<&Program> = programs.iter().collect();
     let together = execute_together(sizing.subject, &all, options, sizing.progress, &mut |_| Ok(()))?;
@@ -199,9 +197,8 @@ fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>
             };
             let most = harmless(&layers[layer], level) - MIN_BITS;
             let found = furthest(most as usize, allows)?;
-            layers[layer].alone[level] = found.map(|(narrower, ())| {
-                harmless(&layers[layer], level) - narrower as u32
-            });
+            layers[layer].alone[level] =
+                found.map(|(narrower, ())| harmless(&layers[layer], level) - narrower as u32);
         }
     }
     Ok(())
