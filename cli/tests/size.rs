@@ -551,3 +551,24 @@ fn widths_that_a_run_calls_enough_are_enough_on_real_networks() {
         }
     }
 }
+
+/// A2Q+ is a width of the layer only where the weights of every channel sum to 0.
+#[test]
+fn a2q_plus_is_that_of_all_channels_or_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let a2q_plus = |weights: &str| {
+        let (model, out) = (dir.path().join("network.yaml"), dir.path().join(weights.replace(' ', "")));
+        let network = format!(
+            "schema: 1\nname: two\ninputs:\n  - {{name: x, shape: [1, 2, 2, 2], dtype: int8, scale: 1}}\nconstants:\n  \
+             - {{name: w, shape: [2, 1, 1, 2], dtype: int8, scale: 1, values: [{weights}]}}\nnodes:\n  \
+             - {{op: conv2d, inputs: [x, w], output: {{name: y, dtype: int8, scale: 9}}}}\noutputs: [y]\n"
+        );
+        std::fs::write(&model, network).unwrap();
+        succeed(&["size", &text(&model), "--hw", "fpga-int14-os", "--random", "1", "-o", &text(&out)]);
+        let of = |file: &str| column(&out.join(file), "bits_a2q_plus");
+        (of("size.csv"), of("size_channels.csv"))
+    };
+    // Channels of 0 alone sum to 0, too: 1 bit. An l1 norm of 10 needs 10 * 255 + 2 <= 2^12.
+    assert_eq!(a2q_plus("0, 0, 100, 100"), (vec![String::new()], vec!["1".into(), String::new()]));
+    assert_eq!(a2q_plus("0, 0, 5, -5"), (vec!["12".into()], vec!["1".into(), "12".into()]));
+}
