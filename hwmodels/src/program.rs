@@ -35,6 +35,8 @@ pub struct MacLayer {
     pub node: NodeId,
     /// Name of the layer: that of its output tensor.
     pub name: String,
+    /// A unique name for people.
+    pub short_name: String,
     /// Name of the operation.
     pub op: &'static str,
     /// Its dot products.
@@ -85,8 +87,7 @@ impl Program {
     /// The accelerator of a node, its overrides applied.
     pub fn accelerator_of(&self, node: NodeId) -> &Accelerator {
         let mut own = self.accelerator.layers.iter();
-        own.find(|(name, _)| self.graph.find_node(name) == Some(node))
-            .map_or(&self.accelerator, |(_, own)| own)
+        own.find(|(name, _)| self.graph.find_node(name) == Ok(node)).map_or(&self.accelerator, |(_, own)| own)
     }
 
     /// The accelerated layer of a node.

@@ -1,7 +1,7 @@
 //! Tables for terminals.
 
 use crate::tables::{Cells, LayerRow, Row, SizeLevelRow, SizeRow, SummaryRow};
-use crate::{ReportError, TileRecord, labels};
+use crate::{ReportError, TileRecord};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
 ///
@@ -49,19 +49,19 @@ const LAYER_COLUMNS: [&str; 15] = [
     "exact_required_prefix",
 ];
 
-/// The most telling columns of `layers.csv`, names of layers shortened.
+/// The most telling columns of `layers.csv`, layers by their short names.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn layers_text(rows: &[LayerRow]) -> Result<String, ReportError> {
     let mut cells = Cells::new(rows)?.select(&LAYER_COLUMNS);
     for (cells, row) in cells.iter_mut().zip(rows) {
-        cells[1] = labels::short_name(&row.layer);
+        cells[1] = row.name.clone();
     }
     Ok(text_table(&LAYER_COLUMNS, &cells))
 }
 
-/// What the SRAMs hold at a time, layer after layer, names of layers shortened.
+/// What the SRAMs hold at a time, layer after layer, layers by their short names.
 pub fn tiles_text(tiles: &[TileRecord]) -> String {
     let columns = [
         "index",
@@ -79,7 +79,7 @@ pub fn tiles_text(tiles: &[TileRecord]) -> String {
     let row = |tile: &TileRecord| {
         vec![
             tile.index.to_string(),
-            labels::short_name(&tile.layer),
+            tile.name.clone(),
             tile.count.to_string(),
             tile.pixels.to_string(),
             tile.channels.to_string(),
@@ -123,7 +123,7 @@ pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, 
         let own = layers.iter().position(|row| row.index == level.index);
         let is_last = levels.get(at + 1).is_none_or(|next| next.index != level.index);
         let layer = |name: &str| own.map_or(String::new(), |own| of_layers.get(own, name).to_owned());
-        let mut cells = vec![level.index.to_string(), labels::short_name(&level.layer)];
+        let mut cells = vec![level.index.to_string(), level.name.clone()];
         cells.extend(["op", "terms", "channels"].map(layer));
         cells.push(level.level.clone());
         cells.extend(LEVEL_WIDTHS.iter().map(|name| of_levels.get(at, name).to_owned()));

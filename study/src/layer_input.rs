@@ -1,6 +1,6 @@
 //! What one layer of a network reads, sample by sample.
 
-use guardbit_graph::NodeId;
+use guardbit_graph::{LookupError, NodeId};
 use guardbit_hwmodels::Program;
 use guardbit_sim::{Keep, Mode, Options, Simulation, StatsLevel};
 
@@ -37,8 +37,9 @@ pub fn layer_input(
     let settings = &request.settings;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
     let subject = Subject::load(&request.model, settings)?;
+    subject.input.note_clipped(progress);
     let program = subject.lower(&accelerator)?;
-    let node = find_layer(&program, name_or_index)?;
+    let node = accelerated(&program, name_or_index)?;
     let read = subject.graph.node(node).inputs[0];
     let options =
         Options { mode: settings.mode, stats: StatsLevel::None, keep: Keep::All, ..Options::default() };
@@ -69,12 +70,24 @@ pub fn layer_input(
     })
 }
 
-/// The accelerated layer of that name or index.
-pub(crate) fn find_layer(program: &Program, name_or_index: &str) -> Result<NodeId, StudyError> {
-    let found = program.graph.find_node(name_or_index).filter(|&node| program.mac_layer(node).is_some());
-    found.ok_or_else(|| StudyError::UnknownLayer {
-        layer: name_or_index.into(),
-        hw: program.accelerator.name.clone(),
-        layers: program.mac_layers().map(|l| format!("{} ({})", l.node.index(), l.name)).collect(),
-    })
+/// The layer of that name or index, if the accelerator runs it.
+pub(crate) fn accelerated(program: &Program, name_or_index: &str) -> Result<NodeId, StudyError> {
+    let graph = &program.graph;
+    let short = |node| graph.short_name(node).to_owned();
+    match graph.find_node(name_or_index) {
+        Ok(node) if program.mac_layer(node).is_some() => Ok(node),
+        Err(LookupError::Ambiguous { by_name, by_index }) => Err(StudyError::AmbiguousLayer {
+            layer: name_or_index.into(),
+            by_name: short(by_name),
+            by_index: short(by_index),
+        }),
+        Ok(_) | Err(LookupError::Unknown) => {
+            let near = graph.near_nodes(name_or_index, |node| program.mac_layer(node).is_some());
+            Err(StudyError::UnknownLayer {
+                layer: name_or_index.into(),
+                hw: program.accelerator.name.clone(),
+                near: near.into_iter().map(|node| (node.index(), short(node))).collect(),
+            })
+        }
+    }
 }

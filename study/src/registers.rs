@@ -31,15 +31,15 @@ pub(crate) fn resize(
 ) {
     let common = Accelerator { layers: Default::default(), ..accelerator.clone() };
     for layer in program.mac_layers() {
-        let is_own = |name: &&str| program.graph.find_node(name) == Some(layer.node);
+        let is_own = |name: &&str| program.graph.find_node(name) == Ok(layer.node);
         let key = accelerator.layers.keys().find(is_own).map(str::to_owned);
         let mut own = key.and_then(|key| accelerator.layers.remove(&key)).unwrap_or_else(|| common.clone());
         for level in &mut own.datapath.levels {
             level.register = register(layer, level).unwrap_or(level.register);
         }
-        accelerator.layers.insert(layer.name.clone(), own);
+        accelerator.layers.insert(layer.short_name.clone(), own);
     }
-    accelerator.layers.sort_by_key(|name| program.graph.find_node(name));
+    accelerator.layers.sort_by_key(|name| program.graph.find_node(name).ok());
 }
 
 /// A register that holds every sum. One without a sign keeps a width, since what it needs is counted without one.

@@ -36,6 +36,7 @@ pub fn run(
         None => (Subject::load(&request.model, settings)?, accelerator),
         Some(layer) => Subject::load_layer(&request.model, settings, &accelerator, layer)?,
     };
+    subject.input.note_clipped(progress);
     let program = subject.lower(&accelerator)?;
     let options = Options {
         mode: settings.mode,

@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::digest::{sha256, sha256_of, sha256_of_file};
-use crate::layer_input::find_layer;
+use crate::layer_input::accelerated;
 use crate::samples::Samples;
 use crate::score::ScoredOutputs;
-use crate::{InputSource, Settings, StudyError, labels};
+use crate::{InputSource, Progress, Settings, StudyError, labels};
 
 /// A network with its samples and labels.
 #[derive(Debug)]
@@ -39,6 +39,9 @@ pub(crate) struct InputId {
     #[serde(flatten)]
     pub origin: InputOrigin,
     pub samples: usize,
+    /// Real values outside what the input's codes stand for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clipped: u64,
 }
 
 /// Where samples came from.
@@ -91,7 +94,7 @@ impl Subject {
         name_or_index: &str,
     ) -> Result<(Self, Accelerator), StudyError> {
         let program = lower(Arc::new(guardbit_frontends::load(model)?), accelerator)?;
-        let node = find_layer(&program, name_or_index)?;
+        let node = accelerated(&program, name_or_index)?;
         let mut own = program.accelerator_of(node).clone();
         own.layers = Default::default();
         Ok((Self::of_graph(program.graph.single_node(node), model, settings)?, own))
@@ -117,7 +120,7 @@ impl Subject {
         };
         Ok(Self {
             model: FileId::of(model)?,
-            input: InputId { origin, samples: samples.count() },
+            input: InputId { origin, samples: samples.count(), clipped: samples.clipped() },
             labels_file: settings.labels.as_deref().map(FileId::of).transpose()?,
             graph: Arc::new(graph),
             samples,
@@ -137,11 +140,32 @@ impl Subject {
     }
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl InputId {
+    /// Says how many real values were clipped, if any were.
+    pub fn note_clipped(&self, progress: &dyn Progress) {
+        if self.clipped > 0 {
+            let InputOrigin::File(file) = &self.origin else { return };
+            progress.note(&format!(
+                "{}: {} real values lie outside what the input's codes stand for and were clipped",
+                file.file, self.clipped
+            ));
+        }
+    }
+
     /// In words.
     pub fn describe(&self) -> String {
         match &self.origin {
-            InputOrigin::File(file) => format!("{} ({} samples)", file.file, self.samples),
+            InputOrigin::File(file) => {
+                let clipped = match self.clipped {
+                    0 => String::new(),
+                    clipped => format!(", {clipped} values clipped"),
+                };
+                format!("{} ({} samples{clipped})", file.file, self.samples)
+            }
             InputOrigin::Random { random, seed, .. } => format!("{random} random samples, seed {seed}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use guardbit_graph::{Graph, NodeId};
+use guardbit_graph::{Graph, LookupError, NodeId};
 
 use super::{LowerError, partition};
 use crate::{Accelerator, LayerOverrides};
@@ -19,8 +19,15 @@ impl Overrides {
     pub fn new(graph: &Graph, common: &Accelerator) -> Result<Self, LowerError> {
         let mut named: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
         for name in common.layers.keys() {
-            let node = graph.find_node(name).filter(|&node| graph.dot_products(node).is_some());
-            let node = node.ok_or_else(|| unknown_layer(graph, name))?;
+            let node = match graph.find_node(name) {
+                Ok(node) if graph.dot_products(node).is_some() => node,
+                Err(LookupError::Ambiguous { by_name, by_index }) => {
+                    let short = |id| graph.short_name(id).to_owned();
+                    let (by_name, by_index) = (short(by_name), short(by_index));
+                    return Err(LowerError::AmbiguousLayer { name: name.into(), by_name, by_index });
+                }
+                Ok(_) | Err(LookupError::Unknown) => return Err(unknown_layer(graph, name)),
+            };
             named.entry(node).or_default().push(name.to_owned());
         }
         let mut accelerator = Accelerator { layers: LayerOverrides::default(), ..common.clone() };
@@ -31,7 +38,7 @@ impl Overrides {
             check_changes(graph, node, &names, common, &together)?;
             let name = match names.as_slice() {
                 [name] => name.clone(),
-                _ => graph.node_name(node).to_owned(),
+                _ => graph.short_name(node).to_owned(),
             };
             accelerator.layers.insert(name.clone(), together);
             own.insert(node, name);
@@ -66,8 +73,7 @@ fn check_changes(
 }
 
 fn unknown_layer(graph: &Graph, name: &str) -> LowerError {
-    let nodes = graph.nodes_with_ids().map(|(node, _)| node);
-    let layers = nodes.filter(|&node| graph.dot_products(node).is_some());
-    let names: Vec<_> = layers.map(|node| format!("{} ({})", graph.node_name(node), node.index())).collect();
-    LowerError::UnknownLayer { name: name.into(), layers: names.join(", ") }
+    let near = graph.near_nodes(name, |node| graph.dot_products(node).is_some());
+    let near = near.into_iter().map(|node| (node.index(), graph.short_name(node).to_owned())).collect();
+    LowerError::UnknownLayer { name: name.into(), near }
 }

@@ -52,6 +52,8 @@ pub struct WitnessRecord {
     pub index: usize,
     /// Name of the layer.
     pub layer: String,
+    /// Short name of the layer.
+    pub name: String,
     /// Name of the level.
     pub level: String,
     /// The run of the level that it drives to the bound.

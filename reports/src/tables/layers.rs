@@ -82,11 +82,17 @@ pub struct LayerRow {
     pub dram_bytes: Option<u64>,
     /// Time of one inference at the clock, in microseconds. Of the layer.
     pub time_us: Option<f64>,
+    /// Stalls that would be left with a memory outside that takes no time. Of the layer.
+    pub stall_sram_cycles: Option<u64>,
+    /// The other stalls: cycles that wait for the memory outside. Of the layer.
+    pub stall_dram_cycles: Option<u64>,
     /// Bits that hold every final sum where no accumulator overflows: enough for a wrapping one. `None` too where
     /// products overflow or share an adder: there the width of an accumulator decides nothing alone.
     pub exact_required_final: Option<u32>,
     /// Bits that hold every prefix where no accumulator overflows, likewise: enough for a saturating one.
     pub exact_required_prefix: Option<u32>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 impl Row for LayerRow {
@@ -127,8 +133,11 @@ impl Row for LayerRow {
         "sram_bytes",
         "dram_bytes",
         "time_us",
+        "stall_sram_cycles",
+        "stall_dram_cycles",
         "exact_required_final",
         "exact_required_prefix",
+        "name",
     ];
 }
 
@@ -180,6 +189,7 @@ fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
     LayerRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
+        name: layer.short_name.clone(),
         op: layer.op.to_owned(),
         level: layer.datapath.levels[level].name.clone(),
         bits,
@@ -213,6 +223,8 @@ fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
         sram_bytes: None,
         dram_bytes: None,
         time_us: None,
+        stall_sram_cycles: None,
+        stall_dram_cycles: None,
         exact_required_final: None,
         exact_required_prefix: None,
     }
@@ -261,5 +273,7 @@ fn count_layer(row: &mut LayerRow, layer: &MacLayer, counts: &LayerStats, stats:
         row.dram_bytes = Some(cost.dram_bytes);
         // To a picosecond: a clock makes no finer figures, and decimals stay short.
         row.time_us = Some((cost.microseconds * 1e6).round() / 1e6);
+        row.stall_sram_cycles = Some(cost.stall_sram_cycles);
+        row.stall_dram_cycles = Some(cost.stall_dram_cycles);
     }
 }

@@ -51,6 +51,8 @@ pub struct SizeRow {
     pub lut: Option<u64>,
     /// Flip-flops of one accumulator, if a tool was asked.
     pub ff: Option<u64>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 /// A row of `size_channels.csv`: one output channel.
@@ -88,6 +90,8 @@ pub struct SizeChannelRow {
     pub min_sum: i128,
     /// Greatest sum that the real weights allow.
     pub max_sum: i128,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 /// A row of `size_levels.csv`: one accumulation level of one layer, innermost first.
@@ -117,6 +121,8 @@ pub struct SizeLevelRow {
     pub bits_recommended: Width,
     /// Least width within the error budget, with every other level wide.
     pub bits_budget: Option<u32>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 /// A row of `size_grid.csv`: one layer with an inner accumulator for runs of `tile` products and an outer one.
@@ -152,6 +158,8 @@ pub struct SizeGridRow {
     pub wrong: Option<u64>,
     /// The same as a share.
     pub error_rate: Option<Fraction>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 /// A row of `size_rates.csv`: how many of all dot products, pooled over the layers, do not fit a width of one level.
@@ -200,6 +208,7 @@ impl Row for SizeRow {
         "psum_bytes",
         "lut",
         "ff",
+        "name",
     ];
 }
 
@@ -222,6 +231,7 @@ impl Row for SizeChannelRow {
         "bits_a2q_type",
         "min_sum",
         "max_sum",
+        "name",
     ];
 }
 
@@ -240,6 +250,7 @@ impl Row for SizeLevelRow {
         "bits_data_prefix",
         "bits_recommended",
         "bits_budget",
+        "name",
     ];
 }
 
@@ -261,6 +272,7 @@ impl Row for SizeGridRow {
         "dots",
         "wrong",
         "error_rate",
+        "name",
     ];
 }
 

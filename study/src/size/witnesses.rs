@@ -42,6 +42,7 @@ fn record(sized: &SizedLayer<'_>, witness: &Witness) -> WitnessRecord {
     WitnessRecord {
         index,
         layer: sized.layer.name.clone(),
+        name: sized.layer.short_name.clone(),
         level: level.clone(),
         run: witness.run,
         out: [out.n, out.h, out.w, out.c],
