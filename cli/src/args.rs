@@ -62,6 +62,9 @@ pub struct RunArgs {
     /// The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
     #[arg(long)]
     pub hw: String,
+    /// Run this layer alone, by name or index as `guardbit inspect` prints them: --input is then what the layer reads
+    #[arg(long, value_name = "NAME|INDEX")]
+    pub layer: Option<String>,
     #[command(flatten)]
     pub common: Common,
     /// How many events are listed per layer in events.csv: the first ones

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{csv_rows, digits, guardbit, shared_model, succeed};
-use guardbit_graph::{Graph, GraphBuilder, NodeId, OutputSpec};
+use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{LayerBounds, Witness};
 use guardbit_hwmodels::{load, lower};
 use guardbit_sim::{ChannelLevel, Options, Simulation};
@@ -175,10 +175,13 @@ fn tables_belong_together() {
             "bits_range",
         ] {
             let widest = own.iter().filter_map(|channel| channel[bits].parse::<u32>().ok()).max();
+            // Weights of the digits network that sum to 0 are a channel's own.
+            let widest = widest.filter(|_| bits != "bits_a2q_plus");
             assert_eq!(widest.map_or(String::new(), |bits| bits.to_string()), row[bits], "{bits}");
         }
         let bits = |name: &str| row[name].parse::<u32>().unwrap();
         assert!(bits("bits_budget") <= bits("bits_data_prefix"));
+        assert_eq!(row["bits_a2q_plus"], "");
     }
 }
 
@@ -187,12 +190,7 @@ fn tables_belong_together() {
 fn budgets_are_kept_and_tight() {
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
-    let (images, labels) = (text(&dir.path().join("images.npy")), text(&dir.path().join("labels.npy")));
-    let first = Slice::from(..40);
-    let codes: Array4<i8> = read_npy(digits("test_images.npy")).unwrap();
-    write_npy(&images, &codes.slice_axis(Axis(0), first)).unwrap();
-    let classes: Array1<u8> = read_npy(digits("test_labels.npy")).unwrap();
-    write_npy(&labels, &classes.slice_axis(Axis(0), first)).unwrap();
+    let (images, labels) = first_digits(dir.path(), 40);
     let size = |budget: &str, out: &Path| {
         let args = ["size", &model, "--hw", "fpga-int14-os", "--input", &images, "--labels", &labels];
         succeed(&[&args[..], &["--budget", budget, "--json", "-o", &text(out)]].concat())
@@ -243,6 +241,7 @@ fn bad_budgets_and_tools_are_said() {
     let cases = [
         (&["--budget", "accuracy=1%"][..], "needs labels"),
         (&["--budget", "accuracy=200%"][..], "is no budget"),
+        (&["--budget", "accuracy=1"][..], "write accuracy=1% for 1 of 100"),
         (&["--area", "vivado"][..], "unknown tool"),
     ];
     for (extra, message) in cases {
@@ -289,25 +288,6 @@ fn areas_come_from_yosys() {
     assert!(tree_ff > bits + 3 && tree_lut > 0, "{tree_lut} {tree_ff} {bits}");
 }
 
-/// A network of one node of another one.
-fn alone(graph: &Graph, id: NodeId) -> Graph {
-    let node = graph.node(id);
-    let mut builder = GraphBuilder::new("alone");
-    let mut add = |input: &Option<guardbit_graph::TensorId>| {
-        let tensor = graph.tensor((*input)?);
-        Some(match tensor.codes() {
-            Some(codes) => builder.constant(&tensor.name, tensor.ty.clone(), codes.to_vec()).unwrap(),
-            None => builder.input(&tensor.name, tensor.ty.clone()).unwrap(),
-        })
-    };
-    let inputs: Vec<_> = node.inputs.iter().map(&mut add).collect();
-    let output = graph.tensor(node.output);
-    let (name, quantization) = (output.name.clone(), output.ty.quantization.clone());
-    let output = OutputSpec { name, dtype: output.ty.dtype, quantization };
-    let y = builder.node(node.op.clone(), &inputs, output).unwrap();
-    builder.finish(vec![y]).unwrap()
-}
-
 /// The counts of one channel of a network of one layer, at a width.
 fn counts(graph: &Graph, input: &[i32], bits: u32, channel: usize) -> ChannelLevel {
     let accelerator = load("fpga-int14-os", &[format!("accumulation.acc.bits={bits}")]).unwrap();
@@ -326,10 +306,10 @@ fn witnesses_of_real_networks() {
         let program = lower(Arc::clone(&graph), &load("fpga-int14-os", &[]).unwrap()).unwrap();
         for layer in program.mac_layers() {
             let bounds = LayerBounds::new(&graph, layer);
-            let witness = Witness::new(&graph, layer, &bounds).unwrap();
+            let witness = Witness::of_level(&graph, layer, &bounds, 0).unwrap();
             let name = format!("{model}, {}", layer.name);
             assert!(witness.attained && witness.bits == bounds.weight_bits(0), "{name}");
-            let alone = alone(&graph, layer.node);
+            let alone = graph.single_node(layer.node);
             let at = |bits| counts(&alone, &witness.input, bits, witness.channel);
             let enough = at(witness.bits);
             assert_eq!((enough.events(), enough.required_final), (0, witness.bits), "{name}");
@@ -338,4 +318,257 @@ fn witnesses_of_real_networks() {
             assert!(less.events() > 0 && less.persistent > 0, "{name}");
         }
     }
+}
+
+/// Samples and labels of the digits: the first `count`.
+fn first_digits(dir: &Path, count: usize) -> (String, String) {
+    let (images, labels) = (text(&dir.join("images.npy")), text(&dir.join("labels.npy")));
+    let first = Slice::from(..count as isize);
+    let codes: Array4<i8> = read_npy(digits("test_images.npy")).unwrap();
+    write_npy(&images, &codes.slice_axis(Axis(0), first)).unwrap();
+    let classes: Array1<u8> = read_npy(digits("test_labels.npy")).unwrap();
+    write_npy(&labels, &classes.slice_axis(Axis(0), first)).unwrap();
+    (images, labels)
+}
+
+/// Two levels of 14 bits, as `fpga-int14-ws` has them.
+const TWO_LEVELS: &str = "fpga-int14-ws";
+
+/// The recommended bits of all levels, and the output codes that differ, within a budget.
+fn cost(args: &[&str], budget: &str, out: &Path) -> (u64, serde_json::Value) {
+    let tail = ["--budget", budget, "--json", "-o", &text(out)].map(String::from);
+    let tail: Vec<&str> = tail.iter().map(String::as_str).collect();
+    let json: serde_json::Value = serde_json::from_str(&succeed(&[args, &tail].concat())).unwrap();
+    let bits = column(&out.join("size_levels.csv"), "bits_recommended");
+    (bits.iter().map(|bits| bits.parse::<u64>().unwrap()).sum(), json)
+}
+
+/// A looser budget never costs more, and is kept: on the first digits, for a chain behind which sums are gathered.
+#[test]
+fn a_looser_budget_never_costs_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let (images, labels) = first_digits(dir.path(), 24);
+    let model = digits("digits_int8.tflite");
+    let args = ["size", &model, "--hw", TWO_LEVELS, "--input", &images, "--labels", &labels];
+    for (kind, budgets) in [("accuracy", ["0", "5", "20", "60"]), ("mismatch", ["0", "1", "20", "80"])] {
+        let mut last = u64::MAX;
+        for percent in budgets {
+            let out = dir.path().join(format!("{kind}{percent}"));
+            let (bits, json) = cost(&args, &format!("{kind}={percent}%"), &out);
+            assert!(bits <= last, "{kind}={percent}%: {bits} bits, a tighter one {last}");
+            last = bits;
+            let figure = |name: &str| json["recommended"][name].as_f64().unwrap();
+            let share = percent.parse::<f64>().unwrap() / 100.0;
+            match kind {
+                "accuracy" => {
+                    assert!(figure("accuracy_exact") - figure("accuracy") <= share + 1e-6, "{percent}");
+                }
+                _ => assert!(figure("output_mismatch") <= share * 24.0 * 10.0, "{percent}"),
+            }
+        }
+        // Chains are narrowed with what is behind them.
+        let levels = csv_rows(&dir.path().join(format!("{kind}{}", budgets[3])).join("size_levels.csv"));
+        let chains: Vec<_> = levels.iter().filter(|row| row["level"] == "chain").collect();
+        let sum = |name: &str| chains.iter().map(|row| row[name].parse::<usize>().unwrap()).sum::<usize>();
+        assert!(sum("bits_recommended") + chains.len() <= sum("bits_data_prefix"), "{kind}: {chains:?}");
+    }
+}
+
+/// The same on ResNet-8.
+#[test]
+fn a_looser_budget_never_costs_more_on_resnet8() {
+    let Some(model) = shared_model(MODELS[0]) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["size", &model, "--hw", "fpga-int14-os", "--random", "2"];
+    let bits = ["0", "10", "50"]
+        .map(|percent| cost(&args, &format!("mismatch={percent}%"), &dir.path().join(percent)).0);
+    assert!(bits.is_sorted_by(|a, b| a >= b) && bits[0] > bits[2], "{bits:?}");
+}
+
+/// Stdout has every level, the one design for all layers, and what there is to know of the budget.
+#[test]
+fn stdout_shows_every_level() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let out = dir.path().join("out");
+    let args = [
+        "size",
+        &model,
+        "--hw",
+        TWO_LEVELS,
+        "--random",
+        "4",
+        "--budget",
+        "mismatch=0.01%",
+        "-o",
+        &text(&out),
+    ];
+    let stdout = succeed(&args);
+    let levels = csv_rows(&out.join("size_levels.csv"));
+    let table: Vec<Vec<&str>> = stdout
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let at = |name: &str| table[0].iter().position(|column| *column == name).unwrap();
+    assert_eq!(table.len(), 1 + levels.len());
+    for (line, row) in table[1..].iter().zip(&levels) {
+        let shown = ["level", "weights", "data_prefix", "recommended"].map(|name| line[at(name)]);
+        let written =
+            ["level", "bits_weights", "bits_data_prefix", "bits_recommended"].map(|name| row[name].as_str());
+        assert_eq!(shown, written);
+    }
+    let widest = |level: &str| {
+        let rows = levels.iter().filter(|row| row["level"] == level);
+        rows.map(|row| row["bits_recommended"].parse::<u32>().unwrap()).max().unwrap()
+    };
+    let design = format!("one design for all layers     chain {}, acc {}", widest("chain"), widest("acc"));
+    assert!(stdout.contains(&design), "{stdout}");
+    assert!(stdout.contains("note: mismatch=0.01% is finer than one of 40 output codes (2.50%)"), "{stdout}");
+    // Rates name the level, and an inner level has transients of its own.
+    let rates = csv_rows(&out.join("size_rates.csv"));
+    for level in ["chain", "acc"] {
+        let transient = rates.iter().filter(|row| row["level"] == level && row["transient"] != "0").count();
+        assert!(transient > 0, "{level}");
+    }
+}
+
+/// Every witness, replayed by the documented command, attains the bound of its level; one bit less overflows.
+#[test]
+fn witnesses_are_replayed() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let sized = dir.path().join("sized");
+    succeed(&["size", &model, "--hw", TWO_LEVELS, "--random", "1", "-o", &text(&sized)]);
+    let json: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(sized.join("size.json")).unwrap()).unwrap();
+    let witnesses = json["result"]["witnesses"].as_array().unwrap();
+    let levels = csv_rows(&sized.join("size_levels.csv"));
+    assert_eq!(witnesses.len(), levels.len());
+    for (witness, level) in witnesses.iter().zip(&levels) {
+        let name = witness["level"].as_str().unwrap();
+        assert_eq!((name, witness["attained"].as_bool()), (level["level"].as_str(), Some(true)));
+        let bits = witness["bits"].as_u64().unwrap();
+        assert_eq!(level["bits_weights"], bits.to_string());
+        let file = text(&sized.join(witness["file"].as_str().unwrap()));
+        for (off, fits) in [(0, true), (1, false)] {
+            let set = format!("accumulation.{name}.bits={}", bits - off);
+            let out = dir.path().join(format!("{}-{name}-{off}", level["index"]));
+            let layer = level["index"].as_str();
+            let other = format!("accumulation.{}.bits=auto", if name == "acc" { "chain" } else { "acc" });
+            let args = ["run", &model, "--hw", TWO_LEVELS, "--layer", layer, "--input", &file];
+            succeed(&[&args[..], &["--set", &set, "--set", &other, "-o", &text(&out)]].concat());
+            let rows = csv_rows(&out.join("layers.csv"));
+            let row = rows.iter().find(|row| row["level"] == name).unwrap();
+            assert_eq!(row["layer"], level["layer"]);
+            assert_eq!(row["required_final"], bits.to_string(), "{witness}");
+            let sum = witness["sum"].to_string();
+            assert!([&row["min_prefix"], &row["max_prefix"]].contains(&&sum), "{witness} {row:?}");
+            assert_eq!((row["persistent"] == "0", row["events"] == "0"), (fits, fits), "{witness} {row:?}");
+        }
+    }
+}
+
+/// What `recommended.yaml` says of a layer by its name is overridden by index, for the keys that are named.
+#[test]
+fn recommended_files_take_overrides_of_their_layers() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let (sized, ran) = (dir.path().join("sized"), dir.path().join("ran"));
+    succeed(&[
+        "size",
+        &model,
+        "--hw",
+        TWO_LEVELS,
+        "--random",
+        "2",
+        "--budget",
+        "mismatch=20%",
+        "-o",
+        &text(&sized),
+    ]);
+    let levels = csv_rows(&sized.join("size_levels.csv"));
+    // As wide as all layers together need is what the file has in common, and an override all the same.
+    let widest =
+        levels.iter().filter(|row| row["level"] == "acc").map(|row| &row["bits_recommended"]).max().unwrap();
+    let own = levels.iter().find(|row| row["level"] == "acc" && row["bits_recommended"] != *widest).unwrap();
+    let (hw, index) = (text(&sized.join("recommended.yaml")), &own["index"]);
+    let sets = [
+        format!("layers.{index}.accumulation.acc.bits={widest}"),
+        format!("layers.{index}.accumulation.acc.overflow=wrap"),
+    ];
+    let args = ["run", &model, "--hw", &hw, "--random", "1", "--set", &sets[0], "--set", &sets[1]];
+    succeed(&[&args[..], &["-o", &text(&ran)]].concat());
+    for (row, level) in csv_rows(&ran.join("layers.csv")).iter().zip(&levels) {
+        let overridden = row["index"] == *index && row["level"] == "acc";
+        let bits = if overridden { widest } else { &level["bits_recommended"] };
+        let mode = if overridden { "wrap" } else { &level["overflow"] };
+        assert_eq!((&row["bits"], row["overflow"].as_str()), (bits, mode), "{row:?}");
+    }
+    // Its layers stand in their order.
+    let yaml = std::fs::read_to_string(&hw).unwrap();
+    let layers = yaml.split("\nlayers:\n").nth(1).unwrap();
+    let places: Vec<Option<usize>> = levels
+        .iter()
+        .filter(|row| row["level"] == "acc")
+        .map(|row| layers.find(&format!("{}:", row["layer"])))
+        .filter(Option::is_some)
+        .collect();
+    assert!(places.len() > 1 && places.is_sorted(), "{yaml}");
+}
+
+/// What a run calls enough, set at every level, is enough: the same codes as the exact network's.
+#[test]
+fn widths_that_a_run_calls_enough_are_enough_on_real_networks() {
+    for (model, hw) in [(MODELS[0], "fpga-int14-os"), (MODELS[0], TWO_LEVELS), (MODELS[3], "fpga-int14-os")] {
+        let Some(path) = shared_model(model) else { continue };
+        let dir = tempfile::tempdir().unwrap();
+        let run = |name: &str, sets: &[String]| {
+            let out = dir.path().join(name);
+            let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set.as_str()]).collect();
+            let args = ["run", &path, "--hw", hw, "--random", "2", "-o", &text(&out)].map(String::from);
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            succeed(&[&args[..], &sets].concat());
+            csv_rows(&out.join("layers.csv"))
+        };
+        let met = run("met", &[]);
+        assert!(met.iter().any(|row| row["required_final"] != row["exact_required_final"]), "{model} {hw}");
+        for (mode, needs) in [("wrap", "exact_required_final"), ("saturate", "exact_required_prefix")] {
+            let mut levels: Vec<&str> = met.iter().map(|row| row["level"].as_str()).collect();
+            levels.sort_unstable();
+            levels.dedup();
+            let set = |level: &&str| {
+                let rows = met.iter().filter(|row| row["level"] == **level);
+                let bits = rows.map(|row| row[needs].parse::<u32>().unwrap()).max().unwrap();
+                [format!("accumulation.{level}.bits={bits}"), format!("accumulation.{level}.overflow={mode}")]
+            };
+            for row in run(mode, &levels.iter().flat_map(set).collect::<Vec<_>>()) {
+                assert_eq!(row["persistent"], "0", "{model} {hw} {mode} {row:?}");
+                assert!(["", "0"].contains(&row["wrong"].as_str()), "{model} {hw} {mode} {row:?}");
+                assert!(["", "0"].contains(&row["output_mismatch"].as_str()), "{model} {hw} {mode} {row:?}");
+                assert_eq!(row["required_final"], row["exact_required_final"], "{model} {hw} {mode} {row:?}");
+            }
+        }
+    }
+}
+
+/// A2Q+ is a width of the layer only where the weights of every channel sum to 0.
+#[test]
+fn a2q_plus_is_that_of_all_channels_or_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let a2q_plus = |weights: &str| {
+        let (model, out) = (dir.path().join("network.yaml"), dir.path().join(weights.replace(' ', "")));
+        let network = format!(
+            "schema: 1\nname: two\ninputs:\n  - {{name: x, shape: [1, 2, 2, 2], dtype: int8, scale: 1}}\nconstants:\n  \
+             - {{name: w, shape: [2, 1, 1, 2], dtype: int8, scale: 1, values: [{weights}]}}\nnodes:\n  \
+             - {{op: conv2d, inputs: [x, w], output: {{name: y, dtype: int8, scale: 9}}}}\noutputs: [y]\n"
+        );
+        std::fs::write(&model, network).unwrap();
+        succeed(&["size", &text(&model), "--hw", "fpga-int14-os", "--random", "1", "-o", &text(&out)]);
+        let of = |file: &str| column(&out.join(file), "bits_a2q_plus");
+        (of("size.csv"), of("size_channels.csv"))
+    };
+    // Channels of 0 alone sum to 0, too: 1 bit. An l1 norm of 10 needs 10 * 255 + 2 <= 2^12.
+    assert_eq!(a2q_plus("0, 0, 100, 100"), (vec![String::new()], vec!["1".into(), String::new()]));
+    assert_eq!(a2q_plus("0, 0, 5, -5"), (vec!["12".into()], vec!["1".into(), "12".into()]));
 }

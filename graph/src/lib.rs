@@ -16,6 +16,7 @@ mod names;
 pub mod ops;
 mod padding;
 mod quantization;
+mod single;
 
 pub use activation::Activation;
 pub use builder::{GraphBuilder, OutputSpec};

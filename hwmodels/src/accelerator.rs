@@ -1,8 +1,8 @@
 //! The checked accelerator: what the code computes with. The file that it is read from is another type.
 
-use std::collections::BTreeMap;
-
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
+
+use crate::LayerOverrides;
 
 /// An accelerator, complete and consistent.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Accelerator {
     /// Lanes that share one adder.
     pub packing: Packing,
     /// Complete accelerators for single layers, by layer name or index, with the overrides applied.
-    pub layers: BTreeMap<String, Accelerator>,
+    pub layers: LayerOverrides,
 }
 
 /// All that decides values: operands, order, product, levels, bias, requantization.

@@ -7,6 +7,7 @@ mod accelerator;
 pub mod bounds;
 mod describe;
 mod file;
+mod layer_overrides;
 mod lint_layers;
 mod load;
 mod lower;
@@ -21,6 +22,7 @@ pub use accelerator::{
     OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Product, Reduce, ReductionOrder, Register, Terms,
     TimingConvention, Walk, ZeroPoint,
 };
+pub use layer_overrides::LayerOverrides;
 pub use lint_layers::check_program;
 pub use load::{FilePlace, HwError, Origin, Problem, check, check_yaml, from_yaml, load};
 pub use lower::{Host, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, partition};

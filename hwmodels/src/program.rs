@@ -84,6 +84,12 @@ impl Program {
         })
     }
 
+    /// The accelerator of a node, its overrides applied.
+    pub fn accelerator_of(&self, node: NodeId) -> &Accelerator {
+        let mut own = self.accelerator.layers.iter();
+        own.find(|(name, _)| self.graph.find_node(name) == Ok(node)).map_or(&self.accelerator, |(_, own)| own)
+    }
+
     /// The accelerated layer of a node.
     pub fn mac_layer(&self, node: NodeId) -> Option<&MacLayer> {
         match &self.steps[node.index()] {

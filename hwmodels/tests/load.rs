@@ -126,7 +126,7 @@ fn overrides_merge_maps_and_go_back_to_defaults() {
 fn layers_are_complete_accelerators() {
     let text = "extends: fpga-int14-ws\nlayers:\n  a/b: {accumulation.acc.bits: 16}\n  3: {array.rows: 4}";
     let accelerator = with_sets(text, &["accumulation.acc.bits=12", "layers.x.y.bias.at=preload"]);
-    assert_eq!(accelerator.layers.keys().collect::<Vec<_>>(), ["3", "a/b", "x.y"]);
+    assert_eq!(accelerator.layers.keys().collect::<Vec<_>>(), ["a/b", "3", "x.y"]);
     assert_eq!(levels(&accelerator)[1].3, Some(12));
     let layer = |name: &str| &accelerator.layers[name];
     // The override of one layer is stronger than that of all.

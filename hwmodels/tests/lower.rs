@@ -245,10 +245,34 @@ fn overrides_that_name_no_layer_are_errors() {
     guardbit::lower::host_layer
     `layers` names `pool`, but this avg_pool2d runs on the host: its operation is not in `offload`
     ");
-    insta::assert_snapshot!(error("layers: {conv: {bias.bits: 20}, 0: {bias.bits: 21}}"), @r"
-    guardbit::lower::layer_twice
-    `layers` names the layer `conv` twice: as `0` and as `conv`
+    insta::assert_snapshot!(error("layers: {conv: {bias.at: preload}, 0: {accumulation: [{name: sum, reduce: tree}]}}"), @r"
+    guardbit::hw::bias
+    test:2:26: layer `conv`, `0`: `bias.at` is preload, but the last level, `sum`, is a tree: it has no initial value
     ");
+}
+
+/// The overrides by name and by index act together; where both name a key, the later one does. What comes on the command
+/// line comes last, even where it is what all layers have.
+#[test]
+fn names_and_indices_of_a_layer_act_together() {
+    let bits = |yaml: &str, sets: &[&str]| {
+        let base = format!("schema: 1\nname: test\nextends: fpga-int14-os\n{yaml}");
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let accelerator = from_yaml(&base, "test", &sets).unwrap();
+        let program = lower(graph(&plain()), &accelerator).unwrap();
+        let layer = program.mac_layers().next().unwrap();
+        let own: Vec<String> = program.accelerator.layers.keys().map(String::from).collect();
+        let register = layer.datapath.levels[0].register;
+        (format!("{register:?}"), layer.datapath.product.shift, own)
+    };
+    let (narrow, ..) = bits("", &["accumulation.acc.bits=9"]);
+    let (common, ..) = bits("", &[]);
+    let by_name = "layers: {conv: {accumulation.acc.bits: 9, product.shift: 2}}";
+    assert_eq!(bits(by_name, &[]), (narrow.clone(), 2, vec!["conv".into()]));
+    assert_eq!(bits(by_name, &["layers.0.product.shift=3"]), (narrow.clone(), 3, vec!["conv".into()]));
+    assert_eq!(bits(by_name, &["layers.0.accumulation.acc.bits=14"]), (common, 2, vec!["conv".into()]));
+    let twice = "layers: {0: {accumulation.acc.bits: 9, product.shift: 2}, conv: {product.shift: 1}}";
+    assert_eq!(bits(twice, &[]), (narrow, 1, vec!["conv".into()]));
 }
 
 /// The convolution has 2 groups of 3 channels, 12 pixels and 18 terms.

@@ -1,7 +1,5 @@
 //! The complete file of an accelerator loads back to the same accelerator.
 
-use std::collections::BTreeMap;
-
 use guardbit_hwmodels::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory,
     OPERATIONS, OutputFit, PRESETS, Packing, Product, Reduce, ReductionOrder, Register, Terms,
@@ -154,7 +152,7 @@ fn single() -> impl Strategy<Value = Accelerator> {
             timing,
             memory,
             packing: Packing::None,
-            layers: BTreeMap::new(),
+            layers: Default::default(),
         },
     )
 }
@@ -185,7 +183,7 @@ fn accelerators() -> impl Strategy<Value = Accelerator> {
                 own.name.clone_from(&common.name);
                 own.description.clone_from(&common.description);
                 own.clock_mhz = common.clock_mhz;
-                accelerator.layers.insert(layer.into(), own);
+                accelerator.layers.insert(layer, own);
             }
             accelerator
         },

@@ -163,6 +163,8 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             time_us: Some((layer.dots * layer.terms as u64 / 200 + 40) as f64 / 500.0),
             stall_sram_cycles: Some(10),
             stall_dram_cycles: Some(30),
+            exact_required_final: Some(finals.len() as u32 - 1),
+            exact_required_prefix: Some(prefixes.len() as u32 - 1),
         });
         histograms.push(LevelHistogram {
             index: i,

@@ -28,8 +28,8 @@ pub use npz::{ArrayWriter, NpzWriter, batch_shape};
 pub use outcome::Outcome;
 pub use output::{About, run_files, size_files, sweep_files, write_run, write_size, write_sweep};
 pub use records::{
-    LayerActivity, LevelHistogram, NetworkTiming, PointRecord, RunRecord, SizeRecord, TileRecord,
-    WitnessRecord,
+    DesignLevel, LayerActivity, LevelHistogram, NetworkTiming, PointRecord, RunRecord, SizeRecord,
+    TileRecord, WitnessRecord,
 };
 pub use tables::{
     Cells, ChannelRow, EventRow, LayerRow, Point, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,

@@ -1,6 +1,6 @@
 //! Tables for terminals.
 
-use crate::tables::{Cells, LayerRow, Row, SizeRow, SummaryRow};
+use crate::tables::{Cells, LayerRow, Row, SizeLevelRow, SizeRow, SummaryRow};
 use crate::{ReportError, TileRecord};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
@@ -45,8 +45,8 @@ const LAYER_COLUMNS: [&str; 15] = [
     "wrong",
     "output_mismatch",
     "sqnr_db",
-    "required_final",
-    "required_prefix",
+    "exact_required_final",
+    "exact_required_prefix",
 ];
 
 /// The most telling columns of `layers.csv`, layers by their short names.
@@ -94,22 +94,51 @@ pub fn tiles_text(tiles: &[TileRecord]) -> String {
     text_table(&columns, &tiles.iter().map(row).collect::<Vec<_>>())
 }
 
-/// `size.csv`, less its empty columns, layers by their short names.
+/// What a level needs, by every way of knowing: columns of `size_levels.csv`.
+const LEVEL_WIDTHS: [&str; 7] = [
+    "bits_type",
+    "bits_weights",
+    "bits_range",
+    "bits_data_final",
+    "bits_data_prefix",
+    "bits_budget",
+    "bits_recommended",
+];
+/// Of the layer as a whole, in its last level's row: columns of `size.csv`.
+const LAYER_SIZES: [&str; 8] =
+    ["bits_a2q_type", "bits_a2q", "bits_a2q_plus", "adder_bits", "register_bits", "psum_bytes", "lut", "ff"];
+
+/// Every level of every layer with the widths that it needs, less empty columns, names of layers shortened.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
-pub fn size_text(rows: &[SizeRow]) -> Result<String, ReportError> {
-    let all = Cells::new(rows)?;
-    let filled =
-        |column: &&str| *column != "name" && (0..all.len()).any(|row| !all.get(row, column).is_empty());
-    let columns: Vec<&str> = SizeRow::COLUMNS.iter().copied().filter(filled).collect();
-    let mut cells = all.select(&columns);
-    if let Some(layer) = columns.iter().position(|column| *column == "layer") {
-        cells.iter_mut().zip(rows).for_each(|(cells, row)| cells[layer] = row.name.clone());
-    }
+pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, ReportError> {
+    let (of_layers, of_levels) = (Cells::new(layers)?, Cells::new(levels)?);
+    let mut columns: Vec<String> =
+        ["index", "layer", "op", "terms", "channels", "level"].map(String::from).into();
     // The columns of widths are many: their common beginning says nothing here.
-    let names: Vec<&str> = columns.iter().map(|name| name.strip_prefix("bits_").unwrap_or(name)).collect();
-    Ok(text_table(&names, &cells))
+    let short = |name: &&str| name.strip_prefix("bits_").unwrap_or(name).to_owned();
+    columns.extend(LEVEL_WIDTHS.iter().chain(&LAYER_SIZES).map(short));
+    let row = |(at, level): (usize, &SizeLevelRow)| {
+        let own = layers.iter().position(|row| row.index == level.index);
+        let is_last = levels.get(at + 1).is_none_or(|next| next.index != level.index);
+        let layer = |name: &str| own.map_or(String::new(), |own| of_layers.get(own, name).to_owned());
+        let mut cells = vec![level.index.to_string(), level.name.clone()];
+        cells.extend(["op", "terms", "channels"].map(layer));
+        cells.push(level.level.clone());
+        cells.extend(LEVEL_WIDTHS.iter().map(|name| of_levels.get(at, name).to_owned()));
+        cells.extend(LAYER_SIZES.iter().map(|name| if is_last { layer(name) } else { String::new() }));
+        cells
+    };
+    let mut rows: Vec<Vec<String>> = levels.iter().enumerate().map(row).collect();
+    let filled: Vec<bool> = (0..columns.len()).map(|i| rows.iter().any(|row| !row[i].is_empty())).collect();
+    let keep = |cells: &mut Vec<String>| {
+        let mut filled = filled.iter();
+        cells.retain(|_| *filled.next().unwrap_or(&true));
+    };
+    keep(&mut columns);
+    rows.iter_mut().for_each(keep);
+    Ok(text_table(&columns, &rows))
 }
 
 /// `summary.csv`, less the columns that are the same, or empty, in every row of several.

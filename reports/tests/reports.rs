@@ -103,8 +103,8 @@ fn a_run_in_words() {
     1 of 10 sums is wrong (10 %); 0 of them without any effect on the output code.
     3 output codes of the network differ from the exact ones.
     50 % of the top-1 classes are those of the exact network; the accuracy is 50 %, that of the exact network 100 %.
-    On these samples every final sum at level column fits 15 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
-    On these samples every final sum at level acc fits 12 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
+    Where nothing overflows, every final sum of these samples at level column fits 15 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
+    Where nothing overflows, every final sum of these samples at level acc fits 12 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
     One inference takes 236 cycles on the accelerator, 0.786667 µs (1,271,186 inferences per second); in 87.29 % of the cycles it waits for memory. What the host runs is not counted.
     ");
     let run = common::run_record(StatsLevel::None);
@@ -200,4 +200,32 @@ fn widths_are_ordered() {
     assert!(Width::Bits(64) < Width::Auto);
     assert_eq!(Width::Auto.bits(), None);
     assert_eq!(Width::Bits(14).to_string(), "14");
+}
+
+/// What an overflowed run met is said apart from what is enough, and is called no width to build.
+#[test]
+fn widths_to_build_are_not_those_that_were_met() {
+    let mut run = common::run_record(StatsLevel::Full);
+    let told = |run: &guardbit_reports::RunRecord| {
+        let of_acc = |line: &String| line.contains("level acc");
+        run_headlines(run).into_iter().filter(of_acc).collect::<Vec<_>>().join("\n")
+    };
+    for row in &mut run.layers {
+        row.exact_required_final = row.required_final.map(|bits| bits + 2);
+        row.exact_required_prefix = row.required_prefix.map(|bits| bits + 3);
+    }
+    insta::assert_snapshot!(told(&run), @"
+    Where nothing overflows, every final sum of these samples at level acc fits 14 bits, which is enough for wrapping; every prefix fits 18, which is enough for saturation.
+    What overflowed before changed the activations: those that this run met at level acc required 12 bits for final sums and 15 for prefixes. These are no widths to build.
+    ");
+    let last = run.layers.last_mut().unwrap();
+    (last.exact_required_final, last.exact_required_prefix) = (None, None);
+    last.overflow = Some("saturate_symmetric".into());
+    assert!(
+        told(&run).contains("(saturate_symmetric may need one more); 1 layer in which products overflow"),
+        "{}",
+        told(&run)
+    );
+    run.layers[1].exact_required_final = Some(65);
+    assert!(told(&run).contains("which has no sign, some sums are negative"), "{}", told(&run));
 }

@@ -54,8 +54,7 @@ pub(crate) fn array(
     inputs: &[Vec<i32>],
     seed: u64,
 ) -> Result<ArrayPart, String> {
-    let own = program.accelerator.layers.iter().find(|(name, _)| program.graph.find_node(name) == Ok(node));
-    let accelerator = own.map_or(&program.accelerator, |(_, own)| own);
+    let accelerator = program.accelerator_of(node);
     covered(accelerator, layer)?;
     let slice = Slice::choose(accelerator, layer, inputs)?;
     let mut info = slice.info(accelerator);

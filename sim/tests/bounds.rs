@@ -11,23 +11,22 @@ use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow};
 use guardbit_sim::{ChannelLevel, Options};
 use proptest::prelude::*;
 
-/// The counts of one channel at the last level.
-fn last_level(program: &Program, input: &[i32], channel: usize) -> ChannelLevel {
+/// The counts of one channel at one level.
+fn seen_at(program: &Program, input: &[i32], level: usize, channel: usize) -> ChannelLevel {
     let ran = run(program, &[input.to_vec()], Options::default()).unwrap();
-    ran.stats.levels.last().unwrap().channels[channel].clone()
+    ran.stats.levels[level].channels[channel].clone()
 }
 
 fn only_layer(program: &Program) -> &MacLayer {
     program.mac_layers().next().unwrap()
 }
 
-/// Every level wide, the last one of `bits`.
-fn with_width(datapath: &Datapath, bits: u32) -> Datapath {
+/// Every level wide, one of them of `bits`.
+fn with_width(datapath: &Datapath, narrow: usize, bits: u32) -> Datapath {
     let mut datapath = datapath.clone();
-    let last = datapath.levels.len() - 1;
     for (index, level) in datapath.levels.iter_mut().enumerate() {
         let signed = !matches!(level.register, Register::Fixed { format, .. } if !format.is_signed());
-        let bits = if index == last { bits } else { MAX_BITS };
+        let bits = if index == narrow { bits } else { MAX_BITS };
         let format = Format::new(bits, signed).unwrap();
         level.register = Register::Fixed { format, overflow: Overflow::Wrap };
     }
@@ -38,20 +37,24 @@ fn check_witnesses(case: &Case) -> Result<(), TestCaseError> {
     let wide = program(&case.graph, &case.accelerator);
     let layer = only_layer(&wide);
     let bounds = LayerBounds::new(&case.graph, layer);
-    (0..bounds.channels.len()).try_for_each(|channel| check_witness(case, &wide, &bounds, channel))
+    for level in 0..layer.datapath.levels.len() {
+        (0..bounds.channels.len())
+            .try_for_each(|channel| check_witness(case, &wide, &bounds, level, channel))?;
+    }
+    Ok(())
 }
 
 fn check_witness(
     case: &Case,
     wide: &Program,
     bounds: &LayerBounds,
+    level: usize,
     channel: usize,
 ) -> Result<(), TestCaseError> {
     let layer = only_layer(wide);
-    let last = layer.datapath.levels.len() - 1;
-    let bits = bounds.channels[channel].by_weights[last].bits(bounds.signed[last]);
-    let witness = Witness::of_channel(&case.graph, layer, bounds, channel).unwrap();
-    let seen = last_level(wide, &witness.input, channel);
+    let bits = bounds.channels[channel].by_weights[level].bits(bounds.signed[level]);
+    let witness = Witness::of_channel(&case.graph, layer, bounds, level, channel).unwrap();
+    let seen = seen_at(wide, &witness.input, level, channel);
     prop_assert!(seen.min_prefix <= witness.sum && witness.sum <= seen.max_prefix);
     if !witness.attained {
         prop_assert!(witness.bits <= bits && witness.bits <= seen.required_final);
@@ -62,8 +65,8 @@ fn check_witness(
     prop_assert_eq!(seen.required_final, bits);
     let persistent = |bits| {
         let mut accelerator = case.accelerator.clone();
-        accelerator.datapath = with_width(&accelerator.datapath, bits);
-        last_level(&program(&case.graph, &accelerator), &witness.input, channel).persistent
+        accelerator.datapath = with_width(&accelerator.datapath, level, bits);
+        seen_at(&program(&case.graph, &accelerator), &witness.input, level, channel).persistent
     };
     if (MIN_BITS..=MAX_BITS).contains(&bits) {
         prop_assert_eq!(persistent(bits), 0);
@@ -88,9 +91,9 @@ fn check_type_witnesses(case: &Case) -> Result<(), TestCaseError> {
         let worst = common::program(&case.graph, &case.accelerator);
         let worst_bounds = LayerBounds::new(&case.graph, only_layer(&worst));
         prop_assert_eq!(witness.side.of(worst_bounds.channels[channel].by_weights[last]), witness.sum);
-        check_witness(&case, &worst, &worst_bounds, channel)?;
+        check_witness(&case, &worst, &worst_bounds, last, channel)?;
         let of_weights =
-            Witness::of_channel(&case.graph, only_layer(&worst), &worst_bounds, channel).unwrap();
+            Witness::of_channel(&case.graph, only_layer(&worst), &worst_bounds, last, channel).unwrap();
         prop_assert!(!of_weights.attained || of_weights.bits == witness.bits);
     }
     Ok(())
@@ -171,9 +174,9 @@ fn types_have_their_worst_weights() {
         let program = at(bits);
         let bounds = LayerBounds::new(&graph, only_layer(&program));
         assert_eq!((bounds.type_bits(0), bounds.weight_bits(0)), (bits, bits), "{x} {w} K={terms}");
-        let witness = Witness::new(&graph, only_layer(&program), &bounds).unwrap();
+        let witness = Witness::of_level(&graph, only_layer(&program), &bounds, 0).unwrap();
         assert!(witness.attained);
-        let events = |bits| last_level(&at(bits), &witness.input, 0).events();
+        let events = |bits| seen_at(&at(bits), &witness.input, 0, 0).events();
         assert_eq!(events(bits), 0, "{x} {w} K={terms}");
         assert!(events(bits - 1) > 0, "{x} {w} K={terms}");
     }

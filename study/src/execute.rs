@@ -2,11 +2,11 @@
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::Outcome;
-use guardbit_sim::{LayerStats, Options, PointTensors, Points, Settled};
+use guardbit_sim::{LayerStats, Mode, Options, PointTensors, Points, Settled};
 
 use crate::score::Score;
 use crate::subject::Subject;
-use crate::{Progress, StudyError};
+use crate::{Progress, StudyError, registers};
 
 /// Samples per batch. The first batch is a single sample: mostly it holds all events that are listed.
 const BATCH: usize = 32;
@@ -21,6 +21,14 @@ pub(crate) struct Executed {
     pub settled: Settled,
 }
 
+/// Programs over the same samples.
+pub(crate) struct ExecutedTogether {
+    pub each: Vec<Executed>,
+    /// The statistics of the same hardware with accumulators that hold every sum, where they were counted beside:
+    /// in propagated mode the programs themselves only show what their own overflow left of the activations.
+    pub unlimited: Option<Vec<Option<LayerStats>>>,
+}
+
 /// Runs `program` over the samples of `subject`. `then` gets the tensors of every sample, in order.
 pub(crate) fn execute(
     subject: &Subject,
@@ -29,14 +37,33 @@ pub(crate) fn execute(
     progress: &dyn Progress,
     then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
 ) -> Result<Executed, StudyError> {
-    let mut executed = execute_together(subject, &[program], options, progress, then)?;
+    let mut executed = execute_points(subject, &[program], 1, options, progress, then)?;
     Ok(executed.swap_remove(0))
 }
 
-/// The same with several programs that differ in their registers alone.
+/// The same with several programs that differ in their registers alone, and with what their layers need of an
+/// accumulator, if `options` ask for prefixes.
 pub(crate) fn execute_together(
     subject: &Subject,
     programs: &[&Program],
+    options: Options,
+    progress: &dyn Progress,
+    then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
+) -> Result<ExecutedTogether, StudyError> {
+    let beside = options.mode == Mode::Propagated && options.stats.counts_prefixes();
+    let unlimited = programs.first().filter(|_| beside);
+    let unlimited = unlimited.map(|program| registers::unlimited(subject, program)).transpose()?;
+    let all: Vec<&Program> = programs.iter().copied().chain(&unlimited).collect();
+    let mut each = execute_points(subject, &all, programs.len(), options, progress, then)?;
+    let unlimited = unlimited.and_then(|_| each.pop()).map(|executed| executed.layers);
+    Ok(ExecutedTogether { each, unlimited })
+}
+
+/// Runs `programs`; the first `shown` of them count as progress.
+fn execute_points(
+    subject: &Subject,
+    programs: &[&Program],
+    shown: usize,
     options: Options,
     progress: &dyn Progress,
     then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
@@ -57,7 +84,7 @@ pub(crate) fn execute_together(
             then(&sample)?;
         }
         next += size;
-        progress.advance((size * programs.len()) as u64);
+        progress.advance((size * shown) as u64);
     }
     let settled: Vec<Settled> = (0..programs.len()).map(|point| points.settled(point)).collect();
     let executed = points

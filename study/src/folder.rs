@@ -73,7 +73,7 @@ pub(crate) fn clear(folder: &Path) -> Result<(), StudyError> {
         }
         remove(&path)?;
     }
-    for sub in ["plots", "points", "rtl"] {
+    for sub in ["plots", "points", "rtl", "witnesses"] {
         // Fails where something else is left in it, which is as it should be.
         let _ = fs::remove_dir(folder.join(sub));
     }

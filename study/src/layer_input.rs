@@ -71,7 +71,7 @@ pub fn layer_input(
 }
 
 /// The layer of that name or index, if the accelerator runs it.
-fn accelerated(program: &Program, name_or_index: &str) -> Result<NodeId, StudyError> {
+pub(crate) fn accelerated(program: &Program, name_or_index: &str) -> Result<NodeId, StudyError> {
     let graph = &program.graph;
     let short = |node| graph.short_name(node).to_owned();
     match graph.find_node(name_or_index) {

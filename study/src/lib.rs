@@ -12,6 +12,7 @@ mod folder;
 mod labels;
 mod layer_input;
 mod progress;
+mod registers;
 mod run;
 mod samples;
 mod score;

@@ -9,7 +9,7 @@ use guardbit_reports::{
 use guardbit_sim::{Keep, Options, PointTensors, Settled};
 use serde::Serialize;
 
-use crate::execute::{Executed, execute};
+use crate::execute::{Executed, ExecutedTogether, execute_together};
 use crate::folder::{self, Existing, Staging};
 use crate::settings::RunRequest;
 use crate::spool::Spool;
@@ -32,7 +32,10 @@ pub fn run(
     folder::check(out, existing)?;
     let settings = &request.settings;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
-    let subject = Subject::load(&request.model, settings)?;
+    let (subject, accelerator) = match &request.layer {
+        None => (Subject::load(&request.model, settings)?, accelerator),
+        Some(layer) => Subject::load_layer(&request.model, settings, &accelerator, layer)?,
+    };
     subject.input.note_clipped(progress);
     let program = subject.lower(&accelerator)?;
     let options = Options {
@@ -46,13 +49,16 @@ pub fn run(
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
     let mut spool = Spool::new(&subject.graph, options.keep, folder::above(out))?;
     let mut store = |sample: &PointTensors| spool.add(&sample.exact, &sample.simulated[0]);
-    let executed = execute(&subject, &program, options, progress, &mut store)?;
+    let ExecutedTogether { mut each, unlimited } =
+        execute_together(&subject, &[&program], options, progress, &mut store)?;
+    let executed = each.swap_remove(0);
     progress.note(&settled(&executed.settled));
     let record = RunRecord::new(
         &subject.model.file,
         &accelerator.name,
         &program,
         &executed.layers,
+        unlimited.as_deref().unwrap_or(&executed.layers),
         &options,
         &executed.outcome,
     );
@@ -87,6 +93,8 @@ struct SettingsJson<'a> {
     set: &'a [String],
     events: usize,
     dump_tensors: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layer: &'a Option<String>,
 }
 
 fn write(
@@ -128,6 +136,7 @@ fn write(
             set: &settings.sets,
             events: settings.events,
             dump_tensors: request.dump_tensors,
+            layer: &request.layer,
         },
         outcome: &executed.outcome,
         timing: &record.timing,
@@ -154,6 +163,7 @@ fn about(request: &RunRequest, subject: &Subject) -> About {
     ];
     pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
     pairs.extend(settings.output.clone().map(|output| ("Output", output)));
+    pairs.extend(request.layer.clone().map(|layer| ("Layer", layer)));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
     crate::about(pairs)
 }

@@ -37,6 +37,8 @@ pub struct RunRequest {
     pub settings: Settings,
     /// Whether every tensor is written out.
     pub dump_tensors: bool,
+    /// The layer that is run alone, by name or index: the samples are what it reads. The whole network without one.
+    pub layer: Option<String>,
 }
 
 /// A search for the widths that a network needs on one accelerator.

@@ -7,8 +7,8 @@ mod grid;
 mod grid_errors;
 mod layers;
 mod recommend;
-mod registers;
 mod rows;
+mod search;
 mod witnesses;
 
 use std::path::Path;
@@ -26,7 +26,7 @@ use crate::folder::{self, Existing, Staging};
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
 use crate::subject::{FileId, HwId, InputId, InputOrigin, Subject};
-use crate::{Progress, StudyError};
+use crate::{Progress, StudyError, registers};
 use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
@@ -38,8 +38,6 @@ const SCHEMA: u32 = 1;
 
 /// The accelerator with the recommended widths.
 const RECOMMENDED: &str = "recommended.yaml";
-/// Inputs that attain the bounds.
-const WITNESSES: &str = "witnesses.npz";
 
 /// Sizes the accumulators of `request` and writes the results to `out`, which appears only when it is complete.
 ///
@@ -64,10 +62,9 @@ pub fn size(
     let sizing = Sizing { request, subject: &subject, program: &program, progress };
     let measured = sizing.measure()?;
     let mut layers = SizedLayer::all(&program, &measured.layers);
-    if let Some(budget) = request.budget {
-        budget::search(&sizing, budget, &mut layers)?;
-    }
-    let recommendation = Recommendation::new(&sizing, &layers)?;
+    let found = request.budget.map(|budget| search::search(&sizing, budget, &mut layers)).transpose()?;
+    let recommendation = Recommendation::new(&sizing, &layers, found.clone().flatten())?;
+    let levels = rows::levels(&layers, &recommendation.program);
     let record = SizeRecord {
         model: subject.model.file.clone(),
         hw: accelerator.name.clone(),
@@ -75,16 +72,31 @@ pub fn size(
         area: synthesis.as_ref().map(Synthesis::describe),
         layers: rows::layers(&program, &layers, &recommendation.program, synthesis.as_ref())?,
         channels: rows::channels(&layers),
-        levels: rows::levels(&layers, &recommendation.program),
+        design: rows::design(&levels),
+        levels,
         grid: grid::rows(&sizing)?,
         rates: rows::rates(&program, &measured.layers),
         witnesses: witnesses::records(&layers),
         recommended: recommendation.outcome.clone(),
+        remarks: remarks(&sizing, found.is_some_and(|found| found.is_none())),
     };
     let staging = Staging::new(out)?;
     write(staging.path(), &sizing, &recommendation, &layers, &record)?;
     staging.publish(existing)?;
     Ok(record)
+}
+
+/// What a reader of the budget's figures has to know.
+fn remarks(sizing: &Sizing<'_>, out_of_reach: bool) -> Vec<String> {
+    let Some(budget) = sizing.request.budget else { return Vec::new() };
+    let samples = sizing.subject.samples.count() as u64;
+    let out_of_reach = out_of_reach.then(|| {
+        format!(
+            "no width is within {budget}: what the datapath loses beside its accumulators costs more; the proved widths are \
+             recommended"
+        )
+    });
+    budget.finer_than_one(samples, sizing.codes_per_sample()).into_iter().chain(out_of_reach).collect()
 }
 
 /// What a sizing works on.
@@ -99,7 +111,7 @@ struct Sizing<'a> {
 impl Sizing<'_> {
     /// The statistics of accumulators that are wide enough for everything.
     fn measure(&self) -> Result<Executed, StudyError> {
-        let program = registers::with(self, |_, level| Some(registers::wide(level)))?;
+        let program = registers::unlimited(self.subject, self.program)?;
         let options = Options {
             mode: self.request.settings.mode,
             stats: StatsLevel::Full,
@@ -109,9 +121,19 @@ impl Sizing<'_> {
         self.run("samples", &program, options)
     }
 
-    fn run(&self, what: &str, program: &Program, options: Options) -> Result<Executed, StudyError> {
+    /// Output codes of one sample that are compared.
+    fn codes_per_sample(&self) -> u64 {
+        let graph = &self.subject.graph;
+        self.subject.outputs.compared.iter().map(|&id| graph.tensor(id).ty.len() as u64).sum()
+    }
+
+    fn start(&self, what: &str, programs: usize) {
         let title = format!("{} on {}: {what}", self.subject.model.file, self.program.accelerator.name);
-        self.progress.start(&title, self.subject.samples.count() as u64);
+        self.progress.start(&title, (self.subject.samples.count() * programs) as u64);
+    }
+
+    fn run(&self, what: &str, program: &Program, options: Options) -> Result<Executed, StudyError> {
+        self.start(what, 1);
         execute(self.subject, program, options, self.progress, &mut |_| Ok(()))
     }
 }
@@ -158,9 +180,9 @@ fn write(
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
     write_size(dir, &crate::about(pairs), record)?;
     write_atomic(&dir.join(RECOMMENDED), recommendation.yaml().as_bytes())?;
-    witnesses::write(&dir.join(WITNESSES), sizing.program, layers)?;
-    let mut files: Vec<String> =
-        size_files().into_iter().chain([RECOMMENDED.into(), WITNESSES.into()]).collect();
+    witnesses::write(dir, sizing.program, layers)?;
+    let mut files: Vec<String> = size_files().into_iter().chain([RECOMMENDED.into()]).collect();
+    files.extend(record.witnesses.iter().map(|witness| witness.file.clone()));
     if matches!(subject.input.origin, InputOrigin::Random { .. }) {
         write_inputs(&dir.join(INPUTS), subject)?;
         files.push(INPUTS.into());

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::digest::{sha256, sha256_of, sha256_of_file};
+use crate::layer_input::accelerated;
 use crate::samples::Samples;
 use crate::score::ScoredOutputs;
 use crate::{InputSource, Progress, Settings, StudyError, labels};
@@ -82,7 +83,24 @@ impl HwId {
 
 impl Subject {
     pub fn load(model: &Path, settings: &Settings) -> Result<Self, StudyError> {
-        let graph = guardbit_frontends::load(model)?;
+        Self::of_graph(guardbit_frontends::load(model)?, model, settings)
+    }
+
+    /// One layer of a network alone, with the accelerator that it has there; the samples are what the layer reads.
+    pub fn load_layer(
+        model: &Path,
+        settings: &Settings,
+        accelerator: &Accelerator,
+        name_or_index: &str,
+    ) -> Result<(Self, Accelerator), StudyError> {
+        let program = lower(Arc::new(guardbit_frontends::load(model)?), accelerator)?;
+        let node = accelerated(&program, name_or_index)?;
+        let mut own = program.accelerator_of(node).clone();
+        own.layers = Default::default();
+        Ok((Self::of_graph(program.graph.single_node(node), model, settings)?, own))
+    }
+
+    fn of_graph(graph: Graph, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
         let samples = Samples::load(&graph, &settings.input)?;
         let outputs = ScoredOutputs::choose(&graph, settings.output.as_deref(), settings.labels.is_some())?;
         let classes = |id: TensorId| graph.tensor(id).ty.len();

@@ -9,7 +9,7 @@ use guardbit_hwmodels::Program;
 use guardbit_reports::{PointRecord, sweep_files, write_sweep};
 use guardbit_sim::{Options, Placing};
 
-use crate::execute::{Executed, execute_together};
+use crate::execute::{Executed, ExecutedTogether, execute_together};
 use crate::folder::Existing;
 use crate::{Progress, StudyError, SweepRequest};
 use plan::{Plan, PlannedPoint};
@@ -94,11 +94,13 @@ fn run_together(
         ..Options::default()
     };
     let all: Vec<&Program> = programs.iter().collect();
-    let executed = execute_together(subject, &all, options, progress, &mut |_| Ok(()))?;
+    let ExecutedTogether { each, unlimited } =
+        execute_together(subject, &all, options, progress, &mut |_| Ok(()))?;
     let record = |((point, program), executed): ((&&PlannedPoint, &Program), Executed)| {
-        PointRecord::new(&point.point, program, &executed.layers, &options, &executed.outcome)
+        let unlimited = unlimited.as_deref().unwrap_or(&executed.layers);
+        PointRecord::new(&point.point, program, &executed.layers, unlimited, &options, &executed.outcome)
     };
-    Ok(points.iter().zip(&programs).zip(executed).map(record).collect())
+    Ok(points.iter().zip(&programs).zip(each).map(record).collect())
 }
 
 /// The files of a sweep folder beside `sweep.json`.

@@ -20,6 +20,7 @@ pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
         hw: args.hw.clone(),
         settings: settings(&args.common, |_| StatsLevel::Full, args.events, &bar),
         dump_tensors: args.dump_tensors,
+        layer: args.layer.clone(),
     };
     let record = guardbit_study::run(&request, &args.output_dir, existing(global), &bar)?;
     drop(bar);

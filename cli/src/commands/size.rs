@@ -29,7 +29,7 @@ pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
     } else {
         print(&format!(
             "{}\n{}\n{}",
-            size_text(&record.layers)?,
+            size_text(&record.layers, &record.levels)?,
             rates_text(&record.rates),
             outcome_text(&record)
         ))?;
@@ -42,9 +42,11 @@ fn rates_text(rates: &[SizeRateRow]) -> String {
     let percent = |share: Option<guardbit_reports::Fraction>| {
         share.map_or(String::new(), |share| format!("{:.2}", share.value() * 100.0))
     };
-    let row =
-        |row: &SizeRateRow| vec![row.bits.to_string(), percent(row.rate_final), percent(row.rate_prefix)];
-    let columns = ["bits", "out of range, final sums (%)", "prefixes (%)"];
+    let row = |row: &SizeRateRow| {
+        let shares = [row.rate_final, row.rate_prefix, row.rate_transient].map(percent);
+        [vec![row.level.clone(), row.bits.to_string()], shares.into()].concat()
+    };
+    let columns = ["level", "bits", "out of range, final sums (%)", "prefixes (%)", "transient (%)"];
     text_table(&columns, &rates.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -53,8 +55,18 @@ fn outcome_text(record: &SizeRecord) -> String {
     let mut lines = vec![("samples", outcome.samples.to_string())];
     let mut add = |name, value: Option<String>| lines.extend(value.map(|value| (name, value)));
     add("area", record.area.clone());
+    let design: Vec<String> =
+        record.design.iter().map(|level| format!("{} {}", level.level, level.bits)).collect();
+    add("one design for all layers", Some(design.join(", ")));
+    add("bits of all levels", total_bits(record).map(|bits| bits.to_string()));
     add("accuracy, exact", outcome.accuracy_exact.map(|v| v.to_string()));
     add("accuracy, recommended", outcome.accuracy.map(|v| v.to_string()));
     add("output mismatch, recommended", Some(outcome.output_mismatch.to_string()));
-    lines.iter().map(|(name, value)| format!("{name:<29} {value}\n")).collect()
+    let lines = lines.iter().map(|(name, value)| format!("{name:<29} {value}\n"));
+    lines.chain(record.remarks.iter().map(|remark| format!("note: {remark}\n"))).collect()
+}
+
+/// The recommended bits of all levels of all layers together; none where a level has no width.
+fn total_bits(record: &SizeRecord) -> Option<u32> {
+    record.levels.iter().map(|row| row.bits_recommended.bits()).sum()
 }

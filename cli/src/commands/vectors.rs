@@ -18,7 +18,13 @@ use crate::progress::Bar;
 pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
     let settings = settings(&args.common, |_| StatsLevel::None, 0, &bar);
-    let run = RunRequest { model: args.model.clone(), hw: args.hw.clone(), settings, dump_tensors: false };
+    let run = RunRequest {
+        model: args.model.clone(),
+        hw: args.hw.clone(),
+        settings,
+        dump_tensors: false,
+        layer: None,
+    };
     let layer = layer_input(&run, &args.layer, &bar)?;
     let [model, model_sha256] = layer.model;
     let [accelerator, accelerator_sha256] = layer.accelerator;

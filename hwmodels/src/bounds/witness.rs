@@ -3,8 +3,8 @@
 use guardbit_graph::{Graph, OutputPosition, Tap};
 
 use super::layer::{initial, initial_depends_on_weights, input_dtype, weight_dtype, weight_offset};
-use super::sums::final_sum;
-use super::{LayerBounds, Range};
+use super::sums::{run_span, run_sums};
+use super::{LayerBounds, Range, operand_range};
 use crate::MacLayer;
 
 /// An end of a range.
@@ -16,25 +16,29 @@ pub enum Side {
     Low,
 }
 
-/// An input on which a sum of one output channel attains the bound by its weights at the last level, at the end that
-/// needs more bits.
+/// An input on which a sum of one output channel attains the bound by its weights at one level, at the end that needs
+/// more bits.
 ///
 /// One bit less than the bound cannot hold that sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witness {
+    /// The level, innermost first.
+    pub level: usize,
     /// The output channel.
     pub channel: usize,
+    /// Which run of the level: 0 at the last one.
+    pub run: usize,
     /// Which end.
     pub side: Side,
-    /// The sum, a preloaded bias included.
+    /// The sum in the level's unit, a preloaded bias included.
     pub sum: i128,
     /// Bits that hold it.
     pub bits: u32,
     /// The output that reads `input`.
     pub out: OutputPosition,
-    /// Codes of the layer's input tensor: the zero point where `out` does not look.
+    /// Codes of the layer's input tensor: the zero point where the run does not look.
     pub input: Vec<i32>,
-    /// Whether the sum is the bound. It is not where the window of every output hangs over the image's edge:
+    /// Whether the sum is the bound. It is not where the run of every output hangs over the image's edge:
     /// there padding keeps the operands from their extremes, and the sum is the greatest at `out`.
     pub attained: bool,
 }
@@ -65,24 +69,37 @@ impl Side {
 }
 
 impl Witness {
-    /// The witness of the channel that needs most bits; the first of several.
-    pub fn new(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds) -> Option<Self> {
-        let last = layer.datapath.levels.len() - 1;
-        let need = |channel: &usize| bounds.channels[*channel].by_weights[last].bits(bounds.signed[last]);
+    /// The witness of one level in the channel that needs most bits there; the first of several.
+    pub fn of_level(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, level: usize) -> Option<Self> {
+        let need = |channel: &usize| bounds.channels[*channel].by_weights[level].bits(bounds.signed[level]);
         let channel = (0..bounds.channels.len()).rev().max_by_key(need)?;
-        Self::of_channel(graph, layer, bounds, channel)
+        Self::of_channel(graph, layer, bounds, level, channel)
     }
 
-    /// The witness of one output channel; `None` if the layer makes no output.
-    pub fn of_channel(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, channel: usize) -> Option<Self> {
-        let last = layer.datapath.levels.len() - 1;
-        let signed = bounds.signed[last];
-        let bound = bounds.channels[channel].by_weights[last];
+    /// The witness of one level in one output channel; `None` if the layer makes no output.
+    pub fn of_channel(
+        graph: &Graph,
+        layer: &MacLayer,
+        bounds: &LayerBounds,
+        level: usize,
+        channel: usize,
+    ) -> Option<Self> {
+        let signed = bounds.signed[level];
+        let bound = bounds.channels[channel].by_weights[level];
         let side = Side::critical(bound, signed);
-        let (out, attained) = widest_position(layer, channel)?;
-        let input = attaining_input(graph, layer, out, side);
-        let sum = if attained { side.of(bound) } else { sum_at(layer, out, &input) };
-        Some(Self { channel, side, sum, bits: Range::point(sum).bits(signed), out, input, attained })
+        let operand = operand_range(graph, layer);
+        let products: Vec<Range> =
+            layer.weights[channel].iter().map(|&w| operand.times(Range::point(w))).collect();
+        let runs = run_sums(&layer.datapath, &products, initial(layer, channel), level);
+        let run = runs.iter().position(|&sums| side.of(sums) == side.of(bound)).unwrap_or(0);
+        let terms = layer.order.len();
+        let span = run_span(&layer.datapath, terms, level);
+        let covered = (run * span).min(terms)..((run + 1).saturating_mul(span)).min(terms);
+        let (out, attained) = widest_position(layer, channel, covered.clone())?;
+        let input = attaining_input(graph, layer, out, side, covered);
+        let sum = if attained { side.of(bound) } else { sum_at(layer, out, &input, level, side) };
+        let bits = Range::point(sum).bits(signed);
+        Some(Self { level, channel, run, side, sum, bits, out, input, attained })
     }
 }
 
@@ -131,13 +148,18 @@ impl TypeWitness {
     }
 }
 
-/// The output of a channel whose window has most cells inside the image, and whether that is all of them.
-fn widest_position(layer: &MacLayer, channel: usize) -> Option<(OutputPosition, bool)> {
+/// The output of a channel whose window has most of the cells that `covered` products read inside the image, and
+/// whether that is all of them.
+fn widest_position(
+    layer: &MacLayer,
+    channel: usize,
+    covered: std::ops::Range<usize>,
+) -> Option<(OutputPosition, bool)> {
     let window = &layer.dots.window;
-    let terms = window.terms();
+    let cells = &layer.order[covered];
     let inside = |out: OutputPosition| {
-        let is_inside = |&k: &usize| matches!(window.tap(out, window.kernel_position(k)), Tap::Input(_));
-        (0..terms).filter(is_inside).count()
+        let is_inside = |&&k: &&usize| matches!(window.tap(out, window.kernel_position(k)), Tap::Input(_));
+        cells.iter().filter(is_inside).count()
     };
     let [rows, cols, _] = window.output;
     let positions = (0..rows).flat_map(|h| (0..cols).map(move |w| OutputPosition { n: 0, h, w, c: channel }));
@@ -147,19 +169,25 @@ fn widest_position(layer: &MacLayer, channel: usize) -> Option<(OutputPosition, 
         if best.is_none_or(|(_, most)| count > most) {
             best = Some((out, count));
         }
-        if count == terms {
+        if count == cells.len() {
             break;
         }
     }
-    best.map(|(out, count)| (out, count == terms))
+    best.map(|(out, count)| (out, count == cells.len()))
 }
 
-fn attaining_input(graph: &Graph, layer: &MacLayer, out: OutputPosition, side: Side) -> Vec<i32> {
+fn attaining_input(
+    graph: &Graph,
+    layer: &MacLayer,
+    out: OutputPosition,
+    side: Side,
+    covered: std::ops::Range<usize>,
+) -> Vec<i32> {
     let window = &layer.dots.window;
     let neutral = layer.dots.input_zero_point;
     let dtype = input_dtype(graph, layer);
     let mut input = vec![neutral; window.batch * window.input.iter().product::<usize>()];
-    for (&cell, &weight) in layer.order.iter().zip(&layer.weights[out.c]) {
+    for (&cell, &weight) in layer.order[covered.clone()].iter().zip(&layer.weights[out.c][covered]) {
         if let Tap::Input(at) = window.tap(out, window.kernel_position(cell)) {
             input[at] = side.code(weight, (dtype.min(), dtype.max()), neutral);
         }
@@ -167,8 +195,8 @@ fn attaining_input(graph: &Graph, layer: &MacLayer, out: OutputPosition, side: S
     input
 }
 
-/// The sum of the last level at `out`, in its unit, with unlimited widths.
-fn sum_at(layer: &MacLayer, out: OutputPosition, input: &[i32]) -> i128 {
+/// The sum of a level's run at `out` that lies furthest to `side`, in the level's unit, with unlimited widths.
+fn sum_at(layer: &MacLayer, out: OutputPosition, input: &[i32], level: usize, side: Side) -> i128 {
     let window = &layer.dots.window;
     let offset = layer.activation_offset();
     let operand = |cell: usize| match window.tap(out, window.kernel_position(cell)) {
@@ -179,5 +207,6 @@ fn sum_at(layer: &MacLayer, out: OutputPosition, input: &[i32]) -> i128 {
         operand(cell).map(|x| Range::point(i128::from(x) * i128::from(weight)))
     };
     let products: Vec<Range> = layer.order.iter().zip(&layer.weights[out.c]).filter_map(product).collect();
-    final_sum(&layer.datapath, &products, initial(layer, out.c)).max
+    let runs = run_sums(&layer.datapath, &products, initial(layer, out.c), level);
+    side.of(runs.into_iter().reduce(Range::hull).unwrap_or(Range::ZERO))
 }

@@ -1,23 +1,27 @@
-//! A map with keys of the user's own, in which a key that stands twice is an error.
+//! A map with keys of the user's own, in their order, in which a key that stands twice is an error.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Keys with their values.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(transparent)]
-pub(crate) struct Entries<V>(pub BTreeMap<String, V>);
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entries<V>(pub Vec<(String, V)>);
 
 impl<'a, V> IntoIterator for &'a Entries<V> {
-    type Item = (&'a String, &'a V);
-    type IntoIter = std::collections::btree_map::Iter<'a, String, V>;
+    type Item = &'a (String, V);
+    type IntoIter = std::slice::Iter<'a, (String, V)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()
+    }
+}
+
+impl<V: Serialize> Serialize for Entries<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }
 
@@ -33,13 +37,13 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<V>, A::Error> {
-                let mut entries = BTreeMap::new();
+                let mut entries: Vec<(String, V)> = Vec::new();
                 while let Some(key) = map.next_key::<String>()? {
-                    if entries.contains_key(&key) {
+                    if entries.iter().any(|(other, _)| *other == key) {
                         return Err(A::Error::custom(format!("duplicate field `{key}`")));
                     }
                     let value = map.next_value()?;
-                    entries.insert(key, value);
+                    entries.push((key, value));
                 }
                 Ok(Entries(entries))
             }

@@ -1,7 +1,5 @@
 //! From the file as written to the accelerator: defaults, ranges, consistency.
 
-use std::collections::BTreeMap;
-
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow, Rounding};
 
 use super::key::KeyPath;
@@ -46,7 +44,7 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
         memory: memory(file)?,
         packing: packing::packing(file, &datapath)?,
         datapath,
-        layers: BTreeMap::new(),
+        layers: Default::default(),
     })
 }
 

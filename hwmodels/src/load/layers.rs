@@ -2,7 +2,7 @@
 //!
 //! Each acts as an override of the whole file, after those of the command line, for that layer alone.
 
-use std::collections::BTreeMap;
+use serde_yaml::Value;
 
 use super::key::KeyPath;
 use super::problem::{HwError, Origin, Problem};
@@ -13,24 +13,30 @@ use crate::file::AcceleratorFile;
 /// What belongs to the accelerator as a whole.
 pub(super) const COMMON: [&str; 6] = ["schema", "name", "description", "extends", "clock_mhz", "layers"];
 
-/// The overrides of every layer that has some.
+/// The overrides of every layer that has some, in the order in which they were written.
 pub(super) fn overrides(
     sources: &Sources,
     file: &AcceleratorFile,
     command_line: &[&Set],
-) -> Result<BTreeMap<String, Vec<Set>>, HwError> {
-    let mut layers: BTreeMap<String, Vec<Set>> = BTreeMap::new();
+) -> Result<Vec<(String, Vec<Set>)>, HwError> {
+    let mut layers: Vec<(String, Vec<Set>)> = Vec::new();
     for (layer, overrides) in file.layers.iter().flatten() {
         let key = KeyPath::keys(&["layers", layer]);
-        let own = layers.entry(layer.clone()).or_default();
-        for (path, value) in overrides {
+        let set = |(path, value): &(String, Value)| {
             let from = SetSource::Layer(key.join(path));
-            own.push(Set { path: path.clone(), value: value.clone(), from });
-        }
+            Set { path: path.clone(), value: value.clone(), from }
+        };
+        let mut own: Vec<Set> = overrides.into_iter().map(set).collect();
+        // A whole comes before its parts.
+        own.sort_by(|a, b| a.path.cmp(&b.path));
+        layers.push((layer.clone(), own));
     }
     for set in command_line {
-        if let Some((layer, path)) = set.layer() {
-            layers.entry(layer.into()).or_default().push(Set { path: path.into(), ..(*set).clone() });
+        let Some((layer, path)) = set.layer() else { continue };
+        let set = Set { path: path.into(), ..(*set).clone() };
+        match layers.iter_mut().find(|(name, _)| name == layer) {
+            Some((_, own)) => own.push(set),
+            None => layers.push((layer.into(), vec![set])),
         }
     }
     for (layer, sets) in &layers {

@@ -23,8 +23,8 @@ use std::path::Path;
 
 pub use problem::{FilePlace, HwError, Origin, Problem};
 
-use crate::Accelerator;
 use crate::file::AcceleratorFile;
+use crate::{Accelerator, LayerOverrides};
 use check::Violation;
 use key::KeyPath;
 use set::{Overridden, Set};
@@ -109,13 +109,39 @@ fn build(sources: &Sources, sets: &[Set]) -> Result<Accelerator, HwError> {
     let (of_layers, common): (Vec<&Set>, Vec<&Set>) = sets.iter().partition(|set| set.layer().is_some());
     let common: Vec<Set> = common.into_iter().cloned().collect();
     let mut accelerator = one(sources, &file, &common)?;
-    for (layer, own) in layers::overrides(sources, &file, &of_layers)? {
-        let all: Vec<Set> = common.iter().cloned().chain(own).collect();
-        let of_layer = |error: HwError| error.with_message(|message| format!("layer `{layer}`: {message}"));
-        let complete = one(sources, &file, &all).map_err(of_layer)?;
-        accelerator.layers.insert(layer, complete);
+    let layers = layers::overrides(sources, &file, &of_layers)?;
+    if layers.is_empty() {
+        return Ok(accelerator);
     }
+    let recipe = Recipe { sources: sources.clone(), file, common, layers };
+    let names = recipe.layers.iter().map(|(name, _)| name.clone());
+    let entry = |name: String| Ok((name.clone(), recipe.together(&[name])?));
+    let entries = names.map(entry).collect::<Result<_, HwError>>()?;
+    accelerator.layers = LayerOverrides::of_recipe(entries, recipe);
     Ok(accelerator)
+}
+
+/// What the accelerators of single layers are made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Recipe {
+    sources: Sources,
+    file: AcceleratorFile,
+    /// The overrides for all layers.
+    common: Vec<Set>,
+    /// Those of every name or index.
+    layers: Vec<(String, Vec<Set>)>,
+}
+
+impl Recipe {
+    /// The accelerator of a layer that goes by these names: with the overrides of each, in order.
+    pub fn together(&self, names: &[String]) -> Result<Accelerator, HwError> {
+        let named = self.layers.iter().filter(|(name, _)| names.contains(name));
+        let own = named.flat_map(|(_, sets)| sets);
+        let all: Vec<Set> = self.common.iter().chain(own).cloned().collect();
+        let layer = names.join("`, `");
+        let of_layer = |error: HwError| error.with_message(|message| format!("layer `{layer}`: {message}"));
+        one(&self.sources, &self.file, &all).map_err(of_layer)
+    }
 }
 
 /// The accelerator of a file with these overrides, without those of its layers.

@@ -35,8 +35,7 @@ fn resolved(accelerator: &Accelerator) -> Value {
         overrides.retain(|path, _| !path.as_str().is_some_and(|path| layers::COMMON.contains(&path)));
         Value::Mapping(overrides)
     };
-    let layers: Mapping =
-        accelerator.layers.iter().map(|(name, layer)| (name.as_str().into(), own(layer))).collect();
+    let layers: Mapping = accelerator.layers.iter().map(|(name, layer)| (name.into(), own(layer))).collect();
     if let (Value::Mapping(map), false) = (&mut value, layers.is_empty()) {
         map.insert("layers".into(), layers.into());
     }

@@ -13,7 +13,7 @@ use guardbit_num::MultiplierError;
 pub use partition::{Host, Placement};
 
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
-use crate::{Accelerator, MacLayer, Program, Step};
+use crate::{Accelerator, HwError, MacLayer, Program, Step};
 use overrides::Overrides;
 
 /// Names of the operations that are multiply-accumulate layers: what `offload` lists by default.
@@ -64,15 +64,11 @@ pub enum LowerError {
         /// Why it runs on the host.
         reason: Host,
     },
-    /// Two overrides for one layer.
-    #[error("`layers` names the layer `{layer}` twice: as `{first}` and as `{second}`")]
-    LayerTwice {
-        /// Name of the layer.
-        layer: String,
-        /// One name or index in `layers`.
-        first: String,
-        /// The other.
-        second: String,
+    /// The overrides of a layer by its name and by its index, which do not go together.
+    #[error("{source}")]
+    Together {
+        /// What is wrong.
+        source: HwError,
     },
     /// A requantization multiplier out of range.
     #[error("layer `{layer}`, whose datapath drops {shift} bits: {source}")]
@@ -99,7 +95,7 @@ impl LowerError {
             Self::UnknownLayer { .. } => "guardbit::lower::unknown_layer",
             Self::AmbiguousLayer { .. } => "guardbit::lower::ambiguous_layer",
             Self::HostLayer { .. } => "guardbit::lower::host_layer",
-            Self::LayerTwice { .. } => "guardbit::lower::layer_twice",
+            Self::Together { source } => source.code(),
             Self::Multiplier { .. } => "guardbit::lower::multiplier",
             Self::TooManyCycles { .. } => "guardbit::lower::too_many_cycles",
         }
@@ -114,7 +110,9 @@ impl LowerError {
             }
             Self::AmbiguousLayer { .. } => "write the short name of the one that is meant",
             Self::HostLayer { .. } => "add the operation to `offload`, or remove the override",
-            Self::LayerTwice { .. } => "keep one of the two entries",
+            Self::Together { .. } => {
+                "the overrides of a layer by its name and by its index act together: change one of them"
+            }
             Self::Multiplier { .. } => {
                 "the model's scales are far apart, or the datapath drops more bits (`shift`) than the \
                  multiplier can give back"
@@ -135,6 +133,8 @@ fn suggestion(near: &[(usize, String)]) -> String {
 
 /// Lowers a graph onto an accelerator.
 ///
+/// The program's accelerator has one entry per layer with overrides, in the order of the layers.
+///
 /// # Errors
 /// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range or a layer takes more cycles
 /// than can be told.
@@ -142,13 +142,13 @@ pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, Lo
     let overrides = Overrides::new(&graph, accelerator)?;
     let mut steps = Vec::with_capacity(graph.nodes().len());
     for (node, _) in graph.nodes_with_ids() {
-        let accelerator = overrides.accelerator(node);
+        let accelerator = overrides.of_node(node);
         steps.push(match partition::place(&graph, node, accelerator) {
             Ok(dots) => Step::Mac(Box::new(layer(&graph, node, accelerator, dots)?)),
             Err(_) => Step::Host,
         });
     }
-    Ok(Program { graph, accelerator: accelerator.clone(), steps })
+    Ok(Program { graph, accelerator: overrides.into_accelerator(), steps })
 }
 
 /// Where every node runs, in order of execution, and why.
@@ -157,7 +157,7 @@ pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, Lo
 /// [`LowerError`] if an override names no accelerated layer.
 pub fn partition(graph: &Graph, accelerator: &Accelerator) -> Result<Vec<Placement>, LowerError> {
     let overrides = Overrides::new(graph, accelerator)?;
-    let place = |(node, _)| match partition::place(graph, node, overrides.accelerator(node)) {
+    let place = |(node, _)| match partition::place(graph, node, overrides.of_node(node)) {
         Ok(_) => Placement::Accelerator,
         Err(reason) => Placement::Host(reason),
     };

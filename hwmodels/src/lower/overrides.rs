@@ -5,57 +5,71 @@ use std::collections::BTreeMap;
 use guardbit_graph::{Graph, LookupError, NodeId};
 
 use super::{LowerError, partition};
-use crate::Accelerator;
+use crate::{Accelerator, LayerOverrides};
 
 /// The accelerator of every node.
-pub(super) struct Overrides<'a> {
-    common: &'a Accelerator,
-    own: BTreeMap<NodeId, (&'a str, &'a Accelerator)>,
+pub(super) struct Overrides {
+    /// With one entry per layer, in the order of the layers.
+    accelerator: Accelerator,
+    own: BTreeMap<NodeId, String>,
 }
 
-impl<'a> Overrides<'a> {
-    pub fn new(graph: &Graph, common: &'a Accelerator) -> Result<Self, LowerError> {
-        let mut overrides = Self { common, own: BTreeMap::new() };
-        for (name, accelerator) in &common.layers {
+impl Overrides {
+    /// A layer that is named twice, by its name and by its index, has the overrides of both.
+    pub fn new(graph: &Graph, common: &Accelerator) -> Result<Self, LowerError> {
+        let mut named: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
+        for name in common.layers.keys() {
             let node = match graph.find_node(name) {
                 Ok(node) if graph.dot_products(node).is_some() => node,
                 Err(LookupError::Ambiguous { by_name, by_index }) => {
                     let short = |id| graph.short_name(id).to_owned();
                     let (by_name, by_index) = (short(by_name), short(by_index));
-                    return Err(LowerError::AmbiguousLayer { name: name.clone(), by_name, by_index });
+                    return Err(LowerError::AmbiguousLayer { name: name.into(), by_name, by_index });
                 }
                 Ok(_) | Err(LookupError::Unknown) => return Err(unknown_layer(graph, name)),
             };
-            overrides.insert(graph, node, name, accelerator)?;
+            named.entry(node).or_default().push(name.to_owned());
         }
-        Ok(overrides)
+        let mut accelerator = Accelerator { layers: LayerOverrides::default(), ..common.clone() };
+        let mut own = BTreeMap::new();
+        for (node, names) in named {
+            let together = common.layers.together(&names);
+            let together = together.map_err(|source| LowerError::Together { source })?;
+            check_changes(graph, node, &names, common, &together)?;
+            let name = match names.as_slice() {
+                [name] => name.clone(),
+                _ => graph.short_name(node).to_owned(),
+            };
+            accelerator.layers.insert(name.clone(), together);
+            own.insert(node, name);
+        }
+        Ok(Self { accelerator, own })
     }
 
-    pub fn accelerator(&self, node: NodeId) -> &'a Accelerator {
-        self.own.get(&node).map_or(self.common, |&(_, accelerator)| accelerator)
+    pub fn of_node(&self, node: NodeId) -> &Accelerator {
+        self.own.get(&node).map_or(&self.accelerator, |name| &self.accelerator.layers[name])
     }
 
-    fn insert(
-        &mut self,
-        graph: &Graph,
-        node: NodeId,
-        name: &'a str,
-        accelerator: &'a Accelerator,
-    ) -> Result<(), LowerError> {
-        // An override may well take a layer off the accelerator; one that changes nothing is a mistake.
-        let here = partition::place(graph, node, accelerator);
-        if let (Err(_), Err(reason)) = (partition::place(graph, node, self.common), here) {
-            return Err(LowerError::HostLayer { name: name.into(), op: graph.node(node).op.name(), reason });
-        }
-        match self.own.insert(node, (name, accelerator)) {
-            None => Ok(()),
-            Some((first, _)) => Err(LowerError::LayerTwice {
-                layer: graph.node_name(node).into(),
-                first: first.into(),
-                second: name.into(),
-            }),
-        }
+    /// The accelerator with one entry per layer.
+    pub fn into_accelerator(self) -> Accelerator {
+        self.accelerator
     }
+}
+
+/// An override may well take a layer off the accelerator; one that changes nothing is a mistake.
+fn check_changes(
+    graph: &Graph,
+    node: NodeId,
+    names: &[String],
+    common: &Accelerator,
+    own: &Accelerator,
+) -> Result<(), LowerError> {
+    let here = partition::place(graph, node, own);
+    if let (Err(_), Err(reason)) = (partition::place(graph, node, common), here) {
+        let name = names.first().cloned().unwrap_or_default();
+        return Err(LowerError::HostLayer { name, op: graph.node(node).op.name(), reason });
+    }
+    Ok(())
 }
 
 fn unknown_layer(graph: &Graph, name: &str) -> LowerError {

@@ -1,6 +1,6 @@
 //! What overflowed, and what came of it.
 
-use std::collections::BTreeMap;
+use guardbit_num::{MAX_BITS, Overflow};
 
 use crate::numbers::{counted, grouped, percentage};
 use crate::tables::{LayerRow, sum};
@@ -79,24 +79,81 @@ fn accuracy(run: &RunRecord) -> Option<String> {
 
 /// Per level: the bits that would do.
 fn bits(run: &RunRecord) -> Vec<String> {
-    let mut levels: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
-    let mut order: Vec<&str> = Vec::new();
-    for row in &run.layers {
-        let (Some(finals), Some(prefixes)) = (row.required_final, row.required_prefix) else { continue };
-        if !order.contains(&row.level.as_str()) {
-            order.push(&row.level);
+    let mut levels: Vec<LevelNeed<'_>> = Vec::new();
+    for row in run.layers.iter().filter(|row| row.required_final.is_some()) {
+        match levels.iter_mut().find(|level| level.name == row.level) {
+            Some(level) => level.add(row),
+            None => {
+                let mut level = LevelNeed { name: &row.level, ..LevelNeed::default() };
+                level.add(row);
+                levels.push(level);
+            }
         }
-        let most = levels.entry(&row.level).or_default();
-        *most = (most.0.max(finals), most.1.max(prefixes));
     }
-    let sentence = |level: &str| {
-        let (finals, prefixes) = levels[level];
-        format!(
-            "On these samples every final sum at level {level} fits {finals} bits, which is enough for wrapping; every prefix \
-             fits {prefixes}, which is enough for saturation."
-        )
-    };
-    order.into_iter().map(sentence).collect()
+    levels.iter().flat_map(|level| [level.enough(), level.met()]).flatten().collect()
+}
+
+/// Final sums and prefixes of one level, over the layers.
+#[derive(Default)]
+struct LevelNeed<'a> {
+    name: &'a str,
+    /// Where no accumulator overflows.
+    exact: Option<[u32; 2]>,
+    /// On the activations of this run.
+    met: [u32; 2],
+    /// Layers of which the width decides nothing alone.
+    undecided: u64,
+    symmetric: bool,
+}
+
+impl LevelNeed<'_> {
+    fn add(&mut self, row: &LayerRow) {
+        let most = |a: [u32; 2], b: [u32; 2]| [a[0].max(b[0]), a[1].max(b[1])];
+        self.met = most(self.met, [row.required_final.unwrap_or(0), row.required_prefix.unwrap_or(0)]);
+        match (row.exact_required_final, row.exact_required_prefix) {
+            (Some(finals), Some(prefixes)) => {
+                self.exact = Some(most(self.exact.unwrap_or_default(), [finals, prefixes]));
+            }
+            _ => self.undecided += 1,
+        }
+        self.symmetric |= row.overflow.as_deref() == Some(Overflow::SaturateSymmetric.name());
+    }
+
+    /// The widths to build.
+    fn enough(&self) -> Option<String> {
+        let [finals, prefixes] = self.exact?;
+        let level = self.name;
+        if finals > MAX_BITS || prefixes > MAX_BITS {
+            return Some(format!(
+                "At level {level}, which has no sign, some sums are negative: no width holds them."
+            ));
+        }
+        let mut text = format!(
+            "Where nothing overflows, every final sum of these samples at level {level} fits {finals} bits, which is enough \
+             for wrapping; every prefix fits {prefixes}, which is enough for saturation"
+        );
+        if self.symmetric {
+            text += " (saturate_symmetric may need one more)";
+        }
+        if self.undecided > 0 {
+            text += &format!(
+                "; {} in which products overflow or share an adder not counted",
+                counted(self.undecided, "layer")
+            );
+        }
+        Some(text + ".")
+    }
+
+    /// What the run met, where it is something else.
+    fn met(&self) -> Option<String> {
+        let ([finals, prefixes], level) = (self.met, self.name);
+        (self.exact.is_some_and(|exact| exact != self.met) && finals.max(prefixes) <= MAX_BITS).then(|| {
+            format!(
+                "What overflowed before changed the activations: those that this run met at level {level} required \
+                 {finals} bits for final sums and {prefixes} for prefixes. These are no widths to build."
+            )
+        })
+    }
 }
 
 /// What one inference takes.

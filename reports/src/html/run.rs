@@ -39,7 +39,7 @@ fn levels(run: &RunRecord) -> Markup {
     columns.push(Column::text("overflow"));
     let counts = ["dot products", "terms", "events", "touched", "persistent", "transient"];
     columns.extend(counts.map(Column::number));
-    columns.extend(["required, final", "required, prefix"].map(Column::number));
+    columns.extend(["required, final", "required, prefix", "met"].map(Column::number));
     let row = |row: &LayerRow| {
         vec![
             layer_label(row.index, &row.name),
@@ -53,8 +53,9 @@ fn levels(run: &RunRecord) -> Markup {
             optional(row.outputs_touched, grouped),
             optional(row.persistent, grouped),
             optional(row.transient, grouped),
-            optional(row.required_final, |bits| bits.to_string()),
-            optional(row.required_prefix, |bits| bits.to_string()),
+            optional(row.exact_required_final, |bits| bits.to_string()),
+            optional(row.exact_required_prefix, |bits| bits.to_string()),
+            optional(row.required_final.zip(row.required_prefix), |(f, p)| format!("{f}, {p}")),
         ]
     };
     let table = Table { columns, rows: run.layers.iter().map(row).collect() };
@@ -64,8 +65,10 @@ fn levels(run: &RunRecord) -> Markup {
             (table.markup())
             p.note {
                 "One row per accumulation level, innermost first. Dot products are over all samples; \"touched\" are those \
-                 with an event. \"Required\" are the bits that hold every final sum, and every prefix. All columns and \
-                 full names are in layers.csv."
+                 with an event. \"Required\" are the bits that hold every final sum (enough for wrapping), and every prefix \
+                 (enough for saturation), where no accumulator overflows: the widths to build. \"Met\" are the bits that \
+                 final sums and prefixes of this run needed, with the marks of the overflow before them. All columns and full \
+                 names are in layers.csv."
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{Column, Table, page, plots, settings};
 use crate::numbers::{grouped, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::{SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
-use crate::{SizeRecord, WitnessRecord, layer_label};
+use crate::{DesignLevel, SizeRecord, WitnessRecord, layer_label};
 
 /// The page.
 pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]) -> String {
@@ -42,8 +42,9 @@ fn headlines(size: &SizeRecord) -> Markup {
                 }
                 @if let (Some(budget), Some(bits)) =
                     (&size.budget, size.layers.iter().filter_map(|row| row.bits_budget).max()) {
-                    li { "Within " (budget) ", each layer by itself: at most " (bits) " bits." }
+                    li { "Within " (budget) ", each level by itself: at most " (bits) " bits at the last one." }
                 }
+                li { "One design for all layers: " (design(&size.design)) "." }
                 li {
                     "At the widths of recommended.yaml " (grouped(outcome.output_mismatch))
                     " output codes of these samples differ from the exact network"
@@ -52,9 +53,16 @@ fn headlines(size: &SizeRecord) -> Markup {
                     }
                     "."
                 }
+                @for remark in &size.remarks { li { (remark) "." } }
             }
         }
     }
+}
+
+/// `chain 19, acc 23`.
+fn design(levels: &[DesignLevel]) -> String {
+    let levels: Vec<String> = levels.iter().map(|level| format!("{} {}", level.level, level.bits)).collect();
+    levels.join(", ")
 }
 
 fn widths(size: &SizeRecord) -> Markup {
@@ -98,8 +106,8 @@ fn widths(size: &SizeRecord) -> Markup {
             h2 { "Widths" }
             (table.markup())
             p.note {
-                "Bits of the level that sums the whole dot product, the largest over the layer's channels; A2Q+ over the \
-                 channels whose weights sum to 0, the only ones it speaks of. The bias is not part of it unless it is \
+                "Bits of the level that sums the whole dot product, the largest over the layer's channels; A2Q+ only where \
+                 the weights of every channel sum to 0. The bias is not part of it unless it is \
                  preloaded. Channels are in size_channels.csv."
             }
         }
@@ -107,7 +115,8 @@ fn widths(size: &SizeRecord) -> Markup {
 }
 
 fn levels(size: &SizeRecord) -> Markup {
-    let names = ["bits now", "type", "weights", "ranges", "data, final", "data, prefix", "recommended"];
+    let names =
+        ["bits now", "type", "weights", "ranges", "data, final", "data, prefix", "budget", "recommended"];
     let row = |row: &SizeLevelRow| {
         vec![
             layer_label(row.index, &row.name),
@@ -118,6 +127,7 @@ fn levels(size: &SizeRecord) -> Markup {
             row.bits_range.to_string(),
             row.bits_data_final.to_string(),
             row.bits_data_prefix.to_string(),
+            row.bits_budget.map_or(String::new(), |bits| bits.to_string()),
             row.bits_recommended.to_string(),
         ]
     };
@@ -134,22 +144,24 @@ fn rates(size: &SizeRecord) -> Markup {
     let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
     let row = |row: &SizeRateRow| {
         vec![
+            row.level.clone(),
             row.bits.to_string(),
             grouped(row.out_of_range_final),
             share(row.rate_final),
-            grouped(row.out_of_range_prefix),
-            share(row.rate_prefix),
+            grouped(row.transient),
+            share(row.rate_transient),
         ]
     };
-    let names = ["bits", "final sums out of range", "share", "prefixes out of range", "share"];
-    let table = Table { columns: columns(&[], &names), rows: size.rates.iter().map(row).collect() };
+    let names = ["bits", "persistent", "share", "transient", "share"];
+    let table = Table { columns: columns(&["level"], &names), rows: size.rates.iter().map(row).collect() };
     html! {
         section {
             h2 { "All dot products together" }
             (table.markup())
             p.note {
                 "Of " (grouped(size.rates.first().map_or(0, |row| row.dots)))
-                " dot products over all layers and samples, on exact activations, without a bias that is added later."
+                " dot products over all layers and samples, on exact activations, without a bias that is added later. \
+                 Persistent: some final sum of the level does not fit; transient: some prefix, but no final sum."
             }
         }
     }
@@ -221,22 +233,28 @@ fn witnesses(size: &SizeRecord) -> Markup {
         let [n, h, w, c] = row.out;
         vec![
             layer_label(row.index, &row.name),
+            row.level.clone(),
             format!("[{n}, {h}, {w}, {c}]"),
+            row.run.to_string(),
             row.sum.to_string(),
             row.bits.to_string(),
             if row.attained { "the bound".into() } else { "the most that padding allows".into() },
+            row.file.clone(),
         ]
     };
-    let mut columns = vec![Column::text("layer"), Column::text("output [n, h, w, c]")];
-    columns.extend([Column::number("sum"), Column::number("bits"), Column::text("attains")]);
+    let mut columns =
+        ["layer", "level", "output [n, h, w, c]"].map(Column::text).into_iter().collect::<Vec<_>>();
+    columns.extend(["run", "sum", "bits"].map(Column::number));
+    columns.extend(["attains", "file"].map(Column::text));
     let table = Table { columns, rows: size.witnesses.iter().map(row).collect() };
     html! {
         section {
             h2 { "Witnesses" }
             (table.markup())
             p.note {
-                "Inputs of single layers, in witnesses.npz, that drive one output to its extreme: at one bit less than the bound \
-                 by weights that sum overflows."
+                "Inputs of single layers that drive one run of one level to its extreme: at one bit less than the bound by \
+                 weights that sum overflows. " code { "guardbit run MODEL --hw HW --layer INDEX --input FILE -o DIR" }
+                " replays one."
             }
         }
     }
@@ -271,7 +289,8 @@ fn words() -> Markup {
         ),
         (
             "budget",
-            "least width from which on the layer's error on the samples stays within the budget, other layers exact",
+            "least width from which on the layer's error on the samples stays within the budget, every other level wide; the \
+             recommended widths keep it together",
         ),
         (
             "inner, outer",

@@ -72,8 +72,8 @@ fn layers(group: &Group<'_>) -> Markup {
             layer_label(row.index, &row.name),
             row.op.clone(),
             grouped(row.terms as u64),
-            bits(row.required_final),
-            bits(row.required_prefix),
+            bits(row.exact_required_final),
+            bits(row.exact_required_prefix),
         ];
         cells.extend(group.modes.iter().map(|mode| exact_from(group, mode, row.index)));
         cells
@@ -84,8 +84,8 @@ fn layers(group: &Group<'_>) -> Markup {
             h2 { "Layers" @if !group.heading.is_empty() { ": " (group.heading) } }
             (table.markup())
             p.note {
-                "\"Required\" are the bits that hold every final sum, and every prefix, of the widest point. \"Exact from\" is \
-                 the width from which on the layer delivers no wrong sum; - where the widest one still does."
+                "\"Required\" are the bits that hold every final sum (enough for wrapping), and every prefix (enough for \
+                 saturation), where no accumulator overflows; a propagated sweep counts them with --stats values or full. \"Exact from\" is the width from which on the layer delivers no wrong sum; - where the widest one still does."
             }
         }
     }

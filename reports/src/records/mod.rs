@@ -11,5 +11,5 @@ pub use activity::LayerActivity;
 pub use histogram::LevelHistogram;
 pub use point::PointRecord;
 pub use run::RunRecord;
-pub use size::{SizeRecord, WitnessRecord};
+pub use size::{DesignLevel, SizeRecord, WitnessRecord};
 pub use timing::{NetworkTiming, TileRecord};

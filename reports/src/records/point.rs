@@ -20,15 +20,16 @@ pub struct PointRecord {
 }
 
 impl PointRecord {
-    /// The record of a point. `layers` are the statistics per node.
+    /// The record of a point. `layers` are the statistics per node, `unlimited` those of [`layer_rows`].
     pub fn new(
         point: &Point,
         program: &Program,
         layers: &[Option<LayerStats>],
+        unlimited: &[Option<LayerStats>],
         options: &Options,
         outcome: &Outcome,
     ) -> Self {
-        let rows = layer_rows(program, layers, options.stats);
+        let rows = layer_rows(program, layers, unlimited, options.stats);
         Self {
             summary: SummaryRow::new(point, options.mode, outcome, &rows),
             histograms: LevelHistogram::all(program, layers, options.stats),

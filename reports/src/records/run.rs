@@ -36,12 +36,13 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The record of a run. `layers` are the statistics per node.
+    /// The record of a run. `layers` are the statistics per node, `unlimited` those of [`layer_rows`].
     pub fn new(
         model: &str,
         hw: &str,
         program: &Program,
         layers: &[Option<LayerStats>],
+        unlimited: &[Option<LayerStats>],
         options: &Options,
         outcome: &Outcome,
     ) -> Self {
@@ -53,7 +54,7 @@ impl RunRecord {
             stats: stats.name().to_owned(),
             outcome: outcome.clone(),
             timing: NetworkTiming::new(program),
-            layers: layer_rows(program, layers, stats),
+            layers: layer_rows(program, layers, unlimited, stats),
             channels: channel_rows(program, layers, stats),
             events: event_rows(program, layers),
             histograms: LevelHistogram::all(program, layers, stats),

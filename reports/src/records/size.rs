@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Outcome;
 use crate::tables::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
+use crate::{Outcome, Width};
 
 /// All that is reported of one sizing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,13 +26,26 @@ pub struct SizeRecord {
     pub grid: Vec<SizeGridRow>,
     /// `size_rates.csv`.
     pub rates: Vec<SizeRateRow>,
-    /// Inputs that attain the bounds by weights.
+    /// Inputs that attain the bounds by weights, one per level of every layer.
     pub witnesses: Vec<WitnessRecord>,
     /// What the network does on the samples at the recommended widths.
     pub recommended: Outcome,
+    /// One design for all layers: the widest recommended register of every level.
+    pub design: Vec<DesignLevel>,
+    /// What a reader has to know of the budget's figures, as sentences.
+    pub remarks: Vec<String>,
 }
 
-/// An input that attains a layer's bound by its weights, or comes nearest to it.
+/// A level of a design that runs all layers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DesignLevel {
+    /// Name of the level.
+    pub level: String,
+    /// The width that every layer can do with.
+    pub bits: Width,
+}
+
+/// An input that attains the bound of a layer's level by its weights, or comes nearest to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WitnessRecord {
     /// Index of the node.
@@ -41,12 +54,18 @@ pub struct WitnessRecord {
     pub layer: String,
     /// Short name of the layer.
     pub name: String,
-    /// The output that it drives to the bound: `[n, h, w, c]`.
+    /// Name of the level.
+    pub level: String,
+    /// The run of the level that it drives to the bound.
+    pub run: usize,
+    /// The output whose run it is: `[n, h, w, c]`.
     pub out: [usize; 4],
-    /// The sum there.
+    /// The sum there, in the level's unit.
     pub sum: i128,
     /// Bits that hold it: one less does not.
     pub bits: u32,
     /// Whether the sum is the bound. Where the window of every output hangs over the edge, padding is in its way.
     pub attained: bool,
+    /// The file of the layer's input.
+    pub file: String,
 }

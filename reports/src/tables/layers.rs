@@ -1,6 +1,6 @@
 //! `layers.csv`: one row per accumulation level of every accelerated layer, innermost level first.
 
-use guardbit_hwmodels::{MacLayer, Program};
+use guardbit_hwmodels::{MacLayer, Packing, Program};
 use guardbit_sim::{LayerStats, StatsLevel};
 use serde::{Deserialize, Serialize};
 
@@ -49,9 +49,10 @@ pub struct LayerRow {
     pub min_prefix: Option<i128>,
     /// Greatest of 0 and all unbounded prefixes.
     pub max_prefix: Option<i128>,
-    /// Bits that hold every final sum.
+    /// Bits that hold every final sum on the activations that the layer read. In propagated mode they bear the marks of
+    /// the overflow before it: no width to build.
     pub required_final: Option<u32>,
-    /// Bits that hold every prefix.
+    /// Bits that hold every prefix, likewise.
     pub required_prefix: Option<u32>,
     /// Sum of `|delivered - exact|`. Of the layer.
     pub sum_abs_err: Option<u128>,
@@ -85,6 +86,11 @@ pub struct LayerRow {
     pub stall_sram_cycles: Option<u64>,
     /// The other stalls: cycles that wait for the memory outside. Of the layer.
     pub stall_dram_cycles: Option<u64>,
+    /// Bits that hold every final sum where no accumulator overflows: enough for a wrapping one. `None` too where
+    /// products overflow or share an adder: there the width of an accumulator decides nothing alone.
+    pub exact_required_final: Option<u32>,
+    /// Bits that hold every prefix where no accumulator overflows, likewise: enough for a saturating one.
+    pub exact_required_prefix: Option<u32>,
     /// Short name of the layer.
     pub name: String,
 }
@@ -129,24 +135,47 @@ impl Row for LayerRow {
         "time_us",
         "stall_sram_cycles",
         "stall_dram_cycles",
+        "exact_required_final",
+        "exact_required_prefix",
         "name",
     ];
 }
 
 /// The rows of every accelerated layer.
 ///
-/// `layers` are the statistics per node, `stats` says how much of them was counted.
-pub fn layer_rows(program: &Program, layers: &[Option<LayerStats>], stats: StatsLevel) -> Vec<LayerRow> {
-    let rows = |(layer, counts)| rows_of_layer(layer, counts, stats);
+/// `layers` are the statistics per node, `unlimited` those of the same hardware with accumulators that hold every sum
+/// (of an isolated run its own: it reads what they would), `stats` says how much of them was counted.
+pub fn layer_rows(
+    program: &Program,
+    layers: &[Option<LayerStats>],
+    unlimited: &[Option<LayerStats>],
+    stats: StatsLevel,
+) -> Vec<LayerRow> {
+    let rows = |(layer, counts): (&MacLayer, &LayerStats)| {
+        let unlimited = unlimited.get(layer.node.index()).and_then(Option::as_ref);
+        rows_of_layer(layer, counts, unlimited, stats)
+    };
     mac_layers(program, layers).flat_map(rows).collect()
 }
 
-fn rows_of_layer(layer: &MacLayer, counts: &LayerStats, stats: StatsLevel) -> Vec<LayerRow> {
+fn rows_of_layer(
+    layer: &MacLayer,
+    counts: &LayerStats,
+    unlimited: Option<&LayerStats>,
+    stats: StatsLevel,
+) -> Vec<LayerRow> {
     let last = layer.datapath.levels.len() - 1;
+    // Widths answer for nothing but the accumulators' own overflow.
+    let unlimited = unlimited
+        .filter(|counts| stats.counts_prefixes() && counts.total().product_events == 0)
+        .filter(|_| layer.packing == Packing::None);
     (0..=last)
         .map(|level| {
             let mut row = identity(layer, level, counts.dots);
             count_level(&mut row, counts, level, stats);
+            let total = unlimited.map(|counts| counts.levels[level].total());
+            row.exact_required_final = total.as_ref().map(|total| total.required_final);
+            row.exact_required_prefix = total.map(|total| total.required_prefix);
             if level == last {
                 count_layer(&mut row, layer, counts, stats);
             }
@@ -196,6 +225,8 @@ fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
         time_us: None,
         stall_sram_cycles: None,
         stall_dram_cycles: None,
+        exact_required_final: None,
+        exact_required_prefix: None,
     }
 }
 

@@ -26,13 +26,13 @@ pub struct SizeRow {
     pub bits_weights: u32,
     /// A2Q's closed form from the weights.
     pub bits_a2q: Option<u32>,
-    /// A2Q+'s closed form, over the channels whose weights sum to 0.
+    /// A2Q+'s closed form; `None` unless the weights of every channel sum to 0.
     pub bits_a2q_plus: Option<u32>,
     /// Holds every final sum of the samples.
     pub bits_data_final: u32,
     /// Holds every prefix of the samples, in the hardware's order.
     pub bits_data_prefix: u32,
-    /// Least width within the error budget.
+    /// Least width within the error budget, with every other level wide.
     pub bits_budget: Option<u32>,
     /// By the real weights and the ranges that reach the layer.
     pub bits_range: u32,
@@ -44,7 +44,8 @@ pub struct SizeRow {
     pub adder_bits: u64,
     /// Bits of its registers.
     pub register_bits: u64,
-    /// Bytes of sums between accumulators and their memory in one inference.
+    /// Bytes of sums between accumulators and the memory that keeps them in one inference: of each dot product every run
+    /// that the last level takes reads the sum so far, but the first, and writes it.
     pub psum_bytes: u64,
     /// LUTs of one accumulator, if a tool was asked.
     pub lut: Option<u64>,
@@ -118,6 +119,8 @@ pub struct SizeLevelRow {
     pub bits_data_prefix: u32,
     /// Width in `recommended.yaml`.
     pub bits_recommended: Width,
+    /// Least width within the error budget, with every other level wide.
+    pub bits_budget: Option<u32>,
     /// Short name of the layer.
     pub name: String,
 }
@@ -159,21 +162,27 @@ pub struct SizeGridRow {
     pub name: String,
 }
 
-/// A row of `size_rates.csv`: how many of all dot products, pooled over the layers, do not fit a width.
+/// A row of `size_rates.csv`: how many of all dot products, pooled over the layers, do not fit a width of one level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeRateRow {
-    /// The width of the last level.
+    /// The width of the level.
     pub bits: u32,
     /// Dot products.
     pub dots: u64,
-    /// Dot products whose final sum does not fit.
+    /// Dot products with a run whose final sum does not fit: persistent.
     pub out_of_range_final: u64,
-    /// Dot products of which some prefix does not fit.
+    /// Dot products of which some prefix does not fit: persistent or transient.
     pub out_of_range_prefix: u64,
     /// The same as a share.
     pub rate_final: Option<Fraction>,
     /// The same as a share.
     pub rate_prefix: Option<Fraction>,
+    /// Name of the level.
+    pub level: String,
+    /// Dot products of which some prefix, but no final sum, does not fit.
+    pub transient: u64,
+    /// The same as a share.
+    pub rate_transient: Option<Fraction>,
 }
 
 impl Row for SizeRow {
@@ -240,6 +249,7 @@ impl Row for SizeLevelRow {
         "bits_data_final",
         "bits_data_prefix",
         "bits_recommended",
+        "bits_budget",
         "name",
     ];
 }
@@ -268,6 +278,15 @@ impl Row for SizeGridRow {
 
 impl Row for SizeRateRow {
     const FILE: &'static str = "size_rates.csv";
-    const COLUMNS: &'static [&'static str] =
-        &["bits", "dots", "out_of_range_final", "out_of_range_prefix", "rate_final", "rate_prefix"];
+    const COLUMNS: &'static [&'static str] = &[
+        "bits",
+        "dots",
+        "out_of_range_final",
+        "out_of_range_prefix",
+        "rate_final",
+        "rate_prefix",
+        "level",
+        "transient",
+        "rate_transient",
+    ];
 }

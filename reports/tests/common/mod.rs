@@ -11,8 +11,8 @@ use guardbit_graph::{
 use guardbit_hwmodels::{Program, from_yaml, lower};
 use guardbit_num::Scheme;
 use guardbit_reports::{
-    Decibel, Fraction, Outcome, Point, PointRecord, RunRecord, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRecord, SizeRow, Width, WitnessRecord,
+    Decibel, DesignLevel, Fraction, Outcome, Point, PointRecord, RunRecord, SizeChannelRow, SizeGridRow,
+    SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, Width, WitnessRecord,
 };
 use guardbit_sim::{LayerStats, Mode, Options, Simulation, StatsLevel};
 
@@ -86,7 +86,15 @@ pub fn outcome() -> Outcome {
 
 pub fn run_record(stats: StatsLevel) -> RunRecord {
     let ran = run(stats, "bits: 13, overflow: saturate");
-    RunRecord::new("tiny.tflite", "two-levels", &ran.program, &ran.layers, &ran.options, &outcome())
+    RunRecord::new(
+        "tiny.tflite",
+        "two-levels",
+        &ran.program,
+        &ran.layers,
+        &ran.layers,
+        &ran.options,
+        &outcome(),
+    )
 }
 
 pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord {
@@ -98,7 +106,7 @@ pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord
         overflow: overflow.into(),
         level: "acc".into(),
     };
-    PointRecord::new(&point, &ran.program, &ran.layers, &ran.options, &outcome())
+    PointRecord::new(&point, &ran.program, &ran.layers, &ran.layers, &ran.options, &outcome())
 }
 
 pub fn sweep(stats: StatsLevel) -> Vec<PointRecord> {
@@ -168,6 +176,7 @@ pub fn size_record() -> SizeRecord {
         bits_data_final: row.bits_data_final,
         bits_data_prefix: row.bits_data_prefix,
         bits_recommended: row.bits_recommended,
+        bits_budget: row.bits_budget,
     };
     let grid = |tile: usize, inner_bits, legal, pareto| SizeGridRow {
         index: 0,
@@ -187,7 +196,10 @@ pub fn size_record() -> SizeRecord {
         wrong: Some(if legal { 0 } else { 3 }),
         error_rate: Fraction::of(if legal { 0 } else { 3 }, 200),
     };
-    let rate = |bits, out: u64| SizeRateRow {
+    let rate = |level: &str, bits, out: u64| SizeRateRow {
+        level: level.into(),
+        transient: 1,
+        rate_transient: Fraction::of(1, 100),
         bits,
         dots: 100,
         out_of_range_final: out,
@@ -208,16 +220,27 @@ pub fn size_record() -> SizeRecord {
             grid(16, 18, true, true),
             grid(32, 18, true, false),
         ],
-        rates: vec![rate(12, 90), rate(13, 10), rate(14, 0)],
+        rates: vec![
+            rate("inner", 10, 80),
+            rate("inner", 11, 0),
+            rate("outer", 12, 90),
+            rate("outer", 13, 10),
+            rate("outer", 14, 0),
+        ],
         witnesses: vec![WitnessRecord {
             index: 0,
             layer: CONV.into(),
             name: CONV.into(),
+            level: "outer".into(),
+            run: 0,
             out: [0, 1, 2, 0],
             sum: -131_073,
             bits: 19,
             attained: true,
+            file: "witnesses/0_outer.npz".into(),
         }],
+        design: vec![DesignLevel { level: "outer".into(), bits: Width::Bits(19) }],
+        remarks: vec!["something to know".into()],
         recommended: outcome(),
         layers,
     }

@@ -4,7 +4,6 @@
 pub mod network;
 pub mod random;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use guardbit_graph::{
@@ -72,7 +71,7 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
             dram_outstanding_bursts: None,
         },
         packing: Packing::None,
-        layers: BTreeMap::new(),
+        layers: Default::default(),
     }
 }
 

@@ -1,16 +1,9 @@
-//! The least width within an error budget, by simulation.
+//! How much error is allowed.
 
 use std::fmt;
 use std::str::FromStr;
 
-use guardbit_hwmodels::{MacLayer, Program};
-use guardbit_num::{MIN_BITS, Overflow};
 use guardbit_reports::Outcome;
-use guardbit_sim::{Mode, Options, StatsLevel};
-
-use super::layers::SizedLayer;
-use super::{Sizing, of_layers, registers};
-use crate::StudyError;
 
 /// How much error is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,21 +23,37 @@ pub struct Share {
 
 /// A text that is no budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no budget: write mismatch=0.1% or accuracy=1%, from 0% to 100%")]
-pub struct BudgetError(String);
+pub enum BudgetError {
+    /// It does not read as one.
+    #[error("`{0}` is no budget: write mismatch=0.1% or accuracy=1%, from 0% to 100%")]
+    Text(String),
+    /// A number that could be a share or a percentage.
+    #[error("`{kind}={number}` has no unit: write {kind}={number}% for {number} of 100")]
+    Unit {
+        /// What is bounded.
+        kind: String,
+        /// The number.
+        number: String,
+    },
+}
 
 impl FromStr for Budget {
     type Err = BudgetError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || BudgetError(text.into());
-        let (name, share) = text.split_once('=').ok_or_else(error)?;
-        let share = Share::parse(share.trim()).ok_or_else(error)?;
-        match name.trim() {
-            "mismatch" => Ok(Self::Mismatch(share)),
-            "accuracy" => Ok(Self::Accuracy(share)),
-            _ => Err(error()),
-        }
+        let error = || BudgetError::Text(text.into());
+        let (kind, number) = text.split_once('=').ok_or_else(error)?;
+        let (kind, number) = (kind.trim(), number.trim());
+        let budget = match kind {
+            "mismatch" => Self::Mismatch,
+            "accuracy" => Self::Accuracy,
+            _ => return Err(error()),
+        };
+        let Some(percent) = number.strip_suffix('%') else {
+            let unit = || BudgetError::Unit { kind: kind.into(), number: number.into() };
+            return Err(if Share::percent(number).is_some() { unit() } else { error() });
+        };
+        Share::percent(percent.trim_end()).map(budget).ok_or_else(error)
     }
 }
 
@@ -64,29 +73,43 @@ impl fmt::Display for Share {
 }
 
 impl Share {
-    /// `0.1%`, or `0.001`: decimals, kept exactly.
-    fn parse(text: &str) -> Option<Self> {
-        let (number, unit) = match text.strip_suffix('%') {
-            Some(number) => (number.trim_end(), 100),
-            None => (text, 1),
-        };
+    /// `0.1`, as a percentage: decimals, kept exactly.
+    fn percent(number: &str) -> Option<Self> {
         let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
         let digits = format!("{whole}{decimals}");
         let plain = !digits.is_empty() && digits.len() <= 12 && digits.bytes().all(|b| b.is_ascii_digit());
         let share = Self {
             parts: plain.then(|| digits.parse().ok())??,
-            whole: unit * 10u64.checked_pow(u32::try_from(decimals.len()).ok()?)?,
+            whole: 100 * 10u64.checked_pow(u32::try_from(decimals.len()).ok()?)?,
         };
         (share.parts <= share.whole).then_some(share)
     }
 
     /// Whether `count` of `total` are at most this share.
-    fn allows(self, count: u64, total: u64) -> bool {
+    pub(super) fn allows(self, count: u64, total: u64) -> bool {
         u128::from(count) * u128::from(self.whole) <= u128::from(self.parts) * u128::from(total)
+    }
+
+    /// Whether it is something, but less than one of `total`.
+    fn is_finer_than_one(self, total: u64) -> bool {
+        self.parts > 0 && !self.allows(1, total)
     }
 }
 
 impl Budget {
+    /// In words, that it allows no error at all, since it is less than the least one that these samples can show.
+    /// `codes` are the output codes of one sample.
+    pub(super) fn finer_than_one(self, samples: u64, codes: u64) -> Option<String> {
+        let (share, total, what) = match self {
+            Self::Mismatch(share) => (share, samples * codes, "output codes"),
+            Self::Accuracy(share) => (share, samples, "samples"),
+        };
+        let one = 100.0 / total.max(1) as f64;
+        share.is_finer_than_one(total).then(|| {
+            format!("{self} is finer than one of {total} {what} ({one:.2}%): it allows no error on them")
+        })
+    }
+
     /// Whether the network as a whole stays within it. `codes` are the output codes of one sample.
     pub(super) fn allows(self, outcome: &Outcome, codes: u64) -> bool {
         match self {
@@ -103,178 +126,6 @@ impl Budget {
     }
 }
 
-/// Finds the least width of every layer's last level, with every other register wide; none where no width is within
-/// the budget.
-///
-/// Mismatch is that of the layer's own output codes on exact activations. Accuracy is that of the network in
-/// which this layer alone is narrow.
-pub(super) fn search(
-    sizing: &Sizing<'_>,
-    budget: Budget,
-    layers: &mut [SizedLayer<'_>],
-) -> Result<(), StudyError> {
-    match budget {
-        Budget::Mismatch(share) => by_mismatch(sizing, share, layers),
-        Budget::Accuracy(_) => by_accuracy(sizing, budget, layers),
-    }
-}
-
-/// The width from which on nothing on the samples overflows.
-fn harmless_width(layer: &SizedLayer<'_>) -> u32 {
-    layer.data_bits(layer.last()).prefixes.max(MIN_BITS)
-}
-
-/// What traps allows no error.
-fn traps(layer: &SizedLayer<'_>) -> bool {
-    registers::overflow(&layer.layer.datapath.levels[layer.last()]) == Overflow::Trap
-}
-
-/// Narrows all layers at once, one bit at a time: on exact activations they do not disturb each other.
-fn by_mismatch(sizing: &Sizing<'_>, share: Share, layers: &mut [SizedLayer<'_>]) -> Result<(), StudyError> {
-    let starts: Vec<u32> = layers.iter().map(harmless_width).collect();
-    let mut descents: Vec<Descent> =
-        layers.iter().zip(&starts).map(|(layer, &bits)| Descent::new(layer, bits)).collect();
-    // The first run shows whether the budget can be kept at all: dropped bits, say, cost their share at any width.
-    for step in 0.. {
-        let widths: Vec<Option<u32>> =
-            descents.iter().zip(&starts).map(|(d, &start)| d.next(start, step)).collect();
-        if widths.iter().all(Option::is_none) {
-            break;
-        }
-        let program = narrowed(sizing, layers, &widths)?;
-        let options = Options {
-            mode: Mode::Isolated,
-            stats: StatsLevel::None,
-            events_per_layer: 0,
-            ..Options::default()
-        };
-        let ran = sizing.run(&format!("mismatch, {step} bits off"), &program, options)?;
-        let counts = of_layers(&program, &ran.layers).map(|(_, stats)| stats);
-        for ((descent, width), stats) in descents.iter_mut().zip(widths).zip(counts) {
-            if let Some(width) = width {
-                descent.note(width, share, stats);
-            }
-        }
-    }
-    for (layer, descent) in layers.iter_mut().zip(descents) {
-        layer.budget = descent.layer.least;
-        layer.channel_budgets = descent.channels.iter().map(|channel| channel.least).collect();
-    }
-    Ok(())
-}
-
-/// How far a layer and its channels could be narrowed so far.
-struct Descent {
-    layer: Least,
-    channels: Vec<Least>,
-}
-
-/// The least width so far; none if none was within the budget.
-struct Least {
-    least: Option<u32>,
-    ended: bool,
-}
-
-impl Descent {
-    fn new(layer: &SizedLayer<'_>, start: u32) -> Self {
-        let least = || Least { least: traps(layer).then_some(start), ended: traps(layer) };
-        Self { layer: least(), channels: layer.bounds.channels.iter().map(|_| least()).collect() }
-    }
-
-    /// The width to try, if any is left.
-    fn next(&self, start: u32, step: u32) -> Option<u32> {
-        let ended = self.layer.ended && self.channels.iter().all(|channel| channel.ended);
-        start.checked_sub(step).filter(|&bits| bits >= MIN_BITS && !ended)
-    }
-
-    fn note(&mut self, bits: u32, share: Share, stats: &guardbit_sim::LayerStats) {
-        let total = stats.total();
-        self.layer.note(bits, share.allows(total.output_mismatch, total.dots));
-        for (channel, counts) in self.channels.iter_mut().zip(&stats.channels) {
-            channel.note(bits, share.allows(counts.output_mismatch, counts.dots));
-        }
-    }
-}
-
-impl Least {
-    fn note(&mut self, bits: u32, allowed: bool) {
-        self.ended |= !allowed;
-        if !self.ended {
-            self.least = Some(bits);
-        }
-    }
-}
-
-/// Layer by layer, by bisection between the narrowest register and what the samples need.
-fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>]) -> Result<(), StudyError> {
-    for index in 0..layers.len() {
-        let title = format!("accuracy, layer {} of {}", index + 1, layers.len());
-        let allows = |bits| {
-            let mut widths = vec![None; layers.len()];
-            widths[index] = Some(bits);
-            let program = narrowed(sizing, layers, &widths)?;
-            Ok::<_, StudyError>(budget.allows(&outcome(sizing, &title, &program)?, 0))
-        };
-        let harmless = harmless_width(&layers[index]);
-        let least = match traps(&layers[index]) {
-            true => Some(harmless),
-            false => bisect(harmless, allows)?,
-        };
-        layers[index].budget = least;
-    }
-    Ok(())
-}
-
-/// A width that is allowed while the next narrower one is not; `None` if not even `start` is allowed.
-fn bisect(start: u32, allows: impl Fn(u32) -> Result<bool, StudyError>) -> Result<Option<u32>, StudyError> {
-    if !allows(start)? {
-        return Ok(None);
-    }
-    let (mut fails, mut holds) = (MIN_BITS - 1, start);
-    while holds - fails > 1 {
-        let middle = fails + (holds - fails) / 2;
-        if allows(middle)? {
-            holds = middle;
-        } else {
-            fails = middle;
-        }
-    }
-    Ok(Some(holds))
-}
-
-/// What the network does as a whole.
-pub(super) fn outcome(sizing: &Sizing<'_>, title: &str, program: &Program) -> Result<Outcome, StudyError> {
-    let options = Options {
-        mode: Mode::Propagated,
-        stats: StatsLevel::None,
-        events_per_layer: 0,
-        ..Options::default()
-    };
-    Ok(sizing.run(title, program, options)?.outcome)
-}
-
-/// Every register wide, but the last levels of the layers that have a width in `widths`.
-fn narrowed(
-    sizing: &Sizing<'_>,
-    layers: &[SizedLayer<'_>],
-    widths: &[Option<u32>],
-) -> Result<Program, StudyError> {
-    let width_of = |wanted: &MacLayer| {
-        layers
-            .iter()
-            .zip(widths)
-            .find(|(layer, _)| layer.layer.node == wanted.node)
-            .and_then(|(_, width)| *width)
-    };
-    registers::with(sizing, |layer, level| {
-        let is_last = layer.datapath.levels.last().is_some_and(|last| last.name == level.name);
-        let narrow = width_of(layer).filter(|_| is_last);
-        narrow
-            .and_then(|bits| registers::fixed(level, bits, registers::overflow(level)))
-            .or(Some(registers::wide(level)))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,7 +135,6 @@ mod tests {
         let cases = [
             ("mismatch=0.1%", Some(Budget::Mismatch(Share { parts: 1, whole: 1000 }))),
             ("accuracy=1%", Some(Budget::Accuracy(Share { parts: 1, whole: 100 }))),
-            ("mismatch=0.001", Some(Budget::Mismatch(Share { parts: 1, whole: 1000 }))),
             ("mismatch=0%", Some(Budget::Mismatch(Share { parts: 0, whole: 100 }))),
             ("accuracy=100%", Some(Budget::Accuracy(Share { parts: 100, whole: 100 }))),
             ("accuracy=101%", None),
@@ -293,17 +143,36 @@ mod tests {
             ("sqnr=1%", None),
             ("mismatch=%", None),
             ("mismatch=nan%", None),
+            // Is it 1 % or all of them?
+            ("accuracy=1", None),
+            ("mismatch=0.001", None),
         ];
         for (text, budget) in cases {
             // 01 and 1 are the same number.
             assert_eq!(text.parse::<Budget>().ok(), budget, "{text}");
         }
+        let unit = "accuracy=1".parse::<Budget>().unwrap_err().to_string();
+        assert_eq!(unit, "`accuracy=1` has no unit: write accuracy=1% for 1 of 100");
         assert_eq!("mismatch=0.1%".parse::<Budget>().unwrap().to_string(), "mismatch=0.1%");
     }
 
     #[test]
     fn shares_have_no_rounding() {
-        let share = Share::parse("0.1%").unwrap();
+        let share = Share::percent("0.1").unwrap();
         assert!(share.allows(1, 1000) && !share.allows(1, 999) && share.allows(0, 0));
+    }
+
+    #[test]
+    fn budgets_finer_than_a_sample_are_said() {
+        let said = |text: &str, samples| text.parse::<Budget>().unwrap().finer_than_one(samples, 10);
+        assert_eq!(
+            said("accuracy=1%", 40).as_deref(),
+            Some("accuracy=1% is finer than one of 40 samples (2.50%): it allows no error on them")
+        );
+        assert_eq!(
+            [said("accuracy=2.5%", 40), said("accuracy=0%", 40), said("mismatch=1%", 40)],
+            [None, None, None]
+        );
+        assert!(said("mismatch=0.1%", 40).is_some_and(|text| text.contains("400 output codes")));
     }
 }

@@ -8,8 +8,8 @@ use guardbit_num::{Accumulator, Format, Overflow};
 use guardbit_sim::trace::operands;
 use guardbit_sim::{Keep, Options, Simulation, StatsLevel};
 
-use super::{Sizing, registers};
-use crate::StudyError;
+use super::Sizing;
+use crate::{StudyError, registers};
 
 /// Samples that are looked at, evenly spread.
 const SAMPLES: usize = 16;
@@ -35,7 +35,7 @@ impl LayerDots {
     /// Those of every accelerated layer, in order of execution; `None` where no such circuit can be said to be wrong:
     /// products that do not fit or drop bits, overflow that stops the run.
     pub fn all(sizing: &Sizing<'_>) -> Result<Vec<Option<Self>>, StudyError> {
-        let program = registers::with(sizing, |_, level| Some(registers::wide(level)))?;
+        let program = registers::unlimited(sizing.subject, sizing.program)?;
         let mut layers: Vec<Option<Self>> = sizing.program.mac_layers().map(Self::empty).collect();
         let all = sizing.subject.samples.count();
         let taken = all.min(SAMPLES);

@@ -10,13 +10,17 @@ pub(super) struct SizedLayer<'a> {
     pub bounds: LayerBounds,
     /// Ranges through the network: per channel and level.
     pub ranges: Vec<Vec<Range>>,
-    pub witness: Option<Witness>,
+    /// Per level.
+    pub witnesses: Vec<Option<Witness>>,
     /// Per level: bits of the final sums and of the prefixes of the samples, per channel.
     pub data: Vec<Vec<DataBits>>,
-    /// Least width of the last level within the budget.
-    pub budget: Option<u32>,
-    /// The same per channel; empty where it is not known.
+    /// Per level the least width within the budget, with everything else wide.
+    pub alone: Vec<Option<u32>>,
+    /// The same of the last level per channel; empty where it is not known.
     pub channel_budgets: Vec<Option<u32>>,
+    /// Per level the widths at which the network as a whole is within the budget; none for a level that is not
+    /// searched.
+    pub together: Option<Vec<Option<u32>>>,
 }
 
 /// Bits that the samples need.
@@ -31,19 +35,23 @@ impl<'a> SizedLayer<'a> {
         let mut sums = network_sums(program);
         let one = |(layer, stats): (&'a MacLayer, &LayerStats)| {
             let bounds = LayerBounds::new(&program.graph, layer);
+            let levels = layer.datapath.levels.len();
             let by_weights = || bounds.channels.iter().map(|channel| channel.by_weights.clone()).collect();
             Self {
                 layer,
                 ranges: sums[layer.node.index()].take().unwrap_or_else(by_weights),
-                witness: Witness::new(&program.graph, layer, &bounds),
+                witnesses: (0..levels)
+                    .map(|level| Witness::of_level(&program.graph, layer, &bounds, level))
+                    .collect(),
                 bounds,
                 data: stats
                     .levels
                     .iter()
                     .map(|level| level.channels.iter().map(data_bits).collect())
                     .collect(),
-                budget: None,
+                alone: vec![None; levels],
                 channel_budgets: Vec::new(),
+                together: None,
             }
         };
         program

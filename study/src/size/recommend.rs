@@ -4,8 +4,8 @@ use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
 use guardbit_reports::Outcome;
 
 use super::layers::SizedLayer;
-use super::{Sizing, budget, registers};
-use crate::StudyError;
+use super::{Sizing, search};
+use crate::{StudyError, registers};
 
 /// Recommended widths, and what the network does at them.
 pub(super) struct Recommendation {
@@ -16,25 +16,19 @@ pub(super) struct Recommendation {
 }
 
 impl Recommendation {
-    /// Without a budget: the proved widths, at which no input overflows anywhere. With one: the last levels at the
-    /// widths within it, all widened by a bit at a time until the network as a whole is within it too; inner levels
-    /// proved.
-    pub fn new(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Result<Self, StudyError> {
-        let graph = &sizing.subject.graph;
-        let codes = sizing.subject.outputs.compared.iter().map(|&id| graph.tensor(id).ty.len() as u64).sum();
-        for wider in 0.. {
-            let accelerator = accelerator(sizing, layers, wider);
-            let program = sizing.subject.lower(&accelerator)?;
-            let outcome = budget::outcome(sizing, "recommended widths", &program)?;
-            let within = sizing.request.budget.is_none_or(|budget| budget.allows(&outcome, codes));
-            let widest = layers
-                .iter()
-                .all(|layer| width(layer, layer.last(), wider) == width(layer, layer.last(), wider + 1));
-            if within || widest {
-                return Ok(Self { program, outcome });
-            }
-        }
-        unreachable!("widths end")
+    /// Without a budget, or where none can be kept: the proved widths, at which no input overflows anywhere. With one: the
+    /// widths within it, at which the search saw `outcome`.
+    pub fn new(
+        sizing: &Sizing<'_>,
+        layers: &[SizedLayer<'_>],
+        outcome: Option<Outcome>,
+    ) -> Result<Self, StudyError> {
+        let program = sizing.subject.lower(&accelerator(sizing, layers))?;
+        let outcome = match outcome {
+            Some(outcome) => outcome,
+            None => search::outcome(sizing, "recommended widths", &program)?,
+        };
+        Ok(Self { program, outcome })
     }
 
     /// The accelerator's file.
@@ -44,21 +38,21 @@ impl Recommendation {
 }
 
 /// The recommended bits of one level.
-fn width(layer: &SizedLayer<'_>, level: usize, wider: u32) -> u32 {
-    let proved = layer.range_bits(level);
-    match layer.budget {
-        Some(bits) if level == layer.last() => (bits + wider).min(proved),
-        _ => proved,
+fn width(layer: &SizedLayer<'_>, level: usize) -> u32 {
+    match &layer.together {
+        // Without a width: behind levels that overflow, ranges through the network do not hold.
+        Some(widths) => widths[level].unwrap_or_else(|| layer.bounds.weight_bits(level)),
+        None => layer.range_bits(level),
     }
 }
 
 /// Every layer with its own widths; for all others, the widest of them.
-fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], wider: u32) -> Accelerator {
+fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Accelerator {
     let mut accelerator = sizing.program.accelerator.clone();
     let register = |layer: &MacLayer, level: &Level| {
         let sized = layers.iter().find(|sized| sized.layer.node == layer.node)?;
-        let index = layer.datapath.levels.iter().position(|other| other.name == level.name)?;
-        registers::fixed(level, width(sized, index, wider), registers::overflow(level))
+        let index = search::level_index(layer, &level.name)?;
+        registers::fixed(level, width(sized, index), registers::overflow(level))
     };
     registers::resize(&mut accelerator, sizing.program, register);
     let resized: Vec<Level> =
@@ -76,7 +70,8 @@ fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], wider: u32) -> Ac
         let register = widest.and_then(|bits| registers::fixed(level, bits, registers::overflow(level)));
         level.register = register.unwrap_or(level.register);
     }
-    let what = sizing.request.budget.map_or("no input overflows".into(), |budget| format!("within {budget}"));
+    let within = sizing.request.budget.filter(|_| layers.iter().any(|layer| layer.together.is_some()));
+    let what = within.map_or("no input overflows".into(), |budget| format!("within {budget}"));
     accelerator.description =
         format!("{}: widths for {}, {what}", accelerator.name, sizing.subject.model.file);
     accelerator.name = format!("{}-sized", accelerator.name);

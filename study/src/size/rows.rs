@@ -3,7 +3,7 @@
 use guardbit_hwmodels::bounds::ChannelBounds;
 use guardbit_hwmodels::{MacLayer, Program, Register};
 use guardbit_num::{MAX_BITS, MIN_BITS};
-use guardbit_reports::{Fraction, SizeChannelRow, SizeLevelRow, SizeRateRow, SizeRow, Width};
+use guardbit_reports::{DesignLevel, Fraction, SizeChannelRow, SizeLevelRow, SizeRateRow, SizeRow, Width};
 use guardbit_sim::{HISTOGRAM_BINS, LayerStats};
 
 use super::area::Synthesis;
@@ -34,6 +34,9 @@ fn layer_row(
     let area = synthesis.map(|synthesis| synthesis.layer(&program.graph, widened)).transpose()?.flatten();
     let widest =
         |bits: fn(&ChannelBounds) -> Option<u32>| sized.bounds.channels.iter().filter_map(bits).max();
+    // The width of some channels is none of the layer.
+    let a2q_plus: Option<Vec<u32>> = sized.bounds.channels.iter().map(|channel| channel.a2q_plus).collect();
+    let a2q_plus = a2q_plus.and_then(|bits| bits.into_iter().max());
     let data = sized.data_bits(last);
     Ok(SizeRow {
         index: layer.node.index(),
@@ -45,10 +48,10 @@ fn layer_row(
         bits_type: sized.bounds.type_bits(last),
         bits_weights: sized.bounds.weight_bits(last),
         bits_a2q: widest(|channel| channel.a2q),
-        bits_a2q_plus: widest(|channel| channel.a2q_plus),
+        bits_a2q_plus: a2q_plus,
         bits_data_final: data.finals,
         bits_data_prefix: data.prefixes,
-        bits_budget: sized.budget,
+        bits_budget: sized.alone[last],
         bits_range: sized.range_bits(last),
         bits_a2q_type: widest(|channel| channel.a2q_type),
         bits_recommended: width(widened.datapath.levels[last].register),
@@ -123,24 +126,47 @@ fn level_row(sized: &SizedLayer<'_>, widened: Option<&MacLayer>, index: usize) -
         bits_data_final: data.finals,
         bits_data_prefix: data.prefixes,
         bits_recommended: width(widened.unwrap_or(sized.layer).datapath.levels[index].register),
+        bits_budget: sized.alone[index],
     }
 }
 
-/// `size_rates.csv`: from the narrowest register to the width that holds every prefix.
-pub(super) fn rates(program: &Program, measured: &[Option<LayerStats>]) -> Vec<SizeRateRow> {
-    let mut pooled = [[0u64; HISTOGRAM_BINS]; 2];
-    for (_, stats) in of_layers(program, measured) {
-        let Some(level) = stats.levels.last() else { continue };
-        for (pooled, counts) in pooled.iter_mut().zip([&level.required_final, &level.required_prefix]) {
-            pooled.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+/// The widest recommended register of every level: what hardware has that runs all layers.
+pub(super) fn design(levels: &[SizeLevelRow]) -> Vec<DesignLevel> {
+    let mut design: Vec<DesignLevel> = Vec::new();
+    for row in levels {
+        match design.iter_mut().find(|known| known.level == row.level) {
+            Some(known) => known.bits = known.bits.max(row.bits_recommended),
+            None => design.push(DesignLevel { level: row.level.clone(), bits: row.bits_recommended }),
         }
     }
-    let [finals, prefixes] = pooled;
+    design
+}
+
+/// `size_rates.csv`: for every level, from the narrowest register to the width that holds every prefix.
+pub(super) fn rates(program: &Program, measured: &[Option<LayerStats>]) -> Vec<SizeRateRow> {
+    let mut pooled: Vec<(&str, [[u64; HISTOGRAM_BINS]; 2])> = Vec::new();
+    for (layer, stats) in of_layers(program, measured) {
+        for (level, seen) in layer.datapath.levels.iter().zip(&stats.levels) {
+            let at = pooled.iter().position(|(name, _)| *name == level.name).unwrap_or_else(|| {
+                pooled.push((&level.name, [[0; HISTOGRAM_BINS]; 2]));
+                pooled.len() - 1
+            });
+            for (pooled, counts) in pooled[at].1.iter_mut().zip([&seen.required_final, &seen.required_prefix])
+            {
+                pooled.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            }
+        }
+    }
+    pooled.iter().flat_map(|(level, counts)| rates_of_level(level, counts)).collect()
+}
+
+fn rates_of_level(level: &str, [finals, prefixes]: &[[u64; HISTOGRAM_BINS]; 2]) -> Vec<SizeRateRow> {
     let dots = finals.iter().sum();
     let most = prefixes.iter().rposition(|&count| count > 0).unwrap_or(0) as u32;
-    let beyond = |counts: &[u64], bits: u32| counts[bits as usize + 1..].iter().sum();
+    let beyond = |counts: &[u64], bits: u32| counts[bits as usize + 1..].iter().sum::<u64>();
     let row = |bits| {
-        let (out_of_range_final, out_of_range_prefix) = (beyond(&finals, bits), beyond(&prefixes, bits));
+        let (out_of_range_final, out_of_range_prefix) = (beyond(finals, bits), beyond(prefixes, bits));
+        let transient = out_of_range_prefix - out_of_range_final;
         SizeRateRow {
             bits,
             dots,
@@ -148,6 +174,9 @@ pub(super) fn rates(program: &Program, measured: &[Option<LayerStats>]) -> Vec<S
             out_of_range_prefix,
             rate_final: Fraction::of(out_of_range_final, dots),
             rate_prefix: Fraction::of(out_of_range_prefix, dots),
+            level: level.to_owned(),
+            transient,
+            rate_transient: Fraction::of(transient, dots),
         }
     };
     (MIN_BITS..=most.clamp(MIN_BITS, MAX_BITS)).map(row).collect()

@@ -4,39 +4,51 @@ use std::io::Cursor;
 use std::path::Path;
 
 use guardbit_hwmodels::Program;
+use guardbit_hwmodels::bounds::Witness;
 use guardbit_reports::{NpzWriter, WitnessRecord, write_atomic};
 
 use super::layers::SizedLayer;
-use crate::StudyError;
+use crate::{StudyError, folder};
 
-/// What the witnesses show.
+/// The folder of the witnesses.
+pub(super) const FOLDER: &str = "witnesses";
+
+/// What the witnesses show: one per level of every layer.
 pub(super) fn records(layers: &[SizedLayer<'_>]) -> Vec<WitnessRecord> {
-    let record = |layer: &SizedLayer<'_>| {
-        let witness = layer.witness.as_ref()?;
-        let out = witness.out;
-        Some(WitnessRecord {
-            index: layer.layer.node.index(),
-            layer: layer.layer.name.clone(),
-            name: layer.layer.short_name.clone(),
-            out: [out.n, out.h, out.w, out.c],
-            sum: witness.sum,
-            bits: witness.bits,
-            attained: witness.attained,
-        })
-    };
-    layers.iter().filter_map(record).collect()
+    all(layers).map(|(layer, witness)| record(layer, witness)).collect()
 }
 
-/// One array per layer, under its name: the codes of the layer's own input.
-pub(super) fn write(path: &Path, program: &Program, layers: &[SizedLayer<'_>]) -> Result<(), StudyError> {
+/// One file per witness: the codes of the layer's own input, under its name.
+pub(super) fn write(dir: &Path, program: &Program, layers: &[SizedLayer<'_>]) -> Result<(), StudyError> {
     let graph = &program.graph;
-    let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
-    for layer in layers {
+    folder::create(&dir.join(FOLDER))?;
+    for (layer, witness) in all(layers) {
         let Some(Some(id)) = graph.node(layer.layer.node).inputs.first() else { continue };
-        if let Some(witness) = &layer.witness {
-            let ty = &graph.tensor(*id).ty;
-            npz.add(&layer.layer.name, ty.dtype, &ty.shape, witness.input.iter().copied())?;
-        }
+        let tensor = graph.tensor(*id);
+        let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
+        npz.add(&tensor.name, tensor.ty.dtype, &tensor.ty.shape, witness.input.iter().copied())?;
+        write_atomic(&dir.join(record(layer, witness).file), npz.finish()?.get_ref())?;
     }
-    Ok(write_atomic(path, npz.finish()?.get_ref())?)
+    Ok(())
+}
+
+fn all<'a>(layers: &'a [SizedLayer<'a>]) -> impl Iterator<Item = (&'a SizedLayer<'a>, &'a Witness)> {
+    layers.iter().flat_map(|layer| layer.witnesses.iter().flatten().map(move |witness| (layer, witness)))
+}
+
+fn record(sized: &SizedLayer<'_>, witness: &Witness) -> WitnessRecord {
+    let (index, level) = (sized.layer.node.index(), &sized.layer.datapath.levels[witness.level].name);
+    let out = witness.out;
+    WitnessRecord {
+        index,
+        layer: sized.layer.name.clone(),
+        name: sized.layer.short_name.clone(),
+        level: level.clone(),
+        run: witness.run,
+        out: [out.n, out.h, out.w, out.c],
+        sum: witness.sum,
+        bits: witness.bits,
+        attained: witness.attained,
+        file: format!("{FOLDER}/{index}_{level}.npz"),
+    }
 }

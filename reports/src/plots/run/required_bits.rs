@@ -12,7 +12,8 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     caption: "How many bits the sums of each dot product need, as a share of all dot products of the layer, on a \
               logarithmic axis. A final sum beyond the available width is a persistent overflow: no order of \
               additions avoids it. A dot product of which only a prefix lies beyond is a transient overflow: \
-              wrapping arithmetic recovers from it, saturation mostly does not.",
+              wrapping arithmetic recovers from it, saturation mostly does not. In propagated mode these are the \
+              activations that the run met, with the marks of the overflow before them.",
     draw,
 };
 

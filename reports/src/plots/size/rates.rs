@@ -1,7 +1,7 @@
 //! Dot products that do not fit, against width, pooled over the layers.
 
 use super::{NO_LAYERS, subtitle};
-use crate::plots::kit::{Axis, Content, DrawError, Entry, Legend, Mark, Scale, category_look, chart, figure};
+use crate::plots::kit::{Axis, DrawError, Entry, Legend, Mark, Scale, category_look, chart, figure, panels};
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeRateRow;
 use crate::{Fraction, SizeRecord};
@@ -9,36 +9,45 @@ use crate::{Fraction, SizeRecord};
 pub(super) const PLOT: Plot<SizeRecord> = Plot {
     name: "out_of_range",
     title: "Dot products that do not fit a width",
-    caption: "Share of all dot products of all layers whose final sum, or some prefix of whose sum, lies outside the width, on \
-              a logarithmic axis. On exact activations and without a bias that is added later.",
+    caption: "Share of all dot products of all layers with a final sum of the level that lies outside the width (persistent), \
+              with a prefix that does (persistent or transient), and with a prefix but no final sum (transient), on a \
+              logarithmic axis; one panel per level. On exact activations and without a bias that is added later.",
     draw,
 };
 
 /// A curve: its name, and its share at a width.
 type Series = (&'static str, fn(&SizeRateRow) -> Option<Fraction>);
 
+const SERIES: [Series; 3] = [
+    ("final sums: persistent", |row| row.rate_final),
+    ("prefixes: persistent or transient", |row| row.rate_prefix),
+    ("transient", |row| row.rate_transient),
+];
+
 fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
-    let (Some(first), Some(last)) = (size.rates.first(), size.rates.last()) else {
+    let bits = size.rates.iter().map(|row| row.bits);
+    let (Some(low), Some(high)) = (bits.clone().min(), bits.max()) else {
         return Ok(Drawing::Nothing(NO_LAYERS.into()));
     };
-    let series: [Series; 2] = [
-        ("final sums: persistent", |row| row.rate_final),
-        ("prefixes: persistent or transient", |row| row.rate_prefix),
-    ];
-    let shares = size.rates.iter().flat_map(|row| series.iter().filter_map(|(_, rate)| rate(row)));
-    let x = Axis::new("bits", Scale::whole(first.bits, last.bits, 40));
+    let levels: Vec<&[SizeRateRow]> = size.rates.chunk_by(|a, b| a.level == b.level).collect();
+    let several = levels.len() > 1;
+    let shares = size.rates.iter().flat_map(|row| SERIES.iter().filter_map(|(_, rate)| rate(row)));
+    // The axes are the same in every panel, so that levels can be compared.
+    let x = Axis::new("bits", Scale::whole(low, high, if several { 20 } else { 40 }));
     let y = Axis::new("dot products that do not fit", Scale::log_share(shares.map(Fraction::value)));
-    let entry = |(i, (name, _)): (usize, &(&str, _))| Entry::new(Mark::Series(category_look(i)), *name);
-    let legend = Legend::new(series.iter().enumerate().map(entry)).content();
-    let curves = Content::new(320, |area| {
-        let mut panel = chart(area, ("", ""), &x, &y)?;
+    let entry = |(i, (name, _)): (usize, &Series)| Entry::new(Mark::Series(category_look(i)), *name);
+    let mut content = vec![Legend::new(SERIES.iter().enumerate().map(entry)).content()];
+
+    content.extend(panels(levels, if several { 2 } else { 1 }, 320, move |area, rows| {
+        let name = if several { rows[0].level.as_str() } else { "" };
+        let mut panel = chart(area, (name, ""), &x, &y)?;
         // The first below the second: prefixes are never fewer.
-        for (i, (_, rate)) in series.iter().enumerate().rev() {
+        for (i, (_, rate)) in SERIES.iter().enumerate().rev() {
             let point = |row: &SizeRateRow| Some((f64::from(row.bits), rate(row)?.value()));
-            let points: Vec<(f64, f64)> = size.rates.iter().filter_map(point).collect();
+            let points: Vec<(f64, f64)> = rows.iter().filter_map(point).collect();
             panel.line(&points, category_look(i))?;
         }
         Ok(())
-    });
-    Ok(Drawing::Figure(figure(title, &subtitle(size), &[legend, curves])?))
+    }));
+    Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))
 }

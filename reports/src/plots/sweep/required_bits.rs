@@ -11,8 +11,8 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "required_bits",
     title: "Required bits of the sums at the swept level",
     caption: "How many bits the sums of each dot product need, as a share of all dot products of the layer, on a \
-              logarithmic axis, taken from the widest point. Wrapping arithmetic is exact where every final sum \
-              fits, saturation where every prefix does.",
+              logarithmic axis, taken from the widest point (in propagated mode, of the activations that it met). \
+              Wrapping arithmetic is exact where every final sum fits, saturation where every prefix does.",
     draw,
 };
 

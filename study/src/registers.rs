@@ -3,39 +3,47 @@
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow};
 
-use super::Sizing;
 use crate::StudyError;
+use crate::subject::Subject;
 
 /// The program with the registers that `register` gives for the levels of its layers; `None` leaves one as it is.
-pub(super) fn with(
-    sizing: &Sizing<'_>,
+pub(crate) fn with(
+    subject: &Subject,
+    program: &Program,
     register: impl Fn(&MacLayer, &Level) -> Option<Register>,
 ) -> Result<Program, StudyError> {
-    let mut accelerator = sizing.program.accelerator.clone();
-    resize(&mut accelerator, sizing.program, register);
-    sizing.subject.lower(&accelerator)
+    let mut accelerator = program.accelerator.clone();
+    resize(&mut accelerator, program, register);
+    subject.lower(&accelerator)
 }
 
-/// Gives every layer of `program` registers of its own.
-pub(super) fn resize(
+/// The program with accumulators that hold every sum: nothing overflows in them, so each layer reads what it would
+/// read of any accumulators that are wide enough.
+pub(crate) fn unlimited(subject: &Subject, program: &Program) -> Result<Program, StudyError> {
+    with(subject, program, |_, level| Some(wide(level)))
+}
+
+/// Gives every layer of `program`, whose accelerator this is, registers of its own.
+pub(crate) fn resize(
     accelerator: &mut Accelerator,
     program: &Program,
     register: impl Fn(&MacLayer, &Level) -> Option<Register>,
 ) {
     let common = Accelerator { layers: Default::default(), ..accelerator.clone() };
     for layer in program.mac_layers() {
-        let is_own = |name: &String| program.graph.find_node(name) == Ok(layer.node);
-        let key = accelerator.layers.keys().find(|name| is_own(name)).cloned();
+        let is_own = |name: &&str| program.graph.find_node(name) == Ok(layer.node);
+        let key = accelerator.layers.keys().find(is_own).map(str::to_owned);
         let mut own = key.and_then(|key| accelerator.layers.remove(&key)).unwrap_or_else(|| common.clone());
         for level in &mut own.datapath.levels {
             level.register = register(layer, level).unwrap_or(level.register);
         }
         accelerator.layers.insert(layer.short_name.clone(), own);
     }
+    accelerator.layers.sort_by_key(|name| program.graph.find_node(name).ok());
 }
 
 /// A register that holds every sum. One without a sign keeps a width, since what it needs is counted without one.
-pub(super) fn wide(level: &Level) -> Register {
+pub(crate) fn wide(level: &Level) -> Register {
     match level.register {
         Register::Fixed { format, .. } if !format.is_signed() => {
             fixed(level, MAX_BITS, Overflow::Wrap).unwrap_or(Register::Auto)
@@ -45,7 +53,7 @@ pub(super) fn wide(level: &Level) -> Register {
 }
 
 /// A register of `bits` with the sign of the level's own; `None` beyond the widths that registers can have.
-pub(super) fn fixed(level: &Level, bits: u32, overflow: Overflow) -> Option<Register> {
+pub(crate) fn fixed(level: &Level, bits: u32, overflow: Overflow) -> Option<Register> {
     let signed = match level.register {
         Register::Auto => true,
         Register::Fixed { format, .. } => format.is_signed(),
@@ -55,7 +63,7 @@ pub(super) fn fixed(level: &Level, bits: u32, overflow: Overflow) -> Option<Regi
 }
 
 /// What a level does with what does not fit; saturation, if it has no width yet.
-pub(super) fn overflow(level: &Level) -> Overflow {
+pub(crate) fn overflow(level: &Level) -> Overflow {
     match level.register {
         Register::Auto => Overflow::Saturate,
         Register::Fixed { overflow, .. } => overflow,

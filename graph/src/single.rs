@@ -1,0 +1,42 @@
+//! One node as a network of its own.
+
+use std::collections::HashMap;
+
+use crate::model::Node;
+use crate::{Graph, NodeId, TensorId};
+
+impl Graph {
+    /// The network of one node alone: what it reads of other nodes becomes inputs under the same names, in the order in
+    /// which the node reads them; its output is the network's. It keeps its names.
+    pub fn single_node(&self, id: NodeId) -> Self {
+        let node = self.node(id);
+        let name = self.node_name(id).to_owned();
+        let mut alone = Self {
+            name,
+            tensors: Vec::new(),
+            nodes: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            notes: Vec::new(),
+            short_names: vec![self.short_name(id).to_owned()],
+        };
+        let mut known: HashMap<TensorId, TensorId> = HashMap::new();
+        let mut input = |id: TensorId| {
+            *known.entry(id).or_insert_with(|| {
+                let tensor = self.tensor(id).clone();
+                let added = TensorId(alone.tensors.len());
+                if tensor.constant.is_none() {
+                    alone.inputs.push(added);
+                }
+                alone.tensors.push(tensor);
+                added
+            })
+        };
+        let inputs = node.inputs.iter().map(|id| id.map(&mut input)).collect();
+        let output = TensorId(alone.tensors.len());
+        alone.tensors.push(self.tensor(node.output).clone());
+        alone.nodes.push(Node { op: node.op.clone(), inputs, output });
+        alone.outputs.push(output);
+        alone
+    }
+}

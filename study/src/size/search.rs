@@ -1,0 +1,350 @@
+//! The narrowest design within an error budget, by simulation.
+//!
+//! Narrowing follows paths that are the same for every budget: a bit at a time off one level of one layer, the next always
+//! the one that is least in some order. Every design on a path is narrower than those before in one level and wider in
+//! none. Bisection between its ends then asks of each design whether the network as a whole is within the budget.
+//! Of two budgets the looser one answers yes wherever the other does, so that it never ends at an earlier design: it
+//! never costs more, and neither does the cheapest end of several paths.
+
+use std::cmp::Ordering;
+
+use guardbit_hwmodels::{MacLayer, Program, Register};
+use guardbit_num::{MAX_BITS, MIN_BITS, Overflow};
+use guardbit_reports::Outcome;
+use guardbit_sim::{LayerStats, Mode, Options, StatsLevel};
+
+use super::budget::{Budget, Share};
+use super::layers::SizedLayer;
+use super::{Sizing, of_layers};
+use crate::execute::execute_together;
+use crate::sweep::POINTS_TOGETHER;
+use crate::{StudyError, registers};
+
+/// Bits per layer and level, innermost first; `None` keeps a level wide.
+type Widths = Vec<Vec<Option<u32>>>;
+
+/// Finds the widths of every level of every layer: each by itself, and together.
+///
+/// By itself, mismatch is that of the layer's own output codes on exact activations; accuracy is that of the network
+/// in which this level alone is narrow. None stands where no width is within the budget.
+pub(super) fn search(
+    sizing: &Sizing<'_>,
+    budget: Budget,
+    layers: &mut [SizedLayer<'_>],
+) -> Result<Option<Outcome>, StudyError> {
+    let curves = curves(sizing, layers)?;
+    match budget {
+        Budget::Mismatch(share) => curves.iter().for_each(|curve| curve.within(share, layers)),
+        Budget::Accuracy(_) => by_accuracy(sizing, budget, layers)?,
+    }
+    together(sizing, budget, &curves, layers)
+}
+
+/// What narrowing one level of one layer does to the layer's output, with everything else wide and exact activations.
+struct Curve {
+    layer: usize,
+    level: usize,
+    /// From the width at which nothing on the samples overflows down to the narrowest register.
+    points: Vec<CurvePoint>,
+}
+
+struct CurvePoint {
+    bits: u32,
+    /// Differing codes and all codes, over the layer and per channel.
+    layer: [u64; 2],
+    channels: Vec<[u64; 2]>,
+    /// Squared error over the squared output, as sums.
+    noise: [u128; 2],
+}
+
+/// How late a step comes, as a fraction.
+#[derive(Debug, Clone, Copy)]
+struct Damage {
+    parts: u128,
+    whole: u128,
+}
+
+impl Damage {
+    fn cmp(self, other: Self) -> Ordering {
+        let (a, b) = (self.parts.checked_mul(other.whole), other.parts.checked_mul(self.whole));
+        // Sums of squares of codes of 16 bits would have to be those of more than 2^30 codes.
+        a.unwrap_or(u128::MAX).cmp(&b.unwrap_or(u128::MAX))
+    }
+}
+
+impl CurvePoint {
+    fn new(bits: u32, stats: &LayerStats) -> Self {
+        let total = stats.total();
+        Self {
+            bits,
+            layer: [total.output_mismatch, total.dots],
+            channels: stats.channels.iter().map(|counts| [counts.output_mismatch, counts.dots]).collect(),
+            noise: [stats.output_error.noise, stats.output_error.signal.max(1)],
+        }
+    }
+}
+
+/// An order of narrowing: how late a step to this point comes, `off` bits below the width at which nothing overflows.
+type Order = fn(point: &CurvePoint, off: usize) -> Damage;
+
+const ORDERS: [Order; 4] = [
+    // By squared error over the layer's squared output,
+    |point, _| Damage { parts: point.noise[0], whole: point.noise[1] },
+    // by the share of the layer's codes that differ,
+    |point, _| Damage { parts: point.layer[0].into(), whole: point.layer[1].max(1).into() },
+    // each as much as all others,
+    |_, off| Damage { parts: off as u128, whole: 1 },
+    // and the widest first.
+    |point, _| Damage { parts: (MAX_BITS + 1 - point.bits).into(), whole: 1 },
+];
+
+impl Curve {
+    /// The least widths of the layer and of its channels such that they and all wider ones are within `share`.
+    fn within(&self, share: Share, layers: &mut [SizedLayer<'_>]) {
+        let least = |count: &dyn Fn(&CurvePoint) -> [u64; 2]| {
+            let allowed = |point: &&CurvePoint| {
+                let [parts, whole] = count(point);
+                share.allows(parts, whole)
+            };
+            self.points.iter().take_while(allowed).last().map(|point| point.bits)
+        };
+        let sized = &mut layers[self.layer];
+        sized.alone[self.level] = least(&|point| point.layer);
+        if self.level == sized.last() {
+            let channels = 0..sized.bounds.channels.len();
+            sized.channel_budgets = channels.map(|c| least(&|point| point.channels[c])).collect();
+        }
+    }
+}
+
+/// The width from which on nothing on the samples overflows.
+fn harmless(layer: &SizedLayer<'_>, level: usize) -> u32 {
+    layer.data_bits(level).prefixes.max(MIN_BITS)
+}
+
+/// Whether a level is searched: what traps allows no error, what observes makes none.
+fn is_searched(layer: &SizedLayer<'_>, level: usize) -> bool {
+    let overflow = registers::overflow(&layer.layer.datapath.levels[level]);
+    !matches!(overflow, Overflow::Trap | Overflow::Observe)
+}
+
+/// The curves of every level, all layers at once: on exact activations they do not disturb each other.
+fn curves(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Result<Vec<Curve>, StudyError> {
+    let mut curves = Vec::new();
+    let levels = layers.iter().map(|layer| layer.last() + 1).max().unwrap_or(0);
+    for level in 0..levels {
+        let searched: Vec<usize> = (0..layers.len())
+            .filter(|&l| level <= layers[l].last() && is_searched(&layers[l], level))
+            .collect();
+        let steps = searched.iter().map(|&l| harmless(&layers[l], level) - MIN_BITS + 1).max().unwrap_or(0);
+        let mut of_level: Vec<Curve> =
+            searched.iter().map(|&layer| Curve { layer, level, points: Vec::new() }).collect();
+        let all: Vec<u32> = (0..steps).collect();
+        for steps in all.chunks(POINTS_TOGETHER) {
+            let bits = |layer: usize, step: u32| {
+                harmless(&layers[layer], level).checked_sub(step).filter(|&bits| bits >= MIN_BITS)
+            };
+            let widths = |step: u32| {
+                let mut widths = wide(layers);
+                searched.iter().for_each(|&layer| widths[layer][level] = bits(layer, step));
+                widths
+            };
+            let counted =
+                isolated(sizing, layers, &steps.iter().map(|&step| widths(step)).collect::<Vec<_>>())?;
+            for (&step, stats) in steps.iter().zip(&counted) {
+                let stats: Vec<&LayerStats> =
+                    of_layers(sizing.program, stats).map(|(_, stats)| stats).collect();
+                for curve in &mut of_level {
+                    let point = bits(curve.layer, step).map(|bits| CurvePoint::new(bits, stats[curve.layer]));
+                    curve.points.extend(point);
+                }
+            }
+        }
+        curves.append(&mut of_level);
+    }
+    Ok(curves)
+}
+
+/// The statistics of several designs on exact activations.
+fn isolated(
+    sizing: &Sizing<'_>,
+    layers: &[SizedLayer<'_>],
+    designs: &[Widths],
+) -> Result<Vec<Vec<Option<LayerStats>>>, StudyError> {
+    let programs = designs.iter().map(|widths| narrowed(sizing, layers, widths));
+    let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
+    let options =
+        Options { mode: Mode::Isolated, stats: StatsLevel::None, events_per_layer: 0, ..Options::default() };
+    sizing.start("each level by itself", programs.len());
+    let all: Vec<&Program> = programs.iter().collect();
+    let together = execute_together(sizing.subject, &all, options, sizing.progress, &mut |_| Ok(()))?;
+    Ok(together.each.into_iter().map(|executed| executed.layers).collect())
+}
+
+/// Level by level, by bisection between the narrowest register and what the samples need.
+fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>]) -> Result<(), StudyError> {
+    for layer in 0..layers.len() {
+        for level in 0..=layers[layer].last() {
+            if !is_searched(&layers[layer], level) {
+                continue;
+            }
+            let title = format!("accuracy, layer {} of {}", layer + 1, layers.len());
+            let allows = |narrower: usize| {
+                let mut widths = wide(layers);
+                widths[layer][level] = Some(harmless(&layers[layer], level) - narrower as u32);
+                let outcome = outcome(sizing, &title, &narrowed(sizing, layers, &widths)?)?;
+                Ok(budget.allows(&outcome, 0).then_some(()))
+            };
+            let most = harmless(&layers[layer], level) - MIN_BITS;
+            let found = furthest(most as usize, allows)?;
+            layers[layer].alone[level] =
+                found.map(|(narrower, ())| harmless(&layers[layer], level) - narrower as u32);
+        }
+    }
+    Ok(())
+}
+
+/// The cheapest of the designs, one on each path of narrowing, that are within the budget while the next one is not; and
+/// what it does.
+fn together(
+    sizing: &Sizing<'_>,
+    budget: Budget,
+    curves: &[Curve],
+    layers: &mut [SizedLayer<'_>],
+) -> Result<Option<Outcome>, StudyError> {
+    let mut start = wide(layers);
+    for curve in curves {
+        start[curve.layer][curve.level] = Some(harmless(&layers[curve.layer], curve.level));
+    }
+    let codes = sizing.codes_per_sample();
+    let mut best: Option<(u32, Widths, Outcome)> = None;
+    for order in ORDERS {
+        let path = path(order, curves);
+        let design = |steps: usize| {
+            let mut widths = start.clone();
+            path[..steps].iter().for_each(|step| widths[step.layer][step.level] = Some(step.bits));
+            widths
+        };
+        let within = |steps: usize| {
+            let program = narrowed(sizing, layers, &design(steps))?;
+            let outcome = outcome(sizing, "all levels together", &program)?;
+            Ok(budget.allows(&outcome, codes).then_some(outcome))
+        };
+        // All paths begin at the same design.
+        let Some((steps, outcome)) = furthest(path.len(), within)? else { return Ok(None) };
+        let widths = design(steps);
+        let cost = widths.iter().flatten().flatten().sum();
+        if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+            best = Some((cost, widths, outcome));
+        }
+    }
+    let Some((_, widths, outcome)) = best else { return Ok(None) };
+    for (layer, widths) in layers.iter_mut().zip(widths) {
+        layer.together = Some(widths);
+    }
+    Ok(Some(outcome))
+}
+
+/// A bit off one level of one layer.
+struct PathStep {
+    layer: usize,
+    level: usize,
+    /// What is left.
+    bits: u32,
+    /// The greatest of this width and the wider ones.
+    damage: Damage,
+}
+
+/// All steps there are in an order, each level's own from wide to narrow.
+fn path(order: Order, curves: &[Curve]) -> Vec<PathStep> {
+    let mut steps = Vec::new();
+    for &Curve { layer, level, ref points } in curves {
+        let mut most = Damage { parts: 0, whole: 1 };
+        for (index, point) in points.iter().enumerate() {
+            let damage = order(point, index);
+            most = if damage.cmp(most).is_gt() { damage } else { most };
+            if index > 0 {
+                steps.push(PathStep { layer, level, bits: point.bits, damage: most });
+            }
+        }
+    }
+    steps.sort_by(|a, b| a.damage.cmp(b.damage));
+    steps
+}
+
+/// By bisection the furthest of 0 to `most` that is allowed while the next one is not, with what came of it;
+/// `None` if not even 0 is.
+fn furthest<T>(
+    most: usize,
+    allows: impl Fn(usize) -> Result<Option<T>, StudyError>,
+) -> Result<Option<(usize, T)>, StudyError> {
+    let Some(first) = allows(0)? else { return Ok(None) };
+    let (mut holds, mut fails) = ((0, first), most + 1);
+    while fails - holds.0 > 1 {
+        let middle = holds.0 + (fails - holds.0) / 2;
+        match allows(middle)? {
+            Some(made) => holds = (middle, made),
+            None => fails = middle,
+        }
+    }
+    Ok(Some(holds))
+}
+
+/// What the network does as a whole.
+pub(super) fn outcome(sizing: &Sizing<'_>, title: &str, program: &Program) -> Result<Outcome, StudyError> {
+    let options = Options {
+        mode: Mode::Propagated,
+        stats: StatsLevel::None,
+        events_per_layer: 0,
+        ..Options::default()
+    };
+    Ok(sizing.run(title, program, options)?.outcome)
+}
+
+fn wide(layers: &[SizedLayer<'_>]) -> Widths {
+    layers.iter().map(|layer| vec![None; layer.last() + 1]).collect()
+}
+
+/// Every register wide, but those that have a width in `widths`.
+fn narrowed(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], widths: &Widths) -> Result<Program, StudyError> {
+    registers::with(sizing.subject, sizing.program, |layer, level| {
+        let narrow = || -> Option<Register> {
+            let index = layers.iter().position(|sized| sized.layer.node == layer.node)?;
+            let bits = widths[index][level_index(layer, &level.name)?]?;
+            registers::fixed(level, bits, registers::overflow(level))
+        };
+        Some(narrow().unwrap_or_else(|| registers::wide(level)))
+    })
+}
+
+/// The index of a level by name.
+pub(super) fn level_index(layer: &MacLayer, name: &str) -> Option<usize> {
+    layer.datapath.levels.iter().position(|other| other.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever two budgets allow: where the looser allows all that the other does, it ends no earlier.
+    #[test]
+    fn a_looser_budget_never_ends_earlier() {
+        let ends = |errors: &[u32], budget: u32| {
+            let allows = |step: usize| Ok((errors[step] <= budget).then_some(()));
+            furthest(errors.len() - 1, allows).unwrap().map(|(step, ())| step)
+        };
+        let mut seed = 1u32;
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed >> 24
+        };
+        for _ in 0..2000 {
+            // Errors that go up and down.
+            let errors: Vec<u32> = (0..20).map(|_| next()).collect();
+            let ends: Vec<Option<usize>> = (0..256).step_by(5).map(|budget| ends(&errors, budget)).collect();
+            assert!(ends.windows(2).all(|pair| pair[0] <= pair[1]), "{errors:?} {ends:?}");
+            let found = ends.iter().zip((0u32..256).step_by(5)).filter_map(|(end, b)| Some(((*end)?, b)));
+            found.for_each(|(end, budget)| assert!(errors[end] <= budget));
+        }
+    }
+}
