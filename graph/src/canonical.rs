@@ -1,0 +1,13 @@
+//! The graph as data: everything that decides what a network computes.
+//!
+//! Every type of a graph derives `Serialize` and leaves out no field but the graph's name, which decides nothing. A
+//! field that is added is there by itself, so that a hash over the serialized graph cannot miss it. Nothing is ever
+//! read from this form.
+
+use guardbit_num::Scheme;
+use serde::Serializer;
+
+/// A scheme by its name: `num` knows nothing of serialization.
+pub(crate) fn scheme<S: Serializer>(scheme: &Scheme, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(scheme.name())
+}
