@@ -1,5 +1,7 @@
 //! Running programs over all samples, batch by batch.
 
+use std::time::{Duration, Instant};
+
 use guardbit_hwmodels::Program;
 use guardbit_reports::Outcome;
 use guardbit_sim::{LayerStats, Options, PointTensors, Points, Settled};
@@ -12,6 +14,29 @@ use crate::{Progress, StudyError};
 const BATCH: usize = 32;
 /// Where several programs run together: enough for every thread to have something to do.
 const LEAST_BATCH: usize = 8;
+
+/// The sample by whose time the rest is judged: before it everything is cold.
+const JUDGED: usize = 1;
+
+/// How long programs that run together may take, so that little is lost when they are interrupted.
+///
+/// Where it would take longer, only the first ones go on; results do not depend on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    pub limit: Duration,
+    /// So many go on however long they take: together they share work.
+    pub least: usize,
+}
+
+impl Pace {
+    /// How many of `programs` go on, if one of `samples` samples took `time` for all of them.
+    fn allowed(self, programs: usize, samples: usize, time: Duration) -> usize {
+        let whole = time.as_secs_f64() * samples as f64;
+        let share = self.limit.as_secs_f64() / whole.max(f64::MIN_POSITIVE);
+        let allowed = (programs as f64 * share.min(1.0)) as usize;
+        allowed.max(self.least.max(1)).min(programs)
+    }
+}
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -29,15 +54,17 @@ pub(crate) fn execute(
     progress: &dyn Progress,
     then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
 ) -> Result<Executed, StudyError> {
-    let mut executed = execute_together(subject, &[program], options, progress, then)?;
+    let mut executed = execute_together(subject, &[program], options, None, progress, then)?;
     Ok(executed.swap_remove(0))
 }
 
-/// The same with several programs that differ in their registers alone.
+/// The same with several programs that differ in their registers alone. With a `pace` it may end with less than all
+/// of them: the first ones.
 pub(crate) fn execute_together(
     subject: &Subject,
     programs: &[&Program],
     options: Options,
+    pace: Option<Pace>,
     progress: &dyn Progress,
     then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
 ) -> Result<Vec<Executed>, StudyError> {
@@ -47,9 +74,12 @@ pub(crate) fn execute_together(
     let mut samples = subject.samples.reader();
     // Each point holds tensors of its own.
     let batch = (BATCH / programs.len().max(1)).max(LEAST_BATCH);
+    let count = subject.samples.count();
     let mut next = 0;
-    while next < subject.samples.count() {
-        let size = if next == 0 { 1 } else { batch.min(subject.samples.count() - next) };
+    while next < count {
+        let alone = next == 0 || (next == JUDGED && pace.is_some());
+        let size = if alone { 1 } else { batch.min(count - next) };
+        let start = Instant::now();
         for sample in points.run_batch(&samples.read(size)?)? {
             for (score, simulated) in scores.iter_mut().zip(&sample.simulated) {
                 score.add(&sample.exact, simulated);
@@ -57,9 +87,20 @@ pub(crate) fn execute_together(
             then(&sample)?;
         }
         next += size;
-        progress.advance((size * programs.len()) as u64);
+        if let Some(pace) = pace.filter(|_| next == JUDGED + 1) {
+            let kept = pace.allowed(scores.len(), count, start.elapsed());
+            points.keep_first(kept);
+            scores.truncate(kept);
+        }
+        // What is judged counts only for those that go on.
+        let counted = match pace {
+            Some(_) if next == JUDGED && count > JUDGED => 0,
+            Some(_) if next == JUDGED + 1 => next,
+            _ => size,
+        };
+        progress.advance((counted * scores.len()) as u64);
     }
-    let settled: Vec<Settled> = (0..programs.len()).map(|point| points.settled(point)).collect();
+    let settled: Vec<Settled> = (0..scores.len()).map(|point| points.settled(point)).collect();
     let executed = points
         .finish()?
         .into_iter()

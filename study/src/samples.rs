@@ -5,14 +5,21 @@ use std::path::{Path, PathBuf};
 use guardbit_frontends::RandomCodes;
 use guardbit_graph::{Graph, Tensor, TensorId};
 
-use crate::StudyError;
 use crate::array::{self, Array, ArrayFile, Values};
+use crate::digest::{Digest, Hasher};
+use crate::error::Wanted;
+use crate::{Pick, StudyError};
 
 /// Where samples come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputSource {
     /// A `.npy` file for the only input, or a `.npz` file with one array per input.
-    File(PathBuf),
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Which of its samples.
+        pick: Pick,
+    },
     /// Codes uniform over each input's dtype.
     Random {
         /// Number of samples.
@@ -26,6 +33,12 @@ pub enum InputSource {
 #[derive(Debug)]
 pub(crate) struct Samples {
     count: usize,
+    /// Which samples of the file they are, if not all.
+    picked: Option<Vec<usize>>,
+    /// How many the file has.
+    available: usize,
+    /// Of all codes.
+    digest: Digest,
     /// Per graph input.
     inputs: Vec<Input>,
 }
@@ -53,6 +66,7 @@ pub(crate) struct SampleReader<'a> {
 /// Reads the samples of one input from the first one on.
 pub(crate) struct InputReader<'a> {
     input: &'a Input,
+    picked: Option<&'a [usize]>,
     next: usize,
     /// Where codes come from a seed.
     random: RandomCodes,
@@ -62,9 +76,9 @@ impl Samples {
     /// Finds the samples for `graph`, and checks them all.
     pub fn load(graph: &Graph, source: &InputSource) -> Result<Self, StudyError> {
         match source {
-            InputSource::File(path) => Self::from_file(graph, path),
+            InputSource::File { path, pick } => Self::from_file(graph, path, *pick),
             InputSource::Random { count: 0, .. } => Err(StudyError::NoSamples),
-            InputSource::Random { count, seed } => Ok(Self::random(graph, *count, *seed)),
+            InputSource::Random { count, seed } => Self::random(graph, *count, *seed),
         }
     }
 
@@ -73,24 +87,53 @@ impl Samples {
         self.count
     }
 
+    /// Number of samples in the file.
+    pub fn available(&self) -> usize {
+        self.available
+    }
+
+    /// Which sample of the file is sample `index`.
+    pub fn in_file(&self, index: usize) -> usize {
+        self.picked.as_ref().map_or(index, |picked| picked[index])
+    }
+
+    /// The SHA-256 of all codes as little-endian 32-bit integers, input after input.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
     /// Reads all inputs from the first sample on.
     pub fn reader(&self) -> SampleReader<'_> {
-        SampleReader { inputs: self.inputs.iter().map(Input::reader).collect() }
+        SampleReader { inputs: self.inputs.iter().map(|input| input.reader(self.picked.as_deref())).collect() }
     }
 
     /// Every input with its codes, in pieces of whole samples.
     pub fn inputs(&self) -> impl Iterator<Item = (TensorId, Pieces<'_>)> {
-        self.inputs.iter().map(|input| (input.id, Pieces { reader: input.reader(), left: self.count }))
+        self.inputs.iter().map(|input| (input.id, Pieces { reader: input.reader(self.picked.as_deref()), left: self.count }))
     }
 
-    fn random(graph: &Graph, count: usize, seed: u64) -> Self {
+    fn random(graph: &Graph, count: usize, seed: u64) -> Result<Self, StudyError> {
         let one =
             |(index, &id): (u64, &TensorId)| Input::new(graph, id, Source::Seed(seed.wrapping_add(index)));
-        Self { count, inputs: (0..).zip(graph.inputs()).map(one).collect() }
+        let inputs = (0..).zip(graph.inputs()).map(one).collect();
+        Self { count, picked: None, available: count, digest: Digest::of_bytes(&[]), inputs }.checked()
     }
 
-    fn from_file(graph: &Graph, path: &Path) -> Result<Self, StudyError> {
-        let mut file = ArrayFile::open(path)?;
+    /// Whatever is wrong with a sample is said before the first one runs.
+    fn checked(mut self) -> Result<Self, StudyError> {
+        let mut hasher = Hasher::default();
+        for (_, pieces) in self.inputs() {
+            for piece in pieces {
+                let bytes: Vec<u8> = piece?.into_iter().flat_map(i32::to_le_bytes).collect();
+                hasher.update(&bytes);
+            }
+        }
+        self.digest = hasher.finish();
+        Ok(self)
+    }
+
+    fn from_file(graph: &Graph, path: &Path, pick: Pick) -> Result<Self, StudyError> {
+        let mut file = ArrayFile::open(path, Wanted::Samples)?;
         let mut inputs = Vec::new();
         let mut count = None;
         for &id in graph.inputs() {
@@ -103,13 +146,17 @@ impl Samples {
             }
             inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array }));
         }
-        let count = count.filter(|&count| count > 0).ok_or(StudyError::NoSamples)?;
-        let samples = Self { count, inputs };
-        // Whatever is wrong with a sample is said before the first one runs.
-        for (_, mut pieces) in samples.inputs() {
-            pieces.try_for_each(|piece| piece.map(drop))?;
+        let available = count.filter(|&count| count > 0).ok_or(StudyError::NoSamples)?;
+        match pick.count() {
+            Some(0) => return Err(StudyError::NoSamples),
+            Some(asked) if asked > available => {
+                return Err(StudyError::TooFewSamples { path: path.into(), asked, available });
+            }
+            _ => {}
         }
-        Ok(samples)
+        let picked = pick.indices(available);
+        let count = picked.as_ref().map_or(available, Vec::len);
+        Self { count, picked, available, digest: Digest::of_bytes(&[]), inputs }.checked()
     }
 }
 
@@ -150,10 +197,10 @@ impl Input {
         Self { tensor: graph.tensor(id).clone(), id, source }
     }
 
-    fn reader(&self) -> InputReader<'_> {
+    fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
         let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
         let dtype = self.tensor.ty.dtype;
-        InputReader { input: self, next: 0, random: RandomCodes::new(seed, dtype.min()..=dtype.max()) }
+        InputReader { input: self, picked, next: 0, random: RandomCodes::new(seed, dtype.min()..=dtype.max()) }
     }
 }
 
@@ -165,7 +212,17 @@ impl InputReader<'_> {
         match &self.input.source {
             Source::Seed(_) => Ok(self.random.by_ref().take(count * self.input.tensor.ty.len()).collect()),
             Source::Array { path, array } => {
-                codes_of(&self.input.tensor, array.dtype(), array.rows(first, count)?, path)
+                let rows = match self.picked {
+                    None => array.rows(first, count)?,
+                    Some(picked) => {
+                        let mut rows = Values::Other;
+                        for run in picked[first..self.next].chunk_by(|a, b| a + 1 == *b) {
+                            rows.extend(array.rows(run[0], run.len())?);
+                        }
+                        rows
+                    }
+                };
+                codes_of(&self.input.tensor, array.dtype(), rows, path)
             }
         }
     }
@@ -355,7 +412,7 @@ mod tests {
         expected: &[i32],
     ) -> Result<(), TestCaseError> {
         let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);
-        let loaded = Samples::load(&graph, &InputSource::File(path.into())).unwrap();
+        let loaded = Samples::load(&graph, &InputSource::File { path: path.into(), pick: Pick::All }).unwrap();
         prop_assert_eq!(loaded.count(), samples);
         let (mut reader, mut found) = (loaded.reader(), Vec::new());
         for &piece in pieces.iter().cycle() {

@@ -8,10 +8,12 @@ use guardbit_hwmodels::{Accelerator, Program, lower};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::digest::{sha256, sha256_of, sha256_of_file};
+use crate::digest::Digest;
+use crate::error::Wanted;
+use crate::identity::{self, DependsOn, Sources};
 use crate::samples::Samples;
-use crate::score::ScoredOutputs;
-use crate::{InputSource, Settings, StudyError, labels};
+use crate::score::{ScoredNames, ScoredOutputs};
+use crate::{InputSource, Pick, Settings, StudyError, labels};
 
 /// A network with its samples and labels.
 #[derive(Debug)]
@@ -29,7 +31,10 @@ pub(crate) struct Subject {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct FileId {
     pub file: String,
-    pub sha256: String,
+    /// Of what was read from it, and from the files that it names: see [`crate::identity`].
+    pub sha256: Digest,
+    /// Of its bytes.
+    pub file_sha256: Digest,
 }
 
 /// The samples by origin and content.
@@ -38,42 +43,49 @@ pub(crate) struct InputId {
     #[serde(flatten)]
     pub origin: InputOrigin,
     pub samples: usize,
+    /// Of the codes: see [`crate::identity`].
+    pub sha256: Digest,
 }
 
 /// Where samples came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum InputOrigin {
-    File(FileId),
-    /// The hash is that of the codes as little-endian 32-bit integers, input after input.
-    Random {
-        random: usize,
-        seed: u64,
-        sha256: String,
-    },
+    File { file: String, file_sha256: Digest, pick: Pick },
+    Random { random: usize, seed: u64 },
 }
 
 /// An accelerator by name and content.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct HwId {
     pub name: String,
-    pub sha256: String,
+    /// Of what it resolves to: see [`crate::identity`].
+    pub sha256: Digest,
     pub resolved: Value,
 }
 
+/// The settings that decide figures, whatever else a command has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct CommonSettings {
+    mode: &'static str,
+    stats: &'static str,
+    outputs: ScoredNames,
+}
+
 impl FileId {
-    pub fn of(path: &Path) -> Result<Self, StudyError> {
-        let sha256 = sha256_of_file(path).map_err(|source| StudyError::Read { path: path.into(), source })?;
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { file, sha256 })
+    /// A file with the content that was read from it.
+    fn new(path: &Path, sha256: Digest, wanted: Wanted) -> Result<Self, StudyError> {
+        Ok(Self { file: file_name(path), sha256, file_sha256: file_digest(path, wanted)? })
     }
 }
 
 impl HwId {
     pub fn of(accelerator: &Accelerator) -> Self {
-        let resolved = accelerator.resolved_json();
-        let sha256 = sha256(resolved.to_string().as_bytes());
-        Self { name: accelerator.name.clone(), sha256, resolved }
+        Self {
+            name: accelerator.name.clone(),
+            sha256: identity::of_accelerator(accelerator),
+            resolved: accelerator.resolved_json(),
+        }
     }
 }
 
@@ -84,23 +96,24 @@ impl Subject {
         let outputs = ScoredOutputs::choose(&graph, settings.output.as_deref(), settings.labels.is_some())?;
         let classes = |id: TensorId| graph.tensor(id).ty.len();
         let labels = match (&settings.labels, outputs.classes) {
-            (Some(path), Some(id)) => Some(labels::load(path, samples.count(), classes(id))?),
+            (Some(path), Some(id)) => Some(labels::load(path, &samples, classes(id))?),
             _ => None,
         };
         let origin = match &settings.input {
-            InputSource::File(path) => InputOrigin::File(FileId::of(path)?),
-            InputSource::Random { count, seed } => {
-                // Codes from a seed cannot fail to be read.
-                let pieces = samples.inputs().flat_map(|(_, pieces)| pieces).flatten();
-                let bytes =
-                    pieces.map(|codes| codes.into_iter().flat_map(i32::to_le_bytes).collect::<Vec<_>>());
-                InputOrigin::Random { random: *count, seed: *seed, sha256: sha256_of(bytes) }
-            }
+            InputSource::File { path, pick } => InputOrigin::File {
+                file: file_name(path),
+                file_sha256: file_digest(path, Wanted::Samples)?,
+                pick: *pick,
+            },
+            InputSource::Random { count, seed } => InputOrigin::Random { random: *count, seed: *seed },
         };
+        let labels_file = settings.labels.as_ref().zip(labels.as_ref());
+        let labels_file = labels_file
+            .map(|(path, classes)| FileId::new(path, identity::of_labels(classes), Wanted::Labels));
         Ok(Self {
-            model: FileId::of(model)?,
-            input: InputId { origin, samples: samples.count() },
-            labels_file: settings.labels.as_deref().map(FileId::of).transpose()?,
+            model: FileId::new(model, identity::of_graph(&graph), Wanted::Model)?,
+            input: InputId { origin, samples: samples.count(), sha256: samples.digest() },
+            labels_file: labels_file.transpose()?,
             graph: Arc::new(graph),
             samples,
             labels,
@@ -117,14 +130,45 @@ impl Subject {
         }
         Ok(program)
     }
+
+    /// What a result of this on `accelerator` depends on.
+    pub fn depends_on<S: Serialize>(&self, accelerator: &Accelerator, settings: S) -> DependsOn<S> {
+        let sources = Sources {
+            model: self.model.sha256,
+            accelerator: identity::of_accelerator(accelerator),
+            input: self.input.sha256,
+            labels: self.labels_file.as_ref().map(|file| file.sha256),
+        };
+        DependsOn::new(sources, settings)
+    }
+
+    /// The settings that decide the figures of a point of a sweep, and those of anything else beside its own.
+    pub fn settings(&self, settings: &Settings) -> CommonSettings {
+        CommonSettings {
+            mode: settings.mode.name(),
+            stats: settings.stats.name(),
+            outputs: self.outputs.names(&self.graph),
+        }
+    }
 }
 
 impl InputId {
     /// In words.
     pub fn describe(&self) -> String {
         match &self.origin {
-            InputOrigin::File(file) => format!("{} ({} samples)", file.file, self.samples),
-            InputOrigin::Random { random, seed, .. } => format!("{random} random samples, seed {seed}"),
+            InputOrigin::File { file, pick, .. } => match pick.describe() {
+                None => format!("{file} ({} samples)", self.samples),
+                Some(which) => format!("{file} ({} samples, {which})", self.samples),
+            },
+            InputOrigin::Random { random, seed } => format!("{random} random samples, seed {seed}"),
         }
     }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn file_digest(path: &Path, wanted: Wanted) -> Result<Digest, StudyError> {
+    Digest::of_file(path).map_err(|source| StudyError::read(path, wanted, source))
 }

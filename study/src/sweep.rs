@@ -4,25 +4,30 @@ mod plan;
 mod resume;
 
 use std::path::Path;
+use std::time::Duration;
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::{PointRecord, sweep_files, write_sweep};
 use guardbit_sim::{Options, Placing};
 
-use crate::execute::{Executed, execute_together};
+use crate::execute::{Executed, Pace, execute_together};
 use crate::folder::Existing;
 use crate::{Progress, StudyError, SweepRequest};
 use plan::{Plan, PlannedPoint};
-use resume::SweepFolder;
+use resume::{Found, SweepFolder};
 
 /// Points that run together, at most. More share more work; fewer lose less when a sweep is interrupted.
 pub const POINTS_TOGETHER: usize = 18;
 
+/// Points that run together are stored when all samples are through: about so often.
+const PACE: Pace = Pace { limit: Duration::from_secs(10), least: 2 };
+
 /// Runs every point of `request` and writes the results to `out`, if given.
 ///
 /// A folder that an interrupted sweep with the same inputs and settings left behind is resumed, and ends equal to
-/// an uninterrupted one, byte by byte. Up to [`POINTS_TOGETHER`] points of one network on one accelerator run
-/// together and are stored when all samples are through: only those that were on their way begin anew.
+/// an uninterrupted one, byte by byte. Some points of one network on one accelerator run together, at most
+/// [`POINTS_TOGETHER`] and as many as take about ten seconds (but two at least), and are stored when all samples are
+/// through: only those that were on their way begin anew.
 ///
 /// # Errors
 /// [`StudyError`]; a point that traps removes what this sweep had written.
@@ -34,7 +39,8 @@ pub fn sweep(
 ) -> Result<Vec<PointRecord>, StudyError> {
     let plan = Plan::new(request)?;
     let folder = out.map(|out| SweepFolder::open(out, existing, &plan)).transpose()?;
-    let result = run_points(&plan, request, folder.as_ref(), progress);
+    let sweep = Sweep { plan: &plan, request, folder: folder.as_ref(), pace: PACE, progress };
+    let result = sweep.run();
     if let (Err(StudyError::Sim(_)), Some(folder)) = (&result, &folder) {
         folder.abandon()?;
     }
@@ -45,59 +51,84 @@ pub fn sweep(
     Ok(records)
 }
 
-fn run_points(
-    plan: &Plan,
-    request: &SweepRequest,
-    folder: Option<&SweepFolder>,
-    progress: &dyn Progress,
-) -> Result<Vec<PointRecord>, StudyError> {
-    progress.start(&plan.title(), plan.samples());
-    let mut records = Vec::with_capacity(plan.points.len());
-    for group in plan.groups() {
-        let done = |index: usize| folder.and_then(|folder| folder.finished(index, &plan.points[index]));
-        let mut found: Vec<Option<PointRecord>> = group.clone().map(done).collect();
-        let missing: Vec<usize> =
-            group.clone().filter(|index| found[index - group.start].is_none()).collect();
-        let samples = plan.subject(&plan.points[group.start]).samples.count() as u64;
-        progress.advance((group.len() - missing.len()) as u64 * samples);
-        for missing in missing.chunks(POINTS_TOGETHER) {
-            for (&index, record) in missing.iter().zip(run_together(plan, missing, request, progress)?) {
-                if let Some(folder) = folder {
-                    folder.store(index, &record)?;
-                }
-                found[index - group.start] = Some(record);
-            }
-        }
-        records.extend(found.into_iter().flatten());
-    }
-    Ok(records)
+/// A sweep on its way.
+struct Sweep<'a> {
+    plan: &'a Plan,
+    request: &'a SweepRequest,
+    folder: Option<&'a SweepFolder>,
+    pace: Pace,
+    progress: &'a dyn Progress,
 }
 
-/// Runs some points of one group.
-fn run_together(
-    plan: &Plan,
-    points: &[usize],
-    request: &SweepRequest,
-    progress: &dyn Progress,
-) -> Result<Vec<PointRecord>, StudyError> {
-    let points: Vec<&PlannedPoint> = points.iter().map(|&index| &plan.points[index]).collect();
-    let Some(first) = points.first() else { return Ok(Vec::new()) };
-    let (settings, subject) = (&request.settings, plan.subject(first));
-    let programs = points.iter().map(|point| subject.lower(&point.accelerator));
-    let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
-    let options = Options {
-        mode: settings.mode,
-        stats: settings.stats,
-        placing: Placing::First,
-        events_per_layer: 0,
-        ..Options::default()
-    };
-    let all: Vec<&Program> = programs.iter().collect();
-    let executed = execute_together(subject, &all, options, progress, &mut |_| Ok(()))?;
-    let record = |((point, program), executed): ((&&PlannedPoint, &Program), Executed)| {
-        PointRecord::new(&point.point, program, &executed.layers, &options, &executed.outcome)
-    };
-    Ok(points.iter().zip(&programs).zip(executed).map(record).collect())
+impl Sweep<'_> {
+    fn run(&self) -> Result<Vec<PointRecord>, StudyError> {
+        let plan = self.plan;
+        self.progress.start(&plan.title(), plan.samples());
+        let mut records = Vec::with_capacity(plan.points.len());
+        for group in plan.groups() {
+            let mut found: Vec<Option<PointRecord>> = group.clone().map(|index| self.stored(index)).collect();
+            let missing: Vec<usize> =
+                group.clone().filter(|index| found[index - group.start].is_none()).collect();
+            let samples = plan.subject(&plan.points[group.start]).samples.count() as u64;
+            self.progress.advance((group.len() - missing.len()) as u64 * samples);
+            let mut missing = missing.as_slice();
+            let mut together = POINTS_TOGETHER;
+            while !missing.is_empty() {
+                let started = &missing[..together.min(missing.len())];
+                let done = self.run_together(started)?;
+                together = if done.len() < started.len() { done.len() } else { together };
+                let (now, later) = missing.split_at(done.len());
+                for (&index, record) in now.iter().zip(done) {
+                    found[index - group.start] = Some(record);
+                }
+                missing = later;
+            }
+            records.extend(found.into_iter().flatten());
+        }
+        Ok(records)
+    }
+
+    /// The record of a point that is done.
+    fn stored(&self, index: usize) -> Option<PointRecord> {
+        match self.folder?.found(index, &self.plan.points[index]) {
+            Found::Same(record) => Some(*record),
+            Found::Other => {
+                let file = resume::point_file(index);
+                self.progress.note(&format!("{file} was made from other inputs or settings: it is run anew"));
+                None
+            }
+            Found::Nothing => None,
+        }
+    }
+
+    /// Runs some points of one group and stores them: the first ones, at least one.
+    fn run_together(&self, points: &[usize]) -> Result<Vec<PointRecord>, StudyError> {
+        let planned: Vec<&PlannedPoint> = points.iter().map(|&index| &self.plan.points[index]).collect();
+        let Some(first) = planned.first() else { return Ok(Vec::new()) };
+        let (settings, subject) = (&self.request.settings, self.plan.subject(first));
+        let programs = planned.iter().map(|point| subject.lower(&point.accelerator));
+        let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
+        let options = Options {
+            mode: settings.mode,
+            stats: settings.stats,
+            placing: Placing::First,
+            events_per_layer: 0,
+            ..Options::default()
+        };
+        let all: Vec<&Program> = programs.iter().collect();
+        let executed =
+            execute_together(subject, &all, options, Some(self.pace), self.progress, &mut |_| Ok(()))?;
+        let record = |((point, program), executed): ((&&PlannedPoint, &Program), Executed)| {
+            PointRecord::new(&point.point, program, &executed.layers, &options, &executed.outcome)
+        };
+        let records: Vec<PointRecord> = planned.iter().zip(&programs).zip(executed).map(record).collect();
+        if let Some(folder) = self.folder {
+            for (&index, record) in points.iter().zip(&records) {
+                folder.store(index, &self.plan.points[index], record)?;
+            }
+        }
+        Ok(records)
+    }
 }
 
 /// The files of a sweep folder beside `sweep.json`.
