@@ -71,3 +71,79 @@ impl Drop for Bar {
         self.bar.finish_and_clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// What was drawn since it was last asked for.
+    static DRAWN: Mutex<String> = Mutex::new(String::new());
+
+    #[derive(Debug)]
+    struct Screen;
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            120
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            DRAWN.lock().unwrap().push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_says_what_it_knows() {
+        let target = || ProgressDrawTarget::term_like_with_hz(Box::new(Screen), 255);
+        let drawn = || std::mem::take(&mut *DRAWN.lock().unwrap());
+        let bar = Bar::drawn_on(target, true);
+        bar.bar.tick();
+        bar.note("a remark");
+        bar.start("nothing", 0);
+        assert_eq!(drawn(), "", "nothing is drawn while nothing is known");
+        bar.start("13 points", 104);
+        let begin = drawn();
+        assert!(begin.contains("13 points") && begin.contains("0/104 samples"), "{begin:?}");
+        assert!(!begin.contains("left"), "{begin:?}");
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        bar.advance(8);
+        bar.bar.tick();
+        let going = drawn();
+        assert!(going.contains("8/104 samples, ") && going.contains(" left"), "{going:?}");
+        assert!(!going.contains("0/0"), "{going:?}");
+    }
+}

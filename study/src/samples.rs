@@ -463,4 +463,30 @@ mod tests {
         let found: Vec<i32> = pieces.into_iter().flatten().flatten().flatten().collect();
         assert_eq!(found, guardbit_frontends::random_codes(3, -128..=127, 45));
     }
+
+    /// Picked samples are rows of the file, in its order.
+    #[test]
+    fn samples_are_picked() {
+        let graph = network(&[1, 2], DType::Int8, 1.0, 0);
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), &npy(&[50, 2], (0..100).map(|i| i as i8).collect(), false), None);
+        let codes = |pick: Pick| -> Vec<i32> {
+            let samples = Samples::load(&graph, &InputSource::File { path: path.clone(), pick }).unwrap();
+            let codes: Vec<i32> = samples.inputs().flat_map(|(_, pieces)| pieces).flat_map(Result::unwrap).collect();
+            assert_eq!(samples.count() * 2, codes.len());
+            let mut reader = samples.reader();
+            let (first, rest) = (reader.read(3).unwrap(), reader.read(samples.count() - 3).unwrap());
+            let again: Vec<i32> = first.into_iter().chain(rest).flatten().flatten().collect();
+            assert_eq!(again, codes);
+            codes
+        };
+        let rows = |rows: &[usize]| rows.iter().flat_map(|&row| [row as i32 * 2, row as i32 * 2 + 1]).collect::<Vec<_>>();
+        assert_eq!(codes(Pick::First { first: 4 }), rows(&[0, 1, 2, 3]));
+        let drawn = guardbit_frontends::random_subset(7, 20, 50);
+        assert_eq!(codes(Pick::Random { count: 20, seed: 7 }), rows(&drawn));
+        assert_ne!(codes(Pick::Random { count: 20, seed: 8 }), rows(&drawn));
+        assert_eq!(codes(Pick::Random { count: 50, seed: 7 }), codes(Pick::All));
+        let too_many = InputSource::File { path: path.clone(), pick: Pick::First { first: 51 } };
+        assert!(matches!(Samples::load(&graph, &too_many), Err(StudyError::TooFewSamples { available: 50, .. })));
+    }
 }

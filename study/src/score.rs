@@ -162,3 +162,38 @@ fn top1(codes: &[i32]) -> Option<usize> {
 fn codes(tensors: &[Option<Codes>], id: TensorId) -> &[i32] {
     tensors[id.index()].as_ref().map_or(&[], |codes| codes.as_slice())
 }
+
+#[cfg(test)]
+mod tests {
+    use guardbit_frontends::read_yaml;
+
+    use super::*;
+
+    /// Which output of a network that reads `input` codes and makes a tensor of `shape` holds class scores.
+    fn check(input: usize, shape: &str, name: Option<&str>, labelled: bool) -> bool {
+        let text = format!(
+            "schema: 1\n\
+             inputs:\n  - {{name: x, shape: [1, {input}], dtype: int8, scale: 0.1}}\n\
+             constants:\n  - {{name: w, shape: [12, {input}], dtype: int8, scale: 0.1, random: {{seed: 1}}}}\n\
+             nodes:\n  - {{op: fully_connected, inputs: [x, w], output: {{name: h, dtype: int8, scale: 0.1}}}}\n  \
+             - {{op: reshape, inputs: [h], shape: {shape}, output: {{name: y, dtype: int8, scale: 0.1}}}}\n\
+             outputs: [y]\n"
+        );
+        let graph = read_yaml(&text, std::path::Path::new(""), "net").unwrap();
+        ScoredOutputs::choose(&graph, name, labelled).unwrap().classes.is_some()
+    }
+
+    #[test]
+    fn classes_are_scored_where_there_are_some() {
+        for shape in ["[1, 12]", "[12]", "[1, 1, 1, 12]"] {
+            assert!(check(8, shape, None, false), "{shape}: a vector");
+            assert!(!check(12, shape, None, false), "{shape}: as long as the input");
+            assert!(check(12, shape, Some("y"), false), "{shape}: named");
+        }
+        for shape in ["[1, 2, 6]", "[1, 3, 2, 2]"] {
+            assert!(!check(8, shape, None, false), "{shape}: no vector");
+            assert!(!check(8, shape, Some("y"), false), "{shape}: no vector, though named");
+            assert!(check(8, shape, None, true), "{shape}: labels say so");
+        }
+    }
+}

@@ -136,3 +136,92 @@ fn files(plan: &Plan) -> Vec<String> {
     let points = (0..plan.points.len()).map(resume::point_file);
     sweep_files().into_iter().chain(points).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::fs;
+    use std::path::PathBuf;
+
+    use guardbit_sim::{Mode, StatsLevel};
+
+    use super::*;
+    use crate::{InputSource, Settings, Silent};
+
+    const NETWORK: &str = "\
+schema: 1
+inputs:
+  - {name: x, shape: [1, 16], dtype: int8, scale: 0.1}
+constants:
+  - {name: w, shape: [3, 16], dtype: int8, scale: 0.1, random: {seed: 1}}
+nodes:
+  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 9.0}}
+outputs: [y]
+";
+
+    /// How many points are stored whenever samples are done, and how many samples that are.
+    struct Watch {
+        points: PathBuf,
+        done: Cell<u64>,
+        stored: RefCell<Vec<usize>>,
+    }
+
+    impl Progress for Watch {
+        fn start(&self, _what: &str, _total: u64) {}
+
+        fn advance(&self, samples: u64) {
+            self.done.set(self.done.get() + samples);
+            let stored = fs::read_dir(&self.points).map_or(0, Iterator::count);
+            self.stored.borrow_mut().push(stored);
+        }
+
+        fn note(&self, _text: &str) {}
+    }
+
+    /// Where time is short, few points run together, and each is stored before the next ones begin.
+    #[test]
+    fn points_are_stored_as_they_end() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("net.yaml"), NETWORK).unwrap();
+        let settings = Settings {
+            input: InputSource::Random { count: 12, seed: 0 },
+            labels: None,
+            output: None,
+            mode: Mode::Propagated,
+            stats: StatsLevel::Full,
+            sets: Vec::new(),
+            events: 0,
+        };
+        let request = SweepRequest {
+            models: vec![dir.path().join("net.yaml")],
+            hws: vec!["fpga-int14-os".into()],
+            settings,
+            level: None,
+            bits: "10..=16".parse().unwrap(),
+            overflow: Vec::new(),
+        };
+        let plan = Plan::new(&request).unwrap();
+        let out = dir.path().join("out");
+        let folder = SweepFolder::open(&out, Existing::Refuse, &plan).unwrap();
+        let watch = Watch { points: out.join("points"), done: Cell::new(0), stored: RefCell::default() };
+        let pace = Pace { limit: Duration::ZERO, least: 2 };
+        let hurried =
+            Sweep { plan: &plan, request: &request, folder: Some(&folder), pace, progress: &watch }.run();
+        let hurried = hurried.unwrap();
+        let mut stored = watch.stored.into_inner();
+        stored.dedup();
+        assert_eq!(stored, [0, 2, 4, 6]);
+        assert_eq!(watch.done.get(), 7 * 12, "every sample of every point is counted once");
+        let together = sweep(&request, None, Existing::Refuse, &Silent).unwrap();
+        assert_eq!(hurried, together);
+    }
+
+    /// Half the time for all: half of the points; never less than the least.
+    #[test]
+    fn a_pace_allows_what_is_done_in_time() {
+        let pace = Pace { limit: Duration::from_secs(10), least: 2 };
+        let allowed = |millis| pace.allowed(18, 100, Duration::from_millis(millis));
+        assert_eq!([1, 100, 200, 1000, 60_000].map(allowed), [18, 18, 9, 2, 2]);
+        assert_eq!(pace.allowed(1, 100, Duration::from_secs(9)), 1);
+    }
+}
