@@ -159,7 +159,8 @@ fn less_is_counted_where_less_is_asked_for() {
             let blank = of_events.contains(&column.as_str());
             assert_eq!(&values[column], if blank { "" } else { value }, "values: {column}");
             let identity = ["index", "layer", "op", "level", "bits", "overflow"].contains(&column.as_str());
-            let costs = ["compute_cycles", "stall_cycles", "utilization", "sram_bytes", "dram_bytes", "time_us"];
+            let costs =
+                ["compute_cycles", "stall_cycles", "utilization", "sram_bytes", "dram_bytes", "time_us"];
             let always = ["dots", "terms", "output_mismatch", "sqnr_db", "cycles"];
             let always = always.iter().chain(&costs).any(|name| name == column);
             assert_eq!(&none[column], if identity || always { value } else { "" }, "none: {column}");
@@ -290,12 +291,15 @@ fn vectors_take_a_seed_with_real_input() {
         let out = dir.path().join(seed);
         let out_text = out.to_string_lossy();
         let args = ["vectors", &model, "--hw", "fpga-int14-os", "--layer", "5", "--input", &images];
-        succeed(&[&args[..], &["--samples", "30", "--seed", seed, "--cases", "60", "-o", &out_text]].concat());
+        succeed(
+            &[&args[..], &["--samples", "30", "--seed", seed, "--cases", "60", "-o", &out_text]].concat(),
+        );
         contents(&out)
     };
     assert_ne!(stimuli("1"), stimuli("2"));
     let out = dir.path().join("alone").to_string_lossy().into_owned();
-    let args = ["vectors", &model, "--hw", "fpga-int14-os", "--layer", "5", "--input", &images, "--seed", "3"];
+    let args =
+        ["vectors", &model, "--hw", "fpga-int14-os", "--layer", "5", "--input", &images, "--seed", "3"];
     succeed(&[&args[..], &["-o", &out]].concat());
 }
 
@@ -322,7 +326,8 @@ fn an_autoencoder_has_no_top_1() {
     let Some(model) = common::shared_model("anomaly_autoencoder_int8.tflite") else { return };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out").to_string_lossy().into_owned();
-    let args = ["run", &model, "--hw", "fpga-int14-os", "--random", "2", "-o", &out, "--stats", "none", "--json"];
+    let args =
+        ["run", &model, "--hw", "fpga-int14-os", "--random", "2", "-o", &out, "--stats", "none", "--json"];
     let json: serde_json::Value = serde_json::from_str(&succeed(&args)).unwrap();
     assert!(json["outcome"]["top1_agreement"].is_null());
     assert!(json["outcome"]["output_mismatch"].is_u64());

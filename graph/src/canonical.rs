@@ -4,10 +4,20 @@
 //! field that is added is there by itself, so that a hash over the serialized graph cannot miss it. Nothing is ever
 //! read from this form.
 
+use std::sync::Arc;
+
 use guardbit_num::Scheme;
-use serde::Serializer;
+use serde::{Serialize, Serializer};
 
 /// A scheme by its name: `num` knows nothing of serialization.
 pub(crate) fn scheme<S: Serializer>(scheme: &Scheme, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(scheme.name())
+}
+
+/// The codes of a constant.
+pub(crate) fn codes<T: Serialize, S: Serializer>(
+    codes: &Option<Arc<[T]>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    codes.as_deref().serialize(serializer)
 }

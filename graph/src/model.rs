@@ -57,6 +57,7 @@ pub struct Tensor {
     /// Its type.
     pub ty: TensorType,
     /// Its codes, if it is a constant.
+    #[serde(serialize_with = "crate::canonical::codes")]
     pub constant: Option<Arc<[i32]>>,
 }
 

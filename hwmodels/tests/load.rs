@@ -196,7 +196,10 @@ fn files_extend_files() {
             "shared/middle.yaml",
             "schema: 1\nextends: more/base.yaml\nname: middle\ndescription: in between\nmemory: {activation_kib: 5}\n",
         ),
-        ("shared/more/base.yaml", "schema: 1\nextends: fpga-int14-ws\nclock_mhz: 123\nmemory: {weight_kib: 6}\n"),
+        (
+            "shared/more/base.yaml",
+            "schema: 1\nextends: fpga-int14-ws\nclock_mhz: 123\nmemory: {weight_kib: 6}\n",
+        ),
     ]);
     let accelerator = load(&path, &[]).unwrap();
     assert_eq!((accelerator.name.as_str(), accelerator.description.as_str()), ("top", ""));

@@ -4,8 +4,8 @@ mod common;
 
 use common::{CONV, DENSE};
 use guardbit_reports::{
-    ChannelRow, Decibel, EventRow, LayerRow, PointRecord, Row, SizeChannelRow, SizeRow, SummaryRow,
-    SweepRow, Width, channel_rows, event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
+    ChannelRow, Decibel, EventRow, LayerRow, PointRecord, Row, SizeChannelRow, SizeRow, SummaryRow, SweepRow,
+    Width, channel_rows, event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
 };
 use guardbit_sim::StatsLevel;
 
@@ -30,7 +30,7 @@ fn columns_are_those_of_the_format() {
                     max_abs_err,output_mismatch,product_events,bias_events";
     let events = "sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col";
     let summary = "bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,\
-                   output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw";
+                   output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept";
     assert_eq!(csv::<LayerRow>(&[]), format!("{LAYERS}\n"));
     assert_eq!(csv::<ChannelRow>(&[]), format!("{channels}\n"));
     assert_eq!(csv::<EventRow>(&[]), format!("{events}\n"));
@@ -109,7 +109,7 @@ fn less_counting_leaves_blanks() {
     insta::assert_snapshot!(rows(StatsLevel::None), @r"
     index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us
     0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,,,,,,
+    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,18,104,0.008197,66,26,0.406667
     ");
 }
 

@@ -15,7 +15,9 @@ pub enum BitListError {
     #[error("`{0}` is no list of widths: write 10..=24 or 8,12,16, each from {MIN_BITS} to {MAX_BITS}")]
     NoList(String),
     /// A range that says nothing of its last number.
-    #[error("`{low}..{high}` could end with {high} or before it: write {low}..={high}, which includes {high}")]
+    #[error(
+        "`{low}..{high}` could end with {high} or before it: write {low}..={high}, which includes {high}"
+    )]
     OpenRange {
         /// As written.
         low: String,
@@ -83,9 +85,20 @@ mod tests {
         check("8..=11", Some(&[8, 9, 10, 11]));
         check("16, 8,12,8", Some(&[8, 12, 16]));
         check("8..=9,64,2", Some(&[2, 8, 9, 64]));
-        for bad in
-            ["", "8-11", "8..11", "1..=4", "60..=65", "11..=8", "8..", "..=8", "8,,9", "-8", "99999999999", "0x8"]
-        {
+        for bad in [
+            "",
+            "8-11",
+            "8..11",
+            "1..=4",
+            "60..=65",
+            "11..=8",
+            "8..",
+            "..=8",
+            "8,,9",
+            "-8",
+            "99999999999",
+            "0x8",
+        ] {
             check(bad, None);
         }
         let open = "6,8..11".parse::<BitList>().unwrap_err().to_string();

@@ -275,7 +275,8 @@ impl StudyError {
             Self::InputDType { .. } => "guardbit::input::dtype",
             Self::InputShape { .. } => "guardbit::input::shape",
             Self::CodeRange { .. } => "guardbit::input::range",
-            Self::NoSamples | Self::TooFewSamples { .. } => "guardbit::input::empty",
+            Self::NoSamples => "guardbit::input::empty",
+            Self::TooFewSamples { .. } => "guardbit::input::samples",
             Self::Labels { .. } => "guardbit::labels",
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
@@ -305,7 +306,9 @@ impl StudyError {
             Self::NoSamples => {
                 Some("give --input X.npy with at least one sample, or --random N with N above 0".into())
             }
-            Self::TooFewSamples { .. } => Some("ask for fewer with --samples, or leave it out to run all".into()),
+            Self::TooFewSamples { .. } => {
+                Some("ask for fewer with --samples, or leave it out to run all".into())
+            }
             Self::UnknownOutput { outputs, .. } => Some(format!("the outputs are {}", outputs.join(", "))),
             Self::AmbiguousOutput { outputs } => {
                 Some(format!("name one with --output; the outputs are {}", outputs.join(", ")))
@@ -319,7 +322,9 @@ impl StudyError {
             }
             Self::UnknownLayer { layers, .. } => Some(format!("the layers are {}", layers.join(", "))),
             Self::BudgetWithoutLabels => Some("give --labels Y.npy, or a budget of mismatch".into()),
-            Self::Area { .. } => Some("install yosys so that it is found on the PATH, or leave out --area".into()),
+            Self::Area { .. } => {
+                Some("install yosys so that it is found on the PATH, or leave out --area".into())
+            }
             Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),
             Self::Occupied { ours: true, differs, .. } => {
                 let other = match differs.as_slice() {

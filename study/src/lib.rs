@@ -60,7 +60,10 @@ struct Tool {
 const TOOL: Tool = Tool { name: "guardbit", version: env!("CARGO_PKG_VERSION") };
 
 /// What a report says about how its results were made.
-fn about<'a>(settings: Vec<(&str, String)>, accelerators: impl IntoIterator<Item = &'a Accelerator>) -> About {
+fn about<'a>(
+    settings: Vec<(&str, String)>,
+    accelerators: impl IntoIterator<Item = &'a Accelerator>,
+) -> About {
     let settings = settings.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
     let complete = |accelerator: &Accelerator| (accelerator.name.clone(), accelerator.commented_yaml());
     About {

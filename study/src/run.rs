@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use crate::execute::{Executed, execute};
 use crate::folder::{self, Existing, Staging};
+use crate::identity::DependsOn;
 use crate::settings::RunRequest;
 use crate::spool::Spool;
-use crate::identity::DependsOn;
 use crate::subject::{CommonSettings, FileId, HwId, InputId, InputOrigin, Subject};
 use crate::{Identity, Progress, StudyError};
 

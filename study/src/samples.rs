@@ -104,12 +104,16 @@ impl Samples {
 
     /// Reads all inputs from the first sample on.
     pub fn reader(&self) -> SampleReader<'_> {
-        SampleReader { inputs: self.inputs.iter().map(|input| input.reader(self.picked.as_deref())).collect() }
+        SampleReader {
+            inputs: self.inputs.iter().map(|input| input.reader(self.picked.as_deref())).collect(),
+        }
     }
 
     /// Every input with its codes, in pieces of whole samples.
     pub fn inputs(&self) -> impl Iterator<Item = (TensorId, Pieces<'_>)> {
-        self.inputs.iter().map(|input| (input.id, Pieces { reader: input.reader(self.picked.as_deref()), left: self.count }))
+        self.inputs.iter().map(|input| {
+            (input.id, Pieces { reader: input.reader(self.picked.as_deref()), left: self.count })
+        })
     }
 
     fn random(graph: &Graph, count: usize, seed: u64) -> Result<Self, StudyError> {
@@ -200,7 +204,12 @@ impl Input {
     fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
         let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
         let dtype = self.tensor.ty.dtype;
-        InputReader { input: self, picked, next: 0, random: RandomCodes::new(seed, dtype.min()..=dtype.max()) }
+        InputReader {
+            input: self,
+            picked,
+            next: 0,
+            random: RandomCodes::new(seed, dtype.min()..=dtype.max()),
+        }
     }
 }
 
@@ -412,7 +421,8 @@ mod tests {
         expected: &[i32],
     ) -> Result<(), TestCaseError> {
         let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);
-        let loaded = Samples::load(&graph, &InputSource::File { path: path.into(), pick: Pick::All }).unwrap();
+        let loaded =
+            Samples::load(&graph, &InputSource::File { path: path.into(), pick: Pick::All }).unwrap();
         prop_assert_eq!(loaded.count(), samples);
         let (mut reader, mut found) = (loaded.reader(), Vec::new());
         for &piece in pieces.iter().cycle() {
@@ -472,7 +482,8 @@ mod tests {
         let path = file(folder.path(), &npy(&[50, 2], (0..100).map(|i| i as i8).collect(), false), None);
         let codes = |pick: Pick| -> Vec<i32> {
             let samples = Samples::load(&graph, &InputSource::File { path: path.clone(), pick }).unwrap();
-            let codes: Vec<i32> = samples.inputs().flat_map(|(_, pieces)| pieces).flat_map(Result::unwrap).collect();
+            let codes: Vec<i32> =
+                samples.inputs().flat_map(|(_, pieces)| pieces).flat_map(Result::unwrap).collect();
             assert_eq!(samples.count() * 2, codes.len());
             let mut reader = samples.reader();
             let (first, rest) = (reader.read(3).unwrap(), reader.read(samples.count() - 3).unwrap());
@@ -480,13 +491,18 @@ mod tests {
             assert_eq!(again, codes);
             codes
         };
-        let rows = |rows: &[usize]| rows.iter().flat_map(|&row| [row as i32 * 2, row as i32 * 2 + 1]).collect::<Vec<_>>();
+        let rows = |rows: &[usize]| {
+            rows.iter().flat_map(|&row| [row as i32 * 2, row as i32 * 2 + 1]).collect::<Vec<_>>()
+        };
         assert_eq!(codes(Pick::First { first: 4 }), rows(&[0, 1, 2, 3]));
         let drawn = guardbit_frontends::random_subset(7, 20, 50);
         assert_eq!(codes(Pick::Random { count: 20, seed: 7 }), rows(&drawn));
         assert_ne!(codes(Pick::Random { count: 20, seed: 8 }), rows(&drawn));
         assert_eq!(codes(Pick::Random { count: 50, seed: 7 }), codes(Pick::All));
         let too_many = InputSource::File { path: path.clone(), pick: Pick::First { first: 51 } };
-        assert!(matches!(Samples::load(&graph, &too_many), Err(StudyError::TooFewSamples { available: 50, .. })));
+        assert!(matches!(
+            Samples::load(&graph, &too_many),
+            Err(StudyError::TooFewSamples { available: 50, .. })
+        ));
     }
 }

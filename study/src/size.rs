@@ -23,9 +23,9 @@ pub use budget::{Budget, BudgetError};
 
 use crate::execute::{Executed, execute};
 use crate::folder::{self, Existing, Staging};
+use crate::identity::DependsOn;
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
-use crate::identity::DependsOn;
 use crate::subject::{CommonSettings, FileId, HwId, InputId, InputOrigin, Subject};
 use crate::{Identity, Progress, StudyError};
 use area::Synthesis;

@@ -25,16 +25,17 @@ pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let text = fs::read_to_string(path).map_err(|source| StudyError::read(path, Wanted::Study, source))?;
     let raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
-    let (input, help) = match raw.input(dir) {
+    let [key, message, help] = match raw.input(dir) {
         Ok(input) => return Ok(raw.check(dir, input)),
         Err(problem) => problem,
     };
+    let line = text.lines().position(|line| line.starts_with(&format!("{key}:"))).map_or(1, |line| line + 1);
     Err(StudyError::StudyFile {
         path: path.into(),
         text,
-        line: 1,
+        line,
         column: 1,
-        message: input.into(),
+        message: message.into(),
         help: Some(help.into()),
     })
 }
@@ -72,22 +73,25 @@ struct RawSweep {
 }
 
 impl RawStudy {
-    /// What is run on; what is wrong with it, and what to do, otherwise.
-    fn input(&self, dir: &Path) -> Result<InputSource, (&'static str, &'static str)> {
+    /// What is run on; otherwise the key at fault, what is wrong, and what to do.
+    fn input(&self, dir: &Path) -> Result<InputSource, [&'static str; 3]> {
         let Some(file) = &self.input else {
             if self.samples.is_some() {
-                return Err(("`samples` goes with `input`", "with random codes, `random` is their number"));
+                let help = "with random codes, `random` is their number";
+                return Err(["samples", "`samples` goes with `input`", help]);
             }
-            let (count, seed) = (self.random.unwrap_or(crate::DEFAULT_RANDOM_SAMPLES), self.seed.unwrap_or(0));
+            let (count, seed) =
+                (self.random.unwrap_or(crate::DEFAULT_RANDOM_SAMPLES), self.seed.unwrap_or(0));
             return Ok(InputSource::Random { count, seed });
         };
         if self.random.is_some() {
-            return Err(("`input` and `random` exclude each other", "keep one of the two"));
+            return Err(["random", "`input` and `random` exclude each other", "keep one of the two"]);
         }
-        let pick = Pick::new(self.samples, self.seed).ok_or((
+        let pick = Pick::new(self.samples, self.seed).ok_or([
+            "seed",
             "`seed` with `input` draws samples, but `samples` does not say how many",
             "add `samples: N`, or leave `seed` out",
-        ))?;
+        ])?;
         Ok(InputSource::File { path: dir.join(file), pick })
     }
 
@@ -204,14 +208,7 @@ fn located(path: &Path, text: &str, error: &serde_yaml::Error) -> StudyError {
         Some((unknown, _)) if unknown.contains("unknown field") => unknown.to_string(),
         _ => message,
     };
-    StudyError::StudyFile {
-        path: path.into(),
-        text: text.into(),
-        line,
-        column,
-        message,
-        help: Some(help),
-    }
+    StudyError::StudyFile { path: path.into(), text: text.into(), line, column, message, help: Some(help) }
 }
 
 /// For a wrong key all that there are, else the outline of a study.

@@ -215,13 +215,4 @@ outputs: [y]
         let together = sweep(&request, None, Existing::Refuse, &Silent).unwrap();
         assert_eq!(hurried, together);
     }
-
-    /// Half the time for all: half of the points; never less than the least.
-    #[test]
-    fn a_pace_allows_what_is_done_in_time() {
-        let pace = Pace { limit: Duration::from_secs(10), least: 2 };
-        let allowed = |millis| pace.allowed(18, 100, Duration::from_millis(millis));
-        assert_eq!([1, 100, 200, 1000, 60_000].map(allowed), [18, 18, 9, 2, 2]);
-        assert_eq!(pace.allowed(1, 100, Duration::from_secs(9)), 1);
-    }
 }

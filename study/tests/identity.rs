@@ -117,7 +117,8 @@ impl Study {
         write(&dir, "w.npy", Array4::from_shape_vec((3, 2, 2, 2), self.weights.clone()).unwrap().into_dyn());
         let samples = self.codes.len() / 32;
         let shape = (samples, 4, 4, 2);
-        let input = write(&dir, "x.npy", Array4::from_shape_vec(shape, self.codes.clone()).unwrap().into_dyn());
+        let input =
+            write(&dir, "x.npy", Array4::from_shape_vec(shape, self.codes.clone()).unwrap().into_dyn());
         let labels = write(&dir, "labels.npy", Array1::from(self.classes.clone()).into_dyn());
         let mut settings = self.settings.clone();
         settings.input = match settings.input {
@@ -172,7 +173,6 @@ fn changes() -> Vec<(String, Study)> {
         ("net.yaml", "scale: 0.9", "scale: 0.8"),
         ("net.yaml", "zero_point: 5", "zero_point: 4"),
         ("net.yaml", "beta: 1.0", "beta: 2.0"),
-        ("net.yaml", "name: s,", "name: scores,"),
         ("acc.yaml", "terms: 4", "terms: 5"),
         ("acc.yaml", "bits: 12", "bits: 13"),
         ("acc.yaml", "overflow: wrap", "overflow: saturate"),
@@ -199,6 +199,9 @@ fn changes() -> Vec<(String, Study)> {
         change(&mut changed);
         all.push((name.into(), changed));
     };
+    add("name of a tensor", &|study| {
+        *study = study.clone().edit("net.yaml", "name: m,", "name: n,").edit("net.yaml", "[m, v]", "[n, v]");
+    });
     add("weight", &|study| study.weights[17] += 1);
     add("sample", &|study| study.codes[40] ^= 1);
     add("order of samples", &|study| study.codes.rotate_left(32));
@@ -241,7 +244,9 @@ fn the_same_things_keep_it() {
         ("name and description", |study| {
             *study = study.clone().edit("acc.yaml", "name: mine", "name: yours").edit("acc.yaml", "two", "2");
         }),
-        ("comments", |study| *study = study.clone().edit("net.yaml", "inputs:", "# a comment\nname: tiny\ninputs:")),
+        ("comments", |study| {
+            *study = study.clone().edit("net.yaml", "inputs:", "# a comment\nname: tiny\ninputs:")
+        }),
         ("defaults", |study| {
             study.settings.sets.push("timing.convention=overlapped".into());
             study.settings.input =
@@ -270,7 +275,11 @@ fn the_derivation_is_the_documented_one() {
     let text = format!(
         "{{\"derivation\":1,\"arithmetic\":{},\"model\":{},\"accelerator\":{},\"input\":{},\"labels\":{},\"settings\":\
          {{\"mode\":\"propagated\",\"stats\":\"events\",\"outputs\":{{\"compared\":[\"s\"],\"classes\":\"s\"}},\"level\":\"acc\"}}}}",
-        guardbit_sim::ARITHMETIC_VERSION, parts["model"], parts["accelerator"], parts["input"], parts["labels"]
+        guardbit_sim::ARITHMETIC_VERSION,
+        parts["model"],
+        parts["accelerator"],
+        parts["input"],
+        parts["labels"]
     );
     assert_eq!(point["identity"], sha256(text.as_bytes()));
     let all = format!("[{}]", point["identity"]);

@@ -133,7 +133,8 @@ impl Sources {
     }
 
     fn no_base(&self, base: &str, path: &Path, error: &std::io::Error) -> Problem {
-        let help = format!("name a file, relative to this one, or a preset; the presets are {}", preset_names());
+        let help =
+            format!("name a file, relative to this one, or a preset; the presets are {}", preset_names());
         let (code, message) = match error.kind() {
             std::io::ErrorKind::NotFound => (
                 "guardbit::hw::unknown_preset",

@@ -5,8 +5,8 @@ use guardbit_sim::{LayerStats, Mode, Options};
 use serde::{Deserialize, Serialize};
 
 use super::LevelHistogram;
-use crate::{Decibel, Outcome};
 use crate::tables::{LayerRow, Point, SummaryRow, layer_rows};
+use crate::{Decibel, Outcome};
 
 /// All that a sweep keeps of one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

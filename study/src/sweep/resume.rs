@@ -104,8 +104,11 @@ impl SweepFolder {
         Found::Same(Box::new(record))
     }
 
-    /// Stores the record of point `index`.
+    /// Stores the record of point `index`, without names of files: they are none of what it depends on.
     pub fn store(&self, index: usize, point: &PlannedPoint, record: &PointRecord) -> Result<(), StudyError> {
+        let mut record = record.clone();
+        record.summary.model.clear();
+        record.summary.hw.clear();
         let stored = Stored { schema: SCHEMA, identity: point.identity, record };
         let text = serde_json::to_string(&stored).unwrap_or_default();
         Ok(write_atomic(&self.path.join(point_file(index)), text.as_bytes())?)
