@@ -36,6 +36,12 @@ impl Pace {
         let allowed = (programs as f64 * share.min(1.0)) as usize;
         allowed.max(self.least.max(1)).min(programs)
     }
+
+    /// How many programs come next, where `programs` took `time`.
+    pub fn next(self, programs: usize, time: Duration) -> usize {
+        let share = self.limit.as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
+        ((programs as f64 * share) as usize).max(self.least.max(1))
+    }
 }
 
 /// What a run left behind.
@@ -121,5 +127,7 @@ mod tests {
         let allowed = |millis| pace.allowed(18, 100, Duration::from_millis(millis));
         assert_eq!([1, 100, 200, 1000, 60_000].map(allowed), [18, 18, 9, 2, 2]);
         assert_eq!(pace.allowed(1, 100, Duration::from_secs(9)), 1);
+        let next = |seconds| pace.next(4, Duration::from_secs(seconds));
+        assert_eq!([5, 10, 20, 60].map(next), [8, 4, 2, 2]);
     }
 }

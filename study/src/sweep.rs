@@ -4,7 +4,7 @@ mod plan;
 mod resume;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::{PointRecord, sweep_files, write_sweep};
@@ -75,8 +75,9 @@ impl Sweep<'_> {
             let mut together = POINTS_TOGETHER;
             while !missing.is_empty() {
                 let started = &missing[..together.min(missing.len())];
+                let start = Instant::now();
                 let done = self.run_together(started)?;
-                together = if done.len() < started.len() { done.len() } else { together };
+                together = self.pace.next(done.len(), start.elapsed()).min(POINTS_TOGETHER);
                 let (now, later) = missing.split_at(done.len());
                 for (&index, record) in now.iter().zip(done) {
                     found[index - group.start] = Some(record);
