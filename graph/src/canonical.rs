@@ -1,8 +1,8 @@
 //! The graph as data: everything that decides what a network computes.
 //!
-//! Every type of a graph derives `Serialize` and leaves out no field but the graph's name, which decides nothing. A
-//! field that is added is there by itself, so that a hash over the serialized graph cannot miss it. Nothing is ever
-//! read from this form.
+//! Every type of a graph derives `Serialize` and leaves out no field but the graph's name and notes, which decide
+//! nothing. A field that is added is there by itself, so that a hash over the serialized graph cannot miss it. Nothing
+//! is ever read from this form.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ pub(crate) fn scheme<S: Serializer>(scheme: &Scheme, serializer: S) -> Result<S:
     serializer.serialize_str(scheme.name())
 }
 
-/// The codes of a constant.
-pub(crate) fn codes<T: Serialize, S: Serializer>(
-    codes: &Option<Arc<[T]>>,
+/// The values of a constant.
+pub(crate) fn values<T: Serialize, S: Serializer>(
+    values: &Arc<[T]>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    codes.as_deref().serialize(serializer)
+    values.as_ref().serialize(serializer)
 }

@@ -12,7 +12,8 @@ use guardbit_sim::StatsLevel;
 const LAYERS: &str = "index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,\
                       persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,\
                       sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,\
-                      compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us";
+                      compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,\
+                      stall_sram_cycles,stall_dram_cycles";
 
 fn csv<R: Row>(rows: &[R]) -> String {
     String::from_utf8(write_csv(rows).unwrap()).unwrap()
@@ -74,7 +75,7 @@ fn layers_of_a_full_run() {
     let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
     let rows = layer_rows(&ran.program, &ran.layers, StatsLevel::Full);
     insta::assert_snapshot!(short(&csv(&rows)), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles
     0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,,,,,,,,,,
     0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,1,1,0,0,12000,12,15,288,288,1,10.6296,122,105,0,0,18,104,0.008197,66,26,0.406667
     1,DENSE,fully_connected,column,14,wrap,6,2,12,0,0,0,0,0,0,,,-10,75,8,8,,,,,,,,,,,,,,
@@ -102,12 +103,12 @@ fn less_counting_leaves_blanks() {
         short(&csv(&layer_rows(&ran.program, &ran.layers, stats)[..2]))
     };
     insta::assert_snapshot!(rows(StatsLevel::Events), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles
     0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,,,,,,,,,,,,,,,,,,,,,
     0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,122,105,0,0,18,104,0.008197,66,26,0.406667
     ");
     insta::assert_snapshot!(rows(StatsLevel::None), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles
     0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,,,,,,,
     0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,18,104,0.008197,66,26,0.406667
     ");

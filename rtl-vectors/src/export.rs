@@ -129,7 +129,7 @@ pub fn export(
     for dot in &dots {
         let sent = beats.send(dot, &arithmetic, &mut random);
         if dot.cut_after.is_none() {
-            counter.add(&arithmetic, &sent.trace, &dot.class, lanes);
+            counter.add(&arithmetic, &sent.trace, dot, lanes);
         }
         cases.push(case(dot, sent));
     }
@@ -141,7 +141,7 @@ pub fn export(
         let info = plain_info(&format!("waves/vectors.{}", format.name()), role, &bytes);
         files.push(DataFile { info, bytes });
     }
-    let part = array::array(program, node, layer, inputs, request.source.seed);
+    let part = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
     files.extend(part.iter().flat_map(|part| array_files(part, &arithmetic)));
     let (array, array_absent) = match part {
         Ok(part) => (Some(part.info), None),
@@ -161,7 +161,7 @@ pub fn export(
             channels: layer.dots.window.channels(),
         },
         timing: timing(program, layer, lanes),
-        coverage: counter.table(&arithmetic, lanes),
+        coverage: counter.table(&arithmetic, layer.order.len(), lanes),
         arithmetic,
         interface,
         files: Vec::new(),

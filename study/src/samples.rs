@@ -39,6 +39,8 @@ pub(crate) struct Samples {
     available: usize,
     /// Of all codes.
     digest: Digest,
+    /// Real values outside what the codes of their input stand for.
+    clipped: u64,
     /// Per graph input.
     inputs: Vec<Input>,
 }
@@ -68,6 +70,8 @@ pub(crate) struct InputReader<'a> {
     input: &'a Input,
     picked: Option<&'a [usize]>,
     next: usize,
+    /// Real values so far that were clipped.
+    clipped: u64,
     /// Where codes come from a seed.
     random: RandomCodes,
 }
@@ -102,6 +106,12 @@ impl Samples {
         self.digest
     }
 
+    /// Number of real values outside what the codes of their input stand for: they become the least or the greatest
+    /// code.
+    pub fn clipped(&self) -> u64 {
+        self.clipped
+    }
+
     /// Reads all inputs from the first sample on.
     pub fn reader(&self) -> SampleReader<'_> {
         SampleReader {
@@ -120,20 +130,27 @@ impl Samples {
         let one =
             |(index, &id): (u64, &TensorId)| Input::new(graph, id, Source::Seed(seed.wrapping_add(index)));
         let inputs = (0..).zip(graph.inputs()).map(one).collect();
-        Self { count, picked: None, available: count, digest: Digest::of_bytes(&[]), inputs }.checked()
+        Self::new(inputs, None, count).checked()
     }
 
     /// Whatever is wrong with a sample is said before the first one runs.
     fn checked(mut self) -> Result<Self, StudyError> {
-        let mut hasher = Hasher::default();
-        for (_, pieces) in self.inputs() {
-            for piece in pieces {
+        let (mut hasher, mut clipped) = (Hasher::default(), 0);
+        for (_, mut pieces) in self.inputs() {
+            for piece in pieces.by_ref() {
                 let bytes: Vec<u8> = piece?.into_iter().flat_map(i32::to_le_bytes).collect();
                 hasher.update(&bytes);
             }
+            clipped += pieces.reader.clipped;
         }
-        self.digest = hasher.finish();
+        (self.digest, self.clipped) = (hasher.finish(), clipped);
         Ok(self)
+    }
+
+    /// Nothing of it read.
+    fn new(inputs: Vec<Input>, picked: Option<Vec<usize>>, available: usize) -> Self {
+        let count = picked.as_ref().map_or(available, Vec::len);
+        Self { count, picked, available, digest: Digest::of_bytes(&[]), clipped: 0, inputs }
     }
 
     fn from_file(graph: &Graph, path: &Path, pick: Pick) -> Result<Self, StudyError> {
@@ -158,9 +175,7 @@ impl Samples {
             }
             _ => {}
         }
-        let picked = pick.indices(available);
-        let count = picked.as_ref().map_or(available, Vec::len);
-        Self { count, picked, available, digest: Digest::of_bytes(&[]), inputs }.checked()
+        Self::new(inputs, pick.indices(available), available).checked()
     }
 }
 
@@ -208,6 +223,7 @@ impl Input {
             input: self,
             picked,
             next: 0,
+            clipped: 0,
             random: RandomCodes::new(seed, dtype.min()..=dtype.max()),
         }
     }
@@ -231,7 +247,9 @@ impl InputReader<'_> {
                         rows
                     }
                 };
-                codes_of(&self.input.tensor, array.dtype(), rows, path)
+                let (codes, clipped) = codes_of(&self.input.tensor, array.dtype(), rows, path)?;
+                self.clipped += clipped;
+                Ok(codes)
             }
         }
     }
@@ -251,13 +269,13 @@ fn take(file: &mut ArrayFile, graph: &Graph, tensor: &Tensor, path: &Path) -> Re
     }
 }
 
-/// The codes that elements of dtype `found` stand for.
+/// The codes that elements of dtype `found` stand for, and how many of these had to be clipped.
 fn codes_of(
     tensor: &Tensor,
     found: &'static str,
     values: Values,
     path: &Path,
-) -> Result<Vec<i32>, StudyError> {
+) -> Result<(Vec<i32>, u64), StudyError> {
     let dtype = tensor.ty.dtype;
     match values {
         Values::Integers(values) if found == array::file_dtype(dtype) => {
@@ -265,9 +283,19 @@ fn codes_of(
                 Ok(code) if (dtype.min()..=dtype.max()).contains(&code) => Ok(code),
                 _ => Err(StudyError::CodeRange { path: path.into(), code: value, dtype }),
             };
-            values.into_iter().map(code).collect()
+            Ok((values.into_iter().map(code).collect::<Result<_, _>>()?, 0))
         }
-        Values::Float32(values) => values.into_iter().map(|value| quantize(tensor, value, path)).collect(),
+        Values::Float32(values) => {
+            let mut clipped = 0;
+            let code = |value| {
+                let steps = quantize(tensor, value, path)?;
+                let code = dtype.saturate(steps);
+                clipped += u64::from(i128::from(code) != steps);
+                Ok(code)
+            };
+            let codes = values.into_iter().map(code).collect::<Result<_, StudyError>>()?;
+            Ok((codes, clipped))
+        }
         _ => Err(StudyError::InputDType {
             path: path.into(),
             input: tensor.name.clone(),
@@ -292,8 +320,8 @@ fn sample_count(tensor: &Tensor, found: &[usize], path: &Path) -> Result<usize, 
     }
 }
 
-/// `round_half_away(x / scale) + zero_point`, clamped: how TensorFlow Lite quantizes its inputs.
-fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i32, StudyError> {
+/// `round_half_away(x / scale) + zero_point`, which TensorFlow Lite then clamps: how it quantizes its inputs.
+fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i128, StudyError> {
     let Some(quantization) = &tensor.ty.quantization else {
         return Err(StudyError::InputDType {
             path: path.into(),
@@ -307,7 +335,8 @@ fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i32, StudyError>
         return Err(StudyError::Array { path: path.into(), problem });
     }
     let steps = (value / quantization.scale(0)).round();
-    Ok(tensor.ty.dtype.saturate(steps as i128 + i128::from(quantization.zero_point(0))))
+    // Both ends of i128 are far outside any dtype; a quotient beyond them, infinity too, becomes the end.
+    Ok((steps as i128).saturating_add(quantization.zero_point(0).into()))
 }
 
 #[cfg(test)]
@@ -341,7 +370,7 @@ mod tests {
         (dtype, values): (&'static str, Values),
     ) -> Result<(usize, Vec<i32>), StudyError> {
         let (tensor, path) = (graph.tensor(graph.inputs()[0]), Path::new("x.npy"));
-        Ok((sample_count(tensor, shape, path)?, codes_of(tensor, dtype, values, path)?))
+        Ok((sample_count(tensor, shape, path)?, codes_of(tensor, dtype, values, path)?.0))
     }
 
     fn real(values: Vec<f32>) -> (&'static str, Values) {
@@ -360,8 +389,21 @@ mod tests {
         let graph = network(&[1, 4], DType::UInt8, 0.5, 10);
         let values = real(vec![-100.0, 0.0, 1.0, 1e30]);
         assert_eq!(codes(&graph, &[1, 4], values).unwrap(), (1, vec![0, 10, 12, 255]));
+        let graph = network(&[1, 4], DType::Int8, 1e-3, 3);
+        let (greatest, least) = (f32::MAX, f32::MIN);
+        let values = real(vec![1e38, greatest, -1e38, least]);
+        assert_eq!(codes(&graph, &[1, 4], values).unwrap(), (1, vec![127, 127, -128, -128]));
         let not_a_number = real(vec![f32::NAN; 4]);
         assert!(codes(&graph, &[1, 4], not_a_number).is_err());
+    }
+
+    #[test]
+    fn clipped_values_are_counted() {
+        let graph = network(&[1, 6], DType::Int8, 1.0, 3);
+        let values = Values::Float32(vec![124.4, 124.5, -131.4, -131.5, 0.0, 1e38]);
+        let (codes, clipped) =
+            codes_of(graph.tensor(graph.inputs()[0]), "float32", values, Path::new("x.npy")).unwrap();
+        assert_eq!((codes, clipped), (vec![127, 127, -128, -128, 3, 127], 3));
     }
 
     #[test]

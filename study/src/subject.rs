@@ -13,7 +13,7 @@ use crate::error::Wanted;
 use crate::identity::{self, DependsOn, Sources};
 use crate::samples::Samples;
 use crate::score::{ScoredNames, ScoredOutputs};
-use crate::{InputSource, Pick, Settings, StudyError, labels};
+use crate::{InputSource, Pick, Progress, Settings, StudyError, labels};
 
 /// A network with its samples and labels.
 #[derive(Debug)]
@@ -45,6 +45,9 @@ pub(crate) struct InputId {
     pub samples: usize,
     /// Of the codes: see [`crate::identity`].
     pub sha256: Digest,
+    /// Real values outside what the input's codes stand for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clipped: u64,
 }
 
 /// Where samples came from.
@@ -112,7 +115,12 @@ impl Subject {
             .map(|(path, classes)| FileId::new(path, identity::of_labels(classes), Wanted::Labels));
         Ok(Self {
             model: FileId::new(model, identity::of_graph(&graph), Wanted::Model)?,
-            input: InputId { origin, samples: samples.count(), sha256: samples.digest() },
+            input: InputId {
+                origin,
+                samples: samples.count(),
+                sha256: samples.digest(),
+                clipped: samples.clipped(),
+            },
             labels_file: labels_file.transpose()?,
             graph: Arc::new(graph),
             samples,
@@ -152,14 +160,33 @@ impl Subject {
     }
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl InputId {
+    /// Says how many real values were clipped, if any were.
+    pub fn note_clipped(&self, progress: &dyn Progress) {
+        if self.clipped > 0 {
+            let InputOrigin::File { file, .. } = &self.origin else { return };
+            progress.note(&format!(
+                "{file}: {} real values lie outside what the input's codes stand for and were clipped",
+                self.clipped
+            ));
+        }
+    }
+
     /// In words.
     pub fn describe(&self) -> String {
         match &self.origin {
-            InputOrigin::File { file, pick, .. } => match pick.describe() {
-                None => format!("{file} ({} samples)", self.samples),
-                Some(which) => format!("{file} ({} samples, {which})", self.samples),
-            },
+            InputOrigin::File { file, pick, .. } => {
+                let which = pick.describe().map_or(String::new(), |which| format!(", {which}"));
+                let clipped = match self.clipped {
+                    0 => String::new(),
+                    clipped => format!(", {clipped} values clipped"),
+                };
+                format!("{file} ({} samples{which}{clipped})", self.samples)
+            }
             InputOrigin::Random { random, seed } => format!("{random} random samples, seed {seed}"),
         }
     }

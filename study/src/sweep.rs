@@ -38,6 +38,7 @@ pub fn sweep(
     progress: &dyn Progress,
 ) -> Result<Vec<PointRecord>, StudyError> {
     let plan = Plan::new(request)?;
+    plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
     let folder = out.map(|out| SweepFolder::open(out, existing, &plan)).transpose()?;
     let sweep = Sweep { plan: &plan, request, folder: folder.as_ref(), pace: PACE, progress };
     let result = sweep.run();

@@ -115,6 +115,7 @@ pub fn size_record() -> SizeRecord {
     let layer = |index, layer: &str, terms, bits| SizeRow {
         index,
         layer: layer.into(),
+        name: layer.into(),
         op: "conv2d".into(),
         terms,
         channels: 1,
@@ -138,6 +139,7 @@ pub fn size_record() -> SizeRecord {
     let channel = |row: &SizeRow| SizeChannelRow {
         index: row.index,
         layer: row.layer.clone(),
+        name: row.name.clone(),
         op: row.op.clone(),
         terms: row.terms,
         channel: 0,
@@ -156,6 +158,7 @@ pub fn size_record() -> SizeRecord {
     let level = |row: &SizeRow, level: &str| SizeLevelRow {
         index: row.index,
         layer: row.layer.clone(),
+        name: row.name.clone(),
         level: level.into(),
         bits: Width::Auto,
         overflow: None,

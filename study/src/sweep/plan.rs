@@ -16,7 +16,7 @@ use crate::{Identity, StudyError, SweepRequest};
 /// A sweep ready to run.
 #[derive(Debug)]
 pub(super) struct Plan {
-    subjects: Vec<Subject>,
+    pub subjects: Vec<Subject>,
     /// The accelerators as they are without a point.
     bases: Vec<Accelerator>,
     /// In the order of the rows of `summary.csv`.
