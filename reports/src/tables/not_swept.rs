@@ -49,7 +49,7 @@ pub fn not_swept_text(points: &[PointRecord]) -> Vec<String> {
     for record in points {
         let point = record.summary.point();
         for kept in kept(&point, &record.layers) {
-            let label = layer_label(kept.layer.index, &kept.layer.layer, &kept.layer.op);
+            let label = layer_label(kept.layer.index, &kept.layer.name);
             let whose = if alone { String::new() } else { format!("{} on {}: ", point.model, point.hw) };
             let sentence = format!("{whose}layer {label} {}", what(&point, kept.level));
             if !sentences.contains(&sentence) {
