@@ -85,7 +85,7 @@ pub struct SweepArgs {
     /// The accelerator: a preset's name or a YAML file
     #[arg(long, requires = "bits")]
     pub hw: Option<String>,
-    /// Widths of the swept level: 10..=24, or 8,12,16
+    /// Widths of the swept level: 10..=24 (both included), or 8,12,16. A layer's own width (`layers`) stays
     #[arg(long, requires = "hw")]
     pub bits: Option<BitList>,
     /// Overflow modes of the swept level [default: its own]
@@ -123,20 +123,24 @@ pub struct SizeArgs {
 }
 
 /// What runs, sweeps and sizings have in common.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Common {
     /// Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values
-    #[arg(long, value_name = "X", conflicts_with_all = ["random", "seed"])]
+    #[arg(long, value_name = "X", conflicts_with = "random")]
     pub input: Option<PathBuf>,
     /// That many samples of uniformly random codes
     #[arg(long, value_name = "N", help = format!(
         "That many samples of uniformly random codes [default without --input: {DEFAULT_RANDOM_SAMPLES}]"
     ))]
     pub random: Option<usize>,
-    /// Seed of the random codes [default: 0]
+    /// So many samples of --input: the first ones, or with --seed different ones that it draws [default: all]
+    #[arg(long, value_name = "N", requires = "input")]
+    pub samples: Option<usize>,
+    /// Seed of the random codes [default: 0], or of the draw of --samples
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// One class per sample, .npy of integers
+    /// One class per sample of the file, .npy of integers. Without labels, top-1 agreement is told for an output that
+    /// is a vector as long as no input, or that --output names
     #[arg(long, value_name = "Y.npy")]
     pub labels: Option<PathBuf>,
     /// The output that is scored, of a network that has several

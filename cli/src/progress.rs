@@ -1,37 +1,58 @@
 //! Progress on stderr, on a terminal only.
 
+use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 
 use guardbit_study::Progress;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// A bar, or nothing where nobody would see it.
 pub struct Bar {
     bar: ProgressBar,
+    target: fn() -> ProgressDrawTarget,
     quiet: bool,
 }
 
 impl Bar {
     pub fn new(quiet: bool) -> Self {
-        let bar = ProgressBar::new(0);
-        if quiet || !stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        }
-        if let Ok(style) =
-            ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} samples, {per_sec}, {eta} left")
-        {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        Self { bar, quiet }
+        let seen = !quiet && stderr().is_terminal();
+        Self::drawn_on(if seen { ProgressDrawTarget::stderr } else { ProgressDrawTarget::hidden }, quiet)
     }
+
+    /// Nothing is drawn until it is known how much there is to do.
+    fn drawn_on(target: fn() -> ProgressDrawTarget, quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} samples{pace}") {
+            bar.set_style(style.with_key("pace", pace).progress_chars("=> "));
+        }
+        Self { bar, target, quiet }
+    }
+}
+
+/// How fast it goes and how long it will take; nothing before the first sample.
+fn pace(state: &ProgressState, out: &mut dyn Write) {
+    let (done, per_second) = (state.pos(), state.per_sec());
+    if done == 0 || !per_second.is_finite() || per_second <= 0.0 {
+        return;
+    }
+    let left = state.len().unwrap_or(done).saturating_sub(done) as f64 / per_second;
+    let left = indicatif::HumanDuration(std::time::Duration::from_secs_f64(left.clamp(0.0, 1e9)));
+    // Writing to a terminal's line does not fail.
+    let _ = write!(out, ", {per_second:.1}/s, {left:#} left");
 }
 
 impl Progress for Bar {
     fn start(&self, what: &str, total: u64) {
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
         self.bar.set_message(what.to_owned());
         self.bar.set_length(total);
         self.bar.set_position(0);
         self.bar.reset_elapsed();
+        self.bar.reset_eta();
+        if total > 0 {
+            self.bar.set_draw_target((self.target)());
+            self.bar.tick();
+        }
     }
 
     fn advance(&self, samples: u64) {
@@ -48,5 +69,81 @@ impl Progress for Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// What was drawn since it was last asked for.
+    static DRAWN: Mutex<String> = Mutex::new(String::new());
+
+    #[derive(Debug)]
+    struct Screen;
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            120
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            DRAWN.lock().unwrap().push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_says_what_it_knows() {
+        let target = || ProgressDrawTarget::term_like_with_hz(Box::new(Screen), 255);
+        let drawn = || std::mem::take(&mut *DRAWN.lock().unwrap());
+        let bar = Bar::drawn_on(target, true);
+        bar.bar.tick();
+        bar.note("a remark");
+        bar.start("nothing", 0);
+        assert_eq!(drawn(), "", "nothing is drawn while nothing is known");
+        bar.start("13 points", 104);
+        let begin = drawn();
+        assert!(begin.contains("13 points") && begin.contains("0/104 samples"), "{begin:?}");
+        assert!(!begin.contains("left"), "{begin:?}");
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        bar.advance(8);
+        bar.bar.tick();
+        let going = drawn();
+        assert!(going.contains("8/104 samples, ") && going.contains(" left"), "{going:?}");
+        assert!(!going.contains("0/0"), "{going:?}");
     }
 }

@@ -46,7 +46,8 @@ fn refused(dir: &Path, args: &str) -> String {
     assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
     assert!(output.stdout.is_empty(), "nothing on stdout");
     assert_eq!(fs::read_dir(dir).unwrap().count(), before, "nothing is left behind");
-    stderr.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_string()
+    let here = dir.to_string_lossy();
+    stderr.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().replace(&*here, "DIR")
 }
 
 /// A run of the good network on `hw`.
@@ -94,6 +95,35 @@ fn input_shape_and_dtype() {
     insta::assert_snapshot!("no_output_of_that_name", refuse("--input good.npy --output z"));
 }
 
+/// What was looked for, and where.
+#[test]
+fn missing_files() {
+    let study = "schema: 1\nmodel: gone.yaml\nhw: acc.yaml\nsweep: {bits: 8}\n";
+    let dir = folder(&[("study.yaml", study)]);
+    let refuse = |args: &str| refused(dir.path(), args);
+    insta::assert_snapshot!("missing_model", refuse("run gone.tflite --hw acc.yaml -o out"));
+    insta::assert_snapshot!("missing_input", refuse("run net.yaml --hw acc.yaml --input gone.npy -o out"));
+    insta::assert_snapshot!("missing_hw", refuse("run net.yaml --hw gone.yaml -o out"));
+    insta::assert_snapshot!("missing_study", refuse("sweep gone.yaml -o out"));
+    insta::assert_snapshot!("missing_model_of_study", refuse("sweep study.yaml -o out"));
+}
+
+/// A seed says which samples, not how many.
+#[test]
+fn picked_samples() {
+    use ndarray_npy::WriteNpyExt;
+    let dir = folder(&[]);
+    let file = fs::File::create(dir.path().join("good.npy")).unwrap();
+    ndarray::Array2::<i8>::zeros((3, 4)).write_npy(file).unwrap();
+    let refuse = |rest: &str| refused(dir.path(), &format!("run net.yaml --hw acc.yaml -o out {rest}"));
+    insta::assert_snapshot!("seed_alone", refuse("--input good.npy --seed 3"));
+    insta::assert_snapshot!("too_few_samples", refuse("--input good.npy --samples 4"));
+    insta::assert_snapshot!("samples_without_input", refuse("--samples 4"));
+    let study = "schema: 1\nmodel: net.yaml\nhw: acc.yaml\ninput: x.npy\nseed: 3\nsweep: {bits: 8}\n";
+    let refuse = |text: &str| refused(folder(&[("study.yaml", text)]).path(), "sweep study.yaml -o out");
+    insta::assert_snapshot!("study_seed_alone", refuse(study));
+}
+
 #[test]
 fn widths() {
     for bits in ["0", "1", "65"] {
@@ -101,6 +131,10 @@ fn widths() {
         insta::assert_snapshot!(format!("bits_{bits}"), run_with(&[("bad.yaml", &text)], "bad.yaml"));
     }
     insta::assert_snapshot!("set_bits", run_with(&[], "acc.yaml --set accumulation.acc.bits=65"));
+    insta::assert_snapshot!(
+        "sweep_open_range",
+        refused(folder(&[]).path(), "sweep net.yaml --hw acc.yaml --bits 14..16 --random 2 -o out")
+    );
     insta::assert_snapshot!(
         "sweep_bits",
         refused(folder(&[]).path(), "sweep net.yaml --hw acc.yaml --bits 1..=8 --random 2 -o out")
@@ -121,6 +155,7 @@ fn study_files() {
     let refuse = |text: &str| refused(folder(&[("study.yaml", text)]).path(), "sweep study.yaml -o out");
     insta::assert_snapshot!("study_mode", refuse(study));
     insta::assert_snapshot!("study_key", refuse(&study.replace("hw:", "hardware:")));
+    insta::assert_snapshot!("study_sweep_key", refuse(&study.replace("bits:", "widths:")));
     insta::assert_snapshot!("study_bits", refuse(&study.replace("8..=10", "8-10").replace("clip", "trap")));
 }
 

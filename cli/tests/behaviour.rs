@@ -70,7 +70,7 @@ fn run_writes_what_run_json_lists() {
     listed.push("run.json".into());
     listed.sort();
     assert_eq!(listed, contents(&out).into_keys().collect::<Vec<_>>());
-    assert_eq!(json["schema"], 1);
+    assert_eq!(json["schema"], 2);
     assert_eq!(json["hw"]["resolved"]["name"], "fpga-int14-ws");
     assert_eq!(json["model"]["sha256"].as_str().unwrap().len(), 64);
 }
@@ -134,7 +134,7 @@ fn the_digits_network_is_right_where_the_accumulator_is_wide() {
     assert!(outcome["accuracy_exact"].as_f64().unwrap() >= 0.95);
     assert_eq!(outcome["accuracy"], outcome["accuracy_exact"]);
     assert_eq!(outcome["output_mismatch"], 0);
-    assert_eq!(outcome["output_sqnr_db"], "inf");
+    assert!(outcome["output_sqnr_db"].is_null(), "JSON has no infinite numbers");
     for row in csv_rows(&out.join("layers.csv")) {
         assert_eq!((row["events"].as_str(), row["wrong"].as_str()), ("0", "0"), "{}", row["layer"]);
     }
@@ -159,7 +159,10 @@ fn less_is_counted_where_less_is_asked_for() {
             let blank = of_events.contains(&column.as_str());
             assert_eq!(&values[column], if blank { "" } else { value }, "values: {column}");
             let identity = ["index", "layer", "op", "level", "bits", "overflow", "name"].contains(&column.as_str());
-            let always = ["dots", "terms", "output_mismatch", "sqnr_db", "cycles"].contains(&column.as_str());
+            let costs =
+                ["compute_cycles", "stall_cycles", "utilization", "sram_bytes", "dram_bytes", "time_us"];
+            let always = ["dots", "terms", "output_mismatch", "sqnr_db", "cycles"];
+            let always = always.iter().chain(&costs).any(|name| name == column);
             assert_eq!(&none[column], if identity || always { value } else { "" }, "none: {column}");
         }
     }
@@ -246,6 +249,103 @@ fn tiles_are_said() {
     assert!(tiles[0]["pixels"].as_u64().unwrap() < 64);
     let text = succeed(&["hw", "check", hw, "--model", &model]);
     assert!(text.contains("channels_outer"), "{text}");
+}
+
+/// A seed draws samples of real input; labels go with them.
+#[test]
+fn samples_are_picked() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, images, labels) =
+        (digits("digits_int8.tflite"), digits("test_images.npy"), digits("test_labels.npy"));
+    let outputs = |name: &str, more: &[&str]| {
+        let out = dir.path().join(name);
+        let out_text = out.to_string_lossy();
+        let mut args = vec!["run", &model, "--hw", "exact-int32-os", "--input", &images, "--labels", &labels];
+        args.extend(["--json", "-o", &out_text]);
+        args.extend(more);
+        let json: serde_json::Value = serde_json::from_str(&succeed(&args)).unwrap();
+        let arrays = common::int8_arrays(&out.join("outputs.npz"));
+        let (_, codes) = arrays.into_iter().find(|(name, _)| name.starts_with("exact/")).unwrap();
+        (json["outcome"].clone(), codes)
+    };
+    let (_, all) = outputs("all", &[]);
+    let (outcome, first) = outputs("first", &["--samples", "40"]);
+    assert_eq!(outcome["samples"], 40);
+    assert_eq!(first, all.slice_axis(ndarray::Axis(0), (0..40).into()));
+    let (outcome, drawn) = outputs("drawn", &["--samples", "40", "--seed", "5"]);
+    let indices = guardbit_frontends::random_subset(5, 40, 540);
+    assert_eq!(drawn, all.select(ndarray::Axis(0), &indices));
+    // Labels of other samples would be right once in ten times.
+    assert!(outcome["accuracy_exact"].as_f64().unwrap() > 0.9);
+    let json = fs::read_to_string(dir.path().join("drawn/run.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["input"]["pick"], serde_json::json!({ "count": 40, "seed": 5 }));
+}
+
+/// With real input, a seed draws the dot products of a bundle.
+#[test]
+fn vectors_take_a_seed_with_real_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, images) = (digits("digits_int8.tflite"), digits("test_images.npy"));
+    let stimuli = |seed: &str| {
+        let out = dir.path().join(seed);
+        let out_text = out.to_string_lossy();
+        let args = ["vectors", &model, "--hw", "fpga-int14-os", "--layer", "5", "--input", &images];
+        succeed(
+            &[&args[..], &["--samples", "30", "--seed", seed, "--cases", "60", "-o", &out_text]].concat(),
+        );
+        contents(&out)
+    };
+    assert_ne!(stimuli("1"), stimuli("2"));
+    let out = dir.path().join("alone").to_string_lossy().into_owned();
+    let args =
+        ["vectors", &model, "--hw", "fpga-int14-os", "--layer", "5", "--input", &images, "--seed", "3"];
+    succeed(&[&args[..], &["-o", &out]].concat());
+}
+
+/// `--quiet` leaves stderr empty; what is asked for still stands on stdout.
+#[test]
+fn quiet_is_quiet() {
+    let model = digits("digits_int8.tflite");
+    for args in [
+        &["inspect", &model, "--hw", "exact-int32-os"][..],
+        &["hw", "check", "exact-int32-os", "--model", &model],
+        &["hw", "check", "exact-int32-os", "--set", "product.bits=40", "--set", "accumulation.acc.bits=12"],
+    ] {
+        let loud = guardbit(args);
+        assert!(!loud.stderr.is_empty(), "{args:?} has something to say");
+        let quiet = guardbit(&[args, &["--quiet"]].concat());
+        assert_eq!(String::from_utf8_lossy(&quiet.stderr), "", "{args:?}");
+        assert_eq!(quiet.stdout, loud.stdout);
+    }
+}
+
+/// An output as long as an input gives back what came in: it has no classes.
+#[test]
+fn an_autoencoder_has_no_top_1() {
+    let Some(model) = common::shared_model("anomaly_autoencoder_int8.tflite") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out").to_string_lossy().into_owned();
+    let args =
+        ["run", &model, "--hw", "fpga-int14-os", "--random", "2", "-o", &out, "--stats", "none", "--json"];
+    let json: serde_json::Value = serde_json::from_str(&succeed(&args)).unwrap();
+    assert!(json["outcome"]["top1_agreement"].is_null());
+    assert!(json["outcome"]["output_mismatch"].is_u64());
+}
+
+/// The report of a run holds every key of the accelerator.
+#[test]
+fn a_report_names_the_whole_accelerator() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    run(&out, &["--set", "accumulation.chain.bits=13", "--set", "clock_mhz=321"]);
+    let report = fs::read_to_string(out.join("report.html")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
+    for key in json["hw"]["resolved"].as_object().unwrap().keys() {
+        assert!(report.contains(&format!("\n{key}:")), "{key}");
+    }
+    assert!(report.contains("clock_mhz: 321") && report.contains("bits: 13"));
+    assert!(report.contains(json["hw"]["resolved"]["description"].as_str().unwrap()));
 }
 
 /// Short names are accepted wherever a layer is named, and mean what index and full name mean.

@@ -71,7 +71,10 @@ impl FrontendError {
     /// What may help.
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Io { .. } => None,
+            Self::Io { file, .. } => {
+                let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+                Some(format!("looked for {}: a network in a .tflite or graph .yaml file", file.display()))
+            }
             Self::UnknownExtension { .. } => Some("networks are .tflite, .yaml or .yml files".into()),
             Self::Onnx { .. } => Some("convert the network to .tflite, or describe it in graph YAML".into()),
             Self::Tflite { error, .. } => error.help(),

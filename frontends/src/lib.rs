@@ -11,6 +11,6 @@ pub mod yaml;
 
 pub use error::{FrontendError, Location};
 pub use load::load;
-pub use random::{RandomCodes, random_codes};
+pub use random::{RandomCodes, random_codes, random_subset};
 pub use tflite::{TFLITE_POLICY, TfliteError, read_tflite};
 pub use yaml::{YamlError, read_yaml};

@@ -1,5 +1,6 @@
 //! Seeded random codes.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use rand_pcg::Pcg64Mcg;
@@ -40,6 +41,23 @@ pub fn random_codes(seed: u64, range: RangeInclusive<i32>, count: usize) -> Vec<
     RandomCodes::new(seed, range).take(count).collect()
 }
 
+/// `count` different numbers below `of` (all of them, if there are fewer), in ascending order.
+///
+/// The generator is that of [`RandomCodes`]. For `j` from `of - count` to `of - 1`, a draw `r` gives
+/// `t = (r * (j + 1)) >> 64`; `t` is taken, or `j` where `t` is taken already (R. Floyd's algorithm: Bentley and Floyd,
+/// "A sample of brilliance", CACM 30(9), 1987).
+pub fn random_subset(seed: u64, count: usize, of: usize) -> Vec<usize> {
+    let mut generator = Pcg64Mcg::seed_from_u64(seed);
+    let mut taken = BTreeSet::new();
+    for last in of.saturating_sub(count)..of {
+        let draw = (u128::from(generator.next_u64()) * (last as u128 + 1)) >> 64;
+        if !taken.insert(draw as usize) {
+            taken.insert(last);
+        }
+    }
+    taken.into_iter().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +69,22 @@ mod tests {
         assert_eq!(random_codes(1, -128..=127, 8), [91, -93, -8, 57, -34, 14, -28, 61]);
         assert_eq!(random_codes(42, -7..=7, 8), [1, -6, -2, -4, -6, -2, -5, 5]);
         assert_eq!(random_codes(7, i32::MIN..=i32::MAX, 3), [815603166, -102081897, -984655832]);
+    }
+
+    /// Every subset is about equally likely, and holds as many numbers as were asked for.
+    #[test]
+    fn subsets_are_drawn_evenly() {
+        let mut found = std::collections::BTreeMap::new();
+        for seed in 0..6000 {
+            let subset = random_subset(seed, 2, 4);
+            assert!(subset.len() == 2 && subset[0] < subset[1] && subset[1] < 4, "{subset:?}");
+            *found.entry(subset).or_insert(0) += 1;
+        }
+        assert_eq!(found.len(), 6);
+        // The mean is 1000, the standard deviation 29.
+        assert!(found.values().all(|&count| (850..1150).contains(&count)), "{found:?}");
+        assert_eq!(random_subset(3, 9, 4), [0, 1, 2, 3]);
+        assert_eq!(random_subset(3, 0, 4), [0; 0]);
     }
 
     #[test]

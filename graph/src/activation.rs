@@ -3,7 +3,7 @@
 use crate::{DType, Quantization};
 
 /// An activation fused into an operation: a clamp of the output codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 pub enum Activation {
     /// The whole range of the dtype.
     #[default]

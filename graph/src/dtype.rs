@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The type of a tensor's codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum DType {
     /// -8..=7
     Int4,

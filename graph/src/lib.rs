@@ -6,6 +6,7 @@
 
 mod activation;
 mod builder;
+mod canonical;
 mod dot;
 mod dtype;
 mod error;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::{DType, DotProducts, Op, Quantization, ops::Operands};
 
 /// Index of a tensor in its graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub struct TensorId(pub(crate) usize);
 
 /// Index of a node in its graph: its place in the order of execution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub struct NodeId(pub(crate) usize);
 
 impl TensorId {
@@ -27,7 +27,7 @@ impl NodeId {
 }
 
 /// Shape, dtype and quantization of a tensor.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct TensorType {
     /// Sizes; `[n, h, w, c]` for images.
     pub shape: Vec<usize>,
@@ -50,7 +50,7 @@ impl TensorType {
 }
 
 /// A tensor of a graph.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct Tensor {
     /// Unique name.
     pub name: String,
@@ -61,12 +61,12 @@ pub struct Tensor {
 }
 
 /// The values of a constant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub enum Constant {
     /// Codes, one per element.
-    Codes(Arc<[i32]>),
+    Codes(#[serde(serialize_with = "crate::canonical::values")] Arc<[i32]>),
     /// Biases of 64 bits, one per element.
-    Wide(Arc<[i64]>),
+    Wide(#[serde(serialize_with = "crate::canonical::values")] Arc<[i64]>),
 }
 
 impl Constant {
@@ -95,7 +95,7 @@ impl Tensor {
 }
 
 /// One operation of a graph.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct Node {
     /// What it does.
     pub op: Op,
@@ -106,13 +106,20 @@ pub struct Node {
 }
 
 /// A quantized network: checked, in order of execution.
-#[derive(Debug, Clone)]
+///
+/// It serializes to everything that decides what it computes, names of tensors included; its own name and notes are
+/// left out.
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct Graph {
+    /// Often that of a file. It decides nothing.
+    #[serde(skip)]
     pub(crate) name: String,
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) inputs: Vec<TensorId>,
     pub(crate) outputs: Vec<TensorId>,
+    /// They tell of the file, and decide nothing.
+    #[serde(skip)]
     pub(crate) notes: Vec<Note>,
     /// One per node.
     pub(crate) short_names: Vec<String>,

@@ -3,7 +3,7 @@
 use guardbit_num::{Multiplier, MultiplierError, Requantizer, Scheme};
 
 /// In which precision `M = s_x * s_w / s_y` is formed: it matters in the last bit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum MultiplierRule {
     /// All in float64 (TensorFlow Lite: int8 convolutions, fully connected, mean, sum, quantize).
     Float64,
@@ -25,9 +25,10 @@ impl MultiplierRule {
 }
 
 /// What a runtime does to turn a sum into a code: set by the frontend, per operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct Requantize {
     /// The rounding scheme.
+    #[serde(serialize_with = "crate::canonical::scheme")]
     pub scheme: Scheme,
     /// How the multiplier is formed.
     pub rule: MultiplierRule,

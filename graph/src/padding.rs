@@ -1,7 +1,7 @@
 //! Padding of windows.
 
 /// How a window is padded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum Padding {
     /// No padding.
     Valid,

@@ -3,7 +3,7 @@
 /// The quantization of a tensor: one scale and zero point, or one of each per index of an axis.
 ///
 /// `real = scale * (code - zero_point)`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Quantization {
     scales: Vec<f32>,
     zero_points: Vec<i32>,

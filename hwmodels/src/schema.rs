@@ -19,9 +19,10 @@ pub fn schema() -> String {
     format!("{text}\n")
 }
 
-/// The names of the presets.
-pub(crate) fn preset_names(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "enum": PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>() })
+/// What can be extended: presets by name, or files.
+pub(crate) fn bases(_: &mut SchemaGenerator) -> Schema {
+    let presets: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+    json_schema!({ "anyOf": [{ "enum": presets }, { "type": "string", "pattern": "\\.ya?ml$" }] })
 }
 
 /// Removes what would only be noise in an editor: `null` for a missing key, and the line breaks of comments.

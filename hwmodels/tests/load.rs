@@ -174,3 +174,59 @@ fn the_committed_schema_is_fresh() {
     let committed = std::fs::read_to_string(path).unwrap_or_default();
     assert!(committed == schema(), "run this test with GUARDBIT_BLESS=1 to renew accelerator.schema.json");
 }
+
+/// Files of a folder; gives the path of the first one.
+fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let first = dir.path().join(files[0].0).to_string_lossy().into_owned();
+    (dir, first)
+}
+
+/// A path is relative to the file that it stands in; maps merge, lists replace, names are a file's own.
+#[test]
+fn files_extend_files() {
+    let (_dir, path) = folder(&[
+        ("mine/top.yaml", "schema: 1\nextends: ../shared/middle.yaml\nmemory: {weight_kib: 7}\n"),
+        (
+            "shared/middle.yaml",
+            "schema: 1\nextends: more/base.yaml\nname: middle\ndescription: in between\nmemory: {activation_kib: 5}\n",
+        ),
+        (
+            "shared/more/base.yaml",
+            "schema: 1\nextends: fpga-int14-ws\nclock_mhz: 123\nmemory: {weight_kib: 6}\n",
+        ),
+    ]);
+    let accelerator = load(&path, &[]).unwrap();
+    assert_eq!((accelerator.name.as_str(), accelerator.description.as_str()), ("top", ""));
+    assert_eq!(accelerator.clock_mhz, 123.0);
+    assert_eq!((accelerator.memory.weight_kib, accelerator.memory.activation_kib), (7.0, 5.0));
+    let preset = load("fpga-int14-ws", &[]).unwrap();
+    assert_eq!(levels(&accelerator), levels(&preset));
+}
+
+/// What is wrong in a file that is extended is shown there.
+#[test]
+fn errors_are_placed_in_the_file_that_holds_them() {
+    let message = |files: &[(&str, &str)]| {
+        let (dir, path) = folder(files);
+        let error = load(&path, &[]).unwrap_err();
+        let text = error.to_string().replace(&format!("{}/", dir.path().display()), "");
+        (error.code(), text)
+    };
+    let top = ("top.yaml", "schema: 1\nextends: base.yaml\n");
+    let (code, text) = message(&[top, ("base.yaml", "schema: 1\narray: {rows: 0}\n")]);
+    assert!(text.starts_with("base.yaml:2:15: `array.rows` is 0"), "{code} {text}");
+    let (code, text) = message(&[top, ("base.yaml", "schema: 1\nextends: top.yaml\n")]);
+    assert_eq!(code, "guardbit::hw::extends_cycle");
+    assert_eq!(text, "base.yaml:2:10: `top.yaml` extends this file, directly or through others");
+    let (code, _) = message(&[("top.yaml", "schema: 1\nextends: ./top.yaml\n")]);
+    assert_eq!(code, "guardbit::hw::extends_cycle");
+    let (code, text) = message(&[top]);
+    assert_eq!(code, "guardbit::hw::unknown_preset");
+    assert_eq!(text, "top.yaml:2:10: there is no preset `base.yaml` and no file `base.yaml`");
+}

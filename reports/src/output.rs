@@ -19,6 +19,8 @@ pub struct About {
     pub version: String,
     /// Names and values of what was set and used, in the order in which they are listed.
     pub settings: Vec<(String, String)>,
+    /// The accelerators, complete: name and YAML.
+    pub accelerators: Vec<(String, String)>,
 }
 
 /// A plot with its drawing and the SVG document that shows it.

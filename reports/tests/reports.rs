@@ -15,7 +15,8 @@ use guardbit_sim::StatsLevel;
 
 fn about() -> About {
     let settings = vec![("model".to_owned(), "a <b> & \"c\".tflite".to_owned())];
-    About { version: "0.1.0".into(), settings }
+    let accelerators = vec![("a <b>".into(), "schema: 1\nname: a <b>\nclock_mhz: 300\n".into())];
+    About { version: "0.1.0".into(), settings, accelerators }
 }
 
 /// Every file under a folder, by its relative name.

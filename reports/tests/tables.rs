@@ -4,8 +4,8 @@ mod common;
 
 use common::{CONV, DENSE};
 use guardbit_reports::{
-    ChannelRow, EventRow, LayerRow, PointRecord, Row, RunRecord, SizeChannelRow, SizeRow, SummaryRow,
-    SweepRow, Width, channel_rows, event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
+    ChannelRow, Decibel, EventRow, LayerRow, PointRecord, Row, SizeChannelRow, SizeRow, SummaryRow, SweepRow,
+    Width, channel_rows, event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
 };
 use guardbit_sim::StatsLevel;
 
@@ -32,7 +32,7 @@ fn columns_are_those_of_the_format() {
                     max_abs_err,output_mismatch,product_events,bias_events,name";
     let events = "sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,name";
     let summary = "bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,\
-                   output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw";
+                   output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept";
     assert_eq!(csv::<LayerRow>(&[]), format!("{LAYERS}\n"));
     assert_eq!(csv::<ChannelRow>(&[]), format!("{channels}\n"));
     assert_eq!(csv::<EventRow>(&[]), format!("{events}\n"));
@@ -109,9 +109,9 @@ fn less_counting_leaves_blanks() {
     0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,122,105,0,0,18,104,0.008197,66,26,0.406667,,
     ");
     insta::assert_snapshot!(rows(StatsLevel::None), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,exact_required_final,exact_required_prefix
-    0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,,,,,,,,
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles
+    0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,18,104,0.008197,66,26,0.406667
     ");
 }
 
@@ -178,9 +178,9 @@ fn summary_and_sweep() {
     let points: Vec<PointRecord> = common::sweep(StatsLevel::Full).into_iter().take(2).collect();
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
     insta::assert_snapshot!(csv(&summary), @r"
-    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw
-    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels
-    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels
+    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept
+    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels,
+    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels,
     ");
     let sweep = csv(&sweep_rows(&points));
     let layers = csv(&points[1].layers);
@@ -209,13 +209,21 @@ fn records_survive_json() {
         let last = point.layers.last_mut().unwrap();
         (last.min_prefix, last.max_prefix) = (Some(i128::MIN), Some(i128::MAX));
         last.sum_abs_err = Some(u128::MAX);
+        // JSON has no infinite ratio; whether a code differs tells which one it was.
+        for (mismatch, sqnr) in [(0, f64::INFINITY), (3, f64::NEG_INFINITY)] {
+            point.summary.output_mismatch = mismatch;
+            point.summary.output_sqnr_db = Some(Decibel::new(sqnr));
+            let last = point.layers.last_mut().unwrap();
+            (last.output_mismatch, last.sqnr_db) = (Some(mismatch), Some(Decibel::new(sqnr)));
+            let json = serde_json::to_string(&point).unwrap();
+            assert!(json.contains("\"output_sqnr_db\":null") && !json.contains("inf"));
+            assert_eq!(serde_json::from_str::<PointRecord>(&json).unwrap(), point);
+        }
+        // Undefined it stays undefined.
+        point.summary.mode = "isolated".into();
+        point.summary.output_sqnr_db = None;
         let json = serde_json::to_string(&point).unwrap();
-        assert!(json.contains("\"output_sqnr_db\":\"inf\""));
         assert_eq!(serde_json::from_str::<PointRecord>(&json).unwrap(), point);
-
-        let run = common::run_record(stats);
-        let json = serde_json::to_string_pretty(&run).unwrap();
-        assert_eq!(serde_json::from_str::<RunRecord>(&json).unwrap(), run);
     }
 }
 

@@ -57,12 +57,12 @@ pub struct Tool {
 pub struct Source {
     /// The network's file name.
     pub model: String,
-    /// SHA-256 of the network's file.
+    /// SHA-256 of the network as it was read: the graph with its weights.
     #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub model_sha256: String,
     /// The accelerator.
     pub accelerator: String,
-    /// SHA-256 of the resolved accelerator.
+    /// SHA-256 of the resolved accelerator without its name and description.
     #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub accelerator_sha256: String,
     /// Where activations came from.

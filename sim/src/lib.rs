@@ -28,6 +28,14 @@ mod spare;
 mod stats;
 pub mod trace;
 
+/// Version of all that turns a program and samples into figures: codes, sums, events, statistics, proved widths, cycles.
+///
+/// Raise it with every change after which the same network, accelerator, samples and settings give another figure
+/// anywhere in a stored result, wherever the change was made: here, in the numbers, the operations, lowering or timing.
+/// Stored results of another version are never mixed with new ones. A change that makes the same figures faster, or
+/// adds a column of which a reader can tell that it is missing, leaves it as it is.
+pub const ARITHMETIC_VERSION: u32 = 1;
+
 pub use error::SimError;
 pub use event::Event;
 pub use fast::Settled;

@@ -161,6 +161,16 @@ impl<'p> Points<'p> {
         trapped.unwrap_or(stopped).error
     }
 
+    /// Goes on with the first `count` points alone, as if there had never been others.
+    pub fn keep_first(&mut self, count: usize) {
+        self.points.truncate(count);
+        self.counts.truncate(count);
+        if self.active >= count {
+            self.active = self.points.len();
+            self.stopped = None;
+        }
+    }
+
     /// Samples run so far.
     pub fn samples(&self) -> usize {
         self.samples

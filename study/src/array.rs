@@ -11,6 +11,7 @@ use ndarray_npy::{ReadDataError, ReadableElement};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::StudyError;
+use crate::error::Wanted;
 
 /// Elements that are read at once.
 pub(crate) const CHUNK: usize = 1 << 16;
@@ -18,6 +19,7 @@ pub(crate) const CHUNK: usize = 1 << 16;
 /// A file with one array, or with several under names.
 pub(crate) struct ArrayFile {
     path: PathBuf,
+    wanted: Wanted,
     /// The name of the array of a `.npy` file is empty.
     names: Vec<String>,
     archive: Option<ZipArchive<BufReader<File>>>,
@@ -67,14 +69,14 @@ pub(crate) fn file_dtype(dtype: DType) -> &'static str {
 
 impl ArrayFile {
     /// Opens a `.npy` file, or a `.npz` file with each array under its name.
-    pub fn open(path: &Path) -> Result<Self, StudyError> {
+    pub fn open(path: &Path, wanted: Wanted) -> Result<Self, StudyError> {
         if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
-            return Ok(Self { path: path.into(), names: vec![String::new()], archive: None });
+            return Ok(Self { path: path.into(), wanted, names: vec![String::new()], archive: None });
         }
-        let archive = ZipArchive::new(BufReader::new(open(path)?)).map_err(|e| broken(path, e))?;
+        let archive = ZipArchive::new(BufReader::new(open(path, wanted)?)).map_err(|e| broken(path, e))?;
         let name = |member: &str| member.strip_suffix(".npy").unwrap_or(member).to_owned();
         let names = archive.file_names().map(name).collect();
-        Ok(Self { path: path.into(), names, archive: Some(archive) })
+        Ok(Self { path: path.into(), wanted, names, archive: Some(archive) })
     }
 
     /// The names of its arrays.
@@ -84,9 +86,9 @@ impl ArrayFile {
 
     /// Opens the array `names()[index]`.
     pub fn array(&mut self, index: usize) -> Result<Array, StudyError> {
-        let path = self.path.clone();
+        let (path, wanted) = (self.path.clone(), self.wanted);
         let Some(archive) = &mut self.archive else {
-            let file = open(&path)?;
+            let file = open(&path, wanted)?;
             let end = file.metadata().map_err(|e| broken(&path, e))?.len();
             return Array::new(path, file, 0..end);
         };
@@ -98,7 +100,7 @@ impl ArrayFile {
         let (file, start, len) = if member.compression() == CompressionMethod::Stored {
             // Read where it is, once its checksum is known to be right.
             io::copy(&mut member, &mut io::sink()).map_err(|e| in_array(e.to_string()))?;
-            (open(&path)?, member.data_start(), member.size())
+            (open(&path, wanted)?, member.data_start(), member.size())
         } else {
             let mut file = tempfile::tempfile().map_err(|e| in_array(e.to_string()))?;
             let len = io::copy(&mut member, &mut file).map_err(|e| in_array(e.to_string()))?;
@@ -113,8 +115,8 @@ impl ArrayFile {
 }
 
 /// Opens a file that holds one array.
-pub(crate) fn open_one(path: &Path) -> Result<Array, StudyError> {
-    let mut file = ArrayFile::open(path)?;
+pub(crate) fn open_one(path: &Path, wanted: Wanted) -> Result<Array, StudyError> {
+    let mut file = ArrayFile::open(path, wanted)?;
     match file.names() {
         [_] => file.array(0),
         _ => Err(broken(path, "it must hold one array")),
@@ -182,7 +184,8 @@ impl Array {
 }
 
 impl Values {
-    fn extend(&mut self, more: Self) {
+    /// Adds more elements of the same kind.
+    pub fn extend(&mut self, more: Self) {
         match (&mut *self, more) {
             (Self::Integers(values), Self::Integers(more)) => values.extend(more),
             (Self::Float32(values), Self::Float32(more)) => values.extend(more),
@@ -268,8 +271,8 @@ fn data_problem(error: &ReadDataError) -> String {
     }
 }
 
-fn open(path: &Path) -> Result<File, StudyError> {
-    File::open(path).map_err(|source| StudyError::Read { path: path.into(), source })
+fn open(path: &Path, wanted: Wanted) -> Result<File, StudyError> {
+    File::open(path).map_err(|source| StudyError::read(path, wanted, source))
 }
 
 fn broken(path: &Path, problem: impl std::fmt::Display) -> StudyError {

@@ -1,4 +1,4 @@
-//! Lists of widths: `8..=24`, `8,10,12`, or both.
+//! Lists of widths: `8..=24` (both ends included), `8,10,12`, or both.
 
 use std::str::FromStr;
 
@@ -10,8 +10,21 @@ pub struct BitList(Vec<u32>);
 
 /// A text that is no list of widths.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no list of widths: write 10..=24, 10..25 or 8,12,16, each from {MIN_BITS} to {MAX_BITS}")]
-pub struct BitListError(String);
+pub enum BitListError {
+    /// Anything else.
+    #[error("`{0}` is no list of widths: write 10..=24 or 8,12,16, each from {MIN_BITS} to {MAX_BITS}")]
+    NoList(String),
+    /// A range that says nothing of its last number.
+    #[error(
+        "`{low}..{high}` could end with {high} or before it: write {low}..={high}, which includes {high}"
+    )]
+    OpenRange {
+        /// As written.
+        low: String,
+        /// As written.
+        high: String,
+    },
+}
 
 impl BitList {
     /// The widths.
@@ -27,7 +40,7 @@ impl BitList {
         widths.sort_unstable();
         widths.dedup();
         let legal = widths.iter().all(|bits| (MIN_BITS..=MAX_BITS).contains(bits));
-        if legal && !widths.is_empty() { Ok(Self(widths)) } else { Err(BitListError(join(&widths))) }
+        if legal && !widths.is_empty() { Ok(Self(widths)) } else { Err(BitListError::NoList(join(&widths))) }
     }
 }
 
@@ -35,7 +48,7 @@ impl FromStr for BitList {
     type Err = BitListError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || BitListError(text.into());
+        let error = || BitListError::NoList(text.into());
         let number =
             |text: &str| text.trim().parse::<u32>().ok().filter(|&n| n <= MAX_BITS + 1).ok_or_else(error);
         let mut widths = Vec::new();
@@ -44,7 +57,10 @@ impl FromStr for BitList {
                 None => widths.push(number(part)?),
                 Some((low, high)) => match high.strip_prefix('=') {
                     Some(high) => widths.extend(number(low)?..=number(high)?),
-                    None => widths.extend(number(low)?..number(high)?),
+                    None => {
+                        let (low, high) = (number(low)?.to_string(), number(high)?.to_string());
+                        return Err(BitListError::OpenRange { low, high });
+                    }
                 },
             }
         }
@@ -67,13 +83,25 @@ mod tests {
     #[test]
     fn lists() {
         check("8..=11", Some(&[8, 9, 10, 11]));
-        check("8..11", Some(&[8, 9, 10]));
         check("16, 8,12,8", Some(&[8, 12, 16]));
         check("8..=9,64,2", Some(&[2, 8, 9, 64]));
-        for bad in
-            ["", "8-11", "1..=4", "60..=65", "11..=8", "8..", "..=8", "8,,9", "-8", "99999999999", "0x8"]
-        {
+        for bad in [
+            "",
+            "8-11",
+            "8..11",
+            "1..=4",
+            "60..=65",
+            "11..=8",
+            "8..",
+            "..=8",
+            "8,,9",
+            "-8",
+            "99999999999",
+            "0x8",
+        ] {
             check(bad, None);
         }
+        let open = "6,8..11".parse::<BitList>().unwrap_err().to_string();
+        assert_eq!(open, "`8..11` could end with 11 or before it: write 8..=11, which includes 11");
     }
 }

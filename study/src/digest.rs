@@ -1,38 +1,135 @@
 //! SHA-256 of what a result was made from.
 
+use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
+use std::str::FromStr;
 
-use sha2::{Digest, Sha256};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 of `bytes` in hexadecimal.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    sha256_of([bytes])
-}
+/// A SHA-256, written as 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest([u8; 32]);
 
-/// The SHA-256 of the bytes of `pieces`, one after the other, in hexadecimal.
-pub(crate) fn sha256_of<B: AsRef<[u8]>>(pieces: impl IntoIterator<Item = B>) -> String {
-    let mut hash = Sha256::new();
-    pieces.into_iter().for_each(|piece| hash.update(piece));
-    hexadecimal(hash)
-}
+/// Takes bytes piece by piece.
+#[derive(Debug, Default)]
+pub(crate) struct Hasher(Sha256);
 
-/// The SHA-256 of a file in hexadecimal.
-pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hexadecimal(hash)),
-            Ok(read) => hash.update(&buffer[..read]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+impl Digest {
+    /// Of `bytes`.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+        let mut hasher = Hasher::default();
+        hasher.update(bytes);
+        hasher.finish()
+    }
+
+    /// Of `value` as compact JSON: fields in the order of their declaration, floats in the shortest form that reads
+    /// back to the same value.
+    pub(crate) fn of_json(value: &impl Serialize) -> Self {
+        let mut hasher = Hasher::default();
+        // Only maps with keys that are no strings cannot be written; there are none.
+        let _ = serde_json::to_writer(io::BufWriter::new(&mut hasher), value);
+        hasher.finish()
+    }
+
+    /// Of a file.
+    pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let mut hasher = Hasher::default();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(hasher.finish()),
+                Ok(read) => hasher.update(&buffer[..read]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 }
 
-fn hexadecimal(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+impl Hasher {
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
+impl Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A text that is no SHA-256.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a SHA-256 of 64 hexadecimal digits")]
+pub struct DigestError;
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let digits = text.as_bytes();
+        if digits.len() != 64 || !digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(DigestError);
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let value = |digit: u8| if digit < b'a' { digit - b'0' } else { digit - b'a' + 10 };
+            *byte = value(pair[0]) << 4 | value(pair[1]);
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FIPS 180-4, the example of one block.
+    #[test]
+    fn it_is_sha_256() {
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(Digest::of_bytes(b"abc").to_string(), expected);
+        assert_eq!(expected.parse(), Ok(Digest::of_bytes(b"abc")));
+        assert_eq!(Digest::of_json(&"abc"), Digest::of_bytes(b"\"abc\""));
+        for bad in ["", "ba78", &expected.to_uppercase(), &format!("{expected}0"), &"é".repeat(32)] {
+            assert_eq!(bad.parse::<Digest>(), Err(DigestError), "{bad}");
+        }
+    }
 }

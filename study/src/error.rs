@@ -1,6 +1,7 @@
 //! What can be wrong with a study.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use guardbit_frontends::FrontendError;
 use guardbit_graph::DType;
@@ -44,12 +45,14 @@ pub enum StudyError {
         help: Option<String>,
     },
     /// A file that cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {} cannot be read: {source}", path.display(), wanted.name())]
     Read {
         /// The file.
         path: PathBuf,
+        /// What it was to be.
+        wanted: Wanted,
         /// What the system says.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A file or folder that cannot be written.
     #[error("{}: {source}", path.display())]
@@ -114,6 +117,16 @@ pub enum StudyError {
     /// Nothing to run.
     #[error("there are no samples to run")]
     NoSamples,
+    /// Fewer samples than were asked for.
+    #[error("{}: {asked} samples were asked for, it has {available}", path.display())]
+    TooFewSamples {
+        /// The file.
+        path: PathBuf,
+        /// How many were asked for.
+        asked: usize,
+        /// How many there are.
+        available: usize,
+    },
     /// Labels that do not go with the samples.
     #[error("{}: {problem}", path.display())]
     Labels {
@@ -196,8 +209,10 @@ pub enum StudyError {
     Occupied {
         /// The folder.
         path: PathBuf,
-        /// Whether guardbit wrote it, with other inputs or settings.
+        /// Whether guardbit wrote it.
         ours: bool,
+        /// In what it differs from what was asked for, where that is known.
+        differs: Vec<&'static str>,
     },
     /// An output path that is a file.
     #[error("{} is not a folder", path.display())]
@@ -207,7 +222,52 @@ pub enum StudyError {
     },
 }
 
+/// What a file was to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The network.
+    Model,
+    /// The samples.
+    Samples,
+    /// The labels.
+    Labels,
+    /// The study file.
+    Study,
+    /// The folder for results.
+    Results,
+}
+
+impl Wanted {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Model => "the network",
+            Self::Samples => "the samples",
+            Self::Labels => "the labels",
+            Self::Study => "the study",
+            Self::Results => "the output folder",
+        }
+    }
+
+    /// Which file was looked for, and what such a file holds.
+    fn help(self, path: &Path) -> String {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        let holds = match self {
+            Self::Model => "a .tflite or graph .yaml file",
+            Self::Samples => "a .npy file, or a .npz file with an array per input",
+            Self::Labels => "a .npy file of integers, one class per sample",
+            Self::Study => "a study in YAML; a network goes with --hw and --bits",
+            Self::Results => "a folder",
+        };
+        format!("looked for {}: {holds}", path.display())
+    }
+}
+
 impl StudyError {
+    /// The error of a file that cannot be read.
+    pub(crate) fn read(path: &Path, wanted: Wanted, source: io::Error) -> Self {
+        Self::Read { path: path.into(), wanted, source }
+    }
+
     /// A name for this kind of error that does not change.
     pub fn code(&self) -> &'static str {
         match self {
@@ -226,6 +286,7 @@ impl StudyError {
             Self::InputShape { .. } => "guardbit::input::shape",
             Self::CodeRange { .. } => "guardbit::input::range",
             Self::NoSamples => "guardbit::input::empty",
+            Self::TooFewSamples { .. } => "guardbit::input::samples",
             Self::Labels { .. } => "guardbit::labels",
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
@@ -244,6 +305,7 @@ impl StudyError {
             Self::Model(error) => error.help(),
             Self::Hw(error) => error.help().map(String::from),
             Self::StudyFile { help, .. } => help.clone(),
+            Self::Read { path, wanted, .. } => Some(wanted.help(path)),
             Self::MissingInput { inputs, .. } => Some(format!("the inputs are {}", inputs.join(", "))),
             Self::InputDType { expected, .. } => Some(format!(
                 "convert the array with numpy's `.astype`: {expected} for codes, float32 for real values"
@@ -252,7 +314,12 @@ impl StudyError {
                 "samples lie along the first axis; a single one has shape [1, {}]",
                 sizes(expected)
             )),
-            Self::NoSamples => Some("give --input X.npy, or --random N with N above 0".into()),
+            Self::NoSamples => {
+                Some("give --input X.npy with at least one sample, or --random N with N above 0".into())
+            }
+            Self::TooFewSamples { .. } => {
+                Some("ask for fewer with --samples, or leave it out to run all".into())
+            }
             Self::UnknownOutput { outputs, .. } => Some(format!("the outputs are {}", outputs.join(", "))),
             Self::AmbiguousOutput { outputs } => {
                 Some(format!("name one with --output; the outputs are {}", outputs.join(", ")))
@@ -264,21 +331,27 @@ impl StudyError {
             Self::AmbiguousLevel { levels, .. } => {
                 Some(format!("name one with --level; the levels are {}", levels.join(", ")))
             }
-            Self::UnknownLayer { near, .. } if near.is_empty() => {
-                Some("`guardbit inspect MODEL --hw HW` lists the layers, by index, short name and full name".into())
-            }
+            Self::UnknownLayer { near, .. } if near.is_empty() => Some(
+                "`guardbit inspect MODEL --hw HW` lists the layers, by index, short name and full name"
+                    .into(),
+            ),
             Self::UnknownLayer { near, .. } => {
                 let names: Vec<_> = near.iter().map(|(index, name)| format!("{name} ({index})")).collect();
                 Some(format!("layers with a name like it are {}", names.join(", ")))
             }
             Self::AmbiguousLayer { .. } => Some("write its short name".into()),
             Self::BudgetWithoutLabels => Some("give --labels Y.npy, or a budget of mismatch".into()),
-            Self::Area { .. } => Some("install yosys so that it is found on the PATH, or leave out --area".into()),
+            Self::Area { .. } => {
+                Some("install yosys so that it is found on the PATH, or leave out --area".into())
+            }
             Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),
-            Self::Occupied { ours: true, .. } => Some(
-                "it was made from other inputs or settings: choose another folder, or replace it with --force"
-                    .into(),
-            ),
+            Self::Occupied { ours: true, differs, .. } => {
+                let other = match differs.as_slice() {
+                    [] => "other inputs or settings".into(),
+                    differs => differs.join(", "),
+                };
+                Some(format!("it was made from {other}: choose another folder, or replace it with --force"))
+            }
             Self::Occupied { ours: false, .. } => Some("choose another folder".into()),
             _ => None,
         }

@@ -1,5 +1,7 @@
 //! Running programs over all samples, batch by batch.
 
+use std::time::{Duration, Instant};
+
 use guardbit_hwmodels::Program;
 use guardbit_reports::Outcome;
 use guardbit_sim::{LayerStats, Mode, Options, PointTensors, Points, Settled};
@@ -12,6 +14,35 @@ use crate::{Progress, StudyError, registers};
 const BATCH: usize = 32;
 /// Where several programs run together: enough for every thread to have something to do.
 const LEAST_BATCH: usize = 8;
+
+/// The sample by whose time the rest is judged: before it everything is cold.
+const JUDGED: usize = 1;
+
+/// How long programs that run together may take, so that little is lost when they are interrupted.
+///
+/// Where it would take longer, only the first ones go on; results do not depend on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    pub limit: Duration,
+    /// So many go on however long they take: together they share work.
+    pub least: usize,
+}
+
+impl Pace {
+    /// How many of `programs` go on, if one of `samples` samples took `time` for all of them.
+    fn allowed(self, programs: usize, samples: usize, time: Duration) -> usize {
+        let whole = time.as_secs_f64() * samples as f64;
+        let share = self.limit.as_secs_f64() / whole.max(f64::MIN_POSITIVE);
+        let allowed = (programs as f64 * share.min(1.0)) as usize;
+        allowed.max(self.least.max(1)).min(programs)
+    }
+
+    /// How many programs come next, where `programs` took `time`.
+    pub fn next(self, programs: usize, time: Duration) -> usize {
+        let share = self.limit.as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
+        ((programs as f64 * share) as usize).max(self.least.max(1))
+    }
+}
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -37,61 +68,109 @@ pub(crate) fn execute(
     progress: &dyn Progress,
     then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
 ) -> Result<Executed, StudyError> {
-    let mut executed = execute_points(subject, &[program], 1, options, progress, then)?;
+    let mut executed = Batches { subject, options, pace: None, beside: 0, progress }.run(&[program], then)?;
     Ok(executed.swap_remove(0))
 }
 
 /// The same with several programs that differ in their registers alone, and with what their layers need of an
-/// accumulator, if `options` ask for prefixes.
+/// accumulator, if `options` ask for prefixes. With a `pace` it may end with less than all of them: the first ones.
 pub(crate) fn execute_together(
     subject: &Subject,
     programs: &[&Program],
     options: Options,
+    pace: Option<Pace>,
     progress: &dyn Progress,
     then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
 ) -> Result<ExecutedTogether, StudyError> {
     let beside = options.mode == Mode::Propagated && options.stats.counts_prefixes();
     let unlimited = programs.first().filter(|_| beside);
     let unlimited = unlimited.map(|program| registers::unlimited(subject, program)).transpose()?;
-    let all: Vec<&Program> = programs.iter().copied().chain(&unlimited).collect();
-    let mut each = execute_points(subject, &all, programs.len(), options, progress, then)?;
-    let unlimited = unlimited.and_then(|_| each.pop()).map(|executed| executed.layers);
+    // First, since a trap stops all programs behind it.
+    let all: Vec<&Program> = unlimited.iter().chain(programs.iter().copied()).collect();
+    let batches = Batches { subject, options, pace, beside: usize::from(unlimited.is_some()), progress };
+    let mut each = batches.run(&all, then)?;
+    let unlimited = unlimited.map(|_| each.remove(0).layers);
     Ok(ExecutedTogether { each, unlimited })
 }
 
-/// Runs `programs`; the first `shown` of them count as progress.
-fn execute_points(
-    subject: &Subject,
-    programs: &[&Program],
-    shown: usize,
+/// How programs run over all samples.
+struct Batches<'a> {
+    subject: &'a Subject,
     options: Options,
-    progress: &dyn Progress,
-    then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
-) -> Result<Vec<Executed>, StudyError> {
-    let mut points = Points::new(programs, options)?;
-    let score = || Score::new(&subject.graph, &subject.outputs, subject.labels.as_deref(), options.mode);
-    let mut scores: Vec<Score<'_>> = programs.iter().map(|_| score()).collect();
-    let mut samples = subject.samples.reader();
-    // Each point holds tensors of its own.
-    let batch = (BATCH / programs.len().max(1)).max(LEAST_BATCH);
-    let mut next = 0;
-    while next < subject.samples.count() {
-        let size = if next == 0 { 1 } else { batch.min(subject.samples.count() - next) };
-        for sample in points.run_batch(&samples.read(size)?)? {
-            for (score, simulated) in scores.iter_mut().zip(&sample.simulated) {
-                score.add(&sample.exact, simulated);
+    pace: Option<Pace>,
+    /// So many programs, the first ones, run beside the others: neither shown nor given up.
+    beside: usize,
+    progress: &'a dyn Progress,
+}
+
+impl Batches<'_> {
+    fn run(
+        &self,
+        programs: &[&Program],
+        then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
+    ) -> Result<Vec<Executed>, StudyError> {
+        let Self { subject, options, pace, beside, progress } = *self;
+        let mut points = Points::new(programs, options)?;
+        let score = || Score::new(&subject.graph, &subject.outputs, subject.labels.as_deref(), options.mode);
+        let mut scores: Vec<Score<'_>> = programs.iter().map(|_| score()).collect();
+        let mut samples = subject.samples.reader();
+        // Each point holds tensors of its own.
+        let batch = (BATCH / programs.len().max(1)).max(LEAST_BATCH);
+        let count = subject.samples.count();
+        let mut next = 0;
+        while next < count {
+            let alone = next == 0 || (next == JUDGED && pace.is_some());
+            let size = if alone { 1 } else { batch.min(count - next) };
+            let start = Instant::now();
+            let done = points.run_batch(&samples.read(size)?)?;
+            // Nothing is left but what runs beside: `finish` says what stopped the first of the others.
+            if points.active() == beside {
+                break;
             }
-            then(&sample)?;
+            for mut sample in done {
+                for (score, simulated) in scores.iter_mut().zip(&sample.simulated) {
+                    score.add(&sample.exact, simulated);
+                }
+                sample.simulated.drain(..beside);
+                then(&sample)?;
+            }
+            next += size;
+            if let Some(pace) = pace.filter(|_| next == JUDGED + 1) {
+                let kept = beside + pace.allowed(scores.len() - beside, count, start.elapsed());
+                points.keep_first(kept);
+                scores.truncate(kept);
+            }
+            // What is judged counts only for those that go on.
+            let counted = match pace {
+                Some(_) if next == JUDGED && count > JUDGED => 0,
+                Some(_) if next == JUDGED + 1 => next,
+                _ => size,
+            };
+            progress.advance((counted * (scores.len() - beside)) as u64);
         }
-        next += size;
-        progress.advance((size * shown) as u64);
+        let settled: Vec<Settled> = (0..scores.len()).map(|point| points.settled(point)).collect();
+        let executed = points
+            .finish()?
+            .into_iter()
+            .zip(scores)
+            .zip(settled)
+            .map(|((layers, score), settled)| Executed { outcome: score.outcome(&layers), settled, layers });
+        Ok(executed.collect())
     }
-    let settled: Vec<Settled> = (0..programs.len()).map(|point| points.settled(point)).collect();
-    let executed = points
-        .finish()?
-        .into_iter()
-        .zip(scores)
-        .zip(settled)
-        .map(|((layers, score), settled)| Executed { outcome: score.outcome(&layers), settled, layers });
-    Ok(executed.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half the time for all: half of the points; never less than the least.
+    #[test]
+    fn a_pace_allows_what_is_done_in_time() {
+        let pace = Pace { limit: Duration::from_secs(10), least: 2 };
+        let allowed = |millis| pace.allowed(18, 100, Duration::from_millis(millis));
+        assert_eq!([1, 100, 200, 1000, 60_000].map(allowed), [18, 18, 9, 2, 2]);
+        assert_eq!(pace.allowed(1, 100, Duration::from_secs(9)), 1);
+        let next = |seconds| pace.next(4, Duration::from_secs(seconds));
+        assert_eq!([5, 10, 20, 60].map(next), [8, 4, 2, 2]);
+    }
 }

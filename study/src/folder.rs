@@ -8,6 +8,7 @@ use guardbit_reports::temporary_name;
 use serde_json::Value;
 
 use crate::StudyError;
+use crate::error::Wanted;
 
 /// The files that say what else guardbit wrote in a folder, under the key `files`.
 const MANIFESTS: [&str; 4] = ["run.json", "sweep.json", "size.json", "manifest.json"];
@@ -29,13 +30,13 @@ pub(crate) fn check(folder: &Path, existing: Existing) -> Result<(), StudyError>
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             return Err(StudyError::NotAFolder { path: folder.into() });
         }
-        Err(source) => return Err(StudyError::Read { path: folder.into(), source }),
+        Err(source) => return Err(StudyError::read(folder, Wanted::Results, source)),
     };
     let ours = MANIFESTS.iter().any(|name| folder.join(name).is_file());
     match existing {
         Existing::Replace => Ok(()),
         Existing::Refuse if entries == 0 => Ok(()),
-        Existing::Refuse => Err(StudyError::Occupied { path: folder.into(), ours }),
+        Existing::Refuse => Err(StudyError::Occupied { path: folder.into(), ours, differs: Vec::new() }),
     }
 }
 

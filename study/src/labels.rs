@@ -4,25 +4,29 @@ use std::path::Path;
 
 use crate::StudyError;
 use crate::array::{self, Values};
+use crate::error::Wanted;
+use crate::samples::Samples;
 
-/// Reads one class per sample: integers of any width, shape `[n]` (or `[n, 1]`).
+/// Reads the classes of `samples` from a file with one class for each sample of theirs: integers of any width, shape
+/// `[n]` (or `[n, 1]`).
 ///
 /// `classes` is the number of elements of the output that is scored.
-pub(crate) fn load(path: &Path, samples: usize, classes: usize) -> Result<Vec<usize>, StudyError> {
-    let array = array::open_one(path)?;
+pub(crate) fn load(path: &Path, samples: &Samples, classes: usize) -> Result<Vec<usize>, StudyError> {
+    let array = array::open_one(path, Wanted::Labels)?;
     let broken = |problem: String| StudyError::Labels { path: path.into(), problem };
-    let shape = array.shape();
+    let (shape, needed) = (array.shape(), samples.available());
     let Values::Integers(values) = array.values()? else {
         return Err(broken(format!("labels are integers, found {}", array.dtype())));
     };
-    if shape.first() != Some(&samples) || values.len() != samples {
-        return Err(broken(format!("{samples} samples need labels of shape [{samples}], found {shape:?}")));
+    if shape.first() != Some(&needed) || values.len() != needed {
+        return Err(broken(format!("{needed} samples need labels of shape [{needed}], found {shape:?}")));
     }
-    let class = |&value: &i64| {
+    let class = |index: usize| {
+        let value = values[samples.in_file(index)];
         usize::try_from(value)
             .ok()
             .filter(|&class| class < classes)
             .ok_or_else(|| broken(format!("label {value} is outside the {classes} classes of the output")))
     };
-    values.iter().map(class).collect()
+    (0..samples.count()).map(class).collect()
 }

@@ -17,9 +17,9 @@ pub struct LayerInput {
     pub node: NodeId,
     /// Per sample the codes of the layer's activations.
     pub inputs: Vec<Vec<i32>>,
-    /// The network's file name and the SHA-256 of the file.
+    /// The network's file name and the SHA-256 of the graph with its weights, as in [`Identity`](crate::Identity).
     pub model: [String; 2],
-    /// The accelerator's name and the SHA-256 of what it resolves to.
+    /// The accelerator's name and the SHA-256 of what it resolves to, as there.
     pub accelerator: [String; 2],
     /// Where the samples came from, in words.
     pub origin: String,
@@ -63,8 +63,8 @@ pub fn layer_input(
     Ok(LayerInput {
         node,
         inputs,
-        model: [subject.model.file.clone(), subject.model.sha256.clone()],
-        accelerator: [hw.name, hw.sha256],
+        model: [subject.model.file.clone(), subject.model.sha256.to_string()],
+        accelerator: [hw.name, hw.sha256.to_string()],
         origin: subject.input.describe(),
         program,
     })

@@ -9,8 +9,10 @@ mod digest;
 mod error;
 mod execute;
 mod folder;
+mod identity;
 mod labels;
 mod layer_input;
+mod pick;
 mod progress;
 mod registers;
 mod run;
@@ -25,13 +27,17 @@ mod sweep;
 
 use std::path::Path;
 
+use guardbit_hwmodels::Accelerator;
 use guardbit_reports::About;
 use serde::Serialize;
 
 pub use bits::{BitList, BitListError};
-pub use error::StudyError;
+pub use digest::{Digest, DigestError};
+pub use error::{StudyError, Wanted};
 pub use folder::{Existing, write_folder};
+pub use identity::{DERIVATION, Identity};
 pub use layer_input::{LayerInput, layer_input};
+pub use pick::Pick;
 pub use progress::{Progress, Silent};
 pub use run::run;
 pub use samples::InputSource;
@@ -55,9 +61,17 @@ struct Tool {
 const TOOL: Tool = Tool { name: "guardbit", version: env!("CARGO_PKG_VERSION") };
 
 /// What a report says about how its results were made.
-fn about(settings: Vec<(&str, String)>) -> About {
+fn about<'a>(
+    settings: Vec<(&str, String)>,
+    accelerators: impl IntoIterator<Item = &'a Accelerator>,
+) -> About {
     let settings = settings.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
-    About { version: TOOL.version.into(), settings }
+    let complete = |accelerator: &Accelerator| (accelerator.name.clone(), accelerator.commented_yaml());
+    About {
+        version: TOOL.version.into(),
+        settings,
+        accelerators: accelerators.into_iter().map(complete).collect(),
+    }
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StudyError> {

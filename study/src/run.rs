@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use guardbit_hwmodels::Program;
+use guardbit_hwmodels::{Accelerator, Program};
 use guardbit_reports::{
     About, NetworkTiming, NpzWriter, RunRecord, batch_shape, run_files, write_atomic_with, write_run,
 };
@@ -11,13 +11,14 @@ use serde::Serialize;
 
 use crate::execute::{Executed, ExecutedTogether, execute_together};
 use crate::folder::{self, Existing, Staging};
+use crate::identity::DependsOn;
 use crate::settings::RunRequest;
 use crate::spool::Spool;
-use crate::subject::{FileId, HwId, InputId, InputOrigin, Subject};
-use crate::{Progress, StudyError};
+use crate::subject::{CommonSettings, FileId, HwId, InputId, InputOrigin, Subject};
+use crate::{Identity, Progress, StudyError};
 
 /// Version of `run.json`.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// Runs `request` and writes its results to `out`, which appears only when it is complete.
 ///
@@ -75,6 +76,8 @@ struct RunJson<'a> {
     schema: u32,
     tool: crate::Tool,
     command: &'static str,
+    identity: Identity,
+    depends_on: DependsOn<Deciding>,
     model: &'a FileId,
     hw: HwId,
     input: &'a InputId,
@@ -83,6 +86,15 @@ struct RunJson<'a> {
     outcome: &'a guardbit_reports::Outcome,
     timing: &'a NetworkTiming,
     files: Vec<String>,
+}
+
+/// The settings that decide what a run writes.
+#[derive(Serialize)]
+struct Deciding {
+    #[serde(flatten)]
+    common: CommonSettings,
+    events: usize,
+    dump_tensors: bool,
 }
 
 #[derive(Serialize)]
@@ -107,7 +119,7 @@ fn write(
     record: &RunRecord,
 ) -> Result<(), StudyError> {
     let settings = &request.settings;
-    write_run(dir, &about(request, subject), record)?;
+    write_run(dir, &about(request, subject, &program.accelerator), record)?;
     let mut files = run_files();
 
     spool.pack(&dir.join("outputs.npz"), |id| subject.graph.outputs().contains(&id))?;
@@ -121,10 +133,18 @@ fn write(
         files.push("inputs.npz".into());
     }
 
+    let own = Deciding {
+        common: subject.settings(settings),
+        events: settings.events,
+        dump_tensors: request.dump_tensors,
+    };
+    let depends_on = subject.depends_on(&program.accelerator, own);
     let json = RunJson {
         schema: SCHEMA,
         tool: crate::TOOL,
         command: "run",
+        identity: depends_on.identity(),
+        depends_on,
         model: &subject.model,
         hw: HwId::of(&program.accelerator),
         input: &subject.input,
@@ -154,9 +174,11 @@ fn settled(settled: &Settled) -> String {
 }
 
 /// What was run, in words for the report.
-fn about(request: &RunRequest, subject: &Subject) -> About {
+fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> About {
     let settings = &request.settings;
     let mut pairs = vec![
+        ("Model", subject.model.file.clone()),
+        ("Accelerator", in_words(accelerator)),
         ("Input", subject.input.describe()),
         ("Mode", settings.mode.name().into()),
         ("Statistics", settings.stats.name().into()),
@@ -165,7 +187,15 @@ fn about(request: &RunRequest, subject: &Subject) -> About {
     pairs.extend(settings.output.clone().map(|output| ("Output", output)));
     pairs.extend(request.layer.clone().map(|layer| ("Layer", layer)));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
-    crate::about(pairs)
+    crate::about(pairs, [accelerator])
+}
+
+/// Name and description.
+pub(crate) fn in_words(accelerator: &Accelerator) -> String {
+    match accelerator.description.as_str() {
+        "" => accelerator.name.clone(),
+        description => format!("{}: {description}", accelerator.name),
+    }
 }
 
 /// Writes the samples of every input under its name.

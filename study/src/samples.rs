@@ -5,14 +5,21 @@ use std::path::{Path, PathBuf};
 use guardbit_frontends::RandomCodes;
 use guardbit_graph::{Graph, Tensor, TensorId};
 
-use crate::StudyError;
 use crate::array::{self, Array, ArrayFile, Values};
+use crate::digest::{Digest, Hasher};
+use crate::error::Wanted;
+use crate::{Pick, StudyError};
 
 /// Where samples come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputSource {
     /// A `.npy` file for the only input, or a `.npz` file with one array per input.
-    File(PathBuf),
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Which of its samples.
+        pick: Pick,
+    },
     /// Codes uniform over each input's dtype.
     Random {
         /// Number of samples.
@@ -26,6 +33,12 @@ pub enum InputSource {
 #[derive(Debug)]
 pub(crate) struct Samples {
     count: usize,
+    /// Which samples of the file they are, if not all.
+    picked: Option<Vec<usize>>,
+    /// How many the file has.
+    available: usize,
+    /// Of all codes.
+    digest: Digest,
     /// Real values outside what the codes of their input stand for.
     clipped: u64,
     /// Per graph input.
@@ -55,6 +68,7 @@ pub(crate) struct SampleReader<'a> {
 /// Reads the samples of one input from the first one on.
 pub(crate) struct InputReader<'a> {
     input: &'a Input,
+    picked: Option<&'a [usize]>,
     next: usize,
     /// Real values so far that were clipped.
     clipped: u64,
@@ -66,15 +80,30 @@ impl Samples {
     /// Finds the samples for `graph`, and checks them all.
     pub fn load(graph: &Graph, source: &InputSource) -> Result<Self, StudyError> {
         match source {
-            InputSource::File(path) => Self::from_file(graph, path),
+            InputSource::File { path, pick } => Self::from_file(graph, path, *pick),
             InputSource::Random { count: 0, .. } => Err(StudyError::NoSamples),
-            InputSource::Random { count, seed } => Ok(Self::random(graph, *count, *seed)),
+            InputSource::Random { count, seed } => Self::random(graph, *count, *seed),
         }
     }
 
     /// Number of samples.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Number of samples in the file.
+    pub fn available(&self) -> usize {
+        self.available
+    }
+
+    /// Which sample of the file is sample `index`.
+    pub fn in_file(&self, index: usize) -> usize {
+        self.picked.as_ref().map_or(index, |picked| picked[index])
+    }
+
+    /// The SHA-256 of all codes as little-endian 32-bit integers, input after input.
+    pub fn digest(&self) -> Digest {
+        self.digest
     }
 
     /// Number of real values outside what the codes of their input stand for: they become the least or the greatest
@@ -85,22 +114,47 @@ impl Samples {
 
     /// Reads all inputs from the first sample on.
     pub fn reader(&self) -> SampleReader<'_> {
-        SampleReader { inputs: self.inputs.iter().map(Input::reader).collect() }
+        SampleReader {
+            inputs: self.inputs.iter().map(|input| input.reader(self.picked.as_deref())).collect(),
+        }
     }
 
     /// Every input with its codes, in pieces of whole samples.
     pub fn inputs(&self) -> impl Iterator<Item = (TensorId, Pieces<'_>)> {
-        self.inputs.iter().map(|input| (input.id, Pieces { reader: input.reader(), left: self.count }))
+        self.inputs.iter().map(|input| {
+            (input.id, Pieces { reader: input.reader(self.picked.as_deref()), left: self.count })
+        })
     }
 
-    fn random(graph: &Graph, count: usize, seed: u64) -> Self {
+    fn random(graph: &Graph, count: usize, seed: u64) -> Result<Self, StudyError> {
         let one =
             |(index, &id): (u64, &TensorId)| Input::new(graph, id, Source::Seed(seed.wrapping_add(index)));
-        Self { count, clipped: 0, inputs: (0..).zip(graph.inputs()).map(one).collect() }
+        let inputs = (0..).zip(graph.inputs()).map(one).collect();
+        Self::new(inputs, None, count).checked()
     }
 
-    fn from_file(graph: &Graph, path: &Path) -> Result<Self, StudyError> {
-        let mut file = ArrayFile::open(path)?;
+    /// Whatever is wrong with a sample is said before the first one runs.
+    fn checked(mut self) -> Result<Self, StudyError> {
+        let (mut hasher, mut clipped) = (Hasher::default(), 0);
+        for (_, mut pieces) in self.inputs() {
+            for piece in pieces.by_ref() {
+                let bytes: Vec<u8> = piece?.into_iter().flat_map(i32::to_le_bytes).collect();
+                hasher.update(&bytes);
+            }
+            clipped += pieces.reader.clipped;
+        }
+        (self.digest, self.clipped) = (hasher.finish(), clipped);
+        Ok(self)
+    }
+
+    /// Nothing of it read.
+    fn new(inputs: Vec<Input>, picked: Option<Vec<usize>>, available: usize) -> Self {
+        let count = picked.as_ref().map_or(available, Vec::len);
+        Self { count, picked, available, digest: Digest::of_bytes(&[]), clipped: 0, inputs }
+    }
+
+    fn from_file(graph: &Graph, path: &Path, pick: Pick) -> Result<Self, StudyError> {
+        let mut file = ArrayFile::open(path, Wanted::Samples)?;
         let mut inputs = Vec::new();
         let mut count = None;
         for &id in graph.inputs() {
@@ -113,15 +167,15 @@ impl Samples {
             }
             inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array }));
         }
-        let count = count.filter(|&count| count > 0).ok_or(StudyError::NoSamples)?;
-        let samples = Self { count, clipped: 0, inputs };
-        let mut clipped = 0;
-        // Whatever is wrong with a sample is said before the first one runs.
-        for (_, mut pieces) in samples.inputs() {
-            pieces.by_ref().try_for_each(|piece| piece.map(drop))?;
-            clipped += pieces.reader.clipped;
+        let available = count.filter(|&count| count > 0).ok_or(StudyError::NoSamples)?;
+        match pick.count() {
+            Some(0) => return Err(StudyError::NoSamples),
+            Some(asked) if asked > available => {
+                return Err(StudyError::TooFewSamples { path: path.into(), asked, available });
+            }
+            _ => {}
         }
-        Ok(Self { clipped, ..samples })
+        Self::new(inputs, pick.indices(available), available).checked()
     }
 }
 
@@ -162,11 +216,12 @@ impl Input {
         Self { tensor: graph.tensor(id).clone(), id, source }
     }
 
-    fn reader(&self) -> InputReader<'_> {
+    fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
         let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
         let dtype = self.tensor.ty.dtype;
         InputReader {
             input: self,
+            picked,
             next: 0,
             clipped: 0,
             random: RandomCodes::new(seed, dtype.min()..=dtype.max()),
@@ -182,8 +237,17 @@ impl InputReader<'_> {
         match &self.input.source {
             Source::Seed(_) => Ok(self.random.by_ref().take(count * self.input.tensor.ty.len()).collect()),
             Source::Array { path, array } => {
-                let values = array.rows(first, count)?;
-                let (codes, clipped) = codes_of(&self.input.tensor, array.dtype(), values, path)?;
+                let rows = match self.picked {
+                    None => array.rows(first, count)?,
+                    Some(picked) => {
+                        let mut rows = Values::Other;
+                        for run in picked[first..self.next].chunk_by(|a, b| a + 1 == *b) {
+                            rows.extend(array.rows(run[0], run.len())?);
+                        }
+                        rows
+                    }
+                };
+                let (codes, clipped) = codes_of(&self.input.tensor, array.dtype(), rows, path)?;
                 self.clipped += clipped;
                 Ok(codes)
             }
@@ -399,7 +463,8 @@ mod tests {
         expected: &[i32],
     ) -> Result<(), TestCaseError> {
         let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);
-        let loaded = Samples::load(&graph, &InputSource::File(path.into())).unwrap();
+        let loaded =
+            Samples::load(&graph, &InputSource::File { path: path.into(), pick: Pick::All }).unwrap();
         prop_assert_eq!(loaded.count(), samples);
         let (mut reader, mut found) = (loaded.reader(), Vec::new());
         for &piece in pieces.iter().cycle() {
@@ -449,5 +514,37 @@ mod tests {
         let pieces = [4, 1, 4].map(|count| reader.read(count).unwrap());
         let found: Vec<i32> = pieces.into_iter().flatten().flatten().flatten().collect();
         assert_eq!(found, guardbit_frontends::random_codes(3, -128..=127, 45));
+    }
+
+    /// Picked samples are rows of the file, in its order.
+    #[test]
+    fn samples_are_picked() {
+        let graph = network(&[1, 2], DType::Int8, 1.0, 0);
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), &npy(&[50, 2], (0..100).map(|i| i as i8).collect(), false), None);
+        let codes = |pick: Pick| -> Vec<i32> {
+            let samples = Samples::load(&graph, &InputSource::File { path: path.clone(), pick }).unwrap();
+            let codes: Vec<i32> =
+                samples.inputs().flat_map(|(_, pieces)| pieces).flat_map(Result::unwrap).collect();
+            assert_eq!(samples.count() * 2, codes.len());
+            let mut reader = samples.reader();
+            let (first, rest) = (reader.read(3).unwrap(), reader.read(samples.count() - 3).unwrap());
+            let again: Vec<i32> = first.into_iter().chain(rest).flatten().flatten().collect();
+            assert_eq!(again, codes);
+            codes
+        };
+        let rows = |rows: &[usize]| {
+            rows.iter().flat_map(|&row| [row as i32 * 2, row as i32 * 2 + 1]).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(Pick::First { first: 4 }), rows(&[0, 1, 2, 3]));
+        let drawn = guardbit_frontends::random_subset(7, 20, 50);
+        assert_eq!(codes(Pick::Random { count: 20, seed: 7 }), rows(&drawn));
+        assert_ne!(codes(Pick::Random { count: 20, seed: 8 }), rows(&drawn));
+        assert_eq!(codes(Pick::Random { count: 50, seed: 7 }), codes(Pick::All));
+        let too_many = InputSource::File { path: path.clone(), pick: Pick::First { first: 51 } };
+        assert!(matches!(
+            Samples::load(&graph, &too_many),
+            Err(StudyError::TooFewSamples { available: 50, .. })
+        ));
     }
 }

@@ -3,6 +3,7 @@
 use guardbit_graph::{Graph, TensorId};
 use guardbit_reports::{Decibel, Fraction, Outcome};
 use guardbit_sim::{Codes, LayerStats, Mode, SquaredError};
+use serde::Serialize;
 
 use crate::StudyError;
 
@@ -11,12 +12,19 @@ use crate::StudyError;
 pub(crate) struct ScoredOutputs {
     /// Compared code by code.
     pub compared: Vec<TensorId>,
-    /// Scored by its top-1 class, if it is clear which one.
+    /// Scored by its top-1 class, if it is one of class scores: see [`holds_scores`].
     pub classes: Option<TensorId>,
 }
 
+/// The same by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ScoredNames {
+    compared: Vec<String>,
+    classes: Option<String>,
+}
+
 impl ScoredOutputs {
-    /// The named output, or all of them; the only output gives the class.
+    /// The named output, or all of them; the named or only output gives the class, where it holds class scores.
     pub fn choose(graph: &Graph, name: Option<&str>, labelled: bool) -> Result<Self, StudyError> {
         let outputs = graph.outputs();
         let names = || outputs.iter().map(|&id| graph.tensor(id).name.clone()).collect::<Vec<_>>();
@@ -24,14 +32,35 @@ impl ScoredOutputs {
             let found = outputs.iter().copied().find(|&id| graph.tensor(id).name == name);
             let id =
                 found.ok_or_else(|| StudyError::UnknownOutput { name: name.into(), outputs: names() })?;
-            return Ok(Self { compared: vec![id], classes: Some(id) });
+            let scores = labelled || holds_scores(graph, id, true);
+            return Ok(Self { compared: vec![id], classes: Some(id).filter(|_| scores) });
         }
         match outputs {
-            [only] => Ok(Self { compared: vec![*only], classes: Some(*only) }),
+            &[only] => {
+                let scores = labelled || holds_scores(graph, only, false);
+                Ok(Self { compared: vec![only], classes: Some(only).filter(|_| scores) })
+            }
             _ if labelled => Err(StudyError::AmbiguousOutput { outputs: names() }),
             _ => Ok(Self { compared: outputs.to_vec(), classes: None }),
         }
     }
+
+    /// By name.
+    pub fn names(&self, graph: &Graph) -> ScoredNames {
+        let name = |&id: &TensorId| graph.tensor(id).name.clone();
+        let classes = self.classes.as_ref().map(name);
+        ScoredNames { compared: self.compared.iter().map(name).collect(), classes }
+    }
+}
+
+/// Whether an output without labels is taken for one score per class: a vector (a single axis of more than one
+/// element) that is as long as no input, unless it was `named`. As long as an input is what an autoencoder or a filter
+/// gives back.
+fn holds_scores(graph: &Graph, output: TensorId, named: bool) -> bool {
+    let len = |id: &TensorId| graph.tensor(*id).ty.len();
+    let axes = graph.tensor(output).ty.shape.iter().filter(|&&size| size != 1).count();
+    let like_an_input = graph.inputs().iter().any(|input| len(input) == len(&output));
+    axes == 1 && len(&output) > 1 && (named || !like_an_input)
 }
 
 /// Counts over samples.
@@ -132,4 +161,39 @@ fn top1(codes: &[i32]) -> Option<usize> {
 
 fn codes(tensors: &[Option<Codes>], id: TensorId) -> &[i32] {
     tensors[id.index()].as_ref().map_or(&[], |codes| codes.as_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use guardbit_frontends::read_yaml;
+
+    use super::*;
+
+    /// Which output of a network that reads `input` codes and makes a tensor of `shape` holds class scores.
+    fn check(input: usize, shape: &str, name: Option<&str>, labelled: bool) -> bool {
+        let text = format!(
+            "schema: 1\n\
+             inputs:\n  - {{name: x, shape: [1, {input}], dtype: int8, scale: 0.1}}\n\
+             constants:\n  - {{name: w, shape: [12, {input}], dtype: int8, scale: 0.1, random: {{seed: 1}}}}\n\
+             nodes:\n  - {{op: fully_connected, inputs: [x, w], output: {{name: h, dtype: int8, scale: 0.1}}}}\n  \
+             - {{op: reshape, inputs: [h], shape: {shape}, output: {{name: y, dtype: int8, scale: 0.1}}}}\n\
+             outputs: [y]\n"
+        );
+        let graph = read_yaml(&text, std::path::Path::new(""), "net").unwrap();
+        ScoredOutputs::choose(&graph, name, labelled).unwrap().classes.is_some()
+    }
+
+    #[test]
+    fn classes_are_scored_where_there_are_some() {
+        for shape in ["[1, 12]", "[12]", "[1, 1, 1, 12]"] {
+            assert!(check(8, shape, None, false), "{shape}: a vector");
+            assert!(!check(12, shape, None, false), "{shape}: as long as the input");
+            assert!(check(12, shape, Some("y"), false), "{shape}: named");
+        }
+        for shape in ["[1, 2, 6]", "[1, 3, 2, 2]"] {
+            assert!(!check(8, shape, None, false), "{shape}: no vector");
+            assert!(!check(8, shape, Some("y"), false), "{shape}: no vector, though named");
+            assert!(check(8, shape, None, true), "{shape}: labels say so");
+        }
+    }
 }

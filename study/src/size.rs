@@ -23,10 +23,11 @@ pub use budget::{Budget, BudgetError};
 
 use crate::execute::{Executed, execute};
 use crate::folder::{self, Existing, Staging};
+use crate::identity::DependsOn;
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
-use crate::subject::{FileId, HwId, InputId, InputOrigin, Subject};
-use crate::{Progress, StudyError, registers};
+use crate::subject::{CommonSettings, FileId, HwId, InputId, InputOrigin, Subject};
+use crate::{Identity, Progress, StudyError, registers};
 use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
@@ -34,7 +35,7 @@ use recommend::Recommendation;
 /// The samples, where they were made here.
 const INPUTS: &str = "inputs.npz";
 /// Version of `size.json`.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// The accelerator with the recommended widths.
 const RECOMMENDED: &str = "recommended.yaml";
@@ -144,6 +145,8 @@ struct SizeJson<'a> {
     schema: u32,
     tool: crate::Tool,
     command: &'static str,
+    identity: Identity,
+    depends_on: DependsOn<Deciding<'a>>,
     model: &'a FileId,
     hw: HwId,
     input: &'a InputId,
@@ -151,6 +154,16 @@ struct SizeJson<'a> {
     settings: SettingsJson<'a>,
     result: &'a SizeRecord,
     files: Vec<String>,
+}
+
+/// The settings that decide what a sizing writes.
+#[derive(Serialize)]
+struct Deciding<'a> {
+    #[serde(flatten)]
+    common: CommonSettings,
+    budget: &'a Option<String>,
+    /// The tool with its version.
+    area: &'a Option<String>,
 }
 
 #[derive(Serialize)]
@@ -178,7 +191,7 @@ fn write(
     pairs.extend(record.area.clone().map(|area| ("Area", area)));
     pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
-    write_size(dir, &crate::about(pairs), record)?;
+    write_size(dir, &crate::about(pairs, [&sizing.program.accelerator]), record)?;
     write_atomic(&dir.join(RECOMMENDED), recommendation.yaml().as_bytes())?;
     witnesses::write(dir, sizing.program, layers)?;
     let mut files: Vec<String> = size_files().into_iter().chain([RECOMMENDED.into()]).collect();
@@ -187,10 +200,14 @@ fn write(
         write_inputs(&dir.join(INPUTS), subject)?;
         files.push(INPUTS.into());
     }
+    let own = Deciding { common: subject.settings(settings), budget: &record.budget, area: &record.area };
+    let depends_on = subject.depends_on(&sizing.program.accelerator, own);
     let json = SizeJson {
         schema: SCHEMA,
         tool: crate::TOOL,
         command: "size",
+        identity: depends_on.identity(),
+        depends_on,
         model: &subject.model,
         hw: HwId::of(&sizing.program.accelerator),
         input: &subject.input,

@@ -163,7 +163,7 @@ mod tests {
         }
         let path = folder.path().join("t.npz");
         spool.pack(&path, |_| true).unwrap();
-        let mut archive = crate::array::ArrayFile::open(&path).unwrap();
+        let mut archive = crate::array::ArrayFile::open(&path, crate::error::Wanted::Samples).unwrap();
         for (name, expected) in [
             ("exact/x", [min, 1, 0, 7]),
             ("exact/y", [2, max, 1, 2]),

@@ -14,28 +14,30 @@ use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_yaml::Value;
 
-use crate::{BitList, InputSource, Settings, StudyError, SweepRequest, default_sweep_stats};
+use crate::error::Wanted;
+use crate::{BitList, InputSource, Pick, Settings, StudyError, SweepRequest, default_sweep_stats};
 
 /// Reads a study file. Paths in it are relative to the file itself.
 ///
 /// # Errors
 /// [`StudyError::StudyFile`] with the place of what is wrong.
 pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
-    let text = fs::read_to_string(path).map_err(|source| StudyError::Read { path: path.into(), source })?;
+    let text = fs::read_to_string(path).map_err(|source| StudyError::read(path, Wanted::Study, source))?;
     let raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
-    if raw.input.is_some() && raw.random.is_some() {
-        let message = "`input` and `random` exclude each other".to_string();
-        return Err(StudyError::StudyFile {
-            path: path.into(),
-            text,
-            line: 1,
-            column: 1,
-            message,
-            help: None,
-        });
-    }
-    Ok(raw.check(dir))
+    let [key, message, help] = match raw.input(dir) {
+        Ok(input) => return Ok(raw.check(dir, input)),
+        Err(problem) => problem,
+    };
+    let line = text.lines().position(|line| line.starts_with(&format!("{key}:"))).map_or(1, |line| line + 1);
+    Err(StudyError::StudyFile {
+        path: path.into(),
+        text,
+        line,
+        column: 1,
+        message: message.into(),
+        help: Some(help.into()),
+    })
 }
 
 /// A study as written.
@@ -48,8 +50,8 @@ struct RawStudy {
     hw: OneOrMany<String>,
     input: Option<PathBuf>,
     random: Option<usize>,
-    #[serde(default)]
-    seed: u64,
+    samples: Option<usize>,
+    seed: Option<u64>,
     labels: Option<PathBuf>,
     output: Option<String>,
     #[serde(default)]
@@ -71,13 +73,29 @@ struct RawSweep {
 }
 
 impl RawStudy {
-    fn check(self, dir: &Path) -> SweepRequest {
-        let input = match (self.input, self.random) {
-            (Some(file), _) => InputSource::File(dir.join(file)),
-            (None, count) => {
-                InputSource::Random { count: count.unwrap_or(crate::DEFAULT_RANDOM_SAMPLES), seed: self.seed }
+    /// What is run on; otherwise the key at fault, what is wrong, and what to do.
+    fn input(&self, dir: &Path) -> Result<InputSource, [&'static str; 3]> {
+        let Some(file) = &self.input else {
+            if self.samples.is_some() {
+                let help = "with random codes, `random` is their number";
+                return Err(["samples", "`samples` goes with `input`", help]);
             }
+            let (count, seed) =
+                (self.random.unwrap_or(crate::DEFAULT_RANDOM_SAMPLES), self.seed.unwrap_or(0));
+            return Ok(InputSource::Random { count, seed });
         };
+        if self.random.is_some() {
+            return Err(["random", "`input` and `random` exclude each other", "keep one of the two"]);
+        }
+        let pick = Pick::new(self.samples, self.seed).ok_or([
+            "seed",
+            "`seed` with `input` draws samples, but `samples` does not say how many",
+            "add `samples: N`, or leave `seed` out",
+        ])?;
+        Ok(InputSource::File { path: dir.join(file), pick })
+    }
+
+    fn check(self, dir: &Path, input: InputSource) -> SweepRequest {
         let mut sets: Vec<String> =
             self.set.iter().map(|(key, value)| format!("{key}={}", flow(value))).collect();
         sets.extend(self.requantize.map(|scheme| format!("requantize.scheme={scheme}")));
@@ -184,12 +202,23 @@ fn located(path: &Path, text: &str, error: &serde_yaml::Error) -> StudyError {
     let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
     let full = error.to_string();
     let message = full.split(" at line ").next().unwrap_or(&full).to_string();
-    StudyError::StudyFile {
-        path: path.into(),
-        text: text.into(),
-        line,
-        column,
-        message,
-        help: Some("a study is {schema: 1, model, hw, input, labels, output, mode, set, sweep: {level, bits, overflow}}".into()),
+    let help = help(&message);
+    // The help lists the keys.
+    let message = match message.split_once(", expected ") {
+        Some((unknown, _)) if unknown.contains("unknown field") => unknown.to_string(),
+        _ => message,
+    };
+    StudyError::StudyFile { path: path.into(), text: text.into(), line, column, message, help: Some(help) }
+}
+
+/// For a wrong key all that there are, else the outline of a study.
+fn help(message: &str) -> String {
+    let keys: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match keys.split_first() {
+        Some((_, allowed)) if message.contains("unknown field") && !allowed.is_empty() => {
+            let whose = if message.starts_with("sweep") { "`sweep`" } else { "a study" };
+            format!("the keys of {whose} are {}", allowed.join(", "))
+        }
+        _ => "a study is {schema: 1, model, hw, input, labels, ..., sweep: {bits: 10..=24, ...}}".into(),
     }
 }

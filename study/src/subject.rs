@@ -8,11 +8,13 @@ use guardbit_hwmodels::{Accelerator, Program, lower};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::digest::{sha256, sha256_of, sha256_of_file};
+use crate::digest::Digest;
+use crate::error::Wanted;
+use crate::identity::{self, DependsOn, Sources};
 use crate::layer_input::accelerated;
 use crate::samples::Samples;
-use crate::score::ScoredOutputs;
-use crate::{InputSource, Progress, Settings, StudyError, labels};
+use crate::score::{ScoredNames, ScoredOutputs};
+use crate::{InputSource, Pick, Progress, Settings, StudyError, labels};
 
 /// A network with its samples and labels.
 #[derive(Debug)]
@@ -30,7 +32,10 @@ pub(crate) struct Subject {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct FileId {
     pub file: String,
-    pub sha256: String,
+    /// Of what was read from it, and from the files that it names: see [`crate::identity`].
+    pub sha256: Digest,
+    /// Of its bytes.
+    pub file_sha256: Digest,
 }
 
 /// The samples by origin and content.
@@ -39,6 +44,8 @@ pub(crate) struct InputId {
     #[serde(flatten)]
     pub origin: InputOrigin,
     pub samples: usize,
+    /// Of the codes: see [`crate::identity`].
+    pub sha256: Digest,
     /// Real values outside what the input's codes stand for.
     #[serde(skip_serializing_if = "is_zero")]
     pub clipped: u64,
@@ -48,36 +55,41 @@ pub(crate) struct InputId {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum InputOrigin {
-    File(FileId),
-    /// The hash is that of the codes as little-endian 32-bit integers, input after input.
-    Random {
-        random: usize,
-        seed: u64,
-        sha256: String,
-    },
+    File { file: String, file_sha256: Digest, pick: Pick },
+    Random { random: usize, seed: u64 },
 }
 
 /// An accelerator by name and content.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct HwId {
     pub name: String,
-    pub sha256: String,
+    /// Of what it resolves to: see [`crate::identity`].
+    pub sha256: Digest,
     pub resolved: Value,
 }
 
+/// The settings that decide figures, whatever else a command has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct CommonSettings {
+    mode: &'static str,
+    stats: &'static str,
+    outputs: ScoredNames,
+}
+
 impl FileId {
-    pub fn of(path: &Path) -> Result<Self, StudyError> {
-        let sha256 = sha256_of_file(path).map_err(|source| StudyError::Read { path: path.into(), source })?;
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { file, sha256 })
+    /// A file with the content that was read from it.
+    fn new(path: &Path, sha256: Digest, wanted: Wanted) -> Result<Self, StudyError> {
+        Ok(Self { file: file_name(path), sha256, file_sha256: file_digest(path, wanted)? })
     }
 }
 
 impl HwId {
     pub fn of(accelerator: &Accelerator) -> Self {
-        let resolved = accelerator.resolved_json();
-        let sha256 = sha256(resolved.to_string().as_bytes());
-        Self { name: accelerator.name.clone(), sha256, resolved }
+        Self {
+            name: accelerator.name.clone(),
+            sha256: identity::of_accelerator(accelerator),
+            resolved: accelerator.resolved_json(),
+        }
     }
 }
 
@@ -105,23 +117,29 @@ impl Subject {
         let outputs = ScoredOutputs::choose(&graph, settings.output.as_deref(), settings.labels.is_some())?;
         let classes = |id: TensorId| graph.tensor(id).ty.len();
         let labels = match (&settings.labels, outputs.classes) {
-            (Some(path), Some(id)) => Some(labels::load(path, samples.count(), classes(id))?),
+            (Some(path), Some(id)) => Some(labels::load(path, &samples, classes(id))?),
             _ => None,
         };
         let origin = match &settings.input {
-            InputSource::File(path) => InputOrigin::File(FileId::of(path)?),
-            InputSource::Random { count, seed } => {
-                // Codes from a seed cannot fail to be read.
-                let pieces = samples.inputs().flat_map(|(_, pieces)| pieces).flatten();
-                let bytes =
-                    pieces.map(|codes| codes.into_iter().flat_map(i32::to_le_bytes).collect::<Vec<_>>());
-                InputOrigin::Random { random: *count, seed: *seed, sha256: sha256_of(bytes) }
-            }
+            InputSource::File { path, pick } => InputOrigin::File {
+                file: file_name(path),
+                file_sha256: file_digest(path, Wanted::Samples)?,
+                pick: *pick,
+            },
+            InputSource::Random { count, seed } => InputOrigin::Random { random: *count, seed: *seed },
         };
+        let labels_file = settings.labels.as_ref().zip(labels.as_ref());
+        let labels_file = labels_file
+            .map(|(path, classes)| FileId::new(path, identity::of_labels(classes), Wanted::Labels));
         Ok(Self {
-            model: FileId::of(model)?,
-            input: InputId { origin, samples: samples.count(), clipped: samples.clipped() },
-            labels_file: settings.labels.as_deref().map(FileId::of).transpose()?,
+            model: FileId::new(model, identity::of_graph(&graph), Wanted::Model)?,
+            input: InputId {
+                origin,
+                samples: samples.count(),
+                sha256: samples.digest(),
+                clipped: samples.clipped(),
+            },
+            labels_file: labels_file.transpose()?,
             graph: Arc::new(graph),
             samples,
             labels,
@@ -138,6 +156,26 @@ impl Subject {
         }
         Ok(program)
     }
+
+    /// What a result of this on `accelerator` depends on.
+    pub fn depends_on<S: Serialize>(&self, accelerator: &Accelerator, settings: S) -> DependsOn<S> {
+        let sources = Sources {
+            model: self.model.sha256,
+            accelerator: identity::of_accelerator(accelerator),
+            input: self.input.sha256,
+            labels: self.labels_file.as_ref().map(|file| file.sha256),
+        };
+        DependsOn::new(sources, settings)
+    }
+
+    /// The settings that decide the figures of a point of a sweep, and those of anything else beside its own.
+    pub fn settings(&self, settings: &Settings) -> CommonSettings {
+        CommonSettings {
+            mode: settings.mode.name(),
+            stats: settings.stats.name(),
+            outputs: self.outputs.names(&self.graph),
+        }
+    }
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -148,10 +186,10 @@ impl InputId {
     /// Says how many real values were clipped, if any were.
     pub fn note_clipped(&self, progress: &dyn Progress) {
         if self.clipped > 0 {
-            let InputOrigin::File(file) = &self.origin else { return };
+            let InputOrigin::File { file, .. } = &self.origin else { return };
             progress.note(&format!(
-                "{}: {} real values lie outside what the input's codes stand for and were clipped",
-                file.file, self.clipped
+                "{file}: {} real values lie outside what the input's codes stand for and were clipped",
+                self.clipped
             ));
         }
     }
@@ -159,14 +197,23 @@ impl InputId {
     /// In words.
     pub fn describe(&self) -> String {
         match &self.origin {
-            InputOrigin::File(file) => {
+            InputOrigin::File { file, pick, .. } => {
+                let which = pick.describe().map_or(String::new(), |which| format!(", {which}"));
                 let clipped = match self.clipped {
                     0 => String::new(),
                     clipped => format!(", {clipped} values clipped"),
                 };
-                format!("{} ({} samples{clipped})", file.file, self.samples)
+                format!("{file} ({} samples{which}{clipped})", self.samples)
             }
-            InputOrigin::Random { random, seed, .. } => format!("{random} random samples, seed {seed}"),
+            InputOrigin::Random { random, seed } => format!("{random} random samples, seed {seed}"),
         }
     }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn file_digest(path: &Path, wanted: Wanted) -> Result<Digest, StudyError> {
+    Digest::of_file(path).map_err(|source| StudyError::read(path, wanted, source))
 }

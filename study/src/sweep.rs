@@ -4,25 +4,30 @@ mod plan;
 mod resume;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::{PointRecord, sweep_files, write_sweep};
 use guardbit_sim::{Options, Placing};
 
-use crate::execute::{Executed, ExecutedTogether, execute_together};
+use crate::execute::{Executed, ExecutedTogether, Pace, execute_together};
 use crate::folder::Existing;
 use crate::{Progress, StudyError, SweepRequest};
 use plan::{Plan, PlannedPoint};
-use resume::SweepFolder;
+use resume::{Found, SweepFolder};
 
 /// Points that run together, at most. More share more work; fewer lose less when a sweep is interrupted.
 pub const POINTS_TOGETHER: usize = 18;
 
+/// Points that run together are stored when all samples are through: about so often.
+const PACE: Pace = Pace { limit: Duration::from_secs(10), least: 2 };
+
 /// Runs every point of `request` and writes the results to `out`, if given.
 ///
 /// A folder that an interrupted sweep with the same inputs and settings left behind is resumed, and ends equal to
-/// an uninterrupted one, byte by byte. Up to [`POINTS_TOGETHER`] points of one network on one accelerator run
-/// together and are stored when all samples are through: only those that were on their way begin anew.
+/// an uninterrupted one, byte by byte. Some points of one network on one accelerator run together, at most
+/// [`POINTS_TOGETHER`] and as many as take about ten seconds (but two at least), and are stored when all samples are
+/// through: only those that were on their way begin anew.
 ///
 /// # Errors
 /// [`StudyError`]; a point that traps removes what this sweep had written.
@@ -35,7 +40,8 @@ pub fn sweep(
     let plan = Plan::new(request)?;
     plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
     let folder = out.map(|out| SweepFolder::open(out, existing, &plan)).transpose()?;
-    let result = run_points(&plan, request, folder.as_ref(), progress);
+    let sweep = Sweep { plan: &plan, request, folder: folder.as_ref(), pace: PACE, progress };
+    let result = sweep.run();
     if let (Err(StudyError::Sim(_)), Some(folder)) = (&result, &folder) {
         folder.abandon()?;
     }
@@ -46,65 +52,170 @@ pub fn sweep(
     Ok(records)
 }
 
-fn run_points(
-    plan: &Plan,
-    request: &SweepRequest,
-    folder: Option<&SweepFolder>,
-    progress: &dyn Progress,
-) -> Result<Vec<PointRecord>, StudyError> {
-    progress.start(&plan.title(), plan.samples());
-    let mut records = Vec::with_capacity(plan.points.len());
-    for group in plan.groups() {
-        let done = |index: usize| folder.and_then(|folder| folder.finished(index, &plan.points[index]));
-        let mut found: Vec<Option<PointRecord>> = group.clone().map(done).collect();
-        let missing: Vec<usize> =
-            group.clone().filter(|index| found[index - group.start].is_none()).collect();
-        let samples = plan.subject(&plan.points[group.start]).samples.count() as u64;
-        progress.advance((group.len() - missing.len()) as u64 * samples);
-        for missing in missing.chunks(POINTS_TOGETHER) {
-            for (&index, record) in missing.iter().zip(run_together(plan, missing, request, progress)?) {
-                if let Some(folder) = folder {
-                    folder.store(index, &record)?;
-                }
-                found[index - group.start] = Some(record);
-            }
-        }
-        records.extend(found.into_iter().flatten());
-    }
-    Ok(records)
+/// A sweep on its way.
+struct Sweep<'a> {
+    plan: &'a Plan,
+    request: &'a SweepRequest,
+    folder: Option<&'a SweepFolder>,
+    pace: Pace,
+    progress: &'a dyn Progress,
 }
 
-/// Runs some points of one group.
-fn run_together(
-    plan: &Plan,
-    points: &[usize],
-    request: &SweepRequest,
-    progress: &dyn Progress,
-) -> Result<Vec<PointRecord>, StudyError> {
-    let points: Vec<&PlannedPoint> = points.iter().map(|&index| &plan.points[index]).collect();
-    let Some(first) = points.first() else { return Ok(Vec::new()) };
-    let (settings, subject) = (&request.settings, plan.subject(first));
-    let programs = points.iter().map(|point| subject.lower(&point.accelerator));
-    let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
-    let options = Options {
-        mode: settings.mode,
-        stats: settings.stats,
-        placing: Placing::First,
-        events_per_layer: 0,
-        ..Options::default()
-    };
-    let all: Vec<&Program> = programs.iter().collect();
-    let ExecutedTogether { each, unlimited } =
-        execute_together(subject, &all, options, progress, &mut |_| Ok(()))?;
-    let record = |((point, program), executed): ((&&PlannedPoint, &Program), Executed)| {
-        let unlimited = unlimited.as_deref().unwrap_or(&executed.layers);
-        PointRecord::new(&point.point, program, &executed.layers, unlimited, &options, &executed.outcome)
-    };
-    Ok(points.iter().zip(&programs).zip(each).map(record).collect())
+impl Sweep<'_> {
+    fn run(&self) -> Result<Vec<PointRecord>, StudyError> {
+        let plan = self.plan;
+        self.progress.start(&plan.title(), plan.samples());
+        let mut records = Vec::with_capacity(plan.points.len());
+        for group in plan.groups() {
+            let mut found: Vec<Option<PointRecord>> = group.clone().map(|index| self.stored(index)).collect();
+            let missing: Vec<usize> =
+                group.clone().filter(|index| found[index - group.start].is_none()).collect();
+            let samples = plan.subject(&plan.points[group.start]).samples.count() as u64;
+            self.progress.advance((group.len() - missing.len()) as u64 * samples);
+            let mut missing = missing.as_slice();
+            let mut together = POINTS_TOGETHER;
+            while !missing.is_empty() {
+                let started = &missing[..together.min(missing.len())];
+                let start = Instant::now();
+                let done = self.run_together(started)?;
+                together = self.pace.next(done.len(), start.elapsed()).min(POINTS_TOGETHER);
+                let (now, later) = missing.split_at(done.len());
+                for (&index, record) in now.iter().zip(done) {
+                    found[index - group.start] = Some(record);
+                }
+                missing = later;
+            }
+            records.extend(found.into_iter().flatten());
+        }
+        Ok(records)
+    }
+
+    /// The record of a point that is done.
+    fn stored(&self, index: usize) -> Option<PointRecord> {
+        match self.folder?.found(index, &self.plan.points[index]) {
+            Found::Same(record) => Some(*record),
+            Found::Other => {
+                let file = resume::point_file(index);
+                self.progress.note(&format!("{file} was made from other inputs or settings: it is run anew"));
+                None
+            }
+            Found::Nothing => None,
+        }
+    }
+
+    /// Runs some points of one group and stores them: the first ones, at least one.
+    fn run_together(&self, points: &[usize]) -> Result<Vec<PointRecord>, StudyError> {
+        let planned: Vec<&PlannedPoint> = points.iter().map(|&index| &self.plan.points[index]).collect();
+        let Some(first) = planned.first() else { return Ok(Vec::new()) };
+        let (settings, subject) = (&self.request.settings, self.plan.subject(first));
+        let programs = planned.iter().map(|point| subject.lower(&point.accelerator));
+        let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
+        let options = Options {
+            mode: settings.mode,
+            stats: settings.stats,
+            placing: Placing::First,
+            events_per_layer: 0,
+            ..Options::default()
+        };
+        let all: Vec<&Program> = programs.iter().collect();
+        let ExecutedTogether { each, unlimited } =
+            execute_together(subject, &all, options, Some(self.pace), self.progress, &mut |_| Ok(()))?;
+        let record = |((point, program), executed): ((&&PlannedPoint, &Program), Executed)| {
+            let unlimited = unlimited.as_deref().unwrap_or(&executed.layers);
+            PointRecord::new(&point.point, program, &executed.layers, unlimited, &options, &executed.outcome)
+        };
+        let records: Vec<PointRecord> = planned.iter().zip(&programs).zip(each).map(record).collect();
+        if let Some(folder) = self.folder {
+            for (&index, record) in points.iter().zip(&records) {
+                folder.store(index, &self.plan.points[index], record)?;
+            }
+        }
+        Ok(records)
+    }
 }
 
 /// The files of a sweep folder beside `sweep.json`.
 fn files(plan: &Plan) -> Vec<String> {
     let points = (0..plan.points.len()).map(resume::point_file);
     sweep_files().into_iter().chain(points).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::fs;
+    use std::path::PathBuf;
+
+    use guardbit_sim::{Mode, StatsLevel};
+
+    use super::*;
+    use crate::{InputSource, Settings, Silent};
+
+    const NETWORK: &str = "\
+schema: 1
+inputs:
+  - {name: x, shape: [1, 16], dtype: int8, scale: 0.1}
+constants:
+  - {name: w, shape: [3, 16], dtype: int8, scale: 0.1, random: {seed: 1}}
+nodes:
+  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 9.0}}
+outputs: [y]
+";
+
+    /// How many points are stored whenever samples are done, and how many samples that are.
+    struct Watch {
+        points: PathBuf,
+        done: Cell<u64>,
+        stored: RefCell<Vec<usize>>,
+    }
+
+    impl Progress for Watch {
+        fn start(&self, _what: &str, _total: u64) {}
+
+        fn advance(&self, samples: u64) {
+            self.done.set(self.done.get() + samples);
+            let stored = fs::read_dir(&self.points).map_or(0, Iterator::count);
+            self.stored.borrow_mut().push(stored);
+        }
+
+        fn note(&self, _text: &str) {}
+    }
+
+    /// Where time is short, few points run together, and each is stored before the next ones begin.
+    #[test]
+    fn points_are_stored_as_they_end() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("net.yaml"), NETWORK).unwrap();
+        let settings = Settings {
+            input: InputSource::Random { count: 12, seed: 0 },
+            labels: None,
+            output: None,
+            mode: Mode::Propagated,
+            stats: StatsLevel::Full,
+            sets: Vec::new(),
+            events: 0,
+        };
+        let request = SweepRequest {
+            models: vec![dir.path().join("net.yaml")],
+            hws: vec!["fpga-int14-os".into()],
+            settings,
+            level: None,
+            bits: "10..=16".parse().unwrap(),
+            overflow: Vec::new(),
+        };
+        let plan = Plan::new(&request).unwrap();
+        let out = dir.path().join("out");
+        let folder = SweepFolder::open(&out, Existing::Refuse, &plan).unwrap();
+        let watch = Watch { points: out.join("points"), done: Cell::new(0), stored: RefCell::default() };
+        let pace = Pace { limit: Duration::ZERO, least: 2 };
+        let hurried =
+            Sweep { plan: &plan, request: &request, folder: Some(&folder), pace, progress: &watch }.run();
+        let hurried = hurried.unwrap();
+        let mut stored = watch.stored.into_inner();
+        stored.dedup();
+        assert_eq!(stored, [0, 2, 4, 6]);
+        assert_eq!(watch.done.get(), 7 * 12, "every sample of every point is counted once");
+        let together = sweep(&request, None, Existing::Refuse, &Silent).unwrap();
+        assert_eq!(hurried, together);
+    }
 }

@@ -59,8 +59,10 @@ fn check_one(hw: &str, model: Option<&Path>, sets: &[String], global: &Global) -
         }
         return print_json(&result);
     }
-    for warning in &warnings {
-        Failure::warning(warning).report();
+    if !global.quiet {
+        for warning in &warnings {
+            Failure::warning(warning).report();
+        }
     }
     let count = match warnings.len() {
         0 => "no warnings".into(),

@@ -19,7 +19,7 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
         Some(hw) => Some(lower(Arc::clone(&graph), &load(hw, &args.set)?)?),
     };
     let places = program.as_ref().map(|program| partition(&graph, &program.accelerator)).transpose()?;
-    for warning in program.iter().flat_map(check_program) {
+    for warning in program.iter().filter(|_| !global.quiet).flat_map(check_program) {
         Failure::warning(&warning).report();
     }
     let ops: Vec<OpLine> = graph

@@ -17,16 +17,28 @@ pub use sweep::sweep;
 pub use vectors::vectors;
 
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{DEFAULT_RANDOM_SAMPLES, Existing, InputSource, Progress, Settings};
+use guardbit_study::{DEFAULT_RANDOM_SAMPLES, Existing, InputSource, Pick, Progress, Settings};
 
 use crate::args::{Common, Global};
+use crate::diagnostic::Failure;
 use crate::progress::Bar;
 
 /// The checked form of what runs and sweeps have in common.
 /// `default_stats` is what is counted in a mode where nothing is said.
-fn settings(common: &Common, default_stats: fn(Mode) -> StatsLevel, events: usize, bar: &Bar) -> Settings {
+fn settings(
+    common: &Common,
+    default_stats: fn(Mode) -> StatsLevel,
+    events: usize,
+    bar: &Bar,
+) -> Result<Settings, Failure> {
     let input = match (&common.input, common.random) {
-        (Some(path), _) => InputSource::File(path.clone()),
+        (Some(path), _) => {
+            let pick = Pick::new(common.samples, common.seed).ok_or_else(|| {
+                let message = "--seed with --input draws samples, but nothing says how many: add --samples N";
+                Failure::usage(message.into())
+            })?;
+            InputSource::File { path: path.clone(), pick }
+        }
         (None, random) => {
             let (count, seed) = (random.unwrap_or(DEFAULT_RANDOM_SAMPLES), common.seed.unwrap_or(0));
             if random.is_none() {
@@ -38,7 +50,7 @@ fn settings(common: &Common, default_stats: fn(Mode) -> StatsLevel, events: usiz
     let mut sets = common.set.clone();
     sets.extend(common.requantize.map(|scheme| format!("requantize.scheme={}", scheme.name())));
     let mode = common.mode.unwrap_or(Mode::Propagated);
-    Settings {
+    Ok(Settings {
         input,
         labels: common.labels.clone(),
         output: common.output.clone(),
@@ -46,7 +58,7 @@ fn settings(common: &Common, default_stats: fn(Mode) -> StatsLevel, events: usiz
         stats: common.stats.unwrap_or_else(|| default_stats(mode)),
         sets,
         events,
-    }
+    })
 }
 
 fn existing(global: &Global) -> Existing {

@@ -18,7 +18,7 @@ pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
     let request = RunRequest {
         model: args.model.clone(),
         hw: args.hw.clone(),
-        settings: settings(&args.common, |_| StatsLevel::Full, args.events, &bar),
+        settings: settings(&args.common, |_| StatsLevel::Full, args.events, &bar)?,
         dump_tensors: args.dump_tensors,
         layer: args.layer.clone(),
     };

@@ -17,7 +17,7 @@ pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
     let request = SizeRequest {
         model: args.model.clone(),
         hw: args.hw.clone(),
-        settings: settings(&args.common, |_| StatsLevel::Full, DEFAULT_EVENTS, &bar),
+        settings: settings(&args.common, |_| StatsLevel::Full, DEFAULT_EVENTS, &bar)?,
         budget: args.budget,
         area: args.area,
         rtl: guardbit_rtl_vectors::reference_rtl(),

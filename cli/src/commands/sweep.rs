@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use guardbit_reports::summary_text;
+use guardbit_reports::{not_swept_text, summary_text};
 use guardbit_study::{DEFAULT_EVENTS, SweepRequest, default_sweep_stats, load_study};
 
 use super::{existing, settings};
@@ -16,11 +16,14 @@ pub fn sweep(args: &SweepArgs, global: &Global) -> Result<ExitCode, Failure> {
     let request = request(args, &bar)?;
     let records = guardbit_study::sweep(&request, args.output_dir.as_deref(), existing(global), &bar)?;
     drop(bar);
+    let not_swept = not_swept_text(&records);
     let rows: Vec<_> = records.into_iter().map(|record| record.summary).collect();
     if global.json {
         print_json(&rows)?;
     } else {
         print(&summary_text(&rows)?)?;
+        let lines: String = not_swept.iter().map(|sentence| format!("{sentence}\n")).collect();
+        print(&if lines.is_empty() { lines } else { format!("\n{lines}") })?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -37,7 +40,7 @@ fn request(args: &SweepArgs, bar: &Bar) -> Result<SweepRequest, Failure> {
     Ok(SweepRequest {
         models: vec![args.study_or_model.clone()],
         hws: vec![hw.clone()],
-        settings: settings(&args.common, default_sweep_stats, DEFAULT_EVENTS, bar),
+        settings: settings(&args.common, default_sweep_stats, DEFAULT_EVENTS, bar)?,
         level: args.level.clone(),
         bits: bits.clone(),
         overflow: args.overflow.clone(),
@@ -49,6 +52,7 @@ fn given(common: &Common) -> Option<&'static str> {
     let flags = [
         ("--input", common.input.is_some()),
         ("--random", common.random.is_some()),
+        ("--samples", common.samples.is_some()),
         ("--seed", common.seed.is_some()),
         ("--labels", common.labels.is_some()),
         ("--output", common.output.is_some()),

@@ -10,14 +10,17 @@ use guardbit_study::{RunRequest, layer_input, write_folder};
 use serde_json::json;
 
 use super::{existing, settings};
-use crate::args::{Global, VectorsArgs};
+use crate::args::{Common, Global, VectorsArgs};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
 
 pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let settings = settings(&args.common, |_| StatsLevel::None, 0, &bar);
+    // Where no samples are to be drawn, a seed draws dot products alone.
+    let draws_samples = args.common.input.is_none() || args.common.samples.is_some();
+    let common = Common { seed: args.common.seed.filter(|_| draws_samples), ..args.common.clone() };
+    let settings = settings(&common, |_| StatsLevel::None, 0, &bar)?;
     let run = RunRequest {
         model: args.model.clone(),
         hw: args.hw.clone(),

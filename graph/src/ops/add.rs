@@ -10,11 +10,12 @@ use crate::{Activation, DType, GraphError};
 /// TensorFlow Lite `reference_integer_ops::Add`: with `t = 2 * max(sa, sb)` and `L = 20` (15 for codes of 16
 /// bits), `A = round(((a - za) << L) * sa/t)`, `B` likewise, `y = round((A + B) * t / (2^L * sy)) + zy`, clamped.
 /// The three multipliers are formed in float64.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Add {
     /// Fused activation.
     pub activation: Activation,
     /// How each of the three products is rounded.
+    #[serde(serialize_with = "crate::canonical::scheme")]
     pub scheme: Scheme,
 }
 

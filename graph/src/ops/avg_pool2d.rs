@@ -7,7 +7,7 @@ use crate::{Activation, GraphError, Padding};
 /// The mean of the codes in a window, padding left out, rounded half away from zero on raw codes.
 ///
 /// Input `[n, h, w, c]`; the output has its dtype, scale and zero point.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct AvgPool2d {
     /// Size of the window, rows and columns.
     pub kernel: [usize; 2],

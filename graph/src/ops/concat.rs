@@ -8,7 +8,7 @@ use crate::{Activation, GraphError, Requantize};
 /// One or more tensors, one after another along `axis`.
 ///
 /// An input with the scale and zero point of the output is copied; another one is requantized.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Concat {
     /// The axis.
     pub axis: usize,

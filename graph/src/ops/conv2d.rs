@@ -9,7 +9,7 @@ use crate::{Activation, GraphError, Padding, Requantize};
 ///
 /// Inputs: activations `[n, h, w, c]`, constant weights `[o, kh, kw, c/groups]` (scales per tensor or along
 /// axis 0), optional bias `[o]`. The number of groups follows from the shapes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Conv2d {
     /// Step, rows and columns.
     pub stride: [usize; 2],

@@ -9,7 +9,7 @@ use crate::{Activation, GraphError, Padding, Requantize};
 ///
 /// Inputs: activations `[n, h, w, c]`, constant weights `[1, kh, kw, c*m]` (scales per tensor or along axis 3),
 /// optional bias `[c*m]`. The multiplier `m` follows from the shapes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct DepthwiseConv2d {
     /// Step, rows and columns.
     pub stride: [usize; 2],

@@ -9,7 +9,7 @@ use crate::{Activation, GraphError, Requantize};
 ///
 /// Inputs: activations, taken as `[n, k]` whatever their shape, constant weights `[units, k]` (scales per tensor
 /// or along axis 0), optional bias `[units]`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FullyConnected {
     /// Whether the output keeps all axes of the input but the last, which must then have size `k`.
     pub keep_num_dims: bool,

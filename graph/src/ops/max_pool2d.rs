@@ -7,7 +7,7 @@ use crate::{Activation, GraphError, Padding};
 /// The greatest code in a window, padding left out.
 ///
 /// Input `[n, h, w, c]`; the output has its dtype, scale and zero point.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct MaxPool2d {
     /// Size of the window, rows and columns.
     pub kernel: [usize; 2],

@@ -8,7 +8,7 @@ use crate::{DotProducts, GraphError, Requantize};
 ///
 /// The integer multiplier of `sx/sy` is divided by `n` as TensorFlow Lite does it:
 /// [`Multiplier::divided_by`](guardbit_num::Multiplier::divided_by).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Mean {
     /// The axes that are summed over, each once.
     pub axes: Vec<usize>,

@@ -37,7 +37,7 @@ macro_rules! ops {
         $(mod $file; pub use $file::$ty;)*
 
         /// An operation with its attributes.
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, serde::Serialize)]
         #[non_exhaustive]
         pub enum Op {
             $(#[doc = concat!("See [`", stringify!($ty), "`].")] $ty($ty),)*

@@ -8,7 +8,7 @@ use crate::{Activation, GraphError, Requantize};
 /// `a * b` with numpy's broadcasting: `y = round((a - za) * (b - zb) * sa*sb/sy) + zy`, clamped.
 ///
 /// TensorFlow Lite `reference_integer_ops::Mul`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Mul {
     /// Fused activation.
     pub activation: Activation,

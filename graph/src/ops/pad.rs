@@ -7,7 +7,7 @@ use crate::GraphError;
 /// The input with cells of one value around it.
 ///
 /// The output has the dtype, scale and zero point of the input.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Pad {
     /// Cells before and after, per axis.
     pub paddings: Vec<[usize; 2]>,

@@ -6,7 +6,7 @@ use crate::{Activation, GraphError, Requantize};
 /// `y = round((x - zx) * sx/sy) + zy`, clamped to the dtype of the output.
 ///
 /// Under equal scales this only moves the zero point, exactly.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Quantize {
     /// From input to output codes.
     pub requantize: Requantize,

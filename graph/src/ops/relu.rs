@@ -4,7 +4,7 @@ use super::{Operands, Operator, rescale};
 use crate::{Activation, GraphError, Requantize};
 
 /// `max(x, 0)`, moved to the scale and zero point of the output.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Relu {
     /// From input to output codes.
     pub requantize: Requantize,

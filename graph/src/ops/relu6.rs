@@ -4,7 +4,7 @@ use super::{Operands, Operator, rescale};
 use crate::{Activation, GraphError, Requantize};
 
 /// `min(max(x, 0), 6)`, moved to the scale and zero point of the output.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Relu6 {
     /// From input to output codes.
     pub requantize: Requantize,

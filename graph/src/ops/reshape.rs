@@ -4,7 +4,7 @@ use super::{Operands, Operator};
 use crate::GraphError;
 
 /// The codes of the input in the same order under another shape.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Reshape {
     /// The sizes; one of them may be -1: what is left for it.
     pub shape: Vec<i64>,

@@ -16,7 +16,7 @@ use crate::{DType, GraphError};
 ///
 /// TensorFlow Lite `reference_ops::Softmax` on 8-bit codes. The output has scale 1/256 and the least code as zero
 /// point.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Softmax {
     /// Factor of the exponent.
     pub beta: f32,

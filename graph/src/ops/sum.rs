@@ -5,7 +5,7 @@ use super::{Operands, Operator};
 use crate::{DotProducts, GraphError, Requantize};
 
 /// `y = round(sum of (x - zx) * sx/sy) + zy` over some axes, clamped.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Sum {
     /// The axes that are summed over, each once.
     pub axes: Vec<usize>,

@@ -7,7 +7,7 @@ use crate::GraphError;
 /// Axis `i` of the output is axis `permutation[i]` of the input.
 ///
 /// The output has the dtype, scale and zero point of the input.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Transpose {
     /// Every axis of the input once.
     pub permutation: Vec<usize>,

@@ -30,8 +30,8 @@ pub(crate) struct AcceleratorFile {
     pub name: Option<String>,
     /// One line for lists.
     pub description: Option<String>,
-    /// Preset to start from: maps merge key by key, lists replace the preset's whole list.
-    #[schemars(schema_with = "crate::schema::preset_names")]
+    /// Preset or file (relative to this one) to start from: maps merge key by key, lists replace the whole list there.
+    #[schemars(schema_with = "crate::schema::bases")]
     pub extends: Option<String>,
     /// Clock in MHz, above 0. Default: 300.
     #[schemars(extend("exclusiveMinimum" = 0))]

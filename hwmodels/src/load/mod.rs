@@ -1,6 +1,6 @@
 //! From YAML, presets and overrides to a checked accelerator.
 //!
-//! A file is read into a type that mirrors it, put over the preset that it extends, changed by overrides, given
+//! A file is read into a type that mirrors it, put over the preset or file that it extends, changed by overrides, given
 //! accumulation levels by its dataflow if it has none (overrides of levels come after that), and checked.
 
 mod check;

@@ -1,5 +1,6 @@
-//! Where a file's values come from: its own text, the preset that it extends, overrides.
+//! Where a file's values come from: its own text, the preset or file that it extends, overrides.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_yaml::Value;
@@ -13,7 +14,7 @@ use super::typed;
 use crate::file::AcceleratorFile;
 use crate::presets::{PRESETS, preset};
 
-/// What a file does not take from the preset that it extends.
+/// What a file does not take from what it extends.
 const OWN: [&str; 3] = ["schema", "name", "description"];
 
 /// A file with what it extends.
@@ -22,8 +23,8 @@ pub(super) struct Sources {
     name: String,
     text: Arc<str>,
     own: Value,
-    /// The preset that it extends.
-    base: Option<(String, Value)>,
+    /// The preset or file that it extends, with what that extends.
+    base: Option<Box<Sources>>,
     /// Whether the file is itself a preset.
     is_preset: bool,
 }
@@ -38,33 +39,59 @@ impl Sources {
 
     /// A file of that text.
     pub fn file(text: &str, name: &str) -> Result<Self, HwError> {
+        Self::extending(text, name, &mut vec![resolve(Path::new(name))])
+    }
+
+    /// The same, where `chain` holds the paths of the files that extend each other down to this one.
+    fn extending(text: &str, name: &str, chain: &mut Vec<PathBuf>) -> Result<Self, HwError> {
         let text: Arc<str> = text.into();
         let file = parse(&text, name)?;
         let mut sources =
             Self { name: name.into(), own: typed::to_value(&file), text, base: None, is_preset: false };
         if let Some(base) = file.extends {
-            let found = Self::preset(&base).unwrap_or_else(|| Err(sources.unknown_preset(&base).into()));
-            sources.base = Some((base, typed::to_value(&found?.merged())));
+            let found = match Self::preset(&base) {
+                Some(preset) => preset?,
+                None => sources.base_file(&base, chain)?,
+            };
+            sources.base = Some(Box::new(found));
         }
         Ok(sources)
     }
 
+    /// The file `base`, whose path is relative to the folder of this one.
+    fn base_file(&self, base: &str, chain: &mut Vec<PathBuf>) -> Result<Self, HwError> {
+        let path = Path::new(&self.name).parent().unwrap_or(Path::new("")).join(base);
+        let text = std::fs::read_to_string(&path);
+        let text = text.map_err(|error| HwError::from(self.no_base(base, &path, &error)))?;
+        let resolved = resolve(&path);
+        if chain.contains(&resolved) {
+            return Err(self.cycle(base).into());
+        }
+        chain.push(resolved);
+        Self::extending(&text, &path.to_string_lossy(), chain)
+    }
+
     /// Everything that the file says, with what it extends. Its name and description are its own.
     pub fn merged(&self) -> AcceleratorFile {
-        let mut value = self.base.as_ref().map_or(Value::Null, |(_, base)| base.clone());
+        let file: AcceleratorFile = typed::from_value(self.value()).unwrap_or_default();
+        AcceleratorFile { extends: None, name: file.name.or_else(|| Some(self.stem())), ..file }
+    }
+
+    /// The keys of the file over those of what it extends.
+    fn value(&self) -> Value {
+        let mut value = self.base.as_ref().map_or(Value::Null, |base| base.value());
         if let Value::Mapping(map) = &mut value {
             map.retain(|key, _| !key.as_str().is_some_and(|key| OWN.contains(&key)));
         }
         merge(&mut value, self.own.clone());
-        let file: AcceleratorFile = typed::from_value(value).unwrap_or_default();
-        AcceleratorFile { extends: None, name: file.name.or_else(|| Some(self.stem())), ..file }
+        value
     }
 
     /// Where an override was written.
     pub fn origin_of(&self, source: &SetSource) -> Origin {
         match source {
             SetSource::CommandLine(text) => Origin::Set(text.clone()),
-            SetSource::Layer(key) => self.own_origin(key),
+            SetSource::Layer(key) => self.origin(key),
         }
     }
 
@@ -77,7 +104,7 @@ impl Sources {
     ) -> Option<(&'a KeyPath, Origin)> {
         let origin = |key| match overridden.iter().rfind(|over| over.key.contains(key)) {
             Some(over) => self.origin_of(&over.by),
-            None => self.own_origin(key),
+            None => self.origin(key),
         };
         let written = |(_, origin): &(&KeyPath, Origin)| matches!(origin, Origin::File(_) | Origin::Set(_));
         let mut found = keys.iter().map(|key| (key, origin(key)));
@@ -89,14 +116,12 @@ impl Sources {
         self.place(&KeyPath::default())
     }
 
-    fn own_origin(&self, key: &KeyPath) -> Origin {
+    /// Where `key` was written: in this file, or in what it extends.
+    fn origin(&self, key: &KeyPath) -> Origin {
         if key.find(&self.own).is_some() {
             return self.place(key);
         }
-        match &self.base {
-            Some((name, base)) if key.find(base).is_some() => Origin::Preset(name.clone()),
-            _ => Origin::Nowhere,
-        }
+        self.base.as_ref().map_or(Origin::Nowhere, |base| base.origin(key))
     }
 
     fn place(&self, key: &KeyPath) -> Origin {
@@ -107,21 +132,39 @@ impl Sources {
         Origin::File(FilePlace::new(&self.name, &self.text, line, column))
     }
 
-    fn unknown_preset(&self, name: &str) -> Problem {
+    fn no_base(&self, base: &str, path: &Path, error: &std::io::Error) -> Problem {
+        let help =
+            format!("name a file, relative to this one, or a preset; the presets are {}", preset_names());
+        let (code, message) = match error.kind() {
+            std::io::ErrorKind::NotFound => (
+                "guardbit::hw::unknown_preset",
+                format!("there is no preset `{base}` and no file `{}`", path.display()),
+            ),
+            _ => ("guardbit::hw::read", format!("`{}` cannot be read: {error}", path.display())),
+        };
+        self.extends_problem(code, message, help)
+    }
+
+    fn cycle(&self, base: &str) -> Problem {
+        let message = format!("`{base}` extends this file, directly or through others");
+        let help = "let one of the files extend none of the others".into();
+        self.extends_problem("guardbit::hw::extends_cycle", message, help)
+    }
+
+    fn extends_problem(&self, code: &'static str, message: String, help: String) -> Problem {
         let key = KeyPath::keys(&["extends"]);
-        Problem {
-            code: "guardbit::hw::unknown_preset",
-            message: format!("there is no preset `{name}`"),
-            help: Some(format!("the presets are {}", preset_names())),
-            origin: self.place(&key),
-            key: Some(key.to_string()),
-        }
+        Problem { code, message, help: Some(help), origin: self.place(&key), key: Some(key.to_string()) }
     }
 
     fn stem(&self) -> String {
         let file = self.name.rsplit(['/', '\\']).next().unwrap_or(&self.name);
         file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml")).unwrap_or(file).to_owned()
     }
+}
+
+/// The path by which a file is recognized.
+fn resolve(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The names of all presets, for messages.

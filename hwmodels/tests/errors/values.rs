@@ -143,10 +143,10 @@ fn names_that_are_none() {
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: tpu\n", &[]), @r"
     guardbit::hw::unknown_preset
-    hw.yaml:2:10: there is no preset `tpu`
+    hw.yaml:2:10: there is no preset `tpu` and no file `tpu`
       | extends: tpu
       |          ^^^
-    help: the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc
+    help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc
     ");
 }
 

@@ -85,6 +85,18 @@ fn settings(about: &About) -> Markup {
     }
 }
 
+/// Every key of the accelerators.
+fn accelerators(about: &About) -> Markup {
+    html! {
+        @for (name, yaml) in &about.accelerators {
+            section {
+                h2 { "Accelerator: " (name) }
+                pre { (yaml.trim_end()) }
+            }
+        }
+    }
+}
+
 fn plots<S: ?Sized>(drawn: &[Drawn<S>]) -> Markup {
     html! {
         section {

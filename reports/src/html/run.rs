@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use maud::{Markup, html};
 
-use super::{Column, Table, page, plots, settings, words};
+use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::{EventRow, LayerRow};
@@ -27,6 +27,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
         (tiles(run))
         (first_events(run))
         (plots(drawn))
+        (accelerators(about))
         (words())
     };
     page(&title, &subtitle, about, &body)

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{Column, Table, page, plots, settings};
+use super::{Column, Table, accelerators, page, plots, settings};
 use crate::numbers::{grouped, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::{SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
@@ -22,6 +22,7 @@ pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]
         (grid(size))
         (witnesses(size))
         (plots(drawn))
+        (accelerators(about))
         (words())
     };
     page(&title, &subtitle, about, &body)

@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::{Column, Table, page, plots, settings, words};
+use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn};
 use crate::plots::Group;
 use crate::tables::SummaryRow;
-use crate::{Headline, PointRecord, layer_label, sweep_headlines};
+use crate::{Headline, PointRecord, layer_label, not_swept_text, sweep_headlines};
 
 /// The page.
 pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[PointRecord]>]) -> String {
@@ -26,6 +26,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
         (plots(drawn))
         @for group in &groups { (layers(group)) }
         (summary(points, groups.len() > 1))
+        (accelerators(about))
         (words())
     };
     page(&title, &subtitle, about, &body)
@@ -50,6 +51,7 @@ fn headlines(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
                     ul { @for headline in of(group, mode) { li { (headline.text) } } }
                 }
             }
+            @for sentence in not_swept_text(points) { p.note { "Not swept: " (sentence) "." } }
         }
     }
 }

@@ -1,15 +1,16 @@
 //! One point of a sweep.
 
 use guardbit_hwmodels::Program;
-use guardbit_sim::{LayerStats, Options};
+use guardbit_sim::{LayerStats, Mode, Options};
 use serde::{Deserialize, Serialize};
 
 use super::LevelHistogram;
-use crate::Outcome;
 use crate::tables::{LayerRow, Point, SummaryRow, layer_rows};
+use crate::{Decibel, Outcome};
 
 /// All that a sweep keeps of one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored")]
 pub struct PointRecord {
     /// Its row of `summary.csv`.
     pub summary: SummaryRow,
@@ -17,6 +18,29 @@ pub struct PointRecord {
     pub layers: Vec<LayerRow>,
     /// Required bits per level; empty unless everything was counted.
     pub histograms: Vec<LevelHistogram>,
+}
+
+/// As it stands in a file.
+#[derive(Deserialize)]
+struct Stored {
+    summary: SummaryRow,
+    layers: Vec<LayerRow>,
+    histograms: Vec<LevelHistogram>,
+}
+
+/// JSON has no infinite numbers: they come back from the codes that differ.
+impl From<Stored> for PointRecord {
+    fn from(Stored { mut summary, mut layers, histograms }: Stored) -> Self {
+        if summary.mode == Mode::Propagated.name() {
+            summary.output_sqnr_db.get_or_insert(Decibel::infinite(summary.output_mismatch));
+        }
+        for row in &mut layers {
+            if let Some(mismatch) = row.output_mismatch {
+                row.sqnr_db.get_or_insert(Decibel::infinite(mismatch));
+            }
+        }
+        Self { summary, layers, histograms }
+    }
 }
 
 impl PointRecord {

@@ -2,14 +2,14 @@
 
 use guardbit_hwmodels::Program;
 use guardbit_sim::{LayerStats, Options};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{LayerActivity, LevelHistogram, NetworkTiming};
 use crate::Outcome;
 use crate::tables::{ChannelRow, EventRow, LayerRow, channel_rows, event_rows, layer_rows};
 
 /// All that is reported of one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunRecord {
     /// The model, as it is called in the report.
     pub model: String,

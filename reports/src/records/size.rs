@@ -6,7 +6,7 @@ use crate::tables::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, Size
 use crate::{Outcome, Width};
 
 /// All that is reported of one sizing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeRecord {
     /// The model, as it is called in the report.
     pub model: String,

@@ -60,7 +60,7 @@ pub struct LayerRow {
     pub max_abs_err: Option<u128>,
     /// Output codes that differ from the exact network. Of the layer.
     pub output_mismatch: Option<u64>,
-    /// Of the layer's real output against the exact one. Of the layer.
+    /// Of the layer's real output against the exact one; in JSON also `null` where it is infinite. Of the layer.
     pub sqnr_db: Option<Decibel>,
     /// Cycles of one inference. Of the layer.
     pub cycles: Option<u64>,
@@ -257,6 +257,16 @@ fn count_layer(row: &mut LayerRow, layer: &MacLayer, counts: &LayerStats, stats:
     row.output_mismatch = Some(total.output_mismatch);
     row.sqnr_db = Some(Decibel::new(counts.output_error.sqnr_db()));
     row.cycles = Some(layer.timing.cycles);
+    let cost = &layer.timing.cost;
+    row.compute_cycles = Some(cost.compute_cycles);
+    row.stall_cycles = Some(cost.stall_cycles);
+    row.utilization = Some(Fraction::new(cost.utilization()));
+    row.sram_bytes = Some(cost.sram_bytes);
+    row.dram_bytes = Some(cost.dram_bytes);
+    // To a picosecond: a clock makes no finer figures, and decimals stay short.
+    row.time_us = Some((cost.microseconds * 1e6).round() / 1e6);
+    row.stall_sram_cycles = Some(cost.stall_sram_cycles);
+    row.stall_dram_cycles = Some(cost.stall_dram_cycles);
     if stats.counts() {
         row.wrong = Some(total.wrong);
         row.harmless = Some(total.harmless);
@@ -265,15 +275,5 @@ fn count_layer(row: &mut LayerRow, layer: &MacLayer, counts: &LayerStats, stats:
         row.first_event_cycle = counts.first_event_cycle;
         row.product_events = Some(total.product_events);
         row.bias_events = Some(total.bias_events);
-        let cost = &layer.timing.cost;
-        row.compute_cycles = Some(cost.compute_cycles);
-        row.stall_cycles = Some(cost.stall_cycles);
-        row.utilization = Some(Fraction::new(cost.utilization()));
-        row.sram_bytes = Some(cost.sram_bytes);
-        row.dram_bytes = Some(cost.dram_bytes);
-        // To a picosecond: a clock makes no finer figures, and decimals stay short.
-        row.time_us = Some((cost.microseconds * 1e6).round() / 1e6);
-        row.stall_sram_cycles = Some(cost.stall_sram_cycles);
-        row.stall_dram_cycles = Some(cost.stall_dram_cycles);
     }
 }

@@ -3,7 +3,7 @@
 use guardbit_sim::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::{LayerRow, Row, sum};
+use super::{LayerRow, Row, not_swept, sum};
 use crate::{Decibel, Fraction, Outcome};
 
 /// What tells one point of a sweep from the others.
@@ -34,7 +34,7 @@ pub struct SummaryRow {
     pub mode: String,
     /// Samples run.
     pub samples: u64,
-    /// Samples whose top-1 class is that of the exact network.
+    /// Samples whose top-1 class is that of the exact network; `None` where no output holds one score per class.
     pub top1_agreement: Option<Fraction>,
     /// Accuracy of the exact network.
     pub accuracy_exact: Option<Fraction>,
@@ -42,7 +42,7 @@ pub struct SummaryRow {
     pub accuracy: Option<Fraction>,
     /// Output codes that differ from the exact network.
     pub output_mismatch: u64,
-    /// Of the network's output against the exact one.
+    /// Of the network's output against the exact one; in JSON also `null` where it is infinite.
     pub output_sqnr_db: Option<Decibel>,
     /// Overflow events at the swept level, over the layers.
     pub events: Option<u64>,
@@ -58,6 +58,8 @@ pub struct SummaryRow {
     pub model: String,
     /// The accelerator.
     pub hw: String,
+    /// Layers whose register at the swept level is not that of the point, with what they have: `5: 20 bits saturate`.
+    pub not_swept: Option<String>,
 }
 
 impl Row for SummaryRow {
@@ -80,6 +82,7 @@ impl Row for SummaryRow {
         "cycles",
         "model",
         "hw",
+        "not_swept",
     ];
 }
 
@@ -106,6 +109,7 @@ impl SummaryRow {
             cycles: sum(layers, |row| row.cycles),
             model: point.model.clone(),
             hw: point.hw.clone(),
+            not_swept: not_swept::cell(point, layers),
         }
     }
 

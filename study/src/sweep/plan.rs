@@ -6,20 +6,23 @@ use std::path::PathBuf;
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
 use guardbit_reports::{About, Point};
+use guardbit_sim::ARITHMETIC_VERSION;
 use serde::Serialize;
 
-use crate::digest::sha256;
-use crate::subject::{FileId, HwId, InputId, Subject};
-use crate::{StudyError, SweepRequest};
+use crate::identity::DependsOn;
+use crate::subject::{CommonSettings, FileId, HwId, InputId, Subject};
+use crate::{Identity, StudyError, SweepRequest};
 
 /// A sweep ready to run.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub subjects: Vec<Subject>,
+    /// The accelerators as they are without a point.
+    bases: Vec<Accelerator>,
     /// In the order of the rows of `summary.csv`.
     pub points: Vec<PlannedPoint>,
-    /// What the results depend on.
-    pub identity: Identity,
+    /// What the results were made from.
+    pub description: Description,
 }
 
 /// One point.
@@ -30,17 +33,37 @@ pub(super) struct PlannedPoint {
     group: usize,
     pub point: Point,
     pub accelerator: Accelerator,
+    pub identity: Identity,
 }
 
-/// All that the results of a sweep depend on.
+/// What the results of a sweep were made from, by name and content.
 #[derive(Debug, Serialize)]
-pub(super) struct Identity {
+pub(super) struct Description {
+    arithmetic: u32,
     models: Vec<FileId>,
     hws: Vec<HwId>,
     input: Vec<InputId>,
     labels: Option<FileId>,
     settings: SettingsJson,
-    points: Vec<Point>,
+    points: Vec<PointJson>,
+}
+
+/// A point, what it depends on, and the hash of that.
+#[derive(Debug, Serialize)]
+struct PointJson {
+    #[serde(flatten)]
+    point: Point,
+    identity: Identity,
+    depends_on: DependsOn<PointSettings>,
+}
+
+/// The settings that decide the figures of a point.
+#[derive(Debug, Serialize)]
+struct PointSettings {
+    #[serde(flatten)]
+    common: CommonSettings,
+    /// At which level events are summed up.
+    level: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -59,19 +82,25 @@ impl Plan {
         let bases = request.hws.iter().map(|hw| guardbit_hwmodels::load(hw, &settings.sets));
         let bases: Vec<Accelerator> = bases.collect::<Result<_, _>>()?;
 
-        let mut points = Vec::new();
+        let (mut points, mut listed) = (Vec::new(), Vec::new());
         let mut group = 0;
         for (index, subject) in subjects.iter().enumerate() {
             for (hw, base) in request.hws.iter().zip(&bases) {
                 // Whatever is wrong with a combination is said before the first point runs.
                 subject.lower(base)?;
                 for (point, accelerator) in points_of(request, subject, hw, base)? {
-                    points.push(PlannedPoint { subject: index, group, point, accelerator });
+                    let common = subject.settings(settings);
+                    let own = PointSettings { common, level: point.level.clone() };
+                    let depends_on = subject.depends_on(&accelerator, own);
+                    let identity = depends_on.identity();
+                    listed.push(PointJson { point: point.clone(), identity, depends_on });
+                    points.push(PlannedPoint { subject: index, group, point, accelerator, identity });
                 }
                 group += 1;
             }
         }
-        let identity = Identity {
+        let description = Description {
+            arithmetic: ARITHMETIC_VERSION,
             models: subjects.iter().map(|s| s.model.clone()).collect(),
             hws: bases.iter().map(HwId::of).collect(),
             input: subjects.iter().map(|s| s.input.clone()).collect(),
@@ -82,9 +111,14 @@ impl Plan {
                 output: settings.output.clone(),
                 set: settings.sets.clone(),
             },
-            points: points.iter().map(|p| p.point.clone()).collect(),
+            points: listed,
         };
-        Ok(Self { subjects, points, identity })
+        Ok(Self { subjects, bases, points, description })
+    }
+
+    /// That of all points.
+    pub fn identity(&self) -> Identity {
+        Identity::of_parts(self.points.iter().map(|point| point.identity))
     }
 
     pub fn subject(&self, point: &PlannedPoint) -> &Subject {
@@ -111,22 +145,16 @@ impl Plan {
 
     /// What was swept, in words for the report.
     pub fn about(&self) -> About {
-        let identity = &self.identity;
-        let files = identity.models.iter().map(|model| model.file.as_str()).collect::<Vec<_>>().join(", ");
-        let hws = identity.hws.iter().map(|hw| hw.name.as_str()).collect::<Vec<_>>().join(", ");
+        let made_from = &self.description;
+        let files = made_from.models.iter().map(|model| model.file.as_str()).collect::<Vec<_>>().join(", ");
+        let hws = made_from.hws.iter().map(|hw| hw.name.as_str()).collect::<Vec<_>>().join(", ");
         let mut pairs = vec![("Model", files), ("Accelerator", hws)];
-        pairs.extend(identity.input.first().map(|input| ("Input", input.describe())));
-        pairs.extend(identity.labels.as_ref().map(|file| ("Labels", file.file.clone())));
-        pairs.push(("Mode", identity.settings.mode.into()));
-        pairs.extend(identity.settings.output.clone().map(|output| ("Output", output)));
-        pairs.extend(identity.settings.set.iter().map(|set| ("Set", set.clone())));
-        crate::about(pairs)
-    }
-}
-
-impl Identity {
-    pub fn sha256(&self) -> String {
-        sha256(serde_json::to_string(self).unwrap_or_default().as_bytes())
+        pairs.extend(made_from.input.first().map(|input| ("Input", input.describe())));
+        pairs.extend(made_from.labels.as_ref().map(|file| ("Labels", file.file.clone())));
+        pairs.push(("Mode", made_from.settings.mode.into()));
+        pairs.extend(made_from.settings.output.clone().map(|output| ("Output", output)));
+        pairs.extend(made_from.settings.set.iter().map(|set| ("Set", set.clone())));
+        crate::about(pairs, &self.bases)
     }
 }
 

@@ -1,0 +1,107 @@
+//! The name of a result: a hash of everything that it depends on, and of nothing else.
+//!
+//! # Derivation
+//! An [`Identity`] is the SHA-256 of the compact JSON of what `run.json`, `size.json` and the points of `sweep.json`
+//! show as `depends_on`, keys in that order:
+//!
+//! | key | what it is |
+//! |---|---|
+//! | `derivation` | [`DERIVATION`]: version of this table |
+//! | `arithmetic` | [`ARITHMETIC_VERSION`]: version of all that turns a program and samples into figures |
+//! | `model` | SHA-256 of the graph as JSON: tensors with shapes, dtypes, scales, zero points and constants, operations with every attribute, inputs, outputs |
+//! | `accelerator` | SHA-256 of the resolved accelerator as JSON with sorted keys, without its `name` and `description` |
+//! | `input` | SHA-256 of the codes that are run, as little-endian 32-bit integers, input after input |
+//! | `labels` | SHA-256 of the classes as little-endian 64-bit integers, one per sample; `null` without labels |
+//! | `settings` | what else decides the figures: the mode, what is counted, which outputs are scored |
+//!
+//! Names and paths of files do not enter. The names of tensors do: results are told by them. A new field of the graph
+//! is there by itself (its types derive their serialized form), a new key of an accelerator too (`resolved_json` fills
+//! every key of the file type); a new setting belongs into the type that is given for `settings`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use guardbit_graph::Graph;
+use guardbit_hwmodels::Accelerator;
+use guardbit_sim::ARITHMETIC_VERSION;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::{Digest, DigestError};
+
+/// Version of the derivation: raised when the same things are to get another identity.
+pub const DERIVATION: u32 = 1;
+
+/// What a result is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Identity(Digest);
+
+/// Everything that a result depends on; `S` are the settings.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct DependsOn<S> {
+    derivation: u32,
+    arithmetic: u32,
+    #[serde(flatten)]
+    sources: Sources,
+    settings: S,
+}
+
+/// What was simulated, by content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Sources {
+    pub model: Digest,
+    pub accelerator: Digest,
+    pub input: Digest,
+    pub labels: Option<Digest>,
+}
+
+impl<S: Serialize> DependsOn<S> {
+    pub fn new(sources: Sources, settings: S) -> Self {
+        Self { derivation: DERIVATION, arithmetic: ARITHMETIC_VERSION, sources, settings }
+    }
+
+    pub fn identity(&self) -> Identity {
+        Identity(Digest::of_json(self))
+    }
+}
+
+impl Identity {
+    /// That of a whole which is made of parts: the SHA-256 of the list of their identities as compact JSON.
+    pub(crate) fn of_parts(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self(Digest::of_json(&parts.into_iter().collect::<Vec<_>>()))
+    }
+}
+
+/// The content of a network.
+pub(crate) fn of_graph(graph: &Graph) -> Digest {
+    Digest::of_json(graph)
+}
+
+/// The content of an accelerator.
+pub(crate) fn of_accelerator(accelerator: &Accelerator) -> Digest {
+    let mut resolved = accelerator.resolved_json();
+    if let Some(keys) = resolved.as_object_mut() {
+        keys.retain(|key, _| !matches!(key.as_str(), "name" | "description"));
+    }
+    Digest::of_json(&resolved)
+}
+
+/// The content of labels.
+pub(crate) fn of_labels(classes: &[usize]) -> Digest {
+    let bytes: Vec<u8> = classes.iter().flat_map(|&class| (class as u64).to_le_bytes()).collect();
+    Digest::of_bytes(&bytes)
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Identity {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        text.parse().map(Self)
+    }
+}
