@@ -87,12 +87,29 @@ impl Words {
         text
     }
 
-    /// Packed binary: words one after the other, each in whole bytes, least significant byte first.
+    /// Binary: value after value, lane 0 first, each in whole bytes, least significant byte first, sign-extended to
+    /// them (zero-extended, if unsigned).
     pub fn bin(&self) -> Vec<u8> {
-        let bytes = self.bits.div_ceil(8) as usize;
-        let mut out = Vec::with_capacity(self.len() * bytes);
-        self.for_each_word(|word| out.extend((0..bytes).map(|i| byte(word, i))));
-        out
+        let bytes = (slot(self.lane_bits(), Packing::ByteSlot) / 8) as usize;
+        let mask = if self.signed { u64::MAX } else { u64::MAX >> (64 - self.lane_bits().clamp(1, 64)) };
+        let value = |&value: &i64| (value as u64 & mask).to_le_bytes().into_iter().take(bytes);
+        self.all().iter().flat_map(value).collect()
+    }
+
+    /// Bits of a value.
+    pub fn lane_bits(&self) -> u32 {
+        match &self.data {
+            Data::Values(_) => self.bits,
+            Data::Lanes { lane_bits, .. } => *lane_bits,
+        }
+    }
+
+    /// Bits from one value of a word to the next.
+    pub fn slot_bits(&self) -> u32 {
+        match &self.data {
+            Data::Values(_) => self.bits,
+            Data::Lanes { slot, .. } => *slot,
+        }
     }
 
     /// Every value, lane 0 first within a word.
@@ -180,10 +197,6 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 fn nibble(word: &[u64], digit: usize) -> usize {
     (word.get(digit / 16).copied().unwrap_or(0) >> (digit % 16 * 4) & 15) as usize
-}
-
-fn byte(word: &[u64], index: usize) -> u8 {
-    (word.get(index / 8).copied().unwrap_or(0) >> (index % 8 * 8)) as u8
 }
 
 impl Words {

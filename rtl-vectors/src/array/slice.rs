@@ -99,6 +99,10 @@ impl Slice {
             tiles,
             beats: beats(&self.cycles),
             words,
+            word_order: match accelerator.dataflow {
+                Dataflow::OutputStationary => "bottom_row_first".into(),
+                _ => "pixels".into(),
+            },
             ctrl: (0..).zip(&CTRL).map(field).collect(),
             cycles: self.cycle_info(accelerator),
         }
