@@ -407,7 +407,7 @@ fn array_files(part: &ArrayPart, arithmetic: &Arithmetic, formats: &[Format]) ->
             "array expected: sums that leave the columns",
             lanes(info.cols, array::sum_bits(arithmetic), &part.sums),
         ),
-        ("exp_mask", "1: the sum is that of an output, compare", lanes(info.cols, 1, &part.mask)),
+        ("exp_mask", "1: the sum is that of an output, compare", lanes(info.cols, 1, &part.mask).unsigned()),
     ];
     columns
         .iter()

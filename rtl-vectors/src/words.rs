@@ -47,6 +47,11 @@ impl Words {
         Self { bits: slot * lanes as u32, signed: true, data: Data::Lanes { lanes, lane_bits, slot, values } }
     }
 
+    /// The same words, their values plain binary.
+    pub fn unsigned(self) -> Self {
+        Self { signed: false, ..self }
+    }
+
     /// Number of words.
     pub fn len(&self) -> usize {
         match &self.data {
