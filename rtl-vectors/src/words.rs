@@ -165,12 +165,9 @@ pub(crate) fn push_hex(text: &mut Vec<u8>, word: &[u64], digits: usize) {
 /// Reads `$readmemh` text of `words` words as 64-bit limbs.
 pub(crate) fn parse_mem(text: &[u8], bits: u32, words: usize) -> Result<Vec<Vec<u64>>, String> {
     let digits = digits(bits);
-    if text.len() != words * (digits + 1) {
-        return Err(format!(
-            "{} bytes, but {words} words of {digits} digits take {}",
-            text.len(),
-            words * (digits + 1)
-        ));
+    let expected = words.saturating_mul(digits + 1);
+    if text.len() != expected {
+        return Err(format!("{} bytes, but {words} words of {digits} digits take {expected}", text.len()));
     }
     let one = |(index, line): (usize, &[u8])| {
         let mut limbs = vec![0u64; digits.div_ceil(16).max(1)];

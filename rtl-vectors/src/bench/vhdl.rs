@@ -54,7 +54,7 @@ pub(crate) fn tb(manifest: &Manifest) -> String {
                 if std_logic_vector(acc({index})({top} downto 0)) /= word or flags({flag_high} downto {flag_low}) /= flag_word({flag_high} downto {flag_low}) then
                     if shown.again then
                         report \"MISMATCH kind=acc level={index} cycle=\" & integer'image(cycle) & \" beat=\" & integer'image(beat)
-                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(acc({index})({top} downto 0))
+                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(std_logic_vector(acc({index})({top} downto 0)))
                             & \" expected_flags=\" & to_hstring(flag_word({flag_high} downto {flag_low}))
                             & \" got_flags=\" & to_hstring(flags({flag_high} downto {flag_low})) & of_beat(beat) severity note;
                     end if;
@@ -283,6 +283,7 @@ begin
         end if;
         report \"RESULT checked=\" & integer'image(total) & \" mismatches=\" & integer'image(bad) & \" cycles=\" & integer'image(cycle)
             & \" outputs=0 vhdl=1\";
+        assert bad = 0 report \"vectors differ\" severity failure;
         stop <= '1';
         wait;
     end process;
@@ -304,7 +305,7 @@ begin
                 if not ok or std_logic_vector(sum({sum_top} downto 0)) /= word then
                     if shown.again then
                         report \"MISMATCH kind=sum level={last} cycle=\" & integer'image(cycle) & \" word=\" & integer'image(seen)
-                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(sum({sum_top} downto 0)) & of_word(seen) severity note;
+                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(std_logic_vector(sum({sum_top} downto 0))) & of_word(seen) severity note;
                     end if;
                     bad := bad + 1;
                 end if;
