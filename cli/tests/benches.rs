@@ -21,7 +21,8 @@ fn simulators() -> bool {
 
 /// A layer whose 14-bit accumulators overflow, on an array of 4 x 4.
 fn export(dir: &Path, hw: &str, layer: &str, more: &[&str]) {
-    let (model, images, out) = (digits("digits_int8.tflite"), digits("test_images.npy"), dir.to_string_lossy());
+    let (model, images, out) =
+        (digits("digits_int8.tflite"), digits("test_images.npy"), dir.to_string_lossy());
     let mut args = vec!["vectors", &model, "--hw", hw, "--layer", layer, "--input", &images, "--cases", "12"];
     args.extend(["--set", "array.rows=4", "--set", "array.cols=4", "-o", &out]);
     args.extend(more);
@@ -36,7 +37,8 @@ fn make(bundle: &Path, args: &[&str]) -> (bool, String) {
         make.env("PATH", format!("{bin}:{}", std::env::var("PATH").unwrap_or_default()));
     }
     let output = make.output().unwrap();
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     (output.status.success(), text)
 }
 
@@ -146,7 +148,8 @@ fn mismatches_name_case_and_operands() {
             let [a, w] = [&a, &w].map(|text| text.lines().nth(beat).unwrap().split(' '));
             a.zip(w).map(|(a, w)| format!("{a}*{w}")).collect()
         };
-        let targets = [&["icarus", "DUT=broken.sv"][..], &["verilator", "DUT=broken.sv"], &["ghdl", "MAC=broken.vhd"]];
+        let targets =
+            [&["icarus", "DUT=broken.sv"][..], &["verilator", "DUT=broken.sv"], &["ghdl", "MAC=broken.vhd"]];
         let with_cocotb = [&["cocotb", "DUT=broken.sv"][..]];
         for args in targets.iter().chain(with_cocotb.iter().filter(|_| cocotb)) {
             let (passed, text) = make(&bundle, args);
@@ -164,7 +167,10 @@ fn mismatches_name_case_and_operands() {
                     false => last,
                 };
                 assert!((number("first_beat")..=last).contains(&beat), "{line}");
-                assert!(line.contains(" beat=") || value(line, "word") == info["out_word"].to_string(), "{line}");
+                assert!(
+                    line.contains(" beat=") || value(line, "word") == info["out_word"].to_string(),
+                    "{line}"
+                );
                 let operands: Vec<String> = value(line, "operands").split(',').map(String::from).collect();
                 assert_eq!(operands, products(beat)[..operands.len()], "{line}");
             }
@@ -176,7 +182,10 @@ fn mismatches_name_case_and_operands() {
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("MISMATCH ")).collect();
     assert!(!passed && (1..=10).contains(&lines.len()), "{text}");
     for line in lines {
-        assert!(value(line, "operands").contains('*') && value(line, "tile").parse::<usize>().is_ok(), "{line}");
+        assert!(
+            value(line, "operands").contains('*') && value(line, "tile").parse::<usize>().is_ok(),
+            "{line}"
+        );
     }
 }
 
@@ -213,20 +222,31 @@ fn yosys_reads_the_reference_rtl() {
     let designs: [(&str, &str, &[&str]); 5] = [
         ("fpga-int14-os", "0", &[]),
         ("fpga-int14-tree", "5", &["--byte-slots", "--set", "accumulation.acc.overflow=sticky"]),
-        ("fpga-int14-ws", "5", &["--set", "accumulation.acc.shift=1", "--set", "accumulation.acc.round=half_even"]),
-        ("fpga-int14-os", "2", &["--set", "bias.at=preload", "--set", "product.shift=2", "--set", "product.bits=12"]),
+        (
+            "fpga-int14-ws",
+            "5",
+            &["--set", "accumulation.acc.shift=1", "--set", "accumulation.acc.round=half_even"],
+        ),
+        (
+            "fpga-int14-os",
+            "2",
+            &["--set", "bias.at=preload", "--set", "product.shift=2", "--set", "product.bits=12"],
+        ),
         ("fpga-int14-os", "2", &["--set", "operands.zero_point=fold", "--requantize", "float64_away"]),
     ];
     for (index, (hw, layer, more)) in designs.into_iter().enumerate() {
         let bundle = dir.path().join(index.to_string());
         export(&bundle, hw, layer, more);
         let tops = [("gb_dut", "icarus", "DUT"), ("gb_array", "array-icarus", "ARRAY")];
-        for (top, target, variable) in tops.into_iter().filter(|t| bundle.join(format!("rtl/{}.sv", t.0)).exists()) {
+        for (top, target, variable) in
+            tops.into_iter().filter(|t| bundle.join(format!("rtl/{}.sv", t.0)).exists())
+        {
             let script = format!(
                 "read_verilog -sv rtl/*.sv; hierarchy -check -top {top}; proc; flatten; opt_clean; check -assert; \
                  write_verilog -noattr {top}_netlist.v"
             );
-            let output = Command::new("yosys").args(["-q", "-p", &script]).current_dir(&bundle).output().unwrap();
+            let output =
+                Command::new("yosys").args(["-q", "-p", &script]).current_dir(&bundle).output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "{hw} {layer} {top}: {said}");
             let (passed, text) = make(&bundle, &[target, &format!("{variable}={top}_netlist.v")]);

@@ -24,7 +24,8 @@ fn python() -> Option<String> {
 fn recheck(python: &str, bundle: &Path) -> (bool, String) {
     let script = root().join("scripts/recheck_bundle.py");
     let output = Command::new(python).arg(script).arg(bundle).output().unwrap();
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     (output.status.success(), text)
 }
 
@@ -71,7 +72,8 @@ fn bundles_of_every_preset_are_recomputed() {
                 None => check(&python, &out, &model, hw, layer, &[]),
                 Some((_, reason)) => {
                     let error = String::from_utf8(export(&out, &model, hw, layer, &[]).stderr).unwrap();
-                    let words = error.replace(['|', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
+                    let words =
+                        error.replace(['|', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
                     assert!(words.contains(reason), "{hw}: {error}");
                 }
             }
@@ -85,12 +87,25 @@ macro_rules! set {
 
 /// Every part of the datapath that a preset does not use.
 const DATAPATHS: &[(&str, &str, &[&str])] = &[
-    ("fpga-int14-os", "2", set!["bias.at=preload", "accumulation.acc.bits=9", "accumulation.acc.overflow=sticky"]),
-    ("fpga-int14-os", "0", set!["bias.at=preload", "accumulation.acc.bits=12", "accumulation.acc.overflow=wrap"]),
     (
         "fpga-int14-os",
         "2",
-        set!["bias.at=preload", "accumulation.acc.check=hand_over", "product.shift=2", "product.round=half_even"],
+        set!["bias.at=preload", "accumulation.acc.bits=9", "accumulation.acc.overflow=sticky"],
+    ),
+    (
+        "fpga-int14-os",
+        "0",
+        set!["bias.at=preload", "accumulation.acc.bits=12", "accumulation.acc.overflow=wrap"],
+    ),
+    (
+        "fpga-int14-os",
+        "2",
+        set![
+            "bias.at=preload",
+            "accumulation.acc.check=hand_over",
+            "product.shift=2",
+            "product.round=half_even"
+        ],
     ),
     (
         "inner14-outer24",
@@ -102,21 +117,71 @@ const DATAPATHS: &[(&str, &str, &[&str])] = &[
             "accumulation.outer.bits=10"
         ],
     ),
-    ("fpga-int14-os", "2", set!["bias.at=post_requantize", "bias.bits=6", "bias.overflow=saturate_symmetric"]),
     (
         "fpga-int14-os",
         "2",
-        set!["accumulation.acc.shift=3", "accumulation.acc.round=half_away", "bias.bits=10", "bias.overflow=wrap"],
+        set!["bias.at=post_requantize", "bias.bits=6", "bias.overflow=saturate_symmetric"],
     ),
-    ("fpga-int14-os", "2", set!["product.bits=12", "product.overflow=wrap", "product.shift=4", "product.round=half_down"]),
-    ("fpga-int14-os", "5", set!["product.bits=10", "product.overflow=saturate_zero", "product.round=toward_zero"]),
-    ("fpga-int14-tree", "5", set!["accumulation.tree.check=hand_over", "accumulation.tree.shift=1", "accumulation.tree.round=half_up"]),
-    ("fpga-int14-tree", "0", set!["array.dot_width=13", "bias.at=preload", "accumulation.acc.check=hand_over"]),
-    ("fpga-int14-tree", "2", set!["array.dot_width=5", "accumulation.tree.bits=9", "accumulation.tree.round=half_to_zero", "accumulation.tree.shift=2"]),
-    ("fpga-int14-ws", "5", set!["accumulation.chain.check=hand_over", "accumulation.chain.shift=2", "accumulation.acc.bits=11"]),
-    ("fpga-int14-ws", "2", set!["array.rows=5", "array.cols=3", "accumulation.chain.bits=10", "product.shift=1"]),
+    (
+        "fpga-int14-os",
+        "2",
+        set![
+            "accumulation.acc.shift=3",
+            "accumulation.acc.round=half_away",
+            "bias.bits=10",
+            "bias.overflow=wrap"
+        ],
+    ),
+    (
+        "fpga-int14-os",
+        "2",
+        set!["product.bits=12", "product.overflow=wrap", "product.shift=4", "product.round=half_down"],
+    ),
+    (
+        "fpga-int14-os",
+        "5",
+        set!["product.bits=10", "product.overflow=saturate_zero", "product.round=toward_zero"],
+    ),
+    (
+        "fpga-int14-tree",
+        "5",
+        set![
+            "accumulation.tree.check=hand_over",
+            "accumulation.tree.shift=1",
+            "accumulation.tree.round=half_up"
+        ],
+    ),
+    (
+        "fpga-int14-tree",
+        "0",
+        set!["array.dot_width=13", "bias.at=preload", "accumulation.acc.check=hand_over"],
+    ),
+    (
+        "fpga-int14-tree",
+        "2",
+        set![
+            "array.dot_width=5",
+            "accumulation.tree.bits=9",
+            "accumulation.tree.round=half_to_zero",
+            "accumulation.tree.shift=2"
+        ],
+    ),
+    (
+        "fpga-int14-ws",
+        "5",
+        set!["accumulation.chain.check=hand_over", "accumulation.chain.shift=2", "accumulation.acc.bits=11"],
+    ),
+    (
+        "fpga-int14-ws",
+        "2",
+        set!["array.rows=5", "array.cols=3", "accumulation.chain.bits=10", "product.shift=1"],
+    ),
     ("fpga-int14-os", "2", set!["operands.zero_point=fold", "accumulation.acc.signed=false"]),
-    ("fpga-int14-os", "2", set!["accumulation.acc.signed=false", "accumulation.acc.overflow=wrap", "accumulation.acc.shift=1"]),
+    (
+        "fpga-int14-os",
+        "2",
+        set!["accumulation.acc.signed=false", "accumulation.acc.overflow=wrap", "accumulation.acc.shift=1"],
+    ),
 ];
 
 #[test]
@@ -130,7 +195,8 @@ fn bundles_of_every_datapath_are_recomputed() {
     for overflow in ["wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe", "trap"] {
         let set = |key: &str| format!("{key}.overflow={overflow}");
         let keys = ["product", "accumulation.tree", "accumulation.acc", "bias"].map(set);
-        let mut more = vec!["--set", "product.bits=13", "--set", "accumulation.tree.bits=12", "--set", "bias.bits=16"];
+        let mut more =
+            vec!["--set", "product.bits=13", "--set", "accumulation.tree.bits=12", "--set", "bias.bits=16"];
         more.extend(keys.iter().flat_map(|key| ["--set", key]));
         check(&python, &dir.path().join(format!("tree{overflow}")), &model, "fpga-int14-tree", "5", &more);
         let keys = ["accumulation.chain", "accumulation.acc"].map(set);
@@ -145,7 +211,8 @@ fn bundles_of_every_scheme_are_recomputed() {
     let Some(python) = python() else { return };
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
-    let schemes = "double single away even float32_upward float64_upward float64_away tosa_double tosa_scale16 q48";
+    let schemes =
+        "double single away even float32_upward float64_upward float64_away tosa_double tosa_scale16 q48";
     for scheme in schemes.split(' ') {
         let more = ["--requantize", scheme, "--set", "product.shift=1", "--set", "accumulation.acc.bits=20"];
         check(&python, &dir.path().join(scheme), &model, "fpga-int14-os", "2", &more);
@@ -197,8 +264,20 @@ fn planted_faults_are_found() {
         fs::write(bundle.join(file), intact).unwrap();
     };
     for name in [
-        "exp_acc_chain", "exp_acc_acc", "exp_flags", "exp_sum", "exp_out", "exp_wide", "mask", "ctrl", "stim_a", "stim_bias",
-        "stim_mult", "array/exp_sum", "array/exp_mask", "array/stim_w",
+        "exp_acc_chain",
+        "exp_acc_acc",
+        "exp_flags",
+        "exp_sum",
+        "exp_out",
+        "exp_wide",
+        "mask",
+        "ctrl",
+        "stim_a",
+        "stim_bias",
+        "stim_mult",
+        "array/exp_sum",
+        "array/exp_mask",
+        "array/stim_w",
     ] {
         for extension in ["mem", "bin", "dec", "coe"] {
             // The lowest bit of the last value.

@@ -16,7 +16,23 @@ use serde_json::{Value, json};
 /// Numbers at which counts, levels and models go wrong.
 fn hostile() -> impl Strategy<Value = i32> {
     prop_oneof![
-        prop::sample::select(vec![i32::MIN, -1, 0, 1, 2, 7, 8, 9, 31, 32, 33, 64, 100_000, 1 << 30, i32::MAX]),
+        prop::sample::select(vec![
+            i32::MIN,
+            -1,
+            0,
+            1,
+            2,
+            7,
+            8,
+            9,
+            31,
+            32,
+            33,
+            64,
+            100_000,
+            1 << 30,
+            i32::MAX
+        ]),
         any::<i32>(),
         -4..64,
     ]
@@ -130,7 +146,8 @@ fn run(model: i32, call: &Call) -> Vec<i32> {
 
 #[allow(unsafe_code)]
 fn open(accelerator: &str, terms: i32, types: [&str; 2], zero_points: [i32; 2]) -> i32 {
-    let [accelerator, activation, weight] = [accelerator, types[0], types[1]].map(|t| CString::new(t).unwrap());
+    let [accelerator, activation, weight] =
+        [accelerator, types[0], types[1]].map(|t| CString::new(t).unwrap());
     // SAFETY: strings that end with NUL.
     unsafe {
         guardbit_open_accelerator(

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::design::acc_width;
 use super::SHOWN;
+use super::design::acc_width;
 use crate::export::Sizes;
 use crate::manifest::Manifest;
 
