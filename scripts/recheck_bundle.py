@@ -109,7 +109,10 @@ def columns(bundle, manifest, check):
         name = info["path"].rsplit(".", 1)[0]
         check.same(f"words of {info['path']}", info["words"], len(values))
         if name in found:
-            check.same(f"values of {info['path']}", found[name].values, values)
+            pairs = enumerate(zip(found[name].values, values))
+            other = next(((at, *pair) for at, pair in pairs if pair[0] != pair[1]), None)
+            place = "" if other is None else f" word {other[0]}: {other[2]}, another format has {other[1]}"
+            check.same(f"{info['path']}:{place} formats agree", True, other is None)
         else:
             found[name] = Column(info, values)
     return found

@@ -247,3 +247,84 @@ fn tiles_are_said() {
     let text = succeed(&["hw", "check", hw, "--model", &model]);
     assert!(text.contains("channels_outer"), "{text}");
 }
+
+/// Short names are accepted wherever a layer is named, and mean what index and full name mean.
+#[test]
+fn layers_go_by_index_short_name_and_full_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let full = "digits_1/depthwise_1/Relu;digits_1/depthwise_1/BiasAdd;digits_1/depthwise_1/depthwise;\
+                digits_1/depthwise_1/Squeeze1";
+    let summaries: Vec<String> = ["1", "depthwise_1", full]
+        .iter()
+        .enumerate()
+        .map(|(i, layer)| {
+            let out = dir.path().join(i.to_string()).to_string_lossy().into_owned();
+            let set = format!("layers.{layer}.accumulation.acc.bits=9");
+            let table = succeed(&[
+                "run",
+                &model,
+                "--hw",
+                "fpga-int14-os",
+                "--random",
+                "2",
+                "--set",
+                &set,
+                "-o",
+                &out,
+            ]);
+            let bundle = format!("{out}.bundle");
+            let vectors = succeed(&[
+                "vectors",
+                &model,
+                "--hw",
+                "fpga-int14-os",
+                "--layer",
+                layer,
+                "--cases",
+                "4",
+                "-o",
+                &bundle,
+            ]);
+            table + &vectors
+        })
+        .collect();
+    assert_eq!(summaries[0], summaries[1]);
+    assert_eq!(summaries[0], summaries[2]);
+    let rows = csv_rows(&dir.path().join("1/layers.csv"));
+    let row = rows.iter().find(|row| row["bits"] == "9").unwrap();
+    assert_eq!(
+        (row["layer"].as_str(), row["name"].as_str(), row["index"].as_str()),
+        (full, "depthwise_1", "1")
+    );
+}
+
+/// The column is the last one of every table that names layers.
+#[test]
+fn tables_that_name_layers_have_their_short_names_at_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let (run, size, sweep) = (dir.path().join("run"), dir.path().join("size"), dir.path().join("sweep"));
+    let common = ["--hw", "fpga-int14-os", "--random", "2", "-o"];
+    let call = |command: &str, more: &[&str], out: &Path| {
+        succeed(&[&[command, &model], more, &common, &[&out.to_string_lossy()]].concat());
+    };
+    call("run", &[], &run);
+    call("size", &[], &size);
+    call("sweep", &["--bits", "13..=14"], &sweep);
+    let mut tables = 0;
+    for folder in [&run, &size, &sweep] {
+        for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+            if file.extension().is_none_or(|e| e != "csv") {
+                continue;
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            let header: Vec<_> = text.lines().next().unwrap().split(',').collect();
+            if header.contains(&"layer") {
+                assert_eq!(header.last(), Some(&"name"), "{}", file.display());
+                tables += 1;
+            }
+        }
+    }
+    assert_eq!(tables, 8);
+}

@@ -97,3 +97,20 @@ fn check_picture(shown: &Path, made: &str) {
         shown.display()
     );
 }
+
+/// Tests that docs/arithmetic.md names, `file::name` for `tests/file.rs` of some crate, are there.
+#[test]
+fn the_arithmetic_contract_names_its_tests() {
+    let page = fs::read_to_string(root().join("docs/arithmetic.md")).unwrap();
+    let quoted = page.split('`').skip(1).step_by(2);
+    let named: Vec<(&str, &str)> = quoted.filter_map(|text| text.split_once("::")).collect();
+    assert!(named.len() > 40, "{}", named.len());
+    for (file, name) in named {
+        let (krate, file) = file.split_once('/').map_or((None, file), |(krate, file)| (Some(krate), file));
+        let crates = krate.map_or(vec!["sim", "cli"], |krate| vec![krate]);
+        let sources =
+            crates.iter().map(|krate| root().join(krate).join("tests").join(file).with_extension("rs"));
+        let source: String = sources.filter_map(|path| fs::read_to_string(path).ok()).collect();
+        assert!(source.contains(&format!("fn {name}(")), "docs/arithmetic.md names {file}::{name}");
+    }
+}

@@ -267,3 +267,75 @@ fn mutants_of_a_weight_stationary_array_are_caught() {
 fn mutants_of_a_tree_are_caught() {
     mutants("fpga-int14-tree", "5", &["tree", "acc"]);
 }
+
+/// Network, input (none: random), layer, accelerator, settings; a row of the table of mutants, and its answer.
+type Shown<'a> = ([&'a str; 2], &'a str, &'a str, &'a [&'a str], &'a str, &'a str);
+
+const KEYWORDS: [&str; 2] = ["kws_dscnn_int8.tflite", ""];
+const ANOMALY: [&str; 2] = ["anomaly_autoencoder_int8.tflite", "anomaly_windows.npy"];
+const WIDE: &[&str] =
+    &["--set", "accumulation.acc.bits=20", "--set", "array.rows=4", "--set", "array.cols=4"];
+const NARROW_BIAS: &[&str] = &["--set", "bias.bits=14", "--set", "array.rows=4", "--set", "array.cols=4"];
+const FEW_COLUMNS: &[&str] = &["--set", "array.cols=4"];
+
+/// A spread of what `scripts/check_all_layers` runs.
+const SHOWN: &[Shown] = &[
+    // Real activations leave columns at zero.
+    (WAKE, "6", "fpga-int14-os", SMALL, "array, wrap_for_saturate, acc", "yes"),
+    (WAKE, "29", "fpga-int14-ws", SMALL, "array, flipped_sum", "yes"),
+    (WAKE, "20", "fpga-int14-tree", &[], "tree_order", "yes"),
+    // 32 products of at most 255 * 128 reach 20 bits; real sums do not.
+    (RESNET, "4", "fpga-int14-os", WIDE, "array, wrap_for_saturate, acc", "yes"),
+    // 8 and 16 products on 16 rows.
+    (WAKE, "2", "fpga-int14-ws", FEW_COLUMNS, "run_boundary_ignored", "equivalent"),
+    (WAKE, "2", "fpga-int14-os", NARROW_BIAS, "wrap_for_saturate, bias", "yes"),
+    (WAKE, "2", "fpga-int14-os", SMALL, "wrap_for_saturate, bias", "equivalent"),
+    (KEYWORDS, "1", "fpga-int14-ws", SMALL, "clear_ignored", "yes"),
+    (ANOMALY, "1", "fpga-int14-tree", &[], "wrong_tie", "equivalent"),
+    (ANOMALY, "0", "fpga-int14-os", SMALL, "array, last_product_missed", "yes"),
+];
+
+/// Every mutant of these layers is caught, or proved to change nothing.
+#[test]
+fn mutants_of_real_layers_show_or_are_equivalent() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (index, (network, layer, hw, more, row, answer)) in SHOWN.iter().enumerate() {
+        let Some(model) = shared_model(network[0]) else { return };
+        let out = dir.path().join(index.to_string()).to_string_lossy().into_owned();
+        let images = shared_model(network[1]).filter(|_| !network[1].is_empty());
+        let mut args = vec!["vectors", &model, "--hw", hw, "--layer", layer, "-o", &out];
+        args.extend(images.iter().flat_map(|path| ["--input", path]));
+        args.extend(["--random", "2"].iter().filter(|_| images.is_none()));
+        args.extend(*more);
+        succeed(&args);
+        let table = succeed(&["check", &out, "--simulator", "icarus", "--mutate"]);
+        assert!(table.contains("flipped_digit") && !table.contains(" NO "), "{table}");
+        let line = table.lines().find(|line| line.starts_with(row));
+        let line = line.unwrap_or_else(|| panic!("no mutant {row}: {table}"));
+        assert_eq!(line[row.len()..].split_whitespace().next(), Some(*answer), "{line}");
+        eprintln!("{} {layer} {hw}: {}", network[0], table.lines().last().unwrap_or_default());
+    }
+}
+
+/// No output twice, and all of them where there are no more than cases are asked for.
+#[test]
+fn all_outputs_are_cases_where_there_are_few() {
+    let model = digits("digits_int8.tflite");
+    let dir = tempfile::tempdir().unwrap();
+    for (index, (cases, expected)) in [("64", 50), ("33", 33)].into_iter().enumerate() {
+        let out = dir.path().join(index.to_string()).to_string_lossy().into_owned();
+        let mut args = vec!["vectors", &model, "--hw", "fpga-int14-tree", "--layer", "5"];
+        args.extend(["--random", "5", "--cases", cases, "-o", &out]);
+        succeed(&args);
+        let all = manifest(&out)["cases"].as_array().unwrap().clone();
+        let mut places: Vec<String> =
+            all.iter().filter(|case| case["group"] == "real").map(|case| case["place"].to_string()).collect();
+        assert_eq!(places.len(), expected);
+        places.sort();
+        places.dedup();
+        assert_eq!(places.len(), expected, "an output twice");
+    }
+}

@@ -295,7 +295,7 @@ fn alone(graph: &Graph, id: NodeId) -> Graph {
     let mut builder = GraphBuilder::new("alone");
     let mut add = |input: &Option<guardbit_graph::TensorId>| {
         let tensor = graph.tensor((*input)?);
-        Some(match &tensor.constant {
+        Some(match tensor.codes() {
             Some(codes) => builder.constant(&tensor.name, tensor.ty.clone(), codes.to_vec()).unwrap(),
             None => builder.input(&tensor.name, tensor.ty.clone()).unwrap(),
         })

@@ -30,6 +30,11 @@ impl Activation {
         }
     }
 
+    /// Whether it clips values that are too small, and values that are too large.
+    pub fn clips(self) -> (bool, bool) {
+        (self != Self::None, matches!(self, Self::Relu6 | Self::ReluN1To1))
+    }
+
     /// Least and greatest output code.
     ///
     /// TensorFlow Lite, `CalculateActivationRangeQuantized`: a real bound `r` is the code

@@ -1,9 +1,9 @@
 //! Building a graph, checked at every step.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use crate::model::{Graph, Node, Tensor, TensorId, TensorType};
+use crate::model::{Constant, Graph, Node, Note, Tensor, TensorId, TensorType};
+use crate::names::{self, Named};
 use crate::ops::Operands;
 use crate::{DType, GraphError, Op, Quantization};
 
@@ -38,6 +38,8 @@ impl GraphBuilder {
             nodes: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            notes: Vec::new(),
+            short_names: Vec::new(),
         };
         Self { graph, names: HashSet::new() }
     }
@@ -47,7 +49,9 @@ impl GraphBuilder {
     /// # Errors
     /// [`GraphError`] if the name is taken or the type is inconsistent.
     pub fn input(&mut self, name: impl Into<String>, ty: TensorType) -> Result<TensorId, GraphError> {
-        let id = self.add(Tensor { name: name.into(), ty, constant: None })?;
+        let name = name.into();
+        check_not_wide(&name, &ty)?;
+        let id = self.add(Tensor { name, ty, constant: None })?;
         self.graph.inputs.push(id);
         Ok(id)
     }
@@ -63,21 +67,33 @@ impl GraphBuilder {
         codes: Vec<i32>,
     ) -> Result<TensorId, GraphError> {
         let name = name.into();
-        check_size(&name, &ty)?;
-        if codes.len() != ty.len() {
-            return Err(GraphError::CodeCount {
-                tensor: name,
-                expected: ty.len(),
-                shape: ty.shape,
-                found: codes.len(),
-            });
-        }
+        check_count(&name, &ty, codes.len())?;
         let allowed = ty.dtype.min()..=ty.dtype.max();
         if let Some(index) = codes.iter().position(|code| !allowed.contains(code)) {
             let code = codes[index].into();
             return Err(GraphError::CodeRange { tensor: name, code, index, dtype: ty.dtype });
         }
-        self.add(Tensor { name, ty, constant: Some(codes.into()) })
+        check_not_wide(&name, &ty)?;
+        self.add(Tensor { name, ty, constant: Some(Constant::Codes(codes.into())) })
+    }
+
+    /// Adds a constant of 64-bit biases.
+    ///
+    /// # Errors
+    /// [`GraphError`] if the name is taken, the type is inconsistent or not int64.
+    pub fn wide_constant(
+        &mut self,
+        name: impl Into<String>,
+        ty: TensorType,
+        values: Vec<i64>,
+    ) -> Result<TensorId, GraphError> {
+        let name = name.into();
+        check_count(&name, &ty, values.len())?;
+        if ty.dtype != DType::Int64 {
+            let problem = format!("64-bit biases are int64, not {}", ty.dtype);
+            return Err(GraphError::TensorType { tensor: name, problem });
+        }
+        self.add(Tensor { name, ty, constant: Some(Constant::Wide(values.into())) })
     }
 
     /// Adds a node and its output tensor.
@@ -100,19 +116,20 @@ impl GraphBuilder {
         };
         let shape = op.output_shape(&operands)?;
         let ty = TensorType { shape, dtype: output.dtype, quantization: output.quantization };
+        check_not_wide(&output.name, &ty)?;
         let id = self.add(Tensor { name: output.name, ty, constant: None })?;
         self.graph.nodes.push(Node { op, inputs: inputs.to_vec(), output: id });
         Ok(id)
     }
 
+    /// Notes that something about `tensor` was taken otherwise than it stands in the file.
+    pub fn note(&mut self, tensor: impl Into<String>, text: impl Into<String>) {
+        self.graph.notes.push(Note { tensor: tensor.into(), text: text.into() });
+    }
+
     /// The type of a tensor added before.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         self.graph.tensor(id)
-    }
-
-    /// The codes of a constant added before.
-    pub fn constant_codes(&self, id: TensorId) -> Option<Arc<[i32]>> {
-        self.graph.tensor(id).constant.clone()
     }
 
     /// The finished graph.
@@ -127,7 +144,18 @@ impl GraphBuilder {
         if self.graph.outputs.is_empty() {
             return Err(GraphError::Empty { what: "output" });
         }
+        self.graph.short_names = names::short_names(&self.named());
         Ok(self.graph)
+    }
+
+    /// The nodes to be named; those that multiply and accumulate are what people speak of.
+    fn named(&self) -> Vec<Named<'_>> {
+        let named = |node: &Node| Named {
+            name: &self.graph.tensor(node.output).name,
+            op: node.op.name(),
+            first: matches!(node.op, Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::FullyConnected(_)),
+        };
+        self.graph.nodes.iter().map(named).collect()
     }
 
     fn add(&mut self, tensor: Tensor) -> Result<TensorId, GraphError> {
@@ -139,6 +167,24 @@ impl GraphBuilder {
         self.graph.tensors.push(tensor);
         Ok(TensorId(self.graph.tensors.len() - 1))
     }
+}
+
+fn check_count(name: &str, ty: &TensorType, found: usize) -> Result<(), GraphError> {
+    check_size(name, ty)?;
+    if found == ty.len() {
+        return Ok(());
+    }
+    let (expected, shape) = (ty.len(), ty.shape.clone());
+    Err(GraphError::CodeCount { tensor: name.into(), expected, shape, found })
+}
+
+/// Fails for a dtype that only constant biases have.
+fn check_not_wide(name: &str, ty: &TensorType) -> Result<(), GraphError> {
+    if ty.dtype != DType::Int64 {
+        return Ok(());
+    }
+    let problem = "int64 is a type of constant biases alone".into();
+    Err(GraphError::TensorType { tensor: name.into(), problem })
 }
 
 fn check_size(name: &str, ty: &TensorType) -> Result<(), GraphError> {

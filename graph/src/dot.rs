@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use guardbit_num::{MultiplierError, Requantizer, Scheme};
 
-use crate::Requantize;
+use crate::{Activation, Requantize};
 
 /// The dot products of a node. Its first input holds the activations.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,9 +16,18 @@ pub struct DotProducts {
     /// The weights; `None` if they are all 1 (pools, mean, sum).
     pub weights: Option<DotWeights>,
     /// One integer per output channel, in the scale of the products.
-    pub bias: Option<Arc<[i32]>>,
+    pub bias: Option<Bias>,
     /// From sums to output codes.
     pub finish: Finish,
+}
+
+/// The bias.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bias {
+    /// One integer per output channel.
+    pub values: Arc<[i64]>,
+    /// Bits that the model stores it in: 32 or 64. The model's runtime sums in an accumulator of that width.
+    pub bits: u32,
 }
 
 /// Constant weights and how they are laid out.
@@ -54,7 +63,9 @@ pub struct OutputStage {
     pub output_scale: f32,
     /// Zero point of the output.
     pub output_zero_point: i32,
-    /// Least and greatest output code.
+    /// The fused activation.
+    pub activation: Activation,
+    /// Least and greatest output code: those of the dtype, or the activation's.
     pub clamp: (i32, i32),
 }
 
@@ -258,7 +269,7 @@ impl DotProducts {
         match &self.finish {
             Finish::Divide(division) => division.finish(sum, count),
             Finish::Requantize(stage) => {
-                let sum = sum + self.bias.as_ref().map_or(0, |bias| bias[out.c].into());
+                let sum = sum + self.bias.as_ref().map_or(0, |bias| bias.values[out.c].into());
                 let code = requantizers[out.c].requantize(sum, stage.output_zero_point.into());
                 code.clamp(stage.clamp.0.into(), stage.clamp.1.into()) as i32
             }

@@ -20,17 +20,27 @@ pub enum DType {
     UInt16,
     /// Two's complement of 32 bits.
     Int32,
+    /// Two's complement of 64 bits, for constant biases alone: activations and weights have at most 32.
+    Int64,
 }
 
 /// A name that is no dtype.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown dtype `{0}`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32")]
+#[error("unknown dtype `{0}`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32, int64")]
 pub struct UnknownDType(String);
 
 impl DType {
     /// Every dtype.
-    pub const ALL: [Self; 7] =
-        [Self::Int4, Self::UInt4, Self::Int8, Self::UInt8, Self::Int16, Self::UInt16, Self::Int32];
+    pub const ALL: [Self; 8] = [
+        Self::Int4,
+        Self::UInt4,
+        Self::Int8,
+        Self::UInt8,
+        Self::Int16,
+        Self::UInt16,
+        Self::Int32,
+        Self::Int64,
+    ];
 
     /// The name used in files.
     pub fn name(self) -> &'static str {
@@ -42,6 +52,7 @@ impl DType {
             Self::Int16 => "int16",
             Self::UInt16 => "uint16",
             Self::Int32 => "int32",
+            Self::Int64 => "int64",
         }
     }
 
@@ -52,22 +63,23 @@ impl DType {
             Self::Int8 | Self::UInt8 => 8,
             Self::Int16 | Self::UInt16 => 16,
             Self::Int32 => 32,
+            Self::Int64 => 64,
         }
     }
 
     /// Whether codes can be negative.
     pub fn is_signed(self) -> bool {
-        matches!(self, Self::Int4 | Self::Int8 | Self::Int16 | Self::Int32)
+        matches!(self, Self::Int4 | Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64)
     }
 
-    /// Least code.
+    /// Least code; that of int32 for int64, of which there are no codes.
     pub fn min(self) -> i32 {
-        if self.is_signed() { i32::MIN >> (32 - self.bits()) } else { 0 }
+        if self.is_signed() { i32::MIN >> (32 - self.bits().min(32)) } else { 0 }
     }
 
-    /// Greatest code.
+    /// Greatest code; that of int32 for int64, of which there are no codes.
     pub fn max(self) -> i32 {
-        if self.is_signed() { i32::MAX >> (32 - self.bits()) } else { (1 << self.bits()) - 1 }
+        if self.is_signed() { i32::MAX >> (32 - self.bits().min(32)) } else { (1 << self.bits()) - 1 }
     }
 
     /// `value` clamped to the codes of this type.

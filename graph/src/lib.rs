@@ -9,8 +9,10 @@ mod builder;
 mod dot;
 mod dtype;
 mod error;
+mod lookup;
 mod model;
 mod multiplier_rule;
+mod names;
 pub mod ops;
 mod padding;
 mod quantization;
@@ -18,11 +20,12 @@ mod quantization;
 pub use activation::Activation;
 pub use builder::{GraphBuilder, OutputSpec};
 pub use dot::{
-    Division, DotProducts, DotWeights, Finish, KernelPosition, OutputPosition, OutputStage, Tap, Window,
+    Bias, Division, DotProducts, DotWeights, Finish, KernelPosition, OutputPosition, OutputStage, Tap, Window,
 };
 pub use dtype::{DType, UnknownDType};
 pub use error::GraphError;
-pub use model::{Graph, Node, NodeId, Tensor, TensorId, TensorType};
+pub use lookup::LookupError;
+pub use model::{Constant, Graph, Node, NodeId, Note, Tensor, TensorId, TensorType};
 pub use multiplier_rule::{MultiplierRule, Requantize};
 pub use ops::Op;
 pub use padding::Padding;

@@ -56,8 +56,42 @@ pub struct Tensor {
     pub name: String,
     /// Its type.
     pub ty: TensorType,
-    /// Its codes, if it is a constant.
-    pub constant: Option<Arc<[i32]>>,
+    /// Its values, if it is a constant.
+    pub constant: Option<Constant>,
+}
+
+/// The values of a constant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Constant {
+    /// Codes, one per element.
+    Codes(Arc<[i32]>),
+    /// Biases of 64 bits, one per element.
+    Wide(Arc<[i64]>),
+}
+
+impl Constant {
+    /// The codes; `None` for biases of 64 bits.
+    pub fn codes(&self) -> Option<&Arc<[i32]>> {
+        match self {
+            Self::Codes(codes) => Some(codes),
+            Self::Wide(_) => None,
+        }
+    }
+
+    /// The values at 64 bits.
+    pub fn wide(&self) -> Arc<[i64]> {
+        match self {
+            Self::Codes(codes) => codes.iter().map(|&code| code.into()).collect(),
+            Self::Wide(values) => Arc::clone(values),
+        }
+    }
+}
+
+impl Tensor {
+    /// The codes of a constant; `None` if it is computed, or holds biases of 64 bits.
+    pub fn codes(&self) -> Option<&Arc<[i32]>> {
+        self.constant.as_ref().and_then(Constant::codes)
+    }
 }
 
 /// One operation of a graph.
@@ -79,6 +113,18 @@ pub struct Graph {
     pub(crate) nodes: Vec<Node>,
     pub(crate) inputs: Vec<TensorId>,
     pub(crate) outputs: Vec<TensorId>,
+    pub(crate) notes: Vec<Note>,
+    /// One per node.
+    pub(crate) short_names: Vec<String>,
+}
+
+/// Something that the reader of a file took otherwise than it stands there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Name of the tensor that it is about.
+    pub tensor: String,
+    /// What was done.
+    pub text: String,
 }
 
 impl Graph {
@@ -112,6 +158,11 @@ impl Graph {
         &self.outputs
     }
 
+    /// What the reader of the file took otherwise than it stands there, in its order.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
     /// The tensor of that index.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         &self.tensors[id.0]
@@ -132,13 +183,6 @@ impl Graph {
         self.tensors.iter().position(|t| t.name == name).map(TensorId)
     }
 
-    /// The node whose output tensor has that name, or whose index is that number.
-    pub fn find_node(&self, name_or_index: &str) -> Option<NodeId> {
-        let by_name = self.nodes.iter().position(|n| self.tensor(n.output).name == name_or_index);
-        let by_index = || name_or_index.parse().ok().filter(|&i: &usize| i < self.nodes.len());
-        by_name.or_else(by_index).map(NodeId)
-    }
-
     /// The dot products that a node is made of, if it is an operation that an accumulator can run.
     pub fn dot_products(&self, id: NodeId) -> Option<DotProducts> {
         let node = self.node(id);
@@ -147,7 +191,8 @@ impl Graph {
 
     /// Runs one node exactly, as its runtime does.
     ///
-    /// `inputs` are the codes of the node's inputs, constants included; an absent input is an empty slice.
+    /// `inputs` are the codes of the node's inputs, constants included; an absent input, or one of 64-bit biases, is
+    /// an empty slice.
     pub fn evaluate(&self, id: NodeId, inputs: &[&[i32]]) -> Vec<i32> {
         let node = self.node(id);
         node.op.evaluate(&self.operands(node), inputs)

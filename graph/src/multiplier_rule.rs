@@ -34,10 +34,9 @@ pub struct Requantize {
 }
 
 impl Requantize {
-    /// The same operation under another scheme. A scheme that lives in float32 forms its multiplier there.
+    /// The same operation under another scheme: its multiplier is still formed as before.
     pub fn with_scheme(self, scheme: Scheme) -> Self {
-        let rule = if scheme.forms_multiplier_in_float32() { MultiplierRule::Float32 } else { self.rule };
-        Self { scheme, rule }
+        Self { scheme, ..self }
     }
 
     /// The requantizer for these scales.

@@ -187,7 +187,7 @@ fn dtypes() {
         plain_conv(),
         &[ramp(&[1, 1, 1, 1]), ones(&[1, 1, 1, 1]), int8(&[1], &[1])],
         int8_output(),
-        "conv2d `output`: tensor `input2` is int8, expected int32",
+        "conv2d `output`: tensor `input2` is int8, expected int32 or int64",
     );
 }
 
@@ -413,7 +413,10 @@ fn names() {
         assert_eq!(dtype.name().parse(), Ok(dtype));
     }
     let found = "float".parse::<DType>().unwrap_err().to_string();
-    assert_eq!(found, "unknown dtype `float`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32");
+    assert_eq!(
+        found,
+        "unknown dtype `float`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32, int64"
+    );
     for (index, name) in Op::NAMES.iter().enumerate() {
         assert!(!Op::NAMES[..index].contains(name), "{name} is registered twice");
     }

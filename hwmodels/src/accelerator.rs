@@ -56,7 +56,7 @@ pub enum OutputFit {
     /// Clamps it.
     #[default]
     Saturate,
-    /// Keeps its low bits. An activation that clips is applied before, by an instruction of its own.
+    /// Keeps its low bits. A fused activation clips before, at the bounds that it has of its own: a rectifier below.
     Wrap,
 }
 
@@ -109,6 +109,13 @@ pub enum Dataflow {
     InputStationary,
     /// A vector engine: `rows * cols` outputs at a time, `dot_width` products each per cycle.
     Vector,
+}
+
+impl Dataflow {
+    /// Whether sums move down the columns, into a memory of their own.
+    pub fn moves_sums(self) -> bool {
+        matches!(self, Self::WeightStationary | Self::InputStationary)
+    }
 }
 
 /// Where zero points are taken off.
@@ -231,6 +238,8 @@ pub struct Bias {
     pub at: BiasPlace,
     /// Width of its adder (of the scaled bias, if added after requantization). Unused by a preload.
     pub register: Register,
+    /// Whether the adder is as wide as the model's own: 64 bits instead of 32 for biases of 64.
+    pub from_model: bool,
 }
 
 /// Where the bias is added.
@@ -266,8 +275,10 @@ pub struct Memory {
     pub accumulator_kib: f64,
     /// Whether the next tile loads while one computes.
     pub double_buffer: bool,
-    /// Bytes per cycle between SRAM and array.
+    /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it.
     pub sram_bytes_per_cycle: f64,
+    /// Bytes per cycle between the SRAM for sums and the array, written and read.
+    pub accumulator_bytes_per_cycle: f64,
     /// Bytes per cycle from outside.
     pub dram_bytes_per_cycle: f64,
     /// Cycles before the first byte from outside.
@@ -352,6 +363,14 @@ impl Walk {
 }
 
 impl Datapath {
+    /// Bits of a sum in memory: those of the last level, 32 if that has no width.
+    pub(crate) fn sum_bits(&self) -> u32 {
+        match self.levels.last().map(|level| level.register) {
+            Some(Register::Fixed { format, .. }) => format.bits(),
+            Some(Register::Auto) | None => 32,
+        }
+    }
+
     /// Bits dropped before a value reaches level `level`: its unit is `2^shift`.
     ///
     /// With `level == levels.len()`: those dropped before the result leaves the last level.
@@ -365,6 +384,19 @@ impl Datapath {
         let stages = self.levels[..level].iter().rev().map(|l| (l.shift, l.round));
         let mut all = stages.chain([(self.product.shift, self.product.round)]);
         all.find(|&(shift, _)| shift > 0).map_or(Rounding::Floor, |(_, round)| round)
+    }
+}
+
+impl Bias {
+    /// The bias adder of a layer whose bias has `bits` bits in the model.
+    pub fn of_layer(self, bits: u32) -> Self {
+        let register = match (self.register, Format::new(bits, true)) {
+            (Register::Fixed { format, overflow }, Ok(wider)) if self.from_model && bits > format.bits() => {
+                Register::Fixed { format: wider, overflow }
+            }
+            (register, _) => register,
+        };
+        Self { register, ..self }
     }
 }
 

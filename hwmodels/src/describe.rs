@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::{Accelerator, Datapath, Level, OutputFit, Packing, Register, Terms, Walk};
+use crate::timing::Feed;
+use crate::{Accelerator, Datapath, Level, OutputFit, Packing, Register, Terms, TimingConvention, Walk};
 
 impl Datapath {
     /// The stages in the order of the data.
@@ -54,7 +55,34 @@ impl Accelerator {
             // A name may hold anything; a comment is one line.
             add(&format!("Layer {name:?}"), layer);
         }
-        text + &self.resolved_yaml()
+        let notes: String = self.memory_notes().iter().map(|note| format!("#   {note}\n")).collect();
+        text + "# Time and memory:\n" + &notes + &self.resolved_yaml()
+    }
+
+    /// What the cycle model takes for granted of this accelerator's memories.
+    fn memory_notes(&self) -> Vec<String> {
+        match self.timing {
+            TimingConvention::ScalesimV3 => {
+                return vec!["compute cycles alone, memories take no time".into()];
+            }
+            TimingConvention::EthosU => {
+                return vec!["as the compiler of Ethos-U55 estimates one layer".into()];
+            }
+            TimingConvention::Overlapped => {}
+        }
+        let Feed { operands, operand, sums } = Feed::new(self);
+        let port = |key: &str, needed: f64, what: &str, rate: f64| {
+            format!("the array takes {needed} bytes of {what} per cycle at full speed, {key} is {rate}")
+        };
+        let memory = &self.memory;
+        let mut notes = vec![port("sram_bytes_per_cycle", operands, operand, memory.sram_bytes_per_cycle)];
+        if sums > 0.0 {
+            let rate = memory.accumulator_bytes_per_cycle;
+            notes.push(port("accumulator_bytes_per_cycle", sums, "sums", rate));
+        }
+        notes.push("every layer reads its activations from outside and stores its outputs there".into());
+        notes.push("activations do not stay on the chip between layers, even where they would fit".into());
+        notes
     }
 }
 

@@ -25,7 +25,7 @@ fn large_array(program: &Program) -> Option<Problem> {
     let figures = |layer: &MacLayer| {
         let fit = &layer.timing.fit;
         let ([rows, cols], [all_rows, all_cols]) = (fit.used, fit.size);
-        fit.is_low().then(|| format!("`{}` {rows}x{cols} of {all_rows}x{all_cols}", layer.name))
+        fit.is_low().then(|| format!("`{}` {rows}x{cols} of {all_rows}x{all_cols}", layer.short_name))
     };
     let layers = listed(program, figures)?;
     Some(Problem::of_network(
@@ -41,7 +41,7 @@ fn small_sram(program: &Program, operand: usize, what: &str, key: &str) -> Optio
     let figures = |layer: &MacLayer| {
         let fit = &layer.timing.fit;
         let (needed, room) = (fit.least_bytes[operand], fit.room_bytes[operand]);
-        (needed > room).then(|| format!("`{}` needs {needed} of {room} bytes", layer.name))
+        (needed > room).then(|| format!("`{}` needs {needed} of {room} bytes", layer.short_name))
     };
     let layers = listed(program, figures)?;
     Some(Problem::of_network(

@@ -35,6 +35,8 @@ pub struct MacLayer {
     pub node: NodeId,
     /// Name of the layer: that of its output tensor.
     pub name: String,
+    /// A unique name for people.
+    pub short_name: String,
     /// Name of the operation.
     pub op: &'static str,
     /// Its dot products.

@@ -235,11 +235,11 @@ fn overrides_that_name_no_layer_are_errors() {
     };
     insta::assert_snapshot!(error("layers: {conv9: {bias.bits: 20}}"), @r"
     guardbit::lower::unknown_layer
-    `layers` names `conv9`, but the network has no such layer; the layers are conv (0), pool (1)
+    `layers` names `conv9`, but the network has no such layer; did you mean `conv` (0)?
     ");
     insta::assert_snapshot!(error("layers: {7: {bias.bits: 20}}"), @r"
     guardbit::lower::unknown_layer
-    `layers` names `7`, but the network has no such layer; the layers are conv (0), pool (1)
+    `layers` names `7`, but the network has no such layer
     ");
     insta::assert_snapshot!(error("layers: {pool: {product.shift: 2}}"), @r"
     guardbit::lower::host_layer

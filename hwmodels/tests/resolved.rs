@@ -70,7 +70,10 @@ fn datapath() -> impl Strategy<Value = Datapath> {
         (2..=64u32, select(&Overflow::ALL[..]))
             .prop_map(|(bits, overflow)| Register::Fixed { format: Format::signed(bits).unwrap(), overflow })
     ];
-    let bias = (at, bias_register).prop_map(|(at, register)| Bias { at, register });
+    let bias = (at, bias_register, any::<bool>()).prop_map(|(at, register, from_model)| {
+        let default = Register::Fixed { format: Format::signed(32).unwrap(), overflow: Overflow::Saturate };
+        Bias { at, register: if from_model { default } else { register }, from_model }
+    });
     let product = (register(), 0..15u32, round());
     let product = product.prop_map(|(register, shift, round)| Product { register, shift, round });
     let scheme = prop::option::of(select(Scheme::ALL));
@@ -95,14 +98,22 @@ fn dram() -> impl Strategy<Value = (u64, u64, Option<u64>)> {
 
 fn memory() -> impl Strategy<Value = Memory> {
     let number = || prop_oneof![0.001..1000.0f64, (1..1000u32).prop_map(f64::from)];
-    (number(), number(), number(), any::<bool>(), number(), number(), dram()).prop_map(
-        |(activation, weight, accumulator, double_buffer, sram, dram, (latency, burst, outstanding))| {
+    (number(), number(), number(), any::<bool>(), [number(), number(), number()], dram()).prop_map(
+        |(
+            activation,
+            weight,
+            accumulator,
+            double_buffer,
+            [sram, sums, dram],
+            (latency, burst, outstanding),
+        )| {
             Memory {
                 activation_kib: activation,
                 weight_kib: weight,
                 accumulator_kib: accumulator,
                 double_buffer,
                 sram_bytes_per_cycle: sram,
+                accumulator_bytes_per_cycle: sums,
                 dram_bytes_per_cycle: dram,
                 dram_latency_cycles: latency,
                 dram_burst_bytes: burst,
@@ -271,6 +282,7 @@ fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
       accumulator_kib: 64
       double_buffer: true
       sram_bytes_per_cycle: 16
+      accumulator_bytes_per_cycle: 128
       dram_bytes_per_cycle: 8
       dram_latency_cycles: 100
       dram_burst_bytes: 1

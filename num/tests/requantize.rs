@@ -85,6 +85,15 @@ fn double_wraps_what_it_shifts_left() {
     assert_eq!(scale(Single, 2.0, 1 << 29), 1 << 30);
 }
 
+/// The result of TensorFlow Lite's 64-bit overload has 32 bits: `cli/tests/int16` holds what LiteRT makes of it.
+#[test]
+fn q48_keeps_the_low_32_bits() {
+    assert_eq!(scale(Q48, 0.25, 1 << 33), i128::from(i32::MIN));
+    assert_eq!(scale(Q48, 0.25, 1 << 34), 0);
+    assert_eq!(scale(Q48, 0.25, (1 << 33) - 4), i128::from(i32::MAX));
+    assert_eq!(scale(Single, 0.25, 1 << 33), 1 << 31);
+}
+
 #[test]
 fn a_multiplier_that_is_flushed_gives_zero() {
     for &scheme in Scheme::ALL {

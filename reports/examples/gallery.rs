@@ -127,6 +127,7 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
         rows.push(LayerRow {
             index: i,
             layer: layer.name.clone(),
+            name: layer.name.clone(),
             op: layer.op.into(),
             level: "acc".into(),
             bits: Width::Bits(bits),
@@ -160,10 +161,13 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             sram_bytes: Some(layer.dots * layer.terms as u64 / 8),
             dram_bytes: Some(layer.dots * 2),
             time_us: Some((layer.dots * layer.terms as u64 / 200 + 40) as f64 / 500.0),
+            stall_sram_cycles: Some(10),
+            stall_dram_cycles: Some(30),
         });
         histograms.push(LevelHistogram {
             index: i,
             layer: layer.name.clone(),
+            name: layer.name.clone(),
             op: layer.op.into(),
             level: "acc".into(),
             bits: Width::Bits(bits),
@@ -208,6 +212,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         LayerActivity {
             index: row.index,
             layer: row.layer.clone(),
+            name: row.name.clone(),
             op: row.op.clone(),
             cycles: row.cycles.unwrap_or(0),
             timeline: (0..64).map(|i| place(i, 64, row.index as u64)).collect(),
@@ -221,6 +226,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
             sample: row.index % 3,
             index: row.index,
             layer: row.layer.clone(),
+            name: row.name.clone(),
             level: "acc".into(),
             out_n: 0,
             out_h: 3,
@@ -243,6 +249,8 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         convention: "overlapped".into(),
         cycles,
         stall_cycles: 40 * layers.len() as u64,
+        stall_sram_cycles: 10 * layers.len() as u64,
+        stall_dram_cycles: 30 * layers.len() as u64,
         latency_us,
         throughput_per_s: Some((1e6 / latency_us).round()),
         pipelined_per_s: None,

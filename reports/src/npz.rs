@@ -193,6 +193,7 @@ impl Encode {
             DType::Int16 => Self::with::<i16>(),
             DType::UInt16 => Self::with::<u16>(),
             DType::Int32 => Self::with::<i32>(),
+            DType::Int64 => Self::with::<i64>(),
         }
     }
 

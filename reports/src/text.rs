@@ -1,7 +1,7 @@
 //! Tables for terminals.
 
 use crate::tables::{Cells, LayerRow, Row, SizeRow, SummaryRow};
-use crate::{ReportError, TileRecord, labels};
+use crate::{ReportError, TileRecord};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
 ///
@@ -49,19 +49,19 @@ const LAYER_COLUMNS: [&str; 15] = [
     "required_prefix",
 ];
 
-/// The most telling columns of `layers.csv`, names of layers shortened.
+/// The most telling columns of `layers.csv`, layers by their short names.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn layers_text(rows: &[LayerRow]) -> Result<String, ReportError> {
     let mut cells = Cells::new(rows)?.select(&LAYER_COLUMNS);
     for (cells, row) in cells.iter_mut().zip(rows) {
-        cells[1] = labels::short_name(&row.layer);
+        cells[1] = row.name.clone();
     }
     Ok(text_table(&LAYER_COLUMNS, &cells))
 }
 
-/// What the SRAMs hold at a time, layer after layer, names of layers shortened.
+/// What the SRAMs hold at a time, layer after layer, layers by their short names.
 pub fn tiles_text(tiles: &[TileRecord]) -> String {
     let columns = [
         "index",
@@ -79,7 +79,7 @@ pub fn tiles_text(tiles: &[TileRecord]) -> String {
     let row = |tile: &TileRecord| {
         vec![
             tile.index.to_string(),
-            labels::short_name(&tile.layer),
+            tile.name.clone(),
             tile.count.to_string(),
             tile.pixels.to_string(),
             tile.channels.to_string(),
@@ -94,17 +94,18 @@ pub fn tiles_text(tiles: &[TileRecord]) -> String {
     text_table(&columns, &tiles.iter().map(row).collect::<Vec<_>>())
 }
 
-/// `size.csv`, less its empty columns, names of layers shortened.
+/// `size.csv`, less its empty columns, layers by their short names.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn size_text(rows: &[SizeRow]) -> Result<String, ReportError> {
     let all = Cells::new(rows)?;
-    let filled = |column: &&str| (0..all.len()).any(|row| !all.get(row, column).is_empty());
+    let filled =
+        |column: &&str| *column != "name" && (0..all.len()).any(|row| !all.get(row, column).is_empty());
     let columns: Vec<&str> = SizeRow::COLUMNS.iter().copied().filter(filled).collect();
     let mut cells = all.select(&columns);
     if let Some(layer) = columns.iter().position(|column| *column == "layer") {
-        cells.iter_mut().zip(rows).for_each(|(cells, row)| cells[layer] = labels::short_name(&row.layer));
+        cells.iter_mut().zip(rows).for_each(|(cells, row)| cells[layer] = row.name.clone());
     }
     // The columns of widths are many: their common beginning says nothing here.
     let names: Vec<&str> = columns.iter().map(|name| name.strip_prefix("bits_").unwrap_or(name)).collect();

@@ -123,6 +123,9 @@ fn time_of_a_network() {
     let timing = &run.timing;
     assert_eq!((timing.cycles, timing.stall_cycles), (sum(|row| row.cycles), sum(|row| row.stall_cycles)));
     assert_eq!(sum(|row| row.compute_cycles), timing.cycles - timing.stall_cycles);
+    let stalls = (sum(|row| row.stall_sram_cycles), sum(|row| row.stall_dram_cycles));
+    assert_eq!((timing.stall_sram_cycles, timing.stall_dram_cycles), stalls);
+    assert_eq!(stalls.0 + stalls.1, timing.stall_cycles);
     // 236 cycles at 300 MHz.
     assert_eq!((timing.latency_us, timing.throughput_per_s), (0.786_667, Some(1_271_186.441)));
     assert_eq!(timing.pipelined_per_s, None);

@@ -12,7 +12,8 @@ use guardbit_sim::StatsLevel;
 const LAYERS: &str = "index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,\
                       persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,\
                       sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,\
-                      compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us";
+                      compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,\
+                      stall_sram_cycles,stall_dram_cycles,name";
 
 fn csv<R: Row>(rows: &[R]) -> String {
     String::from_utf8(write_csv(rows).unwrap()).unwrap()
@@ -27,8 +28,8 @@ fn short(table: &str) -> String {
 fn columns_are_those_of_the_format() {
     let channels = "index,layer,level,channel,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,\
                     transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,\
-                    max_abs_err,output_mismatch,product_events,bias_events";
-    let events = "sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col";
+                    max_abs_err,output_mismatch,product_events,bias_events,name";
+    let events = "sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,name";
     let summary = "bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,\
                    output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw";
     assert_eq!(csv::<LayerRow>(&[]), format!("{LAYERS}\n"));
@@ -74,11 +75,11 @@ fn layers_of_a_full_run() {
     let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
     let rows = layer_rows(&ran.program, &ran.layers, StatsLevel::Full);
     insta::assert_snapshot!(short(&csv(&rows)), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us
-    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,,,,,,,,,,
-    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,1,1,0,0,12000,12,15,288,288,1,10.6296,122,105,0,0,18,104,0.008197,66,26,0.406667
-    1,DENSE,fully_connected,column,14,wrap,6,2,12,0,0,0,0,0,0,,,-10,75,8,8,,,,,,,,,,,,,,
-    1,DENSE,fully_connected,acc,13,saturate,6,2,6,0,0,0,0,0,0,0,0,0,75,8,8,0,0,3,13.3244,114,,0,0,12,102,0.003289,19,11,0.38
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles,name
+    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,,,,,,,,,,,conv2d_1
+    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,1,1,0,0,12000,12,15,288,288,1,10.6296,122,105,0,0,18,104,0.008197,66,26,0.406667,conv2d_1
+    1,DENSE,fully_connected,column,14,wrap,6,2,12,0,0,0,0,0,0,,,-10,75,8,8,,,,,,,,,,,,,,,fully_connected
+    1,DENSE,fully_connected,acc,13,saturate,6,2,6,0,0,0,0,0,0,0,0,0,75,8,8,0,0,3,13.3244,114,,0,0,12,102,0.003289,19,11,0.38,fully_connected
     ");
 }
 
@@ -102,14 +103,14 @@ fn less_counting_leaves_blanks() {
         short(&csv(&layer_rows(&ran.program, &ran.layers, stats)[..2]))
     };
     insta::assert_snapshot!(rows(StatsLevel::Events), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us
-    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,,,,,,,,,,,,,,,,,,,,,
-    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,122,105,0,0,18,104,0.008197,66,26,0.406667
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles,name
+    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,,,,,,,,,,,,,,,,,,,,,,conv2d_1
+    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,122,105,0,0,18,104,0.008197,66,26,0.406667,conv2d_1
     ");
     insta::assert_snapshot!(rows(StatsLevel::None), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us
-    0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,,,,,,
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles,name
+    0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,,,,,,,,conv2d_1
+    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,,,,,,,conv2d_1
     ");
 }
 
@@ -120,18 +121,18 @@ fn channels_of_a_run() {
         short(&csv(&channel_rows(&ran.program, &ran.layers, stats)[..4]))
     };
     insta::assert_snapshot!(rows(StatsLevel::Full), @r"
-    index,layer,level,channel,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,product_events,bias_events
-    0,CONV,column,0,2,8,16,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,
-    0,CONV,column,1,2,8,16,0,0,0,0,0,0,,,0,780,11,11,,,,,
-    0,CONV,acc,0,2,8,4,1,0,1,1,0,1,1,0,0,12000,1,15,288,288,1,0,0
-    0,CONV,acc,1,2,8,4,0,0,0,0,0,0,0,0,0,1080,12,12,0,0,0,0,0
+    index,layer,level,channel,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,product_events,bias_events,name
+    0,CONV,column,0,2,8,16,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,,conv2d_1
+    0,CONV,column,1,2,8,16,0,0,0,0,0,0,,,0,780,11,11,,,,,,conv2d_1
+    0,CONV,acc,0,2,8,4,1,0,1,1,0,1,1,0,0,12000,1,15,288,288,1,0,0,conv2d_1
+    0,CONV,acc,1,2,8,4,0,0,0,0,0,0,0,0,0,1080,12,12,0,0,0,0,0,conv2d_1
     ");
     insta::assert_snapshot!(rows(StatsLevel::None), @r"
-    index,layer,level,channel,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,product_events,bias_events
-    0,CONV,column,0,2,8,,,,,,,,,,,,,,,,,,
-    0,CONV,column,1,2,8,,,,,,,,,,,,,,,,,,
-    0,CONV,acc,0,2,8,,,,,,,,,,,,,,,,1,,
-    0,CONV,acc,1,2,8,,,,,,,,,,,,,,,,0,,
+    index,layer,level,channel,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,product_events,bias_events,name
+    0,CONV,column,0,2,8,,,,,,,,,,,,,,,,,,,conv2d_1
+    0,CONV,column,1,2,8,,,,,,,,,,,,,,,,,,,conv2d_1
+    0,CONV,acc,0,2,8,,,,,,,,,,,,,,,,1,,,conv2d_1
+    0,CONV,acc,1,2,8,,,,,,,,,,,,,,,,0,,,conv2d_1
     ");
 }
 
@@ -162,10 +163,10 @@ fn events_of_all_layers_in_one_order() {
     let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
     let rows = event_rows(&ran.program, &ran.layers);
     insta::assert_snapshot!(short(&csv(&rows)), @r"
-    sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col
-    0,0,CONV,column,0,0,0,0,0,2,6000,3000,9000,high,105,0,0
-    0,0,CONV,acc,0,0,0,0,0,3,0,-4384,-4384,low,106,0,0
-    0,0,CONV,column,0,0,0,0,1,6,-6000,-3000,-9000,low,109,0,0
+    sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,name
+    0,0,CONV,column,0,0,0,0,0,2,6000,3000,9000,high,105,0,0,conv2d_1
+    0,0,CONV,acc,0,0,0,0,0,3,0,-4384,-4384,low,106,0,0,conv2d_1
+    0,0,CONV,column,0,0,0,0,1,6,-6000,-3000,-9000,low,109,0,0,conv2d_1
     ");
     let place = |row: &EventRow| (row.sample, row.cycle, row.out_n, row.out_h, row.out_w, row.out_c);
     assert!(rows.is_sorted_by_key(place));
@@ -221,11 +222,11 @@ fn records_survive_json() {
 fn tables_for_terminals() {
     let run = common::run_record(StatsLevel::Full);
     insta::assert_snapshot!(layers_text(&run.layers).unwrap(), @r"
-    index  layer                 op               level   bits  overflow  dots  events  persistent  transient  wrong  output_mismatch  sqnr_db  required_final  required_prefix
-        0  conv2d_1              conv2d           column    14  wrap         4       2           1          0                                               15               15
-        0  conv2d_1              conv2d           acc       13  saturate     4       1           0          1      1                1  10.6296              12               15
-        1  StatefulPartitioned…  fully_connected  column    14  wrap         6       0           0          0                                                8                8
-        1  StatefulPartitioned…  fully_connected  acc       13  saturate     6       0           0          0      0                3  13.3244               8                8
+    index  layer            op               level   bits  overflow  dots  events  persistent  transient  wrong  output_mismatch  sqnr_db  required_final  required_prefix
+        0  conv2d_1         conv2d           column    14  wrap         4       2           1          0                                               15               15
+        0  conv2d_1         conv2d           acc       13  saturate     4       1           0          1      1                1  10.6296              12               15
+        1  fully_connected  fully_connected  column    14  wrap         6       0           0          0                                                8                8
+        1  fully_connected  fully_connected  acc       13  saturate     6       0           0          0      0                3  13.3244               8                8
     ");
     let summary: Vec<SummaryRow> =
         common::sweep(StatsLevel::Full).into_iter().map(|point| point.summary).collect();

@@ -1,8 +1,8 @@
 // Output-stationary systolic array: rows hold pixels, columns hold output channels.
 //
 // In a cycle with in_valid, in_a holds product k's activation of every row's pixel and in_w its weight of every
-// column's channel; in_first and in_last mark a tile's first and last k. Tiles may follow each other at once, but not
-// closer than ROWS cycles. The array skews its inputs itself: the element in row r and column c adds in cycle
+// column's channel; in_first and in_last mark a tile's first and last k. Tiles may follow each other at once, but their
+// last products must be ROWS cycles apart or more. The array skews its inputs itself: the element in row r and column c adds in cycle
 // k + r + c. When the bottom row of a column is done, the column's sums leave through it: out_valid[c] for ROWS cycles,
 // the bottom row first. The next tile computes meanwhile.
 module gb_os_array #(

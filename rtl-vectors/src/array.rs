@@ -1,5 +1,8 @@
 //! Tiles of a layer on the whole array: what streams into it cycle by cycle, and the sums that leave it.
+//!
+//! First a part of the layer with real activations and weights, then corner tiles, solved for the array's rails.
 
+mod corner;
 mod slice;
 
 use guardbit_graph::NodeId;
@@ -47,15 +50,18 @@ pub(crate) fn array(
     program: &Program,
     node: NodeId,
     layer: &MacLayer,
+    arithmetic: &Arithmetic,
     inputs: &[Vec<i32>],
     seed: u64,
 ) -> Result<ArrayPart, String> {
-    let own = program.accelerator.layers.iter().find(|(name, _)| program.graph.find_node(name) == Some(node));
+    let own = program.accelerator.layers.iter().find(|(name, _)| program.graph.find_node(name) == Ok(node));
     let accelerator = own.map_or(&program.accelerator, |(_, own)| own);
     covered(accelerator, layer)?;
     let slice = Slice::choose(accelerator, layer, inputs)?;
-    let info = slice.info(accelerator);
-    let columns = Columns::read(layer, inputs, &slice)?;
+    let mut info = slice.info(accelerator);
+    let mut columns = Columns::read(layer, inputs, &slice)?;
+    let mut random = Pcg64Mcg::seed_from_u64(seed ^ 1);
+    corner::append(&mut info, &mut columns, layer, arithmetic, &mut random);
     let mut part = ArrayPart::empty(info, seed);
     for tile in part.info.tiles.clone() {
         match accelerator.dataflow {
@@ -206,7 +212,11 @@ impl ArrayPart {
             for col in 0..self.info.cols {
                 let Some(output) = self.info.output(word, col) else { continue };
                 let operands = columns.dot(output.group, output.pixel, output.channel);
-                let channel = slice.output(layer, output.group, output.pixel, output.channel).c;
+                // Corner tiles are no outputs of the layer; nothing of a channel but its weights reaches the array.
+                let channel = match output.group < slice.gemm.groups {
+                    true => slice.output(layer, output.group, output.pixel, output.channel).c,
+                    false => 0,
+                };
                 let at = word * self.info.cols + col;
                 self.sums[at] = trace(layer, channel, &operands).delivered as i64;
                 self.mask[at] = 1;
@@ -271,6 +281,11 @@ impl ArrayInfo {
         }
         all
     }
+}
+
+/// Beats between the last one of the real tiles and the first corner tile's: every sum has left the array by then.
+pub(crate) fn corner_gap(info: &ArrayInfo) -> usize {
+    2 * info.rows + info.cols + 8
 }
 
 /// Fields of a control word.

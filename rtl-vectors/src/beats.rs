@@ -276,12 +276,16 @@ pub(crate) fn run_ends(datapath: &Datapath, terms: usize, lanes: usize) -> Vec<V
 
 /// What the bias port shows: in the unit of the place where it is added, the sum of the activations included.
 pub(crate) fn bias_input(dot: &Dot) -> i64 {
-    let layer = &dot.layer;
+    bias_word(&dot.layer, &dot.operands) as i64
+}
+
+/// The word of the bias port for `operands`, of the one channel of `layer`.
+pub(crate) fn bias_word(layer: &MacLayer, operands: &[TraceOperand]) -> i128 {
     let datapath = &layer.datapath;
     let bias = layer.bias.as_ref().map_or(0, |b| b[0]);
     let end = datapath.levels.len();
     let at = if datapath.bias.at == BiasPlace::Preload { end - 1 } else { end };
-    let activations: i128 = dot.operands.iter().map(|o| o.activation).sum();
+    let activations: i128 = operands.iter().map(|o| o.activation).sum();
     let side = i128::from(layer.input_sum_factor[0]) * activations;
-    datapath.unit_rounding(at).shift_right(bias + side, datapath.unit_shift(at)) as i64
+    datapath.unit_rounding(at).shift_right(bias + side, datapath.unit_shift(at))
 }

@@ -5,6 +5,8 @@ mod design;
 mod testbench;
 mod vhdl;
 
+pub(crate) use design::mode;
+
 use crate::export::Sizes;
 use crate::manifest::{Case, Manifest};
 

@@ -1,7 +1,6 @@
 //! Checking a bundle: its files, its numbers, and its replay in real simulators.
 
 mod array;
-mod array_mutants;
 mod files;
 mod mutants;
 mod recompute;
@@ -9,7 +8,7 @@ mod simulators;
 
 use std::path::Path;
 
-pub use mutants::{MutantResult, mutate};
+pub use mutants::{MutantResult, Verdict, mutate};
 pub use simulators::Simulator;
 
 use crate::VectorError;

@@ -31,7 +31,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    fn join(self, other: Self) -> Self {
+    pub fn join(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
@@ -40,7 +40,7 @@ impl Range {
         required_bits(self.min, true).max(required_bits(self.max, true)).max(2)
     }
 
-    fn map(self, f: impl Fn(i128) -> i128) -> Self {
+    pub fn map(self, f: impl Fn(i128) -> i128) -> Self {
         Self { min: f(self.min), max: f(self.max) }
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         unbounded = unbounded.map(|v| level.round.shift_right(v, level.shift));
     }
 
-    let bias = bias_info(layer, has_side, port);
+    let bias = bias_info(layer, has_side, activation, port);
     if has_side && layer.bias.is_none() && bias.stage.bits.is_some_and(|bits| bits < port.bits()) {
         return Err(unsupported(
             "a bias adder narrower than the sum, used only where zero points ask for it,",
@@ -227,7 +227,7 @@ fn preload_range(layer: &MacLayer, last: usize) -> Range {
     bias.iter().map(one).fold(zero, Range::join)
 }
 
-fn bias_info(layer: &MacLayer, has_side: bool, sum: Range) -> BiasInfo {
+fn bias_info(layer: &MacLayer, has_side: bool, activation: Range, sum: Range) -> BiasInfo {
     let datapath = &layer.datapath;
     let at = match (&layer.bias, has_side) {
         (None, false) => "none",
@@ -255,13 +255,27 @@ fn bias_info(layer: &MacLayer, has_side: bool, sum: Range) -> BiasInfo {
         (BiasPlace::Preload, Check::HandOver) => Register::Auto,
         _ => datapath.bias.register,
     };
+    let word = if at == "none" { Range { min: 0, max: 0 } } else { bias_words(layer, activation).map(unit) };
     BiasInfo {
         at: at.into(),
         stage: stage(register, 0, Rounding::Floor, port),
         unit_shift: datapath.unit_shift(at_unit),
         unit_round: datapath.unit_rounding(at_unit).name().into(),
         input_bits: input.bits(),
+        word_min: word.min as i64,
+        word_max: word.max as i64,
     }
+}
+
+/// What is added at unit 1, 0 included: a channel's bias, and its factor times a sum of activations.
+fn bias_words(layer: &MacLayer, activation: Range) -> Range {
+    let terms = layer.order.len() as i128;
+    let channels = layer.input_sum_factor.iter().enumerate().map(|(channel, &factor)| {
+        let bias = layer.bias.as_ref().map_or(0, |b| b[channel]);
+        let ends = [activation.min.min(0), activation.max.max(0)].map(|a| i128::from(factor) * terms * a);
+        Range { min: bias + ends[0].min(ends[1]), max: bias + ends[0].max(ends[1]) }
+    });
+    channels.fold(Range { min: 0, max: 0 }, Range::join)
 }
 
 fn requantize_info(layer: &MacLayer, output: &OutputStage) -> RequantizeInfo {
@@ -383,19 +397,25 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
             round: name(&arithmetic.product.round)?,
         },
         levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
-        bias: Bias { at, register: register(&arithmetic.bias.stage)? },
+        bias: Bias { at, register: register(&arithmetic.bias.stage)?, from_model: false },
         output: OutputFit::Saturate,
         scheme: Some(name(&arithmetic.requantize.scheme)?),
     })
 }
 
-fn register(stage: &Stage) -> Result<Register, VectorError> {
+/// The register of a stage.
+pub(crate) fn register(stage: &Stage) -> Result<Register, VectorError> {
     match (stage.bits, &stage.overflow) {
         (Some(bits), Some(overflow)) => {
             Ok(Register::Fixed { format: Format::new(bits, stage.signed)?, overflow: name(overflow)? })
         }
         _ => Ok(Register::Auto),
     }
+}
+
+/// How a stage drops bits.
+pub(crate) fn rounding(stage: &Stage) -> Result<Rounding, VectorError> {
+    name(&stage.round)
 }
 
 fn name<T: std::str::FromStr>(text: &str) -> Result<T, VectorError>

@@ -1,15 +1,30 @@
-//! What the cases reach, level by level, and what no operands of the layer could reach.
+//! What the cases reach, register by register, and what no operands of the layer could reach.
+
+mod proofs;
 
 use std::collections::BTreeMap;
 
-use guardbit_sim::trace::{DotTrace, StepKind};
+use guardbit_sim::trace::{DotTrace, LevelStep, StepKind};
 
-use crate::manifest::{Arithmetic, Bin, Coverage, LevelInfo};
+use crate::beats::{Dot, bias_input};
+use crate::contract::Range;
+use crate::manifest::{Arithmetic, Bin, Coverage};
+use crate::reach::{Reach, rails};
+
+/// A register that has bins: the multiplier's, a level's, the bias adder's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Product,
+    Level(usize),
+    Bias,
+    /// The whole unit.
+    Unit,
+}
 
 /// Counts the cases that hit each bin.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
-    hits: BTreeMap<(usize, String), usize>,
+    hits: BTreeMap<(Place, String), usize>,
 }
 
 /// Where a value lies.
@@ -20,126 +35,160 @@ enum Side {
     Low,
 }
 
-impl Counter {
-    /// Notes one case.
-    pub fn add(&mut self, arithmetic: &Arithmetic, trace: &DotTrace, class: &str, lanes: usize) {
-        let mut seen: Vec<(usize, String)> = vec![(usize::MAX, format!("class:{class}"))];
-        for (index, level) in arithmetic.levels.iter().enumerate() {
-            let (Some(min), Some(max)) = (level.min, level.max) else { continue };
-            let side = |v: i128| match v {
-                v if v > i128::from(max) => Side::High,
-                v if v < i128::from(min) => Side::Low,
-                _ => Side::In,
-            };
-            let (mut high, mut low) = (false, false);
-            for step in trace.steps.iter().filter(|s| s.level == index) {
-                let at = side(step.unbounded);
-                if step.kind != StepKind::HandOver {
-                    high |= at == Side::High;
-                    low |= at == Side::Low;
-                    let distance = |rail: i64| step.unbounded - i128::from(rail);
-                    for (label, rail) in [("max", max), ("min", min)] {
-                        if (-1..=1).contains(&distance(rail)) {
-                            seen.push((index, format!("value:{label}{:+}", distance(rail))));
-                        }
-                    }
-                    if (-1..=0).contains(&step.unbounded) {
-                        seen.push((index, format!("value:{}", step.unbounded)));
-                    }
-                    if step.overflow.is_some() {
-                        let direction = step.overflow.map_or("", |d| d.name());
-                        seen.push((index, format!("overflow:{direction}")));
-                        seen.push((index, format!("overflow_lane:{}", step.last_k % lanes)));
-                    }
-                } else {
-                    let prefix = match (high, low) {
-                        (false, false) => "in",
-                        (true, false) => "high",
-                        (false, true) => "low",
-                        (true, true) => "both",
-                    };
-                    let last = match at {
-                        Side::In => "in",
-                        Side::High => "high",
-                        Side::Low => "low",
-                    };
-                    if level.stage.shift == 0 {
-                        seen.push((index, format!("final:{last}/prefix:{prefix}")));
-                    }
-                    (high, low) = (false, false);
-                }
+impl Side {
+    fn of(value: i128, rails: Range) -> Self {
+        match value {
+            v if v > rails.max => Self::High,
+            v if v < rails.min => Self::Low,
+            _ => Self::In,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::In => "in",
+            Self::High => "high",
+            Self::Low => "low",
+        }
+    }
+}
+
+/// The bins that one case hits.
+#[derive(Default)]
+struct Seen(Vec<(Place, String)>);
+
+impl Seen {
+    fn bin(&mut self, place: Place, name: impl Into<String>) {
+        self.0.push((place, name.into()));
+    }
+
+    /// An exact result beside the rails that it is compared with.
+    fn value(&mut self, place: Place, value: i128, rails: Range) {
+        for (label, rail) in [("max", rails.max), ("min", rails.min)] {
+            let distance = value - rail;
+            if (-1..=1).contains(&distance) {
+                self.bin(place, format!("value:{label}{distance:+}"));
             }
         }
-        seen.sort();
-        seen.dedup();
-        for bin in seen {
+        if (-1..=0).contains(&value) {
+            self.bin(place, format!("value:{value}"));
+        }
+        let side = Side::of(value, rails);
+        if side != Side::In {
+            self.bin(place, format!("overflow:{}", side.name()));
+        }
+    }
+
+    /// The steps of one level.
+    fn level(&mut self, place: Place, rails: Range, steps: &[&LevelStep], check: &Check) {
+        let (mut high, mut low, mut last) = (false, false, None);
+        for step in steps {
+            if (step.kind == StepKind::HandOver) == check.at_hand_over {
+                self.value(place, step.result, rails);
+                if step.overflow.is_some() && check.lanes > 1 {
+                    self.bin(place, format!("overflow_lane:{}", step.last_k % check.lanes));
+                }
+            }
+            if step.kind != StepKind::HandOver {
+                let side = Side::of(step.unbounded, rails);
+                high |= side == Side::High;
+                low |= side == Side::Low;
+                last = Some(side);
+                continue;
+            }
+            let prefix = match (high, low) {
+                (false, false) => "in",
+                (true, false) => "high",
+                (false, true) => "low",
+                (true, true) => "both",
+            };
+            if let Some(last) = last.filter(|_| !check.at_hand_over) {
+                self.bin(place, format!("final:{}/prefix:{prefix}", last.name()));
+            }
+            (high, low, last) = (false, false, None);
+        }
+    }
+}
+
+/// How a level looks for overflow.
+struct Check {
+    at_hand_over: bool,
+    /// Lanes of a tree, 1 of a serial level.
+    lanes: usize,
+}
+
+impl Counter {
+    /// Notes one case.
+    pub fn add(&mut self, arithmetic: &Arithmetic, trace: &DotTrace, dot: &Dot, lanes: usize) {
+        let mut seen = Seen::default();
+        seen.bin(Place::Unit, format!("class:{}", dot.class));
+        if let Some(rails) = rails(&arithmetic.product) {
+            for o in &dot.operands {
+                seen.value(Place::Product, o.activation * o.weight, rails);
+            }
+        }
+        for (index, level) in arithmetic.levels.iter().enumerate() {
+            let Some(rails) = rails(&level.stage) else { continue };
+            let lanes = if level.reduce == "tree" { lanes } else { 1 };
+            let check = Check { at_hand_over: level.check == "hand_over", lanes };
+            let steps: Vec<_> = trace.steps.iter().filter(|s| s.level == index).collect();
+            seen.level(Place::Level(index), rails, &steps, &check);
+        }
+        let bias = &arithmetic.bias;
+        match bias.at.as_str() {
+            "post" => {
+                if let Some(rails) = rails(&bias.stage) {
+                    seen.value(Place::Bias, trace.delivered + i128::from(bias_input(dot)), rails);
+                }
+            }
+            "preload" => {
+                let last = arithmetic.levels.len() - 1;
+                if let Some(rails) = rails(&arithmetic.levels[last].stage) {
+                    let side = Side::of(bias_input(dot).into(), rails);
+                    seen.bin(Place::Level(last), format!("load:{}", side.name()));
+                }
+            }
+            _ => {}
+        }
+        seen.0.sort();
+        seen.0.dedup();
+        for bin in seen.0 {
             *self.hits.entry(bin).or_default() += 1;
         }
     }
 
-    /// The table: every bin that there could be.
-    pub fn table(self, arithmetic: &Arithmetic, lanes: usize) -> Coverage {
+    /// The table: every bin that there could be, for dot products of up to `terms` products.
+    pub fn table(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> Coverage {
+        let reach = Reach::new(arithmetic, terms);
+        let mut all: Vec<(Place, &str, proofs::Bins)> = Vec::new();
+        if let Some(rails) = rails(&arithmetic.product) {
+            all.push((Place::Product, "product", proofs::products(rails, reach.product, arithmetic)));
+        }
+        for (index, (level, reach)) in arithmetic.levels.iter().zip(&reach.levels).enumerate() {
+            let Some(rails) = rails(&level.stage) else { continue };
+            let mut bins = proofs::values(rails, reach.result);
+            bins.extend(proofs::level(level, rails, reach, lanes));
+            if arithmetic.bias.at == "preload" && index + 1 == arithmetic.levels.len() {
+                bins.extend(proofs::load(rails, &arithmetic.bias));
+            }
+            all.push((Place::Level(index), &level.name, bins));
+        }
+        if let (Some(rails), Some(reach)) = (rails(&arithmetic.bias.stage), reach.bias) {
+            all.push((Place::Bias, "bias", proofs::values(rails, reach)));
+        }
         let mut bins = Vec::new();
-        for (index, level) in arithmetic.levels.iter().enumerate() {
-            let (Some(min), Some(max)) = (level.min, level.max) else { continue };
-            for (name, unreachable) in level_bins(level, min, max, if index == 0 { lanes } else { 1 }) {
-                let cases = self.hits.get(&(index, name.clone())).copied().unwrap_or(0);
-                // What was hit is reachable, whatever a bound says.
-                let unreachable = unreachable.filter(|_| cases == 0);
-                bins.push(Bin { level: level.name.clone(), name, cases, unreachable });
+        for (place, level, names) in all {
+            for (name, unreachable) in names {
+                let cases = self.hits.get(&(place, name.clone())).copied().unwrap_or(0);
+                debug_assert!(cases == 0 || unreachable.is_none(), "{level} {name}: {unreachable:?}");
+                bins.push(Bin { level: level.into(), name, cases, unreachable });
             }
         }
-        for ((level, name), &cases) in self.hits.range((usize::MAX, String::new())..) {
-            debug_assert_eq!(*level, usize::MAX);
+        for ((_, name), &cases) in self.hits.range((Place::Unit, String::new())..) {
             bins.push(Bin { level: String::new(), name: name.clone(), cases, unreachable: None });
         }
         let hit = bins.iter().filter(|b| b.cases > 0).count();
         let unreachable = bins.iter().filter(|b| b.unreachable.is_some()).count();
         Coverage { hit, missed: bins.len() - hit - unreachable, unreachable, bins }
     }
-}
-
-/// The bins of a level, and why one cannot be hit.
-fn level_bins(level: &LevelInfo, min: i64, max: i64, lanes: usize) -> Vec<(String, Option<String>)> {
-    let (low, high) = (level.bound_min, level.bound_max);
-    let bound = |value: i64| {
-        let outside = value < low || value > high;
-        outside.then(|| format!("every prefix lies in {low}..={high}"))
-    };
-    let mut bins = Vec::new();
-    for (label, rail) in [("max", max), ("min", min)] {
-        for distance in [-1, 0, 1] {
-            bins.push((format!("value:{label}{distance:+}"), bound(rail + distance)));
-        }
-    }
-    bins.push(("value:0".into(), None));
-    bins.push(("value:-1".into(), bound(-1)));
-    let (up, down) = (bound(max.saturating_add(1)), bound(min.saturating_sub(1)));
-    bins.push(("overflow:high".into(), up.clone()));
-    bins.push(("overflow:low".into(), down.clone()));
-    if level.check == "each_add" && level.stage.shift == 0 {
-        for last in ["in", "high", "low"] {
-            for prefix in ["in", "high", "low", "both"] {
-                // A final sum is a prefix; where there is no addition, it is the only one, and checked nowhere.
-                let implied = last != "in" && prefix != last && prefix != "both";
-                let reason = match () {
-                    () if implied => Some("the final sum is a prefix".to_owned()),
-                    () if [last, prefix].contains(&"high") || prefix == "both" => up.clone().or(None),
-                    () => None,
-                };
-                let reason = reason.or_else(|| {
-                    if last == "low" || ["low", "both"].contains(&prefix) { down.clone() } else { None }
-                });
-                bins.push((format!("final:{last}/prefix:{prefix}"), reason));
-            }
-        }
-    }
-    for lane in 0..lanes {
-        // The first lane of a tree ends no node.
-        let reason =
-            (level.reduce == "tree" && lane == 0 && lanes > 1).then(|| "no node ends with lane 0".to_owned());
-        let reason = reason.or_else(|| if up.is_some() { down.clone() } else { None });
-        bins.push((format!("overflow_lane:{lane}"), reason));
-    }
-    bins
 }

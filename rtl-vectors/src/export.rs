@@ -128,7 +128,7 @@ pub fn export(
     for dot in &dots {
         let sent = beats.send(dot, &arithmetic, &mut random);
         if dot.cut_after.is_none() {
-            counter.add(&arithmetic, &sent.trace, &dot.class, lanes);
+            counter.add(&arithmetic, &sent.trace, dot, lanes);
         }
         cases.push(case(dot, sent));
     }
@@ -140,7 +140,7 @@ pub fn export(
         let info = plain_info(&format!("waves/vectors.{}", format.name()), role, &bytes);
         files.push(DataFile { info, bytes });
     }
-    let part = array::array(program, node, layer, inputs, request.source.seed);
+    let part = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
     files.extend(part.iter().flat_map(|part| array_files(part, &arithmetic, &request.formats)));
     let (array, array_absent) = match part {
         Ok(part) => (Some(part.info), None),
@@ -165,7 +165,7 @@ pub fn export(
             window: describe::window(&layer.dots.window),
         },
         timing: timing(program, layer, lanes),
-        coverage: counter.table(&arithmetic, lanes),
+        coverage: counter.table(&arithmetic, layer.order.len(), lanes),
         arithmetic,
         interface,
         files: Vec::new(),

@@ -20,6 +20,7 @@ mod export;
 mod golden;
 mod lockstep;
 pub mod manifest;
+mod reach;
 mod read;
 mod real;
 mod sizes;
@@ -29,7 +30,7 @@ mod waves;
 mod words;
 
 pub use beats::LevelState;
-pub use check::{CheckReport, Divergence, MutantResult, Outcome, Simulator, check, mutate};
+pub use check::{CheckReport, Divergence, MutantResult, Outcome, Simulator, Verdict, check, mutate};
 pub use error::VectorError;
 pub use export::{Bundle, Format, Request, export};
 pub use golden::{GoldenError, GoldenModel};

@@ -248,6 +248,10 @@ pub struct BiasInfo {
     pub unit_round: String,
     /// Width in two's complement of a word of `stim_bias`.
     pub input_bits: u32,
+    /// Least word that the layer can show there.
+    pub word_min: i64,
+    /// Greatest such word.
+    pub word_max: i64,
 }
 
 /// From sums to codes.
@@ -444,7 +448,7 @@ pub struct ArrayInfo {
     pub pixels: usize,
     /// Output channels of a group.
     pub channels: usize,
-    /// Groups.
+    /// Groups of the layer; corner tiles count theirs from here on.
     pub groups: usize,
     /// Fillings of the array in the order of time.
     pub tiles: Vec<Tile>,
@@ -458,6 +462,10 @@ pub struct ArrayInfo {
     pub word_order: String,
     /// Fields of a control word.
     pub ctrl: Vec<Field>,
+    /// Beats of the tiles with real operands, which come first. Corner tiles follow once the array is empty.
+    pub real_beats: usize,
+    /// Words of their sums.
+    pub real_words: usize,
     /// When.
     pub cycles: ArrayCycleInfo,
 }
@@ -486,9 +494,13 @@ pub struct Tile {
     pub first_word: Option<usize>,
     /// Words of its sums.
     pub words: usize,
+    /// `real`, or what the operands of a corner tile do: level, rail, path. Its group holds no other tiles than those
+    /// of the same dot products.
+    pub class: String,
 }
 
-/// The cycles of the array, as the cycle model has them, with a memory that takes no time.
+/// The cycles of the array over the tiles with real operands, as the cycle model has them, with a memory that takes no
+/// time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayCycleInfo {

@@ -1,5 +1,7 @@
 //! Cases from the layer's real activations: the first outputs, those with the largest sums on the way, random ones.
 
+use std::collections::HashSet;
+
 use guardbit_hwmodels::MacLayer;
 use guardbit_sim::trace::operands;
 use rand_pcg::Pcg64Mcg;
@@ -11,21 +13,45 @@ use crate::contract::one_channel;
 /// Dot products that are looked at for the worst ones.
 const SEARCHED: usize = 8192;
 
-/// At most `count` dot products of `layer` over `inputs`, the codes that it reads, one vector per sample.
+/// At most `count` dot products of `layer` over `inputs`, the codes that it reads, one vector per sample: no output
+/// twice, and all of them if there are no more than `count`.
 pub(crate) fn real(layer: &MacLayer, inputs: &[Vec<i32>], count: usize, random: &mut Pcg64Mcg) -> Vec<Dot> {
     let all = layer.dots.window.dots() * inputs.len();
     let count = count.min(all);
-    let mut chosen: Vec<(usize, &str)> = (0..count.div_ceil(4)).map(|index| (index, "first")).collect();
-    chosen.extend(worst(layer, inputs, count / 2).into_iter().map(|index| (index, "worst")));
-    while chosen.len() < count {
-        chosen.push((((u128::from(random.next_u64()) * all as u128) >> 64) as usize, "random"));
+    let mut chosen = Chosen::default();
+    for index in 0..count.div_ceil(4) {
+        chosen.add(index, "first");
     }
-    chosen.truncate(count);
-    chosen
-        .into_iter()
-        .enumerate()
-        .map(|(number, (index, class))| dot(layer, inputs, number, index, class))
-        .collect()
+    let worst_to = chosen.order.len() + count / 2;
+    for index in worst(layer, inputs) {
+        if chosen.order.len() == worst_to.min(count) {
+            break;
+        }
+        chosen.add(index, "worst");
+    }
+    while chosen.order.len() < count {
+        let from = ((u128::from(random.next_u64()) * all as u128) >> 64) as usize;
+        // The next one that is not chosen yet.
+        let index = (from..all).chain(0..from).find(|index| !chosen.known.contains(index));
+        chosen.add(index.unwrap_or(from), "random");
+    }
+    let cases = chosen.order.into_iter().enumerate();
+    cases.map(|(number, (index, class))| dot(layer, inputs, number, index, class)).collect()
+}
+
+/// Outputs in the order of their cases, each once.
+#[derive(Default)]
+struct Chosen {
+    order: Vec<(usize, &'static str)>,
+    known: HashSet<usize>,
+}
+
+impl Chosen {
+    fn add(&mut self, index: usize, class: &'static str) {
+        if self.known.insert(index) {
+            self.order.push((index, class));
+        }
+    }
 }
 
 fn dot(layer: &MacLayer, inputs: &[Vec<i32>], number: usize, index: usize, class: &str) -> Dot {
@@ -43,8 +69,8 @@ fn dot(layer: &MacLayer, inputs: &[Vec<i32>], number: usize, index: usize, class
     }
 }
 
-/// Those with the largest prefix of exact products, out of evenly spread ones; the largest first.
-fn worst(layer: &MacLayer, inputs: &[Vec<i32>], count: usize) -> Vec<usize> {
+/// Evenly spread ones by their largest prefix of exact products, the largest first.
+fn worst(layer: &MacLayer, inputs: &[Vec<i32>]) -> Vec<usize> {
     let all = layer.dots.window.dots() * inputs.len();
     // An odd step walks all channels.
     let step = all.div_ceil(SEARCHED).max(1) | 1;
@@ -64,5 +90,5 @@ fn worst(layer: &MacLayer, inputs: &[Vec<i32>], count: usize) -> Vec<usize> {
     };
     let mut peaks: Vec<(i128, usize)> = (0..all).step_by(step).map(|index| (-peak(index), index)).collect();
     peaks.sort_unstable();
-    peaks.into_iter().take(count).map(|(_, index)| index).collect()
+    peaks.into_iter().map(|(_, index)| index).collect()
 }

@@ -1,55 +1,131 @@
 //! Operands with a given sum: solved for, not hoped for.
 
+use guardbit_hwmodels::{Product, Register};
 use guardbit_sim::trace::TraceOperand;
 
+use crate::contract::Range;
 use crate::manifest::Operand;
+
+/// Largest weight that a given product is divided by.
+const MOST_TRIED: i128 = 1 << 16;
+
+/// An activation and a weight whose product is `value`.
+pub(crate) fn factors(activation: &Operand, weight: &Operand, value: i128) -> Option<TraceOperand> {
+    let weights = (1..=greatest(weight).min(MOST_TRIED)).flat_map(|w| [w, -w]);
+    weights
+        .filter(|w| value % w == 0)
+        .map(|w| TraceOperand { activation: value / w, weight: w })
+        .find(|o| holds(activation, o.activation) && holds(weight, o.weight))
+}
+
+/// Whether [`factors`] tries every weight.
+pub(crate) fn tries_all(weight: &Operand) -> bool {
+    greatest(weight) <= MOST_TRIED
+}
+
+fn greatest(weight: &Operand) -> i128 {
+    i128::from(weight.max).max(-i128::from(weight.min))
+}
+
+fn holds(range: &Operand, value: i128) -> bool {
+    (i128::from(range.min)..=i128::from(range.max)).contains(&value)
+}
 
 /// What a value source may use.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranges {
     pub activation: Operand,
     pub weight: Operand,
+    /// What the multiplier makes of a product.
+    pub product: Product,
 }
 
 impl Ranges {
-    /// At most `terms` products that sum to `target`, all of its sign. The last one is the smallest.
+    /// At most `terms` products that sum to `target`, all of its sign and all multiples of `grain`, in the unit behind
+    /// the multiplier. The last one is the smallest.
     ///
     /// Greedy: the largest product that does not overshoot, then one that ends it. `None` if that needs more products.
-    pub fn solve(&self, target: i128, terms: usize) -> Option<Vec<TraceOperand>> {
+    pub fn solve(&self, target: i128, terms: usize, grain: i128) -> Option<Vec<TraceOperand>> {
         let mut rest = target;
         let mut operands = Vec::new();
         while rest != 0 {
             if operands.len() == terms {
                 return None;
             }
-            let operand = self.last(rest).or_else(|| self.largest(rest))?;
-            rest -= operand.activation * operand.weight;
+            let operand = self.last(rest).or_else(|| self.largest(rest, grain))?;
+            rest -= self.value(operand)?;
             operands.push(operand);
         }
         Some(operands)
     }
 
-    /// A product of exactly `value`.
-    fn last(&self, value: i128) -> Option<TraceOperand> {
-        [1, -1]
-            .into_iter()
-            .map(|weight| TraceOperand { activation: value * weight, weight })
-            .find(|o| self.allows(*o))
+    /// A pair whose exact product is `value`.
+    pub fn product(&self, value: i128) -> Option<TraceOperand> {
+        factors(&self.activation, &self.weight, value)
     }
 
-    /// The product nearest to `target` between 0 and it.
-    fn largest(&self, target: i128) -> Option<TraceOperand> {
-        let (low, high) = (i128::from(self.weight.min), i128::from(self.weight.max));
-        let candidates =
-            [self.activation.min, self.activation.max].into_iter().filter(|&a| a != 0).map(|a| {
-                let activation = i128::from(a);
-                TraceOperand { activation, weight: (target / activation).clamp(low, high) }
-            });
-        let useful = |o: &TraceOperand| {
-            let product = o.activation * o.weight;
-            product != 0 && product.signum() == target.signum() && product.abs() <= target.abs()
+    /// Least and greatest value behind the multiplier.
+    pub fn reach(&self) -> Range {
+        let Product { register, shift, round } = self.product;
+        let products = self.extremes().into_iter().map(|o| o.activation * o.weight);
+        let exact = products.fold(Range { min: 0, max: 0 }, |r, v| r.join(Range { min: v, max: v }));
+        let held = match register {
+            Register::Fixed { format, overflow } => {
+                let (min, max) = overflow.limits(format);
+                Range { min: exact.min.max(min), max: exact.max.min(max) }
+            }
+            Register::Auto => exact,
         };
-        candidates.filter(useful).max_by_key(|o| (o.activation * o.weight).abs())
+        held.map(|v| round.shift_right(v, shift))
+    }
+
+    /// What the multiplier hands over; `None` if its register does not hold the product.
+    fn value(&self, o: TraceOperand) -> Option<i128> {
+        let Product { register, shift, round } = self.product;
+        let product = o.activation * o.weight;
+        let held = match register {
+            Register::Fixed { format, overflow } => {
+                let (min, max) = overflow.limits(format);
+                (min..=max).contains(&product)
+            }
+            Register::Auto => true,
+        };
+        held.then(|| round.shift_right(product, shift))
+    }
+
+    /// A product of exactly `value`.
+    fn last(&self, value: i128) -> Option<TraceOperand> {
+        let product = value << self.product.shift;
+        let weights = (0..62).flat_map(|bit| [1i128 << bit, -(1i128 << bit)]);
+        weights
+            .take_while(|&w| w <= product.abs())
+            .filter(|w| product % w == 0)
+            .map(|weight| TraceOperand { activation: product / weight, weight })
+            .find(|o| self.allows(*o) && self.value(*o) == Some(value))
+    }
+
+    /// The product nearest to `target` between 0 and it, a multiple of `grain`.
+    fn largest(&self, target: i128, grain: i128) -> Option<TraceOperand> {
+        let (low, high) = (i128::from(self.weight.min), i128::from(self.weight.max));
+        let step = grain << self.product.shift;
+        let reach = self.reach();
+        let aim = target.clamp(reach.min, reach.max) << self.product.shift;
+        let ends = [self.activation.min, self.activation.max].map(i128::from);
+        // Multiples of the step: their products are, too.
+        let activations = ends.into_iter().chain(ends.map(|a| a / step * step)).filter(|&a| a != 0);
+        let candidates = activations.flat_map(|activation| {
+            let weight = (aim / activation).clamp(low, high);
+            // Rounding may overshoot by one.
+            [weight, weight - weight.signum()].map(|weight| TraceOperand { activation, weight })
+        });
+        let useful = |o: &TraceOperand| {
+            let value = self.value(*o).unwrap_or(0);
+            value != 0
+                && value.signum() == target.signum()
+                && value.abs() <= target.abs()
+                && value % grain == 0
+        };
+        candidates.filter(useful).max_by_key(|o| self.value(*o).map(i128::abs))
     }
 
     /// A pair whose product is 0: it takes a place and adds nothing.
@@ -65,37 +141,63 @@ impl Ranges {
         [self.activation.min, self.activation.max].into_iter().flat_map(pair).collect()
     }
 
+    /// The pairs with the least and the greatest product.
+    pub fn ends(&self) -> [TraceOperand; 2] {
+        let mut all = self.extremes();
+        all.sort_by_key(|o| o.activation * o.weight);
+        [all[0], all[3]]
+    }
+
     fn allows(&self, o: TraceOperand) -> bool {
-        let inside = |range: &Operand, v: i128| i128::from(range.min) <= v && v <= i128::from(range.max);
-        inside(&self.activation, o.activation) && inside(&self.weight, o.weight)
+        holds(&self.activation, o.activation) && holds(&self.weight, o.weight)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use guardbit_num::{Format, Overflow, Rounding};
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         /// What comes back sums to the target, within the ranges, without ever passing it.
         #[test]
-        fn solutions_are_exact(target in -300_000i64..300_000, zero in -128i64..=127, bits in 4u32..=8) {
+        fn solutions_are_exact(
+            target in -30_000i128..30_000,
+            zero in -128i64..=127,
+            bits in 5u32..=8,
+            product in prop::option::of(10u32..17),
+            shift in 0u32..4,
+            dropped in 0u32..3,
+        ) {
             let half = 1i64 << (bits - 1);
+            let register = match product {
+                None => Register::Auto,
+                Some(bits) => Register::Fixed {
+                    format: Format::new(bits, true).unwrap(),
+                    overflow: Overflow::Saturate,
+                },
+            };
             let ranges = Ranges {
                 activation: Operand { bits: 9, min: (-128 - zero).min(0), max: (127 - zero).max(0) },
                 weight: Operand { bits, min: -half, max: half - 1 },
+                product: Product { register, shift, round: Rounding::HalfUp },
             };
-            if let Some(operands) = ranges.solve(target.into(), 4096) {
-                let mut sum = 0;
-                for o in &operands {
-                    prop_assert!(ranges.allows(*o));
-                    sum += o.activation * o.weight;
-                    prop_assert!(sum.abs() <= i128::from(target).abs());
-                }
-                prop_assert_eq!(sum, i128::from(target));
-            } else {
-                prop_assert!(false, "a signed weight reaches every sum");
+            let grain = 1 << dropped;
+            let target = target * grain;
+            let solved = ranges.solve(target, 1 << 16, grain);
+            // A signed weight reaches every sum, where products are not cut.
+            prop_assert!(solved.is_some() || shift > 0 || dropped > 0);
+            let mut sum = 0;
+            for o in solved.iter().flatten() {
+                prop_assert!(ranges.allows(*o));
+                let value = ranges.value(*o).unwrap();
+                prop_assert_eq!(value % grain, 0);
+                sum += value;
+                prop_assert!(sum.abs() <= target.abs());
             }
+            prop_assert!(solved.is_none() || sum == target);
         }
     }
 }

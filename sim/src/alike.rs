@@ -17,7 +17,7 @@ pub(crate) fn check(a: &Program, b: &Program) -> Result<(), SimError> {
             (Step::Host, Step::Host) => {}
             (Step::Mac(a), Step::Mac(b)) if same(a, b) => {}
             (Step::Mac(layer), _) | (_, Step::Mac(layer)) => {
-                return Err(SimError::Unlike { what: format!("layer `{}`", layer.name) });
+                return Err(SimError::Unlike { what: format!("layer `{}`", layer.short_name) });
             }
         }
     }

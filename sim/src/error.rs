@@ -104,7 +104,7 @@ impl TrapStage {
 impl Trap {
     pub fn error(self, layer: &MacLayer) -> SimError {
         SimError::Trap {
-            layer: layer.name.clone(),
+            layer: layer.short_name.clone(),
             stage: self.stage.describe(layer),
             sample: self.sample,
             out: self.out,

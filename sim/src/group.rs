@@ -301,7 +301,7 @@ fn evaluate(program: &Program, node: NodeId, tensors: &[Option<Codes>]) -> Vec<i
     let read = |id: &Option<TensorId>| match id {
         None => &[][..],
         Some(id) => match &graph.tensor(*id).constant {
-            Some(codes) => codes,
+            Some(constant) => constant.codes().map_or(&[][..], |codes| codes),
             None => codes(tensors, *id),
         },
     };

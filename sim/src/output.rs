@@ -52,7 +52,7 @@ pub(crate) fn exact_code(layer: &MacLayer, channel: usize, sum: &Sum) -> i32 {
                 BiasPlace::Preload => exact.requantize(with_side, zero_point),
                 BiasPlace::PostRequantize => exact.requantize(with_side, zero_point) + exact.scale(bias),
             };
-            clamp(stage, code)
+            fit_code(layer, stage, code)
         }
     }
 }
@@ -93,23 +93,25 @@ fn narrow_code(
             requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point) + bias
         }
     };
+    fit_code(layer, stage, code)
+}
+
+/// The output code that is stored, of the narrow run and of the exact one alike.
+fn fit_code(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
+    let (least, greatest) = (i128::from(stage.clamp.0), i128::from(stage.clamp.1));
     match layer.datapath.output {
-        OutputFit::Saturate => clamp(stage, code),
-        OutputFit::Wrap => truncate(layer, stage, code),
+        OutputFit::Saturate => code.clamp(least, greatest) as i32,
+        OutputFit::Wrap => {
+            let (below, above) = stage.activation.clips();
+            let code = if below { code.max(least) } else { code };
+            low_bits(layer, if above { code.min(greatest) } else { code })
+        }
     }
 }
 
-/// The low bits of a code. A clamp within the dtype is the activation's, which is applied before.
-fn truncate(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
-    let (least, greatest) = layer.output_range;
-    let mut code = code;
-    if stage.clamp.0 > least {
-        code = code.max(stage.clamp.0.into());
-    }
-    if stage.clamp.1 < greatest {
-        code = code.min(stage.clamp.1.into());
-    }
-    let (least, greatest) = (i128::from(least), i128::from(greatest));
+/// The low bits of a code, as many as the output's dtype has.
+fn low_bits(layer: &MacLayer, code: i128) -> i32 {
+    let (least, greatest) = (i128::from(layer.output_range.0), i128::from(layer.output_range.1));
     ((code - least).rem_euclid(greatest - least + 1) + least) as i32
 }
 
@@ -126,11 +128,7 @@ fn raw_offset(layer: &MacLayer, count: usize) -> i128 {
     }
 }
 
-fn clamp(stage: &OutputStage, code: i128) -> i32 {
-    code.clamp(stage.clamp.0.into(), stage.clamp.1.into()) as i32
-}
-
-/// The bias adder after the last level. Where there is nothing to add there is no addition.
+/// The bias adder after the last level. A layer without a bias, whose zero points leave none, has none.
 fn post_bias(
     layer: &MacLayer,
     delivered: i128,
@@ -138,10 +136,10 @@ fn post_bias(
     side: i128,
     outcome: &mut DotOutcome,
 ) -> i128 {
-    match bias {
-        None if side == 0 => delivered,
-        _ => fit_bias(layer, delivered + to_unit(layer, bias.unwrap_or(0) + side), outcome),
+    if bias.is_none() && layer.input_sum_factor.iter().all(|&factor| factor == 0) {
+        return delivered;
     }
+    fit_bias(layer, delivered + to_unit(layer, bias.unwrap_or(0) + side), outcome)
 }
 
 /// Fits to the bias adder's register.

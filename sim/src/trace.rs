@@ -40,6 +40,9 @@ pub struct LevelStep {
     pub kind: StepKind,
     /// What the accumulator or node holds afterwards; at a hand-over what the next level gets.
     pub value: i128,
+    /// What the rails are compared with: the exact result of this step on what the step before left, not yet fitted; at
+    /// a hand-over before the fit and the shift.
+    pub result: i128,
     /// The unbounded sum in the level's unit; at a hand-over after the shift.
     pub unbounded: i128,
     /// The last product, in the order of addition, that the value contains.

@@ -101,7 +101,7 @@ fn with_weights(graph: &Graph, code: i32) -> Graph {
     let (_, node) = graph.nodes_with_ids().next().unwrap();
     let tensors: Vec<_> = node.inputs.iter().flatten().map(|&id| graph.tensor(id)).collect();
     let (weights, output) = (tensors[1], graph.tensor(node.output));
-    let bias = tensors.get(2).map(|bias| bias.constant.as_deref().unwrap().to_vec());
+    let bias = tensors.get(2).map(|bias| bias.codes().unwrap().to_vec());
     let weights = (weights.ty.clone(), vec![code; weights.ty.len()]);
     let quantization = output.ty.quantization.clone();
     let out = OutputSpec { name: output.name.clone(), dtype: output.ty.dtype, quantization };

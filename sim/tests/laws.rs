@@ -97,12 +97,13 @@ fn check_threads(case: &Case) -> Result<(), TestCaseError> {
 fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     let mut accelerator = case.accelerator.clone();
     accelerator.datapath.scheme = None;
+    accelerator.datapath.output = OutputFit::Saturate;
     accelerator.datapath.bias.at = in_the_sum(accelerator.datapath.bias.at);
     let program = program(&case.graph, &accelerator);
     let ran = run(&program, &case.samples, PARALLEL).unwrap();
     let (id, node) = case.graph.nodes_with_ids().next().unwrap();
     for (sample, tensors) in case.samples.iter().zip(&ran.tensors) {
-        let constant = |id: &guardbit_graph::TensorId| case.graph.tensor(*id).constant.as_deref();
+        let constant = |id: &guardbit_graph::TensorId| case.graph.tensor(*id).codes().map(|codes| &codes[..]);
         let inputs: Vec<&[i32]> =
             node.inputs.iter().flatten().map(|id| constant(id).unwrap_or(sample)).collect();
         let expected = case.graph.evaluate(id, &inputs);

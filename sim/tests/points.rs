@@ -4,6 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
+use common::network::network_case;
 use common::random::{self, Case};
 use common::{accelerator, conv2d, datapath, output, quantized, serial};
 use guardbit_graph::ops::{FullyConnected, MaxPool2d};
@@ -139,6 +140,14 @@ proptest! {
         let Case { graph, samples, accelerator } = case;
         let samples = samples.into_iter().map(|sample| vec![sample]).collect();
         check(graph, &accelerator, &registers, &samples, options)?;
+    }
+
+    #[test]
+    fn random_networks_together_are_networks_alone(
+        case in network_case(), registers in registers(), options in options(),
+    ) {
+        let samples = case.samples.iter().map(|sample| vec![sample.clone()]).collect();
+        check(Graph::clone(&case.graph), &case.accelerator, &registers, &samples, options)?;
     }
 
     #[test]

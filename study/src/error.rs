@@ -169,8 +169,18 @@ pub enum StudyError {
         layer: String,
         /// The accelerator.
         hw: String,
-        /// The layers that it runs: index and name.
-        layers: Vec<String>,
+        /// Index and short name of the layers that it runs under names like it.
+        near: Vec<(usize, String)>,
+    },
+    /// A number that is the name of one layer and the index of another.
+    #[error("`{layer}` is the name of `{by_name}` and the index of `{by_index}`: which one is meant?")]
+    AmbiguousLayer {
+        /// The number.
+        layer: String,
+        /// Short name of the one.
+        by_name: String,
+        /// Short name of the other.
+        by_index: String,
     },
     /// A budget of accuracy, but nothing to measure it by.
     #[error("a budget of accuracy needs labels")]
@@ -221,6 +231,7 @@ impl StudyError {
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
             Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
             Self::UnknownLayer { .. } => "guardbit::layer",
+            Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
             Self::BudgetWithoutLabels => "guardbit::size::budget",
             Self::Area { .. } => "guardbit::size::area",
             Self::Occupied { .. } | Self::NotAFolder { .. } => "guardbit::folder",
@@ -253,7 +264,14 @@ impl StudyError {
             Self::AmbiguousLevel { levels, .. } => {
                 Some(format!("name one with --level; the levels are {}", levels.join(", ")))
             }
-            Self::UnknownLayer { layers, .. } => Some(format!("the layers are {}", layers.join(", "))),
+            Self::UnknownLayer { near, .. } if near.is_empty() => {
+                Some("`guardbit inspect MODEL --hw HW` lists the layers, by index, short name and full name".into())
+            }
+            Self::UnknownLayer { near, .. } => {
+                let names: Vec<_> = near.iter().map(|(index, name)| format!("{name} ({index})")).collect();
+                Some(format!("layers with a name like it are {}", names.join(", ")))
+            }
+            Self::AmbiguousLayer { .. } => Some("write its short name".into()),
             Self::BudgetWithoutLabels => Some("give --labels Y.npy, or a budget of mismatch".into()),
             Self::Area { .. } => Some("install yosys so that it is found on the PATH, or leave out --area".into()),
             Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),

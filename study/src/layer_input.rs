@@ -1,6 +1,6 @@
 //! What one layer of a network reads, sample by sample.
 
-use guardbit_graph::NodeId;
+use guardbit_graph::{LookupError, NodeId};
 use guardbit_hwmodels::{Program, Register, Step};
 use guardbit_num::Overflow;
 use guardbit_sim::{Keep, Mode, Options, Simulation, StatsLevel};
@@ -40,13 +40,9 @@ pub fn layer_input(
     let settings = &request.settings;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
     let subject = Subject::load(&request.model, settings)?;
+    subject.input.note_clipped(progress);
     let program = subject.lower(&accelerator)?;
-    let found = subject.graph.find_node(name_or_index).filter(|&node| program.mac_layer(node).is_some());
-    let node = found.ok_or_else(|| StudyError::UnknownLayer {
-        layer: name_or_index.into(),
-        hw: accelerator.name.clone(),
-        layers: program.mac_layers().map(|l| format!("{} ({})", l.node.index(), l.name)).collect(),
-    })?;
+    let node = accelerated(&program, name_or_index)?;
     let read = subject.graph.node(node).inputs[0];
     let options =
         Options { mode: settings.mode, stats: StatsLevel::None, keep: Keep::All, ..Options::default() };
@@ -92,4 +88,26 @@ fn observing_traps(program: &Program) -> Program {
         }
     }
     observing
+}
+
+/// The layer of that name or index, if the accelerator runs it.
+fn accelerated(program: &Program, name_or_index: &str) -> Result<NodeId, StudyError> {
+    let graph = &program.graph;
+    let short = |node| graph.short_name(node).to_owned();
+    match graph.find_node(name_or_index) {
+        Ok(node) if program.mac_layer(node).is_some() => Ok(node),
+        Err(LookupError::Ambiguous { by_name, by_index }) => Err(StudyError::AmbiguousLayer {
+            layer: name_or_index.into(),
+            by_name: short(by_name),
+            by_index: short(by_index),
+        }),
+        Ok(_) | Err(LookupError::Unknown) => {
+            let near = graph.near_nodes(name_or_index, |node| program.mac_layer(node).is_some());
+            Err(StudyError::UnknownLayer {
+                layer: name_or_index.into(),
+                hw: program.accelerator.name.clone(),
+                near: near.into_iter().map(|node| (node.index(), short(node))).collect(),
+            })
+        }
+    }
 }

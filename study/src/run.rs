@@ -33,6 +33,7 @@ pub fn run(
     let settings = &request.settings;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
     let subject = Subject::load(&request.model, settings)?;
+    subject.input.note_clipped(progress);
     let program = subject.lower(&accelerator)?;
     let options = Options {
         mode: settings.mode,

@@ -26,6 +26,8 @@ pub enum InputSource {
 #[derive(Debug)]
 pub(crate) struct Samples {
     count: usize,
+    /// Real values outside what the codes of their input stand for.
+    clipped: u64,
     /// Per graph input.
     inputs: Vec<Input>,
 }
@@ -54,6 +56,8 @@ pub(crate) struct SampleReader<'a> {
 pub(crate) struct InputReader<'a> {
     input: &'a Input,
     next: usize,
+    /// Real values so far that were clipped.
+    clipped: u64,
     /// Where codes come from a seed.
     random: RandomCodes,
 }
@@ -73,6 +77,12 @@ impl Samples {
         self.count
     }
 
+    /// Number of real values outside what the codes of their input stand for: they become the least or the greatest
+    /// code.
+    pub fn clipped(&self) -> u64 {
+        self.clipped
+    }
+
     /// Reads all inputs from the first sample on.
     pub fn reader(&self) -> SampleReader<'_> {
         SampleReader { inputs: self.inputs.iter().map(Input::reader).collect() }
@@ -86,7 +96,7 @@ impl Samples {
     fn random(graph: &Graph, count: usize, seed: u64) -> Self {
         let one =
             |(index, &id): (u64, &TensorId)| Input::new(graph, id, Source::Seed(seed.wrapping_add(index)));
-        Self { count, inputs: (0..).zip(graph.inputs()).map(one).collect() }
+        Self { count, clipped: 0, inputs: (0..).zip(graph.inputs()).map(one).collect() }
     }
 
     fn from_file(graph: &Graph, path: &Path) -> Result<Self, StudyError> {
@@ -104,12 +114,14 @@ impl Samples {
             inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array }));
         }
         let count = count.filter(|&count| count > 0).ok_or(StudyError::NoSamples)?;
-        let samples = Self { count, inputs };
+        let samples = Self { count, clipped: 0, inputs };
+        let mut clipped = 0;
         // Whatever is wrong with a sample is said before the first one runs.
         for (_, mut pieces) in samples.inputs() {
-            pieces.try_for_each(|piece| piece.map(drop))?;
+            pieces.by_ref().try_for_each(|piece| piece.map(drop))?;
+            clipped += pieces.reader.clipped;
         }
-        Ok(samples)
+        Ok(Self { clipped, ..samples })
     }
 }
 
@@ -153,7 +165,12 @@ impl Input {
     fn reader(&self) -> InputReader<'_> {
         let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
         let dtype = self.tensor.ty.dtype;
-        InputReader { input: self, next: 0, random: RandomCodes::new(seed, dtype.min()..=dtype.max()) }
+        InputReader {
+            input: self,
+            next: 0,
+            clipped: 0,
+            random: RandomCodes::new(seed, dtype.min()..=dtype.max()),
+        }
     }
 }
 
@@ -165,7 +182,10 @@ impl InputReader<'_> {
         match &self.input.source {
             Source::Seed(_) => Ok(self.random.by_ref().take(count * self.input.tensor.ty.len()).collect()),
             Source::Array { path, array } => {
-                codes_of(&self.input.tensor, array.dtype(), array.rows(first, count)?, path)
+                let values = array.rows(first, count)?;
+                let (codes, clipped) = codes_of(&self.input.tensor, array.dtype(), values, path)?;
+                self.clipped += clipped;
+                Ok(codes)
             }
         }
     }
@@ -185,13 +205,13 @@ fn take(file: &mut ArrayFile, graph: &Graph, tensor: &Tensor, path: &Path) -> Re
     }
 }
 
-/// The codes that elements of dtype `found` stand for.
+/// The codes that elements of dtype `found` stand for, and how many of these had to be clipped.
 fn codes_of(
     tensor: &Tensor,
     found: &'static str,
     values: Values,
     path: &Path,
-) -> Result<Vec<i32>, StudyError> {
+) -> Result<(Vec<i32>, u64), StudyError> {
     let dtype = tensor.ty.dtype;
     match values {
         Values::Integers(values) if found == array::file_dtype(dtype) => {
@@ -199,9 +219,19 @@ fn codes_of(
                 Ok(code) if (dtype.min()..=dtype.max()).contains(&code) => Ok(code),
                 _ => Err(StudyError::CodeRange { path: path.into(), code: value, dtype }),
             };
-            values.into_iter().map(code).collect()
+            Ok((values.into_iter().map(code).collect::<Result<_, _>>()?, 0))
         }
-        Values::Float32(values) => values.into_iter().map(|value| quantize(tensor, value, path)).collect(),
+        Values::Float32(values) => {
+            let mut clipped = 0;
+            let code = |value| {
+                let steps = quantize(tensor, value, path)?;
+                let code = dtype.saturate(steps);
+                clipped += u64::from(i128::from(code) != steps);
+                Ok(code)
+            };
+            let codes = values.into_iter().map(code).collect::<Result<_, StudyError>>()?;
+            Ok((codes, clipped))
+        }
         _ => Err(StudyError::InputDType {
             path: path.into(),
             input: tensor.name.clone(),
@@ -226,8 +256,8 @@ fn sample_count(tensor: &Tensor, found: &[usize], path: &Path) -> Result<usize, 
     }
 }
 
-/// `round_half_away(x / scale) + zero_point`, clamped: how TensorFlow Lite quantizes its inputs.
-fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i32, StudyError> {
+/// `round_half_away(x / scale) + zero_point`, which TensorFlow Lite then clamps: how it quantizes its inputs.
+fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i128, StudyError> {
     let Some(quantization) = &tensor.ty.quantization else {
         return Err(StudyError::InputDType {
             path: path.into(),
@@ -241,7 +271,8 @@ fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i32, StudyError>
         return Err(StudyError::Array { path: path.into(), problem });
     }
     let steps = (value / quantization.scale(0)).round();
-    Ok(tensor.ty.dtype.saturate(steps as i128 + i128::from(quantization.zero_point(0))))
+    // Both ends of i128 are far outside any dtype; a quotient beyond them, infinity too, becomes the end.
+    Ok((steps as i128).saturating_add(quantization.zero_point(0).into()))
 }
 
 #[cfg(test)]
@@ -275,7 +306,7 @@ mod tests {
         (dtype, values): (&'static str, Values),
     ) -> Result<(usize, Vec<i32>), StudyError> {
         let (tensor, path) = (graph.tensor(graph.inputs()[0]), Path::new("x.npy"));
-        Ok((sample_count(tensor, shape, path)?, codes_of(tensor, dtype, values, path)?))
+        Ok((sample_count(tensor, shape, path)?, codes_of(tensor, dtype, values, path)?.0))
     }
 
     fn real(values: Vec<f32>) -> (&'static str, Values) {
@@ -294,8 +325,21 @@ mod tests {
         let graph = network(&[1, 4], DType::UInt8, 0.5, 10);
         let values = real(vec![-100.0, 0.0, 1.0, 1e30]);
         assert_eq!(codes(&graph, &[1, 4], values).unwrap(), (1, vec![0, 10, 12, 255]));
+        let graph = network(&[1, 4], DType::Int8, 1e-3, 3);
+        let (greatest, least) = (f32::MAX, f32::MIN);
+        let values = real(vec![1e38, greatest, -1e38, least]);
+        assert_eq!(codes(&graph, &[1, 4], values).unwrap(), (1, vec![127, 127, -128, -128]));
         let not_a_number = real(vec![f32::NAN; 4]);
         assert!(codes(&graph, &[1, 4], not_a_number).is_err());
+    }
+
+    #[test]
+    fn clipped_values_are_counted() {
+        let graph = network(&[1, 6], DType::Int8, 1.0, 3);
+        let values = Values::Float32(vec![124.4, 124.5, -131.4, -131.5, 0.0, 1e38]);
+        let (codes, clipped) =
+            codes_of(graph.tensor(graph.inputs()[0]), "float32", values, Path::new("x.npy")).unwrap();
+        assert_eq!((codes, clipped), (vec![127, 127, -128, -128, 3, 127], 3));
     }
 
     #[test]

@@ -55,6 +55,7 @@ pub fn size(
     let synthesis = request.area.map(|tool| Synthesis::new(tool, request.rtl)).transpose()?;
     let accelerator = guardbit_hwmodels::load(&request.hw, &request.settings.sets)?;
     let subject = Subject::load(&request.model, &request.settings)?;
+    subject.input.note_clipped(progress);
     let program = subject.lower(&accelerator)?;
     if matches!(request.budget, Some(Budget::Accuracy(_))) && subject.labels.is_none() {
         return Err(StudyError::BudgetWithoutLabels);

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::digest::{sha256, sha256_of, sha256_of_file};
 use crate::samples::Samples;
 use crate::score::ScoredOutputs;
-use crate::{InputSource, Settings, StudyError, labels};
+use crate::{InputSource, Progress, Settings, StudyError, labels};
 
 /// A network with its samples and labels.
 #[derive(Debug)]
@@ -38,6 +38,9 @@ pub(crate) struct InputId {
     #[serde(flatten)]
     pub origin: InputOrigin,
     pub samples: usize,
+    /// Real values outside what the input's codes stand for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clipped: u64,
 }
 
 /// Where samples came from.
@@ -99,7 +102,7 @@ impl Subject {
         };
         Ok(Self {
             model: FileId::of(model)?,
-            input: InputId { origin, samples: samples.count() },
+            input: InputId { origin, samples: samples.count(), clipped: samples.clipped() },
             labels_file: settings.labels.as_deref().map(FileId::of).transpose()?,
             graph: Arc::new(graph),
             samples,
@@ -119,11 +122,32 @@ impl Subject {
     }
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl InputId {
+    /// Says how many real values were clipped, if any were.
+    pub fn note_clipped(&self, progress: &dyn Progress) {
+        if self.clipped > 0 {
+            let InputOrigin::File(file) = &self.origin else { return };
+            progress.note(&format!(
+                "{}: {} real values lie outside what the input's codes stand for and were clipped",
+                file.file, self.clipped
+            ));
+        }
+    }
+
     /// In words.
     pub fn describe(&self) -> String {
         match &self.origin {
-            InputOrigin::File(file) => format!("{} ({} samples)", file.file, self.samples),
+            InputOrigin::File(file) => {
+                let clipped = match self.clipped {
+                    0 => String::new(),
+                    clipped => format!(", {clipped} values clipped"),
+                };
+                format!("{} ({} samples{clipped})", file.file, self.samples)
+            }
             InputOrigin::Random { random, seed, .. } => format!("{random} random samples, seed {seed}"),
         }
     }

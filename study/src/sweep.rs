@@ -33,6 +33,7 @@ pub fn sweep(
     progress: &dyn Progress,
 ) -> Result<Vec<PointRecord>, StudyError> {
     let plan = Plan::new(request)?;
+    plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
     let folder = out.map(|out| SweepFolder::open(out, existing, &plan)).transpose()?;
     let result = run_points(&plan, request, folder.as_ref(), progress);
     if let (Err(StudyError::Sim(_)), Some(folder)) = (&result, &folder) {

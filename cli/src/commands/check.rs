@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use guardbit_reports::text_table;
-use guardbit_rtl_vectors::{Divergence, MutantResult, Outcome, Simulator};
+use guardbit_rtl_vectors::{Divergence, MutantResult, Outcome, Simulator, Verdict};
 use serde_json::{Value, json};
 
 use crate::args::{CheckArgs, Global, SimulatorChoice};
@@ -25,15 +25,17 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
     if args.mutate && passed {
         let simulator = simulators.first().copied().unwrap_or(Simulator::Icarus);
         mutants = guardbit_rtl_vectors::mutate(&args.dir, simulator, work)?;
-        passed = mutants.iter().all(MutantResult::caught);
+        passed = mutants.iter().all(MutantResult::passed);
     }
     if global.json {
         let checks = report
             .checks
             .iter()
             .map(|(name, outcome)| json!({ "check": name, "outcome": outcome_json(outcome) }));
-        let mutants =
-            mutants.iter().map(|m| json!({ "mutant": m.name, "change": m.change, "caught": m.caught() }));
+        let mutants = mutants.iter().map(|m| {
+            let caught = m.verdict() == Verdict::Caught;
+            json!({ "mutant": m.name, "change": m.change, "caught": caught, "equivalent": m.equivalent })
+        });
         print_json(&json!({
             "passed": passed,
             "checks": checks.collect::<Vec<_>>(),
@@ -43,10 +45,13 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
         let rows: Vec<_> = report.checks.iter().map(|(name, outcome)| row(name, outcome)).collect();
         print(&text_table(&["check", "result", "details"], &rows))?;
         if !mutants.is_empty() {
-            let caught = mutants.iter().filter(|m| m.caught()).count();
+            let count = |verdict| mutants.iter().filter(|m| m.verdict() == verdict).count();
+            let (caught, equivalent) = (count(Verdict::Caught), count(Verdict::Equivalent));
             let rows: Vec<_> = mutants.iter().map(mutant_row).collect();
-            let table = text_table(&["mutant", "caught", "change", "first divergence"], &rows);
-            print(&format!("\n{table}\n{caught} of {} mutants caught\n", mutants.len()))?;
+            let table =
+                text_table(&["mutant", "caught", "change", "first divergence, or why there is none"], &rows);
+            let all = mutants.len();
+            print(&format!("\n{table}\n{caught} of {all} mutants caught, {equivalent} equivalent\n"))?;
         }
     }
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -75,12 +80,18 @@ fn divergence(first: &Divergence) -> String {
 
 fn mutant_row(mutant: &MutantResult) -> Vec<String> {
     let first = match &mutant.outcome {
-        Some(Outcome::Fail { first, .. }) => divergence(first),
-        Some(Outcome::Pass { .. }) => "none".into(),
-        Some(Outcome::Absent { reason }) => reason.clone(),
-        None => String::new(),
+        Outcome::Fail { first, .. } => divergence(first),
+        Outcome::Pass { .. } => "none".into(),
+        Outcome::Absent { reason } => reason.clone(),
     };
-    vec![mutant.name.into(), if mutant.caught() { "yes" } else { "NO" }.into(), mutant.change.into(), first]
+    let reason = mutant.equivalent.clone().unwrap_or_default();
+    let (caught, details) = match mutant.verdict() {
+        Verdict::Caught => ("yes", first),
+        Verdict::Equivalent => ("equivalent", reason),
+        Verdict::Missed => ("NO", first),
+        Verdict::Contradicted => ("NO", format!("{first}; should not differ: {reason}")),
+    };
+    vec![mutant.name.clone(), caught.into(), mutant.change.clone(), details]
 }
 
 fn outcome_json(outcome: &Outcome) -> Value {

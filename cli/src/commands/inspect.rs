@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use guardbit_graph::{Graph, NodeId, TensorId};
+use guardbit_graph::{Graph, NodeId, Note, TensorId};
 use guardbit_hwmodels::{MacLayer, Program, check_program, load, lower, partition};
 use guardbit_reports::{TileRecord, text_table, tiles_text};
 use serde::Serialize;
@@ -42,7 +42,9 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
 #[derive(Serialize)]
 struct OpLine {
     index: usize,
+    /// The short name, and the full one: that of the output tensor.
     name: String,
+    layer: String,
     op: &'static str,
     inputs: Vec<Option<String>>,
     shape: Vec<usize>,
@@ -52,12 +54,19 @@ struct OpLine {
     /// Products per dot product, and number of dot products.
     terms: Option<usize>,
     dots: Option<usize>,
+    /// What the reader took otherwise than it stands in the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs_on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     datapath: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycles: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stall_sram_cycles: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stall_dram_cycles: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tile: Option<TileRecord>,
 }
@@ -69,9 +78,12 @@ impl OpLine {
         let quantization = output.ty.quantization.as_ref();
         let window = graph.dot_products(id).map(|dots| dots.window);
         let name = |id: TensorId| graph.tensor(id).name.clone();
+        let read = |tensor: &str| node.inputs.iter().flatten().any(|&id| graph.tensor(id).name == tensor);
+        let notes = graph.notes().iter().filter(|note| read(&note.tensor));
         Self {
             index: id.index(),
-            name: output.name.clone(),
+            name: graph.short_name(id).to_owned(),
+            layer: output.name.clone(),
             op: node.op.name(),
             inputs: node.inputs.iter().map(|input| input.map(name)).collect(),
             shape: output.ty.shape.clone(),
@@ -80,9 +92,12 @@ impl OpLine {
             zero_point: quantization.map(|q| q.zero_point(0)),
             terms: window.map(|window| window.terms()),
             dots: window.map(|window| window.dots()),
+            notes: notes.map(|note| format!("{}: {}", note.tensor, note.text)).collect(),
             runs_on,
             datapath: lowered.map(|layer| layer.datapath.describe()),
             cycles: lowered.map(|layer| layer.timing.cycles),
+            stall_sram_cycles: lowered.map(|layer| layer.timing.cost.stall_sram_cycles),
+            stall_dram_cycles: lowered.map(|layer| layer.timing.cost.stall_dram_cycles),
             tile: lowered.map(TileRecord::new),
         }
     }
@@ -91,6 +106,7 @@ impl OpLine {
         let or_empty = |value: Option<String>| value.unwrap_or_default();
         let mut cells = vec![
             self.index.to_string(),
+            self.name.clone(),
             self.op.into(),
             sizes(&self.shape),
             self.dtype.into(),
@@ -103,7 +119,7 @@ impl OpLine {
             cells.push(or_empty(self.cycles.map(|v| v.to_string())));
             cells.push(place.clone());
         }
-        cells.push(self.name.clone());
+        cells.push(printable(&self.layer));
         cells
     }
 }
@@ -113,15 +129,17 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
     for (what, ids) in [("input", graph.inputs()), ("output", graph.outputs())] {
         for &id in ids {
             let tensor = graph.tensor(id);
-            out += &format!("{what} {} {} {}\n", tensor.name, tensor.ty.dtype, sizes(&tensor.ty.shape));
+            let name = printable(&tensor.name);
+            out += &format!("{what} {name} {} {}\n", tensor.ty.dtype, sizes(&tensor.ty.shape));
         }
     }
+    out += &notes(graph.notes());
     out.push('\n');
-    let mut columns = vec!["index", "op", "shape", "dtype", "scale", "zero_point", "terms", "dots"];
+    let mut columns = vec!["index", "name", "op", "shape", "dtype", "scale", "zero_point", "terms", "dots"];
     if program.is_some() {
         columns.extend(["cycles", "runs on"]);
     }
-    columns.push("name");
+    columns.push("layer");
     out += &text_table(&columns, &ops.iter().map(OpLine::cells).collect::<Vec<_>>());
     if let Some(program) = program {
         out += &format!("\n{}\n", program.accelerator.name);
@@ -137,9 +155,39 @@ fn datapaths(program: &Program) -> String {
     let common = &program.accelerator.datapath;
     let mut out = format!("all layers: {}\n", common.describe());
     for layer in program.mac_layers().filter(|layer| layer.datapath != *common) {
-        out += &format!("layer {} `{}`: {}\n", layer.node.index(), layer.name, layer.datapath.describe());
+        out +=
+            &format!("layer {} `{}`: {}\n", layer.node.index(), layer.short_name, layer.datapath.describe());
     }
     out
+}
+
+/// What was taken otherwise than it stands in the file; what was done to several tensors is said once.
+fn notes(notes: &[Note]) -> String {
+    const NAMED: usize = 3;
+    let mut out = String::new();
+    let mut said: Vec<&str> = Vec::new();
+    for note in notes {
+        if said.contains(&note.text.as_str()) {
+            continue;
+        }
+        said.push(&note.text);
+        let about: Vec<_> = notes.iter().filter(|other| other.text == note.text).collect();
+        let mut names: Vec<_> = about.iter().take(NAMED).map(|note| printable(&note.tensor)).collect();
+        names.extend(about.len().checked_sub(NAMED + 1).map(|more| format!("{} more", more + 1)));
+        out += &format!("note: {}: {}\n", note.text, names.join(", "));
+    }
+    out
+}
+
+/// A name as a terminal may show it: bounded, and without control characters.
+fn printable(name: &str) -> String {
+    const LONGEST: usize = 100;
+    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut text: String = name.chars().take(LONGEST).map(shown).collect();
+    if name.chars().nth(LONGEST).is_some() {
+        text.push('…');
+    }
+    text
 }
 
 fn sizes(shape: &[usize]) -> String {

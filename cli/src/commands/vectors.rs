@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use guardbit_reports::text_table;
-use guardbit_rtl_vectors::manifest::{Manifest, Packing, Source};
+use guardbit_rtl_vectors::manifest::{Bin, Manifest, Packing, Source};
 use guardbit_rtl_vectors::{Request, export};
 use guardbit_sim::StatsLevel;
 use guardbit_study::{RunRequest, layer_input, write_folder};
@@ -45,13 +45,19 @@ pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure>
             "layer": manifest.layer.name,
             "cases": manifest.cases.len(),
             "beats": manifest.cases.iter().map(|c| c.beats).sum::<usize>(),
-            "coverage": { "hit": manifest.coverage.hit, "missed": manifest.coverage.missed, "unreachable": manifest.coverage.unreachable },
+            "coverage": { "hit": manifest.coverage.hit, "missed": manifest.coverage.missed, "unreachable": manifest.coverage.unreachable,
+                "missed_bins": missed(manifest).map(|bin| json!({ "level": bin.level, "bin": bin.name })).collect::<Vec<_>>() },
             "files": manifest.files.len(),
         }))?;
     } else {
         print(&summary(manifest))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Bins that no case hits and no bound forbids.
+fn missed(manifest: &Manifest) -> impl Iterator<Item = &Bin> {
+    manifest.coverage.bins.iter().filter(|bin| bin.cases == 0 && bin.unreachable.is_none())
 }
 
 fn summary(manifest: &Manifest) -> String {
@@ -67,8 +73,13 @@ fn summary(manifest: &Manifest) -> String {
         classes.into_iter().map(|(name, c, b)| vec![name, c.to_string(), b.to_string()]).collect();
     let coverage = &manifest.coverage;
     let beats: usize = manifest.cases.iter().map(|c| c.beats).sum();
+    let missed: Vec<String> = missed(manifest).map(|bin| format!("{} {}", bin.level, bin.name)).collect();
+    let missed = match missed.as_slice() {
+        [] => String::new(),
+        names => format!("missed, whether they can be hit is unknown: {}\n", names.join(", ")),
+    };
     format!(
-        "{}\n{} cases, {beats} beats of {} product(s); coverage: {} bins hit, {} missed, {} unreachable\n",
+        "{}\n{} cases, {beats} beats of {} product(s); coverage: {} bins hit, {} missed, {} unreachable\n{missed}",
         text_table(&["cases", "count", "beats"], &rows),
         manifest.cases.len(),
         manifest.interface.lanes,

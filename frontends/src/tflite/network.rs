@@ -8,7 +8,7 @@ use super::error::{OperatorPlace, TfliteError};
 use super::flatbuffer::Vector;
 use super::operator::{NewNode, OperatorReader};
 use super::schema::{self, Model, Operator, SubGraph};
-use super::tensors::{self, Budget};
+use super::tensors::{self, Budget, Values};
 use super::{operators, ops};
 
 /// Reads the network in `file`.
@@ -85,9 +85,18 @@ impl<'a> Network<'a> {
         let Some(bytes) = tensors::constant_bytes(self.file, self.model, tensor, &name)? else {
             return Err(TfliteError::Order { place: place.clone(), tensor: name });
         };
-        let ty = tensors::tensor_type(tensor, &name, &mut self.budget)?;
-        let codes = tensors::codes(bytes, &ty, &name, &mut self.budget)?;
-        let id = self.builder.constant(name, ty, codes).map_err(|error| in_operator(place, error))?;
+        let mut ty = tensors::tensor_type(tensor, &name, &mut self.budget)?;
+        if let Some(mended) = tensors::along_the_only_axis(&ty) {
+            let axis = ty.quantization.replace(mended).and_then(|q| q.axis()).unwrap_or_default();
+            let text =
+                format!("the scales are taken along the only axis, not along axis {axis} as the file has it");
+            self.builder.note(&name, text);
+        }
+        let id = match tensors::values(bytes, &ty, &name, &mut self.budget)? {
+            Values::Codes(codes) => self.builder.constant(name, ty, codes),
+            Values::Wide(values) => self.builder.wide_constant(name, ty, values),
+        };
+        let id = id.map_err(|error| in_operator(place, error))?;
         self.ids.insert(index as usize, id);
         Ok(id)
     }

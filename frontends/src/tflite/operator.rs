@@ -1,6 +1,6 @@
 //! What the reader of an operator works with.
 
-use guardbit_graph::{Activation, Op, Padding, Tensor, TensorId, TensorType};
+use guardbit_graph::{Activation, DType, Op, Padding, Tensor, TensorId, TensorType};
 
 use super::error::{OperatorPlace, TfliteError};
 use super::flatbuffer::{Field, Scalar, Table};
@@ -66,6 +66,19 @@ impl<'a> OperatorReader<'_, 'a> {
     pub fn optional(&mut self, index: usize) -> Result<Option<TensorId>, TfliteError> {
         let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
         tensor.map(|tensor| self.network.operand(tensor, &self.place)).transpose()
+    }
+
+    /// The bias at input `index`, if present. Its width is that of the kernel's accumulator: 32 bits, or 64 with
+    /// activations `x` of 16 bits.
+    pub fn bias(&mut self, index: usize, x: TensorId) -> Result<Option<TensorId>, TfliteError> {
+        let Some(id) = self.optional(index)? else { return Ok(None) };
+        let (x, bias) = (&self.tensor(x).ty, self.tensor(id));
+        if bias.ty.dtype == DType::Int64 && x.dtype != DType::Int16 {
+            let problem =
+                format!("bias `{}` is int64, which goes with int16 activations, not {}", bias.name, x.dtype);
+            return Err(self.error(problem));
+        }
+        Ok(Some(id))
     }
 
     /// Input `index`, which must be a constant.

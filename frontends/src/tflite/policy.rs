@@ -37,11 +37,36 @@ pub(super) const QUANTIZE: Requantize = DOUBLE;
 /// CONCATENATION, which only copies: other scales than that of the output are refused.
 pub(super) const CONCATENATION: Requantize = DOUBLE;
 
-/// CONV_2D and DEPTHWISE_CONV_2D on activations of type `x`.
-pub(super) fn convolution(x: &TensorType) -> Requantize {
+/// The accumulator of CONV_2D with activations of 16 bits. Its other kernels have 32 bits, and that of
+/// DEPTHWISE_CONV_2D with activations of 16 bits has 64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Accumulator {
+    Bits32,
+    Bits64,
+}
+
+impl Accumulator {
+    /// As wide as the bias.
+    pub fn of_bias(bias: &TensorType) -> Self {
+        if bias.dtype == DType::Int64 { Self::Bits64 } else { Self::Bits32 }
+    }
+
+    /// Without a bias: as `quantized_bias_type` says, 64 bits if it says nothing (TensorFlow Lite Micro; LiteRT
+    /// refuses CONV_2D without a bias).
+    pub fn declared(quantized_bias_type: i8) -> Self {
+        const INT32: i8 = 2;
+        if quantized_bias_type == INT32 { Self::Bits32 } else { Self::Bits64 }
+    }
+}
+
+/// CONV_2D and DEPTHWISE_CONV_2D on activations of type `x`. With those of 16 bits the accumulator decides: sums of 64
+/// bits are scaled by 15 bits of the multiplier.
+pub(super) fn convolution(x: &TensorType, accumulator: Accumulator) -> Requantize {
     match x.dtype {
         DType::UInt8 => Requantize { scheme: Scheme::Double, rule: MultiplierRule::ProductInFloat32 },
-        DType::Int16 => Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 },
+        DType::Int16 if accumulator == Accumulator::Bits64 => {
+            Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 }
+        }
         _ => DOUBLE,
     }
 }

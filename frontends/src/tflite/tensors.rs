@@ -94,6 +94,17 @@ pub(super) fn shape(tensor: Tensor<'_>, name: &str) -> Result<Vec<usize>, Tflite
     sizes.iter().map(size).collect()
 }
 
+/// The quantization of a constant of one axis whose scales are said to lie along another one: they lie along the only
+/// one. `None` for any other constant.
+///
+/// Runtimes never look at the axis of a bias, and some converters copied that of the weights.
+pub(super) fn along_the_only_axis(ty: &TensorType) -> Option<Quantization> {
+    let quantization = ty.quantization.as_ref()?;
+    let misplaced = ty.shape.len() == 1 && quantization.axis().is_some_and(|axis| axis != 0);
+    let (scales, zero_points) = (quantization.scales().to_vec(), quantization.zero_points().to_vec());
+    misplaced.then(|| Quantization::per_axis(scales, zero_points, 0).ok()).flatten()
+}
+
 /// The bytes of a constant; `None` for a tensor that is computed.
 pub(super) fn constant_bytes<'a>(
     file: &'a [u8],
@@ -118,13 +129,21 @@ pub(super) fn constant_bytes<'a>(
     Ok(buffer.data()?.map(|data| data.bytes()).filter(|bytes| !bytes.is_empty()))
 }
 
-/// The codes of a constant of type `ty`.
-pub(super) fn codes(
+/// The values of a constant.
+pub(super) enum Values {
+    /// Codes.
+    Codes(Vec<i32>),
+    /// Biases of 64 bits.
+    Wide(Vec<i64>),
+}
+
+/// The values of a constant of type `ty`.
+pub(super) fn values(
     bytes: &[u8],
     ty: &TensorType,
     name: &str,
     budget: &mut Budget,
-) -> Result<Vec<i32>, TfliteError> {
+) -> Result<Values, TfliteError> {
     let count = ty.shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
     let expected = count.and_then(|n| n.checked_mul(ty.dtype.bits() as usize)).map(|bits| bits.div_ceil(8));
     let (Some(count), true) = (count, expected == Some(bytes.len())) else {
@@ -134,7 +153,7 @@ pub(super) fn codes(
         ));
     };
     budget.spend(count)?;
-    Ok(match ty.dtype {
+    Ok(Values::Codes(match ty.dtype {
         DType::Int8 => bytes.iter().map(|&b| i32::from(b as i8)).collect(),
         DType::UInt8 => bytes.iter().map(|&b| b.into()).collect(),
         DType::Int16 => bytes.chunks_exact(2).map(|b| i16::from_le_bytes([b[0], b[1]]).into()).collect(),
@@ -142,7 +161,8 @@ pub(super) fn codes(
         DType::Int32 => bytes.chunks_exact(4).map(i32::read).collect(),
         DType::Int4 => nibbles(bytes).take(count).map(|n| i32::from((n << 4) as i8 >> 4)).collect(),
         DType::UInt4 => nibbles(bytes).take(count).map(i32::from).collect(),
-    })
+        DType::Int64 => return Ok(Values::Wide(bytes.chunks_exact(8).map(i64::read).collect())),
+    }))
 }
 
 /// The values of a constant that holds a shape, axes or the like.
@@ -168,13 +188,14 @@ fn dtype(number: i8, name: &str) -> Result<DType, TfliteError> {
         element::UINT8 => Ok(DType::UInt8),
         element::INT16 => Ok(DType::Int16),
         element::INT32 => Ok(DType::Int32),
+        element::INT64 => Ok(DType::Int64),
         element::INT4 => Ok(DType::Int4),
         _ => {
             let found = element_name(number);
             if found.contains("float") {
                 return Err(TfliteError::Float { tensor: name.into(), found });
             }
-            Err(problem(name, format!("type {found}, expected int4, int8, uint8, int16 or int32")))
+            Err(problem(name, format!("type {found}, expected int4, int8, uint8, int16, int32 or int64")))
         }
     }
 }

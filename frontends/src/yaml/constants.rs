@@ -47,13 +47,21 @@ pub(super) fn quantization(constant: &ConstantFile, path: &Path) -> Result<Optio
     quantization.map(Some).map_err(wrong)
 }
 
-/// The codes of the constant at `path`; files lie in `dir`.
-pub(super) fn codes(
+/// The values of a constant.
+pub(super) enum Values {
+    /// Codes.
+    Codes(Vec<i32>),
+    /// Biases of 64 bits.
+    Wide(Vec<i64>),
+}
+
+/// The values of the constant at `path`; files lie in `dir`.
+pub(super) fn values(
     constant: &ConstantFile,
     ty: &TensorType,
     dir: &path::Path,
     path: &Path,
-) -> Result<Vec<i32>, Problem> {
+) -> Result<Values, Problem> {
     let count = ty.shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).filter(|&n| n <= MOST_CODES);
     let Some(count) = count else {
         let message = format!("{:?} has more than {MOST_CODES} elements", ty.shape);
@@ -63,11 +71,15 @@ pub(super) fn codes(
         (Some(values), None, None) => from_values(values, ty, count, &path.then("values")),
         (None, Some(file), None) => {
             let problem = |message| Problem::new(Kind::File, path.then("file"), message);
-            npy::codes(&dir.join(file), ty).map_err(problem)
+            npy::values(&dir.join(file), ty).map_err(problem)
         }
         (None, None, Some(random)) => {
             let range = range(random, ty.dtype, &path.then("random"))?;
-            Ok(random_codes(random.seed, range, count))
+            let codes = random_codes(random.seed, range, count);
+            Ok(match ty.dtype {
+                DType::Int64 => Values::Wide(codes.into_iter().map(i64::from).collect()),
+                _ => Values::Codes(codes),
+            })
         }
         (None, None, None) => Err(Problem::new(Kind::MissingKey, path.clone(), "has no codes")
             .help("give `values`, `file` or `random: {seed: 1}`")),
@@ -91,7 +103,7 @@ pub(super) fn error(constant: &ConstantFile, error: &GraphError, path: &Path) ->
     Problem::new(Kind::Graph, path, format!("is wrong: {error}"))
 }
 
-fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) -> Result<Vec<i32>, Problem> {
+fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) -> Result<Values, Problem> {
     let Integers { values, shape } = values;
     if values.len() != count {
         let message = format!("has {} values; shape {:?} needs {count}", values.len(), ty.shape);
@@ -100,6 +112,9 @@ fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) ->
     if shape.len() > 1 && *shape != ty.shape {
         let message = format!("is nested as {shape:?}; it must be {:?} or a flat list", ty.shape);
         return Err(Problem::new(Kind::Count, path.clone(), message));
+    }
+    if ty.dtype == DType::Int64 {
+        return Ok(Values::Wide(values.clone()));
     }
     let code = |(index, &value): (usize, &i64)| {
         let outside = || {
@@ -111,7 +126,7 @@ fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) ->
         let code = i32::try_from(value).ok().filter(|code| (ty.dtype.min()..=ty.dtype.max()).contains(code));
         code.ok_or_else(outside)
     };
-    values.iter().enumerate().map(code).collect()
+    values.iter().enumerate().map(code).collect::<Result<_, _>>().map(Values::Codes)
 }
 
 fn range(random: &RandomFile, dtype: DType, path: &Path) -> Result<std::ops::RangeInclusive<i32>, Problem> {

@@ -7,6 +7,7 @@ use guardbit_graph::{
     DType, Graph, GraphBuilder, GraphError, OutputSpec, Quantization, TensorId, TensorType,
 };
 
+use super::constants::Values;
 use super::error::Kind;
 use super::file::{ConstantFile, GraphFile, InputFile, NodeFile, OutputFile};
 use super::problem::{Path, Problem};
@@ -68,8 +69,10 @@ impl Network {
             dtype: dtype(&constant.dtype, path)?,
             quantization: constants::quantization(constant, path)?,
         };
-        let codes = constants::codes(constant, &ty, dir, path)?;
-        let id = self.builder.constant(&constant.name, ty, codes);
+        let id = match constants::values(constant, &ty, dir, path)? {
+            Values::Codes(codes) => self.builder.constant(&constant.name, ty, codes),
+            Values::Wide(values) => self.builder.wide_constant(&constant.name, ty, values),
+        };
         let id = id.map_err(|error| constants::error(constant, &error, path))?;
         self.ids.insert(constant.name.clone(), id);
         Ok(())

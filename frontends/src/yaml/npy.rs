@@ -1,4 +1,4 @@
-//! Codes in `.npy` files.
+//! Values of constants in `.npy` files.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,10 @@ use ndarray::ArrayD;
 use ndarray_npy::npy::header::Header;
 use ndarray_npy::{ReadNpyExt, ReadableElement};
 
-/// The codes in an `.npy` file of the tensor's shape and dtype, row-major; what is wrong with it otherwise.
-pub(super) fn codes(path: &Path, ty: &TensorType) -> Result<Vec<i32>, String> {
+use super::constants::Values;
+
+/// The values in an `.npy` file of the tensor's shape and dtype, row-major; what is wrong with it otherwise.
+pub(super) fn values(path: &Path, ty: &TensorType) -> Result<Values, String> {
     let bytes = fs::read(path).map_err(|error| format!("cannot be read: {}: {error}", path.display()))?;
     let wrong = |error: &dyn std::fmt::Display| format!("is no array of codes: {}: {error}", path.display());
     // The shape is compared before room is made for what the file only claims to hold.
@@ -23,18 +25,21 @@ pub(super) fn codes(path: &Path, ty: &TensorType) -> Result<Vec<i32>, String> {
         return Err(format!("holds elements of type `{found}`; {} needs `{}`", ty.dtype, allowed[0]));
     }
     let codes = match ty.dtype {
-        DType::Int4 | DType::Int8 => read::<i8>(&bytes),
-        DType::UInt4 | DType::UInt8 => read::<u8>(&bytes),
-        DType::Int16 => read::<i16>(&bytes),
-        DType::UInt16 => read::<u16>(&bytes),
-        DType::Int32 => read::<i32>(&bytes),
+        DType::Int4 | DType::Int8 => read::<i8, _>(&bytes),
+        DType::UInt4 | DType::UInt8 => read::<u8, _>(&bytes),
+        DType::Int16 => read::<i16, _>(&bytes),
+        DType::UInt16 => read::<u16, _>(&bytes),
+        DType::Int32 => read::<i32, _>(&bytes),
+        DType::Int64 => {
+            return read::<i64, _>(&bytes).map(Values::Wide).map_err(|error| wrong(&error));
+        }
     };
-    codes.map_err(|error| wrong(&error))
+    codes.map(Values::Codes).map_err(|error| wrong(&error))
 }
 
-fn read<T: ReadableElement + Copy + Into<i32>>(bytes: &[u8]) -> Result<Vec<i32>, ndarray_npy::ReadNpyError> {
+fn read<E: ReadableElement + Copy + Into<T>, T>(bytes: &[u8]) -> Result<Vec<T>, ndarray_npy::ReadNpyError> {
     // Iteration is row-major whatever the order in the file.
-    Ok(ArrayD::<T>::read_npy(bytes)?.iter().map(|&code| code.into()).collect())
+    Ok(ArrayD::<E>::read_npy(bytes)?.iter().map(|&value| value.into()).collect())
 }
 
 /// The names of the types that hold the codes of a dtype; the first is the usual one.
@@ -45,5 +50,6 @@ fn descriptors(dtype: DType) -> &'static [&'static str] {
         DType::Int16 => &["<i2", ">i2"],
         DType::UInt16 => &["<u2", ">u2"],
         DType::Int32 => &["<i4", ">i4"],
+        DType::Int64 => &["<i8", ">i8"],
     }
 }

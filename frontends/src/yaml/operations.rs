@@ -163,11 +163,14 @@ impl Attributes<'_> {
     }
 
     fn requantize(&self) -> Result<Requantize, Problem> {
-        let default = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
-        let requantize = default.with_scheme(self.scheme()?);
-        let Some(name) = &self.node.multiplier else { return Ok(requantize) };
+        let scheme = self.scheme()?;
+        let Some(name) = &self.node.multiplier else {
+            let in_float32 = scheme.forms_multiplier_in_float32();
+            let rule = if in_float32 { MultiplierRule::Float32 } else { MultiplierRule::Float64 };
+            return Ok(Requantize { scheme, rule });
+        };
         match RULES.into_iter().find(|(rule, _)| rule == name) {
-            Some((_, rule)) => Ok(Requantize { rule, ..requantize }),
+            Some((_, rule)) => Ok(Requantize { scheme, rule }),
             None => Err(Problem::not_one_of(self.path.then("multiplier"), name, RULES.map(|(rule, _)| rule))),
         }
     }

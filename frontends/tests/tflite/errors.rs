@@ -102,7 +102,7 @@ fn float_model() {
 fn types() {
     insta::assert_snapshot!(changed(|m| m.tensors[2].element = INT64), @r"
     guardbit::tflite::tensor
-    model.tflite: tensor `b`: type int64, expected int4, int8, uint8, int16 or int32
+    model.tflite: tensor `b`: 8 bytes of data do not make int64 of shape [2]
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[2].element = INT8), @r"
     guardbit::tflite::tensor

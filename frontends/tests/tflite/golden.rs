@@ -14,7 +14,7 @@ fn digits(file: &str) -> PathBuf {
 
 /// The codes of every tensor for one sample.
 fn run(graph: &Graph, sample: &[i32]) -> Vec<Vec<i32>> {
-    let constant = |tensor: &Tensor| tensor.constant.as_ref().map_or_else(Vec::new, |codes| codes.to_vec());
+    let constant = |tensor: &Tensor| tensor.codes().map_or_else(Vec::new, |codes| codes.to_vec());
     let mut codes: Vec<_> = graph.tensors().iter().map(constant).collect();
     codes[graph.inputs()[0].index()] = sample.to_vec();
     for (id, node) in graph.nodes_with_ids() {

@@ -88,6 +88,36 @@ fn data_that_are_used_over_and_over_are_not_unfolded() {
     assert_eq!(error.code(), "guardbit::tflite::unfolds", "{error}");
 }
 
+/// Whatever stands in a file, its layers have names that a terminal, a plot and a command line can take.
+#[test]
+fn short_names_of_hostile_names_are_plain() {
+    let long: &'static str = String::leak("a".repeat(70_000));
+    let names = ["\u{1b}[2J\u{7}conv\r\n", long, "1e9", "\u{202e}", "true", "../../x", "=cmd()"];
+    let tensors = names.map(|name| Tensor::int8(name, &[1, 4], 0.5, 0));
+    let tensors = [vec![Tensor::int8("x", &[1, 4], 0.5, 0)], tensors.to_vec()].concat();
+    let operators = (0..names.len() as i32).map(|i| Operator::new(19, &[i], i + 1)).collect();
+    let graph = read_tflite(&Model::new(tensors, operators).to_bytes(), "hostile").unwrap();
+    let short: Vec<_> = graph.nodes_with_ids().map(|(id, _)| graph.short_name(id)).collect();
+    assert_eq!(short, ["relu_2J_conv", &"a".repeat(28), "relu_1e9", "relu", "relu_2", "x", "cmd"]);
+}
+
+#[test]
+fn shared_hostile_names_are_plain() {
+    for file in ["long.tflite", "ctrl.tflite"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/hostile").join(file);
+        let Ok(bytes) = std::fs::read(&path) else {
+            eprintln!("skipped: there is no {}", path.display());
+            continue;
+        };
+        let Ok(graph) = read_tflite(&bytes, file) else { continue };
+        for (id, _) in graph.nodes_with_ids() {
+            let short = graph.short_name(id);
+            let plain = short.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+            assert!(plain && !short.is_empty() && short.len() <= 28, "{file}: {short:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

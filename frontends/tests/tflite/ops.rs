@@ -1,7 +1,8 @@
 //! Every operator that can be read, on its own.
 
-use crate::writer::{INT4, INT64, Model, Operator, Tensor, UINT8, Value};
+use crate::writer::{INT4, INT16, INT64, Model, Operator, Tensor, UINT8, Value};
 use guardbit_frontends::read_tflite;
+use guardbit_graph::Finish;
 
 /// The operation that a network of one operator becomes, and the shape of its output.
 fn read(tensors: Vec<Tensor>, operator: Operator) -> String {
@@ -61,6 +62,87 @@ fn fully_connected_per_channel() {
     let weights = Tensor { scales: vec![0.5, 0.25], zero_points: vec![0, 0], ..w(&[2, 4]) };
     let tensors = vec![x(&[1, 4]), weights, y(&[1, 2])];
     insta::assert_snapshot!(read(tensors, Operator::new(9, &[0, 1], 2)), @"FullyConnected(FullyConnected { keep_num_dims: false, activation: None, requantize: Requantize { scheme: Float64Away, rule: Float64 } }) -> [1, 2]");
+}
+
+/// How a network of one layer with 16-bit activations rounds, and the bits of its bias; `declared` is the field
+/// `quantized_bias_type`.
+fn sixteen_bits(builtin: i32, bias: Option<Tensor>, declared: i8) -> String {
+    let sixteen = |tensor| Tensor { element: INT16, zero_points: vec![0], ..tensor };
+    let (x, y, w) = match builtin {
+        9 => (x(&[1, 2]), y(&[1, 2]), w(&[2, 2])),
+        3 => (x(&[1, 1, 1, 2]), y(&[1, 1, 1, 2]), w(&[2, 1, 1, 2])),
+        _ => (x(&[1, 1, 1, 2]), y(&[1, 1, 1, 2]), w(&[1, 1, 1, 2])),
+    };
+    let (inputs, options) = match builtin {
+        9 => (2, vec![(4, Value::Byte(declared))]),
+        3 => (1, vec![(1, Value::Int(1)), (2, Value::Int(1)), (6, Value::Byte(declared))]),
+        _ => (0, vec![(1, Value::Int(1)), (2, Value::Int(1)), (3, Value::Int(1))]),
+    };
+    let number = [2, 1, 8][inputs];
+    let (third, output) = if bias.is_some() { (3, 2) } else { (-1, 2) };
+    let tensors = [vec![sixteen(x), w, sixteen(y)], bias.into_iter().collect()].concat();
+    let operator = Operator::new(builtin, &[0, 1, third], output).with_options(number, options);
+    let graph = match read_tflite(&Model::new(tensors, vec![operator]).to_bytes(), "test") {
+        Ok(graph) => graph,
+        Err(error) => return error.to_string(),
+    };
+    let dots = graph.dot_products(graph.find_node("y").unwrap()).unwrap();
+    let Finish::Requantize(stage) = dots.finish else { return "divides".into() };
+    let bias = dots.bias.map_or("no bias".into(), |bias| format!("{:?} in {} bits", bias.values, bias.bits));
+    format!("{:?}, {bias}", stage.requantize.scheme)
+}
+
+/// LiteRT 2.3.0 reads them so (without a bias: TensorFlow Lite Micro).
+#[test]
+fn the_bias_decides_how_sixteen_bits_are_rounded() {
+    let narrow = || Some(Tensor::ints("b", &[5, -6]));
+    let wide = || Some(Tensor::wide("b", &[1 << 40, -6]));
+    insta::assert_snapshot!(sixteen_bits(3, narrow(), 2), @"Double, [5, -6] in 32 bits");
+    insta::assert_snapshot!(sixteen_bits(3, narrow(), 0), @"Double, [5, -6] in 32 bits");
+    insta::assert_snapshot!(sixteen_bits(3, wide(), 0), @"Q48, [1099511627776, -6] in 64 bits");
+    insta::assert_snapshot!(sixteen_bits(3, wide(), 4), @"Q48, [1099511627776, -6] in 64 bits");
+    insta::assert_snapshot!(sixteen_bits(3, None, 0), @"Q48, no bias");
+    insta::assert_snapshot!(sixteen_bits(3, None, 2), @"Double, no bias");
+    insta::assert_snapshot!(sixteen_bits(4, wide(), 0), @"Q48, [1099511627776, -6] in 64 bits");
+    insta::assert_snapshot!(sixteen_bits(4, None, 0), @"Q48, no bias");
+    insta::assert_snapshot!(sixteen_bits(4, narrow(), 0), @"test: operator 0 (DEPTHWISE_CONV_2D): bias `b` is int32; with int16 activations it must be int64");
+    insta::assert_snapshot!(sixteen_bits(9, narrow(), 2), @"Float64Away, [5, -6] in 32 bits");
+    insta::assert_snapshot!(sixteen_bits(9, wide(), 0), @"Float64Away, [1099511627776, -6] in 64 bits");
+}
+
+#[test]
+fn wide_biases_go_with_sixteen_bits_alone() {
+    let tensors = vec![x(&[1, 4]), w(&[2, 4]), Tensor::wide("b", &[1, 2]), y(&[1, 2])];
+    insta::assert_snapshot!(read(tensors, Operator::new(9, &[0, 1, 2], 3)), @"test: operator 0 (FULLY_CONNECTED): bias `b` is int64, which goes with int16 activations, not int8");
+    let wide = Tensor { element: INT64, data: None, ..x(&[1, 4]) };
+    insta::assert_snapshot!(read(vec![wide, y(&[1, 4])], Operator::new(22, &[0], 1)), @"test: tensor `x`: int64 is a type of constant biases alone");
+}
+
+/// TensorFlow Lite Micro's person_detect has biases whose scales are said to lie along axis 3.
+#[test]
+fn scales_of_a_constant_of_one_axis_lie_along_it() {
+    let network = |axis, count| {
+        let per_channel =
+            |tensor| Tensor { scales: vec![0.5; 4], zero_points: vec![0; 4], axis: 3, ..tensor };
+        let bias = Tensor {
+            axis,
+            scales: vec![0.5; count],
+            zero_points: vec![0; count],
+            ..Tensor::ints("b", &[5, -6, 7, 8])
+        };
+        let options = [(1, Value::Int(1)), (2, Value::Int(1)), (3, Value::Int(2)), (4, Value::Byte(1))];
+        let tensors = vec![x(&[1, 4, 4, 2]), per_channel(w(&[1, 3, 3, 4])), bias, y(&[1, 4, 4, 4])];
+        let operator = Operator::new(4, &[0, 1, 2], 3).with_options(2, options);
+        read_tflite(&Model::new(tensors, vec![operator]).to_bytes(), "test")
+    };
+    let graph = network(3, 4).unwrap();
+    let bias = graph.tensor(graph.find_tensor("b").unwrap());
+    assert_eq!(bias.ty.quantization.as_ref().and_then(|q| q.axis()), Some(0));
+    let [note] = graph.notes() else { panic!("{:?}", graph.notes()) };
+    assert_eq!(note.tensor, "b");
+    insta::assert_snapshot!(note.text, @"the scales are taken along the only axis, not along axis 3 as the file has it");
+    assert!(network(0, 4).unwrap().notes().is_empty(), "nothing to be said");
+    insta::assert_snapshot!(network(3, 3).unwrap_err(), @"test: operator 0 (DEPTHWISE_CONV_2D): tensor `b`: 3 scales along axis 0 of shape [4]");
 }
 
 #[test]
@@ -140,7 +222,7 @@ fn int4_weights_lie_two_to_a_byte() {
     let model = Model::new(vec![x(&[1, 5]), weights, y(&[1, 1])], vec![Operator::new(9, &[0, 1], 2)]);
     let graph = read_tflite(&model.to_bytes(), "test").unwrap();
     let weights = graph.tensor(graph.find_tensor("w").unwrap());
-    assert_eq!(weights.constant.as_deref(), Some(&[1, 2, -8, -1, 7][..]));
+    assert_eq!(weights.codes().map(|codes| &codes[..]), Some(&[1, 2, -8, -1, 7][..]));
 }
 
 #[test]
@@ -149,7 +231,7 @@ fn constants_may_lie_behind_the_flatbuffer() {
     model.data_outside = true;
     let graph = read_tflite(&model.to_bytes(), "test").unwrap();
     let weights = graph.tensor(graph.find_tensor("w").unwrap());
-    assert_eq!(weights.constant.as_deref(), Some(&[0, 1, 2, 3, 4, 5, 6, 7][..]));
+    assert_eq!(weights.codes().map(|codes| &codes[..]), Some(&[0, 1, 2, 3, 4, 5, 6, 7][..]));
 }
 
 #[test]

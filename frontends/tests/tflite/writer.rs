@@ -13,6 +13,7 @@ pub const FLOAT32: i8 = 0;
 pub const INT32: i8 = 2;
 pub const UINT8: i8 = 3;
 pub const INT64: i8 = 4;
+pub const INT16: i8 = 7;
 pub const INT8: i8 = 9;
 pub const INT4: i8 = 17;
 
@@ -69,6 +70,12 @@ impl Tensor {
     pub fn ints(name: &'static str, values: &[i32]) -> Self {
         let data = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         Self { data: Some(data), ..Self::plain(name, INT32, &[values.len() as i32]) }
+    }
+
+    /// Biases of 64 bits.
+    pub fn wide(name: &'static str, values: &[i64]) -> Self {
+        let data = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        Self { data: Some(data), ..Self::plain(name, INT64, &[values.len() as i32]) }
     }
 
     pub fn plain(name: &'static str, element: i8, shape: &[i32]) -> Self {

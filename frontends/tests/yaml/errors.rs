@@ -159,7 +159,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("dtype: int8", "dtype: float32"), @r"
     guardbit::graph_yaml::value
-    net.yaml:3:43: `inputs[0].dtype` is `float32`; it must be one of int4, uint4, int8, uint8, int16, uint16, int32
+    net.yaml:3:43: `inputs[0].dtype` is `float32`; it must be one of int4, uint4, int8, uint8, int16, uint16, int32, int64
     ");
     insta::assert_snapshot!(changed("padding: same", "stride: 2"), @r"
     guardbit::graph_yaml::value

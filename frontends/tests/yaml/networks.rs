@@ -11,7 +11,7 @@ fn data() -> &'static Path {
 }
 
 fn constant(graph: &Graph, name: &str) -> Vec<i32> {
-    graph.tensor(graph.find_tensor(name).unwrap()).constant.as_ref().unwrap().to_vec()
+    graph.tensor(graph.find_tensor(name).unwrap()).codes().unwrap().to_vec()
 }
 
 /// The operation of a node that reads `x`, `a` (like `x`), `w` and `b`.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use guardbit_num::{MultiplierError, Requantizer};
 
+use crate::dot::Bias;
 use crate::{DType, GraphError, Quantization, Requantize, Tensor};
 
 /// The inputs and the output of one node.
@@ -95,7 +96,7 @@ impl<'a> Operands<'a> {
     pub fn constant(&self, index: usize) -> Result<Arc<[i32]>, GraphError> {
         let tensor = self.input(index);
         let error = || self.operand_error(&tensor.name, "must be a constant".into());
-        tensor.constant.clone().ok_or_else(error)
+        tensor.codes().cloned().ok_or_else(error)
     }
 
     /// Scales and zero points of the weights, one per output channel. They may be per tensor or along `axis`.
@@ -117,17 +118,20 @@ impl<'a> Operands<'a> {
         Ok((scales, (0..channels).map(|c| quantization.zero_point(c)).collect()))
     }
 
-    /// The bias, if there is one: int32, one constant per output channel, zero point 0.
-    pub fn bias(&self, index: usize, channels: usize) -> Result<Option<Arc<[i32]>>, GraphError> {
+    /// The bias, if there is one: int32 or int64, one constant per output channel, zero point 0.
+    pub fn bias(&self, index: usize, channels: usize) -> Result<Option<Bias>, GraphError> {
         let Some(tensor) = self.optional(index) else { return Ok(None) };
-        self.check_dtype(&tensor.name, tensor.ty.dtype, &[DType::Int32])?;
+        self.check_dtype(&tensor.name, tensor.ty.dtype, &[DType::Int32, DType::Int64])?;
         if tensor.ty.len() != channels {
             return Err(self.shape_error(tensor, format!("[{channels}]")));
         }
         if tensor.ty.quantization.as_ref().is_some_and(|q| q.zero_points().iter().any(|&z| z != 0)) {
             return Err(self.operand_error(&tensor.name, "a bias has zero point 0".into()));
         }
-        self.constant(index).map(Some)
+        let constant = tensor.constant.as_ref();
+        let constant =
+            constant.ok_or_else(|| self.operand_error(&tensor.name, "must be a constant".into()))?;
+        Ok(Some(Bias { values: constant.wide(), bits: tensor.ty.dtype.bits() }))
     }
 
     /// A requantizer for these scales.

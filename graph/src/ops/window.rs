@@ -73,6 +73,7 @@ pub(super) fn output_stage(
         weight_scales,
         output_scale: output.scale(0),
         output_zero_point: output.zero_point(0),
+        activation,
         clamp: activation.clamp(operands.output_dtype, output),
     };
     stage.requantizers(None).map_err(|e| operands.multiplier_error(e))?;

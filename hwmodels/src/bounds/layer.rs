@@ -115,7 +115,7 @@ fn initial_of_any_weights(graph: &Graph, layer: &MacLayer, channel: usize) -> Ra
     let Some(weights) = layer.dots.weights.as_ref().filter(|_| initial_depends_on_weights(layer)) else {
         return initial(layer, channel);
     };
-    let own = layer.dots.bias.as_ref().map_or(0, |bias| bias[channel]);
+    let own = layer.dots.bias.as_ref().map_or(0, |bias| bias.values[channel]);
     let zero_point = Range::point(-layer.dots.input_zero_point);
     let term = weight_range(graph, layer, channel).plus(Range::point(-weights.zero_points[channel]));
     in_last_unit(layer, zero_point.times(term).repeated(layer.order.len()).plus(Range::point(own)))

@@ -156,7 +156,7 @@ fn evaluate(graph: &Graph, id: NodeId, codes: &[Option<Codes>], ends: &[End]) ->
     let read = |(index, input): (usize, &Option<TensorId>)| -> &[i32] {
         let Some(input) = input else { return &[] };
         match (&graph.tensor(*input).constant, &codes[input.index()]) {
-            (Some(constant), _) => constant,
+            (Some(constant), _) => constant.codes().map_or(&[], |codes| codes),
             (None, Some(codes)) => codes.end(ends[index.min(ends.len() - 1)]),
             (None, None) => &[],
         }
@@ -200,7 +200,7 @@ fn dot_codes(dots: &DotProducts, layer: Option<&MacLayer>, input: &Codes) -> Opt
             low += a.min(b);
             high += a.max(b);
         }
-        let bias = dots.bias.as_ref().map_or(0, |bias| i128::from(bias[out.c]));
+        let bias = dots.bias.as_ref().map_or(0, |bias| i128::from(bias.values[out.c]));
         let finish =
             Finisher { requantizer: requantizers[out.c], bias, layer, zero: stage.output_zero_point.into() };
         let ends = finish.codes(Range::new(low, high));

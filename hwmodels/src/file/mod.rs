@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_yaml::Value;
 
 pub(crate) use entries::Entries;
-pub(crate) use values::{Bits, Integer, Name, Number, OpName, TermsFile};
+pub(crate) use values::{BiasBits, Bits, Integer, Name, Number, OpName, TermsFile};
 
 use crate::{
     ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, Reduce, TimingConvention, ZeroPoint,
@@ -184,8 +184,9 @@ pub(crate) struct BiasFile {
     /// post: after the last level. preload: initial value of the last level. post_requantize: scaled on its
     /// own. Default: post.
     pub at: Option<Name<BiasPlace>>,
-    /// Width of the adder, 2..=64, or auto. Default: 32.
-    pub bits: Option<Bits>,
+    /// Width of the adder, 2..=64, or auto. from_model: 32, and 64 in layers whose bias has 64 bits in the model.
+    /// Default: from_model.
+    pub bits: Option<BiasBits>,
     /// What happens to a sum that does not fit. Default: saturate.
     pub overflow: Option<Name<Overflow>>,
 }
@@ -196,8 +197,8 @@ pub(crate) struct BiasFile {
 pub(crate) struct RequantizeFile {
     /// from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.
     pub scheme: Option<Name<Option<Scheme>>>,
-    /// What happens to a result that does not fit the output's dtype. saturate: clamped. wrap: its low bits are
-    /// kept; an activation that clips is applied before. Default: saturate.
+    /// What happens to a result that does not fit the output's dtype, in the exact run too. saturate: clamped. wrap: its
+    /// low bits are kept; a fused activation clips before. Default: saturate.
     pub output: Option<Name<OutputFit>>,
 }
 
@@ -226,9 +227,13 @@ pub(crate) struct MemoryFile {
     pub accumulator_kib: Option<Number>,
     /// Whether the next tile loads while one computes. Default: true.
     pub double_buffer: Option<bool>,
-    /// Bytes per cycle between each SRAM and the array, above 0. Default: 16.
+    /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it,
+    /// above 0. Default: 16.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub sram_bytes_per_cycle: Option<Number>,
+    /// Bytes per cycle between the SRAM for sums and the array, written and read, above 0. Default: 128.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub accumulator_bytes_per_cycle: Option<Number>,
     /// Bytes per cycle from outside, above 0. Default: 8.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub dram_bytes_per_cycle: Option<Number>,

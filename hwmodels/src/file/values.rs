@@ -27,6 +27,14 @@ pub(crate) enum Bits {
     Number(i64),
 }
 
+/// The width of the bias adder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BiasBits {
+    FromModel,
+    Auto,
+    Number(i64),
+}
+
 /// Length of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TermsFile {
@@ -161,6 +169,16 @@ impl<'de> Deserialize<'de> for Bits {
     }
 }
 
+impl<'de> Deserialize<'de> for BiasBits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumberOrName {
+            expecting: "`from_model`, `auto` or a whole number",
+            names: &[("from_model", Self::FromModel), ("auto", Self::Auto)],
+            number: Self::Number,
+        })
+    }
+}
+
 impl<'de> Deserialize<'de> for TermsFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NumberOrName {
@@ -271,6 +289,16 @@ impl Serialize for Bits {
     }
 }
 
+impl Serialize for BiasBits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::FromModel => serializer.serialize_str("from_model"),
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Number(bits) => serializer.serialize_i64(*bits),
+        }
+    }
+}
+
 impl Serialize for TermsFile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if let Self::Number(terms) = self {
@@ -319,6 +347,10 @@ schemas! {
     Integer: json_schema!({ "type": "integer" });
     Number: json_schema!({ "type": "number" });
     Bits: json_schema!({ "oneOf": [{ "const": "auto" }, { "type": "integer", "minimum": 2, "maximum": 64 }] });
+    BiasBits: json_schema!({ "oneOf": [
+        { "enum": ["from_model", "auto"] },
+        { "type": "integer", "minimum": 2, "maximum": 64 },
+    ] });
     TermsFile: json_schema!({ "oneOf": [
         { "enum": ["rows", "cols", "dot_width", "all"] },
         { "type": "integer", "minimum": 1 },

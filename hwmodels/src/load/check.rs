@@ -8,7 +8,9 @@ use super::key::KeyPath;
 use super::rules::{MAX_CORES, MAX_LATENCY, MAX_SHIFT, MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule};
 use super::typed::not_allowed;
 use super::{defaults, packing};
-use crate::file::{AcceleratorFile, Bits, Integer, LevelFile, Name, Number, OrderFile, TermsFile, WalkKind};
+use crate::file::{
+    AcceleratorFile, BiasBits, Bits, Integer, LevelFile, Name, Number, OrderFile, TermsFile, WalkKind,
+};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Datapath, Level, Memory, OutputFit, Product,
@@ -242,10 +244,16 @@ fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> 
 
 fn bias(file: &AcceleratorFile) -> Result<Bias, Violation> {
     let bias = file.bias.clone().unwrap_or_default();
-    let bits = bias.bits.unwrap_or(Bits::Number(defaults::BIAS_BITS));
+    let asked = bias.bits.unwrap_or(BiasBits::FromModel);
+    let bits = match asked {
+        BiasBits::FromModel => Bits::Number(defaults::BIAS_BITS),
+        BiasBits::Auto => Bits::Auto,
+        BiasBits::Number(bits) => Bits::Number(bits),
+    };
     Ok(Bias {
         at: name(bias.at, BiasPlace::Post),
         register: register(&KeyPath::keys(&["bias"]), bits, bias.overflow, None)?,
+        from_model: asked == BiasBits::FromModel,
     })
 }
 
@@ -275,12 +283,18 @@ fn memory(file: &AcceleratorFile) -> Result<Memory, Violation> {
     };
     let outstanding = whole("dram_outstanding_bursts", memory.dram_outstanding_bursts, 0, 0)? as u64;
     let (sram, dram) = (defaults::SRAM_BYTES_PER_CYCLE, defaults::DRAM_BYTES_PER_CYCLE);
+    let sums = defaults::ACCUMULATOR_BYTES_PER_CYCLE;
     Ok(Memory {
         activation_kib: number("activation_kib", memory.activation_kib, defaults::ACTIVATION_KIB)?,
         weight_kib: number("weight_kib", memory.weight_kib, defaults::WEIGHT_KIB)?,
         accumulator_kib: number("accumulator_kib", memory.accumulator_kib, defaults::ACCUMULATOR_KIB)?,
         double_buffer: memory.double_buffer.unwrap_or(true),
         sram_bytes_per_cycle: number("sram_bytes_per_cycle", memory.sram_bytes_per_cycle, sram)?,
+        accumulator_bytes_per_cycle: number(
+            "accumulator_bytes_per_cycle",
+            memory.accumulator_bytes_per_cycle,
+            sums,
+        )?,
         dram_bytes_per_cycle: number("dram_bytes_per_cycle", memory.dram_bytes_per_cycle, dram)?,
         dram_latency_cycles: integer(latency, cycles, usual, 0, MAX_LATENCY)? as u64,
         dram_burst_bytes: whole("dram_burst_bytes", memory.dram_burst_bytes, 1, 1)? as u64,

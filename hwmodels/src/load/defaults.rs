@@ -13,5 +13,7 @@ pub(super) const ACTIVATION_KIB: f64 = 256.0;
 pub(super) const WEIGHT_KIB: f64 = 256.0;
 pub(super) const ACCUMULATOR_KIB: f64 = 64.0;
 pub(super) const SRAM_BYTES_PER_CYCLE: f64 = 16.0;
+/// What 16 columns of 32-bit sums write and read.
+pub(super) const ACCUMULATOR_BYTES_PER_CYCLE: f64 = 128.0;
 pub(super) const DRAM_BYTES_PER_CYCLE: f64 = 8.0;
 pub(super) const DRAM_LATENCY_CYCLES: i64 = 100;

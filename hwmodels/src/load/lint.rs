@@ -9,6 +9,7 @@ use super::set::Set;
 use super::sources::Sources;
 use super::{apply, blame};
 use crate::file::{AcceleratorFile, Bits, WalkKind};
+use crate::timing::{Feed, Unfilled};
 use crate::{
     Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Reduce, Register, Terms, TimingConvention,
 };
@@ -35,6 +36,9 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
         truncating_output(&accelerator),
         small_accumulator_memory(&accelerator),
         ethos_u_array(&accelerator),
+        unfilled_column(&accelerator),
+        slow_operands(&accelerator, &file),
+        slow_sums(&accelerator, &file),
     ];
     Ok(found.into_iter().flatten().map(|violation| blame(violation, sources, &overridden)).collect())
 }
@@ -168,8 +172,8 @@ fn truncating_output(accelerator: &Accelerator) -> Option<Violation> {
 /// Accumulators of one tile that do not fit their memory.
 fn small_accumulator_memory(accelerator: &Accelerator) -> Option<Violation> {
     let Accelerator { array, memory, .. } = accelerator;
-    let bits = accelerator.datapath.levels.last().and_then(|level| fixed_bits(level.register));
-    let bytes = array.rows as f64 * array.cols as f64 * f64::from(bits.unwrap_or(32)) / 8.0;
+    let bits = accelerator.datapath.sum_bits();
+    let bytes = array.rows as f64 * array.cols as f64 * f64::from(bits) / 8.0;
     (bytes > memory.accumulator_kib * 1024.0).then(|| Violation {
         code: "guardbit::hw::sram_too_small",
         keys: vec![KeyPath::keys(&["memory", "accumulator_kib"]), KeyPath::keys(&["array", "rows"])],
@@ -189,6 +193,66 @@ fn ethos_u_array(accelerator: &Accelerator) -> Option<Violation> {
         keys: vec![KeyPath::keys(&["timing", "convention"]), KeyPath::keys(&["array", "kind"])],
         message: "`timing.convention` is ethos_u, but the array is no vector engine of kind block".into(),
         help: "write `dataflow: vector` and `array: {kind: block}`".into(),
+    })
+}
+
+/// Chains that end inside a column, and leave rows idle.
+fn unfilled_column(accelerator: &Accelerator) -> Option<Violation> {
+    if !accelerator.dataflow.moves_sums() {
+        return None;
+    }
+    let Unfilled { level, length, used } = Unfilled::of(accelerator)?;
+    let rows = accelerator.array.rows;
+    let name = &accelerator.datapath.levels[level].name;
+    Some(Violation {
+        code: "guardbit::hw::chain_leaves_rows_idle",
+        keys: vec![level_key(&accelerator.datapath, level).join("terms"), KeyPath::keys(&["array", "rows"])],
+        message: format!(
+            "chains of `{name}` have {length} products and end where a pass of the array ends: {used} of {rows} rows can \
+             work{}",
+            if length > rows * accelerator.array.dot_width { " in a chain's last pass" } else { "" }
+        ),
+        help: "write `terms: rows`, or rows that chains fill".into(),
+    })
+}
+
+/// A port of operands that cannot feed the array.
+fn slow_operands(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violation> {
+    let Feed { operands, operand, .. } = Feed::new(accelerator);
+    let given = file.memory.as_ref().is_some_and(|memory| memory.sram_bytes_per_cycle.is_some());
+    let rate = accelerator.memory.sram_bytes_per_cycle;
+    let what = format!("int8 {operand} per cycle");
+    slow_port(accelerator, ("sram_bytes_per_cycle", given), rate, operands, &what)
+}
+
+/// A port of sums that cannot take what the array hands on.
+fn slow_sums(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violation> {
+    let sums = Feed::new(accelerator).sums;
+    let given = file.memory.as_ref().is_some_and(|memory| memory.accumulator_bytes_per_cycle.is_some());
+    let rate = accelerator.memory.accumulator_bytes_per_cycle;
+    let what = "sums per cycle, written and read";
+    slow_port(accelerator, ("accumulator_bytes_per_cycle", given), rate, sums, what)
+}
+
+/// A port of fewer bytes per cycle than an array that nothing makes wait. Only `overlapped` counts its stalls.
+fn slow_port(
+    accelerator: &Accelerator,
+    (key, given): (&str, bool),
+    rate: f64,
+    needed: f64,
+    what: &str,
+) -> Option<Violation> {
+    let counts = accelerator.timing == TimingConvention::Overlapped;
+    (counts && needed > rate).then(|| Violation {
+        code: "guardbit::hw::port_too_slow",
+        keys: [["memory", key], ["array", "dot_width"], ["array", "rows"], ["array", "cols"]]
+            .map(|path| KeyPath::keys(&path))
+            .into(),
+        message: format!(
+            "the array takes {needed} bytes of {what}, but `memory.{key}` is {rate}{}: layers that fill it wait",
+            if given { "" } else { " by default" }
+        ),
+        help: format!("write `memory: {{{key}: {needed}}}`, unless the device's port is so narrow"),
     })
 }
 

@@ -4,9 +4,9 @@ use serde_yaml::{Mapping, Value};
 
 use super::{layers, typed};
 use crate::file::{
-    AcceleratorFile, ArrayFile, BiasFile, Bits, Integer, LevelFile, MemoryFile, Name, Number, OpName,
-    OperandsFile, OrderFile, PackingFile, PackingKind, ProductFile, RequantizeFile, TermsFile, TimingFile,
-    WalkKind,
+    AcceleratorFile, ArrayFile, BiasBits, BiasFile, Bits, Integer, LevelFile, MemoryFile, Name, Number,
+    OpName, OperandsFile, OrderFile, PackingFile, PackingKind, ProductFile, RequantizeFile, TermsFile,
+    TimingFile, WalkKind,
 };
 use crate::lower::OPERATIONS;
 use crate::{Accelerator, Bias, Level, Memory, Packing, Product, ReductionOrder, Register, Terms, Walk};
@@ -144,6 +144,11 @@ fn level(level: &Level) -> LevelFile {
 
 fn bias(bias: Bias) -> BiasFile {
     let (bits, overflow, _) = register(bias.register);
+    let bits = bits.map(|bits| match bits {
+        _ if bias.from_model => BiasBits::FromModel,
+        Bits::Auto => BiasBits::Auto,
+        Bits::Number(bits) => BiasBits::Number(bits),
+    });
     BiasFile { at: Some(Name(bias.at)), bits, overflow }
 }
 
@@ -155,6 +160,7 @@ fn memory_file(memory: Memory) -> MemoryFile {
         accumulator_kib: Some(Number(memory.accumulator_kib)),
         double_buffer: Some(memory.double_buffer),
         sram_bytes_per_cycle: Some(Number(memory.sram_bytes_per_cycle)),
+        accumulator_bytes_per_cycle: Some(Number(memory.accumulator_bytes_per_cycle)),
         dram_bytes_per_cycle: Some(Number(memory.dram_bytes_per_cycle)),
         dram_latency_cycles: whole(memory.dram_latency_cycles),
         dram_burst_bytes: whole(memory.dram_burst_bytes),

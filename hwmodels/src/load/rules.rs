@@ -140,7 +140,13 @@ const RULES: &[Entry] = &[
         hint: "the slowest axis comes first, as `[kh, kw, ic]`",
     },
     Entry {
-        keys: &["product.bits", "accumulation.*.bits", "bias.bits"],
+        keys: &["bias.bits"],
+        code: "guardbit::hw::bits",
+        allowed: || format!("`from_model`, `auto` or {}", range(MIN_BITS.into(), MAX_BITS.into())),
+        hint: "a width in bits, sign included; `from_model` is 32, and 64 for biases of 64 bits",
+    },
+    Entry {
+        keys: &["product.bits", "accumulation.*.bits"],
         code: "guardbit::hw::bits",
         allowed: || format!("`auto` or {}", range(MIN_BITS.into(), MAX_BITS.into())),
         hint: "a width in bits, sign included; `auto` is wide enough for everything",

@@ -12,7 +12,7 @@ use guardbit_num::MultiplierError;
 
 pub use partition::{Host, Placement};
 
-use crate::timing::{LayerTiming, Widths};
+use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
 use crate::{Accelerator, MacLayer, Program, Step};
 use overrides::Overrides;
 
@@ -37,12 +37,22 @@ pub const OPERATIONS: [&str; 8] = [
 #[non_exhaustive]
 pub enum LowerError {
     /// An override for a layer that is not there.
-    #[error("`layers` names `{name}`, but the network has no such layer; the layers are {layers}")]
+    #[error("`layers` names `{name}`, but the network has no such layer{}", suggestion(near))]
     UnknownLayer {
         /// The name or index in `layers`.
         name: String,
-        /// What could have been named.
-        layers: String,
+        /// Index and short name of layers with a name like it.
+        near: Vec<(usize, String)>,
+    },
+    /// An override for a number that is the name of one layer and the index of another.
+    #[error("`layers` names `{name}`, which is the name of `{by_name}` and the index of `{by_index}`")]
+    AmbiguousLayer {
+        /// The number in `layers`.
+        name: String,
+        /// Short name of the one.
+        by_name: String,
+        /// Short name of the other.
+        by_index: String,
     },
     /// An override for a node that the accelerator does not run.
     #[error("`layers` names `{name}`, but this {op} runs on the host: {reason}")]
@@ -74,6 +84,12 @@ pub enum LowerError {
         /// What is wrong.
         source: MultiplierError,
     },
+    /// A layer that takes more cycles than can be told.
+    #[error("layer `{layer}` takes more than 2^53 cycles on this accelerator")]
+    TooManyCycles {
+        /// Name of the layer.
+        layer: String,
+    },
 }
 
 impl LowerError {
@@ -81,9 +97,11 @@ impl LowerError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownLayer { .. } => "guardbit::lower::unknown_layer",
+            Self::AmbiguousLayer { .. } => "guardbit::lower::ambiguous_layer",
             Self::HostLayer { .. } => "guardbit::lower::host_layer",
             Self::LayerTwice { .. } => "guardbit::lower::layer_twice",
             Self::Multiplier { .. } => "guardbit::lower::multiplier",
+            Self::TooManyCycles { .. } => "guardbit::lower::too_many_cycles",
         }
     }
 
@@ -91,23 +109,35 @@ impl LowerError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::UnknownLayer { .. } => {
-                "a layer has the name of its output tensor, or its index over all operations; \
-                 `guardbit inspect` prints both"
+                "a layer has its short name, its full name (that of its output tensor), or its index over all \
+                 operations; `guardbit inspect` prints them"
             }
+            Self::AmbiguousLayer { .. } => "write the short name of the one that is meant",
             Self::HostLayer { .. } => "add the operation to `offload`, or remove the override",
             Self::LayerTwice { .. } => "keep one of the two entries",
             Self::Multiplier { .. } => {
                 "the model's scales are far apart, or the datapath drops more bits (`shift`) than the \
                  multiplier can give back"
             }
+            Self::TooManyCycles { .. } => {
+                "`memory.sram_bytes_per_cycle`, `memory.accumulator_bytes_per_cycle` and `memory.dram_bytes_per_cycle` \
+                 are bytes per cycle: write larger ones"
+            }
         }
     }
+}
+
+/// `: did you mean ...`, or nothing if no name is like the one asked for.
+fn suggestion(near: &[(usize, String)]) -> String {
+    let names: Vec<_> = near.iter().map(|(index, name)| format!("`{name}` ({index})")).collect();
+    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
 }
 
 /// Lowers a graph onto an accelerator.
 ///
 /// # Errors
-/// [`LowerError`] if an override names no accelerated layer or a multiplier is out of range.
+/// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range or a layer takes more cycles
+/// than can be told.
 pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, LowerError> {
     let overrides = Overrides::new(&graph, accelerator)?;
     let mut steps = Vec::with_capacity(graph.nodes().len());
@@ -140,11 +170,18 @@ fn layer(
     accelerator: &Accelerator,
     dots: DotProducts,
 ) -> Result<MacLayer, LowerError> {
-    let datapath = accelerator.datapath.clone();
+    let mut datapath = accelerator.datapath.clone();
+    if let Some(bias) = &dots.bias {
+        datapath.bias = datapath.bias.of_layer(bias.bits);
+    }
     let name = graph.node_name(node).to_owned();
     let order = datapath.order.permutation(dots.window.kernel);
     let output = graph.tensor(graph.node(node).output).ty.dtype;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
+    let timing = LayerTiming::new(accelerator, &dots.window, Widths::of(graph, node));
+    if timing.cycles > MAX_CYCLES {
+        return Err(LowerError::TooManyCycles { layer: name });
+    }
     Ok(MacLayer {
         node,
         op: graph.node(node).op.name(),
@@ -155,7 +192,8 @@ fn layer(
         exact_requantizers: requantizers.exact,
         output_range: (output.min(), output.max()),
         packing: accelerator.packing,
-        timing: LayerTiming::new(accelerator, &dots.window, Widths::of(graph, node)),
+        timing,
+        short_name: graph.short_name(node).to_owned(),
         name,
         dots,
         datapath,

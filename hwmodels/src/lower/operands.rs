@@ -30,7 +30,7 @@ pub(super) fn bias(dots: &DotProducts, zero_point: ZeroPoint) -> Option<Vec<i128
     if dots.bias.is_none() && folded.is_none() {
         return None;
     }
-    let own = |c: usize| dots.bias.as_ref().map_or(0, |bias| bias[c].into());
+    let own = |c: usize| dots.bias.as_ref().map_or(0, |bias| bias.values[c].into());
     let constant = |c: usize| folded.map_or(0, |weights| folded_constant(dots, weights, c));
     Some((0..dots.window.channels()).map(|c| own(c) + constant(c)).collect())
 }

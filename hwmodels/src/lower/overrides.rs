@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use guardbit_graph::{Graph, NodeId};
+use guardbit_graph::{Graph, LookupError, NodeId};
 
 use super::{LowerError, partition};
 use crate::Accelerator;
@@ -17,8 +17,15 @@ impl<'a> Overrides<'a> {
     pub fn new(graph: &Graph, common: &'a Accelerator) -> Result<Self, LowerError> {
         let mut overrides = Self { common, own: BTreeMap::new() };
         for (name, accelerator) in &common.layers {
-            let node = graph.find_node(name).filter(|&node| graph.dot_products(node).is_some());
-            let node = node.ok_or_else(|| unknown_layer(graph, name))?;
+            let node = match graph.find_node(name) {
+                Ok(node) if graph.dot_products(node).is_some() => node,
+                Err(LookupError::Ambiguous { by_name, by_index }) => {
+                    let short = |id| graph.short_name(id).to_owned();
+                    let (by_name, by_index) = (short(by_name), short(by_index));
+                    return Err(LowerError::AmbiguousLayer { name: name.clone(), by_name, by_index });
+                }
+                Ok(_) | Err(LookupError::Unknown) => return Err(unknown_layer(graph, name)),
+            };
             overrides.insert(graph, node, name, accelerator)?;
         }
         Ok(overrides)
@@ -52,8 +59,7 @@ impl<'a> Overrides<'a> {
 }
 
 fn unknown_layer(graph: &Graph, name: &str) -> LowerError {
-    let nodes = graph.nodes_with_ids().map(|(node, _)| node);
-    let layers = nodes.filter(|&node| graph.dot_products(node).is_some());
-    let names: Vec<_> = layers.map(|node| format!("{} ({})", graph.node_name(node), node.index())).collect();
-    LowerError::UnknownLayer { name: name.into(), layers: names.join(", ") }
+    let near = graph.near_nodes(name, |node| graph.dot_products(node).is_some());
+    let near = near.into_iter().map(|node| (node.index(), graph.short_name(node).to_owned())).collect();
+    LowerError::UnknownLayer { name: name.into(), near }
 }

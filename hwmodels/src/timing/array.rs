@@ -28,22 +28,22 @@ pub struct ArrayCycles {
 impl ArrayCycles {
     /// The cycles of the matrix products `gemm`. Conventions that have no array of their own count as `overlapped`.
     pub fn new(accelerator: &Accelerator, gemm: Gemm) -> Self {
-        let mapping = Mapping::new(accelerator.dataflow, accelerator.array, gemm);
-        let fold = mapping.fold();
-        let folds = fold.count * fold.groups;
+        let mapping = Mapping::new(accelerator, gemm);
+        let folds = mapping.folds();
         let (period, counted) = match accelerator.timing {
-            TimingConvention::ScalesimV3 => (fold.span(), scalesim_v3::schedule(&mapping).compute),
-            _ => (fold.interval, overlapped::compute_cycles(&fold)),
+            TimingConvention::ScalesimV3 => (folds.span(), scalesim_v3::schedule(&mapping).compute),
+            // Every fold loads, or hands on, all rows of the array, those in use or not.
+            _ => (folds.steps.max(folds.preload).max(folds.drain), overlapped::compute_cycles(&folds)),
         };
-        let last = fold.span() + fold.drain;
+        let last = folds.span() + folds.drain;
         Self {
-            folds,
-            preload: fold.preload,
-            steps: fold.steps,
-            skew: fold.skew,
+            folds: folds.count * folds.groups,
+            preload: folds.preload,
+            steps: folds.steps,
+            skew: folds.skew,
             period,
-            drain: fold.drain,
-            cycles: folds.saturating_sub(1) as u64 * period as u64 + last as u64,
+            drain: folds.drain,
+            cycles: folds.all().saturating_sub(1) * period as u64 + last as u64,
             counted,
         }
     }

@@ -3,7 +3,6 @@
 use guardbit_graph::Window;
 
 use super::Schedule;
-use super::mapping::Fold;
 use super::traffic::Traffic;
 use crate::Array;
 
@@ -14,13 +13,17 @@ pub struct Cost {
     pub compute_cycles: u64,
     /// The other cycles.
     pub stall_cycles: u64,
+    /// Those of them that would be left with a memory outside that takes no time.
+    pub stall_sram_cycles: u64,
+    /// The others: those that wait for the memory outside.
+    pub stall_dram_cycles: u64,
     /// Products, padding included.
     pub macs: u64,
     /// Products that the array could have made in all cycles.
     pub capacity: u64,
     /// Bytes between the chip and its outside memory.
     pub dram_bytes: u64,
-    /// Bytes between the SRAMs and the array.
+    /// Bytes between the SRAMs and the array: operands, outputs, and sums that wait in their SRAM.
     pub sram_bytes: u64,
     /// Time at the clock, in microseconds.
     pub microseconds: f64,
@@ -29,22 +32,23 @@ pub struct Cost {
 impl Cost {
     pub(super) fn new(
         schedule: &Schedule,
-        fold: &Fold,
         traffic: &Traffic,
         window: &Window,
         array: Array,
         clock_mhz: f64,
     ) -> Self {
-        let folds = (fold.count * fold.groups * array.cores) as f64;
         let per_cycle = (array.rows * array.cols * array.dot_width) as u64;
+        let Schedule { compute, inside, cycles, .. } = *schedule;
         Self {
-            compute_cycles: schedule.compute,
-            stall_cycles: schedule.cycles - schedule.compute,
-            macs: (window.dots() * window.terms()) as u64,
-            capacity: schedule.cycles.saturating_mul(per_cycle),
+            compute_cycles: compute,
+            stall_cycles: cycles - compute,
+            stall_sram_cycles: inside - compute,
+            stall_dram_cycles: cycles - inside,
+            macs: (window.dots() as u64).saturating_mul(window.terms() as u64),
+            capacity: cycles.saturating_mul(per_cycle),
             dram_bytes: (traffic.load + traffic.store).ceil() as u64,
-            sram_bytes: (folds * traffic.reads.iter().sum::<f64>() + traffic.store).ceil() as u64,
-            microseconds: schedule.cycles as f64 / clock_mhz,
+            sram_bytes: traffic.sram.ceil() as u64,
+            microseconds: cycles as f64 / clock_mhz,
         }
     }
 

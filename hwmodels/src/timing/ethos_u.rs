@@ -25,7 +25,7 @@ use guardbit_graph::Window;
 
 use super::Schedule;
 use super::gemm::Widths;
-use super::mapping::Fold;
+use super::mapping::Folds;
 use crate::{Accelerator, Array, Memory};
 
 /// Latency in cycles and burst in bytes of the SRAM in the compiler's system configuration
@@ -43,16 +43,20 @@ const SCALE_BYTES: f64 = 10.0;
 /// Part of the cycles below which a block is taken for its speed. Fitted to the compiler's figures.
 const WORTH: f64 = 0.9;
 
-pub(super) fn schedule(fold: &Fold, window: &Window, widths: Widths, accelerator: &Accelerator) -> Schedule {
+pub(super) fn schedule(
+    folds: &Folds,
+    window: &Window,
+    widths: Widths,
+    accelerator: &Accelerator,
+) -> Schedule {
     let layer = Layer::new(window, widths, accelerator);
-    let folds = fold.count as u64 * fold.groups as u64;
-    let least = folds * fold.span() as u64;
+    let least = folds.all().saturating_mul(folds.span() as u64);
     let (operation, with_weights) = layer.cycles();
     let compute = (operation as u64).max(least);
     let cycles = (with_weights as u64).max(compute);
-    let period = cycles.checked_div(folds).unwrap_or(0);
-    let group = fold.count as u64 * period;
-    Schedule { lead: 0, fold: period, of_tile: 1, tile: period, group, last: u64::MAX, compute, cycles }
+    let fold = cycles.checked_div(folds.all()).unwrap_or(0);
+    let group = (folds.count as u64).saturating_mul(fold);
+    Schedule { lead: 0, fold, of_tile: 1, gap: 0, group, last: u64::MAX, compute, inside: compute, cycles }
 }
 
 /// A layer as the compiler sees it. Sizes are `[rows, columns, channels]`.

@@ -1,9 +1,10 @@
 //! How a dataflow cuts a matrix product into folds, and where an addition lies in its fold.
 
+use super::chain::Chain;
 use super::gemm::Gemm;
 use super::tiling::{TileOrder, Tiling};
 use super::{input_stationary, output_stationary, vector, weight_stationary};
-use crate::{Array, Dataflow};
+use crate::{Accelerator, Array, ArrayKind, Dataflow};
 
 /// A layer on an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +12,10 @@ pub(super) struct Mapping {
     dataflow: Dataflow,
     /// What one core does; the last one may do less.
     layer: Layer,
+    /// What the last core does.
+    last: Gemm,
+    /// Cores that have something to do.
+    cores: usize,
     cut: Cut,
 }
 
@@ -19,6 +24,8 @@ pub(super) struct Mapping {
 pub(super) struct Layer {
     pub array: Array,
     pub gemm: Gemm,
+    /// How dot products fill the rows of an array through which sums move.
+    pub chain: Chain,
     /// How many pixels (weight stationary) or channels (input stationary) stream through one fold.
     pub stream: usize,
 }
@@ -26,16 +33,17 @@ pub(super) struct Layer {
 /// What the memories make of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Parts of equal length of what streams: pixels of weight stationary, channels of input stationary.
-    pub parts: usize,
+    /// How much streams through one fold: pixels of weight stationary, channels of input stationary. The last fold
+    /// may have less.
+    pub stream: usize,
     /// Folds of a tile along pixels, channels and terms.
     pub tile: [usize; 3],
     pub order: TileOrder,
 }
 
-/// One filling of the array. All folds of a layer take the same time, edge tiles too.
+/// The fillings of the array in a layer. Each has its share of what they take together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fold {
+pub(super) struct Folds {
     /// How many there are in a group.
     pub count: usize,
     /// How many of them a tile has, on average.
@@ -48,12 +56,12 @@ pub(super) struct Fold {
     pub steps: usize,
     /// Cycles from the first processing element's step to the same step of the last one.
     pub skew: usize,
-    /// Least distance between the starts of two folds that follow each other without draining.
+    /// Distances between the starts of folds that follow each other without draining: their sum over the layer.
+    pub intervals: u64,
+    /// The greatest of them.
     pub interval: usize,
     /// Cycles in which the sums leave the array, unless the next fold hides them.
     pub drain: usize,
-    /// Elements that the array reads: activations and weights.
-    pub reads: [usize; 2],
 }
 
 /// How a dataflow uses the array.
@@ -61,15 +69,17 @@ pub(super) struct Fold {
 pub(super) struct Pass {
     /// Folds along pixels, channels and terms.
     pub grid: [usize; 3],
-    /// Pixels, channels and terms of a fold.
+    /// Pixels, channels and terms of a fold that uses the whole array.
     pub unit: [usize; 3],
     pub preload: usize,
     pub steps: usize,
     pub skew: usize,
-    pub interval: usize,
     pub drain: usize,
-    pub reads: [usize; 2],
 }
+
+/// A sequence of sizes, in which few different ones come many times each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Runs([(usize, usize); 4]);
 
 /// Where an addition lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,25 +95,81 @@ pub(super) struct Slot {
 
 impl Cut {
     /// Nothing is cut: one fold is a tile, in the dataflow's own order.
-    pub const NONE: Self = Self { parts: 1, tile: [1; 3], order: TileOrder::ChannelsOuter };
+    pub const NONE: Self = Self { stream: usize::MAX, tile: [1; 3], order: TileOrder::ChannelsOuter };
+}
+
+impl Runs {
+    /// That size, once; none if it is 0.
+    pub fn one(size: usize) -> Self {
+        let mut runs = [(0, 0); 4];
+        runs[0] = (usize::from(size > 0), size);
+        Self(runs)
+    }
+
+    /// Sizes of at most `most` that make `whole` together, the smaller one last.
+    pub fn cut(whole: usize, most: usize) -> Self {
+        Self::one(most).times(whole / most).and(Self::one(whole % most))
+    }
+
+    /// That many times.
+    pub fn times(self, count: usize) -> Self {
+        Self(self.0.map(|(own, size)| (own * count, size)))
+    }
+
+    /// Those of another sequence behind these; four different sizes at most.
+    pub fn and(self, other: Self) -> Self {
+        let mut both = [(0, 0); 4];
+        let parts = self.0.into_iter().chain(other.0).filter(|(count, _)| *count > 0);
+        both.iter_mut().zip(parts).for_each(|(to, part)| *to = part);
+        Self(both)
+    }
+
+    /// Every size made into another one.
+    pub fn map(self, size: impl Fn(usize) -> usize) -> Self {
+        Self(self.0.map(|(count, own)| (count, if count > 0 { size(own) } else { 0 })))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|(count, _)| count).sum()
+    }
+
+    /// All together.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|&(count, size)| product([count, size])).fold(0, u64::saturating_add)
+    }
+
+    /// The greatest; 0 if there is none.
+    pub fn most(&self) -> usize {
+        self.0.iter().map(|(_, size)| *size).max().unwrap_or(0)
+    }
+}
+
+/// The product of sizes, or the greatest number.
+pub(super) fn product<const N: usize>(sizes: [usize; N]) -> u64 {
+    sizes.into_iter().fold(1, |all, size| all.saturating_mul(size as u64))
 }
 
 impl Mapping {
     /// The cores share the groups where there are several, else the output channels.
-    pub fn new(dataflow: Dataflow, array: Array, gemm: Gemm) -> Self {
-        let share = |count: usize| count.div_ceil(array.cores.max(1));
-        let gemm = if gemm.groups > 1 {
-            Gemm { groups: share(gemm.groups), ..gemm }
-        } else {
-            Gemm { channels: share(gemm.channels), ..gemm }
+    pub fn new(accelerator: &Accelerator, gemm: Gemm) -> Self {
+        let Accelerator { array, dataflow, .. } = *accelerator;
+        let shared = if gemm.groups > 1 { gemm.groups } else { gemm.channels };
+        let share = shared.div_ceil(array.cores.max(1));
+        let cores = shared.div_ceil(share.max(1)).max(1);
+        let of = |share: usize| match gemm.groups {
+            2.. => Gemm { groups: share, ..gemm },
+            _ => Gemm { channels: share, ..gemm },
         };
-        let layer = Layer { array, gemm, stream: 1 };
-        Self { dataflow, layer, cut: Cut::NONE }.cut(Cut::NONE)
+        let chain = Chain::new(accelerator, gemm.terms);
+        let layer = Layer { array, gemm: of(share), chain, stream: 1 };
+        let last = of(shared - (cores - 1) * share);
+        Self { dataflow, layer, last, cores, cut: Cut::NONE }.cut(Cut::NONE)
     }
 
     /// The same, cut in another way.
     pub fn cut(mut self, cut: Cut) -> Self {
-        self.layer.stream = self.streamed().div_ceil(cut.parts).max(1);
+        self.layer.stream = cut.stream.clamp(1, self.streamed().max(1));
         Self { cut, ..self }
     }
 
@@ -126,7 +192,28 @@ impl Mapping {
 
     /// Whether all additions of a dot product happen in the same processing element.
     pub fn stays_in_place(&self) -> bool {
-        matches!(self.dataflow, Dataflow::OutputStationary | Dataflow::Vector)
+        !self.dataflow.moves_sums()
+    }
+
+    /// Processing elements that one fold uses at most.
+    pub fn used(&self) -> usize {
+        let Layer { array, gemm, .. } = self.layer;
+        let channels = gemm.channels * gemm.groups;
+        let used = |rows: usize, cols: usize| rows.min(array.rows) * cols.min(array.cols);
+        match (self.dataflow, array.kind) {
+            (Dataflow::OutputStationary, _) => used(gemm.pixels, gemm.channels),
+            (Dataflow::WeightStationary | Dataflow::InputStationary, _) => {
+                let rows = self.layer.chain.passes().most();
+                used(
+                    rows,
+                    if self.dataflow == Dataflow::WeightStationary { gemm.channels } else { gemm.pixels },
+                )
+            }
+            (Dataflow::Vector, ArrayKind::Outputs) => (gemm.pixels * channels).min(array.rows * array.cols),
+            (Dataflow::Vector, ArrayKind::Channels) => gemm.channels.min(array.rows * array.cols),
+            (Dataflow::Vector, ArrayKind::Folded) => channels.min(array.rows * array.cols),
+            (Dataflow::Vector, ArrayKind::Block) => used(gemm.pixels, channels),
+        }
     }
 
     pub fn pass(&self) -> Pass {
@@ -150,13 +237,44 @@ impl Mapping {
         Tiling { grid: self.pass().grid, tile: self.cut.tile, order: self.cut.order }
     }
 
-    pub fn fold(&self) -> Fold {
-        let Pass { preload, steps, skew, interval, drain, reads, .. } = self.pass();
+    pub fn folds(&self) -> Folds {
+        let Pass { preload, steps, skew, drain, .. } = self.pass();
         let tiling = self.tiling();
         let count = tiling.folds();
         let of_tile = count.div_ceil(tiling.tiles().max(1)).max(1);
         let groups = self.serial_groups();
-        Fold { count, of_tile, groups, preload, steps, skew, interval, drain, reads }
+        let runs = match self.dataflow {
+            Dataflow::OutputStationary => output_stationary::intervals(&self.layer),
+            Dataflow::WeightStationary => weight_stationary::intervals(&self.layer),
+            Dataflow::InputStationary => input_stationary::intervals(&self.layer),
+            Dataflow::Vector => Runs::one(steps),
+        };
+        // Along the other axes folds are all alike.
+        let alike = (count * groups).checked_div(runs.count()).unwrap_or(0) as u64;
+        let intervals = runs.total().saturating_mul(alike);
+        Folds { count, of_tile, groups, preload, steps, skew, intervals, interval: runs.most(), drain }
+    }
+
+    /// Elements that pass between the SRAMs and the array of one core in the whole layer: activations, weights, and
+    /// sums in both directions.
+    pub fn reads(&self) -> [u64; 3] {
+        self.reads_of(&self.layer)
+    }
+
+    /// The same for all cores.
+    pub fn reads_of_all(&self) -> [u64; 3] {
+        let (each, last) = (self.reads(), self.reads_of(&Layer { gemm: self.last, ..self.layer }));
+        let others = (self.cores - 1) as u64;
+        std::array::from_fn(|what| each[what].saturating_mul(others).saturating_add(last[what]))
+    }
+
+    fn reads_of(&self, layer: &Layer) -> [u64; 3] {
+        match self.dataflow {
+            Dataflow::OutputStationary => output_stationary::reads(layer),
+            Dataflow::WeightStationary => weight_stationary::reads(layer),
+            Dataflow::InputStationary => input_stationary::reads(layer),
+            Dataflow::Vector => vector::reads(layer),
+        }
     }
 
     /// Where level `level` adds the value that ends with product `k` of output `channel` (of all groups) at `pixel`.
@@ -195,9 +313,19 @@ impl Layer {
     }
 }
 
-impl Fold {
+impl Folds {
     /// Cycles from the start of a fold to its last addition.
     pub fn span(&self) -> usize {
         self.preload + self.steps + self.skew
+    }
+
+    /// How many there are in the layer.
+    pub fn all(&self) -> u64 {
+        product([self.count, self.groups])
+    }
+
+    /// How many tiles the layer has, of `of_tile` folds each but for the last one of a group.
+    pub fn tiles(&self) -> u64 {
+        product([self.count.div_ceil(self.of_tile), self.groups])
     }
 }

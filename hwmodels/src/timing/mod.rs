@@ -4,8 +4,10 @@
 //! array, and places every addition within its fold; a convention says when each fold starts.
 
 mod array;
+mod chain;
 mod cost;
 mod ethos_u;
+mod feed;
 mod fit;
 mod gemm;
 mod input_stationary;
@@ -22,7 +24,9 @@ mod weight_stationary;
 use guardbit_graph::{OutputPosition, Window};
 
 pub use array::ArrayCycles;
+pub(crate) use chain::Unfilled;
 pub use cost::Cost;
+pub(crate) use feed::Feed;
 pub use fit::Fit;
 pub use gemm::{Gemm, Widths};
 pub use tiling::TileOrder;
@@ -60,47 +64,55 @@ pub struct LayerTiming {
 struct Schedule {
     /// Before the first fold.
     lead: u64,
-    /// From one fold of a tile to the next.
+    /// From one fold to the next, on average and rounded down.
     fold: u64,
     /// Folds of a tile.
     of_tile: u64,
-    /// From the first fold of a tile to that of the next tile.
-    tile: u64,
+    /// What comes on top of that between two tiles.
+    gap: u64,
     /// From the first fold of a group to that of the next group.
     group: u64,
     /// The last cycle of a group in which something can be placed, from the group's start.
     last: u64,
-    /// Of the whole layer, with a memory that takes no time.
+    /// Of the whole layer, with memories that take no time.
     compute: u64,
+    /// Of the whole layer, with a memory outside that takes no time.
+    inside: u64,
     /// Of the whole layer.
     cycles: u64,
 }
+
+/// Most cycles of a layer that can be told: the greatest number up to which a double holds every integer.
+pub const MAX_CYCLES: u64 = 1 << 53;
 
 impl LayerTiming {
     /// The timing of a layer with this window, whose codes have these widths.
     pub fn new(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
         let gemm = Gemm::of(window);
-        let mapping = Mapping::new(accelerator.dataflow, accelerator.array, gemm);
+        let mapping = Mapping::new(accelerator, gemm);
         let footprint = Footprint::new(accelerator, window, widths);
+        let smallest = search::smallest(&mapping, &footprint);
         let Choice { mapping, tile, traffic, schedule } = match accelerator.timing {
-            TimingConvention::Overlapped => search::search(&mapping, &footprint, &accelerator.memory),
+            TimingConvention::Overlapped => {
+                search::search(&mapping, &footprint.holding(&smallest), &accelerator.memory)
+            }
             TimingConvention::ScalesimV3 | TimingConvention::EthosU => {
                 let tile = footprint.tile(&mapping, usize::MAX);
                 let traffic = footprint.traffic(&mapping, &tile);
                 let schedule = if accelerator.timing == TimingConvention::EthosU {
-                    ethos_u::schedule(&mapping.fold(), window, widths, accelerator)
+                    ethos_u::schedule(&mapping.folds(), window, widths, accelerator)
                 } else {
                     scalesim_v3::schedule(&mapping)
                 };
                 Choice { mapping, tile, traffic, schedule }
             }
         };
-        let fit = Fit::new(&mapping, &search::smallest(&mapping, &footprint));
-        let (fold, tiling) = (mapping.fold(), mapping.tiling());
+        let fit = Fit::new(&mapping, &smallest);
+        let tiling = mapping.tiling();
         let image = [window.output[0], window.output[1]];
         let mut array = accelerator.array;
         array.rows *= array.cores;
-        let cost = Cost::new(&schedule, &fold, &traffic, window, array, accelerator.clock_mhz);
+        let cost = Cost::new(&schedule, &traffic, window, array, accelerator.clock_mhz);
         Self { cycles: schedule.cycles, array, cost, fit, tile, mapping, tiling, schedule, image }
     }
 
@@ -118,8 +130,8 @@ impl LayerTiming {
         }
         // A dot product in several folds must have them at equal distances: tiles at the edges have fewer.
         let Tiling { grid, tile, .. } = self.tiling;
-        let Schedule { fold, of_tile, tile: period, .. } = self.schedule;
-        let regular = of_tile <= 1 || period == of_tile * fold;
+        let Schedule { of_tile, gap, .. } = self.schedule;
+        let regular = of_tile <= 1 || gap == 0;
         grid[2] <= 1 || regular && (tile == [1; 3] || tile[2] >= grid[2])
     }
 
@@ -138,12 +150,10 @@ impl LayerTiming {
     pub fn place(&self, out: OutputPosition, k: usize, level: usize) -> Place {
         let pixel = (out.n * self.image[0] + out.h) * self.image[1] + out.w;
         let slot = self.mapping.slot(pixel, out.c, k, level);
-        let Schedule { lead, fold, of_tile, tile, group, last, .. } = self.schedule;
+        let Schedule { lead, fold, of_tile, gap, group, last, .. } = self.schedule;
         let index = self.tiling.index(slot.at) as u64;
-        let start = match of_tile {
-            0 | 1 => index * tile,
-            several => index / several * tile + index % several * fold,
-        };
+        let gaps = if gap == 0 { 0 } else { index / of_tile * gap };
+        let start = index * fold + gaps;
         let in_group = (start + slot.offset as u64).min(last);
         Place { cycle: lead + slot.group as u64 * group + in_group, row: slot.row, col: slot.col }
     }

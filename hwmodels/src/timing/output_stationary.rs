@@ -1,9 +1,10 @@
 //! Sums stay: rows hold pixels, columns hold channels; activations stream from the left, weights from above.
 //!
-//! Unless tiles are larger, folds walk all pixels of a row of channels, then the next channels. The element in row `r` and column
-//! `c` takes step `t` in cycle `t + r + c` of its fold; every level adds there.
+//! Unless tiles are larger, folds walk all pixels of a row of channels, then the next channels. The element in row `r`
+//! and column `c` takes step `t` in cycle `t + r + c` of its fold; every level adds there. The sums of a fold leave
+//! through its columns, row by row, while the next fold computes.
 
-use super::mapping::{Layer, Pass, Slot};
+use super::mapping::{Layer, Pass, Runs, Slot, product};
 
 pub(super) fn pass(layer: &Layer) -> Pass {
     let (rows, cols) = (layer.array.rows, layer.array.cols);
@@ -13,11 +14,23 @@ pub(super) fn pass(layer: &Layer) -> Pass {
         preload: 0,
         steps: layer.steps(),
         skew: rows + cols - 2,
-        // The sums of a fold leave through its columns while the next fold computes.
-        interval: layer.steps().max(rows),
         drain: rows,
-        reads: [rows * layer.gemm.terms, cols * layer.gemm.terms],
     }
+}
+
+/// From the start of a fold to that of the next one: as many cycles as a dot product has steps, or sums leave.
+pub(super) fn intervals(layer: &Layer) -> Runs {
+    Runs::cut(layer.gemm.pixels, layer.array.rows).map(|rows| rows.max(layer.steps()))
+}
+
+/// Activations for every row of channels and weights for every row of pixels, of all groups; sums stay.
+pub(super) fn reads(layer: &Layer) -> [u64; 3] {
+    let gemm = layer.gemm;
+    [
+        product([gemm.groups, gemm.pixels, gemm.terms, layer.channel_tiles(layer.array.cols)]),
+        product([gemm.groups, gemm.channels, gemm.terms, layer.pixel_tiles(layer.array.rows)]),
+        0,
+    ]
 }
 
 pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize) -> Slot {

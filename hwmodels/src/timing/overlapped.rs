@@ -1,66 +1,103 @@
 //! Folds that follow each other without draining the array, and memory that may be too slow for them.
 //!
-//! With F folds over all groups, f of them in a tile:
+//! With F folds over all groups in T tiles:
 //!
 //! ```text
-//! double buffering:  cycles = latency + load + (F - 1) * period + last + store
-//!                    period = max(interval, sram, load / f, store / f)
-//! without:           cycles = latency + tiles * (load + (f - 1) * max(interval, sram) + last + store)
-//! last   = max(span, sram)                           filling and draining included
+//! double buffering:  cycles = latency + load / T + max(steady(1), load - load / T, store - store / S) + last + store / S
+//! without:           cycles = latency + load + steady(T) + T * last + store
+//! steady(n) = max(intervals - n * interval, (F - n) / F * sram)
+//! last      = max(span + drain, sram / F)           filling and draining included
 //! ```
 //!
-//! `interval` and `span` are the dataflow's: `max(K, R)` and `K + 2R + C - 2` for output stationary, `max(M, R)`
-//! and `2R + C + M - 2` for weight stationary, `max(N, R)` and `2R + C + N - 2` for input stationary,
-//! `ceil(K / dot_width)` and the same for a vector engine; where the SRAMs demand that M or N be cut, they are those
-//! of the part.
-//! `sram` is the time in which a fold's operands leave their SRAMs, each through a port of its own. `load` and
-//! `store` are a tile's even share of what the layer moves from and to the outside ([`Traffic`]), in whole bursts, at
-//! the rate of the memory: at most so many bursts are on their way at a time, each for `latency` cycles. What is left
-//! with a memory that takes no time, `(F - 1) * interval + span + drain`, are the compute cycles; the rest stalls.
+//! `intervals` is the sum over all folds of the least distance to the next one, `interval` the greatest of them, and
+//! `span` the array's own: `max(K, r)` and `K + R + C - 2` for output stationary, `max(M, r)` and `2R + C + M - 2` for
+//! weight stationary, `max(N, r)` and `2R + C + N - 2` for input stationary, `ceil(K / dot_width)` and the same for a
+//! vector engine, with r of R rows in use in the fold; where the SRAMs demand that M or N be cut, they are those of the
+//! part.
+//!
+//! `sram` is the time in which all operands leave their SRAMs, each through a port of its own, and sums enter and leave
+//! theirs. `load` and `store` are what the layer moves from and to the outside ([`Traffic`]), in whole bursts, at the
+//! rate of the memory: at most so many bursts are on their way at a time, each for `latency` cycles; S are the tiles
+//! that hold complete sums. What is left with memories that take no time, `intervals - interval + span + drain`, are the
+//! compute cycles; the rest stalls. Cycles are saturated: a layer that takes more than [`u64::MAX`] takes as many.
 
 use super::Schedule;
-use super::mapping::Fold;
+use super::mapping::Folds;
 use super::traffic::Traffic;
 use crate::Memory;
 
-pub(super) fn schedule(fold: &Fold, traffic: &Traffic, memory: &Memory) -> Schedule {
-    let (count, groups, of_tile) = (fold.count as u64, fold.groups as u64, fold.of_tile as u64);
-    let folds = count * groups;
-    if folds == 0 {
+pub(super) fn schedule(folds: &Folds, traffic: &Traffic, memory: &Memory) -> Schedule {
+    let all = folds.all();
+    if all == 0 {
         return Schedule::default();
     }
-    let share = of_tile as f64 / folds as f64;
-    let outside = |bytes: f64| cycles(bytes * share, memory.dram_rate());
-    let (load, store) = (outside(traffic.load), outside(traffic.store));
-    let sram = traffic.reads.map(|bytes| cycles(bytes, memory.sram_bytes_per_cycle)).into_iter().max();
-    let sram = sram.unwrap_or(0);
-    let last = (fold.span() as u64 + fold.drain as u64).max(sram);
-    let next = (fold.interval as u64).max(sram);
+    let outside = |bytes: f64, shares: u64| cycles(bytes / shares as f64, memory.dram_rate());
+    let (load, store) = (outside(traffic.load, 1), outside(traffic.store, 1));
+    let ports = Ports { bytes: traffic.reads, memory, folds: all };
+    let last = (folds.span() + folds.drain) as u64;
+    let last = last.max(ports.cycles(1));
     let latency = memory.dram_latency_cycles;
-    let compute = compute_cycles(fold);
+    let compute = compute_cycles(folds);
+    let inside = steady(folds, &ports, 1).saturating_add(last);
+    let schedule = |lead: u64, fold: u64, gap: u64, of_group: u64, cycles: u64| Schedule {
+        lead: latency.saturating_add(lead),
+        fold,
+        of_tile: folds.of_tile as u64,
+        gap,
+        group: (folds.count as u64).saturating_mul(fold).saturating_add(of_group.saturating_mul(gap)),
+        last: u64::MAX,
+        compute,
+        inside,
+        cycles: latency.saturating_add(cycles),
+    };
     if memory.double_buffer {
-        let period = next.max(load.div_ceil(of_tile)).max(store.div_ceil(of_tile));
-        return Schedule {
-            lead: latency + load,
-            fold: period,
-            of_tile,
-            tile: of_tile * period,
-            group: count * period,
-            last: u64::MAX,
-            compute,
-            cycles: latency + load + (folds - 1) * period + last + store,
-        };
+        let (first, end) =
+            (outside(traffic.load, traffic.tiles[0]), outside(traffic.store, traffic.tiles[1]));
+        let between = steady(folds, &ports, 1).max(load - first).max(store - end);
+        let fold = between.checked_div(all - 1).unwrap_or(last);
+        let cycles = [first, between, last, end].into_iter().fold(0, u64::saturating_add);
+        return schedule(first, fold, 0, 0, cycles);
     }
-    let tile = load + (of_tile - 1) * next + last + store;
-    let group = count.div_ceil(of_tile) * tile;
-    let cycles = latency + groups * group;
-    Schedule { lead: latency + load, fold: next, of_tile, tile, group, last: u64::MAX, compute, cycles }
+    let tiles = folds.tiles();
+    let between = steady(folds, &ports, tiles);
+    // In their own tiles, folds follow each other; between two tiles the array drains, and the memory has its turn.
+    let fold = between.checked_div(all - tiles).unwrap_or(folds.interval as u64);
+    let (first, end) = (load / tiles, store / tiles);
+    let gap = [first, last - fold.min(last), end].into_iter().fold(0, u64::saturating_add);
+    let cycles = [load, between, tiles.saturating_mul(last), store].into_iter().fold(0, u64::saturating_add);
+    schedule(first, fold, gap, tiles / folds.groups as u64, cycles)
 }
 
-/// Cycles with a memory that takes no time: folds as close as they can follow each other, the last one drained.
-pub(super) fn compute_cycles(fold: &Fold) -> u64 {
-    let folds = (fold.count * fold.groups) as u64;
-    folds.saturating_sub(1) * fold.interval as u64 + fold.span() as u64 + fold.drain as u64
+/// Cycles with memories that take no time: folds as close as they can follow each other, the last one drained.
+pub(super) fn compute_cycles(folds: &Folds) -> u64 {
+    let last = if folds.all() == 0 { 0 } else { (folds.span() + folds.drain) as u64 };
+    folds.intervals.saturating_sub(folds.interval as u64).saturating_add(last)
+}
+
+/// Cycles from the first fold of each tile to the last one's, in `tiles` tiles.
+fn steady(folds: &Folds, ports: &Ports<'_>, tiles: u64) -> u64 {
+    let followers = folds.all() - tiles;
+    let least = followers.saturating_mul(folds.steps as u64);
+    let intervals = folds.intervals.saturating_sub(tiles.saturating_mul(folds.interval as u64));
+    intervals.max(least).max(ports.cycles(followers))
+}
+
+/// The ports between the SRAMs and the array.
+struct Ports<'a> {
+    /// Bytes of the whole layer: activations, weights, sums.
+    bytes: [f64; 3],
+    memory: &'a Memory,
+    folds: u64,
+}
+
+impl Ports<'_> {
+    /// Cycles in which the slowest of them serves so many folds.
+    fn cycles(&self, folds: u64) -> u64 {
+        let Memory { sram_bytes_per_cycle: operands, accumulator_bytes_per_cycle: sums, .. } = *self.memory;
+        let share = folds as f64 / self.folds as f64;
+        let port = |(bytes, rate): (f64, f64)| cycles(bytes * share, rate);
+        self.bytes.into_iter().zip([operands, operands, sums]).map(port).max().unwrap_or(0)
+    }
 }
 
 fn cycles(bytes: f64, bytes_per_cycle: f64) -> u64 {

@@ -16,17 +16,20 @@ use super::mapping::Mapping;
 use crate::Dataflow;
 
 pub(super) fn schedule(mapping: &Mapping) -> Schedule {
-    let fold = mapping.fold();
+    let folds = mapping.folds();
     let uncounted = u64::from(mapping.dataflow() != Dataflow::Vector);
-    let group = (fold.count as u64 * fold.span() as u64).saturating_sub(uncounted);
+    let span = folds.span() as u64;
+    let group = (folds.count as u64).saturating_mul(span).saturating_sub(uncounted);
+    let cycles = group.saturating_mul(folds.groups as u64);
     Schedule {
         lead: 0,
-        fold: fold.span() as u64,
+        fold: span,
         of_tile: 1,
-        tile: fold.span() as u64,
+        gap: 0,
         group,
         last: group.saturating_sub(1),
-        compute: fold.groups as u64 * group,
-        cycles: fold.groups as u64 * group,
+        compute: cycles,
+        inside: cycles,
+        cycles,
     }
 }

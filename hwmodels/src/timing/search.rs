@@ -1,9 +1,13 @@
 //! The tiles of a layer: those that fit the SRAMs and take the fewest cycles.
 //!
-//! Tiles are whole folds: 1, 2, 3, 4, 6, 8, 12, ... of them along each axis, up to all. What streams through a
-//! stationary operand is cut into as few parts as the SRAMs allow, since each part pays for loading the array again. A
-//! fold that does not fit is loaded in slices of its terms, where sums stay in place. Of equally fast tiles the one that
-//! moves the fewest bytes is taken, then the first: the smallest. Where nothing fits, a tile is one fold, uncut.
+//! Along each axis a layer is cut into 1, 2, 3, ... equal parts (where there are many, in steps of an eighth), each of
+//! whole folds; parts of the pixels also into whole lines of the image, which share less with their neighbours. What
+//! streams through a stationary operand is one fold as long as the tile. Where sums stay in place, a single fold may be
+//! loaded in slices of its terms. All combinations are tried, in both orders. Of equally fast tiles the one that moves
+//! the fewest bytes is taken, then the first: the largest.
+//!
+//! What is tried does not depend on the memories, and no tile takes more cycles where they are larger or faster: nor
+//! does the best one. Where even the smallest tile does not fit, memories count as if they just held it.
 
 use super::Schedule;
 use super::mapping::{Cut, Mapping};
@@ -11,6 +15,9 @@ use super::overlapped;
 use super::tiling::TileOrder;
 use super::traffic::{Footprint, Tile, Traffic};
 use crate::{ArrayKind, Dataflow, Memory};
+
+/// Numbers of parts up to which every one is tried.
+const DENSE: usize = 48;
 
 /// A mapping with its tile and what follows from it.
 pub(super) struct Choice {
@@ -20,86 +27,211 @@ pub(super) struct Choice {
     pub schedule: Schedule,
 }
 
-/// The best tiles of a layer.
+/// The best tiles of a layer, whose footprint has room for the smallest one.
 pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memory) -> Choice {
-    let choose = |mapping: Mapping, tile: Tile| {
+    let choose = |(mapping, tile): (Mapping, Tile)| {
         let traffic = footprint.traffic(&mapping, &tile);
-        let schedule = overlapped::schedule(&mapping.fold(), &traffic, memory);
+        let schedule = overlapped::schedule(&mapping.folds(), &traffic, memory);
         Choice { mapping, tile, traffic, schedule }
     };
+    let rank = |choice: &Choice| (choice.schedule.cycles, choice.traffic.load + choice.traffic.store);
     let mut best: Option<Choice> = None;
-    for (mapping, tile) in candidates(mapping, footprint) {
-        let found = choose(mapping, tile);
-        let rank = |choice: &Choice| (choice.schedule.cycles, choice.traffic.load + choice.traffic.store);
+    for candidate in candidates(mapping, footprint) {
+        let found = choose(candidate);
         if best.as_ref().is_none_or(|best| rank(&found) < rank(best)) {
             best = Some(found);
         }
     }
-    best.unwrap_or_else(|| choose(*mapping, footprint.tile(mapping, usize::MAX)))
+    best.unwrap_or_else(|| choose((*mapping, footprint.tile(mapping, usize::MAX))))
 }
 
 /// The smallest tile that there can be.
 pub(super) fn smallest(mapping: &Mapping, footprint: &Footprint<'_>) -> Tile {
-    let one = mapping.cut(Cut { parts: mapping.streamed(), ..Cut::NONE });
+    let one = mapping.cut(Cut { stream: 1, ..Cut::NONE });
     let terms = if mapping.stays_in_place() { mapping.layer().array.dot_width } else { usize::MAX };
     footprint.tile(&one, terms)
 }
 
-/// Every tile that fits, the smallest first.
+/// Every tile that fits.
 fn candidates(mapping: &Mapping, footprint: &Footprint<'_>) -> Vec<(Mapping, Tile)> {
-    let grid = mapping.pass().grid;
-    let outputs_only =
-        mapping.dataflow() == Dataflow::Vector && mapping.layer().array.kind == ArrayKind::Outputs;
-    let orders: &[TileOrder] = if outputs_only {
-        &[TileOrder::PixelsOuter]
-    } else {
-        &[TileOrder::ChannelsOuter, TileOrder::PixelsOuter]
-    };
-    let parts = series(mapping.streamed());
     let mut found = Vec::new();
-    for pixels in series(grid[0]) {
-        for channels in series(grid[1]) {
-            for terms in series(grid[2]) {
-                let tile = [pixels, channels, terms];
-                let uncut = |parts| mapping.cut(Cut { parts, tile, order: orders[0] });
-                let fits = |&parts: &usize| footprint.tile(&uncut(parts), usize::MAX).fits();
-                let Some(&parts) = parts.iter().find(|parts| fits(parts)) else { continue };
-                found.extend(orders.iter().map(|&order| {
-                    let mapping = mapping.cut(Cut { parts, tile, order });
-                    (mapping, footprint.tile(&mapping, usize::MAX))
-                }));
+    let streams = match mapping.dataflow() {
+        Dataflow::WeightStationary => with_lines(sizes(mapping.streamed()), footprint.line(), 1),
+        _ => sizes(mapping.streamed()),
+    };
+    for stream in streams {
+        let streamed = mapping.cut(Cut { stream, ..Cut::NONE });
+        let grid = streamed.pass().grid;
+        let whole = streamed.pass().unit[0];
+        let [pixels, channels] = match mapping.dataflow() {
+            Dataflow::WeightStationary => [vec![1], sizes(grid[1])],
+            Dataflow::InputStationary => [sizes(grid[0]), vec![1]],
+            Dataflow::OutputStationary | Dataflow::Vector => {
+                [with_lines(sizes(grid[0]), footprint.line(), whole), sizes(grid[1])]
+            }
+        };
+        let terms = sizes(grid[2]);
+        for &pixels in &pixels {
+            for &channels in &channels {
+                for &terms in &terms {
+                    let tile = [pixels, channels, terms];
+                    let cut = |order| mapping.cut(Cut { stream, tile, order });
+                    let held = footprint.tile(&cut(TileOrder::ChannelsOuter), usize::MAX);
+                    if !footprint.holds(&held) {
+                        continue;
+                    }
+                    for &order in orders(mapping) {
+                        found.push((cut(order), Tile { order, ..held }));
+                    }
+                }
             }
         }
     }
-    if found.is_empty() && mapping.stays_in_place() {
-        let one = mapping.cut(Cut { order: orders[0], ..Cut::NONE });
-        let (all, dot_width) = (mapping.layer().gemm.terms, mapping.layer().array.dot_width);
-        let slice = |parts: usize| all.div_ceil(parts).next_multiple_of(dot_width);
-        let slices = series(all).into_iter().map(|parts| footprint.tile(&one, slice(parts)));
-        found.extend(slices.filter(Tile::fits).take(1).map(|tile| (one, tile)));
-    }
+    found.extend(slices(mapping, footprint));
     found
 }
 
-/// 1, 2, 3, 4, 6, 8, 12, ... up to `last`, which is always there.
-fn series(last: usize) -> Vec<usize> {
-    let powers = std::iter::successors(Some(1usize), |power| power.checked_mul(2));
-    let steps = powers.flat_map(|power| if power == 1 { [1, 1] } else { [power, power / 2 * 3] });
-    let mut values: Vec<usize> = steps.take_while(|&value| value < last).collect();
-    values.push(last.max(1));
-    values.dedup();
-    values
+/// A single fold in slices of its terms.
+fn slices(mapping: &Mapping, footprint: &Footprint<'_>) -> Vec<(Mapping, Tile)> {
+    if !mapping.stays_in_place() {
+        return Vec::new();
+    }
+    let dot_width = mapping.layer().array.dot_width;
+    let cut = |order| mapping.cut(Cut { order, ..Cut::NONE });
+    let lengths = sizes(mapping.layer().steps()).into_iter().map(|steps| steps * dot_width);
+    let tiles = lengths.map(|length| footprint.tile(&cut(TileOrder::ChannelsOuter), length));
+    let held = tiles.filter(|tile| footprint.holds(tile));
+    held.flat_map(|tile| orders(mapping).iter().map(move |&order| (cut(order), Tile { order, ..tile })))
+        .collect()
+}
+
+/// Lanes that are free to hold any outputs walk them in the order of the tensor.
+fn orders(mapping: &Mapping) -> &'static [TileOrder] {
+    if mapping.dataflow() == Dataflow::Vector && mapping.layer().array.kind == ArrayKind::Outputs {
+        &[TileOrder::PixelsOuter]
+    } else {
+        &[TileOrder::ChannelsOuter, TileOrder::PixelsOuter]
+    }
+}
+
+/// The sizes of 1, 2, 3, ... equal parts of `all`, the largest first: the last one is 1.
+fn sizes(all: usize) -> Vec<usize> {
+    let all = all.max(1);
+    let next = |&parts: &usize| {
+        (parts < all).then(|| (parts + 1).max(if parts < DENSE { 0 } else { parts + parts / 8 }).min(all))
+    };
+    let mut sizes: Vec<usize> =
+        std::iter::successors(Some(1), next).map(|parts| all.div_ceil(parts)).collect();
+    sizes.dedup();
+    sizes
+}
+
+/// The same sizes, and each of them made up to whole lines of `line` pixels, `unit` of which are one.
+fn with_lines(mut sizes: Vec<usize>, line: usize, unit: usize) -> Vec<usize> {
+    let most = sizes.first().copied().unwrap_or(1);
+    // So many units are whole lines.
+    let lines = line / gcd(line, unit);
+    let whole: Vec<usize> =
+        sizes.iter().map(|size| size.next_multiple_of(lines)).filter(|&size| size < most).collect();
+    sizes.extend(whole);
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    sizes.dedup();
+    sizes
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::series;
+    use guardbit_graph::Window;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::timing::{Gemm, Widths};
+    use crate::{Accelerator, Array};
 
     #[test]
     fn sizes_that_are_tried() {
-        assert_eq!(series(0), [1]);
-        assert_eq!(series(1), [1]);
-        assert_eq!(series(6), [1, 2, 3, 4, 6]);
-        assert_eq!(series(50), [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 50]);
+        assert_eq!(sizes(0), [1]);
+        assert_eq!(sizes(1), [1]);
+        assert_eq!(sizes(6), [6, 3, 2, 1]);
+        assert_eq!(sizes(50), [50, 25, 17, 13, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+        assert!(sizes(1 << 28).len() < 220);
+        assert_eq!(with_lines(sizes(6), 4, 1), [6, 4, 3, 2, 1]);
+        assert_eq!(with_lines(sizes(9), 4, 2), [9, 6, 5, 4, 3, 2, 1]);
+    }
+
+    /// Cycles of the best of all tiles, in every size.
+    fn best(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memory) -> u64 {
+        let mut least = u64::MAX;
+        for stream in 1..=mapping.streamed() {
+            let [pixels, channels, terms] = mapping.cut(Cut { stream, ..Cut::NONE }).pass().grid;
+            for at in 0..pixels * channels * terms {
+                let tile = [at % pixels + 1, at / pixels % channels + 1, at / pixels / channels + 1];
+                for &order in orders(mapping) {
+                    let mapping = mapping.cut(Cut { stream, tile, order });
+                    for slice in 1..=mapping.layer().gemm.terms {
+                        if slice > 1 && !(mapping.stays_in_place() && tile == [1; 3]) {
+                            break;
+                        }
+                        let most = if slice == 1 { usize::MAX } else { slice };
+                        let held = footprint.tile(&mapping, most);
+                        if footprint.holds(&held) {
+                            let traffic = footprint.traffic(&mapping, &held);
+                            least =
+                                least.min(overlapped::schedule(&mapping.folds(), &traffic, memory).cycles);
+                        }
+                    }
+                }
+            }
+        }
+        least
+    }
+
+    proptest! {
+        /// No tile of any other size takes fewer cycles, of matrix products and of windows along lines.
+        #[test]
+        fn no_other_tile_is_faster(
+            dataflow in proptest::sample::select(vec![
+                Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary, Dataflow::Vector,
+            ]),
+            array in (1..5usize, 1..5usize, 1..3usize),
+            sizes in (1..24usize, 1..20usize, 1..12usize, 1..3usize),
+            kib in (0.01..0.4f64, 0.01..0.4f64, 0.01..0.4f64),
+            rates in (0.5..20.0f64, 0.5..20.0f64, 0.5..20.0f64),
+            double_buffer in any::<bool>(),
+        ) {
+            let preset = crate::load("exact-int32-os", &[]).unwrap();
+            let memory = Memory {
+                activation_kib: kib.0,
+                weight_kib: kib.1,
+                accumulator_kib: kib.2,
+                sram_bytes_per_cycle: rates.0,
+                accumulator_bytes_per_cycle: rates.1,
+                dram_bytes_per_cycle: rates.2,
+                double_buffer,
+                ..preset.memory
+            };
+            let accelerator = Accelerator { dataflow, array: Array::new(array.0, array.1, array.2), memory, ..preset };
+            let (pixels, terms, channels, groups) = sizes;
+            let window = Window {
+                batch: 1,
+                input: [1, pixels, terms * groups],
+                output: [1, pixels, channels * groups],
+                kernel: [1, 1, terms],
+                stride: [1; 2],
+                dilation: [1; 2],
+                pad: [0; 2],
+                groups,
+            };
+            let mapping = Mapping::new(&accelerator, Gemm::of(&window));
+            let footprint = Footprint::new(&accelerator, &window, Widths { activation: 8, weight: 8, output: 8 });
+            let smallest = smallest(&mapping, &footprint);
+            let footprint = footprint.holding(&smallest);
+            let found = search(&mapping, &footprint, &memory).schedule.cycles;
+            prop_assert_eq!(found, best(&mapping, &footprint, &memory));
+        }
     }
 }

@@ -8,12 +8,9 @@
 use guardbit_graph::Window;
 
 use super::gemm::Widths;
-use super::mapping::Mapping;
+use super::mapping::{Mapping, product};
 use super::tiling::{TileOrder, Tiling};
-use crate::{Accelerator, ArrayKind, Dataflow, Memory, Register};
-
-/// Bits of a sum in a register without a width.
-const SUM_BITS: u32 = 32;
+use crate::{Accelerator, ArrayKind, Dataflow, Memory};
 
 /// Bytes that a layer moves.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,8 +19,12 @@ pub(super) struct Traffic {
     pub load: f64,
     /// To the outside, in the whole layer: every output once, in whole bursts.
     pub store: f64,
-    /// From the SRAMs of activations and weights, in one fold.
-    pub reads: [f64; 2],
+    /// Between the SRAMs and the array of one core, in the whole layer: activations, weights, sums in both directions.
+    pub reads: [f64; 3],
+    /// Between the SRAMs and the arrays of all cores, in the whole layer, outputs included.
+    pub sram: f64,
+    /// Tiles that are loaded, and tiles that hold complete sums.
+    pub tiles: [u64; 2],
 }
 
 /// What the SRAMs hold at a time.
@@ -61,32 +62,48 @@ pub(super) struct Footprint<'a> {
     /// All activations and all weights, in bytes.
     whole: [f64; 2],
     room: [f64; 3],
+    /// What tiles have to fit: the room, or the smallest tile where that is larger.
+    limit: [f64; 3],
 }
 
 impl<'a> Footprint<'a> {
     pub fn new(accelerator: &'a Accelerator, window: &'a Window, widths: Widths) -> Self {
         let memory = &accelerator.memory;
         let usable = if memory.double_buffer { 512.0 } else { 1024.0 };
-        let sum_bits = match accelerator.datapath.levels.last().map(|level| level.register) {
-            Some(Register::Fixed { format, .. }) => format.bits(),
-            _ => SUM_BITS,
-        };
+        let room = [memory.activation_kib, memory.weight_kib, memory.accumulator_kib].map(|kib| kib * usable);
         Self {
             window,
             memory,
             widths,
-            sum_bits,
+            sum_bits: accelerator.datapath.sum_bits(),
             whole: [
                 bytes(window.batch * window.input.iter().product::<usize>(), widths.activation),
                 bytes(window.terms() * window.channels(), widths.weight),
             ],
-            room: [memory.activation_kib, memory.weight_kib, memory.accumulator_kib].map(|kib| kib * usable),
+            room,
+            limit: room,
         }
+    }
+
+    /// The same with memories that hold this tile, the smallest one.
+    pub fn holding(self, smallest: &Tile) -> Self {
+        let limit = std::array::from_fn(|part| self.room[part].max(smallest.bytes[part]));
+        Self { limit, ..self }
+    }
+
+    /// Output pixels of a line of the image.
+    pub fn line(&self) -> usize {
+        self.window.output[1].max(1)
+    }
+
+    /// Whether the memories hold a tile.
+    pub fn holds(&self, tile: &Tile) -> bool {
+        tile.bytes.iter().zip(self.limit).all(|(bytes, limit)| *bytes <= limit)
     }
 
     /// Whether all activations, or all weights, stay in their SRAM.
     fn stays(&self, operand: usize) -> bool {
-        self.whole[operand] <= self.room[operand]
+        self.whole[operand] <= self.limit[operand]
     }
 
     /// A tile of a mapping; `terms` are at most as many products as one tile holds.
@@ -114,7 +131,7 @@ impl<'a> Footprint<'a> {
         let groups = if split_groups { groups * cores } else { groups };
         let depth = gemm.depth as f64;
         let read = (self.area(pixels) * depth).min((pixels * terms) as f64);
-        let sums = if mapping.stays_in_place() { array.rows * array.cols } else { pixels * channels };
+        let sums = if mapping.stays_in_place() { mapping.used() } else { pixels * channels };
         let of = |elements: f64, bits: u32| elements * f64::from(bits) / 8.0;
         let activations = of(read * groups, self.widths.activation).min(self.whole[0]);
         let weights = of((terms * channels) as f64 * cores, self.widths.weight).min(self.whole[1]);
@@ -137,7 +154,10 @@ impl<'a> Footprint<'a> {
         let gemm = mapping.layer().gemm;
         let beside = gemm.groups.div_ceil(mapping.serial_groups().max(1)).max(1);
         let parts = |all: usize, of_tile: usize| all.max(1).div_ceil(of_tile);
-        let (pixels, terms) = (parts(gemm.pixels, tile.pixels), parts(gemm.terms, tile.terms));
+        let pixels = parts(gemm.pixels, tile.pixels);
+        // Passes of the array may have fewer terms than there is room for.
+        let tiling = mapping.tiling();
+        let terms = parts(gemm.terms, tile.terms).max(parts(tiling.grid[2], tiling.tile[2]));
         let channels = parts(gemm.channels * beside, tile.channels);
         // Groups side by side read activations of their own: no stretch of channels reads those of another.
         let again = if beside > 1 { 1 } else { channels };
@@ -159,12 +179,22 @@ impl<'a> Footprint<'a> {
         };
         let pass = self.sweep(tile, pixels, terms);
         let outputs = bytes(self.window.dots(), self.widths.output);
-        let reads = mapping.pass().reads;
+        let of = |elements: [u64; 3]| {
+            let [activations, weights, sums] = elements;
+            let of = |elements: u64, bits: u32| elements as f64 * f64::from(bits) / 8.0;
+            [
+                of(activations, self.widths.activation),
+                of(weights, self.widths.weight),
+                of(sums, self.sum_bits),
+            ]
+        };
         Traffic {
             load: load(0, pass, activations, pixels * terms)
                 + load(1, self.whole[1], weights, channels * terms),
             store: self.bursts(outputs, pixels * channels * groups),
-            reads: [bytes(reads[0], self.widths.activation), bytes(reads[1], self.widths.weight)],
+            reads: of(mapping.reads()),
+            sram: of(mapping.reads_of_all()).iter().sum::<f64>() + outputs,
+            tiles: [product([pixels, channels, terms, groups]), product([pixels, channels, groups])],
         }
     }
 

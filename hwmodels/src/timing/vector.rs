@@ -11,7 +11,7 @@
 //!
 //! Every level adds in its lane. Nothing has to be filled or drained.
 
-use super::mapping::{Layer, Pass, Slot};
+use super::mapping::{Layer, Pass, Slot, product};
 use crate::ArrayKind;
 
 pub(super) fn pass(layer: &Layer) -> Pass {
@@ -30,10 +30,57 @@ pub(super) fn pass(layer: &Layer) -> Pass {
         preload: 0,
         steps: engine.steps,
         skew: 0,
-        interval: engine.steps,
         drain: 0,
-        reads: [pixels * terms, (shared * terms).div_ceil(engine.stripe)],
     }
+}
+
+/// Activations and weights that the lanes in use take, of all groups; sums stay.
+pub(super) fn reads(layer: &Layer) -> [u64; 3] {
+    let Engine { kind, lanes, rows, cols, pixels, channels, groups, stripe, .. } = Engine::new(layer);
+    let (terms, of_group) = (layer.gemm.terms, layer.gemm.channels);
+    match kind {
+        ArrayKind::Outputs => {
+            // A fold reads the activations of every pixel and group that it touches, and the weights of its channels.
+            let outputs = pixels * channels;
+            let weights = outputs / lanes * lanes.min(channels) + (outputs % lanes).min(channels);
+            [product([terms, touched(outputs, lanes, of_group)]), product([terms, weights]), 0]
+        }
+        ArrayKind::Channels => {
+            let stripes = (pixels / stripe).max(1);
+            let activations = product([groups, pixels, terms, channels.div_ceil(lanes)]);
+            [activations, product([groups, stripes, terms, channels]), 0]
+        }
+        ArrayKind::Folded => {
+            let activations = product([pixels, terms, touched(channels, lanes, of_group)]);
+            [activations, product([pixels, terms, channels]), 0]
+        }
+        ArrayKind::Block => {
+            let activations = product([pixels, terms, touched(channels, cols, of_group)]);
+            [activations, product([pixels.div_ceil(rows), terms, channels]), 0]
+        }
+    }
+}
+
+/// Pairs of a fold and a group that it touches, of `all` values in folds of `fold` and groups of `group`: a fold
+/// touches one group more than there are borders of groups inside it.
+fn touched(all: usize, fold: usize, group: usize) -> usize {
+    if all == 0 {
+        return 0;
+    }
+    let inside = |length: usize| (all - 1) / length.max(1);
+    let both = match lcm(fold, group.max(1)) {
+        Some(length) => inside(length),
+        None => 0,
+    };
+    all.div_ceil(fold) + inside(group) - both
+}
+
+fn lcm(a: usize, b: usize) -> Option<usize> {
+    let (mut gcd, mut rest) = (a, b);
+    while rest != 0 {
+        (gcd, rest) = (rest, gcd % rest);
+    }
+    (a / gcd).checked_mul(b)
 }
 
 /// Groups that run one after the other.

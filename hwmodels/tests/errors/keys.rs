@@ -30,7 +30,7 @@ fn unknown_keys() {
     hw.yaml:3:3: there is no key `memory.sram`
       |   sram: 3
       |   ^^^^
-    help: the keys of `memory` are activation_kib, weight_kib, accumulator_kib, double_buffer, sram_bytes_per_cycle, dram_bytes_per_cycle, dram_latency_cycles, dram_burst_bytes, dram_outstanding_bursts
+    help: the keys of `memory` are activation_kib, weight_kib, accumulator_kib, double_buffer, sram_bytes_per_cycle, accumulator_bytes_per_cycle, dram_bytes_per_cycle, dram_latency_cycles, dram_burst_bytes, dram_outstanding_bursts
     ");
 }
 
@@ -189,10 +189,10 @@ fn layers() {
     ");
     insta::assert_snapshot!(report("schema: 1\nlayers:\n  conv1: {bias.bits: x}\n", &[]), @r#"
     guardbit::hw::bits
-    hw.yaml:3:22: layer `conv1`: `bias.bits` is "x"; it must be `auto` or a whole number from 2 to 64
+    hw.yaml:3:22: layer `conv1`: `bias.bits` is "x"; it must be `from_model`, `auto` or a whole number from 2 to 64
       |   conv1: {bias.bits: x}
       |                      ^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `from_model` is 32, and 64 for biases of 64 bits
     "#);
     insta::assert_snapshot!(report("schema: 1\nlayers:\n  conv1: {name: x}\n", &[]), @r"
     guardbit::hw::layers
@@ -210,7 +210,7 @@ fn layers() {
     ");
     insta::assert_snapshot!(report("schema: 1\n", &["layers.block.1/conv.bias.bits=99"]), @r"
     guardbit::hw::bits
-    --set layers.block.1/conv.bias.bits=99: layer `block.1/conv`: `bias.bits` is 99; it must be `auto` or a whole number from 2 to 64
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    --set layers.block.1/conv.bias.bits=99: layer `block.1/conv`: `bias.bits` is 99; it must be `from_model`, `auto` or a whole number from 2 to 64
+    help: a width in bits, sign included; `from_model` is 32, and 64 for biases of 64 bits
     ");
 }

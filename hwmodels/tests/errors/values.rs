@@ -182,10 +182,10 @@ fn values_out_of_range() {
     ");
     insta::assert_snapshot!(report("schema: 1\nbias: {bits: 18446744073709551615}\n", &[]), @r"
     guardbit::hw::bits
-    hw.yaml:2:14: `bias.bits` is 18446744073709551615; it must be `auto` or a whole number from 2 to 64
+    hw.yaml:2:14: `bias.bits` is 18446744073709551615; it must be `from_model`, `auto` or a whole number from 2 to 64
       | bias: {bits: 18446744073709551615}
       |              ^^^^^^^^^^^^^^^^^^^^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `from_model` is 32, and 64 for biases of 64 bits
     ");
     insta::assert_snapshot!(report("schema: 1\nproduct:\n  shift: 32\n", &[]), @r"
     guardbit::hw::shift

@@ -20,6 +20,11 @@ fn doubtful_values() {
     guardbit::hw::tree_too_narrow
     --set accumulation.tree.bits=18: the sum of 8 products of 16 bits needs 19 bits, `tree` has 18
     help: an adder tree is usually as wide as its sum: `bits: auto`
+    guardbit::hw::port_too_slow
+    hw.yaml:2:20: the array takes 128 bytes of int8 activations per cycle, but `memory.sram_bytes_per_cycle` is 16 by default: layers that fill it wait
+      | array: {dot_width: 8}
+      |                    ^
+    help: write `memory: {sram_bytes_per_cycle: 128}`, unless the device's port is so narrow
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - {name: a, bits: 20}\n  - {name: b, bits: 20}\n", &[]), @r"
     guardbit::hw::inner_all
@@ -50,4 +55,67 @@ fn doubtful_values() {
     help: leave `offload` out for the multiply-accumulate operations
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: exact-int32-os\n", &[]), @"fine");
+}
+
+#[test]
+fn ports_that_cannot_feed_the_array() {
+    insta::assert_snapshot!(report("schema: 1\narray: {rows: 32}\n", &[]), @r"
+    guardbit::hw::port_too_slow
+    hw.yaml:2:15: the array takes 32 bytes of int8 activations per cycle, but `memory.sram_bytes_per_cycle` is 16 by default: layers that fill it wait
+      | array: {rows: 32}
+      |               ^^
+    help: write `memory: {sram_bytes_per_cycle: 32}`, unless the device's port is so narrow
+    ");
+    insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-ws\nproduct: {shift: 2}\n", &["array.rows=32"]), @r"
+    guardbit::hw::port_too_slow
+    --set array.rows=32: the array takes 32 bytes of int8 activations per cycle, but `memory.sram_bytes_per_cycle` is 16: layers that fill it wait
+    help: write `memory: {sram_bytes_per_cycle: 32}`, unless the device's port is so narrow
+    ");
+    let sums = "schema: 1\ndataflow: weight_stationary\narray: {cols: 24}\nmemory: {accumulator_bytes_per_cycle: 64}\n";
+    insta::assert_snapshot!(report(sums, &[]), @r"
+    guardbit::hw::port_too_slow
+    hw.yaml:4:39: the array takes 192 bytes of sums per cycle, written and read, but `memory.accumulator_bytes_per_cycle` is 64: layers that fill it wait
+      | memory: {accumulator_bytes_per_cycle: 64}
+      |                                       ^^
+    help: write `memory: {accumulator_bytes_per_cycle: 192}`, unless the device's port is so narrow
+    ");
+    // SCALE-Sim counts no stalls.
+    insta::assert_snapshot!(report("schema: 1\narray: {rows: 32}\ntiming: {convention: scalesim_v3}\n", &[]), @"fine");
+}
+
+#[test]
+fn chains_that_leave_rows_idle() {
+    let chain = |terms: &str| {
+        let text = format!(
+            "schema: 1\ndataflow: weight_stationary\narray: {{rows: 32}}\n\
+             memory: {{sram_bytes_per_cycle: 32, accumulator_bytes_per_cycle: 256}}\n\
+             accumulation:\n  - {{name: chain, terms: {terms}}}\n  - {{name: acc}}\n"
+        );
+        report(&text, &[])
+    };
+    insta::assert_snapshot!(chain("12"), @r"
+    guardbit::hw::chain_leaves_rows_idle
+    hw.yaml:6:26: chains of `chain` have 12 products and end where a pass of the array ends: 24 of 32 rows can work
+      |   - {name: chain, terms: 12}
+      |                          ^^
+    help: write `terms: rows`, or rows that chains fill
+    ");
+    insta::assert_snapshot!(chain("48"), @r"
+    guardbit::hw::chain_leaves_rows_idle
+    hw.yaml:6:26: chains of `chain` have 48 products and end where a pass of the array ends: 16 of 32 rows can work in a chain's last pass
+      |   - {name: chain, terms: 48}
+      |                          ^^
+    help: write `terms: rows`, or rows that chains fill
+    ");
+    for fills in ["rows", "64"] {
+        assert_eq!(chain(fills), "fine");
+    }
+    // Four chains of 8 in a column hand on four sums where one of 32 hands on one.
+    insta::assert_snapshot!(chain("8"), @r"
+    guardbit::hw::port_too_slow
+    hw.yaml:4:65: the array takes 512 bytes of sums per cycle, written and read, but `memory.accumulator_bytes_per_cycle` is 256: layers that fill it wait
+      | memory: {sram_bytes_per_cycle: 32, accumulator_bytes_per_cycle: 256}
+      |                                                                 ^^^
+    help: write `memory: {accumulator_bytes_per_cycle: 512}`, unless the device's port is so narrow
+    ");
 }

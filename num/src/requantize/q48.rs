@@ -1,5 +1,6 @@
 //! Q48: a significand of 15 bits, `rm = m < 0x7FFF0000 ? (m + 2^15) >> 16 : 0x7FFF`, then
-//! `(x*rm + 2^(t-1)) >> t` with `t = 15 - e` (TensorFlow Lite `common.cc`, 64-bit overload).
+//! `(x*rm + 2^(t-1)) >> t` with `t = 15 - e`, of which the low 32 bits are kept (TensorFlow Lite `common.cc`, 64-bit
+//! overload).
 
 use crate::{Multiplier, Rounding};
 
@@ -9,5 +10,7 @@ pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i
     // The runtime accepts exponents below 8; a larger one would shift by a negative amount.
     let exponent = multiplier.exponent();
     let shift = (15 - exponent.min(14)) as u32;
-    Rounding::HalfUp.shift_right(x * (reduced << (exponent - 14).max(0)), shift) + zero_point
+    let scaled = Rounding::HalfUp.shift_right(x * (reduced << (exponent - 14).max(0)), shift);
+    // The runtime's result has 32 bits and does not saturate.
+    i128::from(scaled as i32) + zero_point
 }

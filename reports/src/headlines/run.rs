@@ -23,7 +23,7 @@ fn overflow(run: &RunRecord) -> Option<String> {
         let layers = run.layers.iter().filter(|row| row.events > Some(0));
         let mut layers: Vec<usize> = layers.map(|row| row.index).collect();
         layers.dedup();
-        let label = layer_label(worst.index, &worst.layer, &worst.op);
+        let label = layer_label(worst.index, &worst.name);
         format!(
             "Accumulators overflowed {} in {}; most of all in {label}, where {} of the dot products met an overflow.",
             times(events),
@@ -110,7 +110,9 @@ fn time(run: &RunRecord) -> String {
     text += &match (convention.as_str(), Fraction::of(*stall_cycles, *cycles)) {
         ("scalesim_v3", _) => "the convention counts no stalls".to_owned(),
         (_, Some(share)) if *stall_cycles > 0 => {
-            format!("in {} of the cycles it waits for memory", percentage(share))
+            let of = |stalls: u64| Fraction::of(stalls, *cycles).map_or_else(String::new, percentage);
+            let (sram, dram) = (of(run.timing.stall_sram_cycles), of(run.timing.stall_dram_cycles));
+            format!("in {} of the cycles it waits for memory (SRAM {sram}, DRAM {dram})", percentage(share))
         }
         _ => "it never waits for memory".to_owned(),
     };

@@ -42,7 +42,7 @@ fn levels(run: &RunRecord) -> Markup {
     columns.extend(["required, final", "required, prefix"].map(Column::number));
     let row = |row: &LayerRow| {
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             row.op.clone(),
             row.level.clone(),
             row.bits.to_string(),
@@ -89,7 +89,7 @@ fn layers(run: &RunRecord) -> Markup {
     let row = |row: &LayerRow| {
         let mean = row.sum_abs_err.zip(row.wrong.filter(|&wrong| wrong > 0));
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             optional(row.wrong, grouped),
             optional(row.harmless, grouped),
             optional(mean, |(sum, wrong)| format!("{:.1}", sum as f64 / wrong as f64)),
@@ -118,15 +118,24 @@ fn layers(run: &RunRecord) -> Markup {
 /// What each layer costs.
 fn times(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("layer")];
-    let names =
-        ["cycles", "computing", "stalled", "utilization", "SRAM bytes", "DRAM bytes", "time (\u{b5}s)"];
+    let names = [
+        "cycles",
+        "computing",
+        "waiting for SRAM",
+        "waiting for DRAM",
+        "utilization",
+        "SRAM bytes",
+        "DRAM bytes",
+        "time (\u{b5}s)",
+    ];
     columns.extend(names.map(Column::number));
     let row = |row: &LayerRow| {
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             optional(row.cycles, grouped),
             optional(row.compute_cycles, grouped),
-            optional(row.stall_cycles, grouped),
+            optional(row.stall_sram_cycles, grouped),
+            optional(row.stall_dram_cycles, grouped),
             optional(row.utilization, percentage),
             optional(row.sram_bytes, grouped),
             optional(row.dram_bytes, grouped),
@@ -140,8 +149,9 @@ fn times(run: &RunRecord) -> Markup {
     total[0] = "all layers".into();
     total[1] = grouped(timing.cycles);
     total[2] = grouped(timing.cycles - timing.stall_cycles);
-    total[3] = grouped(timing.stall_cycles);
-    total[7] = timing.latency_us.to_string();
+    total[3] = grouped(timing.stall_sram_cycles);
+    total[4] = grouped(timing.stall_dram_cycles);
+    total[8] = timing.latency_us.to_string();
     rows.push(total);
     html! {
         section {
@@ -149,9 +159,11 @@ fn times(run: &RunRecord) -> Markup {
             (Table { columns, rows }.markup())
             p.note {
                 "Of one inference, as " (timing.convention) " counts. Layers run one after the other; those that the \
-                 host runs are not counted. \"Stalled\" cycles wait for memory (scalesim_v3 counts none). Utilization is \
-                 the part of the array's products that the layer needs. SRAM bytes pass between the SRAMs and the array, \
-                 DRAM bytes between the chip and its outside memory."
+                 host runs are not counted. Cycles that wait for SRAM would be left with an outside memory that takes no \
+                 time; the others wait for that (scalesim_v3 counts neither). Utilization is the part of the array's \
+                 products that the layer needs. SRAM bytes pass between the SRAMs and the array: operands, outputs, and \
+                 sums that wait to be completed. DRAM bytes pass between the chip and its outside memory: every layer \
+                 reads its activations from there and stores its outputs there."
             }
         }
     }
@@ -164,13 +176,9 @@ fn tiles(run: &RunRecord) -> Markup {
     columns.push(Column::text("order"));
     columns.extend(["activation bytes", "weight bytes", "sum bytes"].map(Column::number));
     columns.push(Column::text("fits"));
-    let op = |tile: &TileRecord| {
-        let row = run.layers.iter().find(|row| row.index == tile.index);
-        row.map_or(String::new(), |row| row.op.clone())
-    };
     let row = |tile: &TileRecord| {
         vec![
-            layer_label(tile.index, &tile.layer, &op(tile)),
+            layer_label(tile.index, &tile.name),
             grouped(tile.count as u64),
             grouped(tile.pixels as u64),
             grouped(tile.channels as u64),
@@ -206,15 +214,11 @@ fn first_events(run: &RunRecord) -> Markup {
     let mut seen = HashSet::new();
     let mut firsts: Vec<&EventRow> = run.events.iter().filter(|event| seen.insert(event.index)).collect();
     firsts.sort_by_key(|event| event.index);
-    let op = |event: &EventRow| {
-        let row = run.layers.iter().find(|row| row.index == event.index);
-        row.map_or(String::new(), |row| row.op.clone())
-    };
     let row = |event: &EventRow| {
         let addend =
             if event.addend < 0 { format!("- {}", -event.addend) } else { format!("+ {}", event.addend) };
         vec![
-            layer_label(event.index, &event.layer, &op(event)),
+            layer_label(event.index, &event.name),
             event.level.clone(),
             format!("{} {addend} = {}", event.held, event.exact),
             format!("too {}", event.direction),

@@ -75,7 +75,7 @@ fn widths(size: &SizeRecord) -> Markup {
     let row = |row: &SizeRow| {
         let bits = |bits: Option<u32>| bits.map_or(String::new(), |bits| bits.to_string());
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             row.op.clone(),
             grouped(row.terms as u64),
             grouped(row.channels as u64),
@@ -110,7 +110,7 @@ fn levels(size: &SizeRecord) -> Markup {
     let names = ["bits now", "type", "weights", "ranges", "data, final", "data, prefix", "recommended"];
     let row = |row: &SizeLevelRow| {
         vec![
-            layer_label(row.index, &row.layer, ""),
+            layer_label(row.index, &row.name),
             row.level.clone(),
             row.bits.to_string(),
             row.bits_type.to_string(),
@@ -160,7 +160,7 @@ fn cost(size: &SizeRecord) -> Markup {
     let row = |row: &SizeRow| {
         let count = |count: Option<u64>| count.map_or(String::new(), grouped);
         vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             row.bits_recommended.to_string(),
             grouped(row.adder_bits),
             grouped(row.register_bits),
@@ -189,7 +189,7 @@ fn grid(size: &SizeRecord) -> Markup {
     let dots = size.grid.iter().filter_map(|row| row.dots).max().unwrap_or(0);
     let row = |row: &SizeGridRow| {
         vec![
-            layer_label(row.index, &row.layer, ""),
+            layer_label(row.index, &row.name),
             grouped(row.tile as u64),
             grouped(row.tiles as u64),
             row.inner_bits.to_string(),
@@ -220,7 +220,7 @@ fn witnesses(size: &SizeRecord) -> Markup {
     let row = |row: &WitnessRecord| {
         let [n, h, w, c] = row.out;
         vec![
-            layer_label(row.index, &row.layer, ""),
+            layer_label(row.index, &row.name),
             format!("[{n}, {h}, {w}, {c}]"),
             row.sum.to_string(),
             row.bits.to_string(),

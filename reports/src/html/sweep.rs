@@ -69,7 +69,7 @@ fn layers(group: &Group<'_>) -> Markup {
     let rows = swept.map(|row| {
         let bits = |bits: Option<u32>| bits.map_or(String::new(), |bits| bits.to_string());
         let mut cells = vec![
-            layer_label(row.index, &row.layer, &row.op),
+            layer_label(row.index, &row.name),
             row.op.clone(),
             grouped(row.terms as u64),
             bits(row.required_final),

@@ -13,6 +13,8 @@ pub struct LayerActivity {
     pub index: usize,
     /// Name of the layer.
     pub layer: String,
+    /// Short name of the layer.
+    pub name: String,
     /// Name of the operation.
     pub op: String,
     /// Cycles of one inference.
@@ -36,6 +38,7 @@ impl LayerActivity {
         let activity = |(layer, counts): (&guardbit_hwmodels::MacLayer, &LayerStats)| Self {
             index: layer.node.index(),
             layer: layer.name.clone(),
+            name: layer.short_name.clone(),
             op: layer.op.to_owned(),
             cycles: layer.timing.cycles,
             timeline: counts.timeline.clone(),

@@ -14,6 +14,8 @@ pub struct LevelHistogram {
     pub index: usize,
     /// Name of the layer.
     pub layer: String,
+    /// Short name of the layer.
+    pub name: String,
     /// Name of the operation.
     pub op: String,
     /// Name of the level.
@@ -41,6 +43,7 @@ impl LevelHistogram {
                 all.push(Self {
                     index: layer.node.index(),
                     layer: layer.name.clone(),
+                    name: layer.short_name.clone(),
                     op: layer.op.to_owned(),
                     level: level.name.clone(),
                     bits,

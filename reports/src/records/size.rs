@@ -39,6 +39,8 @@ pub struct WitnessRecord {
     pub index: usize,
     /// Name of the layer.
     pub layer: String,
+    /// Short name of the layer.
+    pub name: String,
     /// The output that it drives to the bound: `[n, h, w, c]`.
     pub out: [usize; 4],
     /// The sum there.

@@ -12,6 +12,10 @@ pub struct NetworkTiming {
     pub cycles: u64,
     /// Those of them in which the array waits for memory.
     pub stall_cycles: u64,
+    /// Those of them that would be left with a memory outside that takes no time.
+    pub stall_sram_cycles: u64,
+    /// The others: those that wait for the memory outside.
+    pub stall_dram_cycles: u64,
     /// Time at the clock, in microseconds.
     pub latency_us: f64,
     /// Inferences per second, one after the other; `None` if they take no time.
@@ -30,6 +34,8 @@ pub struct TileRecord {
     pub index: usize,
     /// Name of the layer.
     pub layer: String,
+    /// Short name of the layer.
+    pub name: String,
     /// Output pixels.
     pub pixels: usize,
     /// Output channels, of one group and one core.
@@ -58,6 +64,7 @@ impl TileRecord {
         Self {
             index: layer.node.index(),
             layer: layer.name.clone(),
+            name: layer.short_name.clone(),
             pixels: tile.pixels,
             channels: tile.channels,
             terms: tile.terms,
@@ -82,6 +89,8 @@ impl NetworkTiming {
             convention: program.accelerator.timing.name().to_owned(),
             cycles: sum(|layer| layer.timing.cycles),
             stall_cycles: sum(|layer| layer.timing.cost.stall_cycles),
+            stall_sram_cycles: sum(|layer| layer.timing.cost.stall_sram_cycles),
+            stall_dram_cycles: sum(|layer| layer.timing.cost.stall_dram_cycles),
             latency_us: rounded(total, 6),
             throughput_per_s: per_second(total),
             tiles: program.mac_layers().map(TileRecord::new).collect(),

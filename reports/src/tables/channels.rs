@@ -58,6 +58,8 @@ pub struct ChannelRow {
     pub product_events: Option<u64>,
     /// Biases, or sums with them, that did not fit. In the last level's row.
     pub bias_events: Option<u64>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 impl Row for ChannelRow {
@@ -87,6 +89,7 @@ impl Row for ChannelRow {
         "output_mismatch",
         "product_events",
         "bias_events",
+        "name",
     ];
 }
 
@@ -121,6 +124,7 @@ fn row(
     ChannelRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
+        name: layer.short_name.clone(),
         level: layer.datapath.levels[level].name.clone(),
         channel,
         dots: errors.dots,

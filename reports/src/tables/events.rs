@@ -43,6 +43,8 @@ pub struct EventRow {
     pub pe_row: usize,
     /// Column of the processing element.
     pub pe_col: usize,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 impl Row for EventRow {
@@ -65,6 +67,7 @@ impl Row for EventRow {
         "cycle",
         "pe_row",
         "pe_col",
+        "name",
     ];
 }
 
@@ -86,6 +89,7 @@ fn row(layer: &MacLayer, event: &Event) -> EventRow {
         sample: event.sample,
         index: layer.node.index(),
         layer: layer.name.clone(),
+        name: layer.short_name.clone(),
         level: layer.datapath.levels[event.level].name.clone(),
         out_n: event.out.n,
         out_h: event.out.h,

@@ -81,6 +81,12 @@ pub struct LayerRow {
     pub dram_bytes: Option<u64>,
     /// Time of one inference at the clock, in microseconds. Of the layer.
     pub time_us: Option<f64>,
+    /// Stalls that would be left with a memory outside that takes no time. Of the layer.
+    pub stall_sram_cycles: Option<u64>,
+    /// The other stalls: cycles that wait for the memory outside. Of the layer.
+    pub stall_dram_cycles: Option<u64>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 impl Row for LayerRow {
@@ -121,6 +127,9 @@ impl Row for LayerRow {
         "sram_bytes",
         "dram_bytes",
         "time_us",
+        "stall_sram_cycles",
+        "stall_dram_cycles",
+        "name",
     ];
 }
 
@@ -151,6 +160,7 @@ fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
     LayerRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
+        name: layer.short_name.clone(),
         op: layer.op.to_owned(),
         level: layer.datapath.levels[level].name.clone(),
         bits,
@@ -184,6 +194,8 @@ fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
         sram_bytes: None,
         dram_bytes: None,
         time_us: None,
+        stall_sram_cycles: None,
+        stall_dram_cycles: None,
     }
 }
 
@@ -230,5 +242,7 @@ fn count_layer(row: &mut LayerRow, layer: &MacLayer, counts: &LayerStats, stats:
         row.dram_bytes = Some(cost.dram_bytes);
         // To a picosecond: a clock makes no finer figures, and decimals stay short.
         row.time_us = Some((cost.microseconds * 1e6).round() / 1e6);
+        row.stall_sram_cycles = Some(cost.stall_sram_cycles);
+        row.stall_dram_cycles = Some(cost.stall_dram_cycles);
     }
 }

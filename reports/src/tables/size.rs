@@ -50,6 +50,8 @@ pub struct SizeRow {
     pub lut: Option<u64>,
     /// Flip-flops of one accumulator, if a tool was asked.
     pub ff: Option<u64>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 /// A row of `size_channels.csv`: one output channel.
@@ -87,6 +89,8 @@ pub struct SizeChannelRow {
     pub min_sum: i128,
     /// Greatest sum that the real weights allow.
     pub max_sum: i128,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 /// A row of `size_levels.csv`: one accumulation level of one layer, innermost first.
@@ -114,6 +118,8 @@ pub struct SizeLevelRow {
     pub bits_data_prefix: u32,
     /// Width in `recommended.yaml`.
     pub bits_recommended: Width,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 /// A row of `size_grid.csv`: one layer with an inner accumulator for runs of `tile` products and an outer one.
@@ -149,6 +155,8 @@ pub struct SizeGridRow {
     pub wrong: Option<u64>,
     /// The same as a share.
     pub error_rate: Option<Fraction>,
+    /// Short name of the layer.
+    pub name: String,
 }
 
 /// A row of `size_rates.csv`: how many of all dot products, pooled over the layers, do not fit a width.
@@ -191,6 +199,7 @@ impl Row for SizeRow {
         "psum_bytes",
         "lut",
         "ff",
+        "name",
     ];
 }
 
@@ -213,6 +222,7 @@ impl Row for SizeChannelRow {
         "bits_a2q_type",
         "min_sum",
         "max_sum",
+        "name",
     ];
 }
 
@@ -230,6 +240,7 @@ impl Row for SizeLevelRow {
         "bits_data_final",
         "bits_data_prefix",
         "bits_recommended",
+        "name",
     ];
 }
 
@@ -251,6 +262,7 @@ impl Row for SizeGridRow {
         "dots",
         "wrong",
         "error_rate",
+        "name",
     ];
 }
 

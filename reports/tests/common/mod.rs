@@ -115,6 +115,7 @@ pub fn size_record() -> SizeRecord {
     let layer = |index, layer: &str, terms, bits| SizeRow {
         index,
         layer: layer.into(),
+        name: layer.into(),
         op: "conv2d".into(),
         terms,
         channels: 1,
@@ -138,6 +139,7 @@ pub fn size_record() -> SizeRecord {
     let channel = |row: &SizeRow| SizeChannelRow {
         index: row.index,
         layer: row.layer.clone(),
+        name: row.name.clone(),
         op: row.op.clone(),
         terms: row.terms,
         channel: 0,
@@ -156,6 +158,7 @@ pub fn size_record() -> SizeRecord {
     let level = |row: &SizeRow, level: &str| SizeLevelRow {
         index: row.index,
         layer: row.layer.clone(),
+        name: row.name.clone(),
         level: level.into(),
         bits: Width::Auto,
         overflow: None,
@@ -169,6 +172,7 @@ pub fn size_record() -> SizeRecord {
     let grid = |tile: usize, inner_bits, legal, pareto| SizeGridRow {
         index: 0,
         layer: CONV.into(),
+        name: CONV.into(),
         terms: 36,
         tile,
         tiles: 36usize.div_ceil(tile),
@@ -208,6 +212,7 @@ pub fn size_record() -> SizeRecord {
         witnesses: vec![WitnessRecord {
             index: 0,
             layer: CONV.into(),
+            name: CONV.into(),
             out: [0, 1, 2, 0],
             sum: -131_073,
             bits: 19,

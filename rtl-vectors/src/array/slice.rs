@@ -10,6 +10,8 @@ use crate::manifest::{ArrayCycleInfo, ArrayInfo, Field, Tile};
 
 /// Most beats.
 const MAX_BEATS: usize = 1536;
+/// The class of a tile with operands of the network.
+pub(super) const REAL: &str = "real";
 /// First pixels that are looked at for sums that overflow.
 const SEARCHED: usize = 8;
 
@@ -103,6 +105,8 @@ impl Slice {
                 Dataflow::OutputStationary => "bottom_row_first".into(),
                 _ => "pixels".into(),
             },
+            real_beats: beats(&self.cycles),
+            real_words: words,
             ctrl: (0..).zip(&CTRL).map(field).collect(),
             cycles: self.cycle_info(accelerator),
         }
@@ -153,6 +157,7 @@ impl Slice {
                         first_beat: start,
                         first_word: None,
                         words: 0,
+                        class: REAL.into(),
                     };
                     let leaves = if output_stationary { rows } else { pixels };
                     let done = output_stationary || first + here == terms;

@@ -2,7 +2,7 @@
 
 use super::SHOWN;
 use super::design::{acc_width, mode, round};
-use crate::array::{is_output_stationary, sum_bits};
+use crate::array::{corner_gap, is_output_stationary, sum_bits};
 use crate::manifest::{ArrayInfo, LevelInfo, Manifest, Stage, Tile};
 
 /// Products that are printed of a sum that differs.
@@ -67,7 +67,7 @@ pub(crate) fn design(manifest: &Manifest, info: &ArrayInfo) -> String {
         .in_start(in_start), .in_done(in_done), .in_a(in_a), .out_valid(out_valid), .out_sum(out_sum),
         .tile_first(tile_first), .adds_last(adds_last)
     );",
-            info.pixels,
+            info.tiles.iter().map(|tile| tile.pixels).max().unwrap_or(1),
             level("C_", &levels[0]),
             level("", &levels[levels.len() - 1])
         )
@@ -125,8 +125,8 @@ pub(crate) fn tb(manifest: &Manifest, info: &ArrayInfo) -> String {
     };
     format!(
         "// Streams the tiles of array/ through gb_array, compares every sum that leaves it and measures cycles.
-// Prints the first {shown} mismatches. Plusargs: +cycles=0 does not check cycles, +waves=FILE dumps every signal.
-// Ends with a line RESULT and, if anything differs, $fatal.
+// Prints the first {shown} mismatches. Plusargs: +cycles=0 does not check cycles, +quick=1 stops at the first mismatch,
+// +waves=FILE dumps every signal. Ends with a line RESULT and, if anything differs, $fatal.
 `timescale 1ns / 1ps
 module tb_array;
     localparam int BEATS = {beats};
@@ -135,6 +135,9 @@ module tb_array;
     localparam int SUM_W = {sum};
     // What the cycle model says: from the first operand to the last sum.
     localparam int CYCLES = {cycles};
+    // Tiles with real operands come first: cycles are measured over them.
+    localparam int REAL_BEATS = {real_beats};
+    localparam int REAL_WORDS = {real_words};
     // Cycles after the last beat in which the array is watched.
     localparam int WATCHED = {watched};
 
@@ -165,6 +168,7 @@ module tb_array;
     integer tiles, first_tile, second_tile, first_end, last_end, last_out;
     integer at [0:COLS-1];
     string waves;
+    integer quick;
     logic [SUM_W-1:0] expected, got;
     logic shown;
     // Counts a mismatch; `shown` says whether to print it.
@@ -228,6 +232,7 @@ module tb_array;
             $dumpfile(waves);
             $dumpvars(0, tb_array);
         end
+        if (!$value$plusargs(\"quick=%d\", quick)) quick = 0;
         repeat ({reset}) @(posedge clk);
         #2 rst_n = 1'b1;
     end
@@ -256,13 +261,13 @@ module tb_array;
                 if (tiles == 1) second_tile = cycle;
                 tiles = tiles + 1;
             end
-            if (adds_last === 1'b1) begin
+            if (adds_last === 1'b1 && cycle < REAL_BEATS) begin
                 if (first_end < 0) first_end = cycle;
                 last_end = cycle;
             end
             for (col = 0; col < COLS; col = col + 1) begin
                 if (out_valid[col] === 1'b1) begin
-                    last_out = cycle;
+                    if (at[col] < REAL_WORDS) last_out = cycle;
                     if (at[col] >= WORDS) begin
                         note();
                         if (shown) $display(\"MISMATCH kind=extra column=%0d cycle=%0d word=%0d\", col, cycle, at[col]);
@@ -285,6 +290,7 @@ module tb_array;
                     if (shown) $display(\"MISMATCH kind=valid column=%0d cycle=%0d word=%0d\", col, cycle, at[col]);
                 end
             end
+            if (quick != 0 && mismatches != 0) report();
         end
     end
 
@@ -300,6 +306,12 @@ module tb_array;
                 note();
                 if (shown) $display(\"MISMATCH kind=cycles column=0 cycle=%0d word=0 expected=%0d got=%0d\", last_out, CYCLES, last_out + 1);
             end
+            report();
+        end
+    endtask
+
+    task report;
+        begin
             $display(\"RESULT checked=%0d mismatches=%0d cycles=%0d tiles=%0d preload=%0d fill=%0d period=%0d drain=%0d\",
                 checked, mismatches, last_out + 1, tiles, first_tile, first_end - first_tile, second_tile - first_tile, last_out - last_end);
             if (mismatches != 0) $fatal(1, \"vectors differ\");
@@ -309,6 +321,8 @@ module tb_array;
 endmodule
 ",
         beats = info.beats,
+        real_beats = info.real_beats + corner_gap(info),
+        real_words = info.real_words,
         words = info.words,
         cols = info.cols,
         cycles = info.cycles.cycles,

@@ -10,7 +10,7 @@ pub(super) fn acc_width(level: &LevelInfo) -> u32 {
 }
 
 /// Number of an overflow mode in the RTL.
-pub(super) fn mode(stage: &Stage) -> u32 {
+pub(crate) fn mode(stage: &Stage) -> u32 {
     match stage.overflow.as_deref() {
         Some("wrap") => 0,
         Some("saturate") | None => 1,

@@ -74,7 +74,12 @@ fn any_case(manifest: &Manifest) -> Case {
 fn place(info: &ArrayInfo, word: usize, col: usize) -> Divergence {
     let case = info.output(word, col).map_or(String::new(), |o| {
         let (pixel, channel) = (info.first_pixel + o.pixel, o.channel);
-        format!("tile {} (group {}, pixel {pixel}, channel {channel} of it)", o.tile, o.group)
+        match info.tiles.get(o.tile).filter(|_| o.group >= info.groups) {
+            None => format!("tile {} (group {}, pixel {pixel}, channel {channel} of it)", o.tile, o.group),
+            Some(tile) => {
+                format!("tile {} ({}, row or pixel {}, column {channel})", o.tile, tile.class, o.pixel)
+            }
+        }
     });
     Divergence { case, ..Divergence::default() }
 }
@@ -109,19 +114,20 @@ fn notes(result: &str, info: &ArrayInfo) -> Vec<String> {
         format!("{name} {} ({model})", value(result, key).unwrap_or_default())
     };
     let mut parts = vec![both("preload", "preload", model.preload), both("fill", "fill", model.fill)];
-    if info.tiles.len() > 1 {
+    let real = info.tiles.iter().filter(|tile| tile.group < info.groups).count();
+    if real > 1 {
         parts.push(both("tile to tile", "period", model.period));
     }
     parts.push(both("drain", "drain", model.drain));
     let cycles = value(result, "cycles").unwrap_or_default();
     let mut notes = vec![
         format!(
-            "{} tiles on {} x {} in {cycles} cycles, cycle model ({}) {}",
-            info.tiles.len(),
+            "{real} real tiles on {} x {} in {cycles} cycles, cycle model ({}) {}; {} corner tiles",
             info.rows,
             info.cols,
             model.convention,
-            model.model
+            model.model,
+            info.tiles.len() - real
         ),
         format!("measured (model): {}", parts.join(", ")),
     ];

@@ -59,6 +59,15 @@ pub(super) enum Bench {
     Array,
 }
 
+/// When a replay ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// With the last vector.
+    AtEnd,
+    /// With the first mismatch, where the bench can.
+    AtMismatch,
+}
+
 /// Replays the bundle copied to `work`.
 pub(super) fn run(
     simulator: Simulator,
@@ -70,7 +79,7 @@ pub(super) fn run(
         let reason = format!("`{}` is not installed", simulator.program());
         return Ok(Outcome::Absent { reason });
     }
-    Ok(match replay(simulator, bench, work, manifest)? {
+    Ok(match replay(simulator, bench, Stop::AtEnd, work, manifest)? {
         Ran::Report(outcome) => outcome,
         Ran::Broken(text) => {
             let first =
@@ -88,6 +97,7 @@ pub(super) fn is_there(simulator: Simulator) -> bool {
 pub(super) fn replay(
     simulator: Simulator,
     bench: Bench,
+    stop: Stop,
     work: &Path,
     manifest: &Manifest,
 ) -> Result<Ran, VectorError> {
@@ -97,7 +107,7 @@ pub(super) fn replay(
     };
     let rtl = RTL.iter().chain(modules).map(|(name, _)| format!("rtl/{name}"));
     let sources: Vec<String> = rtl.chain([more.into(), format!("{top}.sv")]).collect();
-    let (build, run) = match simulator {
+    let (build, mut run) = match simulator {
         Simulator::Ghdl => {
             let mut build = Command::new("ghdl");
             build
@@ -126,6 +136,9 @@ pub(super) fn replay(
             (build, Command::new("./verilated/Vtb"))
         }
     };
+    if bench == Bench::Array && stop == Stop::AtMismatch {
+        run.arg("+quick=1");
+    }
     let built = start(build, work)?;
     if !built.status.success() {
         return Ok(Ran::Broken(text(&built)));

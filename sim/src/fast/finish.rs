@@ -4,7 +4,7 @@
 //! scheme the kernels know are done on vectors; others on 64 bits, or dot product by dot product by `output`.
 
 use guardbit_graph::Finish;
-use guardbit_hwmodels::{BiasPlace, MacLayer, Register};
+use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit, Register};
 use guardbit_num::{Requantizer, Scale32};
 
 use super::kernels::{self, Activations, Delivered, LANES, Lanes, Scaling, Walked};
@@ -162,7 +162,10 @@ fn scalings(stages: &[Stage], blocks: &[Block], path: Option<Path>) -> Option<(K
 fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
     let Finish::Requantize(output) = &layer.dots.finish else { return None };
     let at = layer.datapath.bias.at;
-    if at == BiasPlace::PostRequantize || layer.input_sum_factor.iter().any(|&factor| factor != 0) {
+    if layer.datapath.output != OutputFit::Saturate
+        || at == BiasPlace::PostRequantize
+        || layer.input_sum_factor.iter().any(|&factor| factor != 0)
+    {
         return None;
     }
     let stage = |channel: usize| {

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use guardbit_hwmodels::{Check, Level, MacLayer, OutputFit, Packing, Reduce, Register};
+use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, Register};
 use guardbit_num::{Format, Overflow};
 
 use super::image::Geometry;
@@ -25,7 +25,8 @@ pub(super) struct Block {
     pub pairs: Option<Vec<Pair>>,
     /// Whether every product fits 16 bits.
     pub short: bool,
-    /// What the sums start from: a preloaded bias.
+    /// What exact sums start from: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so that what the
+    /// kernels step starts from the same.
     pub start: Lanes,
     /// Bounds of every prefix of every dot product, from weights and input range alone.
     pub bounds: [(i64, i64); LANES],
@@ -140,9 +141,9 @@ pub(super) fn path(
 ) -> Option<Path> {
     let datapath = &layer.datapath;
     let [level] = datapath.levels.as_slice() else { return None };
-    // Lanes that share an adder, and outputs that wrap, are left to the parallel engine: there a dot product that
-    // cannot overflow need not give the exact code.
-    if layer.packing != Packing::None || datapath.output != OutputFit::Saturate {
+    // Lanes that share an adder are left to the parallel engine: there a dot product that cannot overflow need not
+    // give the exact code.
+    if layer.packing != Packing::None {
         return None;
     }
     let (low, high) = operand_range(layer, geometry, codes);
@@ -220,7 +221,8 @@ fn block(
     let mut bounds = [(0, 0); LANES];
     for lane in 0..count {
         let channel = first + lane;
-        let initial = i64::try_from(output::preload(layer, channel).unwrap_or(0)).ok()?;
+        // Far biases would overflow the bounds below, which no lane could hold anyway.
+        let initial = i64::from(i32::try_from(output::exact_sum(layer, channel, 0)).ok()?);
         let (mut min, mut max) = (initial, initial);
         for (row, &weight) in weights.iter_mut().zip(&layer.weights[channel]) {
             row[lane] = i16::try_from(weight).ok().filter(|&w| w > i16::MIN)?;

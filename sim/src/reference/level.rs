@@ -88,7 +88,7 @@ impl Stage<'_> {
             last_k: value.last_k,
         };
         self.added(running.sum.counterpart);
-        self.show(StepKind::Add, running.sum, overflow);
+        self.show(StepKind::Add, held + value.narrow, running.sum, overflow);
     }
 
     /// Adjacent pairs, round after round; an odd last value passes up unchanged.
@@ -103,9 +103,10 @@ impl Stage<'_> {
     /// One adder of a tree. A lone value is not a node.
     fn node(&mut self, pair: &[Value]) -> Value {
         let &[left, right] = pair else { return pair[0] };
+        let sum = left.narrow + right.narrow;
         let fit = match self.checked_at_each_add() {
-            Some((format, overflow)) => overflow.fit(left.narrow + right.narrow, format),
-            None => Fit { value: left.narrow + right.narrow, overflow: None },
+            Some((format, overflow)) => overflow.fit(sum, format),
+            None => Fit { value: sum, overflow: None },
         };
         if let Some(direction) = fit.overflow {
             self.event(right.last_k, left.narrow, right.narrow, direction);
@@ -113,19 +114,20 @@ impl Stage<'_> {
         let counterpart = left.counterpart + right.counterpart;
         self.added(counterpart);
         let node = Value { narrow: fit.value, counterpart, last_k: right.last_k };
-        self.show(StepKind::Node, node, fit.overflow);
+        self.show(StepKind::Node, sum, node, fit.overflow);
         node
     }
 
     /// The end of a run: fitted first, then shifted.
     pub fn hand_over(&mut self, result: Value) -> Value {
+        let sum = result.narrow;
         let (result, overflow) = self.leave(result);
         let result = Value {
             narrow: self.level.round.shift_right(result.narrow, self.level.shift),
             counterpart: self.level.round.shift_right(result.counterpart, self.level.shift),
             ..result
         };
-        self.show(StepKind::HandOver, result, overflow);
+        self.show(StepKind::HandOver, sum, result, overflow);
         result
     }
 
@@ -191,12 +193,13 @@ impl Stage<'_> {
         seen.prefix_misfit |= fixed(self.level).is_some_and(|(format, _)| !format.holds(sum));
     }
 
-    fn show(&mut self, kind: StepKind, value: Value, overflow: Option<Direction>) {
+    fn show(&mut self, kind: StepKind, result: i128, value: Value, overflow: Option<Direction>) {
         (self.observer)(LevelStep {
             level: self.index,
             run: self.run,
             kind,
             value: value.narrow,
+            result,
             unbounded: value.counterpart,
             last_k: value.last_k,
             overflow,

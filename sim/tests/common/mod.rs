@@ -1,6 +1,7 @@
 //! Small networks and accelerators for tests.
 #![allow(dead_code)]
 
+pub mod network;
 pub mod random;
 
 use std::collections::BTreeMap;
@@ -41,7 +42,7 @@ pub fn datapath(levels: Vec<Level>) -> Datapath {
         order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
         product: Product { register: Register::Auto, shift: 0, round: Rounding::Floor },
         levels,
-        bias: Bias { at: BiasPlace::Post, register: register(32, Overflow::Saturate) },
+        bias: Bias { at: BiasPlace::Post, register: register(32, Overflow::Saturate), from_model: false },
         scheme: None,
         output: OutputFit::Saturate,
     }
@@ -64,6 +65,7 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
             accumulator_kib: 64.0,
             double_buffer: true,
             sram_bytes_per_cycle: 16.0,
+            accumulator_bytes_per_cycle: 128.0,
             dram_bytes_per_cycle: 8.0,
             dram_latency_cycles: 100,
             dram_burst_bytes: 1,

@@ -22,33 +22,46 @@ pub struct Case {
 
 /// Any layer on any datapath.
 pub fn case() -> impl Strategy<Value = Case> {
-    (layer(), any_datapath(), array(), scheme()).prop_map(
-        |((graph, samples), mut path, (array, flow), scheme)| {
-            path.scheme = scheme;
-            let mut accelerator = accelerator(path);
-            accelerator.array = array;
-            accelerator.dataflow = flow;
-            Case { graph, samples, accelerator }
-        },
-    )
+    (layer(), base()).prop_map(|((graph, samples), accelerator)| Case { graph, samples, accelerator })
+}
+
+/// Any datapath in an array of any shape.
+pub fn base() -> impl Strategy<Value = Accelerator> {
+    (any_datapath(), array(), scheme()).prop_map(|(mut path, (array, flow), scheme)| {
+        path.scheme = scheme;
+        let mut accelerator = accelerator(path);
+        accelerator.array = array;
+        accelerator.dataflow = flow;
+        accelerator
+    })
 }
 
 /// Any layer on any datapath that starts in the shared adder of a DSP48E2.
 pub fn packed_case() -> impl Strategy<Value = Case> {
-    let chain = prop_oneof![3 => (1usize..12).prop_map(Terms::Count), 1 => Just(Terms::All)];
-    (case(), chain, select(vec![Fixup::None, Fixup::Lut])).prop_map(|(mut case, chain, fixup)| {
-        let path = &mut case.accelerator.datapath;
-        path.product = Product { register: Register::Auto, shift: 0, round: Rounding::Floor };
-        let only = path.levels.len() == 1;
-        let terms = if only { Terms::All } else { chain };
-        let name = path.levels[0].name.clone();
-        path.levels[0] = super::serial(&name, terms, super::register(18, Overflow::Wrap));
-        if only && path.bias.at == BiasPlace::Preload {
-            path.bias.at = BiasPlace::Post;
-        }
-        case.accelerator.packing = Packing::Dsp48e2Int8x2(fixup);
+    (case(), packing()).prop_map(|(mut case, (chain, packing))| {
+        pack(&mut case.accelerator.datapath, chain);
+        case.accelerator.packing = packing;
         case
     })
+}
+
+/// Lanes that share an adder, and how many products they add in it.
+pub fn packing() -> impl Strategy<Value = (Terms, Packing)> {
+    let chain = prop_oneof![3 => (1usize..12).prop_map(Terms::Count), 1 => Just(Terms::All)];
+    (chain, select(vec![Fixup::None, Fixup::Lut]))
+        .prop_map(|(chain, fixup)| (chain, Packing::Dsp48e2Int8x2(fixup)))
+}
+
+/// Makes the innermost level one of the shared adder.
+pub fn pack(path: &mut Datapath, chain: Terms) {
+    path.product = Product { register: Register::Auto, shift: 0, round: Rounding::Floor };
+    let only = path.levels.len() == 1;
+    let terms = if only { Terms::All } else { chain };
+    let name = path.levels[0].name.clone();
+    path.levels[0] = super::serial(&name, terms, super::register(18, Overflow::Wrap));
+    if only && path.bias.at == BiasPlace::Preload {
+        path.bias.at = BiasPlace::Post;
+    }
 }
 
 /// A layer of any kind with two samples.
@@ -67,20 +80,22 @@ fn scheme() -> impl Strategy<Value = Option<Scheme>> {
     prop_oneof![3 => Just(None), 1 => select(Scheme::ALL.to_vec()).prop_map(Some)]
 }
 
-fn any_datapath() -> impl Strategy<Value = Datapath> {
-    let order = (Just([Axis::Kh, Axis::Kw, Axis::Ic]).prop_shuffle(), walk());
+pub fn any_datapath() -> impl Strategy<Value = Datapath> {
+    let axes = Just([Axis::Kh, Axis::Kw, Axis::Ic]).prop_shuffle();
+    let order = (axes, walk(), prop::option::weighted(0.2, 1usize..4))
+        .prop_map(|(axes, walk, ic_block)| ReductionOrder { axes, walk, ic_block });
     let bias = (select(vec![BiasPlace::Post, BiasPlace::Preload, BiasPlace::PostRequantize]), any_register());
     let fit = prop_oneof![3 => Just(OutputFit::Saturate), 1 => Just(OutputFit::Wrap)];
     (levels(), select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]), order, product(), bias, fit).prop_map(
-        |(mut levels, zero_point, (axes, walk), product, (at, register), fit)| {
+        |(mut levels, zero_point, order, product, (at, register), fit)| {
             if at == BiasPlace::Preload {
                 levels.last_mut().unwrap().reduce = Reduce::Serial;
             }
             let mut path = datapath(levels);
             path.zero_point = zero_point;
-            path.order = ReductionOrder { axes, walk, ic_block: None };
+            path.order = order;
             path.product = product;
-            path.bias = guardbit_hwmodels::Bias { at, register };
+            path.bias = guardbit_hwmodels::Bias { at, register, from_model: false };
             path.output = fit;
             path
         },
@@ -147,7 +162,7 @@ pub fn mode() -> impl Strategy<Value = Overflow> {
     select(Overflow::ALL.into_iter().filter(|&mode| mode != Overflow::Trap).collect::<Vec<_>>())
 }
 
-fn padding() -> impl Strategy<Value = Padding> {
+pub fn padding() -> impl Strategy<Value = Padding> {
     let explicit = prop::array::uniform4(0usize..3)
         .prop_map(|[a, b, c, d]| Padding::Explicit { rows: [a, b], cols: [c, d] });
     prop_oneof![Just(Padding::Same), Just(Padding::Valid), explicit]
@@ -355,7 +370,7 @@ fn vector_datapath() -> impl Strategy<Value = Datapath> {
         .prop_map(|(register, check, at, bias, zero_point, walk)| {
             let level = Level { check, ..super::serial("acc", Terms::All, register) };
             let mut path = datapath(vec![level]);
-            path.bias = guardbit_hwmodels::Bias { at, register: bias };
+            path.bias = guardbit_hwmodels::Bias { at, register: bias, from_model: false };
             path.zero_point = zero_point;
             path.order.walk = walk;
             path

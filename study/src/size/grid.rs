@@ -68,6 +68,7 @@ fn rows_of_point(
         SizeGridRow {
             index: layer.node.index(),
             layer: layer.name.clone(),
+            name: layer.short_name.clone(),
             terms,
             tile,
             tiles: need.tiles,

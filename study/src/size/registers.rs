@@ -24,13 +24,13 @@ pub(super) fn resize(
 ) {
     let common = Accelerator { layers: Default::default(), ..accelerator.clone() };
     for layer in program.mac_layers() {
-        let is_own = |name: &String| program.graph.find_node(name) == Some(layer.node);
+        let is_own = |name: &String| program.graph.find_node(name) == Ok(layer.node);
         let key = accelerator.layers.keys().find(|name| is_own(name)).cloned();
         let mut own = key.and_then(|key| accelerator.layers.remove(&key)).unwrap_or_else(|| common.clone());
         for level in &mut own.datapath.levels {
             level.register = register(layer, level).unwrap_or(level.register);
         }
-        accelerator.layers.insert(layer.name.clone(), own);
+        accelerator.layers.insert(layer.short_name.clone(), own);
     }
 }
 

@@ -38,6 +38,7 @@ fn layer_row(
     Ok(SizeRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
+        name: layer.short_name.clone(),
         op: layer.op.into(),
         terms: layer.order.len(),
         channels: sized.bounds.channels.len(),
@@ -74,6 +75,7 @@ fn channel_row(sized: &SizedLayer<'_>, channel: usize) -> SizeChannelRow {
     SizeChannelRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
+        name: layer.short_name.clone(),
         op: layer.op.into(),
         terms: layer.order.len(),
         channel,
@@ -111,6 +113,7 @@ fn level_row(sized: &SizedLayer<'_>, widened: Option<&MacLayer>, index: usize) -
     SizeLevelRow {
         index: sized.layer.node.index(),
         layer: sized.layer.name.clone(),
+        name: sized.layer.short_name.clone(),
         level: level.name.clone(),
         bits: width(level.register),
         overflow,

@@ -17,6 +17,7 @@ pub(super) fn records(layers: &[SizedLayer<'_>]) -> Vec<WitnessRecord> {
         Some(WitnessRecord {
             index: layer.layer.node.index(),
             layer: layer.layer.name.clone(),
+            name: layer.layer.short_name.clone(),
             out: [out.n, out.h, out.w, out.c],
             sum: witness.sum,
             bits: witness.bits,

@@ -15,7 +15,7 @@ use crate::{StudyError, SweepRequest};
 /// A sweep ready to run.
 #[derive(Debug)]
 pub(super) struct Plan {
-    subjects: Vec<Subject>,
+    pub subjects: Vec<Subject>,
     /// In the order of the rows of `summary.csv`.
     pub points: Vec<PlannedPoint>,
     /// What the results depend on.

@@ -1,16 +1,23 @@
 //! CONV_2D and DEPTHWISE_CONV_2D.
 
+use guardbit_graph::DType;
 use guardbit_graph::ops::{Conv2d, DepthwiseConv2d};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy;
+use crate::tflite::policy::{self, Accumulator};
 
 pub(super) fn conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(1)?;
     reader.expect_inputs(2, 3)?;
-    let (x, weights, bias) = (reader.input(0)?, reader.constant(1)?, reader.optional(2)?);
+    let (x, weights) = (reader.input(0)?, reader.constant(1)?);
+    let bias = reader.bias(2, x)?;
+    let declared = options.scalar::<i8>(Field(6, "Conv2DOptions.quantized_bias_type"), 0)?;
+    let accumulator = match bias {
+        Some(bias) => Accumulator::of_bias(&reader.tensor(bias).ty),
+        None => Accumulator::declared(declared),
+    };
     let op = Conv2d {
         padding: options.padding(Field(0, "Conv2DOptions.padding"))?,
         stride: [
@@ -22,7 +29,7 @@ pub(super) fn conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfl
             options.size(Field(5, "Conv2DOptions.dilation_h_factor"), 1)?,
             options.size(Field(4, "Conv2DOptions.dilation_w_factor"), 1)?,
         ],
-        requantize: policy::convolution(&reader.tensor(x).ty),
+        requantize: policy::convolution(&reader.tensor(x).ty, accumulator),
     };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x), Some(weights), bias] })
 }
@@ -30,7 +37,16 @@ pub(super) fn conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfl
 pub(super) fn depthwise_conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(2)?;
     reader.expect_inputs(2, 3)?;
-    let (x, weights, bias) = (reader.input(0)?, reader.constant(1)?, reader.optional(2)?);
+    let (x, weights) = (reader.input(0)?, reader.constant(1)?);
+    let bias = reader.bias(2, x)?;
+    if let Some(bias) = bias.map(|bias| reader.tensor(bias)) {
+        let (x, bias_type) = (reader.tensor(x).ty.dtype, bias.ty.dtype);
+        if x == DType::Int16 && bias_type != DType::Int64 {
+            let problem =
+                format!("bias `{}` is {bias_type}; with int16 activations it must be int64", bias.name);
+            return Err(reader.error(problem));
+        }
+    }
     let multiplier = options.size(Field(3, "DepthwiseConv2DOptions.depth_multiplier"), 0)?;
     let channels = |id| reader.tensor(id).ty.shape.last().copied().unwrap_or_default();
     if multiplier != 0 && channels(x).checked_mul(multiplier) != Some(channels(weights)) {
@@ -51,7 +67,7 @@ pub(super) fn depthwise_conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<Ne
             options.size(Field(6, "DepthwiseConv2DOptions.dilation_h_factor"), 1)?,
             options.size(Field(5, "DepthwiseConv2DOptions.dilation_w_factor"), 1)?,
         ],
-        requantize: policy::convolution(&reader.tensor(x).ty),
+        requantize: policy::convolution(&reader.tensor(x).ty, Accumulator::Bits64),
     };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x), Some(weights), bias] })
 }

@@ -14,7 +14,8 @@ pub(super) fn fully_connected(reader: &mut OperatorReader<'_, '_>) -> Result<New
     if format != 0 {
         return Err(reader.error("shuffled weights are not supported".into()));
     }
-    let (x, weights, bias) = (reader.input(0)?, reader.constant(1)?, reader.optional(2)?);
+    let (x, weights) = (reader.input(0)?, reader.constant(1)?);
+    let bias = reader.bias(2, x)?;
     let op = FullyConnected {
         keep_num_dims: options.flag(Field(2, "FullyConnectedOptions.keep_num_dims"), false)?,
         activation: options.activation(Field(0, "FullyConnectedOptions.fused_activation_function"))?,

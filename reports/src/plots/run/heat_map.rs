@@ -168,5 +168,5 @@ fn draw_axes(area: &Area<'_>, map: &Map, end: (i32, i32)) -> Result<(), DrawErro
 }
 
 fn label(layer: &LayerActivity) -> String {
-    layer_label(layer.index, &layer.layer, &layer.op)
+    layer_label(layer.index, &layer.name)
 }

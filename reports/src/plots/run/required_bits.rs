@@ -22,7 +22,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     }
     let several = run.histograms.windows(2).any(|pair| pair[0].index == pair[1].index);
     let label = |h: &LevelHistogram| {
-        let layer = layer_label(h.index, &h.layer, &h.op);
+        let layer = layer_label(h.index, &h.name);
         if several { format!("{layer} · {}", h.level) } else { layer }
     };
     let levels: Vec<LevelBits<'_>> = run

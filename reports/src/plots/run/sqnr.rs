@@ -23,7 +23,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         return Ok(Drawing::Nothing("No layer runs on the accelerator.".into()));
     }
     let x = Axis::new("SQNR (dB)", Scale::decibel(rows.iter().map(|(_, sqnr)| *sqnr)));
-    let names = rows.iter().map(|(row, _)| layer_label(row.index, &row.layer, &row.op));
+    let names = rows.iter().map(|(row, _)| layer_label(row.index, &row.name));
     let y = Axis::new("", Scale::names(names));
     let height = 62 + 23 * rows.len() as u32;
     let bars = Content::new(height, |area| {

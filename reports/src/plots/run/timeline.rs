@@ -84,5 +84,5 @@ fn table(layers: &[&LayerActivity]) -> Content<'static> {
 }
 
 fn label(layer: &LayerActivity) -> String {
-    layer_label(layer.index, &layer.layer, &layer.op)
+    layer_label(layer.index, &layer.name)
 }

@@ -41,7 +41,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
             Some(HeatCell { fill, ink, text: format!("{}+{}", row.inner_bits, row.outer_bits) })
         };
         HeatRow {
-            label: layer_label(layer.index, &layer.layer, &layer.op),
+            label: layer_label(layer.index, &layer.name),
             cells: tiles.iter().map(cell).collect(),
             note: String::new(),
             fence: None,

@@ -64,7 +64,7 @@ fn layer_rows(
 ) -> Vec<HeatRow> {
     let own = || points.iter().filter(|row| row.index == layer.index);
     let tiles: BTreeSet<usize> = own().map(|row| row.tile).collect();
-    let label = layer_label(layer.index, &layer.layer, &layer.op);
+    let label = layer_label(layer.index, &layer.name);
     let row = |(place, tile): (usize, usize)| HeatRow {
         label: if place == 0 { format!("{label}, runs of {tile}") } else { format!("runs of {tile}") },
         cells: widths

@@ -42,7 +42,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         return Ok(Drawing::Nothing(NO_LAYERS.into()));
     };
     let x = Axis::new("bits", Scale::whole(low, high, 40));
-    let names = size.layers.iter().map(|row| layer_label(row.index, &row.layer, &row.op));
+    let names = size.layers.iter().map(|row| layer_label(row.index, &row.name));
     let y = Axis::new("", Scale::names(names));
     let legend =
         used.iter().map(|(look, (name, _))| Entry::new(Mark::Series(Look { dash: None, ..*look }), *name));

@@ -57,7 +57,7 @@ impl<'a> Group<'a> {
         let mut layers: Vec<(usize, String)> = Vec::new();
         for row in self.points.iter().flat_map(|point| &point.layers) {
             if !layers.iter().any(|(index, _)| *index == row.index) {
-                layers.push((row.index, layer_label(row.index, &row.layer, &row.op)));
+                layers.push((row.index, layer_label(row.index, &row.name)));
             }
         }
         layers.sort_by_key(|(index, _)| *index);

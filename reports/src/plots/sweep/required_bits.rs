@@ -39,6 +39,6 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
 fn swept_levels<'a>(group: &Group<'a>) -> Vec<LevelBits<'a>> {
     let Some(widest) = group.points.last() else { return Vec::new() };
     let swept = widest.histograms.iter().filter(|h| h.level == widest.summary.level);
-    let label = |h: &crate::LevelHistogram| layer_label(h.index, &h.layer, &h.op);
+    let label = |h: &crate::LevelHistogram| layer_label(h.index, &h.name);
     swept.map(|h| LevelBits { label: label(h), histogram: h, available: None }).collect()
 }

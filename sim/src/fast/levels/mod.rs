@@ -16,7 +16,7 @@ mod sixteen;
 
 use std::ops::{Range, RangeInclusive};
 
-use guardbit_hwmodels::{MacLayer, OutputFit, Packing, Reduce, Register};
+use guardbit_hwmodels::{MacLayer, Packing, Reduce, Register};
 use guardbit_num::Overflow;
 
 use super::Settled;
@@ -44,7 +44,7 @@ pub(crate) struct LevelsLayer<'a> {
     geometry: Geometry,
     blocks: Vec<Block>,
     finisher: Finisher<'a>,
-    /// Whether the finisher, which knows neither shifts nor outputs that wrap, is enough.
+    /// Whether sums leave the datapath in unit 1: what the finisher knows.
     plain_end: bool,
     levels: Vec<LevelFacts>,
     lanes: Lanes,
@@ -154,7 +154,7 @@ impl<'a> LevelsLayer<'a> {
             blocks,
             finisher: Finisher::new(layer, &[], None),
             places: Places::new(layer),
-            plain_end: shift == 0 && layer.datapath.output == OutputFit::Saturate,
+            plain_end: shift == 0,
             levels: facts(layer),
             lanes,
         })

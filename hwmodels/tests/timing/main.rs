@@ -1,45 +1,17 @@
 //! Cycles and places.
 
+mod chains;
+mod common;
+mod laws;
+
 use std::collections::BTreeMap;
 
 use guardbit_graph::{OutputPosition, Window};
-use guardbit_hwmodels::timing::{LayerTiming, Tile, TileOrder, Widths};
-use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, TimingConvention, load};
+use guardbit_hwmodels::timing::{LayerTiming, Tile, TileOrder};
+use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, TimingConvention};
 use proptest::prelude::*;
 
-const INT8: Widths = Widths { activation: 8, weight: 8, output: 8 };
-
-/// `groups` matrix products of `pixels x terms` by `terms x channels`.
-fn window(pixels: usize, terms: usize, channels: usize, groups: usize) -> Window {
-    Window {
-        batch: 1,
-        input: [1, pixels, terms * groups],
-        output: [1, pixels, channels * groups],
-        kernel: [1, 1, terms],
-        stride: [1, 1],
-        dilation: [1, 1],
-        pad: [0, 0],
-        groups,
-    }
-}
-
-fn accelerator(dataflow: Dataflow, array: Array, timing: TimingConvention) -> Accelerator {
-    let preset = load("exact-int32-os", &[]).unwrap();
-    Accelerator { dataflow, array, timing, ..preset }
-}
-
-/// The same with a memory that never makes it wait.
-fn unlimited(mut accelerator: Accelerator) -> Accelerator {
-    accelerator.memory.sram_bytes_per_cycle = 1e12;
-    accelerator.memory.dram_bytes_per_cycle = 1e12;
-    accelerator.memory.dram_latency_cycles = 0;
-    accelerator.memory.double_buffer = true;
-    accelerator.memory.activation_kib = 1e9;
-    accelerator.memory.weight_kib = 1e9;
-    accelerator.memory.accumulator_kib = 1e9;
-    accelerator.memory.dram_outstanding_bursts = None;
-    accelerator
-}
+use common::{INT8, accelerator, any_layers, layers, unlimited, window, windows};
 
 /// SCALE-Sim 3.0.0 on a 32x32 array: M, K, N, then cycles of output, weight and input stationary. Rows marked
 /// "ran" are the tool's own output, the others follow from its formulas.
@@ -76,7 +48,7 @@ fn compute_cycles_are_those_of_scalesim() {
 /// Random shapes, counted by the tool itself: `scripts/make_scalesim_cycles.py`.
 #[test]
 fn random_shapes_take_the_cycles_of_scalesim() {
-    let rows: Vec<Vec<u64>> = include_str!("reference/scalesim_cycles.csv")
+    let rows: Vec<Vec<u64>> = include_str!("../reference/scalesim_cycles.csv")
         .lines()
         .skip(1)
         .map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect())
@@ -140,9 +112,9 @@ fn memory_stalls_count() {
     };
     // Nothing overlaps, so that one tile of all folds fills and drains the array once.
     assert_eq!(small_layer(Dataflow::OutputStationary, serial), 6 * 24 + 5 * 9 + last + 6 * 10);
-    // 4 * 9 activations through a port of 1 byte per cycle.
+    // 10 * 9 activations for 2 rows of channels through a port of 1 byte per cycle: idle rows read nothing.
     let slow_port = |a: &mut Accelerator| a.memory.sram_bytes_per_cycle = 1.0;
-    assert_eq!(small_layer(Dataflow::OutputStationary, slow_port), 1 + 6 * 36 + 1);
+    assert_eq!(small_layer(Dataflow::OutputStationary, slow_port), 1 + 2 * 90 + 1);
     // Half of 0.1 KiB does not hold the 90 activations, but the 36 of a row of pixels until all channels are done.
     let small = |a: &mut Accelerator| {
         slow_load(a);
@@ -158,33 +130,6 @@ fn memory_stalls_count() {
     let latency = |a: &mut Accelerator| a.memory.dram_latency_cycles = 100;
     let quick = small_layer(Dataflow::OutputStationary, |_| ());
     assert_eq!(small_layer(Dataflow::OutputStationary, latency), quick + 100);
-}
-
-/// Sizes of the SRAMs, of which some are too small for a whole layer.
-fn srams() -> impl Strategy<Value = [f64; 3]> {
-    let kib = || prop_oneof![Just(64.0), 0.004..0.2f64];
-    [kib(), kib(), kib()]
-}
-
-/// A layer with a real window.
-fn windows() -> impl Strategy<Value = Window> {
-    let image = (1..9usize, 1..9usize, 1..3usize);
-    let kernel = (1..4usize, 1..4usize, 1..9usize, 1..3usize);
-    (image, kernel, 1..17usize, 1..4usize).prop_map(
-        |((rows, cols, batch), (kh, kw, ic, stride), channels, groups)| {
-            let input = |out: usize, kernel: usize| (out - 1) * stride + kernel;
-            Window {
-                batch,
-                input: [input(rows, kh), input(cols, kw), ic * groups],
-                output: [rows, cols, channels * groups],
-                kernel: [kh, kw, ic],
-                stride: [stride; 2],
-                dilation: [1; 2],
-                pad: [0; 2],
-                groups,
-            }
-        },
-    )
 }
 
 /// Bytes from outside of a matrix product, found by walking its tiles: an operand's part is loaded unless it is the
@@ -229,56 +174,14 @@ fn bursts_and_the_latency_they_pay() {
     // 90 activations, 54 weights, 60 outputs.
     assert_eq!(cost(&|_| ()).0, 90 + 54 + 60);
     assert_eq!(cost(&|a| a.memory.dram_burst_bytes = 16).0, 96 + 64 + 64);
-    // 2 bursts of 16 bytes in 64 cycles are a byte in 2 cycles: 160 bytes in 6 folds, 10 outputs of each back.
+    // 2 bursts of 16 bytes in 64 cycles are a byte in 2 cycles: 160 bytes in, 16 bytes of a tile's outputs back.
     let bound = |a: &mut Accelerator| {
         a.memory.dram_burst_bytes = 16;
         a.memory.dram_latency_cycles = 64;
         a.memory.dram_outstanding_bursts = Some(2);
     };
-    let (load, last, store) = (54, 9 + 5 + 4, 32);
-    assert_eq!(cost(&bound).1, 64 + load + 5 * load + last + store);
-}
-
-/// An accelerator and a layer small enough to place every addition.
-fn layers() -> impl Strategy<Value = (Accelerator, Window)> {
-    let dataflow = prop_oneof![
-        Just(Dataflow::OutputStationary),
-        Just(Dataflow::WeightStationary),
-        Just(Dataflow::InputStationary),
-        Just(Dataflow::Vector),
-    ];
-    let timing = prop_oneof![Just(TimingConvention::Overlapped), Just(TimingConvention::ScalesimV3)];
-    let array = (1..5usize, 1..5usize, 1..4usize);
-    let array = array.prop_map(|(rows, cols, dot_width)| Array::new(rows, cols, dot_width));
-    let memory = (0.5..20.0, 0.5..20.0, 0..50u64, any::<bool>());
-    let memory = (memory, srams());
-    let sizes = (1..9usize, 1..12usize, 1..7usize, 1..4usize);
-    (dataflow, timing, array, memory, sizes).prop_map(|(dataflow, timing, array, (memory, kib), sizes)| {
-        let mut accelerator = accelerator(dataflow, array, timing);
-        accelerator.memory.sram_bytes_per_cycle = memory.0;
-        accelerator.memory.dram_bytes_per_cycle = memory.1;
-        accelerator.memory.dram_latency_cycles = memory.2;
-        accelerator.memory.double_buffer = memory.3;
-        accelerator.memory.activation_kib = kib[0];
-        accelerator.memory.weight_kib = kib[1];
-        accelerator.memory.accumulator_kib = kib[2];
-        (accelerator, window(sizes.0, sizes.1, sizes.2, sizes.3))
-    })
-}
-
-/// The same with every kind of array, several cores, stripes, and every convention.
-fn any_layers() -> impl Strategy<Value = (Accelerator, Window)> {
-    let kinds = [ArrayKind::Outputs, ArrayKind::Channels, ArrayKind::Folded, ArrayKind::Block];
-    let kind = prop::sample::select(kinds.to_vec());
-    (layers(), kind, 1..4usize, 1..5usize, any::<bool>()).prop_map(
-        |((mut accelerator, window), kind, cores, stripe, ethos_u)| {
-            accelerator.array = Array { kind, cores, stripe, ..accelerator.array };
-            if ethos_u {
-                accelerator.timing = TimingConvention::EthosU;
-            }
-            (accelerator, window)
-        },
-    )
+    let (load, last, store) = (2 * 160, 9 + 5 + 4, 2 * 16);
+    assert_eq!(cost(&bound).1, 64 + load + last + store);
 }
 
 /// Cycles of published closed forms: FINN's `(MH/PE) * (MW/SIMD) * pixels`, NVDLA's one atomic operation per cycle
@@ -368,9 +271,10 @@ proptest! {
     #[test]
     fn alike_ways_differ_in_their_beginning((accelerator, window) in any_layers()) {
         let timing = LayerTiming::new(&accelerator, &window, INT8);
-        prop_assume!(timing.ways_are_alike());
         // SCALE-Sim's last cycle of a matrix product is placed in the one before.
-        prop_assume!(accelerator.timing != TimingConvention::ScalesimV3);
+        if !timing.ways_are_alike() || accelerator.timing == TimingConvention::ScalesimV3 {
+            return Ok(());
+        }
         let way = |index: usize| {
             let out = window.output_position(index);
             let from = timing.place(out, 0, 0);

@@ -1,0 +1,119 @@
+//! Chains that are not as long as a column.
+
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::timing::{LayerTiming, Widths};
+use guardbit_hwmodels::{Accelerator, Dataflow, TimingConvention, check_yaml};
+
+use super::common::{INT8, unlimited, window};
+
+/// A weight-stationary array whose columns add chains of so many products.
+fn chained(rows: usize, dot_width: usize, levels: &str) -> Accelerator {
+    let text = format!(
+        "schema: 1\ndataflow: weight_stationary\narray: {{rows: {rows}, cols: 4, dot_width: {dot_width}}}\n\
+         accumulation: [{levels}]\nmemory: {{accumulator_bytes_per_cycle: 1000, sram_bytes_per_cycle: 1000}}\n"
+    );
+    check_yaml(&text, "hw.yaml", &[]).0.unwrap()
+}
+
+/// The row of every product of the first dot product, and its pass; the third level stands for all outer ones.
+fn rows(accelerator: &Accelerator, terms: usize) -> Vec<(usize, usize)> {
+    let accelerator = unlimited(accelerator.clone());
+    let timing = LayerTiming::new(&accelerator, &window(100, terms, 4, 1), INT8);
+    let out = OutputPosition { n: 0, h: 0, w: 0, c: 0 };
+    let level = accelerator.datapath.levels.len() - 2;
+    let first = timing.place(out, 0, 0).cycle;
+    let place = |k| timing.place(out, k, level);
+    (0..terms).map(place).map(|place| ((place.cycle - first) as usize / 100, place.row)).collect()
+}
+
+/// The passes and rows that these chains take, one list of rows per pass.
+fn check(rows_of_array: usize, chain: &str, terms: usize, expected: &[usize]) {
+    let levels = format!("{{name: chain, terms: {chain}}}, {{name: acc}}");
+    let expected: Vec<(usize, usize)> =
+        expected.iter().enumerate().flat_map(|(pass, &used)| (0..used).map(move |row| (pass, row))).collect();
+    assert_eq!(
+        rows(&chained(rows_of_array, 1, &levels), terms),
+        expected,
+        "chains of {chain} on {rows_of_array} rows"
+    );
+}
+
+#[test]
+fn a_chain_ends_where_its_pass_ends() {
+    // Two chains of 12 fit 32 rows; the third one does not begin in the last 8 of them.
+    check(32, "12", 40, &[24, 16]);
+    check(32, "rows", 80, &[32, 32, 16]);
+    check(32, "8", 40, &[32, 8]);
+    // A chain of 48 takes two passes, and the next one begins with a pass of its own.
+    check(32, "48", 100, &[32, 16, 32, 16, 4]);
+    check(32, "64", 100, &[32, 32, 32, 4]);
+    check(32, "all", 80, &[32, 32, 16]);
+    // A dot product may be shorter than a chain.
+    check(32, "rows", 9, &[9]);
+}
+
+/// Additions of a chain of trees happen in the rows, those of the accumulator below.
+#[test]
+fn the_chain_behind_a_tree_moves_through_the_rows() {
+    let levels = "{name: tree, reduce: tree, terms: dot_width}, {name: chain, terms: rows}, {name: acc}";
+    let timing = LayerTiming::new(&chained(4, 8, levels), &window(10, 64, 4, 1), INT8);
+    let out = OutputPosition { n: 0, h: 0, w: 0, c: 0 };
+    let row = |k, level| timing.place(out, k, level).row;
+    for level in 0..2 {
+        assert_eq!([7, 15, 23, 31, 39].map(|k| row(k, level)), [0, 1, 2, 3, 0]);
+    }
+    assert_eq!([31, 63].map(|k| row(k, 2)), [3, 3]);
+}
+
+/// Cycles and traffic of MobileNetV2's first depthwise layer: 112x112 pixels, 32 channels, 3x3.
+#[test]
+fn a_depthwise_layer_costs_the_same_on_longer_arrays() {
+    let levels = "{name: chain, terms: rows}, {name: acc, bits: 32}";
+    let depthwise = window(112 * 112, 9, 1, 32);
+    let cost = |rows: usize| LayerTiming::new(&chained(rows, 1, levels), &depthwise, INT8);
+    let [small, middle, large] = [16, 32, 64].map(cost);
+    assert_eq!([middle.cycles - small.cycles, large.cycles - small.cycles], [2 * 16, 2 * 48]);
+    assert_eq!(small.cost.sram_bytes, large.cost.sram_bytes);
+    // With 16 bytes per cycle, 9 rows in use take 9.
+    let slow = |rows: usize| {
+        let mut accelerator = chained(rows, 1, levels);
+        accelerator.memory.sram_bytes_per_cycle = 16.0;
+        LayerTiming::new(&accelerator, &depthwise, INT8).cost.stall_sram_cycles
+    };
+    assert_eq!([16, 32, 64].map(slow), [0; 3]);
+}
+
+/// 100 pixels, 40 terms, 6 channels on 16 rows: 3 passes write each sum and read it, in 20 bits.
+#[test]
+fn sums_that_wait_in_their_memory_are_traffic() {
+    let bytes = |bits: u32| {
+        let levels = format!("{{name: chain, terms: rows}}, {{name: acc, bits: {bits}}}");
+        let accelerator = Accelerator { timing: TimingConvention::ScalesimV3, ..chained(16, 1, &levels) };
+        LayerTiming::new(&accelerator, &window(100, 40, 6, 1), INT8).cost.sram_bytes
+    };
+    let (operands, outputs) = (2 * 100 * 40 + 40 * 6, 100 * 6);
+    assert_eq!(bytes(20), operands + outputs + 2 * 3 * 600 * 20 / 8);
+    assert_eq!(bytes(32), operands + outputs + 2 * 3 * 600 * 32 / 8);
+    // 4 columns of 32 bits written and read are 32 bytes per cycle.
+    let stalls = |rate: f64| {
+        let mut accelerator = unlimited(chained(16, 1, "{name: chain, terms: rows}, {name: acc, bits: 32}"));
+        accelerator.memory.accumulator_bytes_per_cycle = rate;
+        LayerTiming::new(&accelerator, &window(1000, 16, 4, 1), INT8).cost.stall_sram_cycles
+    };
+    assert_eq!(stalls(32.0), 0);
+    // 1000 pixels take 2000 cycles, 38 of which the array takes to fill and drain.
+    assert_eq!(stalls(16.0), 2000 - (1000 + 2 * 16 + 4 - 2));
+}
+
+/// Layers of one core that leave part of its work to nobody.
+#[test]
+fn cores_read_what_they_compute() {
+    let mut accelerator = chained(16, 1, "{name: chain, terms: rows}, {name: acc, bits: 32}");
+    accelerator.timing = TimingConvention::ScalesimV3;
+    accelerator.dataflow = Dataflow::OutputStationary;
+    accelerator.array.cores = 2;
+    let widths = Widths { activation: 8, weight: 8, output: 8 };
+    // 5 channels in 2 columns of 4 on 2 cores: 3 and 2. Each reads all activations, and its own weights 7 times.
+    let cost = LayerTiming::new(&accelerator, &window(100, 10, 5, 1), widths).cost;
+    assert_eq!(cost.sram_bytes, 2 * 1000 + 7 * 50 + 500);
+}

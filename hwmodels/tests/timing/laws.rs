@@ -1,0 +1,206 @@
+//! What holds for every layer on every array. `PROPTEST_CASES` says how many are tried.
+
+use guardbit_graph::Window;
+use guardbit_hwmodels::timing::{ArrayCycles, Gemm, LayerTiming};
+use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, Memory, Register, Terms, TimingConvention};
+use guardbit_num::{Format, Overflow};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::common::{INT8, any_layers, unlimited, windows};
+
+fn timing(accelerator: &Accelerator, window: &Window) -> LayerTiming {
+    LayerTiming::new(accelerator, window, INT8)
+}
+
+fn overlapped(accelerator: Accelerator) -> Accelerator {
+    Accelerator { timing: TimingConvention::Overlapped, ..accelerator }
+}
+
+/// Accelerators with sums of all widths, a narrow port for them, and chains of all lengths.
+fn accelerators() -> impl Strategy<Value = Accelerator> {
+    let chain = prop_oneof![Just(None), (1..12usize).prop_map(Some)];
+    (any_layers(), 2..40u32, 0.5..40.0, chain).prop_map(|((mut accelerator, _), bits, rate, chain)| {
+        accelerator.memory.accumulator_bytes_per_cycle = rate;
+        accelerator.datapath.levels[0].register = register(bits);
+        if let Some(terms) = chain {
+            let mut inner = accelerator.datapath.levels[0].clone();
+            inner.terms = Terms::Count(terms);
+            inner.name = "inner".into();
+            accelerator.datapath.levels.insert(0, inner);
+        }
+        accelerator
+    })
+}
+
+fn register(bits: u32) -> Register {
+    Register::Fixed { format: Format::new(bits, true).unwrap(), overflow: Overflow::Saturate }
+}
+
+/// Rows and columns that a layer can use.
+fn wanted(accelerator: &Accelerator, gemm: Gemm) -> [usize; 2] {
+    let array = accelerator.array;
+    let chain = match accelerator.datapath.levels[0].terms {
+        Terms::Count(terms) if terms > array.dot_width => terms.min(gemm.terms),
+        _ => gemm.terms,
+    };
+    let rows = gemm.terms.div_ceil(chain) * chain.div_ceil(array.dot_width);
+    let all = gemm.channels * gemm.groups;
+    match (accelerator.dataflow, array.kind) {
+        (Dataflow::OutputStationary, _) => [gemm.pixels, gemm.channels],
+        (Dataflow::WeightStationary, _) => [rows, gemm.channels],
+        (Dataflow::InputStationary, _) => [rows, gemm.pixels],
+        (Dataflow::Vector, ArrayKind::Outputs) => [1, gemm.pixels * all],
+        (Dataflow::Vector, ArrayKind::Channels) => [1, gemm.channels],
+        (Dataflow::Vector, ArrayKind::Folded) => [1, all],
+        (Dataflow::Vector, ArrayKind::Block) => [gemm.pixels, all],
+    }
+}
+
+/// Cycles in which an array fills and drains, but for those that do not depend on its size.
+fn fill_and_drain(accelerator: &Accelerator) -> usize {
+    let Array { rows, cols, .. } = accelerator.array;
+    match (accelerator.dataflow, accelerator.timing) {
+        (Dataflow::Vector, _) => 0,
+        // SCALE-Sim leaves the drain of output stationary out.
+        (Dataflow::OutputStationary, TimingConvention::ScalesimV3) => rows + cols,
+        _ => 2 * rows + cols,
+    }
+}
+
+/// One of the memory's figures, by number.
+fn figure(memory: &mut Memory, which: usize) -> &mut f64 {
+    match which {
+        0 => &mut memory.sram_bytes_per_cycle,
+        1 => &mut memory.accumulator_bytes_per_cycle,
+        2 => &mut memory.dram_bytes_per_cycle,
+        3 => &mut memory.activation_kib,
+        4 => &mut memory.weight_kib,
+        _ => &mut memory.accumulator_kib,
+    }
+}
+
+proptest! {
+    /// Rows and columns that a layer cannot use cost what the closed form states for a longer array, and move nothing.
+    #[test]
+    fn idle_rows_and_columns_cost_nothing(
+        accelerator in accelerators(), window in windows(), more in (0..40usize, 0..40usize), scalesim in any::<bool>(),
+    ) {
+        let mut small = overlapped(accelerator);
+        small.array.cores = 1;
+        if scalesim {
+            small.timing = TimingConvention::ScalesimV3;
+        }
+        let gemm = Gemm::of(&window);
+        [small.array.rows, small.array.cols] = wanted(&small, gemm);
+        let mut large = small.clone();
+        large.array.rows += more.0;
+        large.array.cols += more.1;
+        let [found, expected] = [&large, &small].map(|accelerator| timing(accelerator, &window));
+        let folds = ArrayCycles::new(&small, gemm).folds;
+        let times = match small.timing {
+            TimingConvention::ScalesimV3 => folds,
+            _ if small.memory.double_buffer => 1,
+            _ => expected.tile.count,
+        };
+        let longer = times * (fill_and_drain(&large) - fill_and_drain(&small));
+        prop_assert!(found.cycles <= expected.cycles + longer as u64, "{} > {} + {longer}", found.cycles, expected.cycles);
+        if scalesim {
+            prop_assert_eq!(found.cycles, expected.cycles + longer as u64);
+            prop_assert_eq!(found.cost.sram_bytes, expected.cost.sram_bytes);
+        }
+        let [found, expected] = [large, small].map(|accelerator| timing(&unlimited(accelerator), &window).cycles);
+        prop_assert_eq!(found, expected + longer as u64 / if scalesim { 1 } else { times as u64 });
+    }
+
+    /// An array several times as long computes no longer, but for its fill and drain.
+    #[test]
+    fn longer_arrays_are_not_slower(
+        (accelerator, _) in any_layers(), window in windows(), times in (1..5usize, 1..5usize), chains in any::<bool>(),
+    ) {
+        let mut small = unlimited(overlapped(accelerator));
+        // A level of single products is no chain.
+        let chains = chains && small.array.rows > 1;
+        if chains && small.dataflow.moves_sums() {
+            let mut chain = small.datapath.levels[0].clone();
+            chain.terms = Terms::Count(small.array.rows * small.array.dot_width);
+            chain.name = "chain".into();
+            small.datapath.levels.insert(0, chain);
+        }
+        let mut large = small.clone();
+        large.array.rows *= times.0;
+        large.array.cols *= times.1;
+        // A chain that enters the column in several passes fills and drains it in each of them.
+        let again = small.dataflow.moves_sums() && !chains;
+        let times = if again { ArrayCycles::new(&large, Gemm::of(&window)).folds } else { 1 };
+        let longer = (times * (fill_and_drain(&large) - fill_and_drain(&small))) as u64;
+        let [found, expected] = [&large, &small].map(|accelerator| timing(accelerator, &window).cycles);
+        prop_assert!(found <= expected + longer, "{found} > {expected} + {longer}");
+    }
+
+    /// Neither a larger memory nor a faster one.
+    #[test]
+    fn better_memories_never_cost_cycles(
+        accelerator in accelerators(), window in windows(), which in 0..6usize, factor in 1.0..4.0f64,
+    ) {
+        let poor = overlapped(accelerator);
+        let mut rich = poor.clone();
+        *figure(&mut rich.memory, which) *= factor;
+        let [found, expected] = [&rich, &poor].map(|accelerator| timing(accelerator, &window).cycles);
+        prop_assert!(found <= expected, "{found} > {expected}");
+    }
+
+    #[test]
+    fn narrower_sums_never_cost_cycles(accelerator in accelerators(), window in windows(), bits in (2..40u32, 2..40u32)) {
+        let with = |bits: u32| {
+            let mut accelerator = overlapped(accelerator.clone());
+            accelerator.datapath.levels.last_mut().unwrap().register = register(bits);
+            timing(&accelerator, &window).cycles
+        };
+        let (narrow, wide) = (bits.0.min(bits.1), bits.0.max(bits.1));
+        prop_assert!(with(narrow) <= with(wide));
+    }
+
+    /// Every operand that is read passes once at least, every output once, every sum of an array where sums move twice.
+    #[test]
+    fn traffic_is_at_least_the_data(
+        accelerator in accelerators(),
+        window in windows(),
+        timing in select(vec![TimingConvention::Overlapped, TimingConvention::ScalesimV3, TimingConvention::EthosU]),
+    ) {
+        let accelerator = Accelerator { timing, ..accelerator };
+        let cost = self::timing(&accelerator, &window).cost;
+        let read = |axis: usize| window.output[axis] * window.kernel[axis].min(window.stride[axis])
+            + window.kernel[axis].saturating_sub(window.stride[axis]);
+        let activations = window.batch * read(0) * read(1) * window.input[2];
+        let weights = window.terms() * window.channels();
+        let sums = if accelerator.dataflow.moves_sums() { 2 * window.dots() } else { 0 };
+        let bits = match accelerator.datapath.levels.last().unwrap().register {
+            Register::Fixed { format, .. } => format.bits() as usize,
+            Register::Auto => 32,
+        };
+        prop_assert!(cost.sram_bytes >= (activations + weights + window.dots() + sums * bits / 8) as u64);
+        let whole = window.batch * window.input.iter().product::<usize>();
+        prop_assert!(cost.dram_bytes >= (whole + weights + window.dots()) as u64);
+    }
+
+    #[test]
+    fn stalls_are_those_of_the_memories(
+        accelerator in accelerators(),
+        window in windows(),
+        timing in select(vec![TimingConvention::Overlapped, TimingConvention::ScalesimV3, TimingConvention::EthosU]),
+    ) {
+        let accelerator = Accelerator { timing, ..accelerator };
+        let LayerTiming { cycles, cost, .. } = self::timing(&accelerator, &window);
+        prop_assert_eq!(cost.stall_cycles, cost.stall_sram_cycles + cost.stall_dram_cycles);
+        prop_assert_eq!(cycles, cost.compute_cycles + cost.stall_cycles);
+        if timing == TimingConvention::Overlapped {
+            // A port cannot be made to move what it moves in less time.
+            let memory = accelerator.memory;
+            let quick = memory.sram_bytes_per_cycle.max(memory.accumulator_bytes_per_cycle);
+            let all = cost.sram_bytes as f64 - window.dots() as f64;
+            let least = all / (accelerator.array.cores as f64 * 3.0 * quick);
+            prop_assert!((cost.compute_cycles + cost.stall_sram_cycles) as f64 >= least.floor());
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Corner tiles: the whole array at the rails, whatever part of it the layer's own tiles use.
+//!
+//! All rows and columns of a tile take the same path through one level: to a rail, beyond it, and back; where the
+//! layer's terms and operands do not reach it, as far as they go. Random tiles tell rows, columns and pixels apart.
+
+use guardbit_hwmodels::MacLayer;
+use guardbit_sim::trace::{TraceOperand, trace};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng;
+
+use super::{Columns, corner_gap, is_output_stationary};
+use crate::corners::walk;
+use crate::manifest::{Arithmetic, ArrayInfo, Operand, Tile};
+
+/// Most beats of all corner tiles.
+const MAX_BEATS: usize = 4096;
+/// Pixels of a weight-stationary tile, at least: a neighbour on either side.
+const LEAST_PIXELS: usize = 3;
+
+/// A group of corner tiles: its matrices.
+struct Corner {
+    class: String,
+    /// `[pixel][k]`
+    activations: Vec<Vec<i64>>,
+    /// `[channel][k]`
+    weights: Vec<Vec<i64>>,
+}
+
+/// Appends corner tiles and their operands to those of the layer.
+pub(super) fn append(
+    info: &mut ArrayInfo,
+    columns: &mut Columns,
+    layer: &MacLayer,
+    arithmetic: &Arithmetic,
+    random: &mut Pcg64Mcg,
+) {
+    let pixels = if is_output_stationary(info) { info.rows } else { info.rows.max(LEAST_PIXELS) };
+    let mut maker = Maker { layer, arithmetic, pixels, channels: info.cols, random };
+    let mut corners = maker.random_tiles(2 * info.rows + info.rows / 2);
+    corners.extend(maker.paths());
+    let mut next = info.beats + corner_gap(info) + if is_output_stationary(info) { 0 } else { info.rows };
+    let (first, last) = (next, next + MAX_BEATS);
+    for corner in corners {
+        let tiles = tiles(info, &corner, columns.activations.len(), &mut next);
+        let Some(end) = tiles.last().map(|tile| tile.first_beat + steps(info, tile)) else { continue };
+        if end > last {
+            next = info.beats.max(first);
+            continue;
+        }
+        info.beats = end;
+        info.words += tiles.iter().map(|tile| tile.words).sum::<usize>();
+        info.tiles.extend(tiles);
+        columns.activations.push(corner.activations);
+        columns.weights.push(corner.weights);
+    }
+}
+
+/// Steps of an element in `tile`.
+fn steps(info: &ArrayInfo, tile: &Tile) -> usize {
+    if is_output_stationary(info) { tile.terms } else { tile.pixels }
+}
+
+/// The fillings of the array for `corner`, the first one at beat `next` or later; `next` moves to behind the last step.
+///
+/// The last steps of tiles are `rows` or more apart: a column needs that long to drain, and to load.
+fn tiles(info: &ArrayInfo, corner: &Corner, group: usize, next: &mut usize) -> Vec<Tile> {
+    let (terms, pixels) = (corner.activations[0].len(), corner.activations.len());
+    let per_tile = if is_output_stationary(info) { terms } else { info.rows };
+    let firsts = (0..terms).step_by(per_tile.max(1));
+    firsts
+        .map(|first_term| {
+            let here = per_tile.min(terms - first_term);
+            let is_done = first_term + here == terms;
+            let tile = Tile {
+                group,
+                first_pixel: 0,
+                pixels,
+                first_channel: 0,
+                channels: corner.weights.len(),
+                first_term,
+                terms: here,
+                first_beat: 0,
+                first_word: is_done.then_some(info.words),
+                words: if is_done { pixels } else { 0 },
+                class: corner.class.clone(),
+            };
+            let first_beat = *next + info.rows.saturating_sub(steps(info, &tile));
+            *next = first_beat + steps(info, &tile);
+            Tile { first_beat, ..tile }
+        })
+        .collect()
+}
+
+struct Maker<'a> {
+    layer: &'a MacLayer,
+    arithmetic: &'a Arithmetic,
+    pixels: usize,
+    channels: usize,
+    random: &'a mut Pcg64Mcg,
+}
+
+impl Maker<'_> {
+    /// Random operands: small ones, so that nothing overflows, and any.
+    fn random_tiles(&mut self, terms: usize) -> Vec<Corner> {
+        let terms = terms.clamp(1, self.layer.order.len());
+        let small = (0..32).map(|halvings| self.random_tile("corner: random, small", terms, halvings));
+        // With operands of 0 and -1 at the latest.
+        let small: Vec<Corner> = small.collect();
+        let quiet = small.into_iter().find(|corner| !self.overflows(corner));
+        quiet.into_iter().chain([self.random_tile("corner: random", terms, 0)]).collect()
+    }
+
+    fn random_tile(&mut self, class: &str, terms: usize, halvings: u32) -> Corner {
+        let (activation, weight) = (self.arithmetic.activation.clone(), self.arithmetic.weight.clone());
+        let shifts = [halvings.div_ceil(2), halvings / 2];
+        let mut any = |range: &Operand, shift: u32| {
+            let count = i128::from(range.max) - i128::from(range.min) + 1;
+            let value = i128::from(range.min) + ((i128::from(self.random.next_u64()) * count) >> 64);
+            (value as i64) >> shift.min(63)
+        };
+        let mut lines = |count: usize, range: &Operand, shift: u32| -> Vec<Vec<i64>> {
+            (0..count).map(|_| (0..terms).map(|_| any(range, shift)).collect()).collect()
+        };
+        let activations = lines(self.pixels, &activation, shifts[0]);
+        let weights = lines(self.channels, &weight, shifts[1]);
+        Corner { class: class.into(), activations, weights }
+    }
+
+    fn overflows(&self, corner: &Corner) -> bool {
+        corner.activations.iter().any(|row| {
+            corner.weights.iter().any(|col| {
+                let operands: Vec<_> = row.iter().zip(col).map(|(&a, &w)| operand(a, w)).collect();
+                trace(self.layer, 0, &operands).steps.iter().any(|step| step.overflow.is_some())
+            })
+        })
+    }
+
+    /// To every rail of every level, beyond it, and back.
+    fn paths(&self) -> Vec<Corner> {
+        let mut corners = Vec::new();
+        for (level, info) in self.arithmetic.levels.iter().enumerate() {
+            let (Some(min), Some(max)) = (info.min, info.max) else { continue };
+            for (rail, edge, out) in [("max", i128::from(max), 1), ("min", i128::from(min), -1)] {
+                let paths = [
+                    ("at", vec![edge]),
+                    ("beyond", vec![edge, out]),
+                    ("back", vec![edge, out, -edge / 4 - out]),
+                ];
+                let mut is_reached = true;
+                for (label, steps) in paths {
+                    match walk(self.layer, self.arithmetic, level, &steps).filter(|o| !o.is_empty()) {
+                        Some(operands) => {
+                            let class = format!("corner: {} {rail} {label}", info.name);
+                            corners.push(self.uniform(class, &operands));
+                        }
+                        None => is_reached = false,
+                    }
+                }
+                if !is_reached {
+                    let class = format!("corner: {} towards {rail}", info.name);
+                    corners.push(self.uniform(class, &self.farthest(out)));
+                }
+            }
+        }
+        corners
+    }
+
+    /// The largest sum, or the least one.
+    fn farthest(&self, out: i128) -> Vec<TraceOperand> {
+        let (a, w) = (&self.arithmetic.activation, &self.arithmetic.weight);
+        let corners = [a.min, a.max].map(|a| [w.min, w.max].map(|w| operand(a, w)));
+        let best = corners.as_flattened().iter().max_by_key(|o| out * o.activation * o.weight);
+        vec![best.copied().unwrap_or(operand(0, 0)); self.layer.order.len()]
+    }
+
+    /// The same dot product everywhere.
+    fn uniform(&self, class: String, operands: &[TraceOperand]) -> Corner {
+        let activations: Vec<i64> = operands.iter().map(|o| o.activation as i64).collect();
+        let weights: Vec<i64> = operands.iter().map(|o| o.weight as i64).collect();
+        Corner { class, activations: vec![activations; self.pixels], weights: vec![weights; self.channels] }
+    }
+}
+
+fn operand(activation: i64, weight: i64) -> TraceOperand {
+    TraceOperand { activation: activation.into(), weight: weight.into() }
+}

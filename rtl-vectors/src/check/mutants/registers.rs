@@ -1,0 +1,368 @@
+//! Faults of a register's rails, and the proof that one changes nothing.
+//!
+//! A fit is a function of the exact value, made of linear pieces. Two of them are the same over a range of values if
+//! they are the same at both ends of every piece there. The ranges are those of [`Reach`](crate::reach::Reach): bounds
+//! over all stimuli of the layer.
+
+use std::collections::BTreeSet;
+
+use super::{Facts, Target};
+use crate::bench::mode;
+use crate::contract::Range;
+use crate::manifest::Stage;
+
+/// Most pieces that are compared.
+const MAX_PIECES: i128 = 1 << 14;
+
+/// A fault of one register: another parameter of its module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    Wrap,
+    Saturate,
+    Symmetric,
+    NotSticky,
+    Narrower,
+    Wider,
+}
+
+/// A fault of `gb_fit`, which is in every register.
+pub(super) struct FitFault {
+    pub name: &'static str,
+    pub change: &'static str,
+    pub file: &'static str,
+    pub edit: (&'static str, &'static str),
+    /// What becomes of a fit.
+    pub changed: fn(Fit) -> Fit,
+}
+
+const CLAMPS: [u32; 3] = [SATURATE, SYMMETRIC, STICKY];
+const WRAP: u32 = 0;
+const SATURATE: u32 = 1;
+const SYMMETRIC: u32 = 2;
+const TO_ZERO: u32 = 3;
+const STICKY: u32 = 4;
+const OBSERVE: u32 = 5;
+
+pub(super) const FIT_FAULTS: &[FitFault] = &[
+    FitFault {
+        name: "rail_off_by_one",
+        change: "the upper rail is one too low",
+        file: "rtl/gb_fit.sv",
+        edit: ("(ONE <<< TOP) - ONE;", "(ONE <<< TOP) - ONE - ONE;"),
+        changed: |fit| Fit { off_by_one: true, ..fit },
+    },
+    FitFault {
+        name: "direction_swapped",
+        change: "the clamp goes to the wrong rail",
+        file: "rtl/gb_fit.sv",
+        edit: (": high ? MAX : MIN;", ": high ? MIN : MAX;"),
+        changed: |fit| Fit { swapped: true, ..fit },
+    },
+    FitFault {
+        name: "vhdl_wrap_for_saturate",
+        change: "registers wrap instead of clamping",
+        file: "rtl/gb_pkg.vhd",
+        edit: ("when 0 =>", "when 0 | 1 | 2 | 4 =>"),
+        changed: |fit| Fit { mode: if CLAMPS.contains(&fit.mode) { WRAP } else { fit.mode }, ..fit },
+    },
+    FitFault {
+        name: "vhdl_one_bit_narrower",
+        change: "rails of every register one bit narrower",
+        file: "rtl/gb_pkg.vhd",
+        edit: ("top := bits - is_signed;", "top := bits - is_signed - 1;"),
+        changed: |fit| Fit { bits: fit.bits - 1, ..fit },
+    },
+];
+
+impl Fault {
+    pub const ALL: [Self; 6] =
+        [Self::Wrap, Self::Saturate, Self::Symmetric, Self::NotSticky, Self::Narrower, Self::Wider];
+
+    pub fn name(self, register: &Register) -> &'static str {
+        match self {
+            Self::Wrap => "wrap_for_saturate",
+            Self::Saturate if register.fit.mode == WRAP => "saturate_for_wrap",
+            Self::Saturate if register.fit.mode == TO_ZERO => "saturate_for_zero",
+            Self::Saturate => "asymmetric_rail",
+            Self::Symmetric => "symmetric_for_saturate",
+            Self::NotSticky => "sticky_leaves_rail",
+            Self::Narrower => "one_bit_narrower",
+            Self::Wider => "one_bit_wider",
+        }
+    }
+
+    pub fn change(self) -> &'static str {
+        match self {
+            Self::Wrap => "the register wraps",
+            Self::Saturate => "the register clamps to -2^(bits-1) and 2^(bits-1) - 1",
+            Self::Symmetric => "the lower rail is -(2^(bits-1) - 1)",
+            Self::NotSticky => "the register forgets that it is stuck",
+            Self::Narrower => "rails one bit narrower",
+            Self::Wider => "rails one bit wider",
+        }
+    }
+
+    /// Whether a register can have it.
+    fn applies(self, register: &Register) -> bool {
+        let (mode, has_memory) = (register.fit.mode, register.is_serial);
+        match self {
+            Self::Wrap => CLAMPS.contains(&mode) || mode == TO_ZERO,
+            Self::Saturate => [WRAP, SYMMETRIC, TO_ZERO].contains(&mode),
+            Self::Symmetric => mode == SATURATE && register.fit.signed,
+            Self::NotSticky => mode == STICKY && has_memory,
+            Self::Narrower => register.fit.bits > 2,
+            Self::Wider => true,
+        }
+    }
+
+    fn changed(self, fit: Fit) -> Fit {
+        match self {
+            Self::Wrap => Fit { mode: WRAP, ..fit },
+            Self::Saturate | Self::NotSticky => Fit { mode: SATURATE, ..fit },
+            Self::Symmetric => Fit { mode: SYMMETRIC, ..fit },
+            Self::Narrower => Fit { bits: fit.bits - 1, ..fit },
+            Self::Wider => Fit { bits: fit.bits + 1, ..fit },
+        }
+    }
+
+    /// The parameter and its value.
+    pub fn parameter(self, register: &Register) -> (&'static str, u32) {
+        let changed = self.changed(register.fit);
+        match self {
+            Self::Narrower | Self::Wider => ("BITS", changed.bits),
+            _ => ("MODE", changed.mode),
+        }
+    }
+
+    /// Why it changes nothing, if that is proved.
+    pub fn equivalent(self, register: &Register) -> Option<String> {
+        if self == Self::NotSticky && !register.goes_on {
+            return Some(format!(
+                "no value follows in a run of {} after one that can overflow",
+                register.name
+            ));
+        }
+        if self == Self::NotSticky && !register.overflows() {
+            return Some(register.range());
+        }
+        (self != Self::NotSticky).then(|| register.same(self.changed(register.fit)))?
+    }
+}
+
+impl FitFault {
+    pub fn applies(&self, facts: &Facts, target: Target) -> bool {
+        let all = registers(facts, target);
+        all.iter()
+            .any(|r| (self.changed)(r.fit) != r.fit && (r.fit.mode != WRAP || self.file.ends_with(".vhd")))
+    }
+
+    pub fn equivalent(&self, facts: &Facts, target: Target) -> Option<String> {
+        let all = registers(facts, target);
+        let reasons: Option<Vec<String>> = all.iter().map(|r| r.same((self.changed)(r.fit))).collect();
+        reasons.map(|reasons| reasons.join("; "))
+    }
+}
+
+/// Registers of a design that have a width, with the faults that each can have.
+pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
+    let arithmetic = &facts.manifest.arithmetic;
+    let is_unit = target != Target::Array;
+    let mut all = Vec::new();
+    let product = &arithmetic.product;
+    all.extend(Register::new(product, facts.reach.product).map(|register| Register {
+        name: "product".into(),
+        instance: if is_unit { ") u_product (".into() } else { String::new() },
+        prefix: if is_unit { "" } else { "P_" },
+        port: (product.shift == 0).then_some(product.port_bits),
+        ..register
+    }));
+    let count = arithmetic.levels.len();
+    for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
+        let serial = level.reduce == "serial";
+        all.extend(
+            Register::new(&level.stage, reach.result).map(|register| Register {
+                name: level.name.clone(),
+                instance: if is_unit { format!(") u_l{index} (") } else { String::new() },
+                prefix: if is_unit || index + 1 == count { "" } else { "C_" },
+                port: (serial && level.check == "each_add")
+                    .then_some(level.acc_bits + u32::from(!level.acc_signed)),
+                shows_flags: is_unit,
+                is_serial: serial,
+                goes_on: reach.goes_on,
+                ..register
+            }),
+        );
+    }
+    // The VHDL unit ends with the sum.
+    if let (Target::Unit, Some(reach)) = (target, facts.reach.bias.filter(|_| arithmetic.requantize.in_rtl)) {
+        all.extend(Register::new(&arithmetic.bias.stage, reach).map(|register| Register {
+            name: "bias".into(),
+            instance: ") u_bias (".into(),
+            port: Some(arithmetic.bias.stage.port_bits),
+            hides_negative: facts.hides_negative(),
+            ..register
+        }));
+    }
+    all
+}
+
+/// A register with rails.
+#[derive(Debug, Clone)]
+pub(super) struct Register {
+    pub name: String,
+    /// What its instance is called in the generated design; empty where names of parameters tell.
+    pub instance: String,
+    /// What its parameters' names start with.
+    pub prefix: &'static str,
+    pub fit: Fit,
+    /// Every exact value that it is shown.
+    reach: Range,
+    /// The low bits that the module behind keeps; none if that is not looked at.
+    port: Option<u32>,
+    shows_flags: bool,
+    is_serial: bool,
+    goes_on: bool,
+    /// Values below 0 all give the same code.
+    hides_negative: bool,
+}
+
+impl Register {
+    fn new(stage: &Stage, reach: Range) -> Option<Self> {
+        let fit = Fit {
+            bits: stage.bits?,
+            signed: stage.signed,
+            mode: mode(stage),
+            off_by_one: false,
+            swapped: false,
+        };
+        Some(Self {
+            name: String::new(),
+            instance: String::new(),
+            prefix: "",
+            fit,
+            reach,
+            port: None,
+            shows_flags: false,
+            is_serial: false,
+            goes_on: true,
+            hides_negative: false,
+        })
+    }
+
+    /// The faults that it can have.
+    pub fn faults(&self) -> impl Iterator<Item = Fault> + '_ {
+        Fault::ALL.into_iter().filter(|fault| fault.applies(self))
+    }
+
+    fn overflows(&self) -> bool {
+        let (min, max) = self.fit.rails();
+        self.reach.min < min || self.reach.max > max
+    }
+
+    fn range(&self) -> String {
+        format!("every exact result of {} lies in {}..={}", self.name, self.reach.min, self.reach.max)
+    }
+
+    /// Why `changed` behaves alike, if it does for every value in reach.
+    fn same(&self, changed: Fit) -> Option<String> {
+        let mut starts = BTreeSet::from([self.reach.min]);
+        let mut add = |at: i128| {
+            if (self.reach.min..=self.reach.max).contains(&at) {
+                starts.insert(at);
+            }
+        };
+        for fit in [self.fit, changed] {
+            let (min, max) = fit.rails();
+            [min, max + 1, 0, 1].into_iter().for_each(&mut add);
+        }
+        let widths = [Some(self.fit.bits), Some(changed.bits), self.port];
+        for bits in widths.into_iter().flatten().filter(|&bits| bits < 100) {
+            // Where a value of so many bits wraps or changes its sign.
+            let half = 1i128 << (bits - 1);
+            let (first, last) = (self.reach.min.div_euclid(half), self.reach.max.div_euclid(half) + 1);
+            if last - first > MAX_PIECES {
+                return None;
+            }
+            (first..=last).flat_map(|k| [k * half, k * half + 1]).for_each(&mut add);
+        }
+        let starts: Vec<i128> = starts.into_iter().collect();
+        let ends = starts.iter().skip(1).map(|start| start - 1).chain([self.reach.max]);
+        let all = starts.iter().copied().zip(ends);
+        let alike = |value: i128| self.seen(self.fit, value) == self.seen(changed, value);
+        if !all.into_iter().all(|(start, end)| alike(start) && alike(end)) {
+            return None;
+        }
+        Some(match () {
+            () if !self.overflows() => format!("{}, within the rails either way", self.range()),
+            () if self.fit.mode == WRAP => {
+                format!("{}: the low bits that are kept do not differ", self.range())
+            }
+            () if self.hides_negative => {
+                format!("{}: only negative sums differ, and their codes are clamped", self.range())
+            }
+            () => format!("{}: the register shows the same there", self.range()),
+        })
+    }
+
+    /// What can be seen of a value behind the register.
+    fn seen(&self, fit: Fit, value: i128) -> (i128, Option<(bool, bool)>) {
+        let (held, flags) = fit.apply(value);
+        let kept = self.port.map_or(held, |bits| {
+            let modulus = 1i128 << bits;
+            (held + modulus / 2).rem_euclid(modulus) - modulus / 2
+        });
+        let kept = if self.hides_negative { kept.max(0) } else { kept };
+        (kept, self.shows_flags.then_some(flags))
+    }
+}
+
+/// `gb_fit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fit {
+    pub bits: u32,
+    pub signed: bool,
+    pub mode: u32,
+    off_by_one: bool,
+    swapped: bool,
+}
+
+impl Fit {
+    /// `MIN` and `MAX` of the module.
+    fn rails(self) -> (i128, i128) {
+        let top = self.bits - u32::from(self.signed);
+        let max = (1i128 << top) - 1 - i128::from(self.off_by_one);
+        let min = match (self.signed, self.mode) {
+            (false, _) => 0,
+            (true, SYMMETRIC) => -max,
+            (true, _) => -max - 1,
+        };
+        (min, max)
+    }
+
+    /// What comes out, and the flags `high` and `low`.
+    fn apply(self, value: i128) -> (i128, (bool, bool)) {
+        let (min, max) = self.rails();
+        let (high, low) = (value > max, value < min);
+        let held = match self.mode {
+            OBSERVE => value,
+            _ if !high && !low => value,
+            WRAP => {
+                let modulus = 1i128 << self.bits;
+                let half = if self.signed { modulus / 2 } else { 0 };
+                (value + half).rem_euclid(modulus) - half
+            }
+            TO_ZERO => 0,
+            _ => {
+                if high != self.swapped {
+                    max
+                } else {
+                    min
+                }
+            }
+        };
+        (held, (high, low))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn register(fit: Fit, reach: Range, port: Option<u32>, seen: (bool, bool)) -> Register {
+    Register {
+        name: "acc".into(),
+        instance: String::new(),
+        prefix: "",
+        fit,
+        reach,
+        port,
+        shows_flags: seen.0,
+        is_serial: true,
+        goes_on: true,
+        hides_negative: seen.1,
+    }
+}
+
+proptest! {
+    /// The comparison of pieces says the same as that of every value.
+    #[test]
+    fn pieces_stand_for_all_values(
+        bits in 3u32..7,
+        signed: bool,
+        mode in 0u32..6,
+        fault in 0usize..8,
+        min in -200i128..1,
+        max in 0i128..200,
+        port in prop::option::of(3u32..9),
+        seen: (bool, bool),
+    ) {
+        let fit = Fit { bits, signed, mode, off_by_one: false, swapped: false };
+        let changed = match fault {
+            6 => Fit { off_by_one: true, ..fit },
+            7 => Fit { swapped: true, ..fit },
+            _ => Fault::ALL[fault].changed(fit),
+        };
+        let register = register(fit, Range { min, max }, port, seen);
+        let alike = (min..=max).all(|v| register.seen(fit, v) == register.seen(changed, v));
+        prop_assert_eq!(register.same(changed).is_some(), alike);
+    }
+}
+
+/// Why, in words.
+#[test]
+fn reasons() {
+    let fit = Fit { bits: 6, signed: true, mode: SATURATE, off_by_one: false, swapped: false };
+    let inside = register(fit, Range { min: -16, max: 15 }, Some(6), (true, false));
+    let reason = "every exact result of acc lies in -16..=15, within the rails either way";
+    assert_eq!(Fault::Narrower.equivalent(&inside).as_deref(), Some(reason));
+    let beyond = register(fit, Range { min: -16, max: 16 }, Some(6), (true, false));
+    assert_eq!(Fault::Narrower.equivalent(&beyond), None);
+    assert!(Fault::Wrap.equivalent(&beyond).is_some());
+    // A wider register that wraps keeps the same low bits, and only flags tell.
+    let wraps = Fit { mode: WRAP, ..fit };
+    assert!(
+        Fault::Wider
+            .equivalent(&register(wraps, Range { min: -99, max: 99 }, Some(6), (false, false)))
+            .is_some()
+    );
+    assert!(
+        Fault::Wider
+            .equivalent(&register(wraps, Range { min: -99, max: 99 }, Some(6), (true, false)))
+            .is_none()
+    );
+}

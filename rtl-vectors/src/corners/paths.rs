@@ -1,0 +1,220 @@
+//! Sums at and around every rail of a level, on every path, through the levels below it.
+//!
+//! A path is a list of steps, each of which the level adds as one value or a few of one sign. Levels below may drop bits:
+//! a step is then made of products that are multiples of what they drop, so that nothing is rounded on the way.
+
+use guardbit_sim::trace::TraceOperand;
+
+use super::Maker;
+use crate::contract::Range;
+
+impl Maker<'_> {
+    /// Boundary sums from both sides, transients, order witnesses and saturation state of one level.
+    pub(super) fn level(&mut self, level: usize, name: &str, min: i128, max: i128) {
+        let edges = [("max", max, 1), ("min", min, -1)];
+        for (rail, edge, out) in edges {
+            for (label, target) in [("inside", edge - out), ("at", edge), ("beyond", edge + out)] {
+                let class = format!("boundary_{rail}_{label}");
+                self.path(level, &format!("{class}_from_zero"), &class, &[target], 0);
+                self.path(level, &format!("{class}_by_one"), &class, &[target - out, out], 0);
+                self.path(
+                    level,
+                    &format!("{class}_from_outside"),
+                    &class,
+                    &[edge + 2 * out, target - edge - 2 * out],
+                    0,
+                );
+            }
+            let big = edge + out - edge / 4;
+            let step = edge / 4;
+            // The excursion comes back by more than it went out, so that clamping shows.
+            self.path(level, &format!("{name}_{rail}_excursion"), "transient", &[big, step, -step, -step], 0);
+            self.path(
+                level,
+                &format!("{name}_{rail}_excursions"),
+                "transient",
+                &[big, step, -step, step, -step, step, -step],
+                0,
+            );
+            self.path(
+                level,
+                &format!("{name}_{rail}_out_and_through"),
+                "transient",
+                &[edge + out, -edge - edge / 2],
+                0,
+            );
+            let one_run = self.value_terms(level);
+            for at in 0..self.lanes.min(64) {
+                let lead = at * if level == 0 { 1 } else { one_run };
+                self.path(
+                    level,
+                    &format!("{name}_{rail}_position_{at}"),
+                    "transient_position",
+                    &[edge + out, -step],
+                    lead,
+                );
+            }
+            self.path(level, &format!("{name}_{rail}_last"), "transient_last", &[edge, out], self.terms);
+            self.path(
+                level,
+                &format!("{name}_{rail}_leave"),
+                "saturation_state",
+                &[edge + out + step, -out, -step],
+                0,
+            );
+            self.path(
+                level,
+                &format!("{name}_{rail}_far"),
+                "saturation_state",
+                &[2 * edge, edge, -edge, -edge],
+                0,
+            );
+            self.path(
+                level,
+                &format!("{name}_{rail}_rail_to_rail"),
+                "saturation_state",
+                &[edge + out, -2 * edge - 3 * out, edge],
+                0,
+            );
+            // All up, then all down: any other order of these overflows elsewhere, or nowhere.
+            let (up, three) = (edge / 2 + out, edge / 3);
+            self.path(level, &format!("{name}_{rail}_order_a"), "order_witness", &[up, up, -up, -up], 0);
+            self.path(level, &format!("{name}_{rail}_order_b"), "order_witness", &[up, -up, up, -up], 0);
+            self.path(
+                level,
+                &format!("{name}_{rail}_order_c"),
+                "order_witness",
+                &[three, up, three, -up, -three],
+                0,
+            );
+            self.path(level, &format!("{name}_{rail}_wrap_benign"), "wrap_benign", &[edge, step, -edge], 0);
+            self.path(level, &format!("{name}_{rail}_wrap_harmful"), "wrap_harmful", &[edge, step], 0);
+        }
+        self.across(level, name, min, max);
+        self.runs(level, name, max);
+        for (label, steps) in [
+            ("zero_from_above", [5, -5]),
+            ("zero_from_below", [-5, 5]),
+            ("minus_one_from_above", [5, -6]),
+            ("minus_one_from_below", [-5, 4]),
+        ] {
+            self.path(level, &format!("{name}_{label}"), "boundary_zero", &steps, 0);
+        }
+    }
+
+    /// From beyond one rail to beyond the other, and to between them.
+    fn across(&mut self, level: usize, name: &str, min: i128, max: i128) {
+        for (rail, edge, other, out) in [("max", max, min, 1), ("min", min, max, -1)] {
+            let (first, back) = (edge + out, other - edge - 2 * out);
+            self.path(level, &format!("{name}_{rail}_across"), "saturation_state", &[first, back], 0);
+            let home = [first, back, out - other];
+            self.path(level, &format!("{name}_{rail}_across_home"), "saturation_state", &home, 0);
+        }
+    }
+
+    /// Values of extreme products, up and down: those of the levels below do not fit their registers either.
+    fn runs(&mut self, level: usize, name: &str, max: i128) {
+        let reach = self.ranges.reach();
+        let ends = self.ranges.ends();
+        let room = if level == 0 { 1 } else { self.value_terms(level) };
+        let least = reach.max.min(-reach.min).max(1);
+        // As few products as take the level beyond a rail, or as many as a value has.
+        let dropped: u32 = self.layer.datapath.levels[..level].iter().map(|l| l.shift).sum();
+        let few = (((max + 2) << dropped) / least + 1).clamp(1, room as i128) as usize;
+        // How many times as many products each value has.
+        let patterns: [&[i8]; 10] = [
+            &[1, -1],
+            &[-1, 1],
+            &[1, -4],
+            &[-1, 4],
+            &[1, -1, -1],
+            &[-1, 1, 1],
+            &[1, -1, -1, 1],
+            &[-1, 1, 1, -1],
+            &[-1, 1, 1, 1],
+            &[1, -1, -1, -1],
+        ];
+        for (index, pattern) in patterns.into_iter().enumerate() {
+            let mut operands = Vec::new();
+            for &times in pattern {
+                let products = (few * usize::from(times.unsigned_abs())).min(room);
+                operands.extend(vec![ends[usize::from(times > 0)]; products]);
+                operands.extend(vec![self.ranges.zero(); room - products]);
+            }
+            if operands.len() <= self.value_terms(level + 1) {
+                self.add(format!("l{level}_{name}_extremes_{index}"), "saturation_state", operands);
+            }
+        }
+    }
+
+    /// A path of sums through `level`, after `lead` empty terms (as many as fit, if that is more).
+    fn path(&mut self, level: usize, id: &str, class: &str, steps: &[i128], lead: usize) {
+        let Some(operands) = self.walk(level, steps) else { return };
+        if operands.is_empty() {
+            return;
+        }
+        let lead = lead.min(self.terms - operands.len());
+        // Above the innermost level only whole values may stand in front.
+        let lead = lead / self.value_terms(level) * self.value_terms(level);
+        let mut all = vec![self.ranges.zero(); lead];
+        all.extend(operands);
+        self.add(format!("l{level}_{id}"), class, all);
+    }
+
+    /// Operands that take `level` through `steps`, in its unit; `None` if there are none within the layer's terms.
+    pub(super) fn walk(&self, level: usize, steps: &[i128]) -> Option<Vec<TraceOperand>> {
+        let dropped: u32 = self.layer.datapath.levels[..level].iter().map(|l| l.shift).sum();
+        let mut operands = Vec::new();
+        for &step in steps {
+            let mut rest = step;
+            while rest != 0 {
+                let value = if level == 0 { rest } else { self.largest_value(level, rest)? };
+                let room = if level == 0 { self.terms } else { self.value_terms(level) };
+                let mut products = self.ranges.solve(value << dropped, room, 1 << dropped)?;
+                if level > 0 {
+                    // Empty terms up to the end of the runs below.
+                    products.resize(room, self.ranges.zero());
+                }
+                operands.extend(products);
+                rest -= value;
+                // A run that ends starts the level anew.
+                if operands.len() > self.value_terms(level + 1) {
+                    return None;
+                }
+            }
+        }
+        Some(operands)
+    }
+
+    /// Products that one value of `level` is made of, at most.
+    fn value_terms(&self, level: usize) -> usize {
+        self.layer.datapath.levels[..level]
+            .iter()
+            .map(|l| l.terms.run_length(self.terms))
+            .product::<usize>()
+            .clamp(1, self.terms)
+    }
+
+    /// The part of `rest` that the levels below `level` deliver at once: within their rails and their terms.
+    fn largest_value(&self, level: usize, rest: i128) -> Option<i128> {
+        let below = &self.layer.datapath.levels[..level];
+        let mut range = Range { min: rest.min(0), max: rest.max(0) };
+        for (index, stage) in below.iter().enumerate() {
+            let dropped: u32 = below[index..].iter().map(|l| l.shift).sum();
+            if let guardbit_hwmodels::Register::Fixed { format, overflow } = stage.register {
+                let (low, high) = overflow.limits(format);
+                range = Range { min: range.min.max(-(-low >> dropped)), max: range.max.min(high >> dropped) };
+            }
+        }
+        let room = self.value_terms(level);
+        let dropped: u32 = below.iter().map(|l| l.shift).sum();
+        // One product less than there is room for: the last one ends the sum.
+        let spare = room.saturating_sub(1).max(1) as i128;
+        let reach = self.ranges.reach();
+        let value = match rest > 0 {
+            true => range.max.min((reach.max / 2 * spare) >> dropped),
+            false => range.min.max(-((-reach.min / 2 * spare) >> dropped)),
+        };
+        (value != 0).then_some(value)
+    }
+}

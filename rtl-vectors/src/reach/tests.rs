@@ -1,0 +1,122 @@
+use guardbit_graph::DType;
+use guardbit_sim::trace::{StepKind, TraceOperand, trace};
+use proptest::prelude::*;
+
+use super::*;
+use crate::contract::arithmetic;
+use crate::stand_in::LayerParameters;
+
+const MODES: [&str; 6] = ["wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe"];
+const CHECKS: [&str; 2] = ["each_add", "hand_over"];
+
+/// A datapath of one or two levels, a tree or not, as YAML.
+fn accelerators() -> impl Strategy<Value = String> {
+    let level = || (6u32..=20, 0..MODES.len(), 0..CHECKS.len(), 0u32..3);
+    (level(), level(), any::<bool>(), any::<bool>(), 2usize..9, prop::option::of((8u32..18, 0..5usize)), 0u32..3)
+        .prop_map(|(inner, outer, tree, two, run, product, shift)| {
+            let one = |name: &str, reduce: &str, terms: String, level: (u32, usize, usize, u32)| {
+                let (bits, mode, check, shift) = level;
+                format!(
+                    "  - {{name: {name}, reduce: {reduce}, terms: {terms}, bits: {bits}, overflow: {}, check: {}, \
+                     shift: {shift}, round: half_even}}\n",
+                    MODES[mode], CHECKS[check]
+                )
+            };
+            let mut text = "schema: 1\nextends: fpga-int14-os\naccumulation:\n".to_owned();
+            if two || tree {
+                let reduce = if tree { "tree" } else { "serial" };
+                text += &one("inner", reduce, run.to_string(), inner);
+            }
+            text += &one("acc", "serial", "all".into(), outer);
+            let product = match product {
+                Some((bits, mode)) => format!("bits: {bits}, overflow: {}", MODES[mode]),
+                None => "bits: auto".into(),
+            };
+            text + &format!("product: {{{product}, shift: {shift}, round: floor}}\n")
+        })
+}
+
+proptest! {
+    /// No exact result of any register lies outside of what is said to be its reach.
+    #[test]
+    fn nothing_lies_outside(
+        hw in accelerators(),
+        terms in 1usize..40,
+        codes in prop::collection::vec((0i32..5, any::<i8>(), any::<i8>()), 40),
+        used in 1usize..40,
+    ) {
+        let parameters = LayerParameters {
+            terms,
+            activation: DType::Int8,
+            activation_zero_point: -3,
+            weight: DType::Int8,
+            weight_zero_point: 0,
+        };
+        let Ok(program) = parameters.program(&hw) else { return Ok(()) };
+        let layer = program.mac_layers().next().unwrap();
+        let arithmetic = arithmetic(&program.graph, layer).unwrap();
+        let reach = Reach::new(&arithmetic, terms);
+        // Extremes more often than not: rails are far.
+        let operand = |&(kind, a, w): &(i32, i8, i8)| {
+            let (a, w) = match kind {
+                0 => (127, 127),
+                1 => (-128, 127),
+                2 => (127, -128),
+                3 => (-128, -128),
+                _ => (a, w),
+            };
+            TraceOperand { activation: i128::from(a) + 3, weight: i128::from(w) }
+        };
+        let operands: Vec<_> = codes.iter().take(terms.min(used)).map(operand).collect();
+        let run = trace(layer, 0, &operands);
+        for step in &run.steps {
+            let level = &arithmetic.levels[step.level];
+            let seen = &reach.levels[step.level];
+            let is_fitted = (step.kind == StepKind::HandOver) == (level.check == "hand_over");
+            if is_fitted {
+                prop_assert!(seen.result.min <= step.result && step.result <= seen.result.max, "{step:?} {seen:?}\n{hw}");
+            }
+            if step.kind == StepKind::HandOver {
+                prop_assert!(seen.out.min <= step.value && step.value <= seen.out.max, "{step:?} {seen:?}\n{hw}");
+            }
+            if step.kind == StepKind::Add {
+                prop_assert!(seen.prefix.min <= step.unbounded && step.unbounded <= seen.prefix.max, "{step:?} {seen:?}\n{hw}");
+            }
+        }
+        for (level, seen) in reach.levels.iter().enumerate() {
+            let runs = run.steps.iter().filter(|s| s.level == level && s.kind == StepKind::HandOver).count();
+            prop_assert!(runs <= seen.runs);
+        }
+        let bias = reach.bias.unwrap_or(Range { min: i128::MIN, max: i128::MAX });
+        prop_assert!(bias.min <= run.delivered && run.delivered <= bias.max);
+    }
+}
+
+/// Bounds are no wider than they have to be: extremes attain them.
+#[test]
+fn extremes_attain_the_reach() {
+    for (hw, terms) in [("fpga-int14-os", 7), ("fpga-int14-ws", 70), ("inner14-outer24", 150)] {
+        let parameters = LayerParameters {
+            terms,
+            activation: DType::Int8,
+            activation_zero_point: 0,
+            weight: DType::Int8,
+            weight_zero_point: 0,
+        };
+        let program = parameters.program(hw).unwrap();
+        let layer = program.mac_layers().next().unwrap();
+        let arithmetic = arithmetic(&program.graph, layer).unwrap();
+        let reach = Reach::new(&arithmetic, terms);
+        for weight in [-128, 127] {
+            let run = trace(layer, 0, &vec![TraceOperand { activation: -128, weight }; terms]);
+            for (level, seen) in reach.levels.iter().enumerate() {
+                let steps = run.steps.iter().filter(|s| s.level == level && s.kind != StepKind::HandOver);
+                let results = steps.map(|s| s.result);
+                match weight {
+                    -128 => assert_eq!(results.max(), Some(seen.result.max), "{hw} {level}"),
+                    _ => assert_eq!(results.min(), Some(seen.result.min), "{hw} {level}"),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What corner cases reach, and whether an output code tells one unit of the sum.
+
+mod common;
+
+use common::{UNITS, Unit, bundle};
+use guardbit_num::{Multiplier, Requantizer, Scheme};
+use guardbit_rtl_vectors::manifest::Manifest;
+
+const fn unit(accelerator: &'static str, terms: usize) -> Unit {
+    Unit { accelerator, terms, packing: guardbit_rtl_vectors::manifest::Packing::Dense }
+}
+
+/// Stages that stand between operands and rails.
+const STAGES: &[Unit] = &[
+    unit("schema: 1\nextends: fpga-int14-os\nbias: {at: preload}\n", 30),
+    unit("schema: 1\nextends: fpga-int14-os\nbias: {at: post, bits: 14, overflow: saturate}\n", 30),
+    unit("schema: 1\nextends: fpga-int14-os\nproduct: {bits: 12, overflow: saturate}\n", 30),
+    unit("schema: 1\nextends: fpga-int14-os\nproduct: {bits: auto, shift: 3, round: half_up}\n", 30),
+    unit(
+        "schema: 1\nextends: fpga-int14-os\nproduct: {bits: 15, overflow: wrap, shift: 2, round: half_even}\n",
+        60,
+    ),
+    unit(
+        "schema: 1\nextends: fpga-int14-ws\naccumulation:\n  - {name: chain, reduce: serial, terms: 8, bits: 14, overflow: saturate, shift: 2, round: half_up}\n  - {name: acc, reduce: serial, terms: all, bits: 13, overflow: saturate}\n",
+        96,
+    ),
+];
+
+/// Every rail of every register is met from both sides, or is proved to be out of reach.
+#[test]
+fn rails_are_met_or_out_of_reach() {
+    for unit in UNITS.iter().chain(STAGES) {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = bundle(dir.path(), *unit);
+        let bins = &manifest.coverage.bins;
+        let missed: Vec<_> = bins.iter().filter(|b| b.cases == 0 && b.unreachable.is_none()).collect();
+        let rails: Vec<_> = missed.iter().filter(|b| !b.name.starts_with("final:")).collect();
+        assert!(rails.is_empty(), "{}: {rails:?}", unit.accelerator);
+        assert_eq!(manifest.coverage.missed, missed.len());
+        assert!(bins.iter().all(|b| b.cases == 0 || b.unreachable.is_none()), "{}", unit.accelerator);
+    }
+}
+
+/// The bias adder's rails are bins, and cases stand at them.
+#[test]
+fn the_bias_adder_has_bins() {
+    let dir = tempfile::tempdir().unwrap();
+    let manifest = bundle(dir.path(), STAGES[1]);
+    let bias = |name: &str| manifest.coverage.bins.iter().find(|b| b.level == "bias" && b.name == name);
+    for name in ["value:max+0", "value:min+0", "overflow:high"] {
+        assert!(bias(name).is_some(), "{name}");
+    }
+    assert!(bias("value:max+0").unwrap().cases > 0);
+}
+
+/// Corner cases whose multiplier is theirs to choose.
+fn chosen(manifest: &Manifest) -> Vec<(i128, Requantizer, String)> {
+    let own = |class: &str| class.starts_with("requantize") || class == "bound_attained";
+    let scheme: Scheme = manifest.arithmetic.requantize.scheme.parse().unwrap();
+    let cases = manifest.cases.iter().filter(|case| case.group == "corner" && !own(&case.class));
+    cases
+        .filter_map(|case| {
+            let exact = Requantizer::new(scheme, Multiplier::new(case.multiplier).unwrap());
+            let levels = &manifest.arithmetic.levels;
+            let shift = manifest.arithmetic.product.shift + levels.iter().map(|l| l.stage.shift).sum::<u32>();
+            Some((case.expected.sum?.into(), exact.scaled_up(shift).unwrap(), case.id.clone()))
+        })
+        .collect()
+}
+
+/// One more or one less than the sum is another code.
+#[test]
+fn codes_tell_one_unit_of_the_sum() {
+    for unit in UNITS.iter().chain(STAGES) {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = bundle(dir.path(), *unit);
+        let requantize = &manifest.arithmetic.requantize;
+        let all = chosen(&manifest);
+        let hidden: Vec<_> = all
+            .iter()
+            .filter(|(sum, requantizer, _)| {
+                let code = |sum: i128| {
+                    let code = requantizer.requantize(sum, requantize.zero_point.into());
+                    code.clamp(requantize.clamp_min.into(), requantize.clamp_max.into())
+                };
+                code(*sum) == code(sum - 1) && code(*sum) == code(sum + 1)
+            })
+            .map(|(sum, _, id)| (sum, id))
+            .collect();
+        assert!(hidden.is_empty() && all.len() > 50, "{}: {hidden:?}", unit.accelerator);
+    }
+}

@@ -1,0 +1,232 @@
+//! Laws of networks: what one layer gets wrong reaches the next, beside an exact run that it must not reach.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::network::{NetworkCase, network_case};
+use common::{datapath, serial};
+use guardbit_graph::{Graph, TensorId};
+use guardbit_hwmodels::{
+    Accelerator, BiasPlace, Datapath, MacLayer, OutputFit, Packing, Program, Register, Terms, ZeroPoint,
+    lower,
+};
+use guardbit_num::Overflow;
+use guardbit_sim::{
+    Body, Engine, Keep, LayerStats, Mode, Options, Placing, SampleTensors, SimError, Simulation, StatsLevel,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+/// Tensors and statistics of a whole network, or why it stopped.
+type Ran = Result<(Vec<SampleTensors>, Vec<Option<LayerStats>>), SimError>;
+
+const REFERENCE: Options = Options {
+    engine: Engine::Reference,
+    body: None,
+    mode: Mode::Propagated,
+    stats: StatsLevel::Full,
+    placing: Placing::All,
+    events_per_layer: 20,
+    keep: Keep::All,
+};
+
+/// Every engine but the reference, with every body of the fast one that this CPU can run.
+fn engines(options: Options) -> impl Iterator<Item = Options> {
+    let bodies = Body::ALL.into_iter().filter(|body| body.is_available());
+    let fast = bodies.map(move |body| Options { engine: Engine::Fast, body: Some(body), ..options });
+    [Options { engine: Engine::Parallel, ..options }].into_iter().chain(fast)
+}
+
+fn program(case: &NetworkCase, accelerator: &Accelerator) -> Program {
+    lower(Arc::clone(&case.graph), accelerator).unwrap()
+}
+
+fn run(program: &Program, samples: &[Vec<i32>], options: Options) -> Ran {
+    let mut simulation = Simulation::new(program, options);
+    let samples: Vec<Vec<Vec<i32>>> = samples.iter().map(|sample| vec![sample.clone()]).collect();
+    let tensors = simulation.run_batch(&samples)?;
+    Ok((tensors, simulation.finish()))
+}
+
+/// Codes of every tensor in the exact run, sample by sample.
+fn exact(ran: Ran) -> Vec<Vec<Option<Vec<i32>>>> {
+    let codes = |tensors: SampleTensors| {
+        tensors.exact.into_iter().map(|codes| codes.map(|codes| codes.to_vec())).collect()
+    };
+    ran.unwrap().0.into_iter().map(codes).collect()
+}
+
+/// Lets the last level of the common datapath trap, where it has a width.
+fn with_trap(mut accelerator: Accelerator) -> Accelerator {
+    let last = accelerator.datapath.levels.last_mut().unwrap();
+    if let Register::Fixed { overflow, .. } = &mut last.register {
+        *overflow = Overflow::Trap;
+    }
+    accelerator
+}
+
+/// Every engine makes every code and counts everything as the reference does.
+fn check_engines(
+    case: &NetworkCase,
+    accelerator: &Accelerator,
+    options: Options,
+) -> Result<(), TestCaseError> {
+    let program = program(case, accelerator);
+    let expected = run(&program, &case.samples, options);
+    for options in engines(options) {
+        let found = run(&program, &case.samples, options);
+        if let (Ok((found, stats)), Ok((expected, expected_stats))) = (&found, &expected) {
+            for (found, expected) in found.iter().zip(expected) {
+                prop_assert_eq!(&found.exact, &expected.exact, "exact codes, {:?}", options);
+                prop_assert_eq!(&found.simulated, &expected.simulated, "codes, {:?}", options);
+            }
+            prop_assert_eq!(stats, expected_stats, "{:?}", options);
+        }
+        prop_assert_eq!(&found, &expected, "{:?}", options);
+    }
+    Ok(())
+}
+
+/// Changes the datapath of the network and those of single layers.
+fn with_datapaths(accelerator: &Accelerator, change: impl Fn(&Datapath) -> Datapath + Copy) -> Accelerator {
+    let layers = &accelerator.layers;
+    Accelerator {
+        datapath: change(&accelerator.datapath),
+        packing: Packing::None,
+        layers: layers.iter().map(|(name, own)| (name.clone(), with_datapaths(own, change))).collect(),
+        ..accelerator.clone()
+    }
+}
+
+/// What the exact run keeps of a datapath: scheme, fit of the output, and whether the bias, with what zero points leave
+/// in it, is scaled on its own.
+fn lifted(path: &Datapath) -> Datapath {
+    let mut lifted = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
+    lifted.bias.register = Register::Auto;
+    (lifted.bias.at, lifted.zero_point) = match path.bias.at {
+        BiasPlace::PostRequantize => (BiasPlace::PostRequantize, path.zero_point),
+        BiasPlace::Post | BiasPlace::Preload => (BiasPlace::Post, ZeroPoint::Subtract),
+    };
+    lifted.scheme = path.scheme;
+    lifted.output = path.output;
+    lifted
+}
+
+/// Widths, shifts, levels, order, zero points and the place of a bias in the sum make no difference to the exact run.
+fn check_lifted(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
+    let plain = program(case, &with_datapaths(&case.accelerator, lifted));
+    let expected = exact(run(&plain, &case.samples, Options { engine: Engine::Parallel, ..options }));
+    let program = program(case, &case.accelerator);
+    for options in engines(options) {
+        prop_assert_eq!(&exact(run(&program, &case.samples, options)), &expected, "{:?}", options);
+    }
+    Ok(())
+}
+
+/// Where scheme and output are the model's own, the exact run is the model, node by node.
+fn check_model(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
+    let own = |path: &Datapath| {
+        let at = if path.bias.at == BiasPlace::PostRequantize { BiasPlace::Preload } else { path.bias.at };
+        let bias = guardbit_hwmodels::Bias { at, ..path.bias };
+        let mut path = Datapath { scheme: None, output: OutputFit::Saturate, bias, ..path.clone() };
+        if at == BiasPlace::Preload {
+            path.levels.last_mut().unwrap().reduce = guardbit_hwmodels::Reduce::Serial;
+        }
+        path
+    };
+    let program = program(case, &with_datapaths(&case.accelerator, own));
+    let expected: Vec<_> = case.samples.iter().map(|sample| evaluate(&case.graph, sample)).collect();
+    for options in engines(options) {
+        let found = exact(run(&program, &case.samples, options));
+        for (found, expected) in found.iter().zip(&expected) {
+            for (id, node) in case.graph.nodes_with_ids() {
+                let at = node.output.index();
+                prop_assert_eq!(&found[at], &expected[at], "{:?} of {:?}", id, options);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The codes of every tensor as the operations themselves compute them.
+fn evaluate(graph: &Graph, sample: &[i32]) -> Vec<Option<Vec<i32>>> {
+    let mut codes = vec![None; graph.tensors().len()];
+    codes[graph.inputs()[0].index()] = Some(sample.to_vec());
+    for (id, node) in graph.nodes_with_ids() {
+        let read = |id: &Option<TensorId>| match *id {
+            Some(id) => graph.tensor(id).codes().map(|codes| &codes[..]).or(codes[id.index()].as_deref()),
+            None => None,
+        };
+        let inputs: Vec<&[i32]> = node.inputs.iter().map(|id| read(id).unwrap_or_default()).collect();
+        let made = graph.evaluate(id, &inputs);
+        codes[node.output.index()] = Some(made);
+    }
+    codes
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let stats = prop_oneof![3 => Just(StatsLevel::Full), 1 => select(StatsLevel::ALL.to_vec())];
+    (select(Mode::ALL.to_vec()), stats, select(vec![0usize, 20]))
+        .prop_map(|(mode, stats, events_per_layer)| Options { mode, stats, events_per_layer, ..REFERENCE })
+}
+
+proptest! {
+    // `PROPTEST_CASES` sets another number.
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_engine_runs_a_network_as_the_reference(case in network_case(), options in options()) {
+        check_engines(&case, &case.accelerator, options)?;
+    }
+
+    #[test]
+    fn every_engine_stops_a_network_as_the_reference(case in network_case(), options in options()) {
+        check_engines(&case, &with_trap(case.accelerator.clone()), options)?;
+    }
+
+    #[test]
+    fn the_exact_network_has_neither_widths_nor_shifts(case in network_case(), options in options()) {
+        check_lifted(&case, options)?;
+    }
+
+    #[test]
+    fn the_exact_network_is_the_model_s_own(case in network_case(), options in options()) {
+        check_model(&case, options)?;
+    }
+}
+
+/// The laws mean something: most networks have a layer that reads what an earlier one got wrong.
+#[test]
+fn errors_reach_the_next_layer() {
+    let mut runner = TestRunner::deterministic();
+    let networks = 200;
+    let mut reached = 0;
+    let mut shifted = 0;
+    for _ in 0..networks {
+        let case = network_case().new_tree(&mut runner).unwrap().current();
+        let program = program(&case, &case.accelerator);
+        let (tensors, _) =
+            run(&program, &case.samples, Options { engine: Engine::Parallel, ..REFERENCE }).unwrap();
+        let reads_wrong = |layer: &MacLayer| {
+            let at = case.graph.node(layer.node).inputs[0].unwrap().index();
+            tensors.iter().any(|tensors| tensors.exact[at] != tensors.simulated[at])
+        };
+        let loads_shifted = |layer: &MacLayer| {
+            let path = &layer.datapath;
+            layer.bias.is_some()
+                && path.bias.at == BiasPlace::Preload
+                && path.unit_shift(path.levels.len() - 1) > 0
+        };
+        reached += usize::from(program.mac_layers().any(reads_wrong));
+        shifted += usize::from(program.mac_layers().any(|layer| reads_wrong(layer) && loads_shifted(layer)));
+    }
+    assert!(reached > networks / 2, "{reached} of {networks}");
+    assert!(shifted > networks / 20, "{shifted} of {networks}");
+}
