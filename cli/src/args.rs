@@ -44,6 +44,9 @@ pub enum Command {
     /// Run a network at many accumulator widths: a study file, or a model with --hw and --bits
     Sweep(SweepArgs),
     /// Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches
+    ///
+    /// `trap` acts as `observe` here: nothing stops, the value stays exact and the flag tells. The format is described in
+    /// docs/bundle-format.md.
     Vectors(VectorsArgs),
     /// Check a bundle of test vectors: its files, its numbers, and its replay in simulators
     Check(CheckArgs),
@@ -174,7 +177,7 @@ pub struct VectorsArgs {
     /// Dot products taken from the layer's real activations; corner cases are added
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub cases: usize,
-    /// Data formats beside .mem: dec, npy, bin, mif, coe, axis
+    /// Data formats beside .mem: dec, npy, bin (little-endian, whole bytes per value), mif, coe, axis
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "dec")]
     pub formats: Vec<guardbit_rtl_vectors::Format>,
     /// Waveforms of accumulators and exact sums: vcd, fst

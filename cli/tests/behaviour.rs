@@ -158,7 +158,8 @@ fn less_is_counted_where_less_is_asked_for() {
             let of_events = ["events", "events_high", "events_low", "outputs_touched", "first_event_cycle"];
             let blank = of_events.contains(&column.as_str());
             assert_eq!(&values[column], if blank { "" } else { value }, "values: {column}");
-            let identity = ["index", "layer", "op", "level", "bits", "overflow", "name"].contains(&column.as_str());
+            let identity =
+                ["index", "layer", "op", "level", "bits", "overflow", "name"].contains(&column.as_str());
             let costs =
                 ["compute_cycles", "stall_cycles", "utilization", "sram_bytes", "dram_bytes", "time_us"];
             let always = ["dots", "terms", "output_mismatch", "sqnr_db", "cycles"];

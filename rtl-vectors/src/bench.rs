@@ -8,7 +8,10 @@ mod vhdl;
 pub(crate) use design::mode;
 
 use crate::export::Sizes;
-use crate::manifest::Manifest;
+use crate::manifest::{Case, Manifest};
+
+/// Mismatches that a bench prints.
+const SHOWN: usize = 10;
 
 /// The reference RTL: name and text of every file.
 pub(crate) const RTL: [(&str, &str); 8] = [
@@ -46,9 +49,20 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
         files.extend(ARRAY_RTL.iter().map(|(name, text)| (format!("rtl/{name}"), (*text).to_owned())));
         files.push(("rtl/gb_array.sv".into(), array::design(manifest, info)));
         files.push(("tb_array.sv".into(), array::tb(manifest, info)));
+        files.push(("array/tiles.txt".into(), array::tiles(info)));
     }
     files.push(("tb.vhd".into(), vhdl::tb(manifest)));
+    files.push(("cases.txt".into(), cases(manifest)));
     files.push(("Makefile".into(), include_str!("../bench/Makefile").into()));
     files.push(("test_bundle.py".into(), include_str!("../bench/test_bundle.py").into()));
     files
+}
+
+/// The cases for benches that cannot read JSON, a line each: first beat, beats, word of the output (-1: none), identifier.
+fn cases(manifest: &Manifest) -> String {
+    let line = |case: &Case| {
+        let word = case.out_word.map_or("-1".into(), |word| word.to_string());
+        format!("{} {} {word} {}\n", case.first_beat, case.beats, case.id)
+    };
+    manifest.cases.iter().map(line).collect()
 }

@@ -13,6 +13,7 @@ use guardbit_hwmodels::{
 use guardbit_num::{Format, Multiplier, Overflow, Requantizer, Rounding, Scheme, required_bits};
 
 use crate::VectorError;
+use crate::describe::formula;
 use crate::manifest::{Arithmetic, BiasInfo, Case, LevelInfo, Operand, RequantizeInfo, Stage};
 
 /// Schemes that `gb_requant.sv` has.
@@ -132,6 +133,7 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         levels.push(LevelInfo {
             name: level.name.clone(),
             reduce: level.reduce.name().into(),
+            pairing: (level.reduce == Reduce::Tree).then(|| "adjacent".into()),
             terms: match level.terms {
                 Terms::All => None,
                 Terms::Count(n) => Some(n),
@@ -246,10 +248,19 @@ fn bias_info(layer: &MacLayer, has_side: bool, activation: Range, sum: Range) ->
         "post" => fitted(with, datapath.bias.register),
         _ => sum,
     };
+    let last = &datapath.levels[end - 1];
+    let register = match (datapath.bias.at, last.check) {
+        (BiasPlace::Preload, Check::EachAdd) => last.register,
+        // The register is exact inside.
+        (BiasPlace::Preload, Check::HandOver) => Register::Auto,
+        _ => datapath.bias.register,
+    };
     let word = if at == "none" { Range { min: 0, max: 0 } } else { bias_words(layer, activation).map(unit) };
     BiasInfo {
         at: at.into(),
-        stage: stage(datapath.bias.register, 0, Rounding::Floor, port),
+        stage: stage(register, 0, Rounding::Floor, port),
+        unit_shift: datapath.unit_shift(at_unit),
+        unit_round: datapath.unit_rounding(at_unit).name().into(),
         input_bits: input.bits(),
         word_min: word.min as i64,
         word_max: word.max as i64,
@@ -275,6 +286,8 @@ fn requantize_info(layer: &MacLayer, output: &OutputStage) -> RequantizeInfo {
     RequantizeInfo {
         scheme: scheme.name().into(),
         id: scheme.id().into(),
+        formula: formula(scheme).into(),
+        unit_shift: layer.datapath.unit_shift(layer.datapath.levels.len()),
         zero_point: output.output_zero_point.into(),
         clamp_min: output.clamp.0.into(),
         clamp_max: output.clamp.1.into(),

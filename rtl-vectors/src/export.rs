@@ -15,16 +15,15 @@ use crate::manifest::{
     Arithmetic, Case, Field, FileInfo, Interface, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest, Packing,
     SCHEMA, Source, Timing, Tool, manifest_schema,
 };
+use crate::sizes::MAX_LANES;
 use crate::waves::{WaveFormat, waves};
 use crate::words::{Words, digits, slot};
-use crate::{VectorError, array, bench, contract, corners, lockstep, real};
+use crate::{VectorError, array, bench, contract, corners, describe, lockstep, real};
 
 /// Clock cycles from a beat to the accumulators: one register behind the multipliers, then the accumulators.
 pub(crate) const ACC_LATENCY: u32 = 2;
 /// One more for the output register.
 pub(crate) const OUT_LATENCY: u32 = 3;
-/// Most lanes: the control word names each.
-const MAX_LANES: usize = 48;
 
 /// What to export.
 #[derive(Debug, Clone)]
@@ -46,7 +45,7 @@ pub enum Format {
     Dec,
     /// NumPy arrays of int64, `[words]` or `[words, lanes]`.
     Npy,
-    /// Packed binary: whole bytes per word, least significant byte first.
+    /// Binary: whole bytes per value, least significant byte first, sign-extended.
     Bin,
     /// Intel (Quartus) memory initialization.
     Mif,
@@ -142,12 +141,13 @@ pub fn export(
         files.push(DataFile { info, bytes });
     }
     let part = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
-    files.extend(part.iter().flat_map(|part| array_files(part, &arithmetic)));
+    files.extend(part.iter().flat_map(|part| array_files(part, &arithmetic, &request.formats)));
     let (array, array_absent) = match part {
         Ok(part) => (Some(part.info), None),
         Err(reason) => (None, Some(reason)),
     };
     let mut infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
+    let [input, weight, output] = describe::tensors(&program.graph, layer);
     let manifest = Manifest {
         schema: SCHEMA,
         tool: Tool { name: "guardbit".into(), version: env!("CARGO_PKG_VERSION").into() },
@@ -159,6 +159,10 @@ pub fn export(
             terms: layer.order.len(),
             dots: layer.dots.window.dots(),
             channels: layer.dots.window.channels(),
+            input,
+            weight,
+            output,
+            window: describe::window(&layer.dots.window),
         },
         timing: timing(program, layer, lanes),
         coverage: counter.table(&arithmetic, layer.order.len(), lanes),
@@ -344,30 +348,34 @@ fn data_files(beats: &Beats, arithmetic: &Arithmetic, request: &Request) -> Vec<
 
     let mut files = Vec::new();
     for (name, role, words) in &columns {
-        let wide = name == "exp_wide";
-        let mut add =
-            |extension: &str, bytes: Vec<u8>| files.push(data_file(name, extension, role, words, bytes));
-        if wide {
-            add("npy", npy(words));
+        // The exact sum is there as int64 in any case.
+        let mut formats = request.formats.clone();
+        if name == "exp_wide" && !formats.contains(&Format::Npy) {
+            formats.push(Format::Npy);
         }
-        add("mem", words.mem());
-        for format in &request.formats {
-            match format {
-                Format::Dec => add("dec", words.dec()),
-                Format::Npy if wide => {}
-                Format::Npy => add("npy", npy(words)),
-                Format::Bin => add("bin", words.bin()),
-                Format::Mif => add("mif", words.mif()),
-                Format::Coe => add("coe", words.coe()),
-                // Streams are made of several columns.
-                Format::Axis => {}
-            }
-        }
+        files.extend(formatted(name, role, words, &formats));
     }
     if request.formats.contains(&Format::Axis) {
         files.extend(axis::streams(beats, arithmetic).into_iter().map(stream_file));
     }
     files
+}
+
+/// `.mem` and the other formats of one column.
+fn formatted(name: &str, role: &str, words: &Words, formats: &[Format]) -> Vec<DataFile> {
+    let others = formats.iter().filter_map(|&format| {
+        let bytes = match format {
+            Format::Dec => words.dec(),
+            Format::Npy => npy(words),
+            Format::Bin => words.bin(),
+            Format::Mif => words.mif(),
+            Format::Coe => words.coe(),
+            // Streams are made of several columns.
+            Format::Axis => return None,
+        };
+        Some(data_file(name, format.name(), role, words, bytes))
+    });
+    std::iter::once(data_file(name, "mem", role, words, words.mem())).chain(others).collect()
 }
 
 fn stream_file(stream: Stream) -> DataFile {
@@ -382,7 +390,7 @@ fn stream_file(stream: Stream) -> DataFile {
 }
 
 /// The files of `array/`.
-fn array_files(part: &ArrayPart, arithmetic: &Arithmetic) -> Vec<DataFile> {
+fn array_files(part: &ArrayPart, arithmetic: &Arithmetic, formats: &[Format]) -> Vec<DataFile> {
     let info = &part.info;
     let lanes =
         |lanes: usize, bits: u32, values: &[i64]| Words::lanes(lanes, bits, Packing::Dense, values.to_vec());
@@ -399,18 +407,25 @@ fn array_files(part: &ArrayPart, arithmetic: &Arithmetic) -> Vec<DataFile> {
             "array expected: sums that leave the columns",
             lanes(info.cols, array::sum_bits(arithmetic), &part.sums),
         ),
-        ("exp_mask", "1: the sum is that of an output, compare", lanes(info.cols, 1, &part.mask)),
+        ("exp_mask", "1: the sum is that of an output, compare", lanes(info.cols, 1, &part.mask).unsigned()),
     ];
     columns
         .iter()
-        .map(|(name, role, words)| data_file(&format!("array/{name}"), "mem", role, words, words.mem()))
+        .flat_map(|(name, role, words)| formatted(&format!("array/{name}"), role, words, formats))
         .collect()
 }
 
 fn data_file(name: &str, extension: &str, role: &str, words: &Words, bytes: Vec<u8>) -> DataFile {
+    let slot_bits = match extension {
+        "bin" => slot(words.lane_bits(), Packing::ByteSlot),
+        _ => words.slot_bits(),
+    };
     let info = FileInfo {
         words: Some(words.len()),
         bits: Some(words.bits),
+        lanes: Some(words.per_word()),
+        lane_bits: Some(words.lane_bits()),
+        slot_bits: Some(slot_bits),
         digits: (extension == "mem").then(|| digits(words.bits)),
         signed: Some(words.signed),
         ..plain_info(&format!("{name}.{extension}"), role, &bytes)
@@ -424,6 +439,9 @@ fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {
         role: role.into(),
         words: None,
         bits: None,
+        lanes: None,
+        lane_bits: None,
+        slot_bits: None,
         digits: None,
         signed: None,
         fields: None,

@@ -14,8 +14,9 @@ use crate::VectorError;
 use crate::beats::{CLEAR, Display, LevelState, RUN_LAST, VALID, lanes, run_ends};
 use crate::contract::{self, layer_of};
 use crate::export::interface;
-use crate::manifest::{Arithmetic, Case, Expected, Interface, Packing};
+use crate::manifest::{Arithmetic, Case, Expected, Interface, MANIFEST, Packing};
 use crate::read::read_manifest;
+use crate::sizes::{self, MAX_LANES};
 use crate::stand_in::LayerParameters;
 use crate::words::{field, sign_extend};
 
@@ -72,6 +73,8 @@ impl GoldenModel {
     /// [`GoldenError`] if there is no usable manifest.
     pub fn from_bundle(dir: &Path) -> Result<Self, GoldenError> {
         let manifest = read_manifest(dir)?;
+        let checked = sizes::check(&manifest.arithmetic, &manifest.interface, manifest.layer.terms);
+        checked.map_err(|problem| VectorError::Manifest { path: dir.join(MANIFEST), problem })?;
         Self::new(manifest.arithmetic, manifest.interface, manifest.layer.terms)
     }
 
@@ -87,6 +90,10 @@ impl GoldenModel {
         };
         let arithmetic = contract::arithmetic(&program.graph, layer)?;
         let lanes = lanes(&layer.datapath, parameters.terms);
+        if lanes > MAX_LANES {
+            let what = format!("a tree over {lanes} products (at most {MAX_LANES})");
+            return Err(VectorError::Unsupported { layer: layer.name.clone(), what }.into());
+        }
         let interface = interface(&arithmetic, lanes, Packing::Dense);
         Self::new(arithmetic, interface, parameters.terms)
     }
@@ -227,25 +234,64 @@ impl GoldenModel {
         Ok(())
     }
 
+    /// The number of products that the next [`step`](Self::step) takes, if that is `count`.
+    ///
+    /// For callers that have a count and no slice yet.
+    ///
+    /// # Errors
+    /// [`GoldenError::Beat`] if it is not.
+    pub fn check_count(&self, count: i64) -> Result<usize, GoldenError> {
+        let lanes = self.interface.lanes;
+        let sent = self.beat.saturating_mul(lanes);
+        let Some(left) = self.terms.checked_sub(sent).filter(|&left| left > 0) else {
+            let problem = "the dot product under way is longer than the layer's: clear it first";
+            return Err(GoldenError::Beat(problem.into()));
+        };
+        let expected = lanes.min(left);
+        match usize::try_from(count) {
+            Ok(count) if count == expected => Ok(count),
+            _ => {
+                let beat = self.beat;
+                Err(GoldenError::Beat(format!("{count} products in beat {beat}, which takes {expected}")))
+            }
+        }
+    }
+
+    /// The limbs of 32 bits that [`step_words`](Self::step_words) reads of `ctrl`, `stim_a` and `stim_w`, if there are
+    /// at least as many.
+    ///
+    /// # Errors
+    /// [`GoldenError::Beat`] if there are not.
+    pub fn check_limbs(&self, counts: [i64; 3]) -> Result<[usize; 3], GoldenError> {
+        let mut limbs = [0; 3];
+        for (index, (name, bits)) in self.words().into_iter().enumerate() {
+            limbs[index] = bits.div_ceil(32) as usize;
+            if counts[index] < limbs[index] as i64 {
+                let found = counts[index];
+                return Err(GoldenError::Beat(format!("{found} limbs for the {bits} bits of `{name}`")));
+            }
+        }
+        Ok(limbs)
+    }
+
+    /// The words of a beat, and their bits.
+    fn words(&self) -> [(&'static str, u32); 3] {
+        let (lanes, levels) = (self.interface.lanes as u32, self.states.len() as u32);
+        [
+            ("ctrl", RUN_LAST + levels + lanes),
+            ("activations", lanes * self.interface.activation_slot),
+            ("weights", lanes * self.interface.weight_slot),
+        ]
+    }
+
     /// One beat of a whole dot product: runs end where the contract says.
     ///
     /// # Errors
     /// [`GoldenError::Beat`] if there are not as many operands as lanes (in the last beat: as are left), or one is wider
     /// than its port; nothing has happened then.
     pub fn step(&mut self, activations: &[i64], weights: &[i64]) -> Result<(), GoldenError> {
-        let lanes = self.interface.lanes;
-        let Some(left) = self.terms.checked_sub(self.beat * lanes).filter(|&left| left > 0) else {
-            let problem = "the dot product under way is longer than the layer's: clear it first";
-            return Err(GoldenError::Beat(problem.into()));
-        };
-        let expected = lanes.min(left);
-        if activations.len() != expected || weights.len() != expected {
-            return Err(GoldenError::Beat(format!(
-                "{} activations and {} weights in beat {}, which takes {expected}",
-                activations.len(),
-                weights.len(),
-                self.beat
-            )));
+        for operands in [activations, weights] {
+            self.check_count(i64::try_from(operands.len()).unwrap_or(i64::MAX))?;
         }
         let (a, w) = (self.arithmetic.activation.bits, self.arithmetic.weight.bits);
         for (what, values, bits) in [("activation", activations, a), ("weight", weights, w)] {
@@ -276,17 +322,7 @@ impl GoldenModel {
         weights: &[u32],
     ) -> Result<(), GoldenError> {
         let (lanes, levels) = (self.interface.lanes as u32, self.states.len() as u32);
-        let ports = [
-            ("ctrl", ctrl, RUN_LAST + levels + lanes),
-            ("activations", activations, lanes * self.interface.activation_slot),
-            ("weights", weights, lanes * self.interface.weight_slot),
-        ];
-        if let Some((name, limbs, bits)) =
-            ports.iter().find(|(_, limbs, bits)| limbs.len() * 32 < *bits as usize)
-        {
-            let found = limbs.len();
-            return Err(GoldenError::Beat(format!("{found} limbs for the {bits} bits of `{name}`")));
-        }
+        self.check_limbs([ctrl, activations, weights].map(|limbs| limbs.len() as i64))?;
         let [ctrl, activations, weights] = [ctrl, activations, weights].map(wide_limbs);
         if field(&ctrl, VALID, 1) == 0 {
             self.hold();

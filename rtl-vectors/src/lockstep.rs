@@ -46,7 +46,7 @@ fn tb(manifest: &Manifest, sizes: &Sizes) -> String {
     let out = &arithmetic.requantize;
     format!(
         "// Random beats for gb_dut and the golden model: bubbles, clears and ends of runs at any time.
-// Plusargs: +beats=N (default 100000), +seed=N (default 1), +bundle=DIR (default ..).
+// Plusargs: +beats=N (default 100000), +seed=N (default 1), +bundle=DIR (default ..), +waves=FILE dumps every signal.
 `timescale 1ns / 1ps
 module tb;
     localparam int LEVELS = {count};
@@ -113,9 +113,13 @@ module tb;
     int count [0:LEVELS-1];
     int beats, sent, drain, dot, kept;
     logic extremes, fresh, arrives, stop;
-    string dir;
+    string dir, waves;
 
     initial begin
+        if ($value$plusargs(\"waves=%s\", waves)) begin
+            $dumpfile(waves);
+            $dumpvars(0, tb);
+        end
         if (!$value$plusargs(\"beats=%d\", beats)) beats = 100000;
         if (!$value$plusargs(\"seed=%d\", state)) state = 1;
         if (!$value$plusargs(\"bundle=%s\", dir)) dir = \"..\";

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the bundle format.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 /// Name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
 /// Name of its schema.
@@ -90,6 +90,47 @@ pub struct LayerInfo {
     pub dots: usize,
     /// Output channels.
     pub channels: usize,
+    /// The activations' codes.
+    pub input: TensorInfo,
+    /// The weights' codes.
+    pub weight: TensorInfo,
+    /// The output's codes.
+    pub output: TensorInfo,
+    /// Which activations an output element reads.
+    pub window: WindowInfo,
+}
+
+/// Type and zero points of codes: real = scale * (code - zero point).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TensorInfo {
+    /// `int8`, `uint8`, ...
+    pub dtype: String,
+    /// One, or one per output channel.
+    pub zero_points: Vec<i64>,
+}
+
+/// Which activations an output element reads: output row `h` reads window row `i` at input row
+/// `h * stride + i * dilation - pad`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WindowInfo {
+    /// Images per inference.
+    pub batch: usize,
+    /// `[rows, columns, channels]` of the input.
+    pub input: [usize; 3],
+    /// `[rows, columns, channels]` of the output.
+    pub output: [usize; 3],
+    /// `[rows, columns, channels per group]` of the window.
+    pub kernel: [usize; 3],
+    /// Step of the window, rows and columns.
+    pub stride: [usize; 2],
+    /// Distance between cells of the window, rows and columns.
+    pub dilation: [usize; 2],
+    /// Padding cells before the first row and column.
+    pub pad: [usize; 2],
+    /// Groups of channels.
+    pub groups: usize,
 }
 
 /// What the RTL has to compute.
@@ -163,6 +204,9 @@ pub struct LevelInfo {
     /// `serial` or `tree`.
     #[schemars(extend("enum" = ["serial", "tree"]))]
     pub reduce: String,
+    /// How a tree pairs its values: `adjacent` (an odd last value passes to the next round); none for a serial level.
+    #[schemars(extend("enum" = ["adjacent", null]))]
+    pub pairing: Option<String>,
     /// Values in a run; none: all.
     #[schemars(range(min = 1))]
     pub terms: Option<usize>,
@@ -194,9 +238,14 @@ pub struct BiasInfo {
     /// `post_requantize`.
     #[schemars(extend("enum" = ["none", "post", "preload", "post_requantize"]))]
     pub at: String,
-    /// The adder.
+    /// What the bias, or the sum with it, is fitted to: of `post` the adder behind the last level, of `preload` the last
+    /// level's register when it is loaded, of `post_requantize` the register of the scaled bias.
     #[serde(flatten)]
     pub stage: Stage,
+    /// Bits dropped of a bias at unit 1 to have it in the unit of the place where it joins: the shifts before it.
+    pub unit_shift: u32,
+    /// How they are dropped: as in the last stage before it that shifts.
+    pub unit_round: String,
     /// Width in two's complement of a word of `stim_bias`.
     pub input_bits: u32,
     /// Least word that the layer can show there.
@@ -213,6 +262,11 @@ pub struct RequantizeInfo {
     pub scheme: String,
     /// Its identifier.
     pub id: String,
+    /// The code before the clamp, of a sum `x`: `z` is the zero point, `m` and `e` are `stim_mult` and `stim_exp`, `M` is
+    /// the case's multiplier times `2^unit_shift`.
+    pub formula: String,
+    /// Bits that all stages drop together.
+    pub unit_shift: u32,
     /// Added after scaling.
     pub zero_point: i64,
     /// Least output code.
@@ -311,9 +365,15 @@ pub struct FileInfo {
     pub words: Option<usize>,
     /// Bits of a word.
     pub bits: Option<u32>,
+    /// Values of a word; value 0 lies in the least significant bits.
+    pub lanes: Option<usize>,
+    /// Bits of a value.
+    pub lane_bits: Option<u32>,
+    /// Bits from one value to the next; in a `.bin` whole bytes.
+    pub slot_bits: Option<u32>,
     /// Hexadecimal digits of a word, for `.mem`.
     pub digits: Option<usize>,
-    /// Whether a word is two's complement.
+    /// Whether a value is two's complement.
     pub signed: Option<bool>,
     /// What a word is made of, for AXI4-Stream transfers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -396,6 +456,10 @@ pub struct ArrayInfo {
     pub beats: usize,
     /// Words of `exp_sum` and `exp_mask` (a lane per column): the n-th holds the n-th sum that leaves every column.
     pub words: usize,
+    /// The row whose sum leaves a column first: `bottom_row_first` (line `j` of a tile's words is row `rows - 1 - j`), or
+    /// `pixels` (line `j` is the tile's pixel `j`).
+    #[schemars(extend("enum" = ["bottom_row_first", "pixels"]))]
+    pub word_order: String,
     /// Fields of a control word.
     pub ctrl: Vec<Field>,
     /// Beats of the tiles with real operands, which come first. Corner tiles follow once the array is empty.

@@ -11,9 +11,7 @@ use guardbit_hwmodels::{Program, from_yaml, load, lower};
 use guardbit_num::Scheme;
 
 use crate::golden::GoldenError;
-
-/// Most products of a dot product made from parameters.
-const MAX_TERMS: usize = 1 << 20;
+use crate::sizes::MAX_TERMS;
 
 /// What a MAC unit has to know of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

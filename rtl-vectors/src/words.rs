@@ -47,6 +47,11 @@ impl Words {
         Self { bits: slot * lanes as u32, signed: true, data: Data::Lanes { lanes, lane_bits, slot, values } }
     }
 
+    /// The same words, their values plain binary.
+    pub fn unsigned(self) -> Self {
+        Self { signed: false, ..self }
+    }
+
     /// Number of words.
     pub fn len(&self) -> usize {
         match &self.data {
@@ -87,12 +92,29 @@ impl Words {
         text
     }
 
-    /// Packed binary: words one after the other, each in whole bytes, least significant byte first.
+    /// Binary: value after value, lane 0 first, each in whole bytes, least significant byte first, sign-extended to
+    /// them (zero-extended, if unsigned).
     pub fn bin(&self) -> Vec<u8> {
-        let bytes = self.bits.div_ceil(8) as usize;
-        let mut out = Vec::with_capacity(self.len() * bytes);
-        self.for_each_word(|word| out.extend((0..bytes).map(|i| byte(word, i))));
-        out
+        let bytes = (slot(self.lane_bits(), Packing::ByteSlot) / 8) as usize;
+        let mask = if self.signed { u64::MAX } else { u64::MAX >> (64 - self.lane_bits().clamp(1, 64)) };
+        let value = |&value: &i64| (value as u64 & mask).to_le_bytes().into_iter().take(bytes);
+        self.all().iter().flat_map(value).collect()
+    }
+
+    /// Bits of a value.
+    pub fn lane_bits(&self) -> u32 {
+        match &self.data {
+            Data::Values(_) => self.bits,
+            Data::Lanes { lane_bits, .. } => *lane_bits,
+        }
+    }
+
+    /// Bits from one value of a word to the next.
+    pub fn slot_bits(&self) -> u32 {
+        match &self.data {
+            Data::Values(_) => self.bits,
+            Data::Lanes { slot, .. } => *slot,
+        }
     }
 
     /// Every value, lane 0 first within a word.
@@ -143,12 +165,9 @@ pub(crate) fn push_hex(text: &mut Vec<u8>, word: &[u64], digits: usize) {
 /// Reads `$readmemh` text of `words` words as 64-bit limbs.
 pub(crate) fn parse_mem(text: &[u8], bits: u32, words: usize) -> Result<Vec<Vec<u64>>, String> {
     let digits = digits(bits);
-    if text.len() != words * (digits + 1) {
-        return Err(format!(
-            "{} bytes, but {words} words of {digits} digits take {}",
-            text.len(),
-            words * (digits + 1)
-        ));
+    let expected = words.saturating_mul(digits + 1);
+    if text.len() != expected {
+        return Err(format!("{} bytes, but {words} words of {digits} digits take {expected}", text.len()));
     }
     let one = |(index, line): (usize, &[u8])| {
         let mut limbs = vec![0u64; digits.div_ceil(16).max(1)];
@@ -180,10 +199,6 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 fn nibble(word: &[u64], digit: usize) -> usize {
     (word.get(digit / 16).copied().unwrap_or(0) >> (digit % 16 * 4) & 15) as usize
-}
-
-fn byte(word: &[u64], index: usize) -> u8 {
-    (word.get(index / 8).copied().unwrap_or(0) >> (index % 8 * 8)) as u8
 }
 
 impl Words {

@@ -149,12 +149,10 @@ impl Batches<'_> {
             progress.advance((counted * (scores.len() - beside)) as u64);
         }
         let settled: Vec<Settled> = (0..scores.len()).map(|point| points.settled(point)).collect();
-        let executed = points
-            .finish()?
-            .into_iter()
-            .zip(scores)
-            .zip(settled)
-            .map(|((layers, score), settled)| Executed { outcome: score.outcome(&layers), settled, layers });
+        let executed =
+            points.finish()?.into_iter().zip(scores).zip(settled).map(|((layers, score), settled)| {
+                Executed { outcome: score.outcome(&layers), settled, layers }
+            });
         Ok(executed.collect())
     }
 }

@@ -1,7 +1,8 @@
 //! What one layer of a network reads, sample by sample.
 
 use guardbit_graph::{LookupError, NodeId};
-use guardbit_hwmodels::Program;
+use guardbit_hwmodels::{Program, Register, Step};
+use guardbit_num::Overflow;
 use guardbit_sim::{Keep, Mode, Options, Simulation, StatsLevel};
 
 use crate::settings::RunRequest;
@@ -27,6 +28,8 @@ pub struct LayerInput {
 
 /// Runs `request` as far as it takes to know what the layer `name_or_index` reads.
 ///
+/// Stages that trap do not stop the run: they act as under `observe`. The program keeps them as they are.
+///
 /// # Errors
 /// [`StudyError`] if the network does not load or run, or has no such layer on the accelerator.
 pub fn layer_input(
@@ -43,7 +46,8 @@ pub fn layer_input(
     let read = subject.graph.node(node).inputs[0];
     let options =
         Options { mode: settings.mode, stats: StatsLevel::None, keep: Keep::All, ..Options::default() };
-    let mut simulation = Simulation::new(&program, options);
+    let observing = observing_traps(&program);
+    let mut simulation = Simulation::new(&observing, options);
     let mut inputs = Vec::new();
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
@@ -68,6 +72,22 @@ pub fn layer_input(
         origin: subject.input.describe(),
         program,
     })
+}
+
+/// The same program with every stage that traps made to observe: overflow is noted and stops nothing.
+fn observing_traps(program: &Program) -> Program {
+    let mut observing = program.clone();
+    for step in &mut observing.steps {
+        let Step::Mac(layer) = step else { continue };
+        let datapath = &mut layer.datapath;
+        let levels = datapath.levels.iter_mut().map(|level| &mut level.register);
+        for register in levels.chain([&mut datapath.product.register, &mut datapath.bias.register]) {
+            if let Register::Fixed { overflow: overflow @ Overflow::Trap, .. } = register {
+                *overflow = Overflow::Observe;
+            }
+        }
+    }
+    observing
 }
 
 /// The layer of that name or index, if the accelerator runs it.

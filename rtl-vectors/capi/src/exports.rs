@@ -185,9 +185,11 @@ pub unsafe extern "C" fn guardbit_step(
     count: i32,
 ) -> i32 {
     with(model, |m| {
+        // Before anything is read: a count that the beat does not take is an error, whatever the pointers hold.
+        let length = m.check_count(count.into())?;
         // SAFETY: as above.
         let operands =
-            unsafe { [slice("activations", activations, count)?, slice("weights", weights, count)?] };
+            unsafe { [slice("activations", activations, length)?, slice("weights", weights, length)?] };
         let [activations, weights] = operands.map(|o| o.iter().map(|&v| v.into()).collect::<Vec<i64>>());
         Ok(m.step(&activations, &weights).map(|()| GUARDBIT_OK)?)
     })
@@ -195,10 +197,10 @@ pub unsafe extern "C" fn guardbit_step(
 
 /// One clock cycle of packed words, as ctrl, stim_a and stim_w hold them and as DPI-C passes `bit` vectors: 32 bits a
 /// limb, the least significant first. Without the control word's valid bit nothing happens. Bits above a word are
-/// ignored.
+/// ignored, and limbs above it are not read.
 ///
 /// # Safety
-/// Every pointer is null or points to as many limbs as said.
+/// Every pointer is null or points to as many limbs as said, or to as many as the word has if more are said.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guardbit_step_words(
     model: i32,
@@ -210,12 +212,14 @@ pub unsafe extern "C" fn guardbit_step_words(
     weight_limbs: i32,
 ) -> i32 {
     with(model, |m| {
-        // SAFETY: as above.
+        let counts = [ctrl_limbs, activation_limbs, weight_limbs];
+        let [for_ctrl, for_activations, for_weights] = m.check_limbs(counts.map(i64::from))?;
+        // SAFETY: as above; nothing behind the word is read.
         let [ctrl, activations, weights] = unsafe {
             [
-                slice("ctrl", ctrl, ctrl_limbs)?,
-                slice("activations", activations, activation_limbs)?,
-                slice("weights", weights, weight_limbs)?,
+                slice("ctrl", ctrl, for_ctrl)?,
+                slice("activations", activations, for_activations)?,
+                slice("weights", weights, for_weights)?,
             ]
         };
         Ok(m.step_words(ctrl, activations, weights).map(|()| GUARDBIT_OK)?)

@@ -22,19 +22,17 @@ pub(crate) unsafe fn text<'a>(name: &str, text: *const c_char) -> Result<&'a str
 /// `count` values.
 ///
 /// # Safety
-/// `values` is null, or points to `count` values that live as long as the result and are not written meanwhile.
-pub(crate) unsafe fn slice<'a, T>(name: &str, values: *const T, count: i32) -> Result<&'a [T], Failure> {
+/// `values` is null, or points to `count` values, a count that was checked, that live as long as the result and are not
+/// written meanwhile.
+pub(crate) unsafe fn slice<'a, T>(name: &str, values: *const T, count: usize) -> Result<&'a [T], Failure> {
     if values.is_null() {
         return Err(null(name));
     }
     if !values.is_aligned() {
         return Err(Failure::new(GUARDBIT_E_PARAMETER, format!("`{name}` is not aligned")));
     }
-    let length = usize::try_from(count)
-        .map_err(|_| Failure::new(GUARDBIT_E_PARAMETER, format!("`{name}` has {count} values")))?;
-    // SAFETY: not null and aligned; `length` values of at most 8 bytes are below 2^34 bytes; the caller vouches for
-    // the rest.
-    Ok(unsafe { std::slice::from_raw_parts(values, length) })
+    // SAFETY: not null and aligned; the caller vouches for the rest.
+    Ok(unsafe { std::slice::from_raw_parts(values, count) })
 }
 
 /// Writes a result.

@@ -206,7 +206,7 @@ fn mistakes_are_codes_with_messages() {
     let values = vec![1; 64];
     let step = |a: *const i32, count: i32| unsafe { guardbit_step(model, a, values.as_ptr(), count) };
     check(step(null(), lanes), GUARDBIT_E_NULL, "`activations` is null");
-    check(step(values.as_ptr(), -1), GUARDBIT_E_PARAMETER, "-1 values");
+    check(step(values.as_ptr(), -1), GUARDBIT_E_BEAT, "-1 products");
     check(step(values.as_ptr(), lanes - 1), GUARDBIT_E_BEAT, "which takes");
     check(step(vec![1000; 64].as_ptr(), lanes), GUARDBIT_E_BEAT, "does not fit");
     let words = |ctrl: u32, limbs: i32| unsafe {

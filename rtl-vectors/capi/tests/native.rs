@@ -60,11 +60,12 @@ fn the_c_example_runs() {
 }
 
 /// Runs the lockstep bench of a bundle; gives back whether it passed, and what it printed.
-fn lockstep(dir: &Path, beats: u32) -> (bool, String) {
+fn lockstep(dir: &Path, beats: u32, more: &[&str]) -> (bool, String) {
     let ran = Command::new("make")
         .current_dir(dir.join("lockstep"))
         .arg(format!("GUARDBIT_LIB={}", library("libguardbit_capi.so").display()))
         .arg(format!("BEATS={beats}"))
+        .args(more)
         .output()
         .unwrap();
     (ran.status.success(), text(&ran))
@@ -90,7 +91,7 @@ fn the_reference_design_keeps_in_step() {
     for unit in units() {
         let dir = tempfile::tempdir().unwrap();
         bundle(dir.path(), unit);
-        let (passed, text) = lockstep(dir.path(), 20000);
+        let (passed, text) = lockstep(dir.path(), 20000, &[]);
         let totals = text.lines().find(|line| line.contains("LOCKSTEP")).unwrap_or_default();
         eprintln!("{}: {totals}", unit.accelerator);
         assert!(passed, "{text}");
@@ -98,6 +99,26 @@ fn the_reference_design_keeps_in_step() {
         assert_eq!(number(&text, "mismatches"), 0);
         assert!(number(&text, "events") > 100, "{text}");
         assert!(number(&text, "checked") > 20000, "{text}");
+    }
+}
+
+/// The reference design, a broken one, and the reference design again: each is what is really run.
+#[test]
+fn a_build_belongs_to_its_sources() {
+    if !tools() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    bundle(dir.path(), UNITS[0]);
+    let dut = fs::read_to_string(dir.path().join("rtl/gb_dut.sv")).unwrap();
+    let (saturates, wraps) = (".BITS(14), .IS_SIGNED(1), .MODE(1)", ".BITS(14), .IS_SIGNED(1), .MODE(0)");
+    assert_eq!(dut.matches(saturates).count(), 1);
+    fs::write(dir.path().join("broken.sv"), dut.replace(saturates, wraps)).unwrap();
+    for faulty in [false, true, false] {
+        let dut = if faulty { "../broken.sv" } else { "../rtl/gb_dut.sv" };
+        let (passed, text) = lockstep(dir.path(), 2000, &[&format!("DUT={dut}")]);
+        assert_eq!(passed, !faulty, "{text}");
+        assert_eq!(number(&text, "mismatches") > 0, faulty, "{text}");
     }
 }
 
@@ -119,7 +140,7 @@ fn planted_faults_are_found() {
         let rtl = fs::read_to_string(&path).unwrap();
         assert_eq!(rtl.matches(from).count(), 1, "{file}: {from}");
         fs::write(&path, rtl.replace(from, to)).unwrap();
-        let (passed, text) = lockstep(dir.path(), 5000);
+        let (passed, text) = lockstep(dir.path(), 5000, &[]);
         let first = text.lines().find(|line| line.contains("MISMATCH")).unwrap_or_default();
         eprintln!("{to}: {first}");
         assert!(!passed && number(&text, "mismatches") > 0, "{text}");

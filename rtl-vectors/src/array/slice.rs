@@ -101,6 +101,10 @@ impl Slice {
             tiles,
             beats: beats(&self.cycles),
             words,
+            word_order: match accelerator.dataflow {
+                Dataflow::OutputStationary => "bottom_row_first".into(),
+                _ => "pixels".into(),
+            },
             real_beats: beats(&self.cycles),
             real_words: words,
             ctrl: (0..).zip(&CTRL).map(field).collect(),

@@ -1,8 +1,12 @@
 //! `gb_array.sv`, the array with the layer's parameters, and `tb_array.sv`, which streams tiles through it.
 
+use super::SHOWN;
 use super::design::{acc_width, mode, round};
 use crate::array::{corner_gap, is_output_stationary, sum_bits};
-use crate::manifest::{ArrayInfo, LevelInfo, Manifest, Stage};
+use crate::manifest::{ArrayInfo, LevelInfo, Manifest, Stage, Tile};
+
+/// Products that are printed of a sum that differs.
+const PRODUCTS: usize = 8;
 
 /// Parameters of a register and the bits dropped behind it.
 fn stage(prefix: &str, stage: &Stage) -> String {
@@ -101,13 +105,28 @@ endmodule
     )
 }
 
+/// The tiles for the bench, a line each: first beat, terms, first word (-1: later tiles add to its sums), words.
+pub(crate) fn tiles(info: &ArrayInfo) -> String {
+    let line = |tile: &Tile| {
+        let word = tile.first_word.map_or("-1".into(), |word| word.to_string());
+        format!("{} {} {word} {}\n", tile.first_beat, tile.terms, tile.words)
+    };
+    info.tiles.iter().map(line).collect()
+}
+
 /// The bench.
 pub(crate) fn tb(manifest: &Manifest, info: &ArrayInfo) -> String {
     let arithmetic = &manifest.arithmetic;
     let (a, w, sum) = (arithmetic.activation.bits, arithmetic.weight.bits, sum_bits(arithmetic));
+    // Sums that stay leave from the bottom row on; weights that stay are loaded the bottom row's first.
+    let [pixel, beat_a, row_a, beat_w] = match is_output_stationary(info) {
+        true => [&*format!("{} - line", info.rows - 1), "tile_beat+k", "pixel", "tile_beat+k"],
+        false => ["line", "tile_beat+pixel", "k", "tile_beat-1-k"],
+    };
     format!(
         "// Streams the tiles of array/ through gb_array, compares every sum that leaves it and measures cycles.
-// Plusargs: +cycles=0 does not check cycles, +quick=1 stops at the first mismatch. Ends with a line RESULT and, if anything differs, $fatal.
+// Prints the first {shown} mismatches. Plusargs: +cycles=0 does not check cycles, +quick=1 stops at the first mismatch,
+// +waves=FILE dumps every signal. Ends with a line RESULT and, if anything differs, $fatal.
 `timescale 1ns / 1ps
 module tb_array;
     localparam int BEATS = {beats};
@@ -148,14 +167,42 @@ module tb_array;
     integer cycle, beat, col, checked, mismatches, check_cycles;
     integer tiles, first_tile, second_tile, first_end, last_end, last_out;
     integer at [0:COLS-1];
+    string waves;
     integer quick;
     logic [SUM_W-1:0] expected, got;
-    logic first;
-    // Counts a mismatch; `first` says whether to print it.
+    logic shown;
+    // Counts a mismatch; `shown` says whether to print it.
     task note;
         begin
-            first = (mismatches == 0);
+            shown = (mismatches < {shown});
             mismatches = mismatches + 1;
+        end
+    endtask
+
+    // Ends a line with the tile that a sum leaves (array/tiles.txt), the output's place in it, and operands of it:
+    // activation * weight, the first {products} of the tile.
+    integer tiles_file, read, tile, tile_beat, tile_terms, tile_word, tile_words, line, pixel, k;
+    task of_word(input integer word, input integer column);
+        begin
+            tiles_file = $fopen(\"array/tiles.txt\", \"r\");
+            tile       = -1;
+            read       = 4;
+            tile_word  = -1;
+            while (read == 4 && (tile_word < 0 || word >= tile_word + tile_words)) begin
+                read = $fscanf(tiles_file, \"%d %d %d %d\", tile_beat, tile_terms, tile_word, tile_words);
+                tile = tile + 1;
+            end
+            $fclose(tiles_file);
+            if (read == 4) begin
+                line  = word - tile_word;
+                pixel = {pixel};
+                $write(\" tile=%0d pixel=%0d operands=\", tile, pixel);
+                for (k = 0; k < tile_terms && k < {products}; k = k + 1) begin
+                    if (k > 0) $write(\",\");
+                    $write(\"%0d*%0d\", $signed(stim_a[{beat_a}][{row_a}*{a}+:{a}]), $signed(stim_w[{beat_w}][column*{w}+:{w}]));
+                end
+            end
+            $write(\"\\n\");
         end
     endtask
 
@@ -175,12 +222,16 @@ module tb_array;
         first_end = -1;
         last_end = -1;
         last_out = -1;
-        first = 1'b0;
+        shown = 1'b0;
         in_ctrl = 0;
         in_a = 0;
         in_w = 0;
         for (col = 0; col < COLS; col = col + 1) at[col] = 0;
         if (!$value$plusargs(\"cycles=%d\", check_cycles)) check_cycles = 1;
+        if ($value$plusargs(\"waves=%s\", waves)) begin
+            $dumpfile(waves);
+            $dumpvars(0, tb_array);
+        end
         if (!$value$plusargs(\"quick=%d\", quick)) quick = 0;
         repeat ({reset}) @(posedge clk);
         #2 rst_n = 1'b1;
@@ -219,21 +270,24 @@ module tb_array;
                     if (at[col] < REAL_WORDS) last_out = cycle;
                     if (at[col] >= WORDS) begin
                         note();
-                        if (first) $display(\"MISMATCH kind=extra column=%0d cycle=%0d word=%0d\", col, cycle, at[col]);
+                        if (shown) $display(\"MISMATCH kind=extra column=%0d cycle=%0d word=%0d\", col, cycle, at[col]);
                     end else if (exp_mask[at[col]][col]) begin
                         checked  = checked + 1;
                         expected = exp_sum[at[col]][col*SUM_W+:SUM_W];
                         got      = out_sum[col*SUM_W+:SUM_W];
                         if (got !== expected) begin
                             note();
-                            if (first) $display(\"MISMATCH kind=sum column=%0d cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d\",
-                                col, cycle, at[col], expected, got, $signed(expected), $signed(got));
+                            if (shown) begin
+                                $write(\"MISMATCH kind=sum column=%0d cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d\",
+                                    col, cycle, at[col], expected, got, $signed(expected), $signed(got));
+                                of_word(at[col], col);
+                            end
                         end
                     end
                     at[col] = at[col] + 1;
                 end else if (out_valid[col] !== 1'b0) begin
                     note();
-                    if (first) $display(\"MISMATCH kind=valid column=%0d cycle=%0d word=%0d\", col, cycle, at[col]);
+                    if (shown) $display(\"MISMATCH kind=valid column=%0d cycle=%0d word=%0d\", col, cycle, at[col]);
                 end
             end
             if (quick != 0 && mismatches != 0) report();
@@ -245,12 +299,12 @@ module tb_array;
             for (col = 0; col < COLS; col = col + 1) begin
                 if (at[col] != WORDS) begin
                     note();
-                    if (first) $display(\"MISMATCH kind=count column=%0d cycle=%0d word=%0d expected=%0d got=%0d\", col, cycle, at[col], WORDS, at[col]);
+                    if (shown) $display(\"MISMATCH kind=count column=%0d cycle=%0d word=%0d expected=%0d got=%0d\", col, cycle, at[col], WORDS, at[col]);
                 end
             end
             if (check_cycles != 0 && last_out + 1 != CYCLES) begin
                 note();
-                if (first) $display(\"MISMATCH kind=cycles column=0 cycle=%0d word=0 expected=%0d got=%0d\", last_out, CYCLES, last_out + 1);
+                if (shown) $display(\"MISMATCH kind=cycles column=0 cycle=%0d word=0 expected=%0d got=%0d\", last_out, CYCLES, last_out + 1);
             end
             report();
         end
@@ -277,5 +331,7 @@ endmodule
         top_a = info.rows * a as usize - 1,
         top_w = info.cols * w as usize - 1,
         top_ctrl = info.ctrl.len() - 1,
+        shown = SHOWN,
+        products = PRODUCTS,
     )
 }

@@ -114,8 +114,12 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
     genvar lane;
     generate
         for (lane = 0; lane < {lanes}; lane = lane + 1) begin : g_lane
+            logic signed [{top_lane_a}:0] a;
+            logic signed [{top_lane_w}:0] w;
+            assign a = in_a[lane*{slot_a}+:{a}];
+            assign w = in_w[lane*{slot_w}+:{w}];
             gb_product #(.A_W({a}), .B_W({w}), {product_fit}, .OUT_W({product})) u_product (
-                .a($signed(in_a[lane*{slot_a}+:{a}])), .b($signed(in_w[lane*{slot_w}+:{w}])), .p(product[lane*{product}+:{product}])
+                .a(a), .b(w), .p(product[lane*{product}+:{product}])
             );
         end
     endgenerate
@@ -147,12 +151,14 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
         product_fit = fit(&arithmetic.product),
         slot_a = interface.activation_slot,
         slot_w = interface.weight_slot,
+        top_lane_a = a - 1,
+        top_lane_w = w - 1,
     );
     let mut width = product;
     for (index, level) in levels.iter().enumerate() {
         let port = level.stage.port_bits;
         let (value, valid) = match index {
-            0 => ("product1".to_owned(), "valid1".to_owned()),
+            0 => (String::new(), "valid1".to_owned()),
             _ => (format!("y{}", index - 1), format!("valid_l{index}")),
         };
         if index > 0 {
@@ -185,7 +191,12 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
         } else {
             let preload = bias.at == "preload" && index + 1 == count;
             let (init_w, init) = if preload { (bias_w, "bias1".into()) } else { (2, "2'sb00".to_owned()) };
-            let x = if index == 0 { format!("$signed({value}[{}:0])", width - 1) } else { value };
+            // The lanes' vector is not signed; the only one of a serial level is.
+            let x = if index == 0 { "x0".to_owned() } else { value };
+            if index == 0 {
+                let top = width - 1;
+                let _ = writeln!(text, "    logic signed [{top}:0] x0;\n    assign x0 = product1[{top}:0];");
+            }
             let _ = writeln!(
                 text,
                 "    gb_level #(.IN_W({width}), .ACC_W({acc}), {fit}, .HAND_OVER({hand_over}), .OUT_W({port}), .INIT_W({init_w})) u_l{index} (

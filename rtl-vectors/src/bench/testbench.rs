@@ -1,7 +1,8 @@
-//! `tb.sv`: drives the beats, compares what comes out, reports the first divergence and totals.
+//! `tb.sv`: drives the beats, compares what comes out, reports the first divergences and totals.
 
 use std::fmt::Write;
 
+use super::SHOWN;
 use super::design::acc_width;
 use crate::export::Sizes;
 use crate::manifest::Manifest;
@@ -43,23 +44,32 @@ pub(crate) fn tb(manifest: &Manifest, sizes: &Sizes) -> String {
                 if (acc_seen < 0) acc_seen = cycle;
                 if (at_{index} >= BEATS) begin
                     note();
-                    if (first) $display(\"MISMATCH kind=extra level={index} cycle=%0d beat=%0d\", cycle, BEATS);
+                    if (shown) $display(\"MISMATCH kind=extra level={index} cycle=%0d beat=%0d\", cycle, BEATS);
                 end else begin
                     if (acc_{index}[{top}:0] !== exp_acc_{index}[at_{index}]) begin
                         note();
-                        if (first) $display(\"MISMATCH kind=acc level={index} cycle=%0d beat=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d exact=%0d\",
-                            cycle, at_{index}, exp_acc_{index}[at_{index}], acc_{index}[{top}:0], {expected_dec}, {got_dec}, $signed(exp_wide[at_{index}]));
+                        if (shown) begin
+                            $write(\"MISMATCH kind=acc level={index} cycle=%0d beat=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d exact=%0d\",
+                                cycle, at_{index}, exp_acc_{index}[at_{index}], acc_{index}[{top}:0], {expected_dec}, {got_dec}, $signed(exp_wide[at_{index}]));
+                            of_beat(at_{index});
+                        end
                     end
                     if (flags[{flag}+:4] !== exp_flags[at_{index}][{flag}+:4]) begin
                         note();
-                        if (first) $display(\"MISMATCH kind=flags level={index} cycle=%0d beat=%0d expected=%h got=%h exact=%0d\",
-                            cycle, at_{index}, exp_flags[at_{index}][{flag}+:4], flags[{flag}+:4], $signed(exp_wide[at_{index}]));
+                        if (shown) begin
+                            $write(\"MISMATCH kind=flags level={index} cycle=%0d beat=%0d expected=%h got=%h exact=%0d\",
+                                cycle, at_{index}, exp_flags[at_{index}][{flag}+:4], flags[{flag}+:4], $signed(exp_wide[at_{index}]));
+                            of_beat(at_{index});
+                        end
                     end
                 end
                 at_{index} = at_{index} + 1;
             end else if (updated[{index}] !== 1'b0 || acc_{index} !== held_{index}) begin
                 note();
-                if (first) $display(\"MISMATCH kind=hold level={index} cycle=%0d beat=%0d expected=%h got=%h\", cycle, at_{index}, held_{index}, acc_{index});
+                if (shown) begin
+                    $write(\"MISMATCH kind=hold level={index} cycle=%0d beat=%0d expected=%h got=%h\", cycle, at_{index}, held_{index}, acc_{index});
+                    of_beat(at_{index});
+                end
             end
             held_{index} = acc_{index};",
             top = w - 1,
@@ -72,7 +82,10 @@ pub(crate) fn tb(manifest: &Manifest, sizes: &Sizes) -> String {
             "        while (at_{index} < BEATS && !mask[at_{index}][{index}]) at_{index} = at_{index} + 1;
         if (at_{index} < BEATS) begin
             note();
-            if (first) $display(\"MISMATCH kind=missing level={index} cycle=%0d beat=%0d\", cycle, at_{index});
+            if (shown) begin
+                $write(\"MISMATCH kind=missing level={index} cycle=%0d beat=%0d\", cycle, at_{index});
+                of_beat(at_{index});
+            end
         end"
         );
     }
@@ -80,7 +93,8 @@ pub(crate) fn tb(manifest: &Manifest, sizes: &Sizes) -> String {
     let sum_w = levels[count - 1].stage.port_bits;
     format!(
         "// Replays the vectors of this folder against gb_dut and compares every accumulator, flag, sum and output.
-// Plusargs: +latency=0 does not check latencies. Ends with a line RESULT and, if anything differs, $fatal.
+// Prints the first {shown} mismatches. Plusargs: +latency=0 does not check latencies, +waves=FILE dumps every signal.
+// Ends with a line RESULT and, if anything differs, $fatal.
 `timescale 1ns / 1ps
 module tb;
     localparam int BEATS = {beats};
@@ -127,12 +141,77 @@ module tb;
 
     integer cycle, beat, dot, drain, checked, mismatches, sums, outs;
     integer first_in, first_last, acc_seen, out_seen, check_latency;
-    logic first;
-    // Counts a mismatch; `first` says whether to print it.
+    string waves;
+    logic shown;
+    // Counts a mismatch; `shown` says whether to print it.
     task note;
         begin
-            first = (mismatches == 0);
+            shown = (mismatches < {shown});
             mismatches = mismatches + 1;
+        end
+    endtask
+
+    // The case at hand: its place in cases.txt, first beat, beats, output word (-1: none) and identifier.
+    integer cases, read, case_at, case_first, case_beats, case_word;
+    logic [8*128-1:0] case_id;
+    task next_case;
+        begin
+            read = $fscanf(cases, \"%d %d %d %s\", case_first, case_beats, case_word, case_id);
+            case_at = case_at + 1;
+        end
+    endtask
+
+    // Ends a line with the case that a beat belongs to, and the operands of the beat: activation * weight.
+    task of_beat(input integer at);
+        begin
+            cases   = $fopen(\"cases.txt\", \"r\");
+            case_at = -1;
+            read    = 4;
+            next_case();
+            while (read == 4 && at >= case_first + case_beats) next_case();
+            $fclose(cases);
+            if (read == 4) begin
+                $write(\" case=%0s\", case_id);
+                operands(at);
+            end
+            $write(\"\\n\");
+        end
+    endtask
+
+    // The same for a finished dot product: the operands of its last beat, its bias and multiplier.
+    task of_word(input integer at);
+        begin
+            cases   = $fopen(\"cases.txt\", \"r\");
+            case_at = -1;
+            read    = 4;
+            next_case();
+            while (read == 4 && at != case_word) next_case();
+            $fclose(cases);
+            if (read == 4) begin
+                $write(\" case=%0s\", case_id);
+                operands(case_first + case_beats - 1);
+                $write(\" sum=%0d bias=%0d mult=%0d exp=%0d\", $signed(exp_sum[at]), $signed(stim_bias[case_at]),
+                    $signed(stim_mult[case_at]), $signed(stim_exp[case_at]));
+            end
+            $write(\"\\n\");
+        end
+    endtask
+
+    integer lane;
+    logic comma;
+    task operands(input integer at);
+        begin
+            if (at < BEATS) begin
+                comma = 1'b0;
+                $write(\" operands=\");
+                for (lane = 0; lane < {lanes}; lane = lane + 1) begin
+                    if (ctrl[at][0] && ctrl[at][{keep_at}+lane]) begin
+                        if (comma) $write(\",\");
+                        $write(\"%0d*%0d\", $signed(stim_a[at][lane*{slot_a}+:{a}]), $signed(stim_w[at][lane*{slot_w}+:{w}]));
+                        comma = 1'b1;
+                    end
+                end
+            end
         end
     endtask
 
@@ -160,7 +239,7 @@ module tb;
         first_last = -1;
         acc_seen = -1;
         out_seen = -1;
-        first = 1'b0;
+        shown = 1'b0;
         in_valid = 1'b0;
         in_clear = 1'b0;
         in_run_last = 0;
@@ -171,6 +250,10 @@ module tb;
         in_mult = 0;
         in_exp = 0;
         if (!$value$plusargs(\"latency=%d\", check_latency)) check_latency = 1;
+        if ($value$plusargs(\"waves=%s\", waves)) begin
+            $dumpfile(waves);
+            $dumpvars(0, tb);
+        end
         repeat (4) @(posedge clk);
         #1 rst_n = 1'b1;
     end
@@ -211,8 +294,11 @@ module tb;
                 checked = checked + 1;
                 if (sums >= OUTS || sum !== exp_sum[sums]) begin
                     note();
-                    if (first) $display(\"MISMATCH kind=sum level={top_level} cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d\",
-                        cycle, sums, exp_sum[sums], sum, $signed(exp_sum[sums]), $signed(sum));
+                    if (shown) begin
+                        $write(\"MISMATCH kind=sum level={top_level} cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d\",
+                            cycle, sums, exp_sum[sums], sum, $signed(exp_sum[sums]), $signed(sum));
+                        of_word(sums);
+                    end
                 end
                 sums = sums + 1;
             end
@@ -222,8 +308,11 @@ module tb;
                     checked = checked + 1;
                     if (outs >= OUTS || out_code !== exp_out[outs]) begin
                         note();
-                        if (first) $display(\"MISMATCH kind=out level={top_level} cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d\",
-                            cycle, outs, exp_out[outs], out_code, $signed(exp_out[outs]), $signed(out_code));
+                        if (shown) begin
+                            $write(\"MISMATCH kind=out level={top_level} cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d\",
+                                cycle, outs, exp_out[outs], out_code, $signed(exp_out[outs]), $signed(out_code));
+                            of_word(outs);
+                        end
                     end
                 end
                 outs = outs + 1;
@@ -236,15 +325,15 @@ module tb;
 {finish}
             if (sums != OUTS || outs != OUTS) begin
                 note();
-                if (first) $display(\"MISMATCH kind=count level={top_level} cycle=%0d word=%0d expected=%0d got=%0d\", cycle, sums, OUTS, outs);
+                if (shown) $display(\"MISMATCH kind=count level={top_level} cycle=%0d word=%0d expected=%0d got=%0d\", cycle, sums, OUTS, outs);
             end
             if (check_latency != 0 && acc_seen - first_in != ACC_LATENCY) begin
                 note();
-                if (first) $display(\"MISMATCH kind=latency level=0 cycle=%0d beat=0 expected=%0d got=%0d\", cycle, ACC_LATENCY, acc_seen - first_in);
+                if (shown) $display(\"MISMATCH kind=latency level=0 cycle=%0d beat=0 expected=%0d got=%0d\", cycle, ACC_LATENCY, acc_seen - first_in);
             end
             if (check_latency != 0 && out_seen - first_last != OUT_LATENCY) begin
                 note();
-                if (first) $display(\"MISMATCH kind=out_latency level={top_level} cycle=%0d beat=0 expected=%0d got=%0d\", cycle, OUT_LATENCY, out_seen - first_last);
+                if (shown) $display(\"MISMATCH kind=out_latency level={top_level} cycle=%0d beat=0 expected=%0d got=%0d\", cycle, OUT_LATENCY, out_seen - first_last);
             end
             $display(\"RESULT checked=%0d mismatches=%0d cycles=%0d acc_latency=%0d out_latency=%0d outputs=%0d\",
                 checked, mismatches, cycle, acc_seen - first_in, out_seen - first_last, CHECK_OUT);
@@ -271,5 +360,10 @@ endmodule
         top_mult = out.mult_bits - 1,
         top_lane = lanes - 1,
         keep_at = 2 + count,
+        shown = SHOWN,
+        slot_a = interface.activation_slot,
+        slot_w = interface.weight_slot,
+        a = arithmetic.activation.bits,
+        w = arithmetic.weight.bits,
     )
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::SHOWN;
 use super::design::{mode, round};
 use crate::manifest::{Manifest, Stage};
 
@@ -32,7 +33,6 @@ pub(crate) fn tb(manifest: &Manifest) -> String {
         variable ok : boolean;
         variable bad : natural := 0;
         variable seen : natural := 0;
-        variable first : natural := 0;
     begin
         if falling_edge(clk) then
             if updated({index}) = '1' then
@@ -52,11 +52,11 @@ pub(crate) fn tb(manifest: &Manifest) -> String {
                 end loop;
                 seen := seen + 1;
                 if std_logic_vector(acc({index})({top} downto 0)) /= word or flags({flag_high} downto {flag_low}) /= flag_word({flag_high} downto {flag_low}) then
-                    if bad = 0 then
+                    if shown.again then
                         report \"MISMATCH kind=acc level={index} cycle=\" & integer'image(cycle) & \" beat=\" & integer'image(beat)
-                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(acc({index})({top} downto 0))
+                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(std_logic_vector(acc({index})({top} downto 0)))
                             & \" expected_flags=\" & to_hstring(flag_word({flag_high} downto {flag_low}))
-                            & \" got_flags=\" & to_hstring(flags({flag_high} downto {flag_low})) severity note;
+                            & \" got_flags=\" & to_hstring(flags({flag_high} downto {flag_low})) & of_beat(beat) severity note;
                     end if;
                     bad := bad + 1;
                 end if;
@@ -77,7 +77,8 @@ pub(crate) fn tb(manifest: &Manifest) -> String {
     let sum_top = levels[count - 1].stage.port_bits - 1;
     let adds = manifest.cases.iter().filter(|c| c.out_word.is_some()).count();
     format!(
-        "-- Replays the vectors of this folder against gb_mac (VHDL-2008). Ends with a line RESULT.
+        "-- Replays the vectors of this folder against gb_mac (VHDL-2008). Prints the first {shown} mismatches and ends with a line
+-- RESULT.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -101,6 +102,112 @@ architecture bench of tb is
     signal sum : signed(63 downto 0);
     signal cycle : natural := 0;
     signal mismatches, checked : counts_t := (others => 0);
+
+    -- Whether one more mismatch is to be printed, of all that processes find.
+    type shown_t is protected
+        impure function again return boolean;
+    end protected;
+    type shown_t is protected body
+        variable printed : natural := 0;
+        impure function again return boolean is
+        begin
+            printed := printed + 1;
+            return printed <= {shown};
+        end function;
+    end protected body;
+    shared variable shown : shown_t;
+
+    -- The case that a beat belongs to, or that gives an output word (where beat is below 0), as cases.txt has it.
+    procedure find_case(beat, word : integer; last_beat : out integer; id : inout line) is
+        file cases : text;
+        variable l : line;
+        variable first_beat, beats, out_word : integer;
+        variable c : character;
+        variable ok : boolean;
+    begin
+        file_open(cases, \"cases.txt\", read_mode);
+        last_beat := -1;
+        while not endfile(cases) loop
+            readline(cases, l);
+            read(l, first_beat);
+            read(l, beats);
+            read(l, out_word);
+            if (beat >= 0 and beat < first_beat + beats) or (beat < 0 and out_word = word) then
+                last_beat := first_beat + beats - 1;
+                loop
+                    read(l, c, ok);
+                    exit when not ok;
+                    if c /= ' ' then
+                        write(id, c);
+                    end if;
+                end loop;
+                exit;
+            end if;
+        end loop;
+        file_close(cases);
+    end procedure;
+
+    -- The operands of a beat: activation * weight of every lane in use.
+    procedure operands(beat : natural; text_line : inout line) is
+        file as, ws, ctrls : text;
+        variable l_a, l_w, l_c : line;
+        variable a : std_logic_vector({top_a} downto 0);
+        variable w : std_logic_vector({top_w} downto 0);
+        variable ctrl : std_logic_vector({top_ctrl} downto 0);
+        variable comma : boolean := false;
+    begin
+        file_open(as, \"stim_a.mem\", read_mode);
+        file_open(ws, \"stim_w.mem\", read_mode);
+        file_open(ctrls, \"ctrl.mem\", read_mode);
+        for i in 0 to beat loop
+            readline(as, l_a);
+            readline(ws, l_w);
+            readline(ctrls, l_c);
+        end loop;
+        hread(l_a, a);
+        hread(l_w, w);
+        hread(l_c, ctrl);
+        file_close(as);
+        file_close(ws);
+        file_close(ctrls);
+        for lane in 0 to {top_lane} loop
+            if ctrl({keep} + lane) = '1' then
+                if comma then
+                    write(text_line, ',');
+                end if;
+                write(text_line, integer'image(to_integer(signed(a(lane * {slot_a} + {a} - 1 downto lane * {slot_a})))) & \"*\"
+                    & integer'image(to_integer(signed(w(lane * {slot_w} + {w} - 1 downto lane * {slot_w})))));
+                comma := true;
+            end if;
+        end loop;
+    end procedure;
+
+    impure function described(beat, word : integer) return string is
+        variable id, products : line;
+        variable last_beat : integer;
+    begin
+        find_case(beat, word, last_beat, id);
+        if last_beat < 0 then
+            return \"\";
+        end if;
+        if beat < 0 then
+            operands(last_beat, products);
+        else
+            operands(beat, products);
+        end if;
+        return \" case=\" & id.all & \" operands=\" & products.all;
+    end function;
+
+    impure function of_beat(beat : natural) return string is
+    begin
+        return described(beat, -1);
+    end function;
+
+    -- Of a finished dot product: the operands of its last beat.
+    impure function of_word(word : natural) return string is
+    begin
+        return described(-1, word);
+    end function;
 begin
     clk <= not clk after 5 ns when stop = '0';
 
@@ -176,6 +283,7 @@ begin
         end if;
         report \"RESULT checked=\" & integer'image(total) & \" mismatches=\" & integer'image(bad) & \" cycles=\" & integer'image(cycle)
             & \" outputs=0 vhdl=1\";
+        assert bad = 0 report \"vectors differ\" severity failure;
         stop <= '1';
         wait;
     end process;
@@ -195,9 +303,9 @@ begin
                     hread(l, word, ok);
                 end if;
                 if not ok or std_logic_vector(sum({sum_top} downto 0)) /= word then
-                    if bad = 0 then
+                    if shown.again then
                         report \"MISMATCH kind=sum level={last} cycle=\" & integer'image(cycle) & \" word=\" & integer'image(seen)
-                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(sum({sum_top} downto 0)) severity note;
+                            & \" expected=\" & to_hstring(word) & \" got=\" & to_hstring(std_logic_vector(sum({sum_top} downto 0))) & of_word(seen) severity note;
                     end if;
                     bad := bad + 1;
                 end if;
@@ -209,6 +317,7 @@ begin
     end process;
 end architecture;
 ",
+        shown = SHOWN,
         top_lane = lanes - 1,
         top_a = lanes * interface.activation_slot as usize - 1,
         top_w = lanes * interface.weight_slot as usize - 1,

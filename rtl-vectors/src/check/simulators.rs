@@ -126,6 +126,8 @@ pub(super) fn replay(
             (build, run)
         }
         Simulator::Verilator => {
+            // In a folder that the caller keeps there may be a build of other sources.
+            let _ = std::fs::remove_dir_all(work.join("verilated"));
             let mut build = Command::new("verilator");
             build.args(["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", top]);
             // A run takes a second; optimizing the code of an array for it would take minutes.
@@ -181,9 +183,15 @@ fn parse(text: &str, manifest: &Manifest) -> Ran {
         kind: value(line, "kind").unwrap_or_default().into(),
         case: case.map_or(String::new(), |c| c.id.clone()),
         level: level.map_or(String::new(), |l| l.name.clone()),
-        details: line.split_whitespace().skip(3).collect::<Vec<_>>().join(" "),
+        details: details(line),
     };
     Ran::Report(Outcome::Fail { mismatches, first })
+}
+
+/// What a mismatch says beside its kind, level and case.
+fn details(line: &str) -> String {
+    let words = line.split_whitespace().skip(3).filter(|word| !word.starts_with("case="));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// What a run that passed says about itself.

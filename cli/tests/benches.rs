@@ -1,0 +1,256 @@
+//! The benches of a bundle as their user runs them: `make` with designs of one's own, what mismatches say, waveforms,
+//! and the reference RTL in Yosys.
+//!
+//! The tools are run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{digits, succeed};
+
+fn simulators() -> bool {
+    let wanted = std::env::var_os("GUARDBIT_SIMULATORS").is_some();
+    if !wanted {
+        eprintln!("skipped: GUARDBIT_SIMULATORS is not set; see scripts/test");
+    }
+    wanted
+}
+
+/// A layer whose 14-bit accumulators overflow, on an array of 4 x 4.
+fn export(dir: &Path, hw: &str, layer: &str, more: &[&str]) {
+    let (model, images, out) =
+        (digits("digits_int8.tflite"), digits("test_images.npy"), dir.to_string_lossy());
+    let mut args = vec!["vectors", &model, "--hw", hw, "--layer", layer, "--input", &images, "--cases", "12"];
+    args.extend(["--set", "array.rows=4", "--set", "array.cols=4", "-o", &out]);
+    args.extend(more);
+    succeed(&args);
+}
+
+/// Whether `make` passes in the bundle, and what it prints.
+fn make(bundle: &Path, args: &[&str]) -> (bool, String) {
+    let mut make = Command::new("make");
+    make.args(args).current_dir(bundle);
+    if let Ok(bin) = std::env::var("GUARDBIT_COCOTB_BIN") {
+        make.env("PATH", format!("{bin}:{}", std::env::var("PATH").unwrap_or_default()));
+    }
+    let output = make.output().unwrap();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    (output.status.success(), text)
+}
+
+/// Copies a file of the bundle with one change.
+fn change(bundle: &Path, from: &str, to: &str, text: &str, by: &str) {
+    let source = fs::read_to_string(bundle.join(from)).unwrap();
+    assert!(source.contains(text), "{from} has no {text}");
+    fs::write(bundle.join(to), source.replace(text, by)).unwrap();
+}
+
+const SATURATES: &str = ".BITS(14), .IS_SIGNED(1), .MODE(1)";
+const WRAPS: &str = ".BITS(14), .IS_SIGNED(1), .MODE(0)";
+
+/// The reference design, a broken one, the reference design again: each is what is really run.
+#[test]
+fn a_build_belongs_to_its_sources() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, "fpga-int14-os", "0", &[]);
+    change(&bundle, "rtl/gb_dut.sv", "broken.sv", SATURATES, WRAPS);
+    change(&bundle, "rtl/gb_array.sv", "broken_array.sv", ".MODE(1)", ".MODE(0)");
+    let saturating = "IS_SIGNED(level), MODE(level));\n                            held";
+    change(&bundle, "rtl/gb_mac.vhd", "broken.vhd", saturating, &saturating.replace("MODE(level)", "0"));
+    let cocotb = std::env::var_os("GUARDBIT_COCOTB_BIN").is_some();
+    let runs = [
+        (&["icarus"][..], "DUT=broken.sv"),
+        (&["verilator"], "DUT=broken.sv"),
+        (&["ghdl"], "MAC=broken.vhd"),
+        (&["array-icarus"], "ARRAY=broken_array.sv"),
+        (&["array-verilator"], "ARRAY=broken_array.sv"),
+        (&["cocotb", "SIM=icarus"], "DUT=broken.sv"),
+        (&["cocotb", "SIM=verilator"], "DUT=broken.sv"),
+    ];
+    for (target, broken) in runs.into_iter().filter(|(target, _)| cocotb || target[0] != "cocotb") {
+        for faulty in [false, true, false] {
+            let args = [target, if faulty { &[broken][..] } else { &[] }].concat();
+            let (passed, text) = make(&bundle, &args);
+            assert_eq!(passed, !faulty, "{args:?}: {text}");
+            assert_eq!(text.contains("MISMATCH"), faulty, "{args:?}: {text}");
+        }
+    }
+}
+
+/// A design by the same name with another text, and one whose included file has changed, are other designs.
+#[test]
+fn a_build_belongs_to_what_it_includes() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, "fpga-int14-os", "0", &[]);
+    let header = |mode: &str| {
+        fs::create_dir_all(bundle.join("headers")).unwrap();
+        fs::write(bundle.join("headers/mode.svh"), format!("`define OVERFLOW_MODE {mode}\n")).unwrap();
+    };
+    let dut = |mode: &str| {
+        change(&bundle, "rtl/gb_dut.sv", "dut.sv", SATURATES, &SATURATES.replace("MODE(1)", mode));
+        let text = fs::read_to_string(bundle.join("dut.sv")).unwrap();
+        fs::write(bundle.join("dut.sv"), format!("`include \"mode.svh\"\n{text}")).unwrap();
+    };
+    for target in ["icarus", "verilator"] {
+        let run = || make(&bundle, &[target, "DUT=dut.sv", "INCLUDE=headers"]);
+        let check = |good: bool| {
+            let (passed, text) = run();
+            assert!(passed == good && text.contains("RESULT"), "{target}: {text}");
+        };
+        header("1");
+        dut("MODE(`OVERFLOW_MODE)");
+        check(true);
+        header("0");
+        check(false);
+        header("1");
+        check(true);
+        dut("MODE(0)");
+        check(false);
+    }
+}
+
+/// The words of a mismatch by key.
+fn value<'a>(line: &'a str, key: &str) -> &'a str {
+    let found = line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    found.unwrap_or_else(|| panic!("no {key} in {line}"))
+}
+
+/// Ten mismatches are shown, each with the case that the manifest has there and the operands that the files have.
+#[test]
+fn mismatches_name_case_and_operands() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let cocotb = std::env::var_os("GUARDBIT_COCOTB_BIN").is_some();
+    for (hw, layer) in [("fpga-int14-os", "0"), ("fpga-int14-tree", "5")] {
+        let bundle = dir.path().join(hw);
+        export(&bundle, hw, layer, &[]);
+        change(&bundle, "rtl/gb_dut.sv", "broken.sv", SATURATES, WRAPS);
+        let saturating = "IS_SIGNED(level), MODE(level));\n                            held";
+        change(&bundle, "rtl/gb_mac.vhd", "broken.vhd", saturating, &saturating.replace("MODE(level)", "0"));
+        let manifest: serde_json::Value =
+            serde_json::from_slice(&fs::read(bundle.join("manifest.json")).unwrap()).unwrap();
+        let [a, w] = ["stim_a.dec", "stim_w.dec"].map(|f| fs::read_to_string(bundle.join(f)).unwrap());
+        let products = |beat: usize| -> Vec<String> {
+            let [a, w] = [&a, &w].map(|text| text.lines().nth(beat).unwrap().split(' '));
+            a.zip(w).map(|(a, w)| format!("{a}*{w}")).collect()
+        };
+        let targets =
+            [&["icarus", "DUT=broken.sv"][..], &["verilator", "DUT=broken.sv"], &["ghdl", "MAC=broken.vhd"]];
+        let with_cocotb = [&["cocotb", "DUT=broken.sv"][..]];
+        for args in targets.iter().chain(with_cocotb.iter().filter(|_| cocotb)) {
+            let (passed, text) = make(&bundle, args);
+            assert!(!passed, "{args:?}: {text}");
+            let lines: Vec<&str> = text.lines().filter(|line| line.contains("MISMATCH ")).collect();
+            assert_eq!(lines.len(), 10, "{args:?}: {text}");
+            for line in lines {
+                let case = value(line, "case");
+                let cases = manifest["cases"].as_array().unwrap();
+                let info = cases.iter().find(|c| c["id"] == case).unwrap_or_else(|| panic!("{line}"));
+                let number = |key: &str| info[key].as_u64().unwrap() as usize;
+                let last = number("first_beat") + number("beats") - 1;
+                let beat = match line.contains(" beat=") {
+                    true => value(line, "beat").parse().unwrap(),
+                    false => last,
+                };
+                assert!((number("first_beat")..=last).contains(&beat), "{line}");
+                assert!(
+                    line.contains(" beat=") || value(line, "word") == info["out_word"].to_string(),
+                    "{line}"
+                );
+                let operands: Vec<String> = value(line, "operands").split(',').map(String::from).collect();
+                assert_eq!(operands, products(beat)[..operands.len()], "{line}");
+            }
+        }
+    }
+    let bundle = dir.path().join("fpga-int14-os");
+    change(&bundle, "rtl/gb_array.sv", "broken_array.sv", ".MODE(1)", ".MODE(0)");
+    let (passed, text) = make(&bundle, &["array-icarus", "ARRAY=broken_array.sv"]);
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("MISMATCH ")).collect();
+    assert!(!passed && (1..=10).contains(&lines.len()), "{text}");
+    for line in lines {
+        assert!(
+            value(line, "operands").contains('*') && value(line, "tile").parse::<usize>().is_ok(),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn waves_are_dumped_on_request() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, "fpga-int14-tree", "0", &[]);
+    let cocotb = std::env::var_os("GUARDBIT_COCOTB_BIN").is_some();
+    for target in ["icarus", "verilator", "ghdl", "cocotb"].into_iter().filter(|&t| cocotb || t != "cocotb") {
+        let waves = format!("WAVES={target}.vcd");
+        let (passed, text) = make(&bundle, &[target, &waves]);
+        assert!(passed, "{target}: {text}");
+        let vcd = fs::read_to_string(bundle.join(format!("{target}.vcd"))).unwrap();
+        let seen = |name: &str| vcd.lines().any(|line| line.starts_with("$var") && line.contains(name));
+        assert!(seen("in_a") && seen("updated") && vcd.lines().any(|line| line.starts_with('#')), "{target}");
+    }
+    let (passed, text) = make(&bundle, &["icarus", "WAVES=icarus.fst"]);
+    assert!(passed && fs::metadata(bundle.join("icarus.fst")).unwrap().len() > 1000, "{text}");
+    let (passed, _) = make(&bundle, &["icarus"]);
+    assert!(passed && !bundle.join("dump.vcd").exists());
+}
+
+/// Debian's Yosys 0.23 reads the reference RTL, and what it makes of it still passes.
+#[test]
+fn yosys_reads_the_reference_rtl() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let designs: [(&str, &str, &[&str]); 5] = [
+        ("fpga-int14-os", "0", &[]),
+        ("fpga-int14-tree", "5", &["--byte-slots", "--set", "accumulation.acc.overflow=sticky"]),
+        (
+            "fpga-int14-ws",
+            "5",
+            &["--set", "accumulation.acc.shift=1", "--set", "accumulation.acc.round=half_even"],
+        ),
+        (
+            "fpga-int14-os",
+            "2",
+            &["--set", "bias.at=preload", "--set", "product.shift=2", "--set", "product.bits=12"],
+        ),
+        ("fpga-int14-os", "2", &["--set", "operands.zero_point=fold", "--requantize", "float64_away"]),
+    ];
+    for (index, (hw, layer, more)) in designs.into_iter().enumerate() {
+        let bundle = dir.path().join(index.to_string());
+        export(&bundle, hw, layer, more);
+        let tops = [("gb_dut", "icarus", "DUT"), ("gb_array", "array-icarus", "ARRAY")];
+        for (top, target, variable) in
+            tops.into_iter().filter(|t| bundle.join(format!("rtl/{}.sv", t.0)).exists())
+        {
+            let script = format!(
+                "read_verilog -sv rtl/*.sv; hierarchy -check -top {top}; proc; flatten; opt_clean; check -assert; \
+                 write_verilog -noattr {top}_netlist.v"
+            );
+            let output =
+                Command::new("yosys").args(["-q", "-p", &script]).current_dir(&bundle).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{hw} {layer} {top}: {said}");
+            let (passed, text) = make(&bundle, &[target, &format!("{variable}={top}_netlist.v")]);
+            assert!(passed && text.contains("mismatches=0"), "{hw} {layer} {top}: {text}");
+        }
+    }
+}

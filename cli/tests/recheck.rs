@@ -1,0 +1,305 @@
+//! Bundles recomputed by `scripts/recheck_bundle.py`, which was written from `docs/bundle-format.md` alone.
+//!
+//! A Python with numpy is given by `GUARDBIT_ORACLE_PYTHON`; see `scripts/test`.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{digits, guardbit, root, shared_model, succeed};
+
+const FORMATS: &str = "dec,npy,bin,mif,coe,axis";
+
+fn python() -> Option<String> {
+    let python = std::env::var("GUARDBIT_ORACLE_PYTHON").ok();
+    if python.is_none() {
+        eprintln!("skipped: GUARDBIT_ORACLE_PYTHON is not set; see scripts/test");
+    }
+    python
+}
+
+/// Whether the script finds nothing, and what it prints.
+fn recheck(python: &str, bundle: &Path) -> (bool, String) {
+    let script = root().join("scripts/recheck_bundle.py");
+    let output = Command::new(python).arg(script).arg(bundle).output().unwrap();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    (output.status.success(), text)
+}
+
+fn export(dir: &Path, model: &str, hw: &str, layer: &str, more: &[&str]) -> std::process::Output {
+    let (images, out) = (digits("test_images.npy"), dir.to_string_lossy());
+    let mut args = vec!["vectors", model, "--hw", hw, "--layer", layer, "--cases", "8", "--formats", FORMATS];
+    args.extend(["-o", &out]);
+    // The shared networks' own samples are not needed: any codes will do.
+    let input = if model.contains("digits") { ["--input", &images] } else { ["--random", "1"] };
+    args.extend(input);
+    args.extend(more);
+    guardbit(&args)
+}
+
+fn check(python: &str, dir: &Path, model: &str, hw: &str, layer: &str, more: &[&str]) {
+    let output = export(dir, model, hw, layer, more);
+    let name = format!("{hw} {layer} {}", more.join(" "));
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let (passed, text) = recheck(python, dir);
+    assert!(passed && text.contains(" 0 differ"), "{name}: {text}");
+    eprintln!("{name}: {}", text.lines().next().unwrap_or_default().rsplit(": ").next().unwrap_or_default());
+}
+
+/// Presets that cannot be exported, with the reason.
+const REFUSED: &[(&str, &str)] = &[
+    ("nvdla-large", "a tree over 64 products"),
+    ("vta-default", "an output that wraps"),
+    ("dsp48e2-int8x2", "lanes share adders"),
+];
+
+/// Every preset that can be exported, on a convolution, a depthwise one and a fully connected layer.
+#[test]
+fn bundles_of_every_preset_are_recomputed() {
+    let Some(python) = python() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let listed: serde_json::Value = serde_json::from_str(&succeed(&["hw", "list", "--json"])).unwrap();
+    let presets: Vec<&str> = listed.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
+    assert!(presets.len() > 10);
+    for hw in presets {
+        for layer in ["0", "1", "5"] {
+            let out = dir.path().join(format!("{hw}{layer}"));
+            let model = digits("digits_int8.tflite");
+            match REFUSED.iter().find(|(name, _)| *name == hw) {
+                None => check(&python, &out, &model, hw, layer, &[]),
+                Some((_, reason)) => {
+                    let error = String::from_utf8(export(&out, &model, hw, layer, &[]).stderr).unwrap();
+                    let words =
+                        error.replace(['|', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
+                    assert!(words.contains(reason), "{hw}: {error}");
+                }
+            }
+        }
+    }
+}
+
+macro_rules! set {
+    ($($key:literal),*) => { &[$("--set", $key),*] };
+}
+
+/// Every part of the datapath that a preset does not use.
+const DATAPATHS: &[(&str, &str, &[&str])] = &[
+    (
+        "fpga-int14-os",
+        "2",
+        set!["bias.at=preload", "accumulation.acc.bits=9", "accumulation.acc.overflow=sticky"],
+    ),
+    (
+        "fpga-int14-os",
+        "0",
+        set!["bias.at=preload", "accumulation.acc.bits=12", "accumulation.acc.overflow=wrap"],
+    ),
+    (
+        "fpga-int14-os",
+        "2",
+        set![
+            "bias.at=preload",
+            "accumulation.acc.check=hand_over",
+            "product.shift=2",
+            "product.round=half_even"
+        ],
+    ),
+    (
+        "inner14-outer24",
+        "2",
+        set![
+            "bias.at=preload",
+            "accumulation.inner.shift=3",
+            "accumulation.inner.round=half_odd",
+            "accumulation.outer.bits=10"
+        ],
+    ),
+    (
+        "fpga-int14-os",
+        "2",
+        set!["bias.at=post_requantize", "bias.bits=6", "bias.overflow=saturate_symmetric"],
+    ),
+    (
+        "fpga-int14-os",
+        "2",
+        set![
+            "accumulation.acc.shift=3",
+            "accumulation.acc.round=half_away",
+            "bias.bits=10",
+            "bias.overflow=wrap"
+        ],
+    ),
+    (
+        "fpga-int14-os",
+        "2",
+        set!["product.bits=12", "product.overflow=wrap", "product.shift=4", "product.round=half_down"],
+    ),
+    (
+        "fpga-int14-os",
+        "5",
+        set!["product.bits=10", "product.overflow=saturate_zero", "product.round=toward_zero"],
+    ),
+    (
+        "fpga-int14-tree",
+        "5",
+        set![
+            "accumulation.tree.check=hand_over",
+            "accumulation.tree.shift=1",
+            "accumulation.tree.round=half_up"
+        ],
+    ),
+    (
+        "fpga-int14-tree",
+        "0",
+        set!["array.dot_width=13", "bias.at=preload", "accumulation.acc.check=hand_over"],
+    ),
+    (
+        "fpga-int14-tree",
+        "2",
+        set![
+            "array.dot_width=5",
+            "accumulation.tree.bits=9",
+            "accumulation.tree.round=half_to_zero",
+            "accumulation.tree.shift=2"
+        ],
+    ),
+    (
+        "fpga-int14-ws",
+        "5",
+        set!["accumulation.chain.check=hand_over", "accumulation.chain.shift=2", "accumulation.acc.bits=11"],
+    ),
+    (
+        "fpga-int14-ws",
+        "2",
+        set!["array.rows=5", "array.cols=3", "accumulation.chain.bits=10", "product.shift=1"],
+    ),
+    ("fpga-int14-os", "2", set!["operands.zero_point=fold", "accumulation.acc.signed=false"]),
+    (
+        "fpga-int14-os",
+        "2",
+        set!["accumulation.acc.signed=false", "accumulation.acc.overflow=wrap", "accumulation.acc.shift=1"],
+    ),
+];
+
+#[test]
+fn bundles_of_every_datapath_are_recomputed() {
+    let Some(python) = python() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    for (index, (hw, layer, more)) in DATAPATHS.iter().enumerate() {
+        check(&python, &dir.path().join(format!("d{index}")), &model, hw, layer, more);
+    }
+    for overflow in ["wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe", "trap"] {
+        let set = |key: &str| format!("{key}.overflow={overflow}");
+        let keys = ["product", "accumulation.tree", "accumulation.acc", "bias"].map(set);
+        let mut more =
+            vec!["--set", "product.bits=13", "--set", "accumulation.tree.bits=12", "--set", "bias.bits=16"];
+        more.extend(keys.iter().flat_map(|key| ["--set", key]));
+        check(&python, &dir.path().join(format!("tree{overflow}")), &model, "fpga-int14-tree", "5", &more);
+        let keys = ["accumulation.chain", "accumulation.acc"].map(set);
+        let mut more = vec!["--byte-slots"];
+        more.extend(keys.iter().flat_map(|key| ["--set", key]));
+        check(&python, &dir.path().join(format!("ws{overflow}")), &model, "fpga-int14-ws", "5", &more);
+    }
+}
+
+#[test]
+fn bundles_of_every_scheme_are_recomputed() {
+    let Some(python) = python() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let schemes =
+        "double single away even float32_upward float64_upward float64_away tosa_double tosa_scale16 q48";
+    for scheme in schemes.split(' ') {
+        let more = ["--requantize", scheme, "--set", "product.shift=1", "--set", "accumulation.acc.bits=20"];
+        check(&python, &dir.path().join(scheme), &model, "fpga-int14-os", "2", &more);
+        let more = ["--requantize", scheme, "--set", "bias.at=post_requantize"];
+        check(&python, &dir.path().join(format!("{scheme}_b")), &model, "fpga-int14-os", "0", &more);
+    }
+}
+
+#[test]
+fn bundles_of_real_networks_are_recomputed() {
+    let (Some(python), Some(resnet), Some(wake)) = (
+        python(),
+        shared_model("resnet8_cifar10_int8.tflite"),
+        shared_model("vww_mobilenet_v1_025_int8.tflite"),
+    ) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let cases = [
+        (&resnet, "fpga-int14-os", "0"),
+        (&resnet, "fpga-int14-ws", "14"),
+        (&resnet, "nvdla-small", "6"),
+        (&wake, "fpga-int14-tree", "3"),
+        (&wake, "gemmini-16", "2"),
+        (&wake, "ethos-u55-256", "29"),
+    ];
+    for (index, (model, hw, layer)) in cases.into_iter().enumerate() {
+        check(&python, &dir.path().join(index.to_string()), model, hw, layer, &[]);
+    }
+}
+
+/// A changed digit in any expected file, and a changed contract, are found.
+#[test]
+fn planted_faults_are_found() {
+    let Some(python) = python() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    let more = ["--set", "bias.at=post", "--set", "accumulation.chain.shift=1"];
+    assert!(export(&bundle, &digits("digits_int8.tflite"), "fpga-int14-ws", "5", &more).status.success());
+    assert!(recheck(&python, &bundle).0);
+    let found = |file: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        let intact = fs::read(bundle.join(file)).unwrap();
+        let mut changed = intact.clone();
+        change(&mut changed);
+        assert!(changed != intact, "{file}");
+        fs::write(bundle.join(file), &changed).unwrap();
+        let (passed, text) = recheck(&python, &bundle);
+        assert!(!passed, "{file}: {text}");
+        fs::write(bundle.join(file), intact).unwrap();
+    };
+    for name in [
+        "exp_acc_chain",
+        "exp_acc_acc",
+        "exp_flags",
+        "exp_sum",
+        "exp_out",
+        "exp_wide",
+        "mask",
+        "ctrl",
+        "stim_a",
+        "stim_bias",
+        "stim_mult",
+        "array/exp_sum",
+        "array/exp_mask",
+        "array/stim_w",
+    ] {
+        for extension in ["mem", "bin", "dec", "coe"] {
+            // The lowest bit of the last value.
+            found(&format!("{name}.{extension}"), &|bytes| match extension {
+                "bin" => *bytes.last_mut().unwrap() ^= 1,
+                _ => {
+                    let at = bytes.iter().rposition(u8::is_ascii_hexdigit).unwrap();
+                    bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
+                }
+            });
+        }
+    }
+    for (from, to) in [
+        ("\"overflow\": \"saturate\"", "\"overflow\": \"wrap\""),
+        ("\"round\": \"floor\"", "\"round\": \"half_up\""),
+        ("\"at\": \"post\"", "\"at\": \"none\""),
+        ("\"scheme\": \"float64_away\"", "\"scheme\": \"even\""),
+        ("\"word_order\": \"pixels\"", "\"word_order\": \"bottom_row_first\""),
+    ] {
+        found("manifest.json", &|bytes| {
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            *bytes = text.replacen(from, to, if from.contains("round") { 3 } else { 1 }).into_bytes();
+        });
+    }
+}

@@ -1,0 +1,288 @@
+//! Hostile arguments: every function answers with a code, whatever numbers it is given, and reads no further than the
+//! stated length. `scripts/test_asan` runs this file under AddressSanitizer, which sees what is read beyond.
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use std::ffi::CString;
+use std::fs;
+use std::ptr::{null, null_mut};
+
+use common::{UNITS, bundle};
+use guardbit_capi::*;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// Numbers at which counts, levels and models go wrong.
+fn hostile() -> impl Strategy<Value = i32> {
+    prop_oneof![
+        prop::sample::select(vec![
+            i32::MIN,
+            -1,
+            0,
+            1,
+            2,
+            7,
+            8,
+            9,
+            31,
+            32,
+            33,
+            64,
+            100_000,
+            1 << 30,
+            i32::MAX
+        ]),
+        any::<i32>(),
+        -4..64,
+    ]
+}
+
+/// Most products of any beat.
+const MOST_LANES: usize = 48;
+/// More limbs than any word of these units has.
+const MOST_LIMBS: usize = 8;
+
+/// A call, with all that it is given.
+#[derive(Debug, Clone)]
+enum Call {
+    /// Values that there are, and the count that is stated: never more, unless the function must refuse it unread.
+    Step(Vec<i32>, i32),
+    Words([Vec<u32>; 3], [i32; 3]),
+    Level(i32),
+    Bias(i64),
+    Multiplier(u64),
+    Ports(i64, i32),
+    Output(i32, i32, i32),
+    Plain,
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let limbs = || prop::collection::vec(any::<u32>(), 0..MOST_LIMBS + 4);
+    let values = prop::collection::vec(prop_oneof![-128..128, any::<i32>()], 0..60);
+    prop_oneof![
+        4 => (values, hostile()).prop_map(|(values, count)| Call::Step(values, count)),
+        4 => ([limbs(), limbs(), limbs()], [hostile(), hostile(), hostile()]).prop_map(|(w, n)| Call::Words(w, n)),
+        1 => hostile().prop_map(Call::Level),
+        1 => any::<i64>().prop_map(Call::Bias),
+        1 => any::<u64>().prop_map(Call::Multiplier),
+        1 => (any::<i64>(), hostile()).prop_map(|(mult, exponent)| Call::Ports(mult, exponent)),
+        1 => (hostile(), hostile(), hostile()).prop_map(|(z, low, high)| Call::Output(z, low, high)),
+        1 => Just(Call::Plain),
+    ]
+}
+
+/// Heap memory of exactly these values: what is read beyond is seen by AddressSanitizer.
+fn exact<T: Clone>(values: &[T]) -> Box<[T]> {
+    values.into()
+}
+
+/// The count that may be stated of `length` values: one within them, or one that no beat takes.
+fn stated(count: i32, length: usize, most: usize) -> i32 {
+    let fits = usize::try_from(count).map_or(true, |count| count <= length || count > most);
+    if fits { count } else { length as i32 }
+}
+
+#[allow(unsafe_code)]
+fn run(model: i32, call: &Call) -> Vec<i32> {
+    match call {
+        Call::Step(values, count) => {
+            let (a, w) = (exact(values), exact(values));
+            let count = stated(*count, values.len(), MOST_LANES);
+            // SAFETY: `count` values are there, or more than any beat takes are stated.
+            unsafe {
+                vec![
+                    guardbit_step(model, a.as_ptr(), w.as_ptr(), count),
+                    guardbit_step(model, null(), w.as_ptr(), count),
+                ]
+            }
+        }
+        Call::Words(words, counts) => {
+            let [c, a, w] = [0, 1, 2].map(|i| exact(&words[i]));
+            // No word has more limbs than these: more than there are may be stated then.
+            let most = |length: usize| if length >= MOST_LIMBS { length } else { usize::MAX };
+            let [cn, an, wn] = [0, 1, 2].map(|i| stated(counts[i], words[i].len(), most(words[i].len())));
+            // SAFETY: as many limbs as stated are there, or those of the word.
+            unsafe { vec![guardbit_step_words(model, c.as_ptr(), cn, a.as_ptr(), an, w.as_ptr(), wn)] }
+        }
+        Call::Level(level) => {
+            let (mut acc, mut exact) = (0, 0);
+            // SAFETY: places that may be written, or null.
+            unsafe {
+                vec![
+                    guardbit_get_acc(model, *level, &mut acc),
+                    guardbit_get_acc(model, *level, null_mut()),
+                    guardbit_get_exact_acc(model, *level, &mut exact),
+                    guardbit_get_flags(model, *level),
+                    guardbit_get_updated(model, *level),
+                ]
+            }
+        }
+        Call::Bias(bias) => vec![guardbit_set_bias(model, *bias)],
+        Call::Multiplier(bits) => vec![guardbit_set_multiplier(model, f64::from_bits(*bits))],
+        Call::Ports(mult, exponent) => vec![guardbit_set_multiplier_ports(model, *mult, *exponent)],
+        Call::Output(zero, low, high) => vec![guardbit_set_output(model, *zero, *low, *high)],
+        Call::Plain => {
+            let (mut exact, mut sum, mut code) = (0, 0, 0);
+            // SAFETY: places that may be written.
+            let read = unsafe {
+                [
+                    guardbit_get_exact(model, &mut exact),
+                    guardbit_get_sum(model, &mut sum),
+                    guardbit_get_code(model, &mut code),
+                ]
+            };
+            let rest = [
+                guardbit_levels(model),
+                guardbit_lanes(model),
+                guardbit_terms(model),
+                guardbit_clear(model),
+                guardbit_reset(model),
+            ];
+            read.into_iter().chain(rest).collect()
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+fn open(accelerator: &str, terms: i32, types: [&str; 2], zero_points: [i32; 2]) -> i32 {
+    let [accelerator, activation, weight] =
+        [accelerator, types[0], types[1]].map(|t| CString::new(t).unwrap());
+    // SAFETY: strings that end with NUL.
+    unsafe {
+        guardbit_open_accelerator(
+            accelerator.as_ptr(),
+            terms,
+            activation.as_ptr(),
+            zero_points[0],
+            weight.as_ptr(),
+            zero_points[1],
+        )
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn calls_answer_with_codes(
+        unit in 0..UNITS.len(),
+        terms in prop_oneof![1..80i32, hostile()],
+        calls in prop::collection::vec(call(), 1..40),
+        stale in hostile(),
+    ) {
+        let terms = terms.min(1 << 12);
+        let model = open(UNITS[unit].accelerator, terms, ["int8", "int8"], [-3, 0]);
+        prop_assert!(model > 0 || terms < 1, "{terms}: {model}");
+        for call in &calls {
+            for code in run(model, call) {
+                prop_assert!(code > GUARDBIT_E_INTERNAL, "{call:?}: {code}");
+            }
+            if stale != model {
+                run(stale, call);
+            }
+        }
+        guardbit_close(model);
+        prop_assert_eq!(guardbit_close(model), GUARDBIT_E_HANDLE);
+    }
+
+    #[test]
+    fn units_are_opened_or_refused(
+        accelerator in prop::sample::select(vec![
+            "fpga-int14-os", "fpga-int14-tree", "nvdla-large", "tpu-v1", "vta-default", "", "\n", "schema: 1\n",
+            "schema: 1\nextends: fpga-int14-tree\narray: {dot_width: 1099511627776}\n",
+            "schema: 1\nextends: fpga-int14-os\narray: {rows: 1099511627776}\n",
+            "schema: 1\nextends: fpga-int14-tree\naccumulation:\n  - {name: t, reduce: tree, terms: 1000000, bits: 14, overflow: wrap}\n  - {name: a, reduce: serial, terms: all, bits: 14, overflow: wrap}\n",
+            "schema: 1\nextends: fpga-int14-os\naccumulation:\n  - {name: i, reduce: serial, terms: 1099511627776, bits: 14, overflow: wrap}\n  - {name: a, reduce: serial, terms: all, bits: 14, overflow: wrap}\n",
+        ]),
+        terms in hostile(),
+        types in prop::sample::select(vec![["int8", "int8"], ["int16", "int8"], ["uint4", "int4"], ["int64", "float32"], ["", "int8"]]),
+        zero_points in [hostile(), hostile()],
+    ) {
+        // A layer of a million products takes its memory; more than that is refused.
+        let terms = if (1 << 14..=1 << 20).contains(&terms) { 1 << 14 } else { terms };
+        let model = open(accelerator, terms, types, zero_points);
+        prop_assert!(model > 0 || model > GUARDBIT_E_INTERNAL, "{model}");
+        if model > 0 {
+            prop_assert_eq!(guardbit_close(model), GUARDBIT_OK);
+        }
+    }
+}
+
+/// Counts are looked at before anything is read.
+#[test]
+#[allow(unsafe_code)]
+fn counts_are_checked_before_reading() {
+    let model = open("fpga-int14-tree", 64, ["int8", "int8"], [0, 0]);
+    assert_eq!(guardbit_lanes(model), 8);
+    let (a, w) = (exact(&[1i32; 8]), exact(&[1i32; 8]));
+    for count in [100_000, i32::MAX, 9, 7, 0, -1, i32::MIN] {
+        // SAFETY: no beat takes so many; nothing is read.
+        let code = unsafe { guardbit_step(model, a.as_ptr(), w.as_ptr(), count) };
+        assert_eq!(code, GUARDBIT_E_BEAT, "{count}");
+    }
+    // SAFETY: eight values are there.
+    assert_eq!(unsafe { guardbit_step(model, a.as_ptr(), w.as_ptr(), 8) }, GUARDBIT_OK);
+    // valid, runs of both levels go on, eight lanes.
+    let ctrl = exact(&[1u32 | 1 << 1 | 1 << 2 | 0xff << 4]);
+    let [a, w] = [exact(&[0u32; 2]), exact(&[0u32; 2])];
+    // SAFETY: the words are there; nothing behind them is read.
+    let words = |counts: [i32; 3]| unsafe {
+        guardbit_step_words(model, ctrl.as_ptr(), counts[0], a.as_ptr(), counts[1], w.as_ptr(), counts[2])
+    };
+    for counts in [[i32::MAX, 2, 2], [1, i32::MAX, 2], [1, 2, i32::MAX], [i32::MAX; 3], [1, 2, 2]] {
+        // The stated count is more than there is, but a word's own limbs are all that is read.
+        assert_eq!(words(counts), GUARDBIT_OK, "{counts:?}");
+    }
+    for counts in [[0, 2, 2], [1, 1, 2], [1, 2, -1], [i32::MIN; 3]] {
+        assert_eq!(words(counts), GUARDBIT_E_BEAT, "{counts:?}");
+    }
+    assert_eq!(guardbit_close(model), GUARDBIT_OK);
+}
+
+/// A manifest that asks for more than there is memory, or for impossible widths, is refused: nothing is allocated by it.
+#[test]
+#[allow(unsafe_code)]
+fn hostile_manifests_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    bundle(dir.path(), UNITS[7]);
+    let path = dir.path().join("manifest.json");
+    let intact: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let open = |manifest: &Value| {
+        fs::write(&path, manifest.to_string()).unwrap();
+        let dir = CString::new(dir.path().to_string_lossy().into_owned()).unwrap();
+        // SAFETY: a string that ends with NUL.
+        unsafe { guardbit_open_bundle(dir.as_ptr()) }
+    };
+    let model = open(&intact);
+    assert!(model > 0);
+    assert_eq!(guardbit_close(model), GUARDBIT_OK);
+    let huge = 1u64 << 40;
+    for (pointer, value) in [
+        ("/layer/terms", json!(huge)),
+        ("/layer/terms", json!(u64::MAX)),
+        ("/layer/terms", json!(0)),
+        ("/interface/lanes", json!(huge)),
+        ("/interface/activation_slot", json!(u32::MAX)),
+        ("/interface/weight_slot", json!(0)),
+        ("/arithmetic/product/shift", json!(4_000_000_000u32)),
+        ("/arithmetic/levels/0/shift", json!(127)),
+        ("/arithmetic/levels/1/acc_bits", json!(u32::MAX)),
+        ("/arithmetic/levels/1/port_bits", json!(65)),
+        ("/arithmetic/bias/input_bits", json!(0)),
+        ("/arithmetic/requantize/mult_point", json!(0)),
+        ("/arithmetic/requantize/mult_point", json!(4_000_000_000u32)),
+        ("/arithmetic/requantize/out_bits", json!(100)),
+        ("/arithmetic/requantize/scheme", json!("guess")),
+    ] {
+        let mut manifest = intact.clone();
+        *manifest.pointer_mut(pointer).unwrap() = value.clone();
+        assert_eq!(open(&manifest), GUARDBIT_E_BUNDLE, "{pointer} {value}");
+    }
+    // A run may be longer than any dot product.
+    let mut manifest = intact.clone();
+    manifest["arithmetic"]["levels"][0]["terms"] = json!(huge);
+    let model = open(&manifest);
+    assert!(model > 0);
+    assert_eq!(guardbit_close(model), GUARDBIT_OK);
+}

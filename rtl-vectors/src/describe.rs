@@ -1,0 +1,74 @@
+//! What a manifest says in words and numbers about the layer, beside the arithmetic: types, geometry, formulas.
+
+use guardbit_graph::{Graph, Window};
+use guardbit_hwmodels::MacLayer;
+use guardbit_num::Scheme;
+
+use crate::manifest::{TensorInfo, WindowInfo};
+
+/// The activations, the weights and the output of `layer`.
+pub(crate) fn tensors(graph: &Graph, layer: &MacLayer) -> [TensorInfo; 3] {
+    let node = graph.node(layer.node);
+    let dtype = |input: usize| {
+        let id = node.inputs.get(input).copied().flatten();
+        id.map_or("none", |id| graph.tensor(id).ty.dtype.name()).to_owned()
+    };
+    let output = &graph.tensor(node.output).ty;
+    let weights = layer.dots.weights.as_ref().map_or(&[][..], |weights| &weights.zero_points);
+    let output_zero_point = match &layer.dots.finish {
+        guardbit_graph::Finish::Requantize(stage) => vec![stage.output_zero_point.into()],
+        guardbit_graph::Finish::Divide(_) => Vec::new(),
+    };
+    [
+        TensorInfo { dtype: dtype(0), zero_points: vec![layer.dots.input_zero_point.into()] },
+        TensorInfo { dtype: dtype(1), zero_points: shared(weights) },
+        TensorInfo { dtype: output.dtype.name().to_owned(), zero_points: output_zero_point },
+    ]
+}
+
+/// One value where all are equal.
+fn shared(values: &[i32]) -> Vec<i64> {
+    let all = values.iter().map(|&v| v.into());
+    if values.windows(2).all(|pair| pair[0] == pair[1]) { all.take(1).collect() } else { all.collect() }
+}
+
+/// Which activations an output element reads.
+pub(crate) fn window(window: &Window) -> WindowInfo {
+    WindowInfo {
+        batch: window.batch,
+        input: window.input,
+        output: window.output,
+        kernel: window.kernel,
+        stride: window.stride,
+        dilation: window.dilation,
+        pad: window.pad,
+        groups: window.groups,
+    }
+}
+
+/// From a sum `x` to a number that is clamped to a code: `z` is the zero point, `m` and `e` what the multiplier ports
+/// show, `M` the real multiplier.
+pub(crate) fn formula(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Double => {
+            "y = int32(x << max(e,0)); h = (y*m + 2^30) >> 31; r = max(-e,0); \
+             (r ? (h + 2^(r-1) - (h<0)) >> r : h) + z"
+        }
+        Scheme::Single => "drop(x*m, 31-e, half_up) + z",
+        Scheme::Away => "drop(x*m, 31-e, half_away) + z",
+        Scheme::Even => "float32: half_even(f32(x) * f32(M)) + z",
+        Scheme::Float32Upward => "float32: floor(f32(x) * f32(M) + z + 0.5)",
+        Scheme::Float64Upward => "float64: floor(x * M + z + 0.5)",
+        Scheme::Float64Away => "float64: half_away(x * M) + z",
+        Scheme::TosaDouble => {
+            "s = 31-e; d = s > 31 ? (x >= 0 ? 2^30 : -2^30) : 0; ((x*m + 2^(s-1) + d) >> s) + z"
+        }
+        Scheme::TosaScale16 => {
+            "g = drop(m, 16, half_away); s = 15-e; if g = 2^15: g = 2^14, s = s-1; drop(x*g, s, half_up) + z"
+        }
+        Scheme::Q48 => {
+            "g = m < 0x7fff0000 ? (m + 2^15) >> 16 : 0x7fff; \
+             drop(x*g << max(e-14,0), 15-min(e,14), half_up) + z"
+        }
+    }
+}

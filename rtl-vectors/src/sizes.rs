@@ -1,0 +1,59 @@
+//! What a manifest may ask for: looked at before anything is allocated or shifted by it.
+
+use crate::manifest::{Arithmetic, Interface};
+use crate::words::slot;
+
+/// Most products of a dot product of a live unit.
+pub(crate) const MAX_TERMS: usize = 1 << 20;
+/// Most lanes: the control word names each.
+pub(crate) const MAX_LANES: usize = 48;
+/// Most accumulation levels: a control word of 64 bits has one for each.
+const MAX_LEVELS: usize = 12;
+/// Most bits that all stages drop together.
+const MAX_TOTAL_SHIFT: u32 = 62;
+/// Widest word of one value.
+const MAX_BITS: u32 = 64;
+
+/// Checks the sizes of a unit.
+///
+/// # Errors
+/// What is too large or does not belong together.
+pub(crate) fn check(arithmetic: &Arithmetic, interface: &Interface, terms: usize) -> Result<(), String> {
+    let within = |what: &str, value: usize, max: usize| match (1..=max).contains(&value) {
+        true => Ok(()),
+        false => Err(format!("{what}: {value}; 1 to {max} can be had")),
+    };
+    within("products of a dot product", terms, MAX_TERMS)?;
+    within("lanes", interface.lanes, MAX_LANES)?;
+    within("accumulation levels", arithmetic.levels.len(), MAX_LEVELS)?;
+    let requantize = &arithmetic.requantize;
+    let widths = [
+        ("activation", arithmetic.activation.bits),
+        ("weight", arithmetic.weight.bits),
+        ("product", arithmetic.product.port_bits),
+        ("bias", arithmetic.bias.input_bits),
+        ("bias adder", arithmetic.bias.stage.port_bits),
+        ("output", requantize.out_bits),
+        ("multiplier", requantize.mult_bits),
+    ];
+    let levels = arithmetic.levels.iter().flat_map(|l| [l.acc_bits, l.stage.port_bits]);
+    for (what, bits) in widths.into_iter().chain(levels.map(|bits| ("level", bits))) {
+        within(&format!("bits of the {what}"), bits as usize, MAX_BITS as usize)?;
+    }
+    within("mult_point", requantize.mult_point as usize, requantize.mult_bits as usize - 1)?;
+    let shifts = arithmetic.levels.iter().map(|l| l.stage.shift).chain([arithmetic.product.shift]);
+    if shifts.fold(0u32, u32::saturating_add) > MAX_TOTAL_SHIFT {
+        return Err(format!("the shifts drop more than {MAX_TOTAL_SHIFT} bits together"));
+    }
+    let slots = [
+        ("activation_slot", interface.activation_slot, arithmetic.activation.bits),
+        ("weight_slot", interface.weight_slot, arithmetic.weight.bits),
+    ];
+    for (what, found, bits) in slots {
+        let expected = slot(bits, interface.packing);
+        if found != expected {
+            return Err(format!("{what}: {found}; lanes of {bits} bits take {expected}"));
+        }
+    }
+    Ok(())
+}
