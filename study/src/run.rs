@@ -51,7 +51,7 @@ pub fn run(
     let mut spool = Spool::new(&subject.graph, options.keep, folder::above(out))?;
     let mut store = |sample: &PointTensors| spool.add(&sample.exact, &sample.simulated[0]);
     let ExecutedTogether { mut each, unlimited } =
-        execute_together(&subject, &[&program], options, progress, &mut store)?;
+        execute_together(&subject, &[&program], options, None, progress, &mut store)?;
     let executed = each.swap_remove(0);
     progress.note(&settled(&executed.settled));
     let record = RunRecord::new(

@@ -29,7 +29,8 @@ fn figures() -> String {
             let program = lower(Arc::clone(&graph), &load(preset, &[]).unwrap()).unwrap();
             let mut simulation = Simulation::new(&program, Options { mode, ..Options::default() });
             simulation.run_batch(&samples).unwrap();
-            let rows = layer_rows(&program, &simulation.finish(), StatsLevel::Full);
+            let layers = simulation.finish();
+            let rows = layer_rows(&program, &layers, &layers, StatsLevel::Full);
             text += &format!(
                 "\n{preset} {}\n{}",
                 mode.name(),

@@ -177,7 +177,7 @@ fn isolated(
         Options { mode: Mode::Isolated, stats: StatsLevel::None, events_per_layer: 0, ..Options::default() };
     sizing.start("each level by itself", programs.len());
     let all: Vec<&Program> = programs.iter().collect();
-    let together = execute_together(sizing.subject, &all, options, sizing.progress, &mut |_| Ok(()))?;
+    let together = execute_together(sizing.subject, &all, options, None, sizing.progress, &mut |_| Ok(()))?;
     Ok(together.each.into_iter().map(|executed| executed.layers).collect())
 }
 
