@@ -96,7 +96,7 @@ fn with_datapaths(accelerator: &Accelerator, change: impl Fn(&Datapath) -> Datap
     Accelerator {
         datapath: change(&accelerator.datapath),
         packing: Packing::None,
-        layers: layers.iter().map(|(name, own)| (name.clone(), with_datapaths(own, change))).collect(),
+        layers: layers.iter().map(|(name, own)| (name.to_owned(), with_datapaths(own, change))).collect(),
         ..accelerator.clone()
     }
 }

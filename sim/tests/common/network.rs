@@ -1,6 +1,5 @@
 //! Random networks of several layers.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use guardbit_graph::ops::{
@@ -9,7 +8,7 @@ use guardbit_graph::ops::{
 use guardbit_graph::{
     Activation, DType, Graph, GraphBuilder, Op, OutputSpec, Padding, Quantization, TensorId, TensorType,
 };
-use guardbit_hwmodels::{Accelerator, Datapath, Placement, partition};
+use guardbit_hwmodels::{Accelerator, Datapath, LayerOverrides, Placement, partition};
 use guardbit_num::Scheme;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -80,7 +79,7 @@ fn with_overrides(graph: &Graph, base: Accelerator, datapaths: Vec<Option<Datapa
     let places = partition(graph, &base).unwrap();
     let accelerated =
         graph.nodes_with_ids().zip(places).filter(|(_, place)| *place == Placement::Accelerator);
-    let mut layers = BTreeMap::new();
+    let mut layers = LayerOverrides::default();
     for (((node, _), _), datapath) in accelerated.zip(datapaths) {
         let Some(datapath) = datapath else { continue };
         layers.insert(graph.node_name(node).to_owned(), Accelerator { datapath, ..base.clone() });
