@@ -77,7 +77,7 @@ fn a_build_belongs_to_its_sources() {
     ];
     for (target, broken) in runs.into_iter().filter(|(target, _)| cocotb || target[0] != "cocotb") {
         for faulty in [false, true, false] {
-            let args = [target, if faulty { &[broken][..] } else { &[] }].concat();
+            let args: Vec<&str> = target.iter().copied().chain(faulty.then_some(broken)).collect();
             let (passed, text) = make(&bundle, &args);
             assert_eq!(passed, !faulty, "{args:?}: {text}");
             assert_eq!(text.contains("MISMATCH"), faulty, "{args:?}: {text}");
