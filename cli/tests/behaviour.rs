@@ -160,8 +160,16 @@ fn less_is_counted_where_less_is_asked_for() {
             assert_eq!(&values[column], if blank { "" } else { value }, "values: {column}");
             let identity =
                 ["index", "layer", "op", "level", "bits", "overflow", "name"].contains(&column.as_str());
-            let costs =
-                ["compute_cycles", "stall_cycles", "utilization", "sram_bytes", "dram_bytes", "time_us"];
+            let costs = [
+                "compute_cycles",
+                "stall_cycles",
+                "utilization",
+                "sram_bytes",
+                "dram_bytes",
+                "time_us",
+                "stall_sram_cycles",
+                "stall_dram_cycles",
+            ];
             let always = ["dots", "terms", "output_mismatch", "sqnr_db", "cycles"];
             let always = always.iter().chain(&costs).any(|name| name == column);
             assert_eq!(&none[column], if identity || always { value } else { "" }, "none: {column}");

@@ -280,7 +280,7 @@ const NARROW_BIAS: &[&str] = &["--set", "bias.bits=14", "--set", "array.rows=4",
 const FEW_COLUMNS: &[&str] = &["--set", "array.cols=4"];
 
 /// A spread of what `scripts/check_all_layers` runs.
-const SHOWN: &[Shown] = &[
+const SHOWN: &[Shown<'_>] = &[
     // Real activations leave columns at zero.
     (WAKE, "6", "fpga-int14-os", SMALL, "array, wrap_for_saturate, acc", "yes"),
     (WAKE, "29", "fpga-int14-ws", SMALL, "array, flipped_sum", "yes"),

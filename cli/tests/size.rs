@@ -154,7 +154,7 @@ fn tables_belong_together() {
     let (one, two) = (run("one", "1"), run("two", "2"));
     let json: serde_json::Value =
         serde_json::from_slice(&std::fs::read(one.join("size.json")).unwrap()).unwrap();
-    assert_eq!((&json["command"], &json["schema"]), (&"size".into(), &1.into()));
+    assert_eq!((&json["command"], &json["schema"]), (&"size".into(), &2.into()));
     for file in
         json["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).chain(["size.json"])
     {
@@ -511,7 +511,7 @@ fn recommended_files_take_overrides_of_their_layers() {
     let places: Vec<Option<usize>> = levels
         .iter()
         .filter(|row| row["level"] == "acc")
-        .map(|row| layers.find(&format!("{}:", row["layer"])))
+        .map(|row| layers.find(&format!("{}:", row["name"])))
         .filter(Option::is_some)
         .collect();
     assert!(places.len() > 1 && places.is_sorted(), "{yaml}");

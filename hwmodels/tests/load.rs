@@ -41,7 +41,7 @@ fn a_minimal_file_has_the_defaults_of_the_manual() {
 #[test]
 fn the_preset_of_the_manual_is_the_default_with_14_bits() {
     let preset = load("fpga-int14-os", &[]).unwrap();
-    let mut expected = with_sets("name: fpga-int14-os", &["accumulation.acc.bits=14"]);
+    let mut expected = with_sets("name: fpga-int14-os", &["accumulation.acc.bits=14", "bias.bits=32"]);
     expected.description = preset.description.clone();
     assert_eq!(preset, expected);
 }

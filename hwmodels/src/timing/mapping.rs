@@ -195,6 +195,12 @@ impl Mapping {
         !self.dataflow.moves_sums()
     }
 
+    /// Whether the products of a dot product are added in their order, if folds start `fold` cycles apart or more.
+    pub fn keeps_order(&self, fold: u64) -> bool {
+        let passes = self.layer.chain.passes();
+        !self.dataflow.moves_sums() || passes.count() <= 1 || fold >= passes.most() as u64
+    }
+
     /// Processing elements that one fold uses at most.
     pub fn used(&self) -> usize {
         let Layer { array, gemm, .. } = self.layer;

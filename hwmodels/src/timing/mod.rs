@@ -142,11 +142,17 @@ impl LayerTiming {
         ways(self) == ways(other) && self.mapping == other.mapping
     }
 
+    /// Whether within a dot product and a level the cycle never falls as `k` grows. Where it may, it does so from one
+    /// run to the next alone: a short pass begins while sums of the one before still move down the columns.
+    pub fn keeps_order(&self) -> bool {
+        self.mapping.keeps_order(self.schedule.fold)
+    }
+
     /// When and where level `level` adds the value that ends with product `k` of the dot product at `out`.
     ///
-    /// `k` counts in the order of addition. Within a dot product and a level the cycle never falls as `k`
-    /// grows, and it is below [`cycles`](Self::cycles): SCALE-Sim counts one cycle less per matrix product
-    /// than there are, and what happens in that one is placed in the one before.
+    /// `k` counts in the order of addition. Within a run of a level the cycle never falls as `k` grows (see
+    /// [`keeps_order`](Self::keeps_order) for a whole dot product), and it is below [`cycles`](Self::cycles): SCALE-Sim
+    /// counts one cycle less per matrix product than there are, and what happens in that one is placed in the one before.
     pub fn place(&self, out: OutputPosition, k: usize, level: usize) -> Place {
         let pixel = (out.n * self.image[0] + out.h) * self.image[1] + out.w;
         let slot = self.mapping.slot(pixel, out.c, k, level);

@@ -52,6 +52,37 @@ fn a_chain_ends_where_its_pass_ends() {
     check(32, "rows", 9, &[9]);
 }
 
+/// Within a chain the cycle never falls; within a dot product neither, where the timing says so.
+#[test]
+fn chains_keep_their_order() {
+    let mut kept = [0; 2];
+    for (rows, chain, terms, pixels) in
+        iproduct([4, 16], [1, 3, 4, 5, 16, 20], [1, 9, 18, 40], [1, 3, 17])
+    {
+        let levels = format!("{{name: chain, terms: {chain}}}, {{name: acc}}");
+        let timing = LayerTiming::new(&unlimited(chained(rows, 1, &levels)), &window(pixels, terms, 4, 1), INT8);
+        let out = OutputPosition { n: 0, h: 0, w: 0, c: 0 };
+        let cycle = |k, level| timing.place(out, k, level).cycle;
+        let falls: Vec<usize> = (1..terms).filter(|&k| cycle(k, 0) < cycle(k - 1, 0)).collect();
+        assert!(falls.iter().all(|k| k % chain == 0), "{rows} rows, chains of {chain}, {terms} terms: {falls:?}");
+        assert!((1..terms).all(|k| cycle(k, 1) >= cycle(k - 1, 1)), "chains are handed on in order");
+        assert!(falls.is_empty() || !timing.keeps_order(), "{rows} rows, chains of {chain}, {terms} terms");
+        kept[usize::from(timing.keeps_order())] += 1;
+    }
+    assert!(kept[0] > 10 && kept[1] > 50, "{kept:?}");
+}
+
+/// Every choice of one of each.
+fn iproduct<const A: usize, const B: usize, const C: usize, const D: usize>(
+    a: [usize; A],
+    b: [usize; B],
+    c: [usize; C],
+    d: [usize; D],
+) -> Vec<(usize, usize, usize, usize)> {
+    let three = a.into_iter().flat_map(|a| b.into_iter().flat_map(move |b| c.map(|c| (a, b, c))));
+    three.flat_map(|(a, b, c)| d.map(|d| (a, b, c, d))).collect()
+}
+
 /// Additions of a chain of trees happen in the rows, those of the accumulator below.
 #[test]
 fn the_chain_behind_a_tree_moves_through_the_rows() {

@@ -37,7 +37,7 @@ struct WayStep {
 /// One dot product at one level.
 #[derive(Debug, Clone, Copy)]
 struct Stay {
-    /// Of the first and the last value.
+    /// The earliest, mostly that of the first value, and that of the last value.
     cycles: [u64; 2],
     /// Parts of the layer's time in which they lie.
     bins: [u8; 2],
@@ -68,6 +68,12 @@ impl<'a> Places<'a> {
         kernels: Kernels,
         stats: &mut LayerStats,
     ) {
+        if !self.layer.timing.keeps_order() {
+            for lane in (0..totals.len()).filter(|&lane| totals[lane] > 0) {
+                self.count_each(level, first + lane, log.iter().map(|row| row[lane]), stats);
+            }
+            return;
+        }
         let stays = &self.stays()[level][first..first + totals.len()];
         for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate() {
             if total > 0
@@ -130,6 +136,23 @@ impl<'a> Places<'a> {
             if !stays_in_place {
                 stats.heat_map[self.element((level, index), stay, i)] += events;
             }
+        }
+    }
+
+    /// Counts the events of one dot product, value by value, whatever the order in which they happen.
+    fn count_each(
+        &self,
+        level: usize,
+        index: usize,
+        events: impl Iterator<Item = i16>,
+        stats: &mut LayerStats,
+    ) {
+        let out = self.layer.dots.window.output_position(index);
+        for (step, events) in self.ways()[level].steps.iter().zip(events).filter(|(_, events)| *events != 0) {
+            let place = self.layer.timing.place(out, step.k, level);
+            stats.note_first(place.cycle);
+            stats.timeline[timeline_bin(self.layer, place.cycle)] += events as u64;
+            stats.heat_map[place.row * self.layer.timing.array.cols + place.col] += events as u64;
         }
     }
 
@@ -247,7 +270,8 @@ fn ways(layer: &MacLayer) -> Vec<Way> {
         let (cycle, first) = (place(0).cycle, element(0));
         let step = |i: usize| WayStep {
             k: last_of(i),
-            cycles: place(i).cycle - cycle,
+            // Asked for only where the cycle never falls.
+            cycles: place(i).cycle.saturating_sub(cycle),
             elements: element(i).wrapping_sub(first),
         };
         let way = Way { steps: (0..values).map(step).collect() };
@@ -262,16 +286,21 @@ fn ways(layer: &MacLayer) -> Vec<Way> {
 fn stays(layer: &MacLayer, level: usize, way: &Way) -> Vec<Stay> {
     let window = &layer.dots.window;
     let (Some(first), Some(last)) = (way.steps.first(), way.steps.last()) else { return Vec::new() };
+    let keeps_order = layer.timing.keeps_order();
     let one = |index: usize| {
         let out = window.output_position(index);
         let (begin, end) = (layer.timing.place(out, first.k, level), layer.timing.place(out, last.k, level));
+        let cycle = |step: &WayStep| layer.timing.place(out, step.k, level).cycle;
+        let earliest = way.steps.iter().filter(|_| !keeps_order).map(cycle).min();
         Stay {
-            cycles: [begin.cycle, end.cycle],
+            cycles: [earliest.unwrap_or(begin.cycle), end.cycle],
             // There are fewer than 256 parts.
             bins: [begin, end].map(|place| timeline_bin(layer, place.cycle) as u8),
             element: (begin.row * layer.timing.array.cols + begin.col) as u32,
             // Where the last cycle of a layer cuts the way off, it cuts off its end.
-            is_regular: layer.timing.ways_are_alike() && end.cycle - begin.cycle == last.cycles,
+            is_regular: keeps_order
+                && layer.timing.ways_are_alike()
+                && end.cycle - begin.cycle == last.cycles,
         }
     };
     (0..window.dots()).map(one).collect()
