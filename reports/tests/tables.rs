@@ -76,11 +76,11 @@ fn layers_of_a_full_run() {
     let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
     let rows = layer_rows(&ran.program, &ran.layers, &ran.layers, StatsLevel::Full);
     insta::assert_snapshot!(short(&csv(&rows)), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,exact_required_final,exact_required_prefix
-    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,,,,,,,,,,,15,15
-    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,1,1,0,0,12000,12,15,288,288,1,10.6296,122,105,0,0,18,104,0.008197,66,26,0.406667,12,15
-    1,DENSE,fully_connected,column,14,wrap,6,2,12,0,0,0,0,0,0,,,-10,75,8,8,,,,,,,,,,,,,,,8,8
-    1,DENSE,fully_connected,acc,13,saturate,6,2,6,0,0,0,0,0,0,0,0,0,75,8,8,0,0,3,13.3244,114,,0,0,12,102,0.003289,19,11,0.38,8,8
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles,exact_required_final,exact_required_prefix,name
+    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,,,,,,,,,,,,,15,15,conv2d_1
+    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,1,1,0,0,12000,12,15,288,288,1,10.6296,122,105,0,0,18,104,0.008197,26,26,0.406667,0,104,12,15,conv2d_1
+    1,DENSE,fully_connected,column,14,wrap,6,2,12,0,0,0,0,0,0,,,-10,75,8,8,,,,,,,,,,,,,,,,,8,8,fully_connected
+    1,DENSE,fully_connected,acc,13,saturate,6,2,6,0,0,0,0,0,0,0,0,0,75,8,8,0,0,3,13.3244,114,,0,0,12,102,0.003289,11,11,0.38,0,102,8,8,fully_connected
     ");
 }
 
@@ -104,9 +104,9 @@ fn less_counting_leaves_blanks() {
         short(&csv(&layer_rows(&ran.program, &ran.layers, &ran.layers, stats)[..2]))
     };
     insta::assert_snapshot!(rows(StatsLevel::Events), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,exact_required_final,exact_required_prefix
-    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,,,,,,,,,,,,,,,,,,,,,,,
-    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,122,105,0,0,18,104,0.008197,66,26,0.406667,,
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles,exact_required_final,exact_required_prefix,name
+    0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,,,,,,,,,,,,,,,,,,,,,,,,,,conv2d_1
+    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,122,105,0,0,18,104,0.008197,26,26,0.406667,0,104,,,conv2d_1
     ");
     insta::assert_snapshot!(rows(StatsLevel::None), @r"
     index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles
@@ -231,11 +231,11 @@ fn records_survive_json() {
 fn tables_for_terminals() {
     let run = common::run_record(StatsLevel::Full);
     insta::assert_snapshot!(layers_text(&run.layers).unwrap(), @r"
-    index  layer                 op               level   bits  overflow  dots  events  persistent  transient  wrong  output_mismatch  sqnr_db  exact_required_final  exact_required_prefix
-        0  conv2d_1              conv2d           column    14  wrap         4       2           1          0                                                     15                     15
-        0  conv2d_1              conv2d           acc       13  saturate     4       1           0          1      1                1  10.6296                    12                     15
-        1  StatefulPartitioned…  fully_connected  column    14  wrap         6       0           0          0                                                      8                      8
-        1  StatefulPartitioned…  fully_connected  acc       13  saturate     6       0           0          0      0                3  13.3244                     8                      8
+    index  layer            op               level   bits  overflow  dots  events  persistent  transient  wrong  output_mismatch  sqnr_db  exact_required_final  exact_required_prefix
+        0  conv2d_1         conv2d           column    14  wrap         4       2           1          0                                                     15                     15
+        0  conv2d_1         conv2d           acc       13  saturate     4       1           0          1      1                1  10.6296                    12                     15
+        1  fully_connected  fully_connected  column    14  wrap         6       0           0          0                                                      8                      8
+        1  fully_connected  fully_connected  acc       13  saturate     6       0           0          0      0                3  13.3244                     8                      8
     ");
     let summary: Vec<SummaryRow> =
         common::sweep(StatsLevel::Full).into_iter().map(|point| point.summary).collect();

@@ -114,7 +114,7 @@ fn types() {
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].element = 99), @r"
     guardbit::tflite::tensor
-    model.tflite: tensor `x`: type number 99, expected int4, int8, uint8, int16 or int32
+    model.tflite: tensor `x`: type number 99, expected int4, int8, uint8, int16, int32 or int64
     ");
 }
 
