@@ -56,15 +56,17 @@ fn a_chain_ends_where_its_pass_ends() {
 #[test]
 fn chains_keep_their_order() {
     let mut kept = [0; 2];
-    for (rows, chain, terms, pixels) in
-        iproduct([4, 16], [1, 3, 4, 5, 16, 20], [1, 9, 18, 40], [1, 3, 17])
-    {
+    for (rows, chain, terms, pixels) in iproduct([4, 16], [1, 3, 4, 5, 16, 20], [1, 9, 18, 40], [1, 3, 17]) {
         let levels = format!("{{name: chain, terms: {chain}}}, {{name: acc}}");
-        let timing = LayerTiming::new(&unlimited(chained(rows, 1, &levels)), &window(pixels, terms, 4, 1), INT8);
+        let timing =
+            LayerTiming::new(&unlimited(chained(rows, 1, &levels)), &window(pixels, terms, 4, 1), INT8);
         let out = OutputPosition { n: 0, h: 0, w: 0, c: 0 };
         let cycle = |k, level| timing.place(out, k, level).cycle;
         let falls: Vec<usize> = (1..terms).filter(|&k| cycle(k, 0) < cycle(k - 1, 0)).collect();
-        assert!(falls.iter().all(|k| k % chain == 0), "{rows} rows, chains of {chain}, {terms} terms: {falls:?}");
+        assert!(
+            falls.iter().all(|k| k % chain == 0),
+            "{rows} rows, chains of {chain}, {terms} terms: {falls:?}"
+        );
         assert!((1..terms).all(|k| cycle(k, 1) >= cycle(k - 1, 1)), "chains are handed on in order");
         assert!(falls.is_empty() || !timing.keeps_order(), "{rows} rows, chains of {chain}, {terms} terms");
         kept[usize::from(timing.keeps_order())] += 1;
@@ -86,14 +88,24 @@ fn iproduct<const A: usize, const B: usize, const C: usize, const D: usize>(
 /// Additions of a chain of trees happen in the rows, those of the accumulator below.
 #[test]
 fn the_chain_behind_a_tree_moves_through_the_rows() {
-    let levels = "{name: tree, reduce: tree, terms: dot_width}, {name: chain, terms: rows}, {name: acc}";
-    let timing = LayerTiming::new(&chained(4, 8, levels), &window(10, 64, 4, 1), INT8);
-    let out = OutputPosition { n: 0, h: 0, w: 0, c: 0 };
-    let row = |k, level| timing.place(out, k, level).row;
-    for level in 0..2 {
-        assert_eq!([7, 15, 23, 31, 39].map(|k| row(k, level)), [0, 1, 2, 3, 0]);
+    // On 4 rows: chains as long as a column, of which a pass holds one or two, and that take two passes.
+    for (chain, rows_of_trees) in [
+        ("rows", [0, 1, 2, 3, 0, 1, 2, 3]),
+        ("3", [0, 1, 2, 0, 1, 2, 0, 1]),
+        ("2", [0, 1, 2, 3, 0, 1, 2, 3]),
+        ("6", [0, 1, 2, 3, 0, 1, 0, 1]),
+    ] {
+        let levels = format!(
+            "{{name: tree, reduce: tree, terms: dot_width}}, {{name: chain, terms: {chain}}}, {{name: acc}}"
+        );
+        let timing = LayerTiming::new(&chained(4, 8, &levels), &window(10, 64, 4, 1), INT8);
+        let out = OutputPosition { n: 0, h: 0, w: 0, c: 0 };
+        let rows = |level| [7, 15, 23, 31, 39, 47, 55, 63].map(|k| timing.place(out, k, level).row);
+        for level in 0..2 {
+            assert_eq!(rows(level), rows_of_trees, "chains of {chain} trees, level {level}");
+        }
+        assert_eq!(rows(2), [3; 8], "chains of {chain} trees");
     }
-    assert_eq!([31, 63].map(|k| row(k, 2)), [3, 3]);
 }
 
 /// Cycles and traffic of MobileNetV2's first depthwise layer: 112x112 pixels, 32 channels, 3x3.

@@ -2,7 +2,8 @@
 
 use guardbit_graph::Window;
 use guardbit_hwmodels::timing::Widths;
-use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, TimingConvention, load};
+use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, Register, Terms, TimingConvention, load};
+use guardbit_num::{Format, Overflow};
 use proptest::prelude::*;
 
 pub const INT8: Widths = Widths { activation: 8, weight: 8, output: 8 };
@@ -107,4 +108,24 @@ pub fn any_layers() -> impl Strategy<Value = (Accelerator, Window)> {
             (accelerator, window)
         },
     )
+}
+
+/// Accelerators with sums of all widths, a narrow port for them, and chains of all lengths.
+pub fn accelerators() -> impl Strategy<Value = Accelerator> {
+    let chain = prop_oneof![Just(None), (1..12usize).prop_map(Some)];
+    (any_layers(), 2..40u32, 0.5..40.0, chain).prop_map(|((mut accelerator, _), bits, rate, chain)| {
+        accelerator.memory.accumulator_bytes_per_cycle = rate;
+        accelerator.datapath.levels[0].register = register(bits);
+        if let Some(terms) = chain {
+            let mut inner = accelerator.datapath.levels[0].clone();
+            inner.terms = Terms::Count(terms);
+            inner.name = "inner".into();
+            accelerator.datapath.levels.insert(0, inner);
+        }
+        accelerator
+    })
+}
+
+pub fn register(bits: u32) -> Register {
+    Register::Fixed { format: Format::new(bits, true).unwrap(), overflow: Overflow::Saturate }
 }

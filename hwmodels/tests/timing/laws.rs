@@ -3,11 +3,10 @@
 use guardbit_graph::Window;
 use guardbit_hwmodels::timing::{ArrayCycles, Gemm, LayerTiming};
 use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, Memory, Register, Terms, TimingConvention};
-use guardbit_num::{Format, Overflow};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::common::{INT8, any_layers, unlimited, windows};
+use super::common::{INT8, accelerators, any_layers, register, unlimited, windows};
 
 fn timing(accelerator: &Accelerator, window: &Window) -> LayerTiming {
     LayerTiming::new(accelerator, window, INT8)
@@ -15,26 +14,6 @@ fn timing(accelerator: &Accelerator, window: &Window) -> LayerTiming {
 
 fn overlapped(accelerator: Accelerator) -> Accelerator {
     Accelerator { timing: TimingConvention::Overlapped, ..accelerator }
-}
-
-/// Accelerators with sums of all widths, a narrow port for them, and chains of all lengths.
-fn accelerators() -> impl Strategy<Value = Accelerator> {
-    let chain = prop_oneof![Just(None), (1..12usize).prop_map(Some)];
-    (any_layers(), 2..40u32, 0.5..40.0, chain).prop_map(|((mut accelerator, _), bits, rate, chain)| {
-        accelerator.memory.accumulator_bytes_per_cycle = rate;
-        accelerator.datapath.levels[0].register = register(bits);
-        if let Some(terms) = chain {
-            let mut inner = accelerator.datapath.levels[0].clone();
-            inner.terms = Terms::Count(terms);
-            inner.name = "inner".into();
-            accelerator.datapath.levels.insert(0, inner);
-        }
-        accelerator
-    })
-}
-
-fn register(bits: u32) -> Register {
-    Register::Fixed { format: Format::new(bits, true).unwrap(), overflow: Overflow::Saturate }
 }
 
 /// Rows and columns that a layer can use.
@@ -195,6 +174,17 @@ proptest! {
         prop_assert_eq!(cost.stall_cycles, cost.stall_sram_cycles + cost.stall_dram_cycles);
         prop_assert_eq!(cycles, cost.compute_cycles + cost.stall_cycles);
         if timing == TimingConvention::Overlapped {
+            // Ports that take no time make nothing wait.
+            let unlimited = unlimited(accelerator.clone());
+            let mut ports = accelerator.clone();
+            ports.memory.sram_bytes_per_cycle = unlimited.memory.sram_bytes_per_cycle;
+            ports.memory.accumulator_bytes_per_cycle = unlimited.memory.accumulator_bytes_per_cycle;
+            prop_assert_eq!(self::timing(&ports, &window).cost.stall_sram_cycles, 0);
+            // A memory outside that takes no time still takes a cycle for the first load and one for the last store.
+            let mut outside = unlimited;
+            outside.memory.sram_bytes_per_cycle = accelerator.memory.sram_bytes_per_cycle;
+            outside.memory.accumulator_bytes_per_cycle = accelerator.memory.accumulator_bytes_per_cycle;
+            prop_assert_eq!(self::timing(&outside, &window).cost.stall_dram_cycles, 2);
             // A port cannot be made to move what it moves in less time.
             let memory = accelerator.memory;
             let quick = memory.sram_bytes_per_cycle.max(memory.accumulator_bytes_per_cycle);
