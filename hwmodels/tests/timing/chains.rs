@@ -56,15 +56,17 @@ fn a_chain_ends_where_its_pass_ends() {
 #[test]
 fn chains_keep_their_order() {
     let mut kept = [0; 2];
-    for (rows, chain, terms, pixels) in
-        iproduct([4, 16], [1, 3, 4, 5, 16, 20], [1, 9, 18, 40], [1, 3, 17])
-    {
+    for (rows, chain, terms, pixels) in iproduct([4, 16], [1, 3, 4, 5, 16, 20], [1, 9, 18, 40], [1, 3, 17]) {
         let levels = format!("{{name: chain, terms: {chain}}}, {{name: acc}}");
-        let timing = LayerTiming::new(&unlimited(chained(rows, 1, &levels)), &window(pixels, terms, 4, 1), INT8);
+        let timing =
+            LayerTiming::new(&unlimited(chained(rows, 1, &levels)), &window(pixels, terms, 4, 1), INT8);
         let out = OutputPosition { n: 0, h: 0, w: 0, c: 0 };
         let cycle = |k, level| timing.place(out, k, level).cycle;
         let falls: Vec<usize> = (1..terms).filter(|&k| cycle(k, 0) < cycle(k - 1, 0)).collect();
-        assert!(falls.iter().all(|k| k % chain == 0), "{rows} rows, chains of {chain}, {terms} terms: {falls:?}");
+        assert!(
+            falls.iter().all(|k| k % chain == 0),
+            "{rows} rows, chains of {chain}, {terms} terms: {falls:?}"
+        );
         assert!((1..terms).all(|k| cycle(k, 1) >= cycle(k - 1, 1)), "chains are handed on in order");
         assert!(falls.is_empty() || !timing.keeps_order(), "{rows} rows, chains of {chain}, {terms} terms");
         kept[usize::from(timing.keeps_order())] += 1;
