@@ -1,4 +1,4 @@
-"""Recomputes random networks of two fully connected layers on random datapaths, from docs/arithmetic.md alone.
+"""Recomputes random networks of two fully connected layers on random datapaths, by the rules of docs/arithmetic.md.
 
     python scripts/check_arithmetic.py GUARDBIT [--cases N] [--seed S]
 

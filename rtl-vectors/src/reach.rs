@@ -122,7 +122,7 @@ impl Run {
         let full = products / below.products;
         let mut values = vec![below.full; full];
         // A remainder is the last run of the level below.
-        if products % below.products > 0 {
+        if !products.is_multiple_of(below.products) {
             values.push(below.rest.unwrap_or(below.full));
         }
         match (level.reduce.as_str(), level.check.as_str()) {

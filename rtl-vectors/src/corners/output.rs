@@ -86,7 +86,8 @@ impl Maker<'_> {
         (levels.len() - 1, levels.last().map_or(0, |l| l.shift))
     }
 
-    /// Results of the bias adder at and around its rails, from several biases.
+    /// Results of the bias adder at and around its rails, and those that it would have with one bit less: large biases
+    /// come near them alone. From several biases.
     pub(super) fn post_bias(&mut self, arithmetic: &Arithmetic) {
         let (Some(rails), Some(biases)) = (rails(&arithmetic.bias.stage), &self.layer.bias) else { return };
         if self.layer.datapath.bias.at != BiasPlace::Post {
@@ -100,11 +101,12 @@ impl Maker<'_> {
         let shift = self.layer.datapath.unit_shift(last + 1);
         let factor = i128::from(self.layer.input_sum_factor[0]);
         let beyond = (rails.max - rails.min) / 4;
-        let near =
-            [("max", rails.max, 1), ("min", rails.min, -1)].into_iter().flat_map(|(rail, edge, out)| {
-                let distances = [("inside", -out), ("at", 0), ("beyond", out), ("far", beyond * out)];
-                distances.map(|(label, distance)| (format!("{rail}_{label}"), edge + distance))
-            });
+        let halves = [("half_max", rails.max >> 1, 1), ("half_min", rails.min / 2, -1)];
+        let edges = [("max", rails.max, 1), ("min", rails.min, -1)].into_iter().chain(halves);
+        let near = edges.flat_map(|(rail, edge, out)| {
+            let distances = [("inside", -out), ("at", 0), ("beyond", out), ("far", beyond * out)];
+            distances.map(|(label, distance)| (format!("{rail}_{label}"), edge + distance))
+        });
         let targets = near.chain([("zero".into(), 0), ("minus_one".into(), -1)]);
         for (label, target) in targets.collect::<Vec<_>>() {
             for (number, bias) in [ends.max, ends.min, ends.max / 2, ends.min / 2].into_iter().enumerate() {

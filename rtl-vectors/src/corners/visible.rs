@@ -78,7 +78,7 @@ fn showing(layer: &MacLayer, sum: i128, number: usize) -> Option<MacLayer> {
     };
     let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
     // From a sum towards 0, or away from it: by turns.
-    let inward = number % 2 == 0;
+    let inward = number.is_multiple_of(2);
     let size = sum.abs();
     let start = (number as i128 * 7) % TRIED;
     let edge = if inward && size > 0 { size * 2 - 1 } else { size * 2 + 1 } as f64;
