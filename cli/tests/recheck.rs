@@ -50,11 +50,8 @@ fn check(python: &str, dir: &Path, model: &str, hw: &str, layer: &str, more: &[&
 }
 
 /// Presets that cannot be exported, with the reason.
-const REFUSED: &[(&str, &str)] = &[
-    ("nvdla-large", "a tree over 64 products"),
-    ("vta-default", "an output that wraps"),
-    ("dsp48e2-int8x2", "lanes share adders"),
-];
+const REFUSED: &[(&str, &str)] =
+    &[("nvdla-large", "a tree over 64 products"), ("dsp48e2-int8x2", "lanes share adders")];
 
 /// Every preset that can be exported, on a convolution, a depthwise one and a fully connected layer.
 #[test]

@@ -112,7 +112,7 @@ fn a_run_in_words() {
     insta::assert_snapshot!(run_headlines(&run).join("\n"), @r"
     3 output codes of the network differ from the exact ones.
     50 % of the top-1 classes are those of the exact network; the accuracy is 50 %, that of the exact network 100 %.
-    One inference takes 236 cycles on the accelerator, 0.786667 µs (1,271,186 inferences per second); in 87.29 % of the cycles it waits for memory. What the host runs is not counted.
+    One inference takes 236 cycles on the accelerator, 0.786667 µs (1,271,186 inferences per second); in 87.29 % of the cycles it waits for memory (SRAM 0 %, DRAM 87.29 %). What the host runs is not counted.
     ");
 }
 

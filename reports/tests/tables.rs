@@ -109,9 +109,9 @@ fn less_counting_leaves_blanks() {
     0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,122,105,0,0,18,104,0.008197,26,26,0.406667,0,104,,,conv2d_1
     ");
     insta::assert_snapshot!(rows(StatsLevel::None), @r"
-    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles
-    0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,18,104,0.008197,66,26,0.406667
+    index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles,exact_required_final,exact_required_prefix,name
+    0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,conv2d_1
+    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,18,104,0.008197,26,26,0.406667,0,104,,,conv2d_1
     ");
 }
 

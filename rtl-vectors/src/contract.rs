@@ -35,6 +35,11 @@ impl Range {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
+    /// Every sum of a value of each.
+    pub fn plus(self, other: Self) -> Self {
+        Self { min: self.min + other.min, max: self.max + other.max }
+    }
+
     /// Width in two's complement.
     fn bits(self) -> u32 {
         required_bits(self.min, true).max(required_bits(self.max, true)).max(2)

@@ -55,7 +55,7 @@ impl Reach {
         let product = corners.as_flattened().iter().fold(ZERO, |r, &v| r.join(Range { min: v, max: v }));
         let product_out = leave(fitted(product, &arithmetic.product), &arithmetic.product);
         let mut unbounded = leave(product, &arithmetic.product);
-        let mut below = Below { full: product_out, rest: None, products: 1 };
+        let mut below = Below { full: product_out, whole: product_out, rest: None, products: 1 };
         let mut levels = Vec::new();
         let count = arithmetic.levels.len();
         for (index, level) in arithmetic.levels.iter().enumerate() {
@@ -85,7 +85,7 @@ impl Reach {
                 goes_on: full.goes_on || part.is_some_and(|p| p.goes_on),
             });
             unbounded = leave(prefix, &level.stage);
-            below = Below { full: full.out, rest: part.map(|p| p.out), products };
+            below = Below { full: full.out, whole: full.whole, rest: part.map(|p| p.out), products };
         }
         let bias = (arithmetic.bias.at == "post").then(|| {
             let (sum, word) = (levels.last().map_or(ZERO, |l| l.out), word(arithmetic));
@@ -103,6 +103,8 @@ fn word(arithmetic: &Arithmetic) -> Range {
 /// The values that a level gets: full runs of the level below, and a shorter last one.
 struct Below {
     full: Range,
+    /// Those with all products, behind which more may follow; the last of a shorter dot product may have fewer.
+    whole: Range,
     rest: Option<Range>,
     /// Products of a full one.
     products: usize,
@@ -113,6 +115,8 @@ struct Below {
 struct Run {
     result: Range,
     out: Range,
+    /// What is handed over if no product is missing.
+    whole: Range,
     goes_on: bool,
 }
 
@@ -126,34 +130,41 @@ impl Run {
             values.push(below.rest.unwrap_or(below.full));
         }
         match (level.reduce.as_str(), level.check.as_str()) {
-            ("tree", "each_add") => Self::tree(level, &values),
+            ("tree", "each_add") => Self::tree(level, &values, below.whole),
             (_, "hand_over") => {
-                let sum = values.iter().fold(start, |r, v| Range { min: r.min + v.min, max: r.max + v.max });
+                let sum = values.iter().fold(start, |sum, &value| sum.plus(value));
                 // A dot product may have fewer terms.
                 let result = sum.join(start).join(ZERO);
-                Self { result, out: leave(fitted(result, &level.stage), &level.stage), goes_on: false }
+                let out = leave(fitted(result, &level.stage), &level.stage);
+                Self { result, out, whole: out, goes_on: false }
             }
-            _ => Self::serial(level, &values, start),
+            _ => Self::serial(level, &values, below.whole, start),
         }
     }
 
-    fn serial(level: &LevelInfo, values: &[Range], start: Range) -> Self {
+    fn serial(level: &LevelInfo, values: &[Range], whole: Range, start: Range) -> Self {
         let stage = &level.stage;
         let rails = rails(stage);
         let misfit = |r: Range| rails.is_some_and(|rails| r.min < rails.min || r.max > rails.max);
         let mut result = start.join(ZERO);
         let mut held = fitted(result, stage);
+        let mut out = held;
         let mut goes_on = misfit(result) && !values.is_empty();
-        for (index, value) in values.iter().enumerate() {
-            let sum = Range { min: held.min + value.min, max: held.max + value.max };
-            result = result.join(sum);
-            goes_on |= misfit(sum) && index + 1 < values.len();
-            held = held.join(fitted(sum, stage));
+        for (index, &value) in values.iter().enumerate() {
+            let last = held.plus(value);
+            result = result.join(last);
+            out = out.join(fitted(last, stage));
+            if index + 1 < values.len() {
+                let sum = held.plus(whole);
+                goes_on |= misfit(sum);
+                held = held.join(fitted(sum, stage));
+            }
         }
-        Self { result, out: leave(held, stage), goes_on }
+        let out = leave(out, stage);
+        Self { result, out, whole: out, goes_on }
     }
 
-    fn tree(level: &LevelInfo, values: &[Range]) -> Self {
+    fn tree(level: &LevelInfo, values: &[Range], whole: Range) -> Self {
         let leaf = values.iter().fold(ZERO, |r, &v| r.join(v));
         let (mut node, mut result) = (leaf, ZERO);
         let rounds = usize::BITS - values.len().saturating_sub(1).leading_zeros();
@@ -163,8 +174,21 @@ impl Run {
             // An odd last value passes up unchanged.
             node = node.join(fitted(sum, &level.stage));
         }
-        Self { result, out: leave(node, &level.stage), goes_on: false }
+        let whole = pairwise(vec![whole; values.len()], &level.stage);
+        Self { result, out: leave(node, &level.stage), whole: leave(whole, &level.stage), goes_on: false }
     }
+}
+
+/// What a tree makes of exactly these values: pairs, round after round, an odd last one unchanged.
+fn pairwise(mut values: Vec<Range>, stage: &Stage) -> Range {
+    while values.len() > 1 {
+        let pair = |pair: &[Range]| match *pair {
+            [a, b] => fitted(a.plus(b), stage),
+            _ => pair[0],
+        };
+        values = values.chunks(2).map(pair).collect();
+    }
+    values.first().copied().unwrap_or(ZERO)
 }
 
 /// What a register compares values with; none if it is as wide as it takes.

@@ -83,6 +83,11 @@ proptest! {
                 prop_assert!(seen.prefix.min <= step.unbounded && step.unbounded <= seen.prefix.max, "{step:?} {seen:?}\n{hw}");
             }
         }
+        let adds: Vec<_> = run.steps.iter().filter(|step| step.kind == StepKind::Add).collect();
+        for pair in adds.windows(2) {
+            let goes_on = (pair[0].level, pair[0].run) == (pair[1].level, pair[1].run) && pair[0].overflow.is_some();
+            prop_assert!(!goes_on || reach.levels[pair[0].level].goes_on, "{pair:?}\n{hw}");
+        }
         for (level, seen) in reach.levels.iter().enumerate() {
             let runs = run.steps.iter().filter(|s| s.level == level && s.kind == StepKind::HandOver).count();
             prop_assert!(runs <= seen.runs);
@@ -118,5 +123,24 @@ fn extremes_attain_the_reach() {
                 }
             }
         }
+    }
+}
+
+/// A tree's results fit the accumulator behind it, but the lone value of a last one need not: whether anything follows.
+#[test]
+fn lone_values_come_last() {
+    for (terms, goes_on) in [(8, false), (9, false), (16, false), (17, true)] {
+        let parameters = LayerParameters {
+            terms,
+            activation: DType::Int8,
+            activation_zero_point: -128,
+            weight: DType::Int8,
+            weight_zero_point: 0,
+        };
+        let program = parameters.program("fpga-int14-tree").unwrap();
+        let layer = program.mac_layers().next().unwrap();
+        let arithmetic = arithmetic(&program.graph, layer).unwrap();
+        let found = Reach::new(&arithmetic, terms).levels[1].goes_on;
+        assert_eq!(found, goes_on, "{terms} terms");
     }
 }
