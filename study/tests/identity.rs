@@ -234,10 +234,13 @@ fn any_change_gives_another_identity() {
     }
 }
 
+/// What is done to a study.
+type Change = fn(&mut Study);
+
 /// Other names, other places, other words for the same.
 #[test]
 fn the_same_things_keep_it() {
-    let same: [(&str, fn(&mut Study)); 6] = [
+    let same: [(&str, Change); 6] = [
         ("nothing", |_| ()),
         ("file name", |study| study.file_name = "renamed.yaml"),
         ("folder", |study| study.folder = "elsewhere"),

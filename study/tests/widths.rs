@@ -104,7 +104,7 @@ const SATURATE: Enough = |row| row.exact_required_prefix;
 fn sets(met: &RunRecord, overflow: Overflow, enough: Enough, own: bool) -> Vec<String> {
     let widest = |level: &str| {
         let rows = met.layers.iter().filter(|row| row.level == level);
-        rows.filter_map(|row| enough(row)).max().unwrap()
+        rows.filter_map(&enough).max().unwrap()
     };
     let set = |row: &LayerRow| {
         let bits = if own { enough(row).unwrap() } else { widest(&row.level) }.max(MIN_BITS);

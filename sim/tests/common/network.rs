@@ -259,7 +259,7 @@ impl Adding<'_> {
     fn conv(&mut self, x: TensorId) -> TensorId {
         let shape = self.shape(x);
         let [kh, kw] = self.kernel(shape);
-        let groups = if shape[3] % 2 == 0 && self.layer.channels % 2 == 0 { 2 } else { 1 };
+        let groups = if shape[3].is_multiple_of(2) && self.layer.channels.is_multiple_of(2) { 2 } else { 1 };
         let depth = shape[3] / groups;
         let [w, b] = self.weights(&[self.layer.channels, kh, kw, depth], 0);
         let op = Conv2d {
