@@ -455,6 +455,17 @@ mod tests {
         path
     }
 
+    #[test]
+    fn clipped_values_of_all_samples_are_counted() {
+        let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);
+        let values = [[0.0f32, 1e38, -1e38, 63.0, 63.4, 0.0]; 40].as_flattened().to_vec();
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), &npy(&[40, 3, 2], values, false), None);
+        let loaded = Samples::load(&graph, &InputSource::File { path, pick: Pick::All }).unwrap();
+        // 63.4 is code 128.
+        assert_eq!((loaded.count(), loaded.clipped()), (40, 120));
+    }
+
     /// Samples read in pieces are those of the whole, in every form of file.
     fn check_pieces(
         path: &Path,
