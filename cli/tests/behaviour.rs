@@ -2,36 +2,10 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use common::{csv_rows, digits, guardbit, succeed};
-
-/// Every file below `folder` with its bytes.
-fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(current) = folders.pop() {
-        for entry in fs::read_dir(&current).unwrap().map(Result::unwrap) {
-            if entry.path().is_dir() {
-                folders.push(entry.path());
-            } else {
-                let name = entry.path().strip_prefix(folder).unwrap().to_string_lossy().into_owned();
-                files.insert(name, fs::read(entry.path()).unwrap());
-            }
-        }
-    }
-    files
-}
-
-fn assert_same(a: &Path, b: &Path) {
-    let (a, b) = (contents(a), contents(b));
-    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
-    for (name, bytes) in &a {
-        assert!(bytes == &b[name], "{name} differs");
-    }
-}
+use common::{assert_same, contents, csv_rows, digits, guardbit, succeed};
 
 fn run(out: &Path, more: &[&str]) -> String {
     let model = digits("digits_int8.tflite");

@@ -2,13 +2,12 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::Command;
-use common::csv_rows;
+use common::{assert_same, contents, csv_rows};
 use ndarray::Array2;
 use ndarray_npy::write_npy;
 
@@ -57,31 +56,6 @@ fn refused(output: &Output, why: &str) {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     let text: Vec<&str> = stderr.split_whitespace().collect();
     assert!(text.join(" ").contains(why), "{stderr}");
-}
-
-/// Every file below `folder` with its bytes.
-fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(current) = folders.pop() {
-        for entry in fs::read_dir(&current).unwrap().map(Result::unwrap) {
-            if entry.path().is_dir() {
-                folders.push(entry.path());
-            } else {
-                let name = entry.path().strip_prefix(folder).unwrap().to_string_lossy().into_owned();
-                files.insert(name, fs::read(entry.path()).unwrap());
-            }
-        }
-    }
-    files
-}
-
-fn assert_same(a: &Path, b: &Path) {
-    let (a, b) = (contents(a), contents(b));
-    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
-    for (name, bytes) in &a {
-        assert!(bytes == &b[name], "{name} differs");
-    }
 }
 
 /// The network's file is the same, but not the weights that it names.

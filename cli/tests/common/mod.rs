@@ -1,7 +1,8 @@
 //! Running the real binary.
 #![allow(dead_code)]
 
-use std::fs::File;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -62,4 +63,30 @@ pub fn csv_rows(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> 
         header.iter().map(|name| name.to_string()).zip(cells).collect()
     };
     lines.map(row).collect()
+}
+
+/// Every file below `folder` with its bytes.
+pub fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(current) = folders.pop() {
+        for entry in fs::read_dir(&current).unwrap().map(Result::unwrap) {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else {
+                let name = entry.path().strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+                files.insert(name, fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// The same files with the same bytes.
+pub fn assert_same(a: &Path, b: &Path) {
+    let (a, b) = (contents(a), contents(b));
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
+    for (name, bytes) in &a {
+        assert!(bytes == &b[name], "{name} differs");
+    }
 }
