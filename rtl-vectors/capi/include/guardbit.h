@@ -126,10 +126,10 @@ int32_t guardbit_step(int32_t model,
 
 // One clock cycle of packed words, as ctrl, stim_a and stim_w hold them and as DPI-C passes `bit` vectors: 32 bits a
 // limb, the least significant first. Without the control word's valid bit nothing happens. Bits above a word are
-// ignored.
+// ignored, and limbs above it are not read.
 //
 // # Safety
-// Every pointer is null or points to as many limbs as said.
+// Every pointer is null or points to as many limbs as said, or to as many as the word has if more are said.
 int32_t guardbit_step_words(int32_t model,
                             const uint32_t *ctrl,
                             int32_t ctrl_limbs,
