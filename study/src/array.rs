@@ -216,3 +216,82 @@ fn open(path: &Path, wanted: Wanted) -> Result<File, StudyError> {
 fn broken(path: &Path, problem: impl std::fmt::Display) -> StudyError {
     StudyError::Array { path: path.into(), problem: problem.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    /// An archive with one member of these bytes.
+    fn archive(folder: &Path, pieces: impl IntoIterator<Item = Vec<u8>>) -> PathBuf {
+        let path = folder.join("x.npz");
+        let mut zip = zip::ZipWriter::new(File::create(&path).unwrap());
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        zip.start_file("x.npy", options).unwrap();
+        pieces.into_iter().for_each(|piece| zip.write_all(&piece).unwrap());
+        zip.finish().unwrap();
+        path
+    }
+
+    fn header(shape: &str) -> Vec<u8> {
+        let text = format!("{{'descr': '|i1', 'fortran_order': False, 'shape': {shape}, }}\n");
+        [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
+    }
+
+    fn open_all(path: &Path, wanted: &[usize]) -> Result<Values, String> {
+        let check = |header: &Header| match header.shape == wanted {
+            true => Ok(()),
+            false => Err(broken(Path::new(""), "another shape")),
+        };
+        open_one(path, Wanted::Samples, check).and_then(|array| array.values()).map_err(|e| e.to_string())
+    }
+
+    /// Nothing is unpacked before its header is known to be right, and then no more than the header says.
+    #[test]
+    fn archives_are_unpacked_within_limits() {
+        let dir = tempfile::tempdir().unwrap();
+        let zeros = |count: usize| std::iter::repeat_n(vec![0; 1 << 20], count);
+        let check = |shape: &str, mebibytes: usize, wanted: &[usize]| {
+            let pieces = std::iter::once(header(shape)).chain(zeros(mebibytes));
+            let found = open_all(&archive(dir.path(), pieces), wanted);
+            found.map_err(|error| error.rsplit_once(": ").map_or(error.clone(), |(_, last)| last.to_owned()))
+        };
+        assert_eq!(check("(4, 1048576)", 4, &[4, 1 << 20]), Ok(Values::Integers(vec![0; 4 << 20])));
+        assert_eq!(check("(300, 1048576)", 300, &[4, 1 << 20]), Err("another shape".into()));
+        let needs = "its shape needs 4194304 bytes of elements, it has 5242880";
+        assert_eq!(check("(4, 1048576)", 5, &[4, 1 << 20]), Err(needs.into()));
+        let most = check("(300, 1048576)", 300, &[300, 1 << 20]).unwrap_err();
+        let limit =
+            "it unpacks to 314572800 bytes, more than 268435456; store it without compression (np.savez)";
+        assert_eq!(most, limit);
+    }
+
+    #[test]
+    fn headers_are_read_within_limits() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.npy");
+        let check = |bytes: &[u8], expected: &str| {
+            std::fs::write(&path, bytes).unwrap();
+            let error = open_all(&path, &[1]).unwrap_err();
+            assert!(error.ends_with(expected), "{error}");
+        };
+        let nested = format!("{{'descr': {}'|i1'{}, ", "[".repeat(60), "]".repeat(60));
+        let nested =
+            [&b"\x93NUMPY\x01\x00"[..], &(nested.len() as u16).to_le_bytes(), nested.as_bytes()].concat();
+        check(&nested, "its elements are structures, which are not supported");
+        let long = [&b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..], &[b' '; 100]].concat();
+        check(&long, "its header has 4294967295 bytes, at most 10000 are read");
+        check(&header("(1,)"), "its shape needs 1 bytes of elements, it has 0");
+        check(&header("(9223372036854775807, 9223372036854775807)"), "another shape");
+    }
+
+    #[test]
+    fn only_files_are_opened() {
+        for path in ["/dev/zero", "/dev"] {
+            assert!(open_all(Path::new(path), &[1]).is_err(), "{path}");
+        }
+    }
+}
