@@ -252,7 +252,7 @@ fn tflite_outputs(size: usize) -> Vec<u8> {
     let mut operator = Operator::new(19, &[0], 1);
     operator.outputs = vec![1; size / 8];
     let tensors = ["x", "y"].map(|name| Tensor::int8(name, &[1, 4], 0.5, 0)).to_vec();
-    Model::new(tensors, vec![operator; size / 250]).to_bytes()
+    Model { repeat_operators: size / 8, ..Model::new(tensors, vec![operator]) }.to_bytes()
 }
 
 fn tflite_inputs(size: usize) -> Vec<u8> {
