@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use guardbit_frontends::FrontendError;
-use guardbit_graph::DType;
+use guardbit_graph::{Brief, DType};
 use guardbit_hwmodels::{HwError, LowerError};
 use guardbit_reports::ReportError;
 use guardbit_sim::SimError;
@@ -93,7 +93,7 @@ pub enum StudyError {
         expected: &'static str,
     },
     /// Samples of the wrong shape.
-    #[error("{}: input `{input}` takes shape [n, {}], found {found:?}", path.display(), sizes(expected))]
+    #[error("{}: input `{input}` takes shape [n, {}], found {}", path.display(), sizes(expected), Brief(found))]
     InputShape {
         /// The file.
         path: PathBuf,
