@@ -8,7 +8,7 @@ use guardbit_graph::{Graph, Tensor, TensorId};
 use crate::array::{self, Array, ArrayFile, Values};
 use crate::digest::{Digest, Hasher};
 use crate::error::Wanted;
-use crate::{Pick, StudyError};
+use crate::{MAX_RANDOM_SAMPLES, Pick, StudyError};
 
 /// Where samples come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +82,9 @@ impl Samples {
         match source {
             InputSource::File { path, pick } => Self::from_file(graph, path, *pick),
             InputSource::Random { count: 0, .. } => Err(StudyError::NoSamples),
+            &InputSource::Random { count, .. } if count > MAX_RANDOM_SAMPLES => {
+                Err(StudyError::TooManySamples { asked: count })
+            }
             InputSource::Random { count, seed } => Self::random(graph, *count, *seed),
         }
     }

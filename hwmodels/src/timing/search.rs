@@ -10,7 +10,7 @@
 //! does the best one. Where even the smallest tile does not fit, memories count as if they just held it.
 
 use super::Schedule;
-use super::mapping::{Cut, Mapping};
+use super::mapping::{Cut, Mapping, times};
 use super::overlapped;
 use super::tiling::TileOrder;
 use super::traffic::{Footprint, Tile, Traffic};
@@ -34,7 +34,7 @@ pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memo
         let schedule = overlapped::schedule(&mapping.folds(), &traffic, memory);
         Choice { mapping, tile, traffic, schedule }
     };
-    let rank = |choice: &Choice| (choice.schedule.cycles, choice.traffic.load + choice.traffic.store);
+    let rank = |choice: &Choice| (choice.schedule.cycles, choice.traffic.load.saturating_add(choice.traffic.store));
     let mut best: Option<Choice> = None;
     for candidate in candidates(mapping, footprint) {
         let found = choose(candidate);
@@ -98,7 +98,7 @@ fn slices(mapping: &Mapping, footprint: &Footprint<'_>) -> Vec<(Mapping, Tile)> 
     }
     let dot_width = mapping.layer().array.dot_width;
     let cut = |order| mapping.cut(Cut { order, ..Cut::NONE });
-    let lengths = sizes(mapping.layer().steps()).into_iter().map(|steps| steps * dot_width);
+    let lengths = sizes(mapping.layer().steps()).into_iter().map(|steps| times([steps, dot_width]));
     let tiles = lengths.map(|length| footprint.tile(&cut(TileOrder::ChannelsOuter), length));
     let held = tiles.filter(|tile| footprint.holds(tile));
     held.flat_map(|tile| orders(mapping).iter().map(move |&order| (cut(order), Tile { order, ..tile })))
