@@ -3,5 +3,5 @@
 mod nesting;
 mod read;
 
-pub use nesting::nests_little;
+pub use nesting::{NestingError, check_nesting};
 pub use read::{open, read, read_text, regular_size};

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use guardbit_files::NestingError;
 use guardbit_hwmodels::{SetMap, preset};
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
@@ -31,9 +32,10 @@ const OUTLINE: &str = "a study is {schema: 1, model, hw, input, labels, ..., swe
 pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let text = guardbit_files::read_text(path, MOST_BYTES)
         .map_err(|source| StudyError::read(path, Wanted::Study, source))?;
-    if !guardbit_files::nests_little(&text) {
-        let (message, help) = ("brackets are nested too deep".into(), Some(OUTLINE.into()));
-        return Err(StudyError::StudyFile { path: path.into(), text, line: 1, column: 1, message, help });
+    if let Err(error) = guardbit_files::check_nesting(&text) {
+        let (message, help) = (error.to_string(), Some(error.help().unwrap_or(OUTLINE).into()));
+        let NestingError { line, column, .. } = error;
+        return Err(StudyError::StudyFile { path: path.into(), text, line, column, message, help });
     }
     let raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
     let dir = path.parent().unwrap_or(Path::new(""));

@@ -11,15 +11,17 @@ use crate::file::AcceleratorFile;
 /// Most bytes of a file.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
+const PLAINER: &str = "write maps and lists with one entry per line";
+
 /// The file of that text.
 pub(super) fn parse(text: &Arc<str>, name: &str) -> Result<AcceleratorFile, HwError> {
     if text.len() as u64 > MOST_BYTES {
         let message = format!("{name}: the text has {} bytes; {MOST_BYTES} are the most", text.len());
         return Err(not_yaml(message, "is it an accelerator file?", Origin::Nowhere).into());
     }
-    if !guardbit_files::nests_little(text) {
-        let message = format!("{name}: brackets are nested too deep");
-        return Err(not_yaml(message, "write maps and lists with one entry per line", Origin::Nowhere).into());
+    if let Err(error) = guardbit_files::check_nesting(text) {
+        let origin = Origin::File(FilePlace::new(name, text, error.line, error.column));
+        return Err(not_yaml(error.to_string(), error.help().unwrap_or(PLAINER), origin).into());
     }
     serde_yaml::from_str(text).map_err(|error| problem(text, name, &error).into())
 }

@@ -121,9 +121,7 @@ impl Set {
 
 /// A value as written on the command line.
 fn free_value(text: &str) -> Result<Value, String> {
-    if !guardbit_files::nests_little(text) {
-        return Err("brackets are nested too deep".into());
-    }
+    guardbit_files::check_nesting(text).map_err(|error| error.to_string())?;
     let budget = Budget::of_text(text);
     let read = Budget::new(&budget).deserialize(serde_yaml::Deserializer::from_str(text));
     read.map_err(|error| error.to_string())
