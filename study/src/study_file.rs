@@ -33,7 +33,8 @@ pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let text = guardbit_files::read_text(path, MOST_BYTES)
         .map_err(|source| StudyError::read(path, Wanted::Study, source))?;
     if let Err(error) = guardbit_files::check_nesting(&text) {
-        let (message, help) = (error.to_string(), Some(error.help().unwrap_or(OUTLINE).into()));
+        let message = format!("the text is nested too deeply: {error}");
+        let (message, help) = (message, Some(error.help().unwrap_or(OUTLINE).into()));
         let NestingError { line, column, .. } = error;
         return Err(StudyError::StudyFile { path: path.into(), text, line, column, message, help });
     }

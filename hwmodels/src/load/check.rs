@@ -362,7 +362,12 @@ fn integer(
 
 fn decimal(key: &[&str], value: Option<Number>, default: f64) -> Result<f64, Violation> {
     let value = value.map_or(default, |value| value.0);
-    if DECIMALS.contains(&value) { Ok(value) } else { Err(out_of_range(KeyPath::keys(key), value)) }
+    if DECIMALS.contains(&value) {
+        return Ok(value);
+    }
+    let far = value != 0.0 && value.is_finite() && !(1e-9..1e15).contains(&value.abs());
+    let found = if far { format!("{value:e}") } else { value.to_string() };
+    Err(out_of_range(KeyPath::keys(key), found))
 }
 
 fn name<T>(value: Option<Name<T>>, default: T) -> T {

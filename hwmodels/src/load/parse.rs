@@ -21,7 +21,8 @@ pub(super) fn parse(text: &Arc<str>, name: &str) -> Result<AcceleratorFile, HwEr
     }
     if let Err(error) = guardbit_files::check_nesting(text) {
         let origin = Origin::File(FilePlace::new(name, text, error.line, error.column));
-        return Err(not_yaml(error.to_string(), error.help().unwrap_or(PLAINER), origin).into());
+        let message = format!("the text is nested too deeply: {error}");
+        return Err(not_yaml(message, error.help().unwrap_or(PLAINER), origin).into());
     }
     serde_yaml::from_str(text).map_err(|error| problem(text, name, &error).into())
 }

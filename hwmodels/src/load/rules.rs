@@ -278,7 +278,7 @@ const RULES: &[Entry] = &[
         hint: "what is done about the borrow that a negative low lane takes from the high lane",
     },
     Entry {
-        keys: &["layers.*"],
+        keys: &["layers.*", "layers.*.**"],
         code: "guardbit::hw::layers",
         allowed: || "a map of overrides".into(),
         hint: "as `layers: {conv1: {accumulation.acc.bits: 16}}`",

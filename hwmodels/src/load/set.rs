@@ -121,7 +121,7 @@ impl Set {
 
 /// A value as written on the command line.
 fn free_value(text: &str) -> Result<Value, String> {
-    guardbit_files::check_nesting(text).map_err(|error| error.to_string())?;
+    guardbit_files::check_nesting(text).map_err(|error| format!("it is nested too deeply: {error}"))?;
     let budget = Budget::of_text(text);
     let read = Budget::new(&budget).deserialize(serde_yaml::Deserializer::from_str(text));
     read.map_err(|error| error.to_string())
