@@ -10,7 +10,7 @@ use guardbit_reports::member_name;
 use crate::array::{self, Array, ArrayFile};
 use crate::digest::{Digest, Hasher};
 use crate::error::Wanted;
-use crate::{Pick, StudyError};
+use crate::{MAX_RANDOM_SAMPLES, Pick, StudyError};
 
 /// Where samples come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,9 @@ impl Samples {
         match source {
             InputSource::File { path, pick } => Self::from_file(graph, path, *pick),
             InputSource::Random { count: 0, .. } => Err(StudyError::NoSamples),
+            &InputSource::Random { count, .. } if count > MAX_RANDOM_SAMPLES => {
+                Err(StudyError::TooManySamples { asked: count })
+            }
             InputSource::Random { count, seed } => Self::random(graph, *count, *seed),
         }
     }
