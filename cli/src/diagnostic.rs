@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 
+use crate::output::say;
 use guardbit_frontends::FrontendError;
 use guardbit_hwmodels::{HwError, LowerError, Origin, Problem};
 use guardbit_sim::SimError;
@@ -11,7 +12,7 @@ use guardbit_study::StudyError;
 use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, NamedSource, Report, Severity, SourceCode};
 
 /// Exit code of bad usage and bad input.
-const BAD_INPUT: u8 = 2;
+pub const BAD_INPUT: u8 = 2;
 /// Exit code of a check that failed.
 const CHECK_FAILED: u8 = 1;
 
@@ -57,7 +58,7 @@ impl Failure {
     /// Shows it on stderr.
     pub fn report(self) -> ExitCode {
         let exit = ExitCode::from(self.exit);
-        eprintln!("{:?}", Report::new(self));
+        say(&format!("{:?}", Report::new(self)));
         exit
     }
 
@@ -122,6 +123,12 @@ impl From<guardbit_rtl_vectors::VectorError> for Failure {
     fn from(error: guardbit_rtl_vectors::VectorError) -> Self {
         let help = error.help().map(String::from);
         Self { code: error.code(), help, ..Self::usage(error.to_string()) }
+    }
+}
+
+impl From<guardbit_files::FolderError> for Failure {
+    fn from(error: guardbit_files::FolderError) -> Self {
+        StudyError::from(error).into()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 
+use crate::output::say;
 use guardbit_study::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -61,7 +62,7 @@ impl Progress for Bar {
 
     fn note(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| eprintln!("{text}"));
+            self.bar.suspend(|| say(text));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Running the real binary.
 #![allow(dead_code)]
 
+pub mod writers;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
