@@ -42,14 +42,12 @@ pub enum FolderError {
         differs: Vec<&'static str>,
     },
     /// An output folder with files that guardbit did not write, or that were changed since.
-    #[error("{} holds files that are not guardbit's:{}", path.display(), inventory::in_words(files, *more))]
+    #[error("{} holds files that are not guardbit's:{}", path.display(), inventory::in_words(files))]
     Foreign {
         /// The folder.
         path: PathBuf,
-        /// The files, the first ones.
+        /// The files.
         files: Vec<Foreign>,
-        /// Whether there are others.
-        more: bool,
     },
     /// A folder that another process writes to.
     #[error("another guardbit is writing to {}", path.display())]

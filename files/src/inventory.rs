@@ -27,7 +27,6 @@ pub struct Inventory {
     manifests: BTreeSet<PathBuf>,
     folders: BTreeSet<PathBuf>,
     foreign: Vec<Foreign>,
-    more: bool,
 }
 
 /// A file that is not guardbit's.
@@ -66,11 +65,14 @@ impl fmt::Display for Why {
     }
 }
 
-/// A line per file.
-pub(crate) fn in_words(files: &[Foreign], more: bool) -> String {
+/// A line per file, of the first ones.
+pub(crate) fn in_words(files: &[Foreign]) -> String {
     let line = |file: &Foreign| format!("\n  {}: {}", shown(&file.path), file.why);
-    let more = if more { "\n  and others" } else { "" };
-    files.iter().map(line).collect::<String>() + more
+    let lines: String = files.iter().take(TOLD).map(line).collect();
+    match files.len().saturating_sub(TOLD) {
+        0 => lines,
+        others => format!("{lines}\n  and {others} more"),
+    }
 }
 
 /// Without what a terminal would obey.
@@ -108,7 +110,6 @@ impl Inventory {
                     Ok(Kind::File) => {
                         found.files.insert(path);
                     }
-                    Err(_) if found.foreign.len() == TOLD => found.more = true,
                     Err(why) => found.foreign.push(Foreign { path, why }),
                 }
             }
@@ -121,30 +122,25 @@ impl Inventory {
         self.files.contains(path) || self.manifests.contains(path)
     }
 
-    /// What is in the folder beside guardbit's files, the first ones.
+    /// What is in the folder beside guardbit's files. What lies in a folder of others is not looked at.
     pub fn foreign(&self) -> &[Foreign] {
         &self.foreign
     }
 
     /// Fails if anything in `folder` is not guardbit's.
     pub(crate) fn require_ours(self, folder: &Path) -> Result<Self, FolderError> {
-        if self.foreign.is_empty() {
-            return Ok(self);
-        }
-        Err(FolderError::Foreign { path: folder.into(), files: self.foreign, more: self.more })
+        if self.foreign.is_empty() { Ok(self) } else { Err(refused(folder, self.foreign)) }
     }
 
     /// Fails if one of `paths`, which are there, is not guardbit's.
     pub(crate) fn require_owned(&self, folder: &Path, paths: Vec<&str>) -> Result<(), FolderError> {
         let foreign = paths.into_iter().map(Path::new).filter(|path| !self.owns(path));
-        let known =
+        let why =
             |path: &Path| self.foreign.iter().find(|foreign| foreign.path == path).map(|known| known.why);
-        let mut files: Vec<Foreign> = foreign
-            .map(|path| Foreign { path: path.into(), why: known(path).unwrap_or(Why::NotWritten) })
+        let files: Vec<Foreign> = foreign
+            .map(|path| Foreign { path: path.into(), why: why(path).unwrap_or(Why::NotWritten) })
             .collect();
-        let more = files.len() > TOLD;
-        files.truncate(TOLD);
-        if files.is_empty() { Ok(()) } else { Err(FolderError::Foreign { path: folder.into(), files, more }) }
+        if files.is_empty() { Ok(()) } else { Err(refused(folder, files)) }
     }
 
     /// Removes guardbit's files from `folder`, the manifests last, and the folders that this leaves empty.
@@ -162,6 +158,12 @@ impl Inventory {
             _ => Ok(()),
         }
     }
+}
+
+/// What was guardbit's once is told first.
+fn refused(folder: &Path, mut files: Vec<Foreign>) -> FolderError {
+    files.sort_by_key(|file| file.why != Why::Changed);
+    FolderError::Foreign { path: folder.into(), files }
 }
 
 /// Whether a manifest of guardbit's lies in `folder`.

@@ -59,7 +59,7 @@ impl Lock {
             let opened = file.metadata().map_err(&failed)?;
             if !opened.is_file() || opened.len() > 0 {
                 let files = vec![Foreign { path: path.clone(), why: Why::NotWritten }];
-                return Err(FolderError::Foreign { path: shown.into(), files, more: false });
+                return Err(FolderError::Foreign { path: shown.into(), files });
             }
             match file.try_lock() {
                 Ok(()) => {}

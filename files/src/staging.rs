@@ -2,10 +2,11 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::gate::{self, Open, Registered};
+use crate::latched::Latched;
 use crate::ops::{self, OutFile};
 use crate::unfinished::{self, BACK, MARKER, NEW, RANDOM, SWAP, is_absent};
 use crate::{Digest, Existing, FileEntry, FolderError, Foreign, Inventory, Target, Why, lock};
@@ -68,13 +69,14 @@ impl<'a> Staging<'a> {
     pub fn write_with<E: From<FolderError>>(
         &mut self,
         path: &str,
-        write: impl FnOnce(&mut BufWriter<OutFile>) -> Result<(), E>,
+        write: impl FnOnce(&mut Latched) -> Result<(), E>,
     ) -> Result<(), E> {
         let full = self.prepare(path)?;
         let failed = self.failed(path);
-        let mut file = BufWriter::new(ops::create_file(&full).map_err(&failed)?);
-        write(&mut file)?;
-        file.flush().map_err(&failed)?;
+        let mut out = Latched::new(ops::create_file(&full).map_err(&failed)?);
+        let written = write(&mut out);
+        out.finish().map_err(&failed)?;
+        written?;
         let sha256 = Digest::of_file(&full).map_err(&failed)?;
         self.written.push(FileEntry { path: path.into(), sha256 });
         Ok(())
@@ -192,7 +194,7 @@ impl<'a> Staging<'a> {
                 ops::create_dir(&folder).map_err(failed)?;
             } else if !fs::symlink_metadata(&folder).map_err(failed)?.is_dir() {
                 let files = vec![Foreign { path: sub.into(), why: Why::NotWritten }];
-                return Err(FolderError::Foreign { path: self.target.shown().into(), files, more: false });
+                return Err(FolderError::Foreign { path: self.target.shown().into(), files });
             }
         }
         Ok(())
