@@ -37,7 +37,8 @@ impl Cutout {
         let marked = text.floor_char_boundary(offset.saturating_add(length));
         let marked = text.get(offset..marked.min(start + here.len())).unwrap_or_default().chars().count();
 
-        let before = text[..start].strip_suffix('\n').map(|before| before.rsplit('\n').next().unwrap_or_default());
+        let before =
+            text[..start].strip_suffix('\n').map(|before| before.rsplit('\n').next().unwrap_or_default());
         let after = text[start + here.len()..].strip_prefix('\n').map(|after| after.split('\n').next());
         let skipped = if column + marked.min(WIDTH - BEFORE) <= WIDTH { 0 } else { column - BEFORE };
         let mut lines = String::new();
@@ -52,7 +53,8 @@ impl Cutout {
             let mut places = lines[begin..].char_indices().map(|(at, _)| begin + at);
             places.nth(chars).unwrap_or(lines.len())
         };
-        let (offset, end) = (at(gap + column - skipped), at((gap + column - skipped + marked).min(gap + WIDTH)));
+        let (offset, end) =
+            (at(gap + column - skipped), at((gap + column - skipped + marked).min(gap + WIDTH)));
         if let Some(after) = after.flatten() {
             lines.push('\n');
             show(after, 0, &mut lines);
@@ -91,8 +93,14 @@ impl SourceCode for Cutout {
         let line = self.first + shown.line();
         let column = if shown.span().offset() == self.offset && line == self.line { self.column } else { 0 };
         let file = self.file.clone();
-        let contents =
-            MietteSpanContents::new_named(file, shown.data(), *shown.span(), line, column, shown.line_count());
+        let contents = MietteSpanContents::new_named(
+            file,
+            shown.data(),
+            *shown.span(),
+            line,
+            column,
+            shown.line_count(),
+        );
         Ok(Box::new(contents))
     }
 }
@@ -122,7 +130,8 @@ mod tests {
     fn long_lines_are_cut() {
         let text = format!("{}\n{}bad, {}\nnext", "x".repeat(500), "y".repeat(70_000), "z".repeat(500));
         let offset = 501 + 70_000;
-        let shown = format!("{} ...\n... {}bad, {} ...\nnext", "x".repeat(160), "y".repeat(60), "z".repeat(95));
+        let shown =
+            format!("{} ...\n... {}bad, {} ...\nnext", "x".repeat(160), "y".repeat(60), "z".repeat(95));
         check(&text, offset, 3, &shown, "bad", (1, 70_000));
         let long = Cutout::new("file".into(), &"w".repeat(100_000), 0, 100_000);
         assert_eq!((long.offset, long.length), (0, 160));

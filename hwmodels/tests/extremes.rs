@@ -68,14 +68,7 @@ fn memory() -> impl Strategy<Value = Memory> {
     let latency = prop_oneof![Just(0u64), Just(1_000_000_000), 0..1000u64];
     let bursts = prop_oneof![Just(None), Just(Some(1)), Just(Some(65536u64))];
     let burst = prop_oneof![Just(1u64), Just(65536), 1..=65536u64];
-    (
-        [number(), number(), number()],
-        [number(), number(), number()],
-        any::<bool>(),
-        latency,
-        burst,
-        bursts,
-    )
+    ([number(), number(), number()], [number(), number(), number()], any::<bool>(), latency, burst, bursts)
         .prop_map(|(kib, rates, double_buffer, latency, burst, bursts)| Memory {
             activation_kib: kib[0],
             weight_kib: kib[1],
@@ -92,12 +85,8 @@ fn memory() -> impl Strategy<Value = Memory> {
 
 fn accelerators() -> impl Strategy<Value = Accelerator> {
     let kinds = [ArrayKind::Outputs, ArrayKind::Channels, ArrayKind::Folded, ArrayKind::Block];
-    let dataflows = [
-        Dataflow::OutputStationary,
-        Dataflow::WeightStationary,
-        Dataflow::InputStationary,
-        Dataflow::Vector,
-    ];
+    let dataflows =
+        [Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary, Dataflow::Vector];
     let conventions = [TimingConvention::Overlapped, TimingConvention::ScalesimV3, TimingConvention::EthosU];
     let array = (size(16), size(20), size(16), select(kinds.to_vec()), size(6), size(16));
     let terms = prop::option::of(prop::collection::vec(size(28), 0..3));

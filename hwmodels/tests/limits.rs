@@ -48,7 +48,9 @@ fn lines(start: &str, count: usize, line: impl Fn(usize) -> String) -> String {
 }
 
 fn layers(count: usize) -> Input {
-    Input::text(lines("schema: 1\nlayers:\n", count, |i| format!("  conv{i}: {{bias.bits: {}}}", 20 + i % 40)))
+    Input::text(lines("schema: 1\nlayers:\n", count, |i| {
+        format!("  conv{i}: {{bias.bits: {}}}", 20 + i % 40)
+    }))
 }
 
 fn layers_and_sets(count: usize) -> Input {
@@ -165,13 +167,20 @@ fn what_is_too_much_is_said() {
     });
     check(&format!("schema: 1\nlayers:\n  {bomb}"), &[], "guardbit::hw::yaml", "repetition limit");
     let long = "y".repeat(400_000);
-    let repeated = lines(&format!("schema: 1\nlayers:\n  a: {{x: &a {long}}}\n"), 20_000, |i| format!("  c{i}: {{x: *a}}"));
+    let repeated = lines(&format!("schema: 1\nlayers:\n  a: {{x: &a {long}}}\n"), 20_000, |i| {
+        format!("  c{i}: {{x: *a}}")
+    });
     check(&repeated, &[], "guardbit::hw::layers", "aliases unfold to too many");
     let levels = "{name: a}, ".repeat(100);
     check(&format!("schema: 1\naccumulation: [{levels}]"), &[], "guardbit::hw::accumulation", "more than 64");
     let levels: String = (0..17).map(|i| format!("{{name: a{i}}}, ")).collect();
     check(&format!("schema: 1\naccumulation: [{levels}]"), &[], "guardbit::hw::accumulation", "17 levels");
-    check(&format!("schema: 1\noffload: [{}]", "conv2d, ".repeat(100)), &[], "guardbit::hw::offload", "more than 64");
+    check(
+        &format!("schema: 1\noffload: [{}]", "conv2d, ".repeat(100)),
+        &[],
+        "guardbit::hw::offload",
+        "more than 64",
+    );
     check(&format!("schema: 1\nreduction_order: [{}]", "kh, ".repeat(100)), &[], "guardbit::hw::order", "");
     check(&format!("schema: 1\ndescription: {long}"), &[], "guardbit::hw::text", "1000 are the most");
     check(&format!("schema: 1\naccumulation: [{{name: {long}}}]"), &[], "guardbit::hw::level_name", "");
@@ -205,7 +214,11 @@ fn loaded(files: &[(&str, &str)]) -> Result<Accelerator, HwError> {
 fn marks_and_line_ends_of_other_systems() {
     let plain = "schema: 1\nname: a\narray:\n  rows: 3\n";
     let expected = loaded(&[("hw.yaml", plain)]).unwrap();
-    for text in [format!("\u{feff}{plain}"), plain.replace('\n', "\r\n"), format!("\u{feff}{}", plain.replace('\n', "\r\n"))] {
+    for text in [
+        format!("\u{feff}{plain}"),
+        plain.replace('\n', "\r\n"),
+        format!("\u{feff}{}", plain.replace('\n', "\r\n")),
+    ] {
         assert_eq!(loaded(&[("hw.yaml", &text)]).unwrap(), expected, "{text:?}");
         assert_eq!(from_yaml(&text, "hw.yaml", &[]).unwrap(), expected, "{text:?}");
         let base = loaded(&[("base.yaml", &text), ("hw.yaml", "schema: 1\nname: a\nextends: base.yaml\n")]);
@@ -216,7 +229,12 @@ fn marks_and_line_ends_of_other_systems() {
 #[test]
 fn files_that_extend_are_files_and_few() {
     let chain: Vec<(String, String)> = (0..9)
-        .map(|i| (format!("{i}.yaml"), if i == 0 { "schema: 1\n".into() } else { format!("schema: 1\nextends: {}.yaml\n", i - 1) }))
+        .map(|i| {
+            (
+                format!("{i}.yaml"),
+                if i == 0 { "schema: 1\n".into() } else { format!("schema: 1\nextends: {}.yaml\n", i - 1) },
+            )
+        })
         .collect();
     let chain: Vec<(&str, &str)> = chain.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     assert_eq!(loaded(&chain[..8]).unwrap().array.rows, 16);

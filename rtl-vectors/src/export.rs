@@ -1,5 +1,6 @@
 //! A layer as a bundle: files by name, in memory.
 
+use guardbit_files::{UNSEALED, seal_of, seal_text};
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::{Dataflow, MacLayer, Program};
 use ndarray_npy::WriteNpyExt;
@@ -172,6 +173,7 @@ pub fn export(
         cases,
         array,
         array_absent,
+        sha256: UNSEALED.into(),
     };
     let sizes = beats.sizes();
     let benches = bench::files(&manifest, &sizes).into_iter().chain(lockstep::files(&manifest, &sizes));
@@ -182,9 +184,10 @@ pub fn export(
     }
     let schema = manifest_schema().into_bytes();
     infos.push(plain_info(MANIFEST_SCHEMA, "schema", &schema));
-    let manifest = Manifest { files: infos, ..manifest };
+    let mut manifest = Manifest { files: infos, ..manifest };
     // Nothing in a manifest is a map with keys that are no strings.
-    let json = serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n";
+    let json = seal_text(&(serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n"));
+    manifest.sha256 = seal_of(&json).map(|seal| seal.to_string()).unwrap_or_default();
     let mut all: Vec<(String, Vec<u8>)> = files.into_iter().map(|f| (f.info.path, f.bytes)).collect();
     all.push((MANIFEST_SCHEMA.into(), schema));
     all.push((MANIFEST.into(), json.into_bytes()));

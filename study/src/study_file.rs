@@ -186,7 +186,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
                 let mut list = Vec::new();
                 while let Some(item) = items.next_element()? {
                     if list.len() == MOST_ELEMENTS {
-                        return Err(A::Error::custom(format!("the list has more than {MOST_ELEMENTS} elements")));
+                        return Err(A::Error::custom(format!(
+                            "the list has more than {MOST_ELEMENTS} elements"
+                        )));
                     }
                     list.push(item);
                 }
@@ -242,7 +244,9 @@ impl<'de> Deserialize<'de> for RawBits {
                 let mut words: Vec<String> = Vec::new();
                 while let Some(width) = list.next_element::<i64>()? {
                     if words.len() == MOST_ELEMENTS {
-                        return Err(A::Error::custom(format!("the list has more than {MOST_ELEMENTS} elements")));
+                        return Err(A::Error::custom(format!(
+                            "the list has more than {MOST_ELEMENTS} elements"
+                        )));
                     }
                     words.push(width.to_string());
                 }

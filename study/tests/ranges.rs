@@ -84,7 +84,16 @@ impl Key {
         let numbers = near.into_iter().chain(far);
         let text = |value: f64| if self.is_whole { format!("{value:.0}") } else { format!("{value:?}") };
         let numbers = numbers.map(|value| (text(value), (self.least..=self.greatest).contains(&value)));
-        let odd = ["1e308", "-1e308", "1e-320", ".nan", ".inf", "-.inf", "18446744073709551615", "0x7fffffffffffffff"];
+        let odd = [
+            "1e308",
+            "-1e308",
+            "1e-320",
+            ".nan",
+            ".inf",
+            "-.inf",
+            "18446744073709551615",
+            "0x7fffffffffffffff",
+        ];
         numbers.chain(odd.map(|value| (value.into(), false))).collect()
     }
 
@@ -115,7 +124,8 @@ fn accelerator(base: &str, sets: &[String]) -> Result<Accelerator, HwError> {
 
 /// Runs a program on every engine, in both modes.
 fn run(program: &Program, what: &str) {
-    let samples: Vec<Vec<Vec<i32>>> = (0..2).map(|s| vec![(0..60).map(|i| (i * 37 + s * 11) % 256 - 128).collect()]).collect();
+    let samples: Vec<Vec<Vec<i32>>> =
+        (0..2).map(|s| vec![(0..60).map(|i| (i * 37 + s * 11) % 256 - 128).collect()]).collect();
     for mode in [Mode::Propagated, Mode::Isolated] {
         let run = |engine| {
             let mut simulation = Simulation::new(program, Options { engine, mode, ..Options::default() });

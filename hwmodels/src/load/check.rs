@@ -4,8 +4,8 @@ use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow, Rounding};
 
 use super::key::KeyPath;
 use super::rules::{
-    DECIMALS, MAX_CORES, MAX_DESCRIPTION, MAX_ELEMENTS, MAX_LATENCY, MAX_LEVEL_NAME, MAX_LEVELS, MAX_SHIFT, MAX_SIZE, MAX_TERMS,
-    MAX_TOTAL_SHIFT, Rule,
+    DECIMALS, MAX_CORES, MAX_DESCRIPTION, MAX_ELEMENTS, MAX_LATENCY, MAX_LEVEL_NAME, MAX_LEVELS, MAX_SHIFT,
+    MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule,
 };
 use super::typed::not_allowed;
 use super::{defaults, packing};
@@ -266,7 +266,9 @@ fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> 
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let key = level.join("name");
     match name {
-        Some(name) if (1..=MAX_LEVEL_NAME).contains(&name.len()) && name.chars().all(legal) => Ok(name.into()),
+        Some(name) if (1..=MAX_LEVEL_NAME).contains(&name.len()) && name.chars().all(legal) => {
+            Ok(name.into())
+        }
         Some(name) => Err(out_of_range(key, format!("`{name}`"))),
         None => {
             let Rule { code, allowed, hint } = Rule::of(&key);

@@ -2,12 +2,12 @@
 
 use guardbit_num::MIN_BITS;
 
+use super::Recipe;
 use super::check::{Violation, check, level_key};
 use super::key::KeyPath;
 use super::problem::{HwError, Problem};
 use super::set::Set;
 use super::sources::Sources;
-use super::Recipe;
 use crate::file::{AcceleratorFile, Bits, WalkKind};
 use crate::timing::{Feed, Unfilled};
 use crate::{

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::key::{KeyPath, Segment};
 use super::rules::MAX_LEVELS;

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 use super::check::{Violation, check};
 use super::problem::{HwError, Problem};
-use super::{blame, derive};
 use super::set::{Overridden, Set};
 use super::sources::Sources;
+use super::{blame, derive};
 use crate::Accelerator;
 use crate::file::{AcceleratorFile, LevelFile};
 

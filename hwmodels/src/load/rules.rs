@@ -189,7 +189,9 @@ const RULES: &[Entry] = &[
         keys: &["accumulation.*.name"],
         code: "guardbit::hw::level_name",
         allowed: || {
-            format!("made of at most {MAX_LEVEL_NAME} letters, digits, `_` and `-`, different for every level")
+            format!(
+                "made of at most {MAX_LEVEL_NAME} letters, digits, `_` and `-`, different for every level"
+            )
         },
         hint: "overrides and reports call a level by its name",
     },

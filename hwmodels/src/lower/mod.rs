@@ -84,7 +84,9 @@ pub enum LowerError {
         source: MultiplierError,
     },
     /// A layer with more products than can be laid out.
-    #[error("layer `{layer}` has {channels} output channels of {cells} products each; {MAX_WEIGHTS} in all are the most")]
+    #[error(
+        "layer `{layer}` has {channels} output channels of {cells} products each; {MAX_WEIGHTS} in all are the most"
+    )]
     TooManyProducts {
         /// Name of the layer.
         layer: String,

@@ -35,7 +35,7 @@ impl ArrayCycles {
             // Every fold loads, or hands on, all rows of the array, those in use or not.
             _ => (folds.steps.max(folds.preload).max(folds.drain), overlapped::compute_cycles(&folds)),
         };
-                Self {
+        Self {
             folds: times([folds.count, folds.groups]),
             preload: folds.preload,
             steps: folds.steps,

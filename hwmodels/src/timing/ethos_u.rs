@@ -102,7 +102,11 @@ impl<'a> Layer<'a> {
             array,
             memory: &accelerator.memory,
             input: at_least_one(window.input),
-            output: at_least_one([times([window.batch, window.output[0]]), window.output[1], window.channels()]),
+            output: at_least_one([
+                times([window.batch, window.output[0]]),
+                window.output[1],
+                window.channels(),
+            ]),
             kernel: [dilated(0), dilated(1)],
             stride: window.stride,
             depthwise,

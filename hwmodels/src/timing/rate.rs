@@ -30,7 +30,8 @@ impl Rate {
         let Some(bursts) = memory.dram_outstanding_bursts else { return port };
         let bytes = u128::from(bursts) * u128::from(memory.dram_burst_bytes);
         let bound = Self { bytes: bytes.max(1), cycles: memory.dram_latency_cycles.into() };
-        let [of_port, of_bound] = [(port, bound), (bound, port)].map(|(a, b)| a.bytes.saturating_mul(b.cycles));
+        let [of_port, of_bound] =
+            [(port, bound), (bound, port)].map(|(a, b)| a.bytes.saturating_mul(b.cycles));
         if of_port <= of_bound { port } else { bound }
     }
 

@@ -39,7 +39,8 @@ pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memo
         let schedule = overlapped::schedule(&mapping.folds(), &traffic, memory);
         Choice { mapping, tile, traffic, schedule }
     };
-    let rank = |choice: &Choice| (choice.schedule.cycles, choice.traffic.load.saturating_add(choice.traffic.store));
+    let rank =
+        |choice: &Choice| (choice.schedule.cycles, choice.traffic.load.saturating_add(choice.traffic.store));
     let mut best: Option<Choice> = None;
     candidates(mapping, footprint, |candidate| {
         let found = choose(candidate);
@@ -119,7 +120,8 @@ fn density(mapping: &Mapping) -> usize {
         Dataflow::InputStationary => [mapping.streamed(), pixels, terms],
         Dataflow::OutputStationary | Dataflow::Vector => [pixels, channels, terms],
     };
-    let few = |&dense: &usize| axes.iter().map(|&all| sizes(all, dense).len()).product::<usize>() <= COMBINATIONS;
+    let few =
+        |&dense: &usize| axes.iter().map(|&all| sizes(all, dense).len()).product::<usize>() <= COMBINATIONS;
     DENSE.into_iter().find(few).unwrap_or(DENSE[DENSE.len() - 1])
 }
 

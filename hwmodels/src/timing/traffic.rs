@@ -136,11 +136,9 @@ impl<'a> Footprint<'a> {
         let read = self.area(pixels).saturating_mul(gemm.depth as u64).min(product([pixels, terms]));
         let sums = if mapping.stays_in_place() { mapping.used() } else { times([pixels, channels]) };
         let activations = bits(read.saturating_mul(groups as u64), self.widths.activation).min(self.whole[0]);
-        let weights =
-            bits(product([terms, channels, array.cores]), self.widths.weight).min(self.whole[1]);
+        let weights = bits(product([terms, channels, array.cores]), self.widths.weight).min(self.whole[1]);
         // Slices of the terms may be finer than folds.
-        let whole_terms =
-            Tiling { tile: [tiling.tile[0], tiling.tile[1], tiling.grid[2].max(1)], ..tiling };
+        let whole_terms = Tiling { tile: [tiling.tile[0], tiling.tile[1], tiling.grid[2].max(1)], ..tiling };
         let held = [activations, weights, bits(product([sums, array.cores]), self.sum_bits)];
         Tile {
             pixels,
@@ -194,10 +192,8 @@ impl<'a> Footprint<'a> {
                 bits(sums, self.sum_bits),
             ]
         };
-        let all = [
-            load(0, pass, activations, [pixels, terms]),
-            load(1, self.whole[1], weights, [channels, terms]),
-        ];
+        let all =
+            [load(0, pass, activations, [pixels, terms]), load(1, self.whole[1], weights, [channels, terms])];
         Traffic {
             load: all[0].saturating_add(all[1]),
             store: self.bursts(outputs, product([pixels, channels, groups])),
