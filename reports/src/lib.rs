@@ -10,6 +10,7 @@ mod files;
 mod headlines;
 mod html;
 mod labels;
+mod legal;
 mod npz;
 mod numbers;
 mod outcome;

@@ -5,7 +5,7 @@ use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow, Rounding};
 use super::key::KeyPath;
 use super::rules::{MAX_CORES, MAX_LATENCY, MAX_SHIFT, MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule};
 use super::typed::not_allowed;
-use super::{defaults, packing};
+use super::{defaults, packing, text};
 use crate::file::{
     AcceleratorFile, BiasBits, Bits, Integer, LevelFile, Name, Number, OrderFile, TermsFile, WalkKind,
 };
@@ -14,6 +14,9 @@ use crate::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Datapath, Level, Memory, OutputFit, Product,
     Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint,
 };
+
+/// Most characters of a text in a message.
+const SHOWN: usize = 60;
 
 /// A value out of range or two values that do not go together.
 #[derive(Debug)]
@@ -31,8 +34,8 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
     let array = array(file)?;
     let datapath = datapath(file, array)?;
     Ok(Accelerator {
-        name: file.name.clone().unwrap_or_default(),
-        description: file.description.clone().unwrap_or_default(),
+        name: accelerator_name(file)?,
+        description: description(file)?,
         clock_mhz: positive(&["clock_mhz"], file.clock_mhz, defaults::CLOCK_MHZ)?,
         array,
         dataflow: name(file.dataflow, defaults::DATAFLOW),
@@ -46,6 +49,27 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
         datapath,
         layers: Default::default(),
     })
+}
+
+fn accelerator_name(file: &AcceleratorFile) -> Result<String, Violation> {
+    match file.name.as_deref() {
+        Some(name) if text::is_name(name) => Ok(name.into()),
+        name => Err(out_of_range(KeyPath::keys(&["name"]), shown(name.unwrap_or_default()))),
+    }
+}
+
+fn description(file: &AcceleratorFile) -> Result<String, Violation> {
+    let said = file.description.as_deref().unwrap_or_default();
+    text::description(said).ok_or_else(|| out_of_range(KeyPath::keys(&["description"]), shown(said)))
+}
+
+/// A text in a message: its beginning, with escapes for what is not printed.
+fn shown(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown += "...";
+    }
+    format!("`{shown}`")
 }
 
 fn schema(file: &AcceleratorFile) -> Result<(), Violation> {
@@ -227,11 +251,10 @@ fn level(key: &KeyPath, raw: &LevelFile, array: Array) -> Result<Level, Violatio
 }
 
 fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> {
-    let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let key = level.join("name");
     match name {
-        Some(name) if !name.is_empty() && name.chars().all(legal) => Ok(name.into()),
-        Some(name) => Err(out_of_range(key, format!("`{name}`"))),
+        Some(name) if text::is_level_name(name) => Ok(name.into()),
+        Some(name) => Err(out_of_range(key, shown(name))),
         None => {
             let Rule { code, allowed, hint } = Rule::of(&key);
             let message = format!("there is no `{key}`; it must be {allowed}");

@@ -3,6 +3,7 @@
 use guardbit_num::{MAX_BITS, MIN_BITS, Overflow, Rounding, Scheme};
 
 use super::key::{KeyPath, Segment};
+use super::text::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
 use crate::file::{PackingKind, WalkKind};
 use crate::lower::OPERATIONS;
 use crate::names::{Named, list};
@@ -61,7 +62,23 @@ const RULES: &[Entry] = &[
         hint: "the version of the file format: write `schema: 1`",
     },
     Entry {
-        keys: &["name", "description", "extends"],
+        keys: &["name"],
+        code: "guardbit::hw::name",
+        allowed: || {
+            format!(
+                "1 to {MAX_NAME} letters, digits, blanks and - _ . + , ( ) / : #, a letter, a digit or _ first"
+            )
+        },
+        hint: "the name stands in reports, tables and the comments of generated RTL",
+    },
+    Entry {
+        keys: &["description"],
+        code: "guardbit::hw::text",
+        allowed: || format!("text of up to {MAX_DESCRIPTION} characters, all of them printed"),
+        hint: "a line for lists; put numbers in quotes",
+    },
+    Entry {
+        keys: &["extends"],
         code: "guardbit::hw::text",
         allowed: || "text".into(),
         hint: "put numbers in quotes",
@@ -178,7 +195,11 @@ const RULES: &[Entry] = &[
     Entry {
         keys: &["accumulation.*.name"],
         code: "guardbit::hw::level_name",
-        allowed: || "made of letters, digits, `_` and `-`, different for every level".into(),
+        allowed: || {
+            format!(
+                "made of up to {MAX_LEVEL_NAME} letters, digits, `_` and `-`, not `-` first, different for every level"
+            )
+        },
         hint: "overrides and reports call a level by its name",
     },
     Entry {

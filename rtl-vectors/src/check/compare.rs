@@ -1,0 +1,162 @@
+//! A bundle beside the same bundle made once more: what its manifest claims, and the words of its files.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::simulators::find_case;
+use super::{Divergence, Outcome, array, files};
+use crate::VectorError;
+use crate::export::Bundle;
+use crate::manifest::Manifest;
+use crate::words::{Mem, sign_extend};
+
+/// Longest value that is shown.
+const SHOWN: usize = 80;
+
+/// Every field of the manifest but the hashes of files, which are compared with the files.
+pub(super) fn claims(manifest: &Manifest, made: &Manifest) -> Outcome {
+    let json = |manifest: &Manifest| {
+        let hidden = manifest
+            .files
+            .iter()
+            .map(|file| crate::manifest::FileInfo { sha256: String::new(), ..file.clone() });
+        serde_json::to_value(Manifest { files: hidden.collect(), ..manifest.clone() }).unwrap_or_default()
+    };
+    let mut fields = Fields::default();
+    fields.compare(&mut String::new(), &json(manifest), &json(made));
+    let Some(details) = fields.first else {
+        return Outcome::Pass { checked: fields.checked, notes: Vec::new() };
+    };
+    let first = Divergence { kind: "claim".into(), details, ..Divergence::default() };
+    Outcome::Fail { mismatches: fields.mismatches, first }
+}
+
+#[derive(Default)]
+struct Fields {
+    checked: u64,
+    mismatches: u64,
+    first: Option<String>,
+}
+
+impl Fields {
+    fn compare(&mut self, at: &mut String, said: &Value, made: &Value) {
+        let length = at.len();
+        match (said, made) {
+            (Value::Object(said), Value::Object(made)) if said.len() == made.len() => {
+                for (key, made) in made {
+                    *at += &format!("/{key}");
+                    self.compare(at, said.get(key).unwrap_or(&Value::Null), made);
+                    at.truncate(length);
+                }
+            }
+            (Value::Array(said), Value::Array(made)) => {
+                for (index, (said, made)) in said.iter().zip(made).enumerate() {
+                    *at += &format!("/{index}");
+                    self.compare(at, said, made);
+                    at.truncate(length);
+                }
+                if said.len() != made.len() {
+                    let lengths = format!("{at}: {} entries, it has {}", said.len(), made.len());
+                    self.differs(lengths);
+                }
+            }
+            _ => {
+                self.checked += 1;
+                if said != made {
+                    self.differs(format!("{at}: the manifest says {}, it is {}", shown(said), shown(made)));
+                }
+            }
+        }
+    }
+
+    fn differs(&mut self, details: String) {
+        self.mismatches += 1;
+        self.first.get_or_insert(details);
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// Every word of the files of the unit, or of the array: expected ones are the reference engine's.
+pub(super) fn words(dir: &Path, made: &Bundle, of_array: bool) -> Result<Outcome, VectorError> {
+    let (mut checked, mut mismatches, mut first) = (0, 0, None);
+    for (path, expected) in &made.files {
+        if !files::has_words(path) || path.starts_with("array/") != of_array {
+            continue;
+        }
+        let bits = made.manifest.files.iter().find(|file| file.path == *path).and_then(|file| file.bits);
+        let mem = |text: &[u8]| Mem::parse(text, bits.unwrap_or(1));
+        let found = files::read(dir, path, expected.len() as u64);
+        let (found, expected) = match (found.as_deref().map(mem), mem(expected)) {
+            (Ok(Ok(found)), Ok(expected)) => (found, expected),
+            (Ok(Err(problem)), _) | (_, Err(problem)) => {
+                mismatches += 1;
+                let details = format!("{path}: {problem}");
+                first.get_or_insert(Divergence { kind: "file".into(), details, ..Divergence::default() });
+                continue;
+            }
+            (Err(error), _) => {
+                mismatches += 1;
+                let details = error.to_string();
+                first.get_or_insert(Divergence { kind: "file".into(), details, ..Divergence::default() });
+                continue;
+            }
+        };
+        let (length, said) = (expected.len(), found.len());
+        if length != said {
+            mismatches += 1;
+            let details = format!("{path}: {said} words, there are {length}");
+            first.get_or_insert(Divergence { kind: "count".into(), details, ..Divergence::default() });
+        }
+        checked += length as u64;
+        for word in (0..length.min(said)).filter(|&word| found.word(word) != expected.word(word)) {
+            mismatches += 1;
+            let place = || place(&made.manifest, path, word, [found.word(word), expected.word(word)], bits);
+            first.get_or_insert_with(place);
+        }
+    }
+    Ok(match first {
+        Some(first) => Outcome::Fail { mismatches, first },
+        None => Outcome::Pass { checked, notes: Vec::new() },
+    })
+}
+
+/// Where a word belongs that differs.
+fn place(manifest: &Manifest, path: &str, word: usize, both: [&[u64]; 2], bits: Option<u32>) -> Divergence {
+    let stem = path.trim_end_matches(".mem");
+    let (kind, level) = match stem.strip_prefix("exp_") {
+        Some(rest) => match rest.strip_prefix("acc_") {
+            Some(level) => ("acc", level),
+            None => (rest, ""),
+        },
+        None => (stem, ""),
+    };
+    let hex = |word: &[u64]| {
+        let digits: String = word.iter().rev().map(|limb| format!("{limb:016x}")).collect();
+        let digits = digits.trim_start_matches('0');
+        match (bits, word) {
+            (Some(bits @ 2..=64), [limb]) => format!("0x{digits:0>1} ({})", sign_extend(*limb, bits)),
+            _ => format!("0x{digits:0>1}"),
+        }
+    };
+    let [found, expected] = both.map(hex);
+    let details = format!("{path} word {word}: file {found}, reference engine {expected}");
+    if stem.starts_with("array/") {
+        let column = if stem == "array/exp_sum" { array::place(manifest, word) } else { String::new() };
+        return Divergence { kind: kind.into(), case: column, details, ..Divergence::default() };
+    }
+    let case = match kind {
+        "sum" | "out" => find_case(manifest, None, Some(word)),
+        _ if stem.starts_with("stim_") && !["stim_a", "stim_w"].contains(&stem) => manifest.cases.get(word),
+        _ => find_case(manifest, Some(word), None),
+    };
+    let case = case.map_or(String::new(), |case| case.id.clone());
+    Divergence { kind: kind.into(), case, level: level.into(), details }
+}
