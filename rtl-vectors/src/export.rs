@@ -14,7 +14,7 @@ use crate::{VectorError, array, beats, contract, corners, describe, real};
 /// What to export.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// From what: written to the manifest as it is.
+    /// From what: written to the manifest as it is, with the name that the accelerator has.
     pub source: Source,
     /// How lanes lie in a word.
     pub packing: Packing,
@@ -115,9 +115,10 @@ pub fn export(
     }
 
     let [input, weight, output] = describe::tensors(&program.graph, layer);
+    let accelerator = program.accelerator_of(node);
     let array = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
     assemble(Parts {
-        source: request.source.clone(),
+        source: Source { accelerator: accelerator.name.clone(), ..request.source.clone() },
         packing: request.packing,
         formats: &request.formats,
         waves: &request.waves,
@@ -133,7 +134,7 @@ pub fn export(
             output,
             window: describe::window(window),
         },
-        accelerator: program.accelerator_of(node),
+        accelerator,
         timing: &layer.timing,
         arithmetic,
         lanes,

@@ -63,7 +63,7 @@ pub fn bundle(dir: &Path, unit: Unit) -> Manifest {
     let source = Source {
         model: "unit".into(),
         model_sha256: "0".repeat(64),
-        accelerator: program.accelerator.name.clone(),
+        accelerator: "test".into(),
         accelerator_sha256: "0".repeat(64),
         input: "none".into(),
         seed: 1,
