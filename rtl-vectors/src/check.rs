@@ -163,5 +163,14 @@ fn replay(
     };
     let scratch = files::Scratch::new(request.work, &name)?;
     files::write(made, scratch.path())?;
-    simulators::run(simulator, bench, scratch.path(), &made.manifest, request.time_limit)
+    let outcome = simulators::run(simulator, bench, scratch.path(), &made.manifest, request.time_limit)?;
+    let expected = compare::comparisons(made, simulator, bench);
+    Ok(match outcome {
+        Outcome::Pass { checked, .. } if checked != expected => {
+            let details = format!("{checked} values were compared, there are {expected}");
+            let first = Divergence { kind: "count".into(), details, ..Divergence::default() };
+            Outcome::Fail { mismatches: 1, first }
+        }
+        outcome => outcome,
+    })
 }

@@ -196,7 +196,8 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
     let levels = file.accumulation.as_deref().unwrap_or_default();
     let mut checked: Vec<Level> = Vec::with_capacity(levels.len());
     for (index, raw) in levels.iter().enumerate() {
-        let key = KeyPath::level(index, raw.name.as_deref());
+        // A name that is none does not stand in messages as one.
+        let key = KeyPath::level(index, raw.name.as_deref().filter(|name| text::is_level_name(name)));
         let level = level(&key, raw, array)?;
         if checked.iter().any(|other| other.name == level.name) {
             return Err(Violation {

@@ -308,7 +308,11 @@ fn any_field_is_refused_or_harmless() {
     for unit in [UNITS[3], UNITS[5], UNITS[6], UNITS[7]] {
         bundle(dir.path(), unit);
         let path = dir.path().join("manifest.json");
-        let intact: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let mut intact: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        // The model does not read them, and without them a manifest is read in no time.
+        for list in ["/cases", "/files", "/coverage/bins"] {
+            *intact.pointer_mut(list).unwrap() = json!([]);
+        }
         let mut all = Vec::new();
         for part in ["/arithmetic", "/interface", "/layer/terms"] {
             leaves(intact.pointer(part).unwrap(), part, &mut all);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::simulators::find_case;
-use super::{Divergence, Outcome, array, files};
+use super::simulators::{Bench, find_case};
+use super::{Divergence, Outcome, Simulator, array, files};
 use crate::VectorError;
 use crate::export::Bundle;
 use crate::manifest::Manifest;
@@ -82,6 +82,25 @@ fn shown(value: &Value) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
     }
+}
+
+/// Values that a bench compares: what stands in the masks, and sums and codes of finished dot products.
+pub(super) fn comparisons(made: &Bundle, simulator: Simulator, bench: Bench) -> u64 {
+    let ones = |name: &str| {
+        let bytes = made.files.iter().find(|(path, _)| path == name).map_or(&[][..], |(_, bytes)| bytes);
+        bytes
+            .iter()
+            .filter_map(|&digit| char::from(digit).to_digit(16))
+            .map(|digit| u64::from(digit.count_ones()))
+            .sum()
+    };
+    if bench == Bench::Array {
+        return ones("array/exp_mask.mem");
+    }
+    let sums = made.manifest.cases.iter().filter(|case| case.out_word.is_some()).count() as u64;
+    // The VHDL unit ends with the sum.
+    let has_codes = made.manifest.arithmetic.requantize.in_rtl && simulator != Simulator::Ghdl;
+    ones("mask.mem") + sums + if has_codes { sums } else { 0 }
 }
 
 /// Every word of the files of the unit, or of the array: expected ones are the reference engine's.
