@@ -7,7 +7,7 @@ mod slice;
 
 use guardbit_graph::{NodeId, Window};
 use guardbit_hwmodels::timing::Gemm;
-use guardbit_hwmodels::{Accelerator, BiasPlace, Dataflow, MacLayer, Program, Reduce, Terms};
+use guardbit_hwmodels::{Accelerator, BiasPlace, Dataflow, Datapath, MacLayer, Program, Reduce, Terms};
 use guardbit_sim::trace::{TraceOperand, operands, trace};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -61,7 +61,7 @@ pub(crate) fn array(
     seed: u64,
 ) -> Result<ArrayPart, String> {
     let accelerator = program.accelerator_of(node);
-    covered(accelerator, layer)?;
+    covered(accelerator, &layer.datapath)?;
     if inputs.is_empty() {
         return Err(NO_ACTIVATIONS.into());
     }
@@ -85,7 +85,7 @@ pub(crate) fn again(
     operands: [&dyn Fn(usize, usize) -> i64; 2],
     seed: u64,
 ) -> Result<ArrayPart, String> {
-    covered(accelerator, layer)?;
+    covered(accelerator, &accelerator.datapath)?;
     let mut slice = Slice::fitting(accelerator, window)?;
     let mut candidates = slice.candidates(window);
     slice.first_pixel = candidates.find(|&first| first == first_pixel).unwrap_or(0);
@@ -116,8 +116,8 @@ fn part(
 }
 
 /// Whether the reference RTL has this array.
-fn covered(accelerator: &Accelerator, layer: &MacLayer) -> Result<(), String> {
-    let (array, datapath) = (accelerator.array, &layer.datapath);
+fn covered(accelerator: &Accelerator, datapath: &Datapath) -> Result<(), String> {
+    let array = accelerator.array;
     let serial = datapath.levels.iter().all(|l| l.reduce == Reduce::Serial);
     let levels = match (accelerator.dataflow, datapath.levels.as_slice()) {
         (Dataflow::OutputStationary, [_]) => serial,
