@@ -25,6 +25,11 @@ const MAX_ACCELERATOR: u64 = 1 << 18;
 /// Most elements of a tensor, and longest way of a window.
 const MAX_ELEMENTS: usize = 1 << 28;
 
+/// Longest description of what is wrong, in characters.
+const MAX_DETAILS: usize = 500;
+/// Longest identifier and class of a case.
+const MAX_ID: usize = 100;
+
 /// Why a bundle cannot be made once more.
 pub(super) enum Refused {
     /// A file cannot be read.
@@ -44,7 +49,7 @@ impl From<VectorError> for Refused {
 
 /// A claim that does not hold: the JSON pointer of the field or the name of the file, and why.
 pub(super) fn claim(at: &str, problem: impl Into<String>) -> Refused {
-    let details = format!("{at}: {}", problem.into());
+    let details = format!("{at}: {}", problem.into()).chars().take(MAX_DETAILS).collect();
     Refused::Claim(Divergence { kind: "claim".into(), details, ..Divergence::default() })
 }
 
@@ -226,7 +231,7 @@ fn arithmetic(
         weight_zero_points: &types.weight.1,
     };
     let unit = Unit {
-        name: &manifest.layer.name,
+        name: &manifest.layer.op,
         datapath,
         packing: accelerator.packing,
         terms,
@@ -277,6 +282,15 @@ fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
     for (index, case) in manifest.cases.iter().enumerate() {
         let at = |key: &str| format!("/cases/{index}/{key}");
         is_real &= case.group == real::GROUP;
+        let is_name = |text: &str| {
+            let legal = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
+            (1..=MAX_ID).contains(&text.len()) && text.chars().all(legal)
+        };
+        if let Some((key, _)) =
+            [("id", &case.id), ("class", &case.class)].into_iter().find(|(_, text)| !is_name(text))
+        {
+            return Err(claim(&at(key), format!("it is made of up to {MAX_ID} letters, digits and _ - + .")));
+        }
         let place = match (case.group == real::GROUP, case.place) {
             (false, None) => continue,
             (true, Some(place)) if is_real => place,
