@@ -124,9 +124,9 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
         }
     };
     report.checks.push(("claims".into(), compare::claims(&manifest, &made.manifest)));
-    report.checks.push(("reference engine".into(), compare::words(dir, &made, false)?));
+    report.checks.push(("reference engine".into(), compare::words(dir, &made, false)));
     if made.manifest.array.is_some() {
-        report.checks.push(("reference engine, array".into(), compare::words(dir, &made, true)?));
+        report.checks.push(("reference engine, array".into(), compare::words(dir, &made, true)));
     }
     report.checks.push(("generated files".into(), files::generated(&manifest, &made)));
     if !report.passed() {

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::simulators::{Bench, find_case};
 use super::{Divergence, Outcome, Simulator, array, files};
-use crate::VectorError;
 use crate::export::Bundle;
-use crate::manifest::Manifest;
+use crate::manifest::{FileInfo, Manifest};
+use crate::read;
 use crate::words::{Mem, sign_extend};
 
 /// Longest value that is shown.
@@ -17,10 +17,7 @@ const SHOWN: usize = 80;
 /// Every field of the manifest but the hashes of files, which are compared with the files.
 pub(super) fn claims(manifest: &Manifest, made: &Manifest) -> Outcome {
     let json = |manifest: &Manifest| {
-        let hidden = manifest
-            .files
-            .iter()
-            .map(|file| crate::manifest::FileInfo { sha256: String::new(), ..file.clone() });
+        let hidden = manifest.files.iter().map(|file| FileInfo { sha256: String::new(), ..file.clone() });
         serde_json::to_value(Manifest { files: hidden.collect(), ..manifest.clone() }).unwrap_or_default()
     };
     let mut fields = Fields::default();
@@ -104,47 +101,45 @@ pub(super) fn comparisons(made: &Bundle, simulator: Simulator, bench: Bench) -> 
 }
 
 /// Every word of the files of the unit, or of the array: expected ones are the reference engine's.
-pub(super) fn words(dir: &Path, made: &Bundle, of_array: bool) -> Result<Outcome, VectorError> {
+pub(super) fn words(dir: &Path, made: &Bundle, of_array: bool) -> Outcome {
     let (mut checked, mut mismatches, mut first) = (0, 0, None);
-    for (path, expected) in &made.files {
-        if !files::has_words(path) || path.starts_with("array/") != of_array {
-            continue;
-        }
+    let mut differs = |divergence: &dyn Fn() -> Divergence| {
+        mismatches += 1;
+        first.get_or_insert_with(divergence);
+    };
+    let is_here = |path: &str| files::has_words(path) && path.starts_with("array/") == of_array;
+    for (path, expected) in made.files.iter().filter(|(path, _)| is_here(path)) {
         let bits = made.manifest.files.iter().find(|file| file.path == *path).and_then(|file| file.bits);
-        let mem = |text: &[u8]| Mem::parse(text, bits.unwrap_or(1));
-        let found = files::read(dir, path, expected.len() as u64);
-        let (found, expected) = match (found.as_deref().map(mem), mem(expected)) {
-            (Ok(Ok(found)), Ok(expected)) => (found, expected),
-            (Ok(Err(problem)), _) | (_, Err(problem)) => {
-                mismatches += 1;
-                let details = format!("{path}: {problem}");
-                first.get_or_insert(Divergence { kind: "file".into(), details, ..Divergence::default() });
-                continue;
-            }
-            (Err(error), _) => {
-                mismatches += 1;
-                let details = error.to_string();
-                first.get_or_insert(Divergence { kind: "file".into(), details, ..Divergence::default() });
+        let problem = |kind: &str, problem: String| {
+            let details = format!("{path}: {problem}");
+            Divergence { kind: kind.into(), details, ..Divergence::default() }
+        };
+        let [found, expected] = match both(dir, path, expected, bits.unwrap_or(1)) {
+            Ok(both) => both,
+            Err(text) => {
+                differs(&|| problem("file", text.clone()));
                 continue;
             }
         };
-        let (length, said) = (expected.len(), found.len());
-        if length != said {
-            mismatches += 1;
-            let details = format!("{path}: {said} words, there are {length}");
-            first.get_or_insert(Divergence { kind: "count".into(), details, ..Divergence::default() });
+        let lengths = [found.len(), expected.len()];
+        if lengths[0] != lengths[1] {
+            differs(&|| problem("count", format!("{} words, there are {}", lengths[0], lengths[1])));
         }
-        checked += length as u64;
-        for word in (0..length.min(said)).filter(|&word| found.word(word) != expected.word(word)) {
-            mismatches += 1;
-            let place = || place(&made.manifest, path, word, [found.word(word), expected.word(word)], bits);
-            first.get_or_insert_with(place);
+        checked += lengths[1] as u64;
+        for word in (0..lengths[0].min(lengths[1])).filter(|&word| found.word(word) != expected.word(word)) {
+            differs(&|| place(&made.manifest, path, word, [found.word(word), expected.word(word)], bits));
         }
     }
-    Ok(match first {
+    match first {
         Some(first) => Outcome::Fail { mismatches, first },
         None => Outcome::Pass { checked, notes: Vec::new() },
-    })
+    }
+}
+
+/// The words of a file, and those that it has to have.
+fn both(dir: &Path, path: &str, expected: &[u8], bits: u32) -> Result<[Mem; 2], String> {
+    let found = read::bytes(dir, path, expected.len() as u64).map_err(|error| error.to_string())?;
+    Ok([Mem::parse(&found, bits)?, Mem::parse(expected, bits)?])
 }
 
 /// Where a word belongs that differs.
