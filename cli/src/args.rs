@@ -1,6 +1,5 @@
 //! Arguments as they are typed. Checked requests are types of `guardbit-study`.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -23,18 +22,28 @@ pub struct Args {
 
 #[derive(Debug, clap::Args)]
 pub struct Global {
-    /// Number of threads; results do not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N")]
-    pub threads: Option<NonZeroUsize>,
+    /// Number of threads, at most 1024; results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
     /// Results on stdout as JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// Replace what guardbit wrote to the output folder before
+    /// Replace an output folder whose files are all guardbit's own and unchanged; anything else is refused
     #[arg(long, global = true)]
     pub force: bool,
     /// No progress and no remarks on stderr
     #[arg(long, global = true)]
     pub quiet: bool,
+}
+
+/// Each thread has a stack and buffers of its own.
+const MAX_THREADS: usize = 1024;
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads) if (1..=MAX_THREADS).contains(&threads) => Ok(threads),
+        _ => Err(format!("a number of threads is 1 to {MAX_THREADS}; more than there are cores do not help")),
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -206,6 +215,9 @@ pub struct CheckArgs {
     /// Keep what is built and run in this folder
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
+    /// Stop a simulator that builds or runs for longer
+    #[arg(long, value_name = "SECONDS", default_value_t = guardbit_rtl_vectors::TIME_LIMIT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: u64,
 }
 
 /// What replays a bundle.

@@ -10,6 +10,9 @@ pub const MANIFEST: &str = "manifest.json";
 /// Name of its schema.
 pub const MANIFEST_SCHEMA: &str = "manifest.schema.json";
 
+/// Name of the accelerator's file: complete, as it resolves for the layer.
+pub const ACCELERATOR: &str = "accelerator.yaml";
+
 /// A bundle of test vectors for one layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +42,10 @@ pub struct Manifest {
     pub array: Option<ArrayInfo>,
     /// Why there are none.
     pub array_absent: Option<String>,
+    /// SHA-256 of this file with these 64 digits replaced by zeros.
+    #[serde(default)]
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
+    pub sha256: String,
 }
 
 /// Who wrote a bundle.
@@ -406,7 +413,7 @@ pub struct Case {
     pub first_beat: usize,
     /// Beats, bubbles included.
     pub beats: usize,
-    /// Products.
+    /// Products that are sent.
     pub terms: usize,
     /// Word of `exp_sum` and `exp_out`; none for a dot product that is cut off by the next one's clear.
     pub out_word: Option<usize>,

@@ -1,0 +1,55 @@
+//! Bytes as a row of choices: the same bytes choose the same.
+
+/// What is left to choose by. At the end every choice is the first one.
+#[derive(Debug, Clone)]
+pub(crate) struct Choices<'a>(&'a [u8]);
+
+impl<'a> Choices<'a> {
+    /// Choices by these bytes.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    fn byte(&mut self) -> u8 {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        first
+    }
+
+    /// Any number.
+    pub(crate) fn number(&mut self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
+    }
+
+    /// A number below `end`, or 0. Ranges up to 256 take one byte.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        match end {
+            0 => 0,
+            1..=256 => u64::from(self.byte()) % end,
+            _ => self.number() % end,
+        }
+    }
+
+    /// A number from `low` to `high`, both included, the ends more often than others.
+    pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
+        let width = high.abs_diff(low);
+        let near = |offset: u64| low.wrapping_add_unsigned(offset.min(width));
+        match self.below(8) {
+            0 => low,
+            1 => high,
+            2..=4 => near(self.below(9)),
+            5 => high.wrapping_sub_unsigned(self.below(9).min(width)),
+            _ => near(self.number() % width.saturating_add(1).max(1)),
+        }
+    }
+
+    /// One of several.
+    pub(crate) fn one<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize].clone()
+    }
+
+    /// Yes once in `of` times.
+    pub(crate) fn once_in(&mut self, of: u64) -> bool {
+        self.below(of) == of - 1
+    }
+}

@@ -1,0 +1,7 @@
+//! Inputs that are mostly accepted, at the edges of what is allowed.
+
+mod accelerator;
+mod network;
+
+pub(crate) use accelerator::accelerator;
+pub(crate) use network::network;

@@ -1,0 +1,39 @@
+//! Arrays of a user as samples or labels of a tiny network.
+
+use std::path::PathBuf;
+
+use guardbit_sim::{Mode, StatsLevel};
+use guardbit_study::{InputSource, Pick, RunRequest, Settings, Silent, layer_input};
+
+use crate::{message, scratch};
+
+/// Two inputs of two codes, added by a dense layer that follows them.
+pub(crate) const NETWORK: &str = include_str!("samples.yaml");
+
+/// Reads samples, and labels if there are any, as a run would, and runs the network up to its layer.
+pub(crate) fn read(input: InputSource, labels: Option<PathBuf>) {
+    let settings = Settings {
+        input,
+        labels,
+        output: None,
+        mode: Mode::Propagated,
+        stats: StatsLevel::None,
+        sets: Vec::new(),
+        events: 0,
+    };
+    let request = RunRequest {
+        model: scratch::file("network.yaml", NETWORK.as_bytes()),
+        hw: "fpga-int14-os".into(),
+        settings,
+        dump_tensors: false,
+        layer: None,
+    };
+    if let Err(error) = layer_input(&request, "scores", &Silent) {
+        message::check(error);
+    }
+}
+
+/// All samples of a file.
+pub(crate) fn file(path: PathBuf) -> InputSource {
+    InputSource::File { path, pick: Pick::All }
+}
