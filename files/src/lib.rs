@@ -18,6 +18,7 @@ mod seal;
 mod staging;
 mod target;
 mod unfinished;
+mod work;
 
 pub use digest::{Digest, DigestError, Hasher};
 pub use error::FolderError;
@@ -30,3 +31,4 @@ pub use scratch::{Scratch, nameless};
 pub use seal::{FileEntry, UNSEALED, is_sealed, seal, seal_of, seal_text};
 pub use staging::{Document, Staging};
 pub use target::{Existing, Target};
+pub use work::WorkFolder;

@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
+use guardbit_files::WorkFolder;
 use guardbit_reports::text_table;
 use guardbit_rtl_vectors::{Divergence, MutantResult, Outcome, Simulator, Verdict};
 use serde_json::{Value, json};
 
+use super::existing;
 use crate::args::{CheckArgs, Global, SimulatorChoice};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
@@ -18,6 +20,7 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
         SimulatorChoice::Ghdl => &[Simulator::Ghdl],
         SimulatorChoice::All => &Simulator::ALL,
     };
+    let kept = args.work.as_deref().map(|work| WorkFolder::claim(work, existing(global))).transpose()?;
     let work = args.work.as_deref();
     let report = guardbit_rtl_vectors::check(&args.dir, simulators, work)?;
     let mut passed = report.passed();
@@ -26,6 +29,9 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
         let simulator = simulators.first().copied().unwrap_or(Simulator::Icarus);
         mutants = guardbit_rtl_vectors::mutate(&args.dir, simulator, work)?;
         passed = mutants.iter().all(MutantResult::passed);
+    }
+    if let Some(kept) = kept {
+        kept.finish("check")?;
     }
     if global.json {
         let checks = report
