@@ -4,9 +4,11 @@
 
 mod args;
 mod commands;
+mod cutout;
 mod diagnostic;
 mod interrupt;
 mod output;
+mod printable;
 mod progress;
 
 use std::io::IsTerminal;

@@ -1,10 +1,11 @@
 //! Results on stdout, remarks on stderr.
 
-use std::io::{ErrorKind, Write, stderr, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 
 use serde::Serialize;
 
 use crate::diagnostic::Failure;
+use crate::printable::plain;
 
 /// Prints a line on stderr. Where that is full or closed nobody can be told.
 pub fn say(text: &str) {
@@ -14,6 +15,7 @@ pub fn say(text: &str) {
 /// Prints `text`. A reader that has seen enough, as `head`, is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
+    let text = if out.is_terminal() { plain(text) } else { text.into() };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::usage(format!("cannot write to stdout: {error}")))

@@ -1,11 +1,13 @@
 //! Progress on stderr, on a terminal only.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write as _, stderr};
 
 use crate::output::say;
 use guardbit_study::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::printable::{bounded, plain};
 
 /// A bar, or nothing where nobody would see it.
 pub struct Bar {
@@ -45,7 +47,7 @@ fn pace(state: &ProgressState, out: &mut dyn Write) {
 impl Progress for Bar {
     fn start(&self, what: &str, total: u64) {
         self.bar.set_draw_target(ProgressDrawTarget::hidden());
-        self.bar.set_message(what.to_owned());
+        self.bar.set_message(plain(what).into_owned());
         self.bar.set_length(total);
         self.bar.set_position(0);
         self.bar.reset_elapsed();
@@ -62,7 +64,7 @@ impl Progress for Bar {
 
     fn note(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| say(text));
+            self.bar.suspend(|| say(&bounded(plain(text).into_owned())));
         }
     }
 }

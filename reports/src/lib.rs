@@ -22,7 +22,7 @@ pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
 pub use headlines::{Headline, Question, run_headlines, sweep_headlines};
 pub use labels::layer_label;
-pub use npz::{ArrayWriter, NpzWriter, batch_shape};
+pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
 pub use outcome::Outcome;
 pub use output::{About, run_documents, size_documents, sweep_documents, sweep_paths};
 pub use records::{

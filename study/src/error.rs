@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use guardbit_files::FolderError;
 use guardbit_frontends::FrontendError;
-use guardbit_graph::DType;
+use guardbit_graph::{Brief, DType};
 use guardbit_hwmodels::{HwError, LowerError};
 use guardbit_reports::ReportError;
 use guardbit_sim::SimError;
+
+use crate::MAX_POINTS;
 
 /// Why a run or a sweep cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,12 @@ pub enum StudyError {
         message: String,
         /// What may help.
         help: Option<String>,
+    },
+    /// A grid that is too large.
+    #[error("the sweep has {points} points; {MAX_POINTS} are the most")]
+    TooManyPoints {
+        /// How many it has.
+        points: usize,
     },
     /// A file that cannot be read.
     #[error("{}: {} cannot be read: {source}", path.display(), wanted.name())]
@@ -96,7 +104,7 @@ pub enum StudyError {
         expected: &'static str,
     },
     /// Samples of the wrong shape.
-    #[error("{}: input `{input}` takes shape [n, {}], found {found:?}", path.display(), sizes(expected))]
+    #[error("{}: input `{input}` takes shape [n, {}], found {}", path.display(), sizes(expected), Brief(found))]
     InputShape {
         /// The file.
         path: PathBuf,
@@ -264,6 +272,7 @@ impl StudyError {
             Self::Sim(_) => "guardbit::sim",
             Self::Report(error) => error.code(),
             Self::StudyFile { .. } => "guardbit::study::file",
+            Self::TooManyPoints { .. } => "guardbit::study::points",
             Self::Read { .. } => "guardbit::study::read",
             Self::Array { .. } => "guardbit::input::array",
             Self::MissingInput { .. } => "guardbit::input::missing",
@@ -290,6 +299,9 @@ impl StudyError {
             Self::Model(error) => error.help(),
             Self::Hw(error) => error.help().map(String::from),
             Self::StudyFile { help, .. } => help.clone(),
+            Self::TooManyPoints { .. } => Some(
+                "sweep a part of the grid at a time: fewer networks, accelerators, widths or modes".into(),
+            ),
             Self::Read { path, wanted, .. } => Some(wanted.help(path)),
             Self::MissingInput { inputs, .. } => Some(format!("the inputs are {}", inputs.join(", "))),
             Self::InputDType { expected, .. } => Some(format!(

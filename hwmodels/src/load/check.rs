@@ -3,7 +3,10 @@
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow, Rounding};
 
 use super::key::KeyPath;
-use super::rules::{MAX_CORES, MAX_LATENCY, MAX_SHIFT, MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule};
+use super::rules::{
+    DECIMALS, MAX_CORES, MAX_DESCRIPTION, MAX_ELEMENTS, MAX_LATENCY, MAX_LEVEL_NAME, MAX_LEVELS, MAX_SHIFT,
+    MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule,
+};
 use super::typed::not_allowed;
 use super::{defaults, packing};
 use crate::file::{
@@ -32,8 +35,8 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
     let datapath = datapath(file, array)?;
     Ok(Accelerator {
         name: file.name.clone().unwrap_or_default(),
-        description: file.description.clone().unwrap_or_default(),
-        clock_mhz: positive(&["clock_mhz"], file.clock_mhz, defaults::CLOCK_MHZ)?,
+        description: description(file)?,
+        clock_mhz: decimal(&["clock_mhz"], file.clock_mhz, defaults::CLOCK_MHZ)?,
         array,
         dataflow: name(file.dataflow, defaults::DATAFLOW),
         offload: match &file.offload {
@@ -62,20 +65,47 @@ fn schema(file: &AcceleratorFile) -> Result<(), Violation> {
     }
 }
 
+fn description(file: &AcceleratorFile) -> Result<String, Violation> {
+    let text = file.description.clone().unwrap_or_default();
+    let length = text.chars().count();
+    if length <= MAX_DESCRIPTION {
+        return Ok(text);
+    }
+    Err(Violation {
+        code: "guardbit::hw::text",
+        keys: vec![KeyPath::keys(&["description"])],
+        message: format!("`description` has {length} characters; {MAX_DESCRIPTION} are the most"),
+        help: "it is one line for lists: put the rest into comments".into(),
+    })
+}
+
 fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
     let array = file.array.clone().unwrap_or_default();
     let size = |key, value, default| {
         let size = integer(KeyPath::keys(&["array", key]), value, default, 1, MAX_SIZE)?;
         Ok(size as usize)
     };
-    Ok(Array {
+    let array = Array {
         rows: size("rows", array.rows, defaults::ROWS)?,
         cols: size("cols", array.cols, defaults::COLS)?,
         dot_width: size("dot_width", array.dot_width, defaults::DOT_WIDTH)?,
         kind: name(array.kind, ArrayKind::default()),
         cores: integer(KeyPath::keys(&["array", "cores"]), array.cores, 1, 1, MAX_CORES)? as usize,
         stripe: size("stripe", array.stripe, 1)?,
-    })
+    };
+    let elements = array.rows * array.cols * array.cores;
+    if elements > MAX_ELEMENTS {
+        return Err(Violation {
+            code: "guardbit::hw::array",
+            keys: ["rows", "cols", "cores"].map(|key| KeyPath::keys(&["array", key])).into(),
+            message: format!(
+                "`array.rows` x `array.cols` x `array.cores` are {elements} processing elements; {MAX_ELEMENTS} are the \
+                 most"
+            ),
+            help: "a processing element that takes several products at a time has a `dot_width`".into(),
+        });
+    }
+    Ok(array)
 }
 
 fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation> {
@@ -170,6 +200,12 @@ fn product(file: &AcceleratorFile) -> Result<Product, Violation> {
 
 fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation> {
     let levels = file.accumulation.as_deref().unwrap_or_default();
+    if levels.len() > MAX_LEVELS {
+        let key = KeyPath::keys(&["accumulation"]);
+        let Rule { code, hint, .. } = Rule::of(&key);
+        let message = format!("`accumulation` has {} levels; {MAX_LEVELS} are the most", levels.len());
+        return Err(Violation { code, message, help: hint.into(), keys: vec![key] });
+    }
     let mut checked: Vec<Level> = Vec::with_capacity(levels.len());
     for (index, raw) in levels.iter().enumerate() {
         let key = KeyPath::level(index, raw.name.as_deref());
@@ -230,7 +266,9 @@ fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> 
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let key = level.join("name");
     match name {
-        Some(name) if !name.is_empty() && name.chars().all(legal) => Ok(name.into()),
+        Some(name) if (1..=MAX_LEVEL_NAME).contains(&name.len()) && name.chars().all(legal) => {
+            Ok(name.into())
+        }
         Some(name) => Err(out_of_range(key, format!("`{name}`"))),
         None => {
             let Rule { code, allowed, hint } = Rule::of(&key);
@@ -273,7 +311,7 @@ fn preload(datapath: &Datapath) -> Result<(), Violation> {
 
 fn memory(file: &AcceleratorFile) -> Result<Memory, Violation> {
     let memory = file.memory.clone().unwrap_or_default();
-    let number = |key, value, default| positive(&["memory", key], value, default);
+    let number = |key, value, default| decimal(&["memory", key], value, default);
     let latency = KeyPath::keys(&["memory", "dram_latency_cycles"]);
     let (cycles, usual) = (memory.dram_latency_cycles, defaults::DRAM_LATENCY_CYCLES);
     let whole = |key, value, default, least| {
@@ -324,10 +362,14 @@ fn integer(
     if (low..=high).contains(&value) { Ok(value) } else { Err(out_of_range(key, value)) }
 }
 
-fn positive(key: &[&str], value: Option<Number>, default: f64) -> Result<f64, Violation> {
+fn decimal(key: &[&str], value: Option<Number>, default: f64) -> Result<f64, Violation> {
     let value = value.map_or(default, |value| value.0);
-    let legal = value.is_finite() && value > 0.0;
-    if legal { Ok(value) } else { Err(out_of_range(KeyPath::keys(key), value)) }
+    if DECIMALS.contains(&value) {
+        return Ok(value);
+    }
+    let far = value != 0.0 && value.is_finite() && !(1e-9..1e15).contains(&value.abs());
+    let found = if far { format!("{value:e}") } else { value.to_string() };
+    Err(out_of_range(KeyPath::keys(key), found))
 }
 
 fn name<T>(value: Option<Name<T>>, default: T) -> T {
