@@ -386,12 +386,10 @@ class Cases:
         sent = self.operands(case)
         cut = case["out_word"] is None
         every = [pair for *_, pairs in sent for pair in pairs]
-        if not cut:
-            check.same(f"terms of {name}", case["terms"], len(every))
+        check.same(f"terms of {name}", case["terms"], len(every))
         stim_bias = (case["bias"] or 0) + case["input_sum_factor"] * sum(a for a, _ in every)
         stim_bias = drop(stim_bias, bias["unit_shift"], bias["unit_round"])
-        if not cut or case["input_sum_factor"] == 0:
-            check.same(f"stim_bias of {name}", stim_bias, self.data["stim_bias"].one(index))
+        check.same(f"stim_bias of {name}", stim_bias, self.data["stim_bias"].one(index))
         out = self.arithmetic["requantize"]
         words = multiplier_words(case["multiplier"] * 2.0 ** out["unit_shift"], out["mult_point"])
         check.same(f"multiplier of {name}", words, (self.data["stim_mult"].one(index), self.data["stim_exp"].one(index)))

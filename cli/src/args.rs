@@ -215,6 +215,9 @@ pub struct CheckArgs {
     /// Keep what is built and run in this folder, which is absent or empty; --force replaces that of an earlier check
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
+    /// Stop a simulator that builds or runs for longer
+    #[arg(long, value_name = "SECONDS", default_value_t = guardbit_rtl_vectors::TIME_LIMIT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: u64,
 }
 
 /// What replays a bundle.

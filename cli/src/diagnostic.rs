@@ -1,7 +1,7 @@
 //! How errors are shown: a code, what is wrong, the place in the file, what to do.
 
 use std::fmt::{self, Display};
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 
 use crate::output::say;

@@ -1,7 +1,7 @@
 //! Progress on stderr, on a terminal only.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, Write as _, stderr};
+use std::io::{IsTerminal, stderr};
 
 use crate::output::say;
 use guardbit_study::Progress;

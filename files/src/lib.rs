@@ -23,7 +23,7 @@ mod work;
 
 pub use digest::{Digest, DigestError, Hasher};
 pub use error::FolderError;
-pub use gate::interrupt;
+pub use gate::{Registered, at_interrupt, interrupt};
 pub use inventory::{Foreign, Inventory, Why};
 pub use latched::Latched;
 pub use nesting::{NestingError, check_nesting};

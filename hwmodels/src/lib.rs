@@ -25,7 +25,10 @@ pub use accelerator::{
 pub use file::SetMap;
 pub use layer_overrides::LayerOverrides;
 pub use lint_layers::check_program;
-pub use load::{FilePlace, HwError, Origin, Problem, check, check_yaml, from_yaml, load};
+pub use load::{
+    FilePlace, HwError, Origin, Problem, check, check_yaml, description_of, from_complete_yaml, from_yaml,
+    load, name_of,
+};
 pub use lower::{Host, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, partition};
 pub use presets::{PRESETS, Preset, preset};
 pub use program::{ActivationOffset, MacLayer, Place, Program, Step};

@@ -9,6 +9,7 @@ mod figures;
 mod headlines;
 mod html;
 mod labels;
+mod legal;
 mod npz;
 mod numbers;
 mod outcome;

@@ -5,8 +5,9 @@
 mod corner;
 mod slice;
 
-use guardbit_graph::NodeId;
-use guardbit_hwmodels::{Accelerator, BiasPlace, Dataflow, MacLayer, Program, Reduce, Terms};
+use guardbit_graph::{NodeId, Window};
+use guardbit_hwmodels::timing::Gemm;
+use guardbit_hwmodels::{Accelerator, BiasPlace, Dataflow, Datapath, MacLayer, Program, Reduce, Terms};
 use guardbit_sim::trace::{TraceOperand, operands, trace};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -15,7 +16,7 @@ use crate::manifest::{Arithmetic, ArrayInfo, Tile};
 use slice::Slice;
 
 /// Most processing elements: what a slow simulator runs in seconds.
-const MAX_ELEMENTS: usize = 256;
+pub(crate) const MAX_ELEMENTS: usize = 256;
 
 /// Control bits of a beat.
 pub(crate) const CTRL: [&str; 6] = ["valid", "first", "last", "load", "start", "done"];
@@ -42,6 +43,11 @@ pub(crate) struct ArrayPart {
     pub mask: Vec<i64>,
 }
 
+/// A reason why there is no array part that the operands alone tell.
+pub(crate) const NO_ACTIVATIONS: &str = "there are no activations";
+/// Another one.
+pub(crate) const NOT_SHARED: &str = "the layer's outputs share no operands along rows and columns";
+
 /// Tiles of `layer` for the array that it runs on.
 ///
 /// # Errors
@@ -55,10 +61,47 @@ pub(crate) fn array(
     seed: u64,
 ) -> Result<ArrayPart, String> {
     let accelerator = program.accelerator_of(node);
-    covered(accelerator, layer)?;
-    let slice = Slice::choose(accelerator, layer, inputs)?;
+    covered(accelerator, &layer.datapath)?;
+    if inputs.is_empty() {
+        return Err(NO_ACTIVATIONS.into());
+    }
+    let mut slice = Slice::fitting(accelerator, &layer.dots.window)?;
+    slice.first_pixel = slice.busiest(layer, inputs);
+    let columns = Columns::read(layer, inputs, &slice)?;
+    Ok(part(accelerator, &slice, columns, layer, arithmetic, seed))
+}
+
+/// The part of a bundle again, from where its real tiles begin and the operands in their beats: `activation(beat, row)`
+/// and `weight(beat, column)`. Of `layer` nothing but the datapath and the number of products is used.
+///
+/// # Errors
+/// As [`array()`].
+pub(crate) fn again(
+    accelerator: &Accelerator,
+    window: &Window,
+    layer: &MacLayer,
+    arithmetic: &Arithmetic,
+    first_pixel: usize,
+    operands: [&dyn Fn(usize, usize) -> i64; 2],
+    seed: u64,
+) -> Result<ArrayPart, String> {
+    covered(accelerator, &accelerator.datapath)?;
+    let mut slice = Slice::fitting(accelerator, window)?;
+    let mut candidates = slice.candidates(window);
+    slice.first_pixel = candidates.find(|&first| first == first_pixel).unwrap_or(0);
+    let columns = Columns::from_beats(&slice, &slice.info(accelerator), operands);
+    Ok(part(accelerator, &slice, columns, layer, arithmetic, seed))
+}
+
+fn part(
+    accelerator: &Accelerator,
+    slice: &Slice,
+    mut columns: Columns,
+    layer: &MacLayer,
+    arithmetic: &Arithmetic,
+    seed: u64,
+) -> ArrayPart {
     let mut info = slice.info(accelerator);
-    let mut columns = Columns::read(layer, inputs, &slice)?;
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 1);
     corner::append(&mut info, &mut columns, layer, arithmetic, &mut random);
     let mut part = ArrayPart::empty(info, seed);
@@ -68,13 +111,13 @@ pub(crate) fn array(
             _ => part.weight_stationary(&tile, &columns),
         }
     }
-    part.expect(layer, &slice, &columns);
-    Ok(part)
+    part.expect(layer, &columns);
+    part
 }
 
 /// Whether the reference RTL has this array.
-fn covered(accelerator: &Accelerator, layer: &MacLayer) -> Result<(), String> {
-    let (array, datapath) = (accelerator.array, &layer.datapath);
+fn covered(accelerator: &Accelerator, datapath: &Datapath) -> Result<(), String> {
+    let array = accelerator.array;
     let serial = datapath.levels.iter().all(|l| l.reduce == Reduce::Serial);
     let levels = match (accelerator.dataflow, datapath.levels.as_slice()) {
         (Dataflow::OutputStationary, [_]) => serial,
@@ -129,7 +172,7 @@ impl Columns {
                         .zip(row.iter().zip(col))
                         .all(|(o, (a, w))| (o.activation, o.weight) == (i128::from(*a), i128::from(*w)));
                     if !shared {
-                        return Err("the layer's outputs share no operands along rows and columns".into());
+                        return Err(NOT_SHARED.into());
                     }
                 }
             }
@@ -137,6 +180,28 @@ impl Columns {
             weights.push(cols);
         }
         Ok(Self { activations, weights })
+    }
+
+    /// The operands of the real tiles, back from their beats.
+    fn from_beats(
+        slice: &Slice,
+        info: &ArrayInfo,
+        [activation, weight]: [&dyn Fn(usize, usize) -> i64; 2],
+    ) -> Self {
+        let dot = |group, pixel, channel| {
+            info.operands(Output { group, pixel, channel, tile: 0 }, activation, weight)
+        };
+        let split = |all: Vec<TraceOperand>, f: fn(&TraceOperand) -> i128| -> Vec<i64> {
+            all.iter().map(|o| f(o) as i64).collect()
+        };
+        let Gemm { pixels, channels, groups, .. } = slice.gemm;
+        let lines = |count: usize, one: &dyn Fn(usize, usize) -> Vec<i64>| -> Vec<Vec<Vec<i64>>> {
+            (0..groups).map(|group| (0..count).map(|line| one(group, line)).collect()).collect()
+        };
+        Self {
+            activations: lines(pixels, &|group, pixel| split(dot(group, pixel, 0), |o| o.activation)),
+            weights: lines(channels, &|group, channel| split(dot(group, 0, channel), |o| o.weight)),
+        }
     }
 
     fn dot(&self, group: usize, pixel: usize, channel: usize) -> Vec<TraceOperand> {
@@ -206,18 +271,14 @@ impl ArrayPart {
     }
 
     /// The sums that leave, by the reference engine.
-    fn expect(&mut self, layer: &MacLayer, slice: &Slice, columns: &Columns) {
+    fn expect(&mut self, layer: &MacLayer, columns: &Columns) {
         for word in 0..self.info.words {
             for col in 0..self.info.cols {
                 let Some(output) = self.info.output(word, col) else { continue };
                 let operands = columns.dot(output.group, output.pixel, output.channel);
-                // Corner tiles are no outputs of the layer; nothing of a channel but its weights reaches the array.
-                let channel = match output.group < slice.gemm.groups {
-                    true => slice.output(layer, output.group, output.pixel, output.channel).c,
-                    false => 0,
-                };
                 let at = word * self.info.cols + col;
-                self.sums[at] = trace(layer, channel, &operands).delivered as i64;
+                // Nothing of a channel but its weights reaches the array.
+                self.sums[at] = trace(layer, 0, &operands).delivered as i64;
                 self.mask[at] = 1;
             }
         }

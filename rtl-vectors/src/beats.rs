@@ -119,6 +119,8 @@ pub(crate) struct Beats {
 pub(crate) struct Sent {
     pub first_beat: usize,
     pub beats: usize,
+    /// Products that were sent.
+    pub products: usize,
     pub out_word: Option<usize>,
     pub expected: Expected,
     pub trace: DotTrace,
@@ -142,8 +144,7 @@ pub(crate) const RUN_LAST: u32 = 2;
 pub(crate) const FLAG_BITS: u32 = 4;
 
 impl Beats {
-    pub fn new(lanes: usize, datapath: &Datapath) -> Self {
-        let levels = datapath.levels.len();
+    pub fn new(lanes: usize, levels: usize) -> Self {
         Self { lanes, levels, states: vec![Vec::new(); levels], ..Self::default() }
     }
 
@@ -199,13 +200,15 @@ impl Beats {
         let [significand, exponent] = multiplier_words(dot.layer.requantizers[0]);
         self.multiplier.push(significand);
         self.exponent.push(exponent);
-        self.bias.push(bias_input(dot));
+        // What is cut off counts nowhere.
+        let products = (sent * self.lanes).min(dot.operands.len());
+        self.bias.push(bias_word(&dot.layer, &dot.operands[..products]) as i64);
         let out_word = (sent == all).then(|| {
             self.sums.push(trace.delivered as i64);
             self.codes.push(trace.code.into());
             self.sums.len() - 1
         });
-        Sent { first_beat, beats: self.len() - first_beat, out_word, expected, trace }
+        Sent { first_beat, beats: self.len() - first_beat, products, out_word, expected, trace }
     }
 
     /// A cycle without a beat: nothing changes, whatever the inputs show.

@@ -7,7 +7,7 @@ mod vhdl;
 
 pub(crate) use design::mode;
 
-use crate::export::Sizes;
+use crate::assemble::Sizes;
 use crate::manifest::{Case, Manifest};
 
 /// Mismatches that a bench prints.

@@ -1,20 +1,46 @@
 //! Checking a bundle: its files, its numbers, and its replay in real simulators.
 
+mod again;
 mod array;
+mod compare;
 mod files;
 mod mutants;
-mod recompute;
+mod process;
 mod simulators;
+mod stimuli;
 
 use std::path::Path;
+use std::time::Duration;
 
 pub use mutants::{MutantResult, Verdict, mutate};
 pub use simulators::Simulator;
 
 use crate::VectorError;
-use crate::manifest::{MANIFEST_SCHEMA, Manifest};
+use crate::export::Bundle;
+use crate::manifest::MANIFEST_SCHEMA;
 use crate::read::{Violation, validated_manifest};
+use again::Refused;
 use simulators::Bench;
+
+/// How long a simulator may build a bench, and how long it may run it.
+pub const TIME_LIMIT: Duration = Duration::from_secs(600);
+
+/// What to check a bundle with.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckRequest<'a> {
+    /// What replays it.
+    pub simulators: &'a [Simulator],
+    /// Where what was built and run stays; a temporary folder, if none is given.
+    pub work: Option<&'a Path>,
+    /// How long a simulator may build a bench, and how long it may run it.
+    pub time_limit: Duration,
+}
+
+impl Default for CheckRequest<'_> {
+    fn default() -> Self {
+        Self { simulators: &[], work: None, time_limit: TIME_LIMIT }
+    }
+}
 
 /// Where a replay first differs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,13 +93,14 @@ impl CheckReport {
     }
 }
 
-/// Checks the bundle in `dir`: the manifest against its schema, the SHA-256 of every file, and the replay in `simulators`; without any,
-/// every expected value is computed anew by the reference engine. Writes nothing under `dir`; with `work`, what was
-/// built and run stays there.
+/// Checks the bundle in `dir`: the manifest against its schema, and the SHA-256 of every file. Then the bundle is made
+/// once more, by the code that exports one, from what it alone can know (the accelerator, the geometry and types of the
+/// layer, the operands in the stimuli), and every field, every file and every word is compared. Only then it is replayed in
+/// the simulators, and that from the files that were made here. Writes nothing under `dir`.
 ///
 /// # Errors
 /// [`VectorError`] if there is no usable bundle or no folder to work in.
-pub fn check(dir: &Path, simulators: &[Simulator], work: Option<&Path>) -> Result<CheckReport, VectorError> {
+pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, VectorError> {
     let mut report = CheckReport::default();
     let manifest = match validated_manifest(dir)? {
         Ok(manifest) => manifest,
@@ -84,24 +111,33 @@ pub fn check(dir: &Path, simulators: &[Simulator], work: Option<&Path>) -> Resul
     };
     let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
     report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
-    let hashes = files::hashes(dir, &manifest);
-    let intact = matches!(hashes, Outcome::Pass { .. });
-    report.checks.push(("files".into(), hashes));
-    if !intact {
+    report.checks.push(("files".into(), files::hashes(dir, &manifest)));
+    if !report.passed() {
         return Ok(report);
     }
-    if simulators.is_empty() {
-        report.checks.push(("reference engine".into(), recompute::recompute(dir, &manifest)?));
-        if let Some(info) = &manifest.array {
-            report.checks.push(("reference engine, array".into(), array::recompute(dir, &manifest, info)?));
+    let made = match again::bundle(dir, &manifest) {
+        Ok(made) => made,
+        Err(Refused::Error(error)) => return Err(error),
+        Err(Refused::Claim(first)) => {
+            report.checks.push(("claims".into(), Outcome::Fail { mismatches: 1, first }));
+            return Ok(report);
         }
+    };
+    report.checks.push(("claims".into(), compare::claims(&manifest, &made.manifest)));
+    report.checks.push(("reference engine".into(), compare::words(dir, &made, false)));
+    if made.manifest.array.is_some() {
+        report.checks.push(("reference engine, array".into(), compare::words(dir, &made, true)));
     }
-    for &simulator in simulators {
-        let outcome = replay(dir, &manifest, simulator, Bench::Unit, work)?;
+    report.checks.push(("generated files".into(), files::generated(&manifest, &made)));
+    if !report.passed() {
+        return Ok(report);
+    }
+    for &simulator in request.simulators {
+        let outcome = replay(&made, simulator, Bench::Unit, request)?;
         report.checks.push((simulator.name().into(), outcome));
         // There is no array in VHDL.
-        if manifest.array.is_some() && simulator != Simulator::Ghdl {
-            let outcome = replay(dir, &manifest, simulator, Bench::Array, work)?;
+        if made.manifest.array.is_some() && simulator != Simulator::Ghdl {
+            let outcome = replay(&made, simulator, Bench::Array, request)?;
             report.checks.push((format!("{}, array", simulator.name()), outcome));
         }
     }
@@ -116,17 +152,25 @@ fn broken(violations: &[Violation]) -> Outcome {
 }
 
 fn replay(
-    dir: &Path,
-    manifest: &Manifest,
+    made: &Bundle,
     simulator: Simulator,
     bench: Bench,
-    work: Option<&Path>,
+    request: &CheckRequest<'_>,
 ) -> Result<Outcome, VectorError> {
     let name = match bench {
         Bench::Unit => simulator.name().to_owned(),
         Bench::Array => format!("{}-array", simulator.name()),
     };
-    let scratch = files::Scratch::new(work, &name)?;
-    files::copy(dir, manifest, scratch.path())?;
-    simulators::run(simulator, bench, scratch.path(), manifest)
+    let scratch = files::Scratch::new(request.work, &name)?;
+    files::write(made, scratch.path())?;
+    let outcome = simulators::run(simulator, bench, scratch.path(), &made.manifest, request.time_limit)?;
+    let expected = compare::comparisons(made, simulator, bench);
+    Ok(match outcome {
+        Outcome::Pass { checked, .. } if checked != expected => {
+            let details = format!("{checked} values were compared, there are {expected}");
+            let first = Divergence { kind: "count".into(), details, ..Divergence::default() };
+            Outcome::Fail { mismatches: 1, first }
+        }
+        outcome => outcome,
+    })
 }

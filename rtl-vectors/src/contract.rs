@@ -1,20 +1,20 @@
 //! The arithmetic contract of a layer, from the lowered layer and back.
 
-use std::sync::Arc;
+mod layers;
 
-use guardbit_graph::{
-    Activation, DType, DotProducts, Finish, Graph, GraphBuilder, MultiplierRule, OutputSpec, OutputStage,
-    Padding, Quantization, Requantize, TensorType, ops::Conv2d,
-};
+use guardbit_graph::{DType, Finish, Graph};
 use guardbit_hwmodels::{
-    Axis, Bias, BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, Product, Reduce,
-    ReductionOrder, Register, Terms, Walk, ZeroPoint, lower,
+    BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, Reduce, ReductionOrder, Register, Terms,
+    Walk, ZeroPoint,
 };
-use guardbit_num::{Format, Multiplier, Overflow, Requantizer, Rounding, Scheme, required_bits};
+use guardbit_num::{Overflow, Requantizer, Rounding, Scheme, required_bits};
+
+pub(crate) use layers::{Layers, any_case, one_channel, register, rounding};
 
 use crate::VectorError;
 use crate::describe::formula;
-use crate::manifest::{Arithmetic, BiasInfo, Case, LevelInfo, Operand, RequantizeInfo, Stage};
+use crate::manifest::{Arithmetic, BiasInfo, LevelInfo, Operand, RequantizeInfo, Stage};
+use crate::sizes::MAX_LEVELS;
 
 /// Schemes that `gb_requant.sv` has.
 const RTL_SCHEMES: [Scheme; 4] = [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
@@ -50,133 +50,261 @@ impl Range {
     }
 }
 
-/// Bits of the layer's activation and weight codes with the zero points' reach, as the multiplier sees them.
-fn operand_ranges(graph: &Graph, layer: &MacLayer) -> [Range; 2] {
-    let dtype = |input: usize| {
-        let id = graph.node(layer.node).inputs.get(input).copied().flatten();
-        id.map_or(DType::Int8, |id| graph.tensor(id).ty.dtype)
-    };
-    let codes = |d: DType| Range { min: d.min().into(), max: d.max().into() };
-    let zero = Range { min: 0, max: 0 };
-    let offset = i128::from(layer.activation_offset().subtract);
-    let activation = codes(dtype(0)).map(|v| v - offset).join(zero);
-    let weight = match &layer.dots.weights {
-        None => Range { min: 1, max: 1 },
-        Some(weights) => {
-            let shifted = |&z: &i32| match layer.datapath.zero_point {
-                ZeroPoint::Subtract => codes(dtype(1)).map(|v| v - i128::from(z)),
-                ZeroPoint::Fold => codes(dtype(1)),
-            };
-            weights.zero_points.iter().map(shifted).reduce(Range::join).unwrap_or(zero)
-        }
-    };
-    [activation, weight]
+/// Types and zero points of a layer's codes.
+pub(crate) struct Codes<'a> {
+    pub activation: DType,
+    /// Taken off every activation code that is read.
+    pub subtract: i32,
+    pub weight: DType,
+    /// One, or one per output channel.
+    pub weight_zero_points: &'a [i32],
+}
+
+impl Codes<'_> {
+    /// Activations and weights as the multiplier sees them.
+    pub fn operands(&self, zero_point: ZeroPoint) -> [Range; 2] {
+        let codes = |d: DType| Range { min: d.min().into(), max: d.max().into() };
+        let zero = Range { min: 0, max: 0 };
+        let activation = codes(self.activation).map(|v| v - i128::from(self.subtract)).join(zero);
+        let shifted = |&z: &i32| match zero_point {
+            ZeroPoint::Subtract => codes(self.weight).map(|v| v - i128::from(z)),
+            ZeroPoint::Fold => codes(self.weight),
+        };
+        let weight = self.weight_zero_points.iter().map(shifted).reduce(Range::join).unwrap_or(zero);
+        [activation, weight]
+    }
+}
+
+/// All that the contract of a MAC unit follows from.
+pub(crate) struct Unit<'a> {
+    /// Name of the layer.
+    pub name: &'a str,
+    /// The datapath, with the layer's own overrides.
+    pub datapath: &'a Datapath,
+    /// Lanes that share one adder.
+    pub packing: Packing,
+    /// Products per dot product.
+    pub terms: usize,
+    /// Activations and weights as the multiplier sees them.
+    pub operands: [Range; 2],
+    /// Whether there is a bias.
+    pub has_bias: bool,
+    /// Whether a sum of activations joins it.
+    pub has_side: bool,
+    /// What can join the sums there, 0 included, in the unit of that place.
+    pub words: Range,
+    pub scheme: Scheme,
+    pub zero_point: i32,
+    pub clamp: (i32, i32),
 }
 
 /// The contract of `layer`.
 pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, VectorError> {
-    let unsupported = |what: &str| VectorError::Unsupported { layer: layer.name.clone(), what: what.into() };
-    let Finish::Requantize(output) = &layer.dots.finish else {
-        return Err(unsupported("a pool, mean or sum, which divides by itself,"));
+    let (Finish::Requantize(output), Some(weights)) = (&layer.dots.finish, &layer.dots.weights) else {
+        let (layer, what) = (layer.name.clone(), "a pool, mean or sum, which divides by itself,".into());
+        return Err(VectorError::Unsupported { layer, what });
     };
+    let dtype = |input: usize| {
+        let id = graph.node(layer.node).inputs.get(input).copied().flatten();
+        id.map_or(DType::Int8, |id| graph.tensor(id).ty.dtype)
+    };
+    let codes = Codes {
+        activation: dtype(0),
+        subtract: layer.activation_offset().subtract,
+        weight: dtype(1),
+        weight_zero_points: &weights.zero_points,
+    };
+    let operands = codes.operands(layer.datapath.zero_point);
     let datapath = &layer.datapath;
-    if datapath.levels.iter().skip(1).any(|l| l.reduce == Reduce::Tree) {
-        return Err(unsupported("a tree above another level"));
+    Unit {
+        name: &layer.name,
+        datapath,
+        packing: layer.packing,
+        terms: layer.order.len(),
+        operands,
+        has_bias: layer.bias.is_some(),
+        has_side: layer.input_sum_factor.iter().any(|&f| f != 0),
+        words: bias_words(layer, operands[0]).map(|v| in_bias_unit(datapath, v)),
+        scheme: layer.requantizers.first().map_or(Scheme::Double, |r| r.scheme()),
+        zero_point: output.output_zero_point,
+        clamp: output.clamp,
     }
-    if layer.packing != Packing::None {
-        return Err(unsupported("a layer whose lanes share adders (`packing`)"));
-    }
-    if datapath.output == OutputFit::Wrap {
-        return Err(unsupported("an output that wraps"));
-    }
-    let has_side = layer.input_sum_factor.iter().any(|&f| f != 0);
-    if has_side && datapath.bias.at != BiasPlace::Post {
-        return Err(unsupported("a sum of activations beside a bias that is not `post`"));
-    }
-    let [activation, weight] = operand_ranges(graph, layer);
-    let corners = [activation.min, activation.max].map(|a| [a * weight.min, a * weight.max]);
-    let all = corners.as_flattened();
-    let exact =
-        Range { min: all.iter().copied().min().unwrap_or(0), max: all.iter().copied().max().unwrap_or(0) };
-    let zero = Range { min: 0, max: 0 };
-    let product = datapath.product;
-    let mut port =
-        fitted(exact.join(zero), product.register).map(|v| product.round.shift_right(v, product.shift));
-    let product_info = stage(product.register, product.shift, product.round, port);
+    .arithmetic()
+}
 
-    let mut unbounded = exact.join(zero).map(|v| product.round.shift_right(v, product.shift));
-    let mut levels = Vec::new();
-    let mut values = layer.order.len();
-    for (index, level) in datapath.levels.iter().enumerate() {
-        let run = level.terms.run_length(values).min(values.max(1));
-        values = values.div_ceil(level.terms.run_length(values)).max(1);
-        let last = index + 1 == datapath.levels.len();
-        let start = if last { preload_range(layer, index) } else { zero };
-        let sum = |r: Range| Range {
-            min: start.min + r.min.min(0) * run as i128,
-            max: start.max + r.max.max(0) * run as i128,
-        };
-        unbounded = sum(unbounded).join(zero);
-        // Inside a run; a tree's lone value keeps the width that it came with.
-        let inside = match (level.check, level.reduce) {
-            (Check::EachAdd, Reduce::Serial) => fitted(sum(port).join(zero), level.register),
-            (Check::EachAdd, Reduce::Tree) => fitted(sum(port), level.register).join(port),
-            (Check::HandOver, _) => sum(port).join(zero),
-        };
-        let out = if level.check == Check::HandOver { fitted(inside, level.register) } else { inside };
-        port = out.map(|v| level.round.shift_right(v, level.shift)).join(zero);
-        let acc = if level.reduce == Reduce::Tree { port } else { inside };
-        let unsigned =
-            acc.min >= 0 && matches!(level.register, Register::Fixed { format, .. } if !format.is_signed());
-        let limits = limits(level.register);
-        let narrow = |v: i128| i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX });
-        let bits = acc_bits(level, acc, unsigned);
-        if bits > MAX_WORD || port.bits() > MAX_WORD {
-            let (layer, port, bits) = (layer.name.clone(), level.name.clone(), bits.max(port.bits()));
-            return Err(VectorError::TooWide { layer, port, bits });
+impl Unit<'_> {
+    /// The contract.
+    pub(crate) fn arithmetic(&self) -> Result<Arithmetic, VectorError> {
+        let unsupported =
+            |what: &str| VectorError::Unsupported { layer: self.name.into(), what: what.into() };
+        let datapath = self.datapath;
+        if datapath.levels.len() > MAX_LEVELS {
+            return Err(unsupported("a datapath of more than 12 levels"));
         }
-        levels.push(LevelInfo {
-            name: level.name.clone(),
-            reduce: level.reduce.name().into(),
-            pairing: (level.reduce == Reduce::Tree).then(|| "adjacent".into()),
-            terms: match level.terms {
-                Terms::All => None,
-                Terms::Count(n) => Some(n),
-            },
-            check: level.check.name().into(),
-            stage: stage(level.register, level.shift, level.round, port),
-            acc_bits: bits,
-            acc_signed: !unsigned,
-            min: limits.map(|(low, _)| narrow(low)),
-            max: limits.map(|(_, high)| narrow(high)),
-            bound_min: narrow(unbounded.min),
-            bound_max: narrow(unbounded.max),
-        });
-        unbounded = unbounded.map(|v| level.round.shift_right(v, level.shift));
+        if datapath.levels.iter().skip(1).any(|l| l.reduce == Reduce::Tree) {
+            return Err(unsupported("a tree above another level"));
+        }
+        if self.packing != Packing::None {
+            return Err(unsupported("a layer whose lanes share adders (`packing`)"));
+        }
+        if datapath.output == OutputFit::Wrap {
+            return Err(unsupported("an output that wraps"));
+        }
+        if self.has_side && datapath.bias.at != BiasPlace::Post {
+            return Err(unsupported("a sum of activations beside a bias that is not `post`"));
+        }
+        let [activation, weight] = self.operands;
+        let corners = [activation.min, activation.max].map(|a| [a * weight.min, a * weight.max]);
+        let all = corners.as_flattened();
+        let exact = Range {
+            min: all.iter().copied().min().unwrap_or(0),
+            max: all.iter().copied().max().unwrap_or(0),
+        };
+        let zero = Range { min: 0, max: 0 };
+        let product = datapath.product;
+        let mut port =
+            fitted(exact.join(zero), product.register).map(|v| product.round.shift_right(v, product.shift));
+        let product_info = stage(product.register, product.shift, product.round, port);
+
+        let mut unbounded = exact.join(zero).map(|v| product.round.shift_right(v, product.shift));
+        let mut levels = Vec::new();
+        let mut values = self.terms;
+        for (index, level) in datapath.levels.iter().enumerate() {
+            let run = level.terms.run_length(values).min(values.max(1));
+            values = values.div_ceil(level.terms.run_length(values)).max(1);
+            let last = index + 1 == datapath.levels.len();
+            let start = if last { self.preload() } else { zero };
+            let sum = |r: Range| Range {
+                min: start.min + r.min.min(0) * run as i128,
+                max: start.max + r.max.max(0) * run as i128,
+            };
+            unbounded = sum(unbounded).join(zero);
+            // Inside a run; a tree's lone value keeps the width that it came with.
+            let inside = match (level.check, level.reduce) {
+                (Check::EachAdd, Reduce::Serial) => fitted(sum(port).join(zero), level.register),
+                (Check::EachAdd, Reduce::Tree) => fitted(sum(port), level.register).join(port),
+                (Check::HandOver, _) => sum(port).join(zero),
+            };
+            let out = if level.check == Check::HandOver { fitted(inside, level.register) } else { inside };
+            port = out.map(|v| level.round.shift_right(v, level.shift)).join(zero);
+            let acc = if level.reduce == Reduce::Tree { port } else { inside };
+            let unsigned = acc.min >= 0
+                && matches!(level.register, Register::Fixed { format, .. } if !format.is_signed());
+            let limits = limits(level.register);
+            let narrow = |v: i128| i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX });
+            let bits = acc_bits(level, acc, unsigned);
+            if bits > MAX_WORD || port.bits() > MAX_WORD {
+                let (layer, port, bits) = (self.name.into(), level.name.clone(), bits.max(port.bits()));
+                return Err(VectorError::TooWide { layer, port, bits });
+            }
+            levels.push(LevelInfo {
+                name: level.name.clone(),
+                reduce: level.reduce.name().into(),
+                pairing: (level.reduce == Reduce::Tree).then(|| "adjacent".into()),
+                terms: match level.terms {
+                    Terms::All => None,
+                    Terms::Count(n) => Some(n),
+                },
+                check: level.check.name().into(),
+                stage: stage(level.register, level.shift, level.round, port),
+                acc_bits: bits,
+                acc_signed: !unsigned,
+                min: limits.map(|(low, _)| narrow(low)),
+                max: limits.map(|(_, high)| narrow(high)),
+                bound_min: narrow(unbounded.min),
+                bound_max: narrow(unbounded.max),
+            });
+            unbounded = unbounded.map(|v| level.round.shift_right(v, level.shift));
+        }
+
+        let bias = self.bias_info(port)?;
+        if self.has_side && !self.has_bias && bias.stage.bits.is_some_and(|bits| bits < port.bits()) {
+            return Err(unsupported(
+                "a bias adder narrower than the sum, used only where zero points ask for it,",
+            ));
+        }
+        let operand = |r: Range| Operand { bits: r.bits(), min: r.min as i64, max: r.max as i64 };
+        Ok(Arithmetic {
+            activation: operand(activation),
+            weight: operand(weight),
+            zero_point: datapath.zero_point.name().into(),
+            reduction_order: order_text(datapath.order),
+            product: product_info,
+            levels,
+            bias,
+            requantize: self.requantize_info(),
+        })
     }
 
-    let bias = bias_info(layer, has_side, activation, port);
-    if has_side && layer.bias.is_none() && bias.stage.bits.is_some_and(|bits| bits < port.bits()) {
-        return Err(unsupported(
-            "a bias adder narrower than the sum, used only where zero points ask for it,",
-        ));
+    /// What the last level starts from.
+    fn preload(&self) -> Range {
+        match self.datapath.bias.at {
+            BiasPlace::Preload if self.has_bias => self.words,
+            _ => Range { min: 0, max: 0 },
+        }
     }
-    let requantize = requantize_info(layer, output);
-    if bias.stage.port_bits > MAX_WORD {
-        let (layer, port, bits) = (layer.name.clone(), "bias adder".into(), bias.stage.port_bits);
-        return Err(VectorError::TooWide { layer, port, bits });
+
+    fn bias_info(&self, sum: Range) -> Result<BiasInfo, VectorError> {
+        let datapath = self.datapath;
+        let at = match (self.has_bias, self.has_side) {
+            (false, false) => "none",
+            _ => datapath.bias.at.name(),
+        };
+        // Beside sums of activations the port has 33 bits at least.
+        let side: i128 = if self.has_side { 1 << 31 } else { 0 };
+        let input = self.words.join(Range { min: -side, max: side });
+        let with = sum.plus(input);
+        let port = match at {
+            "post" => fitted(with, datapath.bias.register),
+            _ => sum,
+        };
+        let too_wide = |port: &str, bits: u32| {
+            let (layer, port) = (self.name.into(), port.into());
+            VectorError::TooWide { layer, port, bits }
+        };
+        let last = &datapath.levels[datapath.levels.len() - 1];
+        let register = match (datapath.bias.at, last.check) {
+            (BiasPlace::Preload, Check::EachAdd) => last.register,
+            // The register is exact inside.
+            (BiasPlace::Preload, Check::HandOver) => Register::Auto,
+            _ => datapath.bias.register,
+        };
+        for (what, range) in [("bias", input), ("bias adder", port)] {
+            if range.bits() > MAX_WORD {
+                return Err(too_wide(what, range.bits()));
+            }
+        }
+        let at_unit = bias_level(datapath);
+        Ok(BiasInfo {
+            at: at.into(),
+            stage: stage(register, 0, Rounding::Floor, port),
+            unit_shift: datapath.unit_shift(at_unit),
+            unit_round: datapath.unit_rounding(at_unit).name().into(),
+            input_bits: input.bits(),
+            word_min: self.words.min as i64,
+            word_max: self.words.max as i64,
+        })
     }
-    let operand = |r: Range| Operand { bits: r.bits(), min: r.min as i64, max: r.max as i64 };
-    Ok(Arithmetic {
-        activation: operand(activation),
-        weight: operand(weight),
-        zero_point: datapath.zero_point.name().into(),
-        reduction_order: order_text(datapath.order),
-        product: product_info,
-        levels,
-        bias,
-        requantize,
-    })
+
+    fn requantize_info(&self) -> RequantizeInfo {
+        let (datapath, scheme) = (self.datapath, self.scheme);
+        let clamp = Range { min: self.clamp.0.into(), max: self.clamp.1.into() };
+        // A 31-bit significand below 1, or the 53 bits of a float64.
+        let (mult_bits, mult_point) = if is_float64(scheme) { (54, 53) } else { (32, 31) };
+        RequantizeInfo {
+            scheme: scheme.name().into(),
+            id: scheme.id().into(),
+            formula: formula(scheme).into(),
+            unit_shift: datapath.unit_shift(datapath.levels.len()),
+            zero_point: self.zero_point.into(),
+            clamp_min: self.clamp.0.into(),
+            clamp_max: self.clamp.1.into(),
+            out_bits: clamp.bits(),
+            mult_bits,
+            mult_point,
+            in_rtl: RTL_SCHEMES.contains(&scheme) && datapath.bias.at != BiasPlace::PostRequantize,
+        }
+    }
 }
 
 fn acc_bits(level: &Level, acc: Range, unsigned: bool) -> u32 {
@@ -222,54 +350,18 @@ fn stage(register: Register, shift: u32, round: Rounding, port: Range) -> Stage 
     Stage { bits, signed, overflow, shift, round: round.name().into(), port_bits: port.bits() }
 }
 
-fn preload_range(layer: &MacLayer, last: usize) -> Range {
-    let zero = Range { min: 0, max: 0 };
-    let Some(bias) = layer.bias.as_ref().filter(|_| layer.datapath.bias.at == BiasPlace::Preload) else {
-        return zero;
-    };
-    let unit = |&b: &i128| layer.datapath.unit_rounding(last).shift_right(b, layer.datapath.unit_shift(last));
-    let one = |b: &i128| Range { min: unit(b), max: unit(b) };
-    bias.iter().map(one).fold(zero, Range::join)
+/// The level at whose unit the bias joins; behind the last one where it does so there.
+fn bias_level(datapath: &Datapath) -> usize {
+    match datapath.bias.at {
+        BiasPlace::Preload => datapath.levels.len() - 1,
+        BiasPlace::Post | BiasPlace::PostRequantize => datapath.levels.len(),
+    }
 }
 
-fn bias_info(layer: &MacLayer, has_side: bool, activation: Range, sum: Range) -> BiasInfo {
-    let datapath = &layer.datapath;
-    let at = match (&layer.bias, has_side) {
-        (None, false) => "none",
-        _ => datapath.bias.at.name(),
-    };
-    let end = datapath.levels.len();
-    let at_unit = match datapath.bias.at {
-        BiasPlace::Preload => end - 1,
-        BiasPlace::Post | BiasPlace::PostRequantize => end,
-    };
-    let unit = |v: i128| datapath.unit_rounding(at_unit).shift_right(v, datapath.unit_shift(at_unit));
-    // Side sums depend on activations: 32 bits hold those of any layer with K below 2^15.
-    let side: i128 = if has_side { 1 << 31 } else { 0 };
-    let values = layer.bias.iter().flatten().map(|&b| unit(b));
-    let input = values.fold(Range { min: -side, max: side }, |r, b| r.join(Range { min: b, max: b }));
-    let with = Range { min: sum.min + input.min, max: sum.max + input.max };
-    let port = match at {
-        "post" => fitted(with, datapath.bias.register),
-        _ => sum,
-    };
-    let last = &datapath.levels[end - 1];
-    let register = match (datapath.bias.at, last.check) {
-        (BiasPlace::Preload, Check::EachAdd) => last.register,
-        // The register is exact inside.
-        (BiasPlace::Preload, Check::HandOver) => Register::Auto,
-        _ => datapath.bias.register,
-    };
-    let word = if at == "none" { Range { min: 0, max: 0 } } else { bias_words(layer, activation).map(unit) };
-    BiasInfo {
-        at: at.into(),
-        stage: stage(register, 0, Rounding::Floor, port),
-        unit_shift: datapath.unit_shift(at_unit),
-        unit_round: datapath.unit_rounding(at_unit).name().into(),
-        input_bits: input.bits(),
-        word_min: word.min as i64,
-        word_max: word.max as i64,
-    }
+/// A value at unit 1 in the unit of the place where the bias joins.
+pub(crate) fn in_bias_unit(datapath: &Datapath, value: i128) -> i128 {
+    let at = bias_level(datapath);
+    datapath.unit_rounding(at).shift_right(value, datapath.unit_shift(at))
 }
 
 /// What is added at unit 1, 0 included: a channel's bias, and its factor times a sum of activations.
@@ -281,26 +373,6 @@ fn bias_words(layer: &MacLayer, activation: Range) -> Range {
         Range { min: bias + ends[0].min(ends[1]), max: bias + ends[0].max(ends[1]) }
     });
     channels.fold(Range { min: 0, max: 0 }, Range::join)
-}
-
-fn requantize_info(layer: &MacLayer, output: &OutputStage) -> RequantizeInfo {
-    let scheme = layer.requantizers.first().map_or(Scheme::Double, |r| r.scheme());
-    let clamp = Range { min: output.clamp.0.into(), max: output.clamp.1.into() };
-    // A 31-bit significand below 1, or the 53 bits of a float64.
-    let (mult_bits, mult_point) = if is_float64(scheme) { (54, 53) } else { (32, 31) };
-    RequantizeInfo {
-        scheme: scheme.name().into(),
-        id: scheme.id().into(),
-        formula: formula(scheme).into(),
-        unit_shift: layer.datapath.unit_shift(layer.datapath.levels.len()),
-        zero_point: output.output_zero_point.into(),
-        clamp_min: output.clamp.0.into(),
-        clamp_max: output.clamp.1.into(),
-        out_bits: clamp.bits(),
-        mult_bits,
-        mult_point,
-        in_rtl: RTL_SCHEMES.contains(&scheme) && layer.datapath.bias.at != BiasPlace::PostRequantize,
-    }
 }
 
 fn is_float64(scheme: Scheme) -> bool {
@@ -326,141 +398,4 @@ fn order_text(order: ReductionOrder) -> String {
     };
     let blocks = order.ic_block.map_or(String::new(), |n| format!(", input channels in blocks of {n}"));
     format!("{}, {walk}{blocks}", axes.join(" "))
-}
-
-/// A layer of one output channel that computes as `arithmetic` says: the way back, for re-checking a bundle.
-pub(crate) fn layer_of(arithmetic: &Arithmetic, case: &Case) -> Result<MacLayer, VectorError> {
-    let datapath = datapath(arithmetic)?;
-    let requantize = &arithmetic.requantize;
-    let scheme: Scheme = name(&requantize.scheme)?;
-    let multiplier = Multiplier::new(case.multiplier)?;
-    let exact = Requantizer::new(scheme, multiplier);
-    let shift = datapath.unit_shift(datapath.levels.len());
-    let base = stand_in(&datapath)?;
-    let Finish::Requantize(mut output) = base.dots.finish.clone() else {
-        return Err(manifest_error("the stand-in layer does not requantize".into()));
-    };
-    output.output_zero_point = requantize.zero_point as i32;
-    output.clamp = (requantize.clamp_min as i32, requantize.clamp_max as i32);
-    let dots = DotProducts { input_zero_point: 0, finish: Finish::Requantize(output), ..base.dots.clone() };
-    Ok(MacLayer {
-        name: case.id.clone(),
-        dots,
-        order: (0..case.terms).collect(),
-        bias: case.bias.map(|b| vec![b.into()]),
-        input_sum_factor: vec![case.input_sum_factor],
-        requantizers: vec![exact.scaled_up(shift)?],
-        exact_requantizers: vec![exact],
-        datapath,
-        ..base
-    })
-}
-
-/// `layer`, cut down to `channel`, with another multiplier where one is given.
-pub(crate) fn one_channel(layer: &MacLayer, channel: usize, multiplier: Option<Multiplier>) -> MacLayer {
-    let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
-    let exact = match multiplier {
-        None => layer.exact_requantizers[channel],
-        Some(multiplier) => Requantizer::new(layer.exact_requantizers[channel].scheme(), multiplier),
-    };
-    // A multiplier of a corner case is below 1; it leaves room for the shifts of any datapath that loads.
-    let scaled = exact.scaled_up(shift).unwrap_or(exact);
-    MacLayer {
-        bias: layer.bias.as_ref().map(|b| vec![b[channel]]),
-        input_sum_factor: vec![layer.input_sum_factor[channel]],
-        requantizers: vec![scaled],
-        exact_requantizers: vec![exact],
-        weights: Vec::new(),
-        ..layer.clone()
-    }
-}
-
-fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
-    let level = |l: &LevelInfo| {
-        Ok(Level {
-            name: l.name.clone(),
-            reduce: if l.reduce == "tree" { Reduce::Tree } else { Reduce::Serial },
-            terms: l.terms.map_or(Terms::All, Terms::Count),
-            register: register(&l.stage)?,
-            check: if l.check == "hand_over" { Check::HandOver } else { Check::EachAdd },
-            shift: l.stage.shift,
-            round: name(&l.stage.round)?,
-        })
-    };
-    let at = match arithmetic.bias.at.as_str() {
-        "preload" => BiasPlace::Preload,
-        "post_requantize" => BiasPlace::PostRequantize,
-        _ => BiasPlace::Post,
-    };
-    Ok(Datapath {
-        zero_point: if arithmetic.zero_point == "fold" { ZeroPoint::Fold } else { ZeroPoint::Subtract },
-        // Beats carry operands in the order of addition already.
-        order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
-        product: Product {
-            register: register(&arithmetic.product)?,
-            shift: arithmetic.product.shift,
-            round: name(&arithmetic.product.round)?,
-        },
-        levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
-        bias: Bias { at, register: register(&arithmetic.bias.stage)?, from_model: false },
-        output: OutputFit::Saturate,
-        scheme: Some(name(&arithmetic.requantize.scheme)?),
-    })
-}
-
-/// The register of a stage.
-pub(crate) fn register(stage: &Stage) -> Result<Register, VectorError> {
-    match (stage.bits, &stage.overflow) {
-        (Some(bits), Some(overflow)) => {
-            Ok(Register::Fixed { format: Format::new(bits, stage.signed)?, overflow: name(overflow)? })
-        }
-        _ => Ok(Register::Auto),
-    }
-}
-
-/// How a stage drops bits.
-pub(crate) fn rounding(stage: &Stage) -> Result<Rounding, VectorError> {
-    name(&stage.round)
-}
-
-fn name<T: std::str::FromStr>(text: &str) -> Result<T, VectorError>
-where
-    T::Err: std::fmt::Display,
-{
-    text.parse().map_err(|e: T::Err| VectorError::Manifest {
-        path: crate::manifest::MANIFEST.into(),
-        problem: e.to_string(),
-    })
-}
-
-/// A layer of one product: what a layer made from a manifest starts from.
-fn stand_in(datapath: &Datapath) -> Result<MacLayer, VectorError> {
-    let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
-    let mut builder = GraphBuilder::new("case");
-    let one = |shape: &[usize]| -> Result<TensorType, VectorError> {
-        let quantization = Some(Quantization::per_tensor(1.0, 0).map_err(|e| failed(&e))?);
-        Ok(TensorType { shape: shape.to_vec(), dtype: DType::Int8, quantization })
-    };
-    let requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
-    let op = Conv2d {
-        stride: [1; 2],
-        dilation: [1; 2],
-        padding: Padding::Valid,
-        activation: Activation::None,
-        requantize,
-    };
-    let x = builder.input("x", one(&[1, 1, 1, 1])?).map_err(|e| failed(&e))?;
-    let w = builder.constant("w", one(&[1, 1, 1, 1])?, vec![1]).map_err(|e| failed(&e))?;
-    let out = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization: one(&[1])?.quantization };
-    let y = builder.node(op, &[Some(x), Some(w)], out).map_err(|e| failed(&e))?;
-    let graph = builder.finish(vec![y]).map_err(|e| failed(&e))?;
-    let mut accelerator = guardbit_hwmodels::load("exact-int32-os", &[]).map_err(|e| failed(&e))?;
-    accelerator.datapath = datapath.clone();
-    let program = lower(Arc::new(graph), &accelerator).map_err(|e| failed(&e))?;
-    let layer = program.mac_layers().next().cloned();
-    layer.ok_or_else(|| manifest_error("the stand-in layer does not run".into()))
-}
-
-fn manifest_error(problem: String) -> VectorError {
-    VectorError::Manifest { path: crate::manifest::MANIFEST.into(), problem }
 }

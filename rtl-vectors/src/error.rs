@@ -26,6 +26,14 @@ pub enum VectorError {
         /// Bits that it needs.
         bits: u32,
     },
+    /// More products than a bundle holds.
+    #[error("layer `{layer}`: {products} products; a bundle holds up to 2^21, and 2^20 of one dot product")]
+    TooLong {
+        /// Name of the layer.
+        layer: String,
+        /// Products of the real cases.
+        products: usize,
+    },
     /// Nothing to export.
     #[error("layer `{layer}`: there are no activations and no corner cases to export")]
     Empty {
@@ -88,6 +96,7 @@ impl VectorError {
         match self {
             Self::Unsupported { .. } => "guardbit::vectors::unsupported",
             Self::TooWide { .. } => "guardbit::vectors::width",
+            Self::TooLong { .. } => "guardbit::vectors::length",
             Self::Empty { .. } => "guardbit::vectors::empty",
             Self::Read { .. } => "guardbit::vectors::read",
             Self::Write { .. } => "guardbit::vectors::write",
@@ -103,6 +112,7 @@ impl VectorError {
             Self::Unsupported { .. } => Some(
                 "the RTL has an optional adder tree first, then serial levels; change `accumulation` with --set",
             ),
+            Self::TooLong { .. } => Some("ask for fewer dot products with --cases"),
             Self::Manifest { .. } | Self::Data { .. } => Some(
                 "the folder was not written by `guardbit vectors`, or was changed since: export it again",
             ),

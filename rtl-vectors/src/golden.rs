@@ -12,9 +12,9 @@ use guardbit_sim::trace::{LiveDot, LiveEnd, TraceOperand};
 
 use crate::VectorError;
 use crate::beats::{CLEAR, Display, LevelState, RUN_LAST, VALID, lanes, run_ends};
-use crate::contract::{self, layer_of};
-use crate::export::interface;
-use crate::manifest::{Arithmetic, Case, Expected, Interface, MANIFEST, Packing};
+use crate::contract::{self, Layers, any_case};
+use crate::interface::interface;
+use crate::manifest::{Arithmetic, Interface, MANIFEST, Packing};
 use crate::read::read_manifest;
 use crate::sizes::{self, MAX_LANES};
 use crate::stand_in::LayerParameters;
@@ -100,21 +100,7 @@ impl GoldenModel {
 
     fn new(arithmetic: Arithmetic, interface: Interface, terms: usize) -> Result<Self, GoldenError> {
         let bias = (arithmetic.bias.at != "none").then_some(0);
-        let case = Case {
-            id: "live".into(),
-            group: String::new(),
-            class: String::new(),
-            place: None,
-            bias,
-            input_sum_factor: 0,
-            multiplier: 0.0,
-            first_beat: 0,
-            beats: 0,
-            terms,
-            out_word: None,
-            expected: Expected::default(),
-        };
-        let layer = layer_of(&arithmetic, &case)?;
+        let layer = Layers::new(&arithmetic)?.of(&any_case(terms, bias), terms)?;
         let unsupported =
             |what: &str| VectorError::Unsupported { layer: "live".into(), what: what.to_owned() };
         let shifted = layer.datapath.unit_shift(layer.datapath.levels.len()) > 0;

@@ -7,10 +7,12 @@
 //! lockstep with RTL.
 
 mod array;
+mod assemble;
 mod axis;
 mod beats;
 mod bench;
 mod check;
+mod columns;
 mod contract;
 mod corners;
 mod coverage;
@@ -18,6 +20,7 @@ mod describe;
 mod error;
 mod export;
 mod golden;
+mod interface;
 mod lockstep;
 pub mod manifest;
 mod reach;
@@ -26,11 +29,15 @@ mod real;
 mod sizes;
 mod solve;
 mod stand_in;
+mod text;
 mod waves;
 mod words;
 
 pub use beats::LevelState;
-pub use check::{CheckReport, Divergence, MutantResult, Outcome, Simulator, Verdict, check, mutate};
+pub use check::{
+    CheckReport, CheckRequest, Divergence, MutantResult, Outcome, Simulator, TIME_LIMIT, Verdict, check,
+    mutate,
+};
 pub use error::VectorError;
 pub use export::{Bundle, Format, Request, export};
 pub use golden::{GoldenError, GoldenModel};

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::export::Sizes;
+use crate::assemble::Sizes;
 use crate::manifest::Manifest;
+use crate::text::comment;
 
 /// Every file of the lockstep bench, by path.
 pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)> {
@@ -37,7 +38,8 @@ fn tb(manifest: &Manifest, sizes: &Sizes) -> String {
     for (index, (level, run)) in levels.iter().zip(longest_runs(manifest)).enumerate() {
         // A register that is not two's complement has one bit more on the design's signed port.
         let top = level.acc_bits + u32::from(!level.acc_signed) - 1;
-        let _ = writeln!(declare, "    logic signed [{top}:0] acc_l{index}; // {}", level.name);
+        let _ =
+            writeln!(declare, "    logic signed [{top}:0] acc_l{index}; // level {}", comment(&level.name));
         let _ = write!(ports, ".acc_l{index}(acc_l{index}), ");
         let _ = writeln!(flat, "    assign acc[{index}*64+:64] = 64'(acc_l{index});");
         let _ = writeln!(runs, "            {index}: longest = {run};");

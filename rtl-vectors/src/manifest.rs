@@ -10,6 +10,9 @@ pub const MANIFEST: &str = "manifest.json";
 /// Name of its schema.
 pub const MANIFEST_SCHEMA: &str = "manifest.schema.json";
 
+/// Name of the accelerator's file: complete, as it resolves for the layer.
+pub const ACCELERATOR: &str = "accelerator.yaml";
+
 /// A bundle of test vectors for one layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -410,7 +413,7 @@ pub struct Case {
     pub first_beat: usize,
     /// Beats, bubbles included.
     pub beats: usize,
-    /// Products.
+    /// Products that are sent.
     pub terms: usize,
     /// Word of `exp_sum` and `exp_out`; none for a dot product that is cut off by the next one's clear.
     pub out_word: Option<usize>,

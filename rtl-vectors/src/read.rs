@@ -1,12 +1,48 @@
-//! Reading a manifest: strictly by its schema.
+//! Reading a bundle: files that lie in its folder, and its manifest strictly by its schema.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Component, Path};
 
 use serde_json::Value;
 
 use crate::VectorError;
 use crate::manifest::{MANIFEST, Manifest, SCHEMA, manifest_schema};
+
+/// Largest manifest in bytes.
+const MAX_MANIFEST: u64 = 1 << 26;
+/// Most violations that are looked for.
+const MAX_VIOLATIONS: usize = 100;
+/// Longest description of one.
+const MAX_PROBLEM: usize = 200;
+
+/// Opens a regular file of the bundle in `dir`. Links are not followed: they may lead out of the folder.
+pub(crate) fn open(dir: &Path, path: &str) -> io::Result<File> {
+    let mut place = dir.to_owned();
+    for component in Path::new(path).components() {
+        let Component::Normal(name) = component else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "does not lie in the bundle"));
+        };
+        place.push(name);
+        if place.symlink_metadata()?.is_symlink() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "is a link; a bundle holds its files itself",
+            ));
+        }
+    }
+    guardbit_files::open(&place)
+}
+
+/// The bytes of a regular file of the bundle in `dir`, at most `limit` of them.
+pub(crate) fn bytes(dir: &Path, path: &str, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(dir, path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > limit {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("has more than {limit} bytes"))),
+        false => Ok(bytes),
+    }
+}
 
 /// Where a manifest breaks its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +59,8 @@ pub(crate) struct Violation {
 /// [`VectorError`] if it cannot be read, or breaks its schema.
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, VectorError> {
     validated_manifest(dir)?.map_err(|violations| {
-        let all: Vec<String> = violations.iter().map(|v| format!("{}: {}", v.at, v.problem)).collect();
+        let all: Vec<String> =
+            violations.iter().take(3).map(|v| format!("{}: {}", v.at, v.problem)).collect();
         unusable(dir, all.join("; "))
     })
 }
@@ -33,15 +70,18 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, VectorError> {
 /// # Errors
 /// [`VectorError`] if it is not there, no JSON, or of another version.
 pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Violation>>, VectorError> {
-    let path = dir.join(MANIFEST);
-    let text = fs::read(&path).map_err(|source| VectorError::Read { path, source })?;
-    let json: Value = serde_json::from_slice(&text).map_err(|e| unusable(dir, e.to_string()))?;
+    let text = bytes(dir, MANIFEST, MAX_MANIFEST);
+    let text = text.map_err(|source| VectorError::Read { path: dir.join(MANIFEST), source })?;
+    let json: Value = serde_json::from_slice(&text).map_err(|e| unusable(dir, bounded(e.to_string())))?;
     if let Some(schema) = json["schema"].as_u64().filter(|&s| s != u64::from(SCHEMA)) {
         return Err(unusable(dir, format!("schema {schema}, but this guardbit reads {SCHEMA}")));
     }
     let ours = env!("CARGO_PKG_VERSION");
     if let Some(theirs) = json["tool"]["version"].as_str().filter(|&v| v != ours) {
-        let problem = format!("written by guardbit {theirs}, this is {ours}: export the bundle again");
+        let problem = format!(
+            "written by guardbit {}, this is {ours}: export the bundle again",
+            bounded(theirs.into())
+        );
         return Err(unusable(dir, problem));
     }
     let violations = violations(&json).map_err(|problem| unusable(dir, problem))?;
@@ -57,7 +97,7 @@ pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Viol
         .filter(|(_, file)| !plain(&file.path))
         .map(|(index, file)| Violation {
             at: format!("/files/{index}/path"),
-            problem: format!("\"{}\" does not lie in the bundle", file.path),
+            problem: bounded(format!("\"{}\" does not lie in the bundle", file.path)),
         })
         .collect();
     Ok(if outside.is_empty() { Ok(manifest) } else { Err(outside) })
@@ -69,13 +109,25 @@ fn violations(json: &Value) -> Result<Vec<Violation>, String> {
     let validator = jsonschema::validator_for(&schema).map_err(|e| e.to_string())?;
     let mut found: Vec<Violation> = validator
         .iter_errors(json)
+        .take(MAX_VIOLATIONS)
         .map(|error| {
             let at = error.instance_path().to_string();
-            Violation { at: if at.is_empty() { "/".into() } else { at }, problem: error.to_string() }
+            let is_short = match error.instance().as_ref() {
+                Value::Array(_) | Value::Object(_) => false,
+                Value::String(text) => text.len() <= MAX_PROBLEM,
+                _ => true,
+            };
+            let problem = if is_short { error.to_string() } else { error.masked().to_string() };
+            Violation { at: if at.is_empty() { "/".into() } else { bounded(at) }, problem: bounded(problem) }
         })
         .collect();
     found.sort_by(|a, b| (&a.at, &a.problem).cmp(&(&b.at, &b.problem)));
     Ok(found)
+}
+
+/// A text without its middle where it is long, and without what is not printed.
+fn bounded(text: String) -> String {
+    text.chars().take(MAX_PROBLEM).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 fn unusable(dir: &Path, problem: String) -> VectorError {

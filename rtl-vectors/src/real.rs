@@ -10,6 +10,17 @@ use rand_pcg::rand_core::Rng;
 use crate::beats::Dot;
 use crate::contract::one_channel;
 
+/// The group of these cases.
+pub(crate) const GROUP: &str = "real";
+/// The class of the first ones.
+pub(crate) const FIRST: &str = "first";
+/// The class of those with the largest sums on the way.
+pub(crate) const WORST: &str = "worst";
+/// The class of those that a random number chose, one each.
+pub(crate) const RANDOM: &str = "random";
+/// Every class.
+pub(crate) const CLASSES: [&str; 3] = [FIRST, WORST, RANDOM];
+
 /// Dot products that are looked at for the worst ones.
 const SEARCHED: usize = 8192;
 
@@ -20,20 +31,20 @@ pub(crate) fn real(layer: &MacLayer, inputs: &[Vec<i32>], count: usize, random: 
     let count = count.min(all);
     let mut chosen = Chosen::default();
     for index in 0..count.div_ceil(4) {
-        chosen.add(index, "first");
+        chosen.add(index, FIRST);
     }
     let worst_to = chosen.order.len() + count / 2;
     for index in worst(layer, inputs) {
         if chosen.order.len() == worst_to.min(count) {
             break;
         }
-        chosen.add(index, "worst");
+        chosen.add(index, WORST);
     }
     while chosen.order.len() < count {
         let from = ((u128::from(random.next_u64()) * all as u128) >> 64) as usize;
         // The next one that is not chosen yet.
         let index = (from..all).chain(0..from).find(|index| !chosen.known.contains(index));
-        chosen.add(index.unwrap_or(from), "random");
+        chosen.add(index.unwrap_or(from), RANDOM);
     }
     let cases = chosen.order.into_iter().enumerate();
     cases.map(|(number, (index, class))| dot(layer, inputs, number, index, class)).collect()
@@ -54,12 +65,17 @@ impl Chosen {
     }
 }
 
+/// The identifier of a case, the number counted from the first one.
+pub(crate) fn id(class: &str, number: usize) -> String {
+    format!("{class}_{number}")
+}
+
 fn dot(layer: &MacLayer, inputs: &[Vec<i32>], number: usize, index: usize, class: &str) -> Dot {
     let window = &layer.dots.window;
     let (sample, out) = (index / window.dots(), window.output_position(index % window.dots()));
     Dot {
-        id: format!("{class}_{number}"),
-        group: "real",
+        id: id(class, number),
+        group: GROUP,
         class: class.into(),
         place: Some([sample, out.n, out.h, out.w, out.c]),
         layer: one_channel(layer, out.c, None),

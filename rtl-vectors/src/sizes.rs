@@ -1,5 +1,7 @@
 //! What a manifest may ask for: looked at before anything is allocated or shifted by it.
 
+use guardbit_hwmodels::Terms;
+
 use crate::manifest::{Arithmetic, Interface};
 use crate::words::slot;
 
@@ -8,11 +10,15 @@ pub(crate) const MAX_TERMS: usize = 1 << 20;
 /// Most lanes: the control word names each.
 pub(crate) const MAX_LANES: usize = 48;
 /// Most accumulation levels: a control word of 64 bits has one for each.
-const MAX_LEVELS: usize = 12;
+pub(crate) const MAX_LEVELS: usize = 12;
+/// Most products that are sent in a bundle.
+pub(crate) const MAX_PRODUCTS: usize = 1 << 21;
 /// Most bits that all stages drop together.
 const MAX_TOTAL_SHIFT: u32 = 62;
 /// Widest word of one value.
 const MAX_BITS: u32 = 64;
+/// Widest operand: a code of 32 bits less a zero point. Sums of products stay far below 127 bits.
+const MAX_OPERAND: u32 = 34;
 
 /// Checks the sizes of a unit.
 ///
@@ -39,6 +45,17 @@ pub(crate) fn check(arithmetic: &Arithmetic, interface: &Interface, terms: usize
     let levels = arithmetic.levels.iter().flat_map(|l| [l.acc_bits, l.stage.port_bits]);
     for (what, bits) in widths.into_iter().chain(levels.map(|bits| ("level", bits))) {
         within(&format!("bits of the {what}"), bits as usize, MAX_BITS as usize)?;
+    }
+    for operand in [&arithmetic.activation, &arithmetic.weight] {
+        within("bits of an operand", operand.bits as usize, MAX_OPERAND as usize)?;
+    }
+    if arithmetic.levels.iter().skip(1).any(|level| level.reduce == "tree") {
+        return Err("a tree above another level".into());
+    }
+    let tree = arithmetic.levels.first().filter(|level| level.reduce == "tree");
+    let expected = tree.map_or(1, |level| level.terms.map_or(Terms::All, Terms::Count).run_length(terms));
+    if interface.lanes != expected {
+        return Err(format!("lanes: {}; this datapath takes {expected} products a beat", interface.lanes));
     }
     within("mult_point", requantize.mult_point as usize, requantize.mult_bits as usize - 1)?;
     let shifts = arithmetic.levels.iter().map(|l| l.stage.shift).chain([arithmetic.product.shift]);

@@ -162,23 +162,44 @@ pub(crate) fn push_hex(text: &mut Vec<u8>, word: &[u64], digits: usize) {
     text.push(b'\n');
 }
 
-/// Reads `$readmemh` text of `words` words as 64-bit limbs.
-pub(crate) fn parse_mem(text: &[u8], bits: u32, words: usize) -> Result<Vec<Vec<u64>>, String> {
-    let digits = digits(bits);
-    let expected = words.saturating_mul(digits + 1);
-    if text.len() != expected {
-        return Err(format!("{} bytes, but {words} words of {digits} digits take {expected}", text.len()));
-    }
-    let one = |(index, line): (usize, &[u8])| {
-        let mut limbs = vec![0u64; digits.div_ceil(16).max(1)];
-        for (place, digit) in line[..digits].iter().rev().enumerate() {
-            let value =
-                (*digit as char).to_digit(16).ok_or_else(|| format!("word {index} is not hexadecimal"))?;
-            limbs[place / 16] |= u64::from(value) << (place % 16 * 4);
+/// The words of a `$readmemh` text, as 64-bit limbs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mem {
+    /// Limbs of a word.
+    limbs: usize,
+    all: Vec<u64>,
+}
+
+impl Mem {
+    /// Reads lines of exactly as many digits as a word of `bits` bits has.
+    pub fn parse(text: &[u8], bits: u32) -> Result<Self, String> {
+        let digits = digits(bits);
+        let (limbs, lines) = (digits.div_ceil(16).max(1), text.chunks_exact(digits + 1));
+        if !lines.remainder().is_empty() {
+            return Err(format!("{} bytes are no lines of {digits} digits", text.len()));
         }
-        Ok(limbs)
-    };
-    text.chunks(digits + 1).enumerate().map(one).collect()
+        let mut all = vec![0; lines.len() * limbs];
+        for (index, (line, word)) in lines.zip(all.chunks_exact_mut(limbs)).enumerate() {
+            let (newline, hex) = line.split_last().unwrap_or((&0, line));
+            for (place, digit) in hex.iter().rev().enumerate() {
+                let value = (*digit as char).to_digit(16).filter(|_| *newline == b'\n');
+                let value =
+                    value.ok_or_else(|| format!("line {} is not {digits} hexadecimal digits", index + 1))?;
+                word[place / 16] |= u64::from(value) << (place % 16 * 4);
+            }
+        }
+        Ok(Self { limbs, all })
+    }
+
+    /// Number of words.
+    pub fn len(&self) -> usize {
+        self.all.len() / self.limbs
+    }
+
+    /// A word; nothing if there is none.
+    pub fn word(&self, index: usize) -> &[u64] {
+        self.all.chunks_exact(self.limbs).nth(index).unwrap_or_default()
+    }
 }
 
 /// `bits` bits from `lsb` on.

@@ -6,13 +6,13 @@ use std::fs;
 
 use common::{UNITS, bundle};
 use guardbit_rtl_vectors::manifest::manifest_schema;
-use guardbit_rtl_vectors::{Outcome, check};
+use guardbit_rtl_vectors::{CheckRequest, Outcome, check};
 use serde_json::{Value, json};
 
 /// What `check` says about a manifest: the first violation and their number; none if it is valid.
 fn violation(dir: &std::path::Path, manifest: &Value) -> Option<(String, u64)> {
     fs::write(dir.join("manifest.json"), serde_json::to_string(manifest).unwrap()).unwrap();
-    let report = check(dir, &[], None).unwrap();
+    let report = check(dir, &CheckRequest::default()).unwrap();
     let (name, outcome) = &report.checks[0];
     assert_eq!(name, "manifest");
     match outcome {
@@ -95,7 +95,7 @@ fn other_versions_are_refused() {
         ("{", "[", "line"),
     ] {
         fs::write(&path, text.replacen(from, to, 1)).unwrap();
-        let error = check(dir, &[], None).unwrap_err().to_string();
+        let error = check(dir, &CheckRequest::default()).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     }
 }

@@ -1,10 +1,11 @@
 //! `guardbit check`.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use guardbit_files::WorkFolder;
 use guardbit_reports::text_table;
-use guardbit_rtl_vectors::{Divergence, MutantResult, Outcome, Simulator, Verdict};
+use guardbit_rtl_vectors::{CheckRequest, Divergence, MutantResult, Outcome, Simulator, Verdict};
 use serde_json::{Value, json};
 
 use super::existing;
@@ -21,13 +22,14 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
         SimulatorChoice::All => &Simulator::ALL,
     };
     let kept = args.work.as_deref().map(|work| WorkFolder::claim(work, existing(global))).transpose()?;
-    let work = args.work.as_deref();
-    let report = guardbit_rtl_vectors::check(&args.dir, simulators, work)?;
+    let time_limit = Duration::from_secs(args.timeout);
+    let request = CheckRequest { simulators, work: args.work.as_deref(), time_limit };
+    let report = guardbit_rtl_vectors::check(&args.dir, &request)?;
     let mut passed = report.passed();
     let mut mutants = Vec::new();
     if args.mutate && passed {
         let simulator = simulators.first().copied().unwrap_or(Simulator::Icarus);
-        mutants = guardbit_rtl_vectors::mutate(&args.dir, simulator, work)?;
+        mutants = guardbit_rtl_vectors::mutate(&args.dir, simulator, &request)?;
         passed = mutants.iter().all(MutantResult::passed);
     }
     if let Some(kept) = kept {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guardbit_frontends::{random_codes, read_yaml};
 use guardbit_hwmodels::bounds::{LayerBounds, network_sums};
 use guardbit_hwmodels::{Program, check_program, from_yaml, lower};
-use guardbit_rtl_vectors::{check, export};
+use guardbit_rtl_vectors::{CheckRequest, check, export};
 use guardbit_sim::{Engine, Keep, LayerStats, Mode, Options, SampleTensors, SimError, Simulation};
 
 use super::manifest;
@@ -52,7 +52,7 @@ fn follow(program: &Program, choices: &mut Choices<'_>) {
             let folder = scratch::folder().join("exported");
             let _ = std::fs::remove_dir_all(&folder);
             manifest::write(&folder, &bundle.files);
-            let report = check(&folder, &[], None).expect("an exported bundle can be checked");
+            let report = check(&folder, &CheckRequest::default()).expect("an exported bundle can be checked");
             assert!(report.passed(), "{report:?}");
         }
         Err(error) => message::check(error),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use guardbit_frontends::read_yaml;
 use guardbit_hwmodels::{load, lower};
 use guardbit_rtl_vectors::manifest::{MANIFEST, Packing, Source};
-use guardbit_rtl_vectors::{Request, check, export};
+use guardbit_rtl_vectors::{CheckRequest, Request, check, export};
 use serde_json::Value;
 
 use crate::samples::NETWORK;
@@ -24,7 +24,7 @@ pub(crate) fn run(bytes: &[u8]) {
             _ => changed(manifest.clone(), &mut Choices::new(bytes)).to_string().into_bytes(),
         };
         std::fs::write(folder.join(MANIFEST), text).expect("room for a manifest");
-        if let Err(error) = check(folder, &[], None) {
+        if let Err(error) = check(folder, &CheckRequest::default()) {
             message::check(error);
         }
     });

@@ -4,11 +4,11 @@ use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow, Rounding};
 
 use super::key::KeyPath;
 use super::rules::{
-    DECIMALS, MAX_CORES, MAX_DESCRIPTION, MAX_ELEMENTS, MAX_LATENCY, MAX_LEVEL_NAME, MAX_LEVELS, MAX_SHIFT,
-    MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule,
+    DECIMALS, MAX_CORES, MAX_ELEMENTS, MAX_LATENCY, MAX_LEVELS, MAX_SHIFT, MAX_SIZE, MAX_TERMS,
+    MAX_TOTAL_SHIFT, Rule,
 };
 use super::typed::not_allowed;
-use super::{defaults, packing};
+use super::{defaults, packing, text};
 use crate::file::{
     AcceleratorFile, BiasBits, Bits, Integer, LevelFile, Name, Number, OrderFile, TermsFile, WalkKind,
 };
@@ -17,6 +17,9 @@ use crate::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Datapath, Level, Memory, OutputFit, Product,
     Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint,
 };
+
+/// Most characters of a text in a message.
+const SHOWN: usize = 60;
 
 /// A value out of range or two values that do not go together.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
     let array = array(file)?;
     let datapath = datapath(file, array)?;
     Ok(Accelerator {
-        name: file.name.clone().unwrap_or_default(),
+        name: accelerator_name(file)?,
         description: description(file)?,
         clock_mhz: decimal(&["clock_mhz"], file.clock_mhz, defaults::CLOCK_MHZ)?,
         array,
@@ -51,6 +54,27 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
     })
 }
 
+fn accelerator_name(file: &AcceleratorFile) -> Result<String, Violation> {
+    match file.name.as_deref() {
+        Some(name) if text::is_name(name) => Ok(name.into()),
+        name => Err(out_of_range(KeyPath::keys(&["name"]), shown(name.unwrap_or_default()))),
+    }
+}
+
+fn description(file: &AcceleratorFile) -> Result<String, Violation> {
+    let said = file.description.as_deref().unwrap_or_default();
+    text::description(said).ok_or_else(|| out_of_range(KeyPath::keys(&["description"]), shown(said)))
+}
+
+/// A text in a message: its beginning, with escapes for what is not printed.
+fn shown(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown += "...";
+    }
+    format!("`{shown}`")
+}
+
 fn schema(file: &AcceleratorFile) -> Result<(), Violation> {
     let key = KeyPath::keys(&["schema"]);
     match file.schema {
@@ -63,20 +87,6 @@ fn schema(file: &AcceleratorFile) -> Result<(), Violation> {
             keys: vec![key],
         }),
     }
-}
-
-fn description(file: &AcceleratorFile) -> Result<String, Violation> {
-    let text = file.description.clone().unwrap_or_default();
-    let length = text.chars().count();
-    if length <= MAX_DESCRIPTION {
-        return Ok(text);
-    }
-    Err(Violation {
-        code: "guardbit::hw::text",
-        keys: vec![KeyPath::keys(&["description"])],
-        message: format!("`description` has {length} characters; {MAX_DESCRIPTION} are the most"),
-        help: "it is one line for lists: put the rest into comments".into(),
-    })
 }
 
 fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
@@ -208,7 +218,8 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
     }
     let mut checked: Vec<Level> = Vec::with_capacity(levels.len());
     for (index, raw) in levels.iter().enumerate() {
-        let key = KeyPath::level(index, raw.name.as_deref());
+        // A name that is none does not stand in messages as one.
+        let key = KeyPath::level(index, raw.name.as_deref().filter(|name| text::is_level_name(name)));
         let level = level(&key, raw, array)?;
         if checked.iter().any(|other| other.name == level.name) {
             return Err(Violation {
@@ -263,13 +274,10 @@ fn level(key: &KeyPath, raw: &LevelFile, array: Array) -> Result<Level, Violatio
 }
 
 fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> {
-    let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let key = level.join("name");
     match name {
-        Some(name) if (1..=MAX_LEVEL_NAME).contains(&name.len()) && name.chars().all(legal) => {
-            Ok(name.into())
-        }
-        Some(name) => Err(out_of_range(key, format!("`{name}`"))),
+        Some(name) if text::is_level_name(name) => Ok(name.into()),
+        Some(name) => Err(out_of_range(key, shown(name))),
         None => {
             let Rule { code, allowed, hint } = Rule::of(&key);
             let message = format!("there is no `{key}`; it must be {allowed}");

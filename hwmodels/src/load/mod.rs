@@ -18,12 +18,14 @@ mod resolved;
 mod rules;
 mod set;
 mod sources;
+mod text;
 mod typed;
 
 use std::io;
 use std::path::Path;
 
 pub use problem::{FilePlace, HwError, Origin, Problem};
+pub use text::{description_of, name_of};
 
 use crate::{Accelerator, LayerOverrides};
 use check::Violation;
@@ -50,6 +52,15 @@ pub fn load(hw: &str, sets: &[String]) -> Result<Accelerator, HwError> {
 /// [`HwError`] with the place of what is wrong.
 pub fn from_yaml(text: &str, file_name: &str, sets: &[String]) -> Result<Accelerator, HwError> {
     build(&Sources::file(text, file_name)?, &parse_sets(sets)?)
+}
+
+/// The accelerator of a file that says everything itself, as [`Accelerator::resolved_yaml`] does: one that extends another is
+/// refused, so no other file is read.
+///
+/// # Errors
+/// [`HwError`] with the place of what is wrong.
+pub fn from_complete_yaml(text: &str, file_name: &str) -> Result<Accelerator, HwError> {
+    build(&Sources::complete(text, file_name)?, &[])
 }
 
 /// As [`load`], with what is doubtful about an accelerator that can be had.

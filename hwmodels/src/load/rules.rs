@@ -3,6 +3,7 @@
 use guardbit_num::{MAX_BITS, MIN_BITS, Overflow, Rounding, Scheme};
 
 use super::key::{KeyPath, Segment};
+use super::text::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
 use crate::file::{PackingKind, WalkKind};
 use crate::lower::OPERATIONS;
 use crate::names::{Named, list};
@@ -16,10 +17,6 @@ pub(super) const MAX_SIZE: i64 = 1 << 16;
 pub(super) const MAX_ELEMENTS: usize = 1 << 20;
 /// Most accumulation levels.
 pub(super) const MAX_LEVELS: usize = 16;
-/// Most characters of the name of a level.
-pub(super) const MAX_LEVEL_NAME: usize = 64;
-/// Most characters of a description.
-pub(super) const MAX_DESCRIPTION: usize = 1000;
 /// Least and greatest size or rate, six decimals of which count.
 pub(super) const DECIMALS: std::ops::RangeInclusive<f64> = 0.000_001..=1e9;
 /// Greatest length of a run: as many products as the largest tensor has elements.
@@ -71,7 +68,23 @@ const RULES: &[Entry] = &[
         hint: "the version of the file format: write `schema: 1`",
     },
     Entry {
-        keys: &["name", "description", "extends"],
+        keys: &["name"],
+        code: "guardbit::hw::name",
+        allowed: || {
+            format!(
+                "1 to {MAX_NAME} letters, digits, blanks and - _ . + , ( ) / : #, a letter, a digit or _ first"
+            )
+        },
+        hint: "the name stands in reports, tables and the comments of generated RTL",
+    },
+    Entry {
+        keys: &["description"],
+        code: "guardbit::hw::text",
+        allowed: || format!("text of up to {MAX_DESCRIPTION} characters, all of them printed"),
+        hint: "a line for lists; put numbers in quotes",
+    },
+    Entry {
+        keys: &["extends"],
         code: "guardbit::hw::text",
         allowed: || "text".into(),
         hint: "put numbers in quotes",
@@ -190,7 +203,7 @@ const RULES: &[Entry] = &[
         code: "guardbit::hw::level_name",
         allowed: || {
             format!(
-                "made of at most {MAX_LEVEL_NAME} letters, digits, `_` and `-`, different for every level"
+                "made of up to {MAX_LEVEL_NAME} letters, digits, `_` and `-`, not `-` first, different for every level"
             )
         },
         hint: "overrides and reports call a level by its name",

@@ -10,6 +10,7 @@ use super::locate::locate;
 use super::parse::{MOST_BYTES, parse};
 use super::problem::{FilePlace, HwError, Origin, Problem};
 use super::set::{Overridden, SetSource, merge};
+use super::text::name_of;
 use super::typed;
 use crate::file::AcceleratorFile;
 use crate::presets::{PRESETS, preset};
@@ -43,6 +44,22 @@ impl Sources {
     /// A file of that text.
     pub fn file(text: &str, name: &str) -> Result<Self, HwError> {
         Self::extending(text, name, &mut vec![resolve(Path::new(name))])
+    }
+
+    /// A file of that text which extends nothing.
+    pub fn complete(text: &str, name: &str) -> Result<Self, HwError> {
+        let text: Arc<str> = text.into();
+        let file = parse(&text, name)?;
+        let own = typed::to_value(&file);
+        let sources = Self { name: name.into(), own, text, base: None, is_preset: false };
+        match file.extends {
+            None => Ok(sources),
+            Some(_) => {
+                let message = "a complete file extends nothing".to_owned();
+                let help = "write out what it extends: `guardbit hw show` does so".into();
+                Err(sources.extends_problem("guardbit::hw::extends", message, help).into())
+            }
+        }
     }
 
     /// The same, where `chain` holds the paths of the files that extend each other down to this one.
@@ -80,7 +97,7 @@ impl Sources {
     /// Everything that the file says, with what it extends. Its name and description are its own.
     pub fn merged(&self) -> AcceleratorFile {
         let file: AcceleratorFile = typed::from_value(self.value()).unwrap_or_default();
-        AcceleratorFile { extends: None, name: file.name.or_else(|| Some(self.stem())), ..file }
+        AcceleratorFile { extends: None, name: file.name.or_else(|| Some(name_of(&self.stem()))), ..file }
     }
 
     /// The keys of the file over those of what it extends.

@@ -10,6 +10,7 @@ pub(crate) use run::run;
 pub(crate) use size::size;
 pub(crate) use sweep::sweep;
 
+use crate::legal::legal;
 use crate::output::{About, Drawn};
 use crate::plots::Drawing;
 
@@ -73,7 +74,7 @@ fn page(title: &str, subtitle: &str, about: &About, body: &Markup) -> String {
             }
         }
     };
-    page.into_string()
+    legal(page.into_string())
 }
 
 fn settings(about: &About) -> Markup {

@@ -286,3 +286,87 @@ fn hostile_manifests_are_refused() {
     assert!(model > 0);
     assert_eq!(guardbit_close(model), GUARDBIT_OK);
 }
+
+/// Every number, name and list below `value` in turn, as a pointer.
+fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| leaves(value, &format!("{at}/{key}"), found))
+        }
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(index, value)| leaves(value, &format!("{at}/{index}"), found));
+        }
+        _ => found.push(at.to_owned()),
+    }
+}
+
+/// Whatever stands in one field, a bundle is refused or its model answers with codes.
+#[test]
+#[allow(unsafe_code)]
+fn any_field_is_refused_or_harmless() {
+    let dir = tempfile::tempdir().unwrap();
+    for unit in [UNITS[3], UNITS[5], UNITS[6], UNITS[7]] {
+        bundle(dir.path(), unit);
+        let path = dir.path().join("manifest.json");
+        let mut intact: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        // The model does not read them, and without them a manifest is read in no time.
+        for list in ["/cases", "/files", "/coverage/bins"] {
+            *intact.pointer_mut(list).unwrap() = json!([]);
+        }
+        let mut all = Vec::new();
+        for part in ["/arithmetic", "/interface", "/layer/terms"] {
+            leaves(intact.pointer(part).unwrap(), part, &mut all);
+        }
+        for at in &all {
+            let others = match intact.pointer(at).unwrap() {
+                Value::String(_) => {
+                    ["", "tree", "wrap", "hand_over", "preload", "half_even"].map(|s| json!(s)).to_vec()
+                }
+                Value::Bool(on) => vec![json!(!on)],
+                _ => vec![
+                    json!(0),
+                    json!(1),
+                    json!(7),
+                    json!(31),
+                    json!(62),
+                    json!(64),
+                    json!(u32::MAX),
+                    json!(1u64 << 40),
+                    json!(i64::MAX),
+                    json!(i64::MIN),
+                    json!(u64::MAX),
+                    Value::Null,
+                ],
+            };
+            for other in others {
+                let mut manifest = intact.clone();
+                *manifest.pointer_mut(at).unwrap() = other.clone();
+                fs::write(&path, manifest.to_string()).unwrap();
+                let name = CString::new(dir.path().to_string_lossy().into_owned()).unwrap();
+                // SAFETY: a string that ends with NUL.
+                let model = unsafe { guardbit_open_bundle(name.as_ptr()) };
+                assert!(model > GUARDBIT_E_INTERNAL, "{at} {other}: {model}");
+                if model < 0 {
+                    continue;
+                }
+                let ones = vec![u32::MAX; 200];
+                let values = vec![127; MOST_LANES];
+                let lanes = guardbit_lanes(model);
+                for call in [
+                    Call::Bias(i64::MIN),
+                    Call::Multiplier(0.75f64.to_bits()),
+                    Call::Step(values.clone(), lanes),
+                    Call::Step(values, lanes),
+                    Call::Words([ones.clone(), ones.clone(), ones], [200; 3]),
+                    Call::Level(0),
+                    Call::Plain,
+                ] {
+                    for code in run(model, &call) {
+                        assert!(code > GUARDBIT_E_INTERNAL, "{at} {other} {call:?}: {code}");
+                    }
+                }
+                guardbit_close(model);
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Which part of a layer streams through the array.
 
-use guardbit_graph::OutputPosition;
+use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{ArrayCycles, Gemm};
 use guardbit_hwmodels::{Accelerator, Dataflow, MacLayer, TimingConvention};
 use guardbit_sim::trace::{operands, trace};
@@ -25,13 +25,9 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// More than a tile along each axis, its last tile partly used, if that many beats are allowed; from where most
-    /// dot products overflow.
-    pub fn choose(accelerator: &Accelerator, layer: &MacLayer, inputs: &[Vec<i32>]) -> Result<Self, String> {
-        if inputs.is_empty() {
-            return Err("there are no activations".into());
-        }
-        let whole = Gemm::of(&layer.dots.window);
+    /// More than a tile along each axis, its last tile partly used, if that many beats are allowed.
+    pub fn fitting(accelerator: &Accelerator, window: &Window) -> Result<Self, String> {
+        let whole = Gemm::of(window);
         let array = accelerator.array;
         let more = |size: usize| [2 * size + size / 2, size + size.div_ceil(2), size, size.div_ceil(2), 1];
         let pixels = match accelerator.dataflow {
@@ -49,9 +45,7 @@ impl Slice {
                     };
                     let cycles = ArrayCycles::new(accelerator, gemm);
                     if beats(&cycles) <= MAX_BEATS {
-                        let mut slice = Self { sample: 0, first_pixel: 0, gemm, cycles };
-                        slice.first_pixel = slice.busiest(layer, inputs, whole.pixels);
-                        return Ok(slice);
+                        return Ok(Self { sample: 0, first_pixel: 0, gemm, cycles });
                     }
                 }
             }
@@ -59,9 +53,14 @@ impl Slice {
         Err(format!("one tile takes more than {MAX_BEATS} beats"))
     }
 
-    /// The first pixel from which most dot products overflow, out of evenly spread ones.
-    fn busiest(&self, layer: &MacLayer, inputs: &[Vec<i32>], pixels: usize) -> usize {
-        let room = pixels - self.gemm.pixels;
+    /// Evenly spread pixels from which a slice of a layer may begin.
+    pub fn candidates(&self, window: &Window) -> impl DoubleEndedIterator<Item = usize> + use<> {
+        let room = Gemm::of(window).pixels - self.gemm.pixels;
+        (0..SEARCHED).map(move |i| room * i / (SEARCHED - 1))
+    }
+
+    /// The candidate from which most dot products overflow.
+    pub fn busiest(&self, layer: &MacLayer, inputs: &[Vec<i32>]) -> usize {
         let events = |first: usize| {
             let slice = Self { first_pixel: first, ..*self };
             let mut outputs = 0;
@@ -74,8 +73,7 @@ impl Slice {
             }
             outputs
         };
-        let candidates = (0..SEARCHED).map(|i| room * i / (SEARCHED - 1));
-        candidates.rev().max_by_key(|&first| events(first)).unwrap_or(0)
+        self.candidates(&layer.dots.window).rev().max_by_key(|&first| events(first)).unwrap_or(0)
     }
 
     /// The layer's output that stands at this place of the slice.

@@ -4,6 +4,7 @@ use super::SHOWN;
 use super::design::{acc_width, mode, round};
 use crate::array::{corner_gap, is_output_stationary, sum_bits};
 use crate::manifest::{ArrayInfo, LevelInfo, Manifest, Stage, Tile};
+use crate::text::comment;
 
 /// Products that are printed of a sum that differs.
 const PRODUCTS: usize = 8;
@@ -96,8 +97,8 @@ endmodule
 ",
         info.rows,
         info.cols,
-        info.dataflow,
-        manifest.source.accelerator,
+        comment(&info.dataflow),
+        comment(&manifest.source.accelerator),
         info.rows * a as usize - 1,
         info.cols * w as usize - 1,
         info.cols - 1,

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::manifest::{LevelInfo, Manifest, Stage};
+use crate::text::comment;
 
 /// Signed width of a level's register.
 pub(super) fn acc_width(level: &LevelInfo) -> u32 {
@@ -63,7 +64,11 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
     let mut text = format!(
         "// Reference design of one MAC unit for layer {} ({}) on {}.\n\
          // {} product(s) per beat, {} level(s); made by guardbit from the accelerator file.\n",
-        manifest.layer.index, manifest.layer.op, manifest.source.accelerator, lanes, count
+        manifest.layer.index,
+        comment(&manifest.layer.op),
+        comment(&manifest.source.accelerator),
+        lanes,
+        count
     );
     let _ = writeln!(
         text,
@@ -89,9 +94,9 @@ pub(crate) fn dut(manifest: &Manifest) -> String {
     for (index, level) in levels.iter().enumerate() {
         let _ = writeln!(
             text,
-            "    output logic signed [{}:0] acc_l{index}, // {}",
+            "    output logic signed [{}:0] acc_l{index}, // level {}",
             acc_width(level) - 1,
-            level.name
+            comment(&level.name)
         );
     }
     let _ = writeln!(

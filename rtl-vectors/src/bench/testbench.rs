@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use super::SHOWN;
 use super::design::acc_width;
-use crate::export::Sizes;
+use crate::assemble::Sizes;
 use crate::manifest::Manifest;
+use crate::text::file_part;
 
 /// The bench.
 pub(crate) fn tb(manifest: &Manifest, sizes: &Sizes) -> String {
@@ -20,10 +21,10 @@ pub(crate) fn tb(manifest: &Manifest, sizes: &Sizes) -> String {
     let mut finish = String::new();
     let mut clear = String::new();
     for (index, level) in levels.iter().enumerate() {
-        let (w, name) = (level.acc_bits, &level.name);
+        let (w, name) = (level.acc_bits, file_part(&level.name));
         let _ = writeln!(
             declare,
-            "    logic [{top}:0] exp_acc_{index} [0:BEATS-1]; // {name}
+            "    logic [{top}:0] exp_acc_{index} [0:BEATS-1]; // level {name}
     logic signed [{rtl}:0] acc_{index}, held_{index};
     integer at_{index};",
             top = w - 1,

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::SHOWN;
 use super::design::{mode, round};
 use crate::manifest::{Manifest, Stage};
+use crate::text::file_part;
 
 /// The bench.
 pub(crate) fn tb(manifest: &Manifest) -> String {
@@ -66,7 +67,7 @@ pub(crate) fn tb(manifest: &Manifest) -> String {
         end if;
     end process;
 ",
-            name = level.name,
+            name = file_part(&level.name),
             top = level.acc_bits - 1,
             top_level = count - 1,
             top_flag = 4 * count - 1,

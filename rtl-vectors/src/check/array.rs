@@ -1,77 +1,72 @@
-//! The array part of a bundle: its sums anew, and what its replay says.
+//! The array part of a bundle: made once more, and what its replay says.
 
 use std::path::Path;
 
-use guardbit_sim::trace::trace;
+use guardbit_graph::Window;
+use guardbit_hwmodels::Accelerator;
 
-use super::recompute::column;
+use super::again::{Refused, claim};
 use super::simulators::{Ran, number, value};
-use super::{Divergence, Outcome};
-use crate::VectorError;
-use crate::array::sum_bits;
-use crate::contract::layer_of;
-use crate::manifest::{ArrayInfo, Case, Expected, Manifest};
-use crate::words::{field, sign_extend};
+use super::{Divergence, Outcome, files};
+use crate::array::{self, ArrayPart, MAX_ELEMENTS, NO_ACTIVATIONS, NOT_SHARED};
+use crate::contract::{Layers, any_case};
+use crate::manifest::{Arithmetic, ArrayInfo, Manifest};
+use crate::real;
+use crate::words::{Mem, field, sign_extend};
 
-/// Every expected sum by the reference engine, from the operands in the stimuli.
-pub(super) fn recompute(dir: &Path, manifest: &Manifest, info: &ArrayInfo) -> Result<Outcome, VectorError> {
-    let read = |name: &str| column(dir, manifest, &format!("array/{name}"));
-    let (activations, weights) = (read("stim_a")?, read("stim_w")?);
-    let (sums, mask) = (read("exp_sum")?, read("exp_mask")?);
-    let arithmetic = &manifest.arithmetic;
-    let lane = |words: &Vec<Vec<u64>>, word: usize, lane: usize, bits: u32| {
-        words.get(word).map_or(0, |w| sign_extend(field(w, lane as u32 * bits, bits), bits))
+/// The array part: from its own stimuli where there are any.
+pub(super) fn part(
+    dir: &Path,
+    manifest: &Manifest,
+    accelerator: &Accelerator,
+    window: &Window,
+    arithmetic: &Arithmetic,
+    terms: usize,
+) -> Result<Result<ArrayPart, String>, Refused> {
+    let layer = Layers::new(arithmetic)?.of(&any_case(terms, None), terms)?;
+    let [rows, cols] = [accelerator.array.rows, accelerator.array.cols];
+    let [a, w] = [arithmetic.activation.bits, arithmetic.weight.bits];
+    let is_there = manifest.array.is_some() && rows * cols <= MAX_ELEMENTS;
+    let read = |name: &str, lanes: usize, bits: u32| match is_there {
+        true => files::mem(dir, name, lanes as u32 * bits).map(Some),
+        false => Ok(None),
     };
-    let layer = layer_of(arithmetic, &any_case(manifest))?;
-    let (mut checked, mut mismatches, mut first) = (0, 0, None);
-    for word in 0..info.words {
-        for col in 0..info.cols {
-            let output = info.output(word, col);
-            let compared = mask.get(word).map_or(0, |w| field(w, col as u32, 1)) == 1;
-            let expected = output.map(|output| {
-                let operands = info.operands(
-                    output,
-                    |beat, row| lane(&activations, beat, row, arithmetic.activation.bits),
-                    |beat, col| lane(&weights, beat, col, arithmetic.weight.bits),
-                );
-                trace(&layer, 0, &operands).delivered as i64
-            });
-            checked += u64::from(expected.is_some());
-            let found = compared.then(|| lane(&sums, word, col, sum_bits(arithmetic)));
-            if found != expected {
-                mismatches += 1;
-                let details =
-                    format!("word {word}, column {col}: file {found:?}, reference engine {expected:?}");
-                first.get_or_insert(Divergence { kind: "sum".into(), details, ..place(info, word, col) });
+    let [activations, weights] = [read("array/stim_a.mem", rows, a)?, read("array/stim_w.mem", cols, w)?];
+    let lane = |mem: &Option<Mem>, beat: usize, lane: usize, bits: u32| {
+        mem.as_ref().map_or(0, |mem| sign_extend(field(mem.word(beat), lane as u32 * bits, bits), bits))
+    };
+    let operands: [&dyn Fn(usize, usize) -> i64; 2] = [
+        &|beat, row| {
+            lane(&activations, beat, row, a).clamp(arithmetic.activation.min, arithmetic.activation.max)
+        },
+        &|beat, col| lane(&weights, beat, col, w).clamp(arithmetic.weight.min, arithmetic.weight.max),
+    ];
+    let first_pixel = manifest.array.as_ref().map_or(0, |info| info.first_pixel);
+    let seed = manifest.source.seed;
+    let made = array::again(accelerator, window, &layer, arithmetic, first_pixel, operands, seed);
+    // Reasons that the network alone tells.
+    match (made, manifest.array_absent.as_deref()) {
+        (Ok(_), Some(NOT_SHARED)) if manifest.array.is_none() => Ok(Err(NOT_SHARED.into())),
+        (Ok(_), Some(NO_ACTIVATIONS)) if manifest.array.is_none() => {
+            match manifest.cases.iter().any(|case| case.group == real::GROUP) {
+                true => Err(claim("/array_absent", "there are cases with real activations")),
+                false => Ok(Err(NO_ACTIVATIONS.into())),
             }
         }
+        (Ok(_), _) if manifest.array.is_none() => {
+            Err(claim("/array_absent", "there is a design of this array"))
+        }
+        (made, _) => Ok(made),
     }
-    Ok(match first {
-        Some(first) => Outcome::Fail { mismatches, first },
-        None => Outcome::Pass { checked, notes: Vec::new() },
-    })
 }
 
-/// A dot product without anything of its own: sums depend on neither bias nor multiplier.
-fn any_case(manifest: &Manifest) -> Case {
-    Case {
-        id: "array".into(),
-        group: String::new(),
-        class: String::new(),
-        place: None,
-        bias: None,
-        input_sum_factor: 0,
-        multiplier: 0.5,
-        first_beat: 0,
-        beats: 0,
-        terms: manifest.layer.terms,
-        out_word: None,
-        expected: Expected::default(),
-    }
+/// Where the sums of a word belong.
+pub(super) fn place(manifest: &Manifest, word: usize) -> String {
+    manifest.array.as_ref().map_or(String::new(), |info| sum(info, word, 0).case)
 }
 
 /// Where a sum belongs.
-fn place(info: &ArrayInfo, word: usize, col: usize) -> Divergence {
+fn sum(info: &ArrayInfo, word: usize, col: usize) -> Divergence {
     let case = info.output(word, col).map_or(String::new(), |o| {
         let (pixel, channel) = (info.first_pixel + o.pixel, o.channel);
         match info.tiles.get(o.tile).filter(|_| o.group >= info.groups) {
@@ -99,7 +94,7 @@ pub(super) fn parse(text: &str, manifest: &Manifest) -> Ran {
     let line = text.lines().find_map(|line| Some(&line[line.find("MISMATCH ")?..])).unwrap_or("");
     let kind = value(line, "kind").unwrap_or_default();
     let at = |key: &str| number(line, key).unwrap_or(0) as usize;
-    let place = if kind == "sum" { place(info, at("word"), at("column")) } else { Divergence::default() };
+    let place = if kind == "sum" { sum(info, at("word"), at("column")) } else { Divergence::default() };
     let details = line.split_whitespace().skip(2).collect::<Vec<_>>().join(" ");
     Ran::Report(Outcome::Fail {
         mismatches,

@@ -1,12 +1,27 @@
-//! The files of a bundle: read, verified, copied to where they may be worked on.
+//! The files of a bundle: read within limits, compared with what they have to be, and a folder to work in.
 
+use std::collections::HashSet;
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
+use super::again::{Refused, claim};
 use super::{Divergence, Outcome};
 use crate::VectorError;
-use crate::export::sha256;
-use crate::manifest::{MANIFEST_SCHEMA, Manifest, manifest_schema};
+use crate::columns::hex;
+use crate::export::Bundle;
+use crate::manifest::{FileInfo, MANIFEST, Manifest};
+use crate::read;
+use crate::words::Mem;
+
+/// Most bytes of a file that is read as a whole.
+const MAX_DATA: u64 = 1 << 28;
+/// Most bytes of all files.
+const MAX_BYTES: u64 = 1 << 30;
+/// Most files.
+const MAX_FILES: usize = 4096;
 
 /// A folder to work in: the caller's, or one that is removed again.
 pub(super) enum Scratch {
@@ -39,47 +54,92 @@ impl Scratch {
     }
 }
 
+/// The bytes of a file of the bundle in `dir`.
+pub(super) fn read(dir: &Path, path: &str, limit: u64) -> Result<Vec<u8>, VectorError> {
+    read::bytes(dir, path, limit).map_err(|source| VectorError::Read { path: dir.join(path), source })
+}
+
+/// The words of a `.mem` file of the bundle in `dir`.
+pub(super) fn mem(dir: &Path, path: &str, bits: u32) -> Result<Mem, Refused> {
+    Mem::parse(&read(dir, path, MAX_DATA)?, bits).map_err(|problem| claim(path, problem))
+}
+
 /// Whether every file is what the manifest says.
 pub(super) fn hashes(dir: &Path, manifest: &Manifest) -> Outcome {
-    let mut mismatches = 0;
-    let mut first = None;
-    for file in &manifest.files {
-        let problem = match fs::read(dir.join(&file.path)) {
+    let mut problems = Vec::new();
+    let mut paths = HashSet::new();
+    let mut left = MAX_BYTES;
+    if manifest.files.len() > MAX_FILES {
+        let found = manifest.files.len();
+        problems.push(format!("{MANIFEST}: {found} files; a bundle has up to {MAX_FILES}"));
+    }
+    for file in manifest.files.iter().take(MAX_FILES) {
+        let problem = match hash(dir, &file.path, &mut left) {
+            _ if !paths.insert(&file.path) => Some("twice in the manifest".to_owned()),
             Err(error) => Some(error.to_string()),
-            Ok(bytes) => {
-                let found = sha256(&bytes);
-                (found != file.sha256).then(|| format!("sha256 {found}, the manifest says {}", file.sha256))
+            Ok(found) if found != file.sha256 => {
+                Some(format!("sha256 {found}, the manifest says {}", file.sha256))
             }
+            Ok(_) => None,
         };
-        if let Some(problem) = problem {
-            mismatches += 1;
-            let details = format!("{}: {problem}", file.path);
-            first.get_or_insert(Divergence { kind: "file".into(), details, ..Divergence::default() });
+        problems.extend(problem.map(|problem| format!("{}: {problem}", file.path)));
+    }
+    outcome("file", problems, manifest.files.len() as u64)
+}
+
+/// SHA-256 of a file; its size is taken off `left`.
+fn hash(dir: &Path, path: &str, left: &mut u64) -> io::Result<String> {
+    let file = read::open(dir, path)?;
+    let size = file.metadata()?.len();
+    *left = left.checked_sub(size).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("a bundle's files have up to {MAX_BYTES} bytes together"),
+        )
+    })?;
+    let (mut sha, mut file) = (Sha256::new(), file.take(size));
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&sha.finalize())),
+            count => sha.update(&buffer[..count]),
         }
     }
-    let schema = fs::read(dir.join(MANIFEST_SCHEMA)).unwrap_or_default();
-    if first.is_none() && schema != manifest_schema().into_bytes() {
-        mismatches += 1;
-        let details = format!("{MANIFEST_SCHEMA}: not the schema of this guardbit");
-        first = Some(Divergence { kind: "file".into(), details, ..Divergence::default() });
-    }
-    match first {
-        Some(first) => Outcome::Fail { mismatches, first },
-        None => Outcome::Pass { checked: manifest.files.len() as u64, notes: Vec::new() },
+}
+
+/// Whether all files but those with words are what they have to be, byte by byte.
+pub(super) fn generated(manifest: &Manifest, made: &Bundle) -> Outcome {
+    let texts: Vec<&FileInfo> = made.manifest.files.iter().filter(|file| !has_words(&file.path)).collect();
+    let sha256 = |path: &str| manifest.files.iter().find(|file| file.path == path).map(|file| &file.sha256);
+    let differing = texts.iter().filter(|file| sha256(&file.path) != Some(&file.sha256));
+    let problem = |file: &&FileInfo| format!("{}: not what guardbit makes of the manifest", file.path);
+    outcome("file", differing.map(problem).collect(), texts.len() as u64)
+}
+
+/// Whether a file is compared word by word.
+pub(super) fn has_words(path: &str) -> bool {
+    path.ends_with(".mem")
+}
+
+/// A pass where there are no problems.
+pub(super) fn outcome(kind: &str, problems: Vec<String>, checked: u64) -> Outcome {
+    let mismatches = problems.len() as u64;
+    match problems.into_iter().next() {
+        Some(details) => Outcome::Fail {
+            mismatches,
+            first: Divergence { kind: kind.into(), details, ..Divergence::default() },
+        },
+        None => Outcome::Pass { checked, notes: Vec::new() },
     }
 }
 
-/// Copies the files of a bundle.
-pub(super) fn copy(dir: &Path, manifest: &Manifest, to: &Path) -> Result<(), VectorError> {
-    for file in &manifest.files {
-        let target = to.join(&file.path);
+/// Writes the files of a bundle.
+pub(super) fn write(made: &Bundle, to: &Path) -> Result<(), VectorError> {
+    for (path, bytes) in &made.files {
+        let target = to.join(path);
         let failed = |source| VectorError::Write { path: target.clone(), source };
         fs::create_dir_all(target.parent().unwrap_or(to)).map_err(failed)?;
-        fs::write(&target, read(&dir.join(&file.path))?).map_err(failed)?;
+        fs::write(&target, bytes).map_err(failed)?;
     }
     Ok(())
-}
-
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, VectorError> {
-    fs::read(path).map_err(|source| VectorError::Read { path: path.into(), source })
 }

@@ -8,10 +8,12 @@ mod unit;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::again::{self, Refused};
 use super::simulators::{Bench, Ran, Stop, replay};
-use super::{Divergence, Outcome, Simulator, files};
+use super::{CheckRequest, Divergence, Outcome, Simulator, files};
 use crate::VectorError;
-use crate::manifest::{ArrayInfo, LevelInfo, Manifest};
+use crate::export::Bundle;
+use crate::manifest::{ArrayInfo, LevelInfo, MANIFEST, Manifest};
 use crate::reach::Reach;
 use crate::read::read_manifest;
 use registers::{FIT_FAULTS, Fault, Register, registers};
@@ -122,13 +124,17 @@ impl Facts {
 pub fn mutate(
     dir: &Path,
     simulator: Simulator,
-    work: Option<&Path>,
+    request: &CheckRequest<'_>,
 ) -> Result<Vec<MutantResult>, VectorError> {
-    let manifest = read_manifest(dir)?;
+    let made = again::bundle(dir, &read_manifest(dir)?).map_err(|refused| match refused {
+        Refused::Error(error) => error,
+        Refused::Claim(first) => VectorError::Manifest { path: dir.join(MANIFEST), problem: first.details },
+    })?;
+    let manifest = made.manifest.clone();
     let reach = Reach::new(&manifest.arithmetic, manifest.layer.terms);
     let facts = Facts { manifest, reach };
     let is_vhdl = simulator == Simulator::Ghdl;
-    let mut runner = Runner { dir, facts: &facts, simulator, work, results: Vec::new() };
+    let mut runner = Runner { made: &made, facts: &facts, simulator, request, results: Vec::new() };
     runner.design(if is_vhdl { Target::VhdlUnit } else { Target::Unit })?;
     if facts.array().is_some() && !is_vhdl {
         runner.design(Target::Array)?;
@@ -137,10 +143,10 @@ pub fn mutate(
 }
 
 struct Runner<'a> {
-    dir: &'a Path,
+    made: &'a Bundle,
     facts: &'a Facts,
     simulator: Simulator,
-    work: Option<&'a Path>,
+    request: &'a CheckRequest<'a>,
     results: Vec<MutantResult>,
 }
 
@@ -199,10 +205,17 @@ impl Runner<'_> {
             Target::Unit | Target::VhdlUnit => ("", Bench::Unit),
         };
         let name = format!("{prefix}{name}");
-        let scratch = files::Scratch::new(self.work, &format!("mutant-{}", name.replace(", ", "-")))?;
-        files::copy(self.dir, &self.facts.manifest, scratch.path())?;
+        let scratch = files::Scratch::new(self.request.work, &format!("mutant-{}", name.replace(", ", "-")))?;
+        files::write(self.made, scratch.path())?;
         edit(scratch.path())?;
-        let ran = replay(self.simulator, bench, Stop::AtMismatch, scratch.path(), &self.facts.manifest)?;
+        let ran = replay(
+            self.simulator,
+            bench,
+            Stop::AtMismatch,
+            scratch.path(),
+            &self.facts.manifest,
+            self.request.time_limit,
+        )?;
         let outcome = match ran {
             Ran::Report(outcome) => outcome,
             Ran::Broken(text) => {
@@ -215,6 +228,11 @@ impl Runner<'_> {
     }
 }
 
+/// A file in a folder that was written here.
+fn read(path: &Path) -> Result<Vec<u8>, VectorError> {
+    guardbit_files::read(path, u64::MAX).map_err(|source| VectorError::Read { path: path.into(), source })
+}
+
 fn edit(
     work: &Path,
     mutant: &str,
@@ -222,7 +240,7 @@ fn edit(
     edits: &[(&'static str, &'static str)],
 ) -> Result<(), VectorError> {
     let path = work.join(file);
-    let mut text = String::from_utf8_lossy(&files::read(&path)?).into_owned();
+    let mut text = String::from_utf8_lossy(&read(&path)?).into_owned();
     for (from, to) in edits {
         match text.matches(from).count() {
             1 => text = text.replacen(from, to, 1),
@@ -235,7 +253,7 @@ fn edit(
 /// Gives the parameter of one register another value.
 fn set_parameter(work: &Path, file: &str, fault: Fault, register: &Register) -> Result<(), VectorError> {
     let path = work.join(file);
-    let text = String::from_utf8_lossy(&files::read(&path)?).into_owned();
+    let text = String::from_utf8_lossy(&read(&path)?).into_owned();
     let (parameter, value) = fault.parameter(register);
     let start = format!(".{}{parameter}(", register.prefix);
     let mut found = 0;
@@ -256,7 +274,7 @@ fn set_parameter(work: &Path, file: &str, fault: Fault, register: &Register) -> 
 
 /// Flips the last digit of a line.
 fn flip_last_digit(path: PathBuf, line: usize) -> Result<(), VectorError> {
-    let mut text = files::read(&path)?;
+    let mut text = read(&path)?;
     let end = text.split(|&b| b == b'\n').take(line + 1).map(|l| l.len() + 1).sum::<usize>();
     if let Some(digit) = text.get_mut(end.saturating_sub(2)) {
         *digit = if *digit == b'0' { b'1' } else { b'0' };

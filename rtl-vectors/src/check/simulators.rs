@@ -1,9 +1,10 @@
 //! Real simulators: building and running the bench of a bundle, reading its report.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
+use std::time::Duration;
 
-use super::{Divergence, Outcome, array};
+use super::{Divergence, Outcome, array, process};
 use crate::VectorError;
 use crate::bench::{ARRAY_RTL, RTL, VHDL};
 use crate::manifest::{Case, Manifest};
@@ -68,18 +69,19 @@ pub(super) enum Stop {
     AtMismatch,
 }
 
-/// Replays the bundle copied to `work`.
+/// Replays the bundle written to `work`.
 pub(super) fn run(
     simulator: Simulator,
     bench: Bench,
     work: &Path,
     manifest: &Manifest,
+    limit: Duration,
 ) -> Result<Outcome, VectorError> {
     if !is_there(simulator) {
         let reason = format!("`{}` is not installed", simulator.program());
         return Ok(Outcome::Absent { reason });
     }
-    Ok(match replay(simulator, bench, Stop::AtEnd, work, manifest)? {
+    Ok(match replay(simulator, bench, Stop::AtEnd, work, manifest, limit)? {
         Ran::Report(outcome) => outcome,
         Ran::Broken(text) => {
             let first =
@@ -90,8 +92,11 @@ pub(super) fn run(
 }
 
 pub(super) fn is_there(simulator: Simulator) -> bool {
-    Command::new(simulator.program()).arg("--version").output().is_ok()
-        || Command::new(simulator.program()).arg("-V").output().is_ok()
+    ["--version", "-V"].iter().any(|argument| {
+        let mut command = Command::new(simulator.program());
+        command.arg(argument);
+        process::run(command, Duration::from_secs(60)).is_ok()
+    })
 }
 
 pub(super) fn replay(
@@ -100,6 +105,7 @@ pub(super) fn replay(
     stop: Stop,
     work: &Path,
     manifest: &Manifest,
+    limit: Duration,
 ) -> Result<Ran, VectorError> {
     let (top, more, modules) = match bench {
         Bench::Unit => ("tb", "rtl/gb_dut.sv", &[][..]),
@@ -139,24 +145,32 @@ pub(super) fn replay(
     if bench == Bench::Array && stop == Stop::AtMismatch {
         run.arg("+quick=1");
     }
-    let built = start(build, work)?;
-    if !built.status.success() {
-        return Ok(Ran::Broken(text(&built)));
+    let built = start(build, work, limit)?;
+    if !built.status.is_some_and(|status| status.success()) {
+        return Ok(Ran::Broken(told(built, limit)));
     }
-    let ran = start(run, work)?;
+    let ran = start(run, work, limit)?;
+    if ran.status.is_none() {
+        return Ok(Ran::Broken(told(ran, limit)));
+    }
     Ok(match bench {
-        Bench::Unit => parse(&text(&ran), manifest),
-        Bench::Array => array::parse(&text(&ran), manifest),
+        Bench::Unit => parse(&ran.text, manifest),
+        Bench::Array => array::parse(&ran.text, manifest),
     })
 }
 
-fn start(mut command: Command, work: &Path) -> Result<Output, VectorError> {
-    let output = command.current_dir(work).output();
-    output.map_err(|source| VectorError::Read { path: command.get_program().into(), source })
+fn start(mut command: Command, work: &Path, limit: Duration) -> Result<process::Ended, VectorError> {
+    command.current_dir(work);
+    let program = command.get_program().into();
+    process::run(command, limit).map_err(|source| VectorError::Read { path: program, source })
 }
 
-fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+/// What a program printed that did not do its work, and whether it was stopped.
+fn told(ended: process::Ended, limit: Duration) -> String {
+    match ended.status {
+        Some(_) => ended.text,
+        None => format!("{}\nstopped after {} seconds", ended.text, limit.as_secs()),
+    }
 }
 
 /// The last lines, enough to see what is wrong.
@@ -223,7 +237,7 @@ pub(super) fn number(line: &str, key: &str) -> Option<u64> {
     value(line, key)?.parse().ok()
 }
 
-fn find_case(manifest: &Manifest, beat: Option<usize>, word: Option<usize>) -> Option<&Case> {
+pub(super) fn find_case(manifest: &Manifest, beat: Option<usize>, word: Option<usize>) -> Option<&Case> {
     manifest.cases.iter().find(|case| match (beat, word) {
         (Some(beat), _) => (case.first_beat..case.first_beat + case.beats).contains(&beat),
         (None, Some(_)) => case.out_word == word,

@@ -1,6 +1,6 @@
 //! The accelerator with the widths that came out.
 
-use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
+use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register, description_of, name_of};
 use guardbit_reports::Outcome;
 
 use super::layers::SizedLayer;
@@ -72,9 +72,9 @@ fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Accelerator {
     }
     let within = sizing.request.budget.filter(|_| layers.iter().any(|layer| layer.together.is_some()));
     let what = within.map_or("no input overflows".into(), |budget| format!("within {budget}"));
-    accelerator.description =
-        format!("{}: widths for {}, {what}", accelerator.name, sizing.subject.model.file);
-    accelerator.name = format!("{}-sized", accelerator.name);
+    let description = format!("{}: widths for {}, {what}", accelerator.name, sizing.subject.model.file);
+    accelerator.description = description_of(&description);
+    accelerator.name = name_of(&format!("{}-sized", accelerator.name));
     let (name, description) = (accelerator.name.clone(), accelerator.description.clone());
     for own in accelerator.layers.values_mut() {
         (own.name, own.description) = (name.clone(), description.clone());

@@ -9,6 +9,7 @@ use plotters::style::RGBColor;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::style::{GREY, INK, font};
+use crate::legal::legal;
 
 /// Width of every plot in pixels.
 pub const WIDTH: u32 = 960;
@@ -75,7 +76,7 @@ pub fn figure(title: &str, subtitle: &str, content: &[Content<'_>]) -> Result<St
         }
         root.present()?;
     }
-    Ok(svg)
+    Ok(legal(svg))
 }
 
 /// A figure that says why there is nothing to see.

@@ -1,0 +1,150 @@
+//! A bundle from its dot products: files by name, in memory. What exports a bundle and what checks one make it by this
+//! code alone.
+
+use guardbit_files::{UNSEALED, seal_of, seal_text};
+use guardbit_hwmodels::timing::LayerTiming;
+use guardbit_hwmodels::{Accelerator, Dataflow};
+use rand_pcg::Pcg64Mcg;
+
+use crate::array::ArrayPart;
+use crate::beats::{self, Beats, Dot};
+use crate::columns::{DataFile, array_files, data_files, plain_info};
+use crate::coverage::Counter;
+use crate::export::{Bundle, Format};
+use crate::interface::interface;
+use crate::manifest::{
+    ACCELERATOR, Arithmetic, Case, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest, Packing, SCHEMA,
+    Source, Timing, Tool, manifest_schema,
+};
+use crate::waves::{WaveFormat, waves};
+use crate::{VectorError, bench, lockstep};
+
+/// What a bundle follows from.
+pub(crate) struct Parts<'a> {
+    pub source: Source,
+    pub packing: Packing,
+    /// Formats beside `.mem`.
+    pub formats: &'a [Format],
+    pub waves: &'a [WaveFormat],
+    pub layer: LayerInfo,
+    /// The accelerator, with the layer's own overrides.
+    pub accelerator: &'a Accelerator,
+    pub timing: &'a LayerTiming,
+    pub arithmetic: Arithmetic,
+    pub lanes: usize,
+    pub dots: &'a [Dot],
+    /// Fills what must not matter.
+    pub noise: Pcg64Mcg,
+    pub array: Result<ArrayPart, String>,
+}
+
+/// Number of words of the bundle's data files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub beats: usize,
+    pub dots: usize,
+    pub outputs: usize,
+}
+
+impl Beats {
+    fn sizes(&self) -> Sizes {
+        Sizes { beats: self.len(), dots: self.bias.len(), outputs: self.sums.len() }
+    }
+}
+
+/// The bundle.
+pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
+    let Parts { arithmetic, lanes, mut noise, .. } = parts;
+    let mut beats = Beats::new(lanes, arithmetic.levels.len());
+    let mut counter = Counter::default();
+    let mut cases = Vec::with_capacity(parts.dots.len());
+    for dot in parts.dots {
+        let sent = beats.send(dot, &arithmetic, &mut noise);
+        if sent.out_word.is_some() {
+            counter.add(&arithmetic, &sent.trace, dot, lanes);
+        }
+        cases.push(case(dot, sent));
+    }
+    let mut files = data_files(&beats, &arithmetic, parts.packing, parts.formats);
+    for &format in parts.waves {
+        let bytes = waves(&beats, &arithmetic, &cases, format)?;
+        let role = "waves: accumulators beside exact sums, flags";
+        let info = plain_info(&format!("waves/vectors.{}", format.name()), role, &bytes);
+        files.push(DataFile { info, bytes });
+    }
+    files.extend(parts.array.iter().flat_map(|part| array_files(part, &arithmetic, parts.formats)));
+    let (array, array_absent) = match parts.array {
+        Ok(part) => (Some(part.info), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let manifest = Manifest {
+        schema: SCHEMA,
+        tool: Tool { name: "guardbit".into(), version: env!("CARGO_PKG_VERSION").into() },
+        source: parts.source,
+        timing: timing(parts.accelerator, parts.timing, parts.layer.terms, lanes),
+        coverage: counter.table(&arithmetic, parts.layer.terms, lanes),
+        layer: parts.layer,
+        interface: interface(&arithmetic, lanes, parts.packing),
+        arithmetic,
+        files: Vec::new(),
+        cases,
+        array,
+        array_absent,
+        sha256: UNSEALED.into(),
+    };
+    let sizes = beats.sizes();
+    let benches = bench::files(&manifest, &sizes).into_iter().chain(lockstep::files(&manifest, &sizes));
+    let plain = |path: &str, role: &str, text: String| {
+        let info = plain_info(path, role, text.as_bytes());
+        DataFile { info, bytes: text.into_bytes() }
+    };
+    files.extend(benches.map(|(path, text)| plain(&path, "bench", text)));
+    files.push(plain(
+        ACCELERATOR,
+        "the accelerator, with the layer's own overrides",
+        parts.accelerator.resolved_yaml(),
+    ));
+    files.push(plain(MANIFEST_SCHEMA, "schema", manifest_schema()));
+    let infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
+    let mut manifest = Manifest { files: infos, ..manifest };
+    // Nothing in a manifest is a map with keys that are no strings.
+    let json = seal_text(&(serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n"));
+    manifest.sha256 = seal_of(&json).map(|seal| seal.to_string()).unwrap_or_default();
+    let mut all: Vec<(String, Vec<u8>)> = files.into_iter().map(|f| (f.info.path, f.bytes)).collect();
+    all.push((MANIFEST.into(), json.into_bytes()));
+    Ok(Bundle { manifest, files: all })
+}
+
+fn case(dot: &Dot, sent: beats::Sent) -> Case {
+    let layer = &dot.layer;
+    Case {
+        id: dot.id.clone(),
+        group: dot.group.into(),
+        class: dot.class.clone(),
+        place: dot.place,
+        bias: layer.bias.as_ref().map(|b| b[0] as i64),
+        input_sum_factor: layer.input_sum_factor[0],
+        multiplier: layer.exact_requantizers[0].multiplier().real(),
+        first_beat: sent.first_beat,
+        beats: sent.beats,
+        terms: sent.products,
+        out_word: sent.out_word,
+        expected: sent.expected,
+    }
+}
+
+fn timing(accelerator: &Accelerator, timing: &LayerTiming, terms: usize, lanes: usize) -> Timing {
+    let dataflow = match accelerator.dataflow {
+        Dataflow::OutputStationary => "output_stationary",
+        Dataflow::WeightStationary => "weight_stationary",
+        Dataflow::InputStationary => "input_stationary",
+        Dataflow::Vector => "vector",
+    };
+    Timing {
+        dataflow: dataflow.into(),
+        rows: timing.array.rows,
+        cols: timing.array.cols,
+        cycles: timing.cycles,
+        beats_per_dot: terms.div_ceil(lanes),
+    }
+}

@@ -1,0 +1,350 @@
+//! A bundle once more, from what only its maker can know: the accelerator, the layer's geometry and types, and the
+//! operands in the stimuli. Everything else follows from these, and is compared.
+
+use std::path::Path;
+
+use guardbit_graph::{DType, Window};
+use guardbit_hwmodels::timing::{LayerTiming, MAX_CYCLES, Widths};
+use guardbit_hwmodels::{Accelerator, Datapath, MAC_OPERATIONS, ZeroPoint, from_complete_yaml};
+use guardbit_num::Scheme;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+use super::{Divergence, array, files, stimuli};
+use crate::assemble::{Parts, assemble};
+use crate::beats::{self, Dot};
+use crate::contract::{Codes, Range, Unit, in_bias_unit};
+use crate::export::Bundle;
+use crate::interface::interface;
+use crate::manifest::{ACCELERATOR, Arithmetic, LayerInfo, Manifest, Source, TensorInfo, WindowInfo};
+use crate::sizes::{MAX_LANES, MAX_TERMS};
+use crate::{VectorError, real};
+
+/// Largest file of an accelerator in bytes.
+const MAX_ACCELERATOR: u64 = 1 << 18;
+/// Most elements of a tensor, and longest way of a window.
+const MAX_ELEMENTS: usize = 1 << 28;
+
+/// Longest description of what is wrong, in characters.
+const MAX_DETAILS: usize = 500;
+/// Longest identifier and class of a case.
+const MAX_ID: usize = 100;
+
+/// Why a bundle cannot be made once more.
+pub(super) enum Refused {
+    /// A file cannot be read.
+    Error(VectorError),
+    /// A field or a file that cannot be true.
+    Claim(Divergence),
+}
+
+impl From<VectorError> for Refused {
+    fn from(error: VectorError) -> Self {
+        match error {
+            VectorError::Read { .. } => Self::Error(error),
+            other => claim("/arithmetic", other.to_string()),
+        }
+    }
+}
+
+/// A claim that does not hold: the JSON pointer of the field or the name of the file, and why.
+pub(super) fn claim(at: &str, problem: impl Into<String>) -> Refused {
+    let details = format!("{at}: {}", problem.into()).chars().take(MAX_DETAILS).collect();
+    Refused::Claim(Divergence { kind: "claim".into(), details, ..Divergence::default() })
+}
+
+/// The bundle in `dir`, made once more.
+pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused> {
+    let accelerator = accelerator(dir)?;
+    let window = window(&manifest.layer.window).map_err(|problem| claim("/layer/window", problem))?;
+    let layer = layer(&manifest.layer, &window)?;
+    let types = Types::of(&layer)?;
+    let datapath = datapath(&accelerator, &manifest.arithmetic);
+    let lanes = beats::lanes(&datapath, layer.terms);
+    if lanes > MAX_LANES {
+        return Err(claim("/interface/lanes", format!("{lanes} of them; up to {MAX_LANES} can be had")));
+    }
+    let arithmetic = arithmetic(manifest, &accelerator, &datapath, &types, layer.terms)?;
+    let timing = LayerTiming::new(&accelerator, &window, types.widths());
+    if timing.cycles > MAX_CYCLES {
+        return Err(claim("/timing/cycles", "more than 2^53 of them"));
+    }
+    let packing = manifest.interface.packing;
+    let dots =
+        stimuli::dots(dir, manifest, &arithmetic, &interface(&arithmetic, lanes, packing), layer.terms)?;
+    places(manifest, &window)?;
+    let array = array::part(dir, manifest, &accelerator, &window, &arithmetic, layer.terms)?;
+    let made = assemble(Parts {
+        source: source(manifest, &accelerator, &window),
+        packing,
+        formats: &formats(manifest, "stim_a."),
+        waves: &formats(manifest, "waves/vectors."),
+        layer,
+        accelerator: &accelerator,
+        timing: &timing,
+        arithmetic,
+        lanes,
+        noise: noise(manifest.source.seed, &dots),
+        dots: &dots,
+        array,
+    });
+    Ok(made?)
+}
+
+fn accelerator(dir: &Path) -> Result<Accelerator, Refused> {
+    let text = files::read(dir, ACCELERATOR, MAX_ACCELERATOR)?;
+    let text = String::from_utf8(text).map_err(|_| claim(ACCELERATOR, "is not UTF-8"))?;
+    from_complete_yaml(&text, ACCELERATOR).map_err(|error| claim(ACCELERATOR, error.to_string()))
+}
+
+fn window(info: &WindowInfo) -> Result<Window, String> {
+    let WindowInfo { batch, input, output, kernel, stride, dilation, pad, groups } = *info;
+    let elements = |name: &str, sizes: &[usize], most: usize| {
+        let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
+        match product {
+            Some(1..) if product <= Some(most) => Ok(()),
+            _ => Err(format!("{name}: {sizes:?} has no elements, or more than {most}")),
+        }
+    };
+    elements("input", &[&[batch], &input[..]].concat(), MAX_ELEMENTS)?;
+    elements("output", &[&[batch], &output[..]].concat(), MAX_ELEMENTS)?;
+    elements("kernel", &kernel, MAX_TERMS)?;
+    for axis in 0..2 {
+        elements("stride over the output", &[stride[axis], output[axis]], MAX_ELEMENTS)?;
+        elements("dilation over the kernel", &[dilation[axis], kernel[axis]], MAX_ELEMENTS)?;
+        if pad[axis] > MAX_ELEMENTS {
+            return Err(format!("pad: {pad:?}; up to {MAX_ELEMENTS} can be had"));
+        }
+    }
+    if groups == 0 || output[2] % groups != 0 || kernel[2].checked_mul(groups) != Some(input[2]) {
+        let [reads, makes] = [input[2], output[2]];
+        let depth = kernel[2];
+        return Err(format!(
+            "groups: {groups} of {depth} channels do not make {reads} read and {makes} made"
+        ));
+    }
+    Ok(Window { batch, input, output, kernel, stride, dilation, pad, groups })
+}
+
+/// The layer, with what follows from its window.
+fn layer(info: &LayerInfo, window: &Window) -> Result<LayerInfo, Refused> {
+    if !MAC_OPERATIONS.contains(&info.op.as_str()) {
+        return Err(claim("/layer/op", format!("it is one of {}", MAC_OPERATIONS.join(", "))));
+    }
+    let zero_points = &info.weight.zero_points;
+    let per_channel =
+        zero_points.len() == window.channels() && zero_points.iter().any(|z| *z != zero_points[0]);
+    if zero_points.len() != 1 && !per_channel {
+        return Err(claim(
+            "/layer/weight/zero_points",
+            "there is one, or one per output channel that is not all the same",
+        ));
+    }
+    for (at, zero_points) in [("input", &info.input.zero_points), ("output", &info.output.zero_points)] {
+        if zero_points.len() != 1 {
+            return Err(claim(&format!("/layer/{at}/zero_points"), "there is one"));
+        }
+    }
+    Ok(LayerInfo { terms: window.terms(), dots: window.dots(), channels: window.channels(), ..info.clone() })
+}
+
+/// The layer's codes.
+struct Types {
+    activation: (DType, i32),
+    weight: (DType, Vec<i32>),
+    output: (DType, i32),
+}
+
+impl Types {
+    fn of(layer: &LayerInfo) -> Result<Self, Refused> {
+        let one = |at: &str, info: &TensorInfo| -> Result<(DType, Vec<i32>), Refused> {
+            let at = format!("/layer/{at}");
+            let dtype: DType =
+                info.dtype.parse().map_err(|_| claim(&format!("{at}/dtype"), "there is no such type"))?;
+            if dtype == DType::Int64 {
+                return Err(claim(&format!("{at}/dtype"), "codes have up to 32 bits"));
+            }
+            let zero_point = |(index, &value): (usize, &i64)| match i32::try_from(value) {
+                Ok(value) if (dtype.min()..=dtype.max()).contains(&value) => Ok(value),
+                _ => Err(claim(&format!("{at}/zero_points/{index}"), format!("{value} is no {dtype}"))),
+            };
+            let zero_points =
+                info.zero_points.iter().enumerate().map(zero_point).collect::<Result<_, _>>()?;
+            Ok((dtype, zero_points))
+        };
+        let first = |(dtype, zero_points): (DType, Vec<i32>)| (dtype, zero_points[0]);
+        Ok(Self {
+            activation: first(one("input", &layer.input)?),
+            weight: one("weight", &layer.weight)?,
+            output: first(one("output", &layer.output)?),
+        })
+    }
+
+    fn widths(&self) -> Widths {
+        let [activation, weight, output] = [self.activation.0, self.weight.0, self.output.0].map(DType::bits);
+        Widths { activation, weight, output }
+    }
+}
+
+/// The accelerator's datapath; where it leaves the bias's width to the network, with that of the contract.
+fn datapath(accelerator: &Accelerator, claimed: &Arithmetic) -> Datapath {
+    let bits = if claimed.bias.stage.bits == Some(64) { 64 } else { 32 };
+    let datapath = accelerator.datapath.clone();
+    Datapath { bias: datapath.bias.of_layer(bits), ..datapath }
+}
+
+/// The contract of the unit. The network alone knows the range of all biases, the scheme (unless the accelerator has
+/// one) and the clamp.
+fn arithmetic(
+    manifest: &Manifest,
+    accelerator: &Accelerator,
+    datapath: &Datapath,
+    types: &Types,
+    terms: usize,
+) -> Result<Arithmetic, Refused> {
+    let claimed = &manifest.arithmetic;
+    let (dtype, zero_point) = types.output;
+    let code = |key: &str, value: i64| match i32::try_from(value) {
+        Ok(code) if (dtype.min()..=dtype.max()).contains(&code) => Ok(code),
+        _ => Err(claim(&format!("/arithmetic/requantize/{key}"), format!("{value} is no {dtype}"))),
+    };
+    let (min, max) =
+        (code("clamp_min", claimed.requantize.clamp_min)?, code("clamp_max", claimed.requantize.clamp_max)?);
+    if min > max {
+        return Err(claim("/arithmetic/requantize/clamp_min", "lies above clamp_max"));
+    }
+    let scheme: Scheme = match datapath.scheme {
+        Some(scheme) => scheme,
+        None => {
+            let name = &claimed.requantize.scheme;
+            name.parse().map_err(|_| claim("/arithmetic/requantize/scheme", "there is no such scheme"))?
+        }
+    };
+    let subtract = match datapath.zero_point {
+        ZeroPoint::Subtract => types.activation.1,
+        ZeroPoint::Fold => 0,
+    };
+    let codes = Codes {
+        activation: types.activation.0,
+        subtract,
+        weight: types.weight.0,
+        weight_zero_points: &types.weight.1,
+    };
+    let unit = Unit {
+        name: &manifest.layer.op,
+        datapath,
+        packing: accelerator.packing,
+        terms,
+        operands: codes.operands(datapath.zero_point),
+        has_bias: manifest.cases.first().is_some_and(|case| case.bias.is_some()),
+        has_side: datapath.zero_point == ZeroPoint::Fold && types.weight.1.iter().any(|&z| z != 0),
+        words: Range { min: claimed.bias.word_min.into(), max: claimed.bias.word_max.into() },
+        scheme,
+        zero_point,
+        clamp: (min, max),
+    };
+    biases(manifest, &unit, &types.weight.1)?;
+    Ok(unit.arithmetic()?)
+}
+
+/// Whether the biases of the cases are those of one layer.
+fn biases(manifest: &Manifest, unit: &Unit<'_>, weight_zero_points: &[i32]) -> Result<(), Refused> {
+    let Range { min, max } = unit.words;
+    if min > 0 || max < 0 || !(unit.has_bias || unit.has_side) && (min, max) != (0, 0) {
+        return Err(claim(
+            "/arithmetic/bias/word_min",
+            format!("{min} to {max}: not a range of biases with 0"),
+        ));
+    }
+    for (index, case) in manifest.cases.iter().enumerate() {
+        let at = |key: &str| format!("/cases/{index}/{key}");
+        let word = in_bias_unit(unit.datapath, case.bias.unwrap_or(0).into());
+        if case.bias.is_some() != unit.has_bias || !(min..=max).contains(&word) {
+            let problem = format!("{:?}: the layer's lie in {min}..={max} (word_min, word_max)", case.bias);
+            return Err(claim(&at("bias"), problem));
+        }
+        let mut factors = weight_zero_points.iter().map(|&z| if unit.has_side { -i64::from(z) } else { 0 });
+        let of_channel = match case.place {
+            Some([.., channel]) if factors.len() > 1 => factors.nth(channel) == Some(case.input_sum_factor),
+            _ => factors.any(|factor| factor == case.input_sum_factor),
+        };
+        if !of_channel {
+            return Err(claim(&at("input_sum_factor"), "not the weight's zero point with the other sign"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether real cases come first, bear the names of their order, and are of outputs of the layer; of the first ones it is
+/// known which.
+fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
+    let mut is_real = true;
+    for (index, case) in manifest.cases.iter().enumerate() {
+        let at = |key: &str| format!("/cases/{index}/{key}");
+        is_real &= case.group == real::GROUP;
+        let is_name = |text: &str| {
+            let legal = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
+            (1..=MAX_ID).contains(&text.len()) && text.chars().all(legal)
+        };
+        if let Some((key, _)) =
+            [("id", &case.id), ("class", &case.class)].into_iter().find(|(_, text)| !is_name(text))
+        {
+            return Err(claim(&at(key), format!("it is made of up to {MAX_ID} letters, digits and _ - + .")));
+        }
+        let place = match (case.group == real::GROUP, case.place) {
+            (false, None) => continue,
+            (true, Some(place)) if is_real => place,
+            (true, _) if !is_real => return Err(claim(&at("group"), "real cases come first")),
+            _ => return Err(claim(&at("place"), "real cases have one, and no others")),
+        };
+        if case.id != real::id(&case.class, index) || !real::CLASSES.contains(&case.class.as_str()) {
+            return Err(claim(&at("id"), format!("it is {}", real::id("CLASS", index))));
+        }
+        let [_, n, h, w, c] = place;
+        let sizes = [window.batch, window.output[0], window.output[1], window.output[2]];
+        let is_output = [n, h, w, c].into_iter().zip(sizes).all(|(at, size)| at < size);
+        let first = window.output_position(index % window.dots());
+        let expected = [index / window.dots(), first.n, first.h, first.w, first.c];
+        if !is_output || case.class == real::FIRST && place != expected {
+            return Err(claim(
+                &at("place"),
+                format!("{place:?}: not an output of the layer, or not the first one"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The source, with what can be told of it.
+fn source(manifest: &Manifest, accelerator: &Accelerator, window: &Window) -> Source {
+    let real = manifest.cases.iter().filter(|case| case.group == real::GROUP).count();
+    let asked = manifest.source.cases;
+    // All dot products of the samples, where more were asked for.
+    let is_all = real < asked && real % window.dots() == 0;
+    Source {
+        accelerator: accelerator.name.clone(),
+        cases: if is_all { asked } else { real },
+        ..manifest.source.clone()
+    }
+}
+
+/// Formats of which the bundle has files, by their extension.
+fn formats<T: std::str::FromStr + PartialEq>(manifest: &Manifest, stem: &str) -> Vec<T> {
+    let mut found = Vec::new();
+    let extensions = manifest.files.iter().filter_map(|file| file.path.strip_prefix(stem));
+    for format in extensions.filter_map(|extension| extension.parse().ok()) {
+        if !found.contains(&format) {
+            found.push(format);
+        }
+    }
+    found
+}
+
+/// The noise of the stimuli: random numbers after those that chose cases.
+fn noise(seed: u64, dots: &[Dot]) -> Pcg64Mcg {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    for _ in dots.iter().filter(|dot| dot.group == real::GROUP && dot.class == real::RANDOM) {
+        random.next_u64();
+    }
+    random
+}

@@ -1,0 +1,178 @@
+//! A bundle beside the same bundle made once more: what its manifest claims, and the words of its files.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::simulators::{Bench, find_case};
+use super::{Divergence, Outcome, Simulator, array, files};
+use crate::export::Bundle;
+use crate::manifest::{FileInfo, Manifest};
+use crate::read;
+use crate::words::{Mem, sign_extend};
+
+/// Longest value that is shown.
+const SHOWN: usize = 80;
+
+/// Every field of the manifest but the hashes: those of files are compared with the files, its own is what `--force`
+/// goes by.
+pub(super) fn claims(manifest: &Manifest, made: &Manifest) -> Outcome {
+    let json = |manifest: &Manifest| {
+        let hidden = manifest.files.iter().map(|file| FileInfo { sha256: String::new(), ..file.clone() });
+        let (files, sha256) = (hidden.collect(), String::new());
+        serde_json::to_value(Manifest { files, sha256, ..manifest.clone() }).unwrap_or_default()
+    };
+    let mut fields = Fields::default();
+    fields.compare(&mut String::new(), &json(manifest), &json(made));
+    let Some(details) = fields.first else {
+        return Outcome::Pass { checked: fields.checked, notes: Vec::new() };
+    };
+    let first = Divergence { kind: "claim".into(), details, ..Divergence::default() };
+    Outcome::Fail { mismatches: fields.mismatches, first }
+}
+
+#[derive(Default)]
+struct Fields {
+    checked: u64,
+    mismatches: u64,
+    first: Option<String>,
+}
+
+impl Fields {
+    fn compare(&mut self, at: &mut String, said: &Value, made: &Value) {
+        let length = at.len();
+        match (said, made) {
+            (Value::Object(said), Value::Object(made)) if said.len() == made.len() => {
+                for (key, made) in made {
+                    *at += &format!("/{key}");
+                    self.compare(at, said.get(key).unwrap_or(&Value::Null), made);
+                    at.truncate(length);
+                }
+            }
+            (Value::Array(said), Value::Array(made)) => {
+                for (index, (said, made)) in said.iter().zip(made).enumerate() {
+                    *at += &format!("/{index}");
+                    self.compare(at, said, made);
+                    at.truncate(length);
+                }
+                if said.len() != made.len() {
+                    let lengths = format!("{at}: {} entries, it has {}", said.len(), made.len());
+                    self.differs(lengths);
+                }
+            }
+            _ => {
+                self.checked += 1;
+                if said != made {
+                    self.differs(format!("{at}: the manifest says {}, it is {}", shown(said), shown(made)));
+                }
+            }
+        }
+    }
+
+    fn differs(&mut self, details: String) {
+        self.mismatches += 1;
+        self.first.get_or_insert(details);
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// Values that a bench compares: what stands in the masks, and sums and codes of finished dot products.
+pub(super) fn comparisons(made: &Bundle, simulator: Simulator, bench: Bench) -> u64 {
+    let ones = |name: &str| {
+        let bytes = made.files.iter().find(|(path, _)| path == name).map_or(&[][..], |(_, bytes)| bytes);
+        bytes
+            .iter()
+            .filter_map(|&digit| char::from(digit).to_digit(16))
+            .map(|digit| u64::from(digit.count_ones()))
+            .sum()
+    };
+    if bench == Bench::Array {
+        return ones("array/exp_mask.mem");
+    }
+    let sums = made.manifest.cases.iter().filter(|case| case.out_word.is_some()).count() as u64;
+    // The VHDL unit ends with the sum.
+    let has_codes = made.manifest.arithmetic.requantize.in_rtl && simulator != Simulator::Ghdl;
+    ones("mask.mem") + sums + if has_codes { sums } else { 0 }
+}
+
+/// Every word of the files of the unit, or of the array: expected ones are the reference engine's.
+pub(super) fn words(dir: &Path, made: &Bundle, of_array: bool) -> Outcome {
+    let (mut checked, mut mismatches, mut first) = (0, 0, None);
+    let mut differs = |divergence: &dyn Fn() -> Divergence| {
+        mismatches += 1;
+        first.get_or_insert_with(divergence);
+    };
+    let is_here = |path: &str| files::has_words(path) && path.starts_with("array/") == of_array;
+    for (path, expected) in made.files.iter().filter(|(path, _)| is_here(path)) {
+        let bits = made.manifest.files.iter().find(|file| file.path == *path).and_then(|file| file.bits);
+        let problem = |kind: &str, problem: String| {
+            let details = format!("{path}: {problem}");
+            Divergence { kind: kind.into(), details, ..Divergence::default() }
+        };
+        let [found, expected] = match both(dir, path, expected, bits.unwrap_or(1)) {
+            Ok(both) => both,
+            Err(text) => {
+                differs(&|| problem("file", text.clone()));
+                continue;
+            }
+        };
+        let lengths = [found.len(), expected.len()];
+        if lengths[0] != lengths[1] {
+            differs(&|| problem("count", format!("{} words, there are {}", lengths[0], lengths[1])));
+        }
+        checked += lengths[1] as u64;
+        for word in (0..lengths[0].min(lengths[1])).filter(|&word| found.word(word) != expected.word(word)) {
+            differs(&|| place(&made.manifest, path, word, [found.word(word), expected.word(word)], bits));
+        }
+    }
+    match first {
+        Some(first) => Outcome::Fail { mismatches, first },
+        None => Outcome::Pass { checked, notes: Vec::new() },
+    }
+}
+
+/// The words of a file, and those that it has to have.
+fn both(dir: &Path, path: &str, expected: &[u8], bits: u32) -> Result<[Mem; 2], String> {
+    let found = read::bytes(dir, path, expected.len() as u64).map_err(|error| error.to_string())?;
+    Ok([Mem::parse(&found, bits)?, Mem::parse(expected, bits)?])
+}
+
+/// Where a word belongs that differs.
+fn place(manifest: &Manifest, path: &str, word: usize, both: [&[u64]; 2], bits: Option<u32>) -> Divergence {
+    let stem = path.trim_end_matches(".mem");
+    let (kind, level) = match stem.strip_prefix("exp_") {
+        Some(rest) => match rest.strip_prefix("acc_") {
+            Some(level) => ("acc", level),
+            None => (rest, ""),
+        },
+        None => (stem, ""),
+    };
+    let hex = |word: &[u64]| {
+        let digits: String = word.iter().rev().map(|limb| format!("{limb:016x}")).collect();
+        let digits = digits.trim_start_matches('0');
+        match (bits, word) {
+            (Some(bits @ 2..=64), [limb]) => format!("0x{digits:0>1} ({})", sign_extend(*limb, bits)),
+            _ => format!("0x{digits:0>1}"),
+        }
+    };
+    let [found, expected] = both.map(hex);
+    let details = format!("{path} word {word}: file {found}, reference engine {expected}");
+    if stem.starts_with("array/") {
+        let column = if stem == "array/exp_sum" { array::place(manifest, word) } else { String::new() };
+        return Divergence { kind: kind.into(), case: column, details, ..Divergence::default() };
+    }
+    let case = match kind {
+        "sum" | "out" => find_case(manifest, None, Some(word)),
+        _ if stem.starts_with("stim_") && !["stim_a", "stim_w"].contains(&stem) => manifest.cases.get(word),
+        _ => find_case(manifest, Some(word), None),
+    };
+    let case = case.map_or(String::new(), |case| case.id.clone());
+    Divergence { kind: kind.into(), case, level: level.into(), details }
+}

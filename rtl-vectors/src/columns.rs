@@ -1,0 +1,217 @@
+//! The data files of a bundle, in every format.
+
+use ndarray_npy::WriteNpyExt;
+use sha2::{Digest, Sha256};
+
+use crate::array::{self, ArrayPart};
+use crate::axis::{self, Stream};
+use crate::beats::{self, Beats, FLAG_BITS, RUN_LAST};
+use crate::export::Format;
+use crate::manifest::{Arithmetic, FileInfo, Packing};
+use crate::words::{Words, digits, slot};
+
+/// SHA-256 in hexadecimal.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A file, and what the manifest says about it.
+pub(crate) struct DataFile {
+    pub info: FileInfo,
+    pub bytes: Vec<u8>,
+}
+
+/// Those of the unit.
+pub(crate) fn data_files(
+    beats: &Beats,
+    arithmetic: &Arithmetic,
+    packing: Packing,
+    formats: &[Format],
+) -> Vec<DataFile> {
+    let levels = beats.levels as u32;
+    let lanes = |bits, values: &[i64]| Words::lanes(beats.lanes, bits, packing, values.to_vec());
+    let mut columns = vec![
+        ("stim_a".to_owned(), "stimulus: activations", lanes(arithmetic.activation.bits, &beats.activations)),
+        ("stim_w".into(), "stimulus: weights", lanes(arithmetic.weight.bits, &beats.weights)),
+        (
+            "ctrl".into(),
+            "stimulus: control",
+            Words::values(RUN_LAST + levels + beats.lanes as u32, false, beats.ctrl.clone()),
+        ),
+        (
+            "stim_bias".into(),
+            "stimulus per dot product: bias",
+            Words::values(arithmetic.bias.input_bits, true, beats.bias.clone()),
+        ),
+        (
+            "stim_mult".into(),
+            "stimulus per dot product: multiplier",
+            Words::values(arithmetic.requantize.mult_bits, true, beats.multiplier.clone()),
+        ),
+        (
+            "stim_exp".into(),
+            "stimulus per dot product: exponent",
+            Words::values(8, true, beats.exponent.clone()),
+        ),
+    ];
+    for (level, states) in arithmetic.levels.iter().zip(&beats.states) {
+        let words = Words::values(level.acc_bits, level.acc_signed, states.iter().map(|s| s.acc).collect());
+        columns.push((format!("exp_acc_{}", level.name), "expected: accumulator after each beat", words));
+    }
+    let per_beat = |f: &dyn Fn(usize, &beats::LevelState) -> i64| -> Vec<i64> {
+        let beat = |beat: usize| (0..beats.levels).map(|level| f(level, &beats.states[level][beat])).sum();
+        (0..beats.len()).map(beat).collect()
+    };
+    let flags = per_beat(&|level, s| (s.flags() as i64) << (level as u32 * FLAG_BITS));
+    let mask = per_beat(&|level, s| i64::from(s.updated) << level);
+    let last = arithmetic.levels.last().map_or(32, |l| l.stage.port_bits);
+    columns.push((
+        "exp_flags".into(),
+        "expected: flags of every level",
+        Words::values(levels * FLAG_BITS, false, flags),
+    ));
+    columns.push((
+        "mask".into(),
+        "1: the level adds in this beat, compare",
+        Words::values(levels, false, mask),
+    ));
+    columns.push((
+        "exp_sum".into(),
+        "expected per finished dot product: delivered sum",
+        Words::values(last, true, beats.sums.clone()),
+    ));
+    let out = &arithmetic.requantize;
+    columns.push((
+        "exp_out".into(),
+        "expected per finished dot product: output code",
+        Words::values(out.out_bits, true, beats.codes.clone()),
+    ));
+    columns.push((
+        "exp_wide".into(),
+        "exact sum after each beat, at unit 1",
+        Words::values(64, true, beats.wide.clone()),
+    ));
+
+    let mut files = Vec::new();
+    for (name, role, words) in &columns {
+        // The exact sum is there as int64 in any case.
+        let mut formats = formats.to_vec();
+        if name == "exp_wide" && !formats.contains(&Format::Npy) {
+            formats.push(Format::Npy);
+        }
+        files.extend(formatted(name, role, words, &formats));
+    }
+    if formats.contains(&Format::Axis) {
+        files.extend(axis::streams(beats, arithmetic).into_iter().map(stream_file));
+    }
+    files
+}
+
+/// `.mem` and the other formats of one column.
+fn formatted(name: &str, role: &str, words: &Words, formats: &[Format]) -> Vec<DataFile> {
+    let others = formats.iter().filter_map(|&format| {
+        let bytes = match format {
+            Format::Dec => words.dec(),
+            Format::Npy => npy(words),
+            Format::Bin => words.bin(),
+            Format::Mif => words.mif(),
+            Format::Coe => words.coe(),
+            // Streams are made of several columns.
+            Format::Axis => return None,
+        };
+        Some(data_file(name, format.name(), role, words, bytes))
+    });
+    std::iter::once(data_file(name, "mem", role, words, words.mem())).chain(others).collect()
+}
+
+fn stream_file(stream: Stream) -> DataFile {
+    let info = FileInfo {
+        words: Some(stream.words),
+        bits: Some(stream.bits()),
+        digits: Some(digits(stream.bits())),
+        fields: Some(stream.fields),
+        ..plain_info(&format!("{}.axis", stream.name), stream.role, &stream.text)
+    };
+    DataFile { info, bytes: stream.text }
+}
+
+/// The files of `array/`.
+pub(crate) fn array_files(part: &ArrayPart, arithmetic: &Arithmetic, formats: &[Format]) -> Vec<DataFile> {
+    let info = &part.info;
+    let lanes =
+        |lanes: usize, bits: u32, values: &[i64]| Words::lanes(lanes, bits, Packing::Dense, values.to_vec());
+    let columns = [
+        (
+            "stim_a",
+            "array stimulus: activations",
+            lanes(info.rows, arithmetic.activation.bits, &part.activations),
+        ),
+        ("stim_w", "array stimulus: weights", lanes(info.cols, arithmetic.weight.bits, &part.weights)),
+        ("ctrl", "array stimulus: control", Words::values(array::ctrl_bits(), false, part.ctrl.clone())),
+        (
+            "exp_sum",
+            "array expected: sums that leave the columns",
+            lanes(info.cols, array::sum_bits(arithmetic), &part.sums),
+        ),
+        ("exp_mask", "1: the sum is that of an output, compare", lanes(info.cols, 1, &part.mask).unsigned()),
+    ];
+    columns
+        .iter()
+        .flat_map(|(name, role, words)| formatted(&format!("array/{name}"), role, words, formats))
+        .collect()
+}
+
+fn data_file(name: &str, extension: &str, role: &str, words: &Words, bytes: Vec<u8>) -> DataFile {
+    let slot_bits = match extension {
+        "bin" => slot(words.lane_bits(), Packing::ByteSlot),
+        _ => words.slot_bits(),
+    };
+    let info = FileInfo {
+        words: Some(words.len()),
+        bits: Some(words.bits),
+        lanes: Some(words.per_word()),
+        lane_bits: Some(words.lane_bits()),
+        slot_bits: Some(slot_bits),
+        digits: (extension == "mem").then(|| digits(words.bits)),
+        signed: Some(words.signed),
+        ..plain_info(&format!("{name}.{extension}"), role, &bytes)
+    };
+    DataFile { info, bytes }
+}
+
+/// A file that holds no words.
+pub(crate) fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {
+    FileInfo {
+        path: path.into(),
+        role: role.into(),
+        words: None,
+        bits: None,
+        lanes: None,
+        lane_bits: None,
+        slot_bits: None,
+        digits: None,
+        signed: None,
+        fields: None,
+        sha256: sha256(bytes),
+    }
+}
+
+fn npy(words: &Words) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let values = words.all().to_vec();
+    let per_word = words.per_word();
+    // Writing to memory does not fail, and the shape is that of the values.
+    let _ = if per_word == 1 {
+        ndarray::Array1::from_vec(values).write_npy(&mut bytes)
+    } else {
+        ndarray::Array2::from_shape_vec((values.len() / per_word, per_word), values)
+            .unwrap_or_default()
+            .write_npy(&mut bytes)
+    };
+    bytes
+}

@@ -1,0 +1,184 @@
+//! The way back: layers that compute as a contract says.
+
+use std::sync::Arc;
+
+use guardbit_graph::{
+    Activation, DType, DotProducts, Finish, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization,
+    Requantize, TensorType, ops::Conv2d,
+};
+use guardbit_hwmodels::{
+    Axis, Bias, BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Product, Reduce, ReductionOrder,
+    Register, Terms, Walk, ZeroPoint, lower,
+};
+use guardbit_num::{Format, Multiplier, Requantizer, Rounding, Scheme};
+
+use crate::VectorError;
+use crate::manifest::{Arithmetic, Case, Expected, LevelInfo, MANIFEST, Stage};
+
+/// Layers of one output channel that compute as a contract says: the way back, for re-checking a bundle.
+pub(crate) struct Layers {
+    base: MacLayer,
+    scheme: Scheme,
+}
+
+impl Layers {
+    pub fn new(arithmetic: &Arithmetic) -> Result<Self, VectorError> {
+        let datapath = datapath(arithmetic)?;
+        let requantize = &arithmetic.requantize;
+        let scheme: Scheme = name(&requantize.scheme)?;
+        let base = stand_in(&datapath)?;
+        let Finish::Requantize(mut output) = base.dots.finish.clone() else {
+            return Err(manifest_error("the stand-in layer does not requantize".into()));
+        };
+        let code = |key: &str, value: i64| {
+            i32::try_from(value).map_err(|_| manifest_error(format!("{key}: {value} does not fit 32 bits")))
+        };
+        output.output_zero_point = code("zero_point", requantize.zero_point)?;
+        output.clamp = (code("clamp_min", requantize.clamp_min)?, code("clamp_max", requantize.clamp_max)?);
+        if output.clamp.0 > output.clamp.1 {
+            return Err(manifest_error("clamp_min lies above clamp_max".into()));
+        }
+        let dots =
+            DotProducts { input_zero_point: 0, finish: Finish::Requantize(output), ..base.dots.clone() };
+        Ok(Self { base: MacLayer { dots, datapath, ..base }, scheme })
+    }
+
+    /// The layer of `case`, with dot products of `terms` products.
+    pub fn of(&self, case: &Case, terms: usize) -> Result<MacLayer, VectorError> {
+        let exact = Requantizer::new(self.scheme, Multiplier::new(case.multiplier)?);
+        let datapath = &self.base.datapath;
+        Ok(MacLayer {
+            name: case.id.clone(),
+            order: (0..terms).collect(),
+            bias: case.bias.map(|b| vec![b.into()]),
+            input_sum_factor: vec![case.input_sum_factor],
+            requantizers: vec![exact.scaled_up(datapath.unit_shift(datapath.levels.len()))?],
+            exact_requantizers: vec![exact],
+            ..self.base.clone()
+        })
+    }
+}
+
+/// A dot product without anything of its own.
+pub(crate) fn any_case(terms: usize, bias: Option<i64>) -> Case {
+    Case {
+        id: "live".into(),
+        group: String::new(),
+        class: String::new(),
+        place: None,
+        bias,
+        input_sum_factor: 0,
+        multiplier: 0.0,
+        first_beat: 0,
+        beats: 0,
+        terms,
+        out_word: None,
+        expected: Expected::default(),
+    }
+}
+
+/// `layer`, cut down to `channel`, with another multiplier where one is given.
+pub(crate) fn one_channel(layer: &MacLayer, channel: usize, multiplier: Option<Multiplier>) -> MacLayer {
+    let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
+    let exact = match multiplier {
+        None => layer.exact_requantizers[channel],
+        Some(multiplier) => Requantizer::new(layer.exact_requantizers[channel].scheme(), multiplier),
+    };
+    // A multiplier of a corner case is below 1; it leaves room for the shifts of any datapath that loads.
+    let scaled = exact.scaled_up(shift).unwrap_or(exact);
+    MacLayer {
+        bias: layer.bias.as_ref().map(|b| vec![b[channel]]),
+        input_sum_factor: vec![layer.input_sum_factor[channel]],
+        requantizers: vec![scaled],
+        exact_requantizers: vec![exact],
+        weights: Vec::new(),
+        ..layer.clone()
+    }
+}
+
+fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
+    let level = |l: &LevelInfo| {
+        Ok(Level {
+            name: l.name.clone(),
+            reduce: if l.reduce == "tree" { Reduce::Tree } else { Reduce::Serial },
+            terms: l.terms.map_or(Terms::All, Terms::Count),
+            register: register(&l.stage)?,
+            check: if l.check == "hand_over" { Check::HandOver } else { Check::EachAdd },
+            shift: l.stage.shift,
+            round: name(&l.stage.round)?,
+        })
+    };
+    let at = match arithmetic.bias.at.as_str() {
+        "preload" => BiasPlace::Preload,
+        "post_requantize" => BiasPlace::PostRequantize,
+        _ => BiasPlace::Post,
+    };
+    Ok(Datapath {
+        zero_point: if arithmetic.zero_point == "fold" { ZeroPoint::Fold } else { ZeroPoint::Subtract },
+        // Beats carry operands in the order of addition already.
+        order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
+        product: Product {
+            register: register(&arithmetic.product)?,
+            shift: arithmetic.product.shift,
+            round: name(&arithmetic.product.round)?,
+        },
+        levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
+        bias: Bias { at, register: register(&arithmetic.bias.stage)?, from_model: false },
+        output: OutputFit::Saturate,
+        scheme: Some(name(&arithmetic.requantize.scheme)?),
+    })
+}
+
+/// The register of a stage.
+pub(crate) fn register(stage: &Stage) -> Result<Register, VectorError> {
+    match (stage.bits, &stage.overflow) {
+        (Some(bits), Some(overflow)) => {
+            Ok(Register::Fixed { format: Format::new(bits, stage.signed)?, overflow: name(overflow)? })
+        }
+        _ => Ok(Register::Auto),
+    }
+}
+
+/// How a stage drops bits.
+pub(crate) fn rounding(stage: &Stage) -> Result<Rounding, VectorError> {
+    name(&stage.round)
+}
+
+fn name<T: std::str::FromStr>(text: &str) -> Result<T, VectorError>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse().map_err(|e: T::Err| VectorError::Manifest { path: MANIFEST.into(), problem: e.to_string() })
+}
+
+/// A layer of one product: what a layer made from a manifest starts from.
+fn stand_in(datapath: &Datapath) -> Result<MacLayer, VectorError> {
+    let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
+    let mut builder = GraphBuilder::new("case");
+    let one = |shape: &[usize]| -> Result<TensorType, VectorError> {
+        let quantization = Some(Quantization::per_tensor(1.0, 0).map_err(|e| failed(&e))?);
+        Ok(TensorType { shape: shape.to_vec(), dtype: DType::Int8, quantization })
+    };
+    let requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
+    let op = Conv2d {
+        stride: [1; 2],
+        dilation: [1; 2],
+        padding: Padding::Valid,
+        activation: Activation::None,
+        requantize,
+    };
+    let x = builder.input("x", one(&[1, 1, 1, 1])?).map_err(|e| failed(&e))?;
+    let w = builder.constant("w", one(&[1, 1, 1, 1])?, vec![1]).map_err(|e| failed(&e))?;
+    let out = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization: one(&[1])?.quantization };
+    let y = builder.node(op, &[Some(x), Some(w)], out).map_err(|e| failed(&e))?;
+    let graph = builder.finish(vec![y]).map_err(|e| failed(&e))?;
+    let mut accelerator = guardbit_hwmodels::load("exact-int32-os", &[]).map_err(|e| failed(&e))?;
+    accelerator.datapath = datapath.clone();
+    let program = lower(Arc::new(graph), &accelerator).map_err(|e| failed(&e))?;
+    let layer = program.mac_layers().next().cloned();
+    layer.ok_or_else(|| manifest_error("the stand-in layer does not run".into()))
+}
+
+fn manifest_error(problem: String) -> VectorError {
+    VectorError::Manifest { path: MANIFEST.into(), problem }
+}
