@@ -1,5 +1,6 @@
 //! Arguments as they are typed. Checked requests are types of `guardbit-study`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -22,9 +23,10 @@ pub struct Args {
 
 #[derive(Debug, clap::Args)]
 pub struct Global {
-    /// Number of threads, at most 1024; results do not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N", value_parser = threads)]
-    pub threads: Option<usize>,
+    /// Number of threads; results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N")]
+    #[arg(value_parser = threads)]
+    pub threads: Option<NonZeroUsize>,
     /// Results on stdout as JSON
     #[arg(long, global = true)]
     pub json: bool,
@@ -36,14 +38,12 @@ pub struct Global {
     pub quiet: bool,
 }
 
-/// Each thread has a stack and buffers of its own.
-const MAX_THREADS: usize = 1024;
+/// Most threads: beyond this starting them fails on many systems.
+const MOST_THREADS: usize = 1024;
 
-fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(threads) if (1..=MAX_THREADS).contains(&threads) => Ok(threads),
-        _ => Err(format!("a number of threads is 1 to {MAX_THREADS}; more than there are cores do not help")),
-    }
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse::<NonZeroUsize>().ok().filter(|threads| threads.get() <= MOST_THREADS);
+    threads.ok_or_else(|| format!("a number from 1 to {MOST_THREADS}"))
 }
 
 #[derive(Debug, Subcommand)]
@@ -212,7 +212,7 @@ pub struct CheckArgs {
     /// Replay built-in faults, too: each must be found
     #[arg(long)]
     pub mutate: bool,
-    /// Keep what is built and run in this folder
+    /// Keep what is built and run in this folder, which is absent or empty; --force replaces that of an earlier check
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
     /// Stop a simulator that builds or runs for longer

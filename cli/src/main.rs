@@ -47,7 +47,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 fn start_threads(args: &Args) -> Result<(), diagnostic::Failure> {
     let Some(threads) = args.global.threads else { return Ok(()) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     pool.map_err(|error| diagnostic::Failure::usage(format!("--threads {threads}: {error}")))
 }
 

@@ -89,7 +89,8 @@ impl FolderError {
             }
             Self::Occupied { ours: false, .. } => Some("choose another folder".into()),
             Self::Foreign { .. } => Some(
-                "nothing was touched: move these files elsewhere or remove them yourself, or choose another folder"
+                "nothing was touched: move or remove these files yourself, or choose another folder; what an \
+                 earlier version of guardbit wrote has no seal and counts as others' files"
                     .into(),
             ),
             Self::Busy { .. } => Some("wait until it is done, or choose another folder".into()),

@@ -26,11 +26,13 @@ pub(crate) enum Open {
     Staging { folder: PathBuf, target: PathBuf },
     /// A folder to work in.
     Scratch(PathBuf),
+    /// Something else, known by a number.
+    Other { act: fn(u32), id: u32 },
 }
 
-/// Keeps an entry as long as it lives.
+/// What is to be done when the process is interrupted, as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Registered(u64);
+pub struct Registered(u64);
 
 /// Holds the gate open for one operation.
 pub(crate) fn enter() -> Option<RwLockReadGuard<'static, ()>> {
@@ -45,9 +47,14 @@ pub(crate) fn register(open: Open) -> Registered {
     Registered(id)
 }
 
+/// Does `act` to `id`, a process that was started, say, if the process is interrupted before the result is dropped.
+pub fn at_interrupt(act: fn(u32), id: u32) -> Registered {
+    register(Open::Other { act, id })
+}
+
 impl Registered {
     /// Changes what is kept of a target.
-    pub fn keeps(&self, text: String) {
+    pub(crate) fn keeps(&self, text: String) {
         let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let own = all.iter_mut().find(|(id, _)| *id == self.0);
         if let Some((_, Open::Target { kept, .. })) = own {
@@ -82,6 +89,7 @@ pub fn interrupt() -> Vec<String> {
             Open::Staging { folder, target } => {
                 let _ = unfinished::tidy(&folder, &target);
             }
+            Open::Other { act, id } => act(id),
             Open::Scratch(folder) => {
                 let _ = ops::remove_tree(&folder);
             }

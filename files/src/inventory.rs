@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::{Digest, FolderError, ops, read_text, seal};
 
 /// The files that list the others of a folder.
-const MANIFESTS: [&str; 5] = ["run.json", "sweep.json", "size.json", "manifest.json", "work.json"];
+const MANIFESTS: [&str; 5] = ["run.json", "sweep.json", "size.json", "manifest.json", WORK_MANIFEST];
+/// The one of a folder that other programs worked in.
+pub(crate) const WORK_MANIFEST: &str = "work.json";
 /// Files of this folder prove themselves: those of a sweep that is not done are not listed yet.
 const POINTS: &str = "points";
 /// Bytes of a sealed file, at most.
@@ -169,6 +171,23 @@ fn refused(folder: &Path, mut files: Vec<Foreign>) -> FolderError {
 /// Whether a manifest of guardbit's lies in `folder`.
 pub(crate) fn has_manifest(folder: &Path) -> bool {
     MANIFESTS.iter().any(|name| sealed_text(&folder.join(name)).is_some())
+}
+
+/// The files in a folder and below it, sorted; no links, pipes and the like.
+pub(crate) fn regular_files(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(current) = folders.pop() {
+        for name in names(&folder.join(&current))? {
+            let path = current.join(name);
+            match fs::symlink_metadata(folder.join(&path)) {
+                Ok(found) if found.is_dir() => folders.push(path),
+                Ok(found) if found.is_file() => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// The names in a folder, sorted.

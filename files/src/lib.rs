@@ -19,10 +19,11 @@ mod seal;
 mod staging;
 mod target;
 mod unfinished;
+mod work;
 
 pub use digest::{Digest, DigestError, Hasher};
 pub use error::FolderError;
-pub use gate::interrupt;
+pub use gate::{Registered, at_interrupt, interrupt};
 pub use inventory::{Foreign, Inventory, Why};
 pub use latched::Latched;
 pub use nesting::{NestingError, check_nesting};
@@ -32,3 +33,4 @@ pub use scratch::{Scratch, nameless};
 pub use seal::{FileEntry, UNSEALED, is_sealed, seal, seal_of, seal_text};
 pub use staging::{Document, Staging};
 pub use target::{Existing, Target};
+pub use work::WorkFolder;

@@ -13,7 +13,7 @@ use crate::Digest;
 pub const UNSEALED: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// The tool that seals.
-const TOOL: &str = "guardbit";
+pub(crate) const TOOL: &str = "guardbit";
 
 /// A file of a folder, as the folder's manifest lists it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use guardbit_files::WorkFolder;
 use guardbit_reports::text_table;
 use guardbit_rtl_vectors::{CheckRequest, Divergence, MutantResult, Outcome, Simulator, Verdict};
 use serde_json::{Value, json};
 
+use super::existing;
 use crate::args::{CheckArgs, Global, SimulatorChoice};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
@@ -19,6 +21,7 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
         SimulatorChoice::Ghdl => &[Simulator::Ghdl],
         SimulatorChoice::All => &Simulator::ALL,
     };
+    let kept = args.work.as_deref().map(|work| WorkFolder::claim(work, existing(global))).transpose()?;
     let time_limit = Duration::from_secs(args.timeout);
     let request = CheckRequest { simulators, work: args.work.as_deref(), time_limit };
     let report = guardbit_rtl_vectors::check(&args.dir, &request)?;
@@ -28,6 +31,9 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
         let simulator = simulators.first().copied().unwrap_or(Simulator::Icarus);
         mutants = guardbit_rtl_vectors::mutate(&args.dir, simulator, &request)?;
         passed = mutants.iter().all(MutantResult::passed);
+    }
+    if let Some(kept) = kept {
+        kept.finish("check")?;
     }
     if global.json {
         let checks = report

@@ -14,11 +14,13 @@ use crate::words::{Mem, sign_extend};
 /// Longest value that is shown.
 const SHOWN: usize = 80;
 
-/// Every field of the manifest but the hashes of files, which are compared with the files.
+/// Every field of the manifest but the hashes: those of files are compared with the files, its own is what `--force`
+/// goes by.
 pub(super) fn claims(manifest: &Manifest, made: &Manifest) -> Outcome {
     let json = |manifest: &Manifest| {
         let hidden = manifest.files.iter().map(|file| FileInfo { sha256: String::new(), ..file.clone() });
-        serde_json::to_value(Manifest { files: hidden.collect(), ..manifest.clone() }).unwrap_or_default()
+        let (files, sha256) = (hidden.collect(), String::new());
+        serde_json::to_value(Manifest { files, sha256, ..manifest.clone() }).unwrap_or_default()
     };
     let mut fields = Fields::default();
     fields.compare(&mut String::new(), &json(manifest), &json(made));

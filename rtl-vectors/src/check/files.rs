@@ -26,14 +26,14 @@ const MAX_FILES: usize = 4096;
 /// A folder to work in: the caller's, or one that is removed again.
 pub(super) enum Scratch {
     Kept(PathBuf),
-    Temporary(tempfile::TempDir),
+    Temporary(guardbit_files::Scratch),
 }
 
 impl Scratch {
     pub fn new(work: Option<&Path>, name: &str) -> Result<Self, VectorError> {
         match work {
             None => {
-                let made = tempfile::Builder::new().prefix("guardbit-check-").tempdir();
+                let made = guardbit_files::Scratch::new("guardbit-check-");
                 made.map(Self::Temporary)
                     .map_err(|source| VectorError::Write { path: std::env::temp_dir(), source })
             }

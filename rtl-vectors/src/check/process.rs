@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use guardbit_files::{Registered, at_interrupt};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// Bytes that are kept of the beginning of an output, and as many of its end.
@@ -28,7 +29,7 @@ pub(super) struct Ended {
 /// Runs `command` for at most `limit`; whatever it has started ends with it.
 pub(super) fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut running = Running(command.spawn()?);
+    let mut running = Running::new(command.spawn()?);
     let outputs = [
         running.0.stdout.take().map(|pipe| kept(Box::new(pipe))),
         running.0.stderr.take().map(|pipe| kept(Box::new(pipe))),
@@ -44,11 +45,17 @@ pub(super) fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
 }
 
 /// A program with a process group of its own, which ends with this.
-struct Running(Child);
+struct Running(Child, #[expect(dead_code, reason = "kept for its drop")] Registered);
 
 impl Running {
+    /// A signal that ends this process does not reach the other group by itself.
+    fn new(child: Child) -> Self {
+        let registered = at_interrupt(kill_group, child.id());
+        Self(child, registered)
+    }
+
     fn group(&self) -> Option<Pid> {
-        i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
+        group(self.0.id())
     }
 
     /// Whether the program has ended. It is not waited for: until then its number is nobody else's.
@@ -60,10 +67,18 @@ impl Running {
 
     /// Ends the group.
     fn end(&mut self) -> io::Result<ExitStatus> {
-        if let Some(group) = self.group() {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        kill_group(self.0.id());
         self.0.wait()
+    }
+}
+
+fn group(id: u32) -> Option<Pid> {
+    i32::try_from(id).ok().and_then(Pid::from_raw)
+}
+
+fn kill_group(id: u32) {
+    if let Some(group) = group(id) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 

@@ -1,0 +1,64 @@
+//! Folders that other programs work in.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::inventory::{self, WORK_MANIFEST};
+use crate::{Digest, Existing, FileEntry, FolderError, Target, seal};
+
+/// A folder that keeps what other programs build and run there. It is refused where it holds anything, and replaced only
+/// as results are: what is in it when the work is done is listed in `work.json`.
+#[derive(Debug)]
+pub struct WorkFolder(Target);
+
+#[derive(Serialize)]
+struct WorkJson {
+    schema: u32,
+    tool: Tool,
+    command: &'static str,
+    files: Vec<FileEntry>,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+impl WorkFolder {
+    /// Takes `path` for this process, and empties it where that is allowed.
+    ///
+    /// # Errors
+    /// As [`Target::claim_for`].
+    pub fn claim(path: &Path, existing: Existing) -> Result<Self, FolderError> {
+        let target = Target::claim_for(path, existing)?;
+        if !target.is_empty()? {
+            target.stage()?.discard()?;
+        }
+        target.keeps(format!("what was built stays in {}", target.shown().display()));
+        Ok(Self(target))
+    }
+
+    /// Lists what is in the folder now: `command` is what made it.
+    ///
+    /// # Errors
+    /// [`FolderError::Read`] and [`FolderError::Write`].
+    pub fn finish(self, command: &'static str) -> Result<(), FolderError> {
+        if self.0.is_empty()? {
+            return Ok(());
+        }
+        let of_file = |path: PathBuf| {
+            let full = self.0.path().join(&path);
+            let sha256 = Digest::of_file(&full).map_err(FolderError::read(&full))?;
+            Ok(path.to_str().map(|path| FileEntry { path: path.into(), sha256 }))
+        };
+        let files = inventory::regular_files(self.0.path())?.into_iter().map(of_file);
+        let files: Vec<Option<FileEntry>> = files.collect::<Result<_, FolderError>>()?;
+        let tool = Tool { name: seal::TOOL, version: env!("CARGO_PKG_VERSION") };
+        let json = WorkJson { schema: 1, tool, command, files: files.into_iter().flatten().collect() };
+        // Only maps with keys that are no strings cannot be written; there are none.
+        let text = seal::seal(&json).unwrap_or_default();
+        self.0.stage()?.put(WORK_MANIFEST, text.as_bytes())
+    }
+}
