@@ -25,6 +25,7 @@ pub struct Args {
 pub struct Global {
     /// Number of threads; results do not depend on it [default: all cores]
     #[arg(long, global = true, value_name = "N")]
+    #[arg(value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
     /// Results on stdout as JSON
     #[arg(long, global = true)]
@@ -35,6 +36,14 @@ pub struct Global {
     /// No progress and no remarks on stderr
     #[arg(long, global = true)]
     pub quiet: bool,
+}
+
+/// Most threads: beyond this starting them fails on many systems.
+const MOST_THREADS: usize = 1024;
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse::<NonZeroUsize>().ok().filter(|threads| threads.get() <= MOST_THREADS);
+    threads.ok_or_else(|| format!("a number from 1 to {MOST_THREADS}"))
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,19 +1,25 @@
 //! How errors are shown: a code, what is wrong, the place in the file, what to do.
 
 use std::fmt::{self, Display};
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
 
 use guardbit_frontends::FrontendError;
 use guardbit_hwmodels::{HwError, LowerError, Origin, Problem};
 use guardbit_sim::SimError;
 use guardbit_study::StudyError;
-use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, NamedSource, Report, Severity, SourceCode};
+use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, Report, Severity, SourceCode};
+
+use crate::cutout::Cutout;
+use crate::printable::{bounded, plain};
 
 /// Exit code of bad usage and bad input.
 const BAD_INPUT: u8 = 2;
 /// Exit code of a check that failed.
 const CHECK_FAILED: u8 = 1;
+
+/// Most bytes of a network's text of which a place is shown.
+const MOST_SHOWN: u64 = 1 << 26;
 
 /// Something to tell the user.
 #[derive(Debug)]
@@ -21,16 +27,9 @@ pub struct Failure {
     code: &'static str,
     message: String,
     help: Option<String>,
-    place: Option<Box<Place>>,
+    place: Option<Box<Cutout>>,
     severity: Severity,
     exit: u8,
-}
-
-/// A place in a text.
-#[derive(Debug)]
-struct Place {
-    source: NamedSource<String>,
-    label: LabeledSpan,
 }
 
 /// Colours and a fixed width; box drawing only on a terminal.
@@ -54,16 +53,22 @@ impl Failure {
         Self { severity: Severity::Warning, ..Self::from(problem) }
     }
 
-    /// Shows it on stderr.
+    /// Shows it on stderr, which may be closed or full: then nobody is told.
     pub fn report(self) -> ExitCode {
         let exit = ExitCode::from(self.exit);
-        eprintln!("{:?}", Report::new(self));
+        let _ = writeln!(stderr(), "{:?}", Report::new(self.presentable()));
         exit
     }
 
-    fn at(mut self, file: &str, text: &str, offset: usize, length: usize, label: &str) -> Self {
-        let label = LabeledSpan::new(Some(label.into()), offset, length);
-        self.place = Some(Box::new(Place { source: NamedSource::new(file, text.to_owned()), label }));
+    /// What may be shown of it.
+    fn presentable(self) -> Self {
+        let text = |text: String| bounded(plain(&text).into_owned());
+        Self { message: text(self.message), help: self.help.map(text), ..self }
+    }
+
+    fn at(mut self, file: &str, text: &str, offset: usize, length: usize) -> Self {
+        let file = bounded(plain(file).into_owned());
+        self.place = Some(Box::new(Cutout::new(file, text, offset, length)));
         self
     }
 
@@ -75,7 +80,7 @@ impl Failure {
         // To the end of the value, in flow style too.
         let value = rest[before..].split([',', '}', ']', '\n', '#']).next().unwrap_or_default();
         let length = value.trim_end().len();
-        self.at(file, text, start + before, length, "here")
+        self.at(file, text, start + before, length)
     }
 }
 
@@ -87,9 +92,7 @@ impl From<&Problem> for Failure {
             ..Self::usage(problem.to_string())
         };
         match problem.origin() {
-            Origin::File(place) => {
-                failure.at(&place.file, &place.text, place.span.start, place.span.len(), "here")
-            }
+            Origin::File(place) => failure.at(&place.file, &place.text, place.span.start, place.span.len()),
             Origin::Set(_) | Origin::Preset(_) | Origin::Nowhere => failure,
         }
     }
@@ -105,7 +108,7 @@ impl From<FrontendError> for Failure {
     fn from(error: FrontendError) -> Self {
         let failure = Self { code: error.code(), help: error.help(), ..Self::usage(error.to_string()) };
         let file = error.file();
-        match (error.location(), std::fs::read_to_string(file)) {
+        match (error.location(), guardbit_files::read_text(file, MOST_SHOWN)) {
             (Some(at), Ok(text)) => failure.at_line(&file.display().to_string(), &text, at.line, at.column),
             _ => failure,
         }
@@ -172,11 +175,12 @@ impl Diagnostic for Failure {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.place.as_ref().map(|place| &place.source as &dyn SourceCode)
+        self.place.as_ref().map(|place| place.as_ref() as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let label = self.place.as_ref()?.label.clone();
+        let span = self.place.as_ref()?.span();
+        let label = LabeledSpan::new_with_span(Some("here".into()), span);
         Some(Box::new(std::iter::once(label)))
     }
 }

@@ -2,8 +2,10 @@
 
 mod args;
 mod commands;
+mod cutout;
 mod diagnostic;
 mod output;
+mod printable;
 mod progress;
 
 use std::process::ExitCode;

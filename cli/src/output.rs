@@ -1,14 +1,16 @@
 //! Results on stdout.
 
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stdout};
 
 use serde::Serialize;
 
 use crate::diagnostic::Failure;
+use crate::printable::plain;
 
 /// Prints `text`. A reader that has seen enough, as `head`, is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
+    let text = if out.is_terminal() { plain(text) } else { text.into() };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::usage(format!("cannot write to stdout: {error}")))

@@ -1,10 +1,12 @@
 //! Progress on stderr, on a terminal only.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write as _, stderr};
 
 use guardbit_study::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::printable::{bounded, plain};
 
 /// A bar, or nothing where nobody would see it.
 pub struct Bar {
@@ -44,7 +46,7 @@ fn pace(state: &ProgressState, out: &mut dyn Write) {
 impl Progress for Bar {
     fn start(&self, what: &str, total: u64) {
         self.bar.set_draw_target(ProgressDrawTarget::hidden());
-        self.bar.set_message(what.to_owned());
+        self.bar.set_message(plain(what).into_owned());
         self.bar.set_length(total);
         self.bar.set_position(0);
         self.bar.reset_elapsed();
@@ -61,7 +63,8 @@ impl Progress for Bar {
 
     fn note(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| eprintln!("{text}"));
+            // Where stderr is closed or full nobody is told.
+            let _ = self.bar.suspend(|| writeln!(stderr(), "{}", bounded(plain(text).into_owned())));
         }
     }
 }

@@ -196,3 +196,78 @@ fn trap() {
     assert!(!dir.path().join("out").exists());
     insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap().trim());
 }
+
+/// Names of strangers reach a terminal as text.
+#[test]
+fn nothing_in_a_message_acts_on_a_terminal() {
+    let escapes = "schema: 1\n\"\\e[31mred\\a\": 1\n";
+    for (shown, what) in [
+        (run_with(&[("bad.yaml", escapes)], "bad.yaml"), "\\u{1b}[31mred\\u{7}"),
+        (run_with(&[], "\u{1b}]0;title\u{7}"), "\\u{1b}]0;title\\u{7}"),
+        (run_with(&[], "acc.yaml --set \u{9b}2J=1"), "\\u{9b}2J"),
+        (
+            run_model(
+                "bad.yaml",
+                &NETWORK.replace("name: y", "name: \"\\e[2J\"").replace("[x, w]", "[x, v]"),
+            ),
+            "",
+        ),
+    ] {
+        assert!(shown.contains(what), "{shown}");
+        assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
+    }
+}
+
+/// Whatever the input, a message is a screen of text at most, and its place is shown.
+#[test]
+fn messages_are_bounded() {
+    let long = "x".repeat(70_000);
+    let one_line = format!("{{schema: 1, description: \"{long}\", array: {{rows: 0}}}}");
+    let shown = run_with(&[("bad.yaml", &one_line)], "bad.yaml");
+    assert!(shown.contains("bad.yaml:1:70044") && shown.contains("x\", array: {rows: 0}}"), "{shown}");
+    for shown in [
+        shown,
+        run_with(&[("bad.yaml", &format!("schema: 1\n{long}: 1\n"))], "bad.yaml"),
+        run_with(&[], &format!("acc.yaml --set {long}=1")),
+        run_with(&[], &long[..4000]),
+        run_model("bad.yaml", &NETWORK.replace("[x, w]", &format!("[x, {long}]"))),
+    ] {
+        assert!(shown.len() < 8_000, "{} bytes", shown.len());
+        assert!(shown.lines().all(|line| line.chars().count() < 300), "{shown}");
+    }
+}
+
+#[test]
+fn grids_are_bounded() {
+    let study = |text: &str| {
+        let text = format!("schema: 1\n{text}\n");
+        refused(folder(&[("study.yaml", &text)]).path(), "sweep study.yaml -o out").replace("\n", " ")
+    };
+    let presets = guardbit_hwmodels::PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+    let modes = "wrap, saturate, saturate_symmetric, saturate_zero, sticky, observe, trap";
+    let all = format!("hw: [{presets}]\nsweep: {{bits: 2..=64, overflow: [{modes}]}}");
+    for (text, expected) in [
+        (format!("model: [a.yaml, b.yaml]\n{all}"), "14994 points; 10000 are the most"),
+        ("model: [net.yaml, net.yaml]\nhw: acc.yaml\nsweep: {bits: 8}".into(), "a network stands twice"),
+        ("model: net.yaml\nhw: [acc.yaml, acc.yaml]\nsweep: {bits: 8}".into(), "an accelerator stands twice"),
+        ("model: net.yaml\nhw: acc.yaml\nsweep: {bits: 0..=4000000000}".into(), "is no list of widths"),
+        (
+            format!("model: [{}]\nhw: acc.yaml\nsweep: {{bits: 8}}", "x, ".repeat(1001)),
+            "more than 1000 elements",
+        ),
+        ("model: net.yaml\nhw: acc.yaml\nrandom: 1000001\nsweep: {bits: 8}".into(), "1000000 are the most"),
+    ] {
+        let shown = study(&text);
+        let words = shown.split_whitespace().filter(|word| *word != "|").collect::<Vec<_>>().join(" ");
+        assert!(words.contains(expected), "`{expected}`: {shown}");
+    }
+}
+
+/// Some editors begin a file with a mark, or end its lines in two characters.
+#[test]
+fn marks_and_line_ends_of_studies() {
+    let text = "\u{feff}schema: 1\r\nmodel: net.yaml\r\nhw: acc.yaml\r\nrandom: 1\r\nsweep: {bits: 8}\r\n";
+    let dir = folder(&[("study.yaml", text)]);
+    let mut command = Command::cargo_bin("guardbit").unwrap();
+    command.current_dir(dir.path()).args(["sweep", "study.yaml", "--quiet"]).assert().success();
+}

@@ -5,6 +5,7 @@
 
 mod error;
 mod load;
+pub mod npy;
 mod random;
 pub mod tflite;
 pub mod yaml;

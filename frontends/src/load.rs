@@ -1,11 +1,16 @@
 //! Networks by file name.
 
-use std::fs;
 use std::path::Path;
 
 use guardbit_graph::Graph;
 
 use crate::{FrontendError, tflite, yaml};
+
+/// Bytes of a `.tflite` file.
+const MAX_TFLITE: u64 = 1 << 30;
+
+/// Bytes of a graph YAML file. Large constants lie in `.npy` files beside it.
+const MAX_YAML: u64 = 1 << 26;
 
 /// Reads a network from a file: `.tflite`, or graph `.yaml` or `.yml`. The network is named after the file, unless
 /// the file names it.
@@ -18,12 +23,13 @@ pub fn load(path: &Path) -> Result<Graph, FrontendError> {
     let file = path.to_owned();
     match extension.as_str() {
         "tflite" => {
-            let bytes = fs::read(path).map_err(|error| FrontendError::Io { file: file.clone(), error })?;
+            let bytes = guardbit_files::read(path, MAX_TFLITE)
+                .map_err(|error| FrontendError::Io { file: file.clone(), error })?;
             tflite::read(&bytes, &name)
                 .map_err(|error| FrontendError::Tflite { file, error: Box::new(error) })
         }
         "yaml" | "yml" => {
-            let text = fs::read_to_string(path);
+            let text = guardbit_files::read_text(path, MAX_YAML);
             let text = text.map_err(|error| FrontendError::Io { file: file.clone(), error })?;
             let dir = path.parent().unwrap_or(Path::new(""));
             yaml::read(&text, dir, &name)

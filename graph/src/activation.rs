@@ -42,13 +42,33 @@ impl Activation {
     pub fn clamp(self, dtype: DType, quantization: &Quantization) -> (i32, i32) {
         let code = |real: f32| {
             let steps = (real / quantization.scale(0)).round();
-            dtype.saturate(quantization.zero_point(0) as i128 + steps as i128)
+            // A quotient beyond 128 bits, infinity too, becomes the end, which is far outside any dtype.
+            dtype.saturate((steps as i128).saturating_add(quantization.zero_point(0).into()))
         };
         match self {
             Self::None => (dtype.min(), dtype.max()),
             Self::Relu => (code(0.0), dtype.max()),
             Self::Relu6 => (code(0.0), code(6.0)),
             Self::ReluN1To1 => (code(-1.0), code(1.0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Real bounds beyond any code, whatever the scale, end at the ends of the dtype.
+    #[test]
+    fn bounds_beyond_the_codes_are_their_ends() {
+        for (scale, zero_point, expected) in [
+            (f32::from_bits(1), 3, (-128, 127)),
+            (1e-38, -3, (-128, 127)),
+            (0.5, 3, (1, 5)),
+            (1e38, 3, (3, 3)),
+        ] {
+            let quantization = Quantization::per_tensor(scale, zero_point).unwrap();
+            assert_eq!(Activation::ReluN1To1.clamp(DType::Int8, &quantization), expected, "{scale:e}");
         }
     }
 }

@@ -2,13 +2,11 @@
 
 use std::collections::HashSet;
 
+use crate::limits::Budget;
 use crate::model::{Constant, Graph, Node, Note, Tensor, TensorId, TensorType};
 use crate::names::{self, Named};
 use crate::ops::Operands;
-use crate::{DType, GraphError, Op, Quantization};
-
-/// More elements than this are a mistake or an attack, not a network to be simulated.
-const MAX_ELEMENTS: usize = 1 << 28;
+use crate::{DType, GraphError, Op, Quantization, bias_scale, tensor_name};
 
 /// Builds a [`Graph`] node by node. A node can only read what is already there, so the order of building is
 /// the order of execution.
@@ -16,6 +14,7 @@ const MAX_ELEMENTS: usize = 1 << 28;
 pub struct GraphBuilder {
     graph: Graph,
     names: HashSet<String>,
+    budget: Budget,
 }
 
 /// What the author of a node says about its output; the shape follows from the operation.
@@ -30,10 +29,10 @@ pub struct OutputSpec {
 }
 
 impl GraphBuilder {
-    /// An empty graph.
+    /// An empty graph; what cannot be shown of its name becomes `_`.
     pub fn new(name: impl Into<String>) -> Self {
         let graph = Graph {
-            name: name.into(),
+            name: tensor_name::plain_name(&name.into()).into(),
             tensors: Vec::new(),
             nodes: Vec::new(),
             inputs: Vec::new(),
@@ -41,7 +40,15 @@ impl GraphBuilder {
             notes: Vec::new(),
             short_names: Vec::new(),
         };
-        Self { graph, names: HashSet::new() }
+        Self { graph, names: HashSet::new(), budget: Budget::new() }
+    }
+
+    /// Whether there is room for a tensor of that type: to be asked before its codes are made or read.
+    ///
+    /// # Errors
+    /// [`GraphError`] if it has an empty axis or too many axes, or the graph would be too large with it.
+    pub fn check_room(&self, name: &str, ty: &TensorType) -> Result<(), GraphError> {
+        self.budget.with(name, &ty.shape).map(|_| ())
     }
 
     /// Adds a graph input.
@@ -67,7 +74,7 @@ impl GraphBuilder {
         codes: Vec<i32>,
     ) -> Result<TensorId, GraphError> {
         let name = name.into();
-        check_count(&name, &ty, codes.len())?;
+        self.check_count(&name, &ty, codes.len())?;
         let allowed = ty.dtype.min()..=ty.dtype.max();
         if let Some(index) = codes.iter().position(|code| !allowed.contains(code)) {
             let code = codes[index].into();
@@ -88,7 +95,7 @@ impl GraphBuilder {
         values: Vec<i64>,
     ) -> Result<TensorId, GraphError> {
         let name = name.into();
-        check_count(&name, &ty, values.len())?;
+        self.check_count(&name, &ty, values.len())?;
         if ty.dtype != DType::Int64 {
             let problem = format!("64-bit biases are int64, not {}", ty.dtype);
             return Err(GraphError::TensorType { tensor: name, problem });
@@ -115,9 +122,14 @@ impl GraphBuilder {
             output_quantization: output.quantization.as_ref(),
         };
         let shape = op.output_shape(&operands)?;
+        self.budget.with(&output.name, &shape)?;
+        let budget = self.budget.with_node(&output.name, &op, &operands)?;
+        let note = bias_scale::note(&op, &operands);
         let ty = TensorType { shape, dtype: output.dtype, quantization: output.quantization };
         check_not_wide(&output.name, &ty)?;
+        self.budget = budget;
         let id = self.add(Tensor { name: output.name, ty, constant: None })?;
+        self.graph.notes.extend(note);
         self.graph.nodes.push(Node { op, inputs: inputs.to_vec(), output: id });
         Ok(id)
     }
@@ -159,23 +171,25 @@ impl GraphBuilder {
     }
 
     fn add(&mut self, tensor: Tensor) -> Result<TensorId, GraphError> {
-        check_size(&tensor.name, &tensor.ty)?;
+        tensor_name::check(&tensor.name)?;
+        let budget = self.budget.with(&tensor.name, &tensor.ty.shape)?;
         check_quantization(&tensor)?;
         if !self.names.insert(tensor.name.clone()) {
             return Err(GraphError::DuplicateTensor { tensor: tensor.name });
         }
+        self.budget = budget;
         self.graph.tensors.push(tensor);
         Ok(TensorId(self.graph.tensors.len() - 1))
     }
-}
 
-fn check_count(name: &str, ty: &TensorType, found: usize) -> Result<(), GraphError> {
-    check_size(name, ty)?;
-    if found == ty.len() {
-        return Ok(());
+    fn check_count(&self, name: &str, ty: &TensorType, found: usize) -> Result<(), GraphError> {
+        self.check_room(name, ty)?;
+        if found == ty.len() {
+            return Ok(());
+        }
+        let (expected, shape) = (ty.len(), ty.shape.clone());
+        Err(GraphError::CodeCount { tensor: name.into(), expected, shape, found })
     }
-    let (expected, shape) = (ty.len(), ty.shape.clone());
-    Err(GraphError::CodeCount { tensor: name.into(), expected, shape, found })
 }
 
 /// Fails for a dtype that only constant biases have.
@@ -185,15 +199,6 @@ fn check_not_wide(name: &str, ty: &TensorType) -> Result<(), GraphError> {
     }
     let problem = "int64 is a type of constant biases alone".into();
     Err(GraphError::TensorType { tensor: name.into(), problem })
-}
-
-fn check_size(name: &str, ty: &TensorType) -> Result<(), GraphError> {
-    // Empty axes count as one element, so that no product of other sizes can overflow.
-    let elements = ty.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)));
-    match elements {
-        Some(n) if n <= MAX_ELEMENTS => Ok(()),
-        _ => Err(GraphError::TooLarge { tensor: name.into(), shape: ty.shape.clone(), limit: MAX_ELEMENTS }),
-    }
 }
 
 fn check_quantization(tensor: &Tensor) -> Result<(), GraphError> {

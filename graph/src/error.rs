@@ -14,6 +14,30 @@ pub enum GraphError {
         /// The name.
         tensor: String,
     },
+    /// A name that files and terminals cannot take.
+    #[error("the name of a tensor {problem}: `{name}`")]
+    Name {
+        /// The name, cut and cleaned.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A shape that no tensor can have.
+    #[error("tensor `{tensor}`: {problem}")]
+    TensorShape {
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A network too large to be simulated.
+    #[error("with tensor `{tensor}` the network has more than {limit} elements over all tensors")]
+    TooManyElements {
+        /// The tensor.
+        tensor: String,
+        /// The limit.
+        limit: usize,
+    },
     /// A quantization that does not belong to the tensor's shape or dtype.
     #[error("tensor `{tensor}`: {problem}")]
     TensorType {

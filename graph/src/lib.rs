@@ -5,11 +5,14 @@
 //! their dtype; **real = scale * (code - zero point)**. Activations are laid out `[n, h, w, c]`.
 
 mod activation;
+mod bias_scale;
+mod brief;
 mod builder;
 mod canonical;
 mod dot;
 mod dtype;
 mod error;
+mod limits;
 mod lookup;
 mod model;
 mod multiplier_rule;
@@ -18,17 +21,21 @@ pub mod ops;
 mod padding;
 mod quantization;
 mod single;
+mod tensor_name;
 
 pub use activation::Activation;
+pub use brief::{Brief, brief};
 pub use builder::{GraphBuilder, OutputSpec};
 pub use dot::{
     Bias, Division, DotProducts, DotWeights, Finish, KernelPosition, OutputPosition, OutputStage, Tap, Window,
 };
 pub use dtype::{DType, UnknownDType};
 pub use error::GraphError;
+pub use limits::{MAX_AXES, MAX_ELEMENTS};
 pub use lookup::LookupError;
 pub use model::{Constant, Graph, Node, NodeId, Note, Tensor, TensorId, TensorType};
 pub use multiplier_rule::{MultiplierRule, Requantize};
 pub use ops::Op;
 pub use padding::Padding;
 pub use quantization::{Quantization, QuantizationError};
+pub use tensor_name::{MAX_NAME_BYTES, plain_name};

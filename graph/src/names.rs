@@ -102,26 +102,36 @@ pub(crate) fn short_names(nodes: &[Named<'_>]) -> Vec<String> {
 
 /// Gives those that nothing tells apart their own part with a number.
 fn number(nodes: &[Named<'_>], open: &[usize], chosen: &mut [Option<String>], taken: &mut HashSet<String>) {
-    let mut next: HashMap<String, usize> = HashMap::new();
+    let mut next: HashMap<(String, usize), usize> = HashMap::new();
     for &i in open {
         let base = own_name(&nodes[i]);
-        let count = next.entry(base.clone()).or_insert(1);
-        let name = loop {
-            let name = match *count {
-                1 => base.clone(),
-                count => {
-                    let number = format!("_{count}");
-                    let kept = base[..base.len().min(LENGTH - number.len())].trim_end_matches(['_', '-']);
-                    format!("{kept}{number}")
-                }
-            };
-            *count += 1;
-            if taken.insert(name.clone()) {
-                break name;
-            }
+        chosen[i] = match taken.insert(base.clone()) {
+            true => Some(base),
+            false => (1..LENGTH).find_map(|digits| numbered(&base, digits, &mut next, taken)),
         };
-        chosen[i] = Some(name);
     }
+}
+
+/// `base` with the least number of so many digits, from 2 on, that makes a name of its own.
+///
+/// `next` knows the first number that may be free, by what is kept of a base: long ones are cut to the same.
+fn numbered(
+    base: &str,
+    digits: usize,
+    next: &mut HashMap<(String, usize), usize>,
+    taken: &mut HashSet<String>,
+) -> Option<String> {
+    let kept = base[..base.len().min(LENGTH - 1 - digits)].trim_end_matches(['_', '-']);
+    let least = 10usize.checked_pow(digits as u32 - 1)?;
+    let next = next.entry((kept.to_owned(), digits)).or_insert(least.max(2));
+    while *next < least.checked_mul(10)? {
+        let name = format!("{kept}_{next}");
+        *next += 1;
+        if taken.insert(name.clone()) {
+            return Some(name);
+        }
+    }
+    None
 }
 
 /// What could tell a node from others, the shortest first. All of them begin with its own part.
@@ -132,7 +142,7 @@ fn candidates(node: &Named<'_>) -> Vec<String> {
     let mut all = vec![own];
     if let Some(path) = telling(&paths) {
         let (own, next) = (path.parts[path.own], path.parts.get(path.own + 1));
-        let above = path.parts[path.first.min(path.own)..path.own].iter().rev();
+        let above = path.parts[path.first.min(path.own)..path.own].iter().rev().take(CANDIDATES);
         all.extend(tail(own));
         all.extend(next.and_then(|next| joined(&[own, next])));
         all.extend(above.clone().filter_map(|scope| joined(&[scope, own])));
@@ -340,6 +350,21 @@ mod tests {
         let long = "a".repeat(70_000);
         let other = format!("{long}b");
         check(&[(&long, &"a".repeat(LENGTH)), (&other, &format!("{}_2", "a".repeat(LENGTH - 2)))]);
+    }
+
+    /// Numbers go on where names are cut to the same before them.
+    #[test]
+    fn cut_names_share_their_numbers() {
+        let bases: Vec<String> = (0..300).map(|i| format!("{}{i:04}", "a".repeat(LENGTH - 4))).collect();
+        let twice: Vec<String> =
+            bases.iter().flat_map(|base| [format!("x/{base}"), format!("y/{base}")]).collect();
+        let names: Vec<(&str, &str)> = twice.iter().map(|name| (name.as_str(), "conv2d")).collect();
+        let numbers =
+            (2..302).map(|i: usize| format!("{}_{i}", "a".repeat(LENGTH - 1 - i.to_string().len())));
+        // A base with a number of three digits keeps 24 letters.
+        let expected: Vec<String> =
+            bases.iter().cloned().zip(numbers).flat_map(|(base, second)| [base, second]).collect();
+        assert_eq!(shortened(&names), expected.iter().map(|name| cut(name)).collect::<Vec<_>>());
     }
 
     /// Names as converters write them, and any others.

@@ -6,8 +6,8 @@ use crate::model::Node;
 use crate::{Graph, NodeId, TensorId};
 
 impl Graph {
-    /// The network of one node alone: what it reads of other nodes becomes inputs under the same names, in the order in
-    /// which the node reads them; its output is the network's. It keeps its names.
+    /// The network of one node alone: its first operand, and what it reads of other nodes, become inputs under the same
+    /// names, in the order in which the node reads them; its output is the network's. It keeps its names.
     pub fn single_node(&self, id: NodeId) -> Self {
         let node = self.node(id);
         let name = self.node_name(id).to_owned();
@@ -23,7 +23,11 @@ impl Graph {
         let mut known: HashMap<TensorId, TensorId> = HashMap::new();
         let mut input = |id: TensorId| {
             *known.entry(id).or_insert_with(|| {
-                let tensor = self.tensor(id).clone();
+                let mut tensor = self.tensor(id).clone();
+                // Activations stay activations, were they constant in the network.
+                if alone.tensors.is_empty() {
+                    tensor.constant = None;
+                }
                 let added = TensorId(alone.tensors.len());
                 if tensor.constant.is_none() {
                     alone.inputs.push(added);

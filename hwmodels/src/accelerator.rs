@@ -289,17 +289,6 @@ pub struct Memory {
     pub dram_outstanding_bursts: Option<u64>,
 }
 
-impl Memory {
-    /// Bytes per cycle from outside that can be had: with so many bursts on their way at a time, each of which takes
-    /// the latency, at most `bursts * bytes / latency` (Little's law).
-    pub fn dram_rate(&self) -> f64 {
-        let bound = self.dram_outstanding_bursts.map_or(f64::INFINITY, |bursts| {
-            bursts as f64 * self.dram_burst_bytes as f64 / self.dram_latency_cycles as f64
-        });
-        self.dram_bytes_per_cycle.min(bound)
-    }
-}
-
 /// Lanes that share one adder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {

@@ -1,5 +1,6 @@
 //! The accelerators of single layers.
 
+use std::collections::HashMap;
 use std::ops::Index;
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ use crate::{Accelerator, HwError};
 #[derive(Debug, Clone, Default)]
 pub struct LayerOverrides {
     entries: Vec<(String, Accelerator)>,
+    /// Where each name stands among them.
+    places: HashMap<String, usize>,
     /// What the entries were made of, where they come from a file or the command line.
     recipe: Option<Arc<Recipe>>,
 }
@@ -25,7 +28,9 @@ impl PartialEq for LayerOverrides {
 impl LayerOverrides {
     /// Entries with what they were made of.
     pub(crate) fn of_recipe(entries: Vec<(String, Accelerator)>, recipe: Recipe) -> Self {
-        Self { entries, recipe: Some(Arc::new(recipe)) }
+        let mut all = Self { entries, recipe: Some(Arc::new(recipe)), ..Self::default() };
+        all.look_up();
+        all
     }
 
     /// Whether there are none.
@@ -55,32 +60,43 @@ impl LayerOverrides {
 
     /// The accelerator of that name or index.
     pub fn get(&self, name: &str) -> Option<&Accelerator> {
-        self.iter().find(|(other, _)| *other == name).map(|(_, own)| own)
+        self.places.get(name).map(|&place| &self.entries[place].1)
     }
 
     /// Adds an entry at the end, or replaces the one of that name in its place.
     pub fn insert(&mut self, name: impl Into<String>, own: Accelerator) {
         let name = name.into();
-        match self.entries.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, old)) => *old = own,
-            None => self.entries.push((name, own)),
+        match self.places.get(&name) {
+            Some(&place) => self.entries[place].1 = own,
+            None => {
+                self.places.insert(name.clone(), self.entries.len());
+                self.entries.push((name, own));
+            }
         }
     }
 
     /// Takes an entry out.
     pub fn remove(&mut self, name: &str) -> Option<Accelerator> {
-        let at = self.entries.iter().position(|(other, _)| other == name)?;
-        Some(self.entries.remove(at).1)
+        let (_, own) = self.entries.remove(*self.places.get(name)?);
+        self.look_up();
+        Some(own)
     }
 
     /// Keeps the entries that `keep` says yes to.
     pub fn retain(&mut self, keep: impl Fn(&str, &Accelerator) -> bool) {
         self.entries.retain(|(name, own)| keep(name, own));
+        self.look_up();
     }
 
     /// Puts the entries in the order of `key`.
     pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&str) -> K) {
-        self.entries.sort_by_key(|(name, _)| key(name));
+        self.entries.sort_by_cached_key(|(name, _)| key(name));
+        self.look_up();
+    }
+
+    fn look_up(&mut self) {
+        let names = self.entries.iter().map(|(name, _)| name.clone());
+        self.places = names.enumerate().map(|(place, name)| (name, place)).collect();
     }
 
     /// The accelerator of a layer that several of the entries name: what they override together, the later one where

@@ -22,6 +22,7 @@ pub use accelerator::{
     OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Product, Reduce, ReductionOrder, Register, Terms,
     TimingConvention, Walk, ZeroPoint,
 };
+pub use file::SetMap;
 pub use layer_overrides::LayerOverrides;
 pub use lint_layers::check_program;
 pub use load::{

@@ -86,8 +86,12 @@ impl Program {
 
     /// The accelerator of a node, its overrides applied.
     pub fn accelerator_of(&self, node: NodeId) -> &Accelerator {
-        let mut own = self.accelerator.layers.iter();
-        own.find(|(name, _)| self.graph.find_node(name) == Ok(node)).map_or(&self.accelerator, |(_, own)| own)
+        let index = node.index().to_string();
+        let mut names = [self.graph.short_name(node), self.graph.node_name(node), &index].into_iter();
+        let own = names.find_map(|name| {
+            self.accelerator.layers.get(name).filter(|_| self.graph.find_node(name) == Ok(node))
+        });
+        own.unwrap_or(&self.accelerator)
     }
 
     /// The accelerated layer of a node.

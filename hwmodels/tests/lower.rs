@@ -291,29 +291,50 @@ fn layers_too_small_for_the_array_and_too_large_for_the_memory_are_said() {
     };
     insta::assert_snapshot!(found(&small(0.0625)), @"");
     insta::assert_snapshot!(found(&small(0.004)), @r"
-    guardbit::hw::sram_too_small_for_tile: the activations of the smallest tile do not fit `memory.activation_kib`: `conv` needs 4 of 2.048 bytes
-    guardbit::hw::sram_too_small_for_tile: the weights of the smallest tile do not fit `memory.weight_kib`: `conv` needs 3 of 2.048 bytes
+    guardbit::hw::sram_too_small_for_tile: the activations of the smallest tile do not fit `memory.activation_kib`: `conv` needs 4 of 2 bytes
+    guardbit::hw::sram_too_small_for_tile: the weights of the smallest tile do not fit `memory.weight_kib`: `conv` needs 3 of 2 bytes
     ");
     insta::assert_snapshot!(found("array: {rows: 4, cols: 3}\nmemory: {accumulator_kib: 0.0625}"), @"guardbit::hw::sram_too_small_for_tile: the sums of the smallest tile do not fit `memory.accumulator_kib`: `conv` needs 48 of 32 bytes");
 }
 
-/// Rates are any numbers above 0: what saturates is refused, and nothing wraps on the way.
+/// What saturates is refused, and nothing wraps on the way.
 #[test]
 fn layers_of_too_many_cycles_are_refused() {
-    let key = ["sram_bytes_per_cycle", "accumulator_bytes_per_cycle", "dram_bytes_per_cycle"];
-    // Powers of two, of which products that wrap would leave nothing.
-    let powers = (48..=64).map(|power| format!("{:e}", 2f64.powi(-power)));
-    for rate in powers.chain(["1e-14", "1e-300"].map(str::to_owned)) {
-        for (key, dataflow) in
-            key.iter().flat_map(|key| [(key, "weight_stationary"), (key, "input_stationary")])
-        {
+    // 2500 pixels, 2000 products each, of 2000 channels.
+    let mut builder = GraphBuilder::new("large");
+    let ty = |shape: &[usize]| {
+        let quantization = Some(Quantization::per_tensor(0.1, 0).unwrap());
+        TensorType { shape: shape.into(), dtype: DType::Int8, quantization }
+    };
+    let x = builder.input("x", ty(&[1, 50, 50, 2000])).unwrap();
+    let w = builder.constant("w", ty(&[2000, 1, 1, 2000]), vec![1; 4_000_000]).unwrap();
+    let op = Conv2d {
+        stride: [1, 1],
+        dilation: [1, 1],
+        padding: Padding::Valid,
+        activation: Activation::None,
+        requantize: REQUANTIZE,
+    };
+    let output = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization: ty(&[]).quantization };
+    let y = builder.node(op, &[Some(x), Some(w)], output).unwrap();
+    let graph = Arc::new(builder.finish(vec![y]).unwrap());
+    let small = "array: {rows: 1, cols: 1}\nmemory: {activation_kib: 0.000001, weight_kib: 0.000001";
+    for key in ["sram_bytes_per_cycle", "accumulator_bytes_per_cycle", "dram_bytes_per_cycle"] {
+        for dataflow in ["weight_stationary", "input_stationary"] {
             for double_buffer in [true, false] {
-                let yaml = format!(
-                    "dataflow: {dataflow}\nmemory: {{{key}: {rate}, double_buffer: {double_buffer}, dram_latency_cycles: 1000000000}}"
-                );
-                let error = lowered(&plain(), &yaml).unwrap_err();
-                assert_eq!(error.code(), "guardbit::lower::too_many_cycles", "{yaml}");
-                assert_eq!(error.to_string(), "layer `conv` takes more than 2^53 cycles on this accelerator");
+                let yaml = |rate: &str| {
+                    format!(
+                        "schema: 1\ndataflow: {dataflow}\n{small}, {key}: {rate}, double_buffer: {double_buffer}}}"
+                    )
+                };
+                let accelerator = from_yaml(&yaml("1e-6"), "hw.yaml", &[]).unwrap();
+                let error = lower(graph.clone(), &accelerator).unwrap_err();
+                assert_eq!(error.code(), "guardbit::lower::too_many_cycles", "{}", yaml("1e-6"));
+                assert_eq!(error.to_string(), "layer `y` takes more than 2^53 cycles on this accelerator");
+                for slower in ["1e-7", "1e-30", "1e-300"] {
+                    let error = from_yaml(&yaml(slower), "hw.yaml", &[]).unwrap_err();
+                    assert_eq!(error.code(), "guardbit::hw::memory", "{slower}");
+                }
             }
         }
     }

@@ -25,7 +25,7 @@ pub use figures::{Decibel, Fraction, Width};
 pub use files::{temporary_name, write_atomic, write_atomic_with};
 pub use headlines::{Headline, Question, run_headlines, sweep_headlines};
 pub use labels::layer_label;
-pub use npz::{ArrayWriter, NpzWriter, batch_shape};
+pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
 pub use outcome::Outcome;
 pub use output::{About, run_files, size_files, sweep_files, write_run, write_size, write_sweep};
 pub use records::{

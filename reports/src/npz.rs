@@ -23,6 +23,32 @@ pub fn batch_shape(shape: &[usize], samples: usize) -> Vec<usize> {
     [&[samples], rest].concat()
 }
 
+/// The member of an archive, without its `.npy`, that holds the array `name`: a name as a file may have it anywhere, the
+/// same for no two arrays.
+///
+/// Most names stay as they are. `%`, `\\` and control characters become `%` and two hexadecimal digits of each byte, and
+/// so does the first character of what an unpacker takes otherwise: a path from the root or from a drive, the steps `.`
+/// and `..`, and a second `.npy` at the end.
+pub fn member_name(name: &str) -> String {
+    let mut member = String::with_capacity(name.len());
+    let escape =
+        |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|b| format!("%{b:02X}")).collect::<String>();
+    let suffix = name.len().checked_sub(4).filter(|&at| name.ends_with(".npy") && at > 0);
+    let drive = name.len() > 1 && name.as_bytes()[0].is_ascii_alphabetic() && name.as_bytes()[1] == b':';
+    for (at, c) in name.char_indices() {
+        let begins = at == 0 || name.as_bytes()[at - 1] == b'/';
+        let special = match c {
+            '%' | '\\' => true,
+            '/' => at == 0,
+            ':' => at == 1 && drive,
+            '.' => Some(at) == suffix || begins && matches!(name[at..].split('/').next(), Some("." | "..")),
+            c => c.is_control(),
+        };
+        if special { member += &escape(c) } else { member.push(c) }
+    }
+    member
+}
+
 impl<W: Write + Seek> NpzWriter<W> {
     /// An archive with nothing in it.
     pub fn new(writer: W) -> Self {
@@ -52,7 +78,7 @@ impl<W: Write + Seek> NpzWriter<W> {
         }
     }
 
-    /// Begins the array `name`, whose codes follow piece by piece, in C order. Nothing of it is held in memory.
+    /// Begins the array `name`, in the member [`member_name`], whose codes follow piece by piece, in C order. Nothing of it is held in memory.
     ///
     /// # Errors
     /// [`ReportError::Npz`] if the name is taken or the archive cannot be written.
@@ -70,7 +96,7 @@ impl<W: Write + Seek> NpzWriter<W> {
             .unix_permissions(0o644)
             .large_file(expected >= (1 << 30));
         let failed = |source: NpzError| ReportError::Npz { array: name.to_owned(), source };
-        self.zip.start_file(format!("{name}.npy"), options).map_err(|e| failed(e.into()))?;
+        self.zip.start_file(format!("{}.npy", member_name(name)), options).map_err(|e| failed(e.into()))?;
         let mut pending = Vec::with_capacity(BLOCK);
         let written = (encode.header)(shape).write(&mut pending).map_err(|error| match error {
             WriteHeaderError::Format(error) => WriteNpyError::FormatHeader(error),

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use guardbit_graph::DType;
-use guardbit_reports::{NpzError, NpzWriter, ReportError, batch_shape};
+use guardbit_reports::{NpzError, NpzWriter, ReportError, batch_shape, member_name};
 use ndarray::{ArrayD, IxDyn};
 use ndarray_npy::{NpzReader, ReadableElement};
 
@@ -93,4 +93,60 @@ fn codes_that_do_not_fit_are_errors() {
         npz.add("x", DType::Int8, &[0], [])
     });
     assert!(matches!(twice, Err(ReportError::Npz { source: NpzError::Zip(_), .. })));
+}
+
+/// The name that a member of an archive stands for: percent signs and digits lead back to it, so that no two names share
+/// a member.
+fn name_of(member: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = member.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte == b'%' {
+            let digits = std::str::from_utf8(&rest[..2]).unwrap();
+            bytes.push(u8::from_str_radix(digits, 16).unwrap());
+            rest = &rest[2..];
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn members_have_plain_names() {
+    for (name, expected) in [
+        (NAME, NAME),
+        ("exact//features/0/Conv_output_0", "exact//features/0/Conv_output_0"),
+        ("a.b..c/.d", "a.b..c/.d"),
+        ("../../x", "%2E./%2E./x"),
+        ("exact/../x", "exact/%2E./x"),
+        ("a/.", "a/%2E"),
+        ("/etc/x", "%2Fetc/x"),
+        ("C:x", "C%3Ax"),
+        ("a\\b", "a%5Cb"),
+        ("100%", "100%25"),
+        ("\u{1b}[2J\u{9b}", "%1B[2J%C2%9B"),
+        ("x.npy", "x%2Enpy"),
+        ("é雪", "é雪"),
+    ] {
+        assert_eq!(member_name(name), expected);
+        assert_eq!(name_of(expected), name);
+    }
+}
+
+/// Every name of up to five of the characters that matter.
+#[test]
+fn members_tell_names_apart() {
+    let parts = ["", "a", "/", ".", "..", ":", "%", "\\", "\u{1}", ".npy", "é"];
+    let mut seen = std::collections::HashMap::new();
+    for index in 0..parts.len().pow(5) {
+        let name: String = (0..5).map(|place| parts[index / parts.len().pow(place) % parts.len()]).collect();
+        let member = member_name(&name);
+        assert_eq!(name_of(&member), name);
+        assert!(!member.starts_with('/') && (!member.ends_with(".npy") || member == ".npy"), "{member}");
+        assert!(member.split('/').all(|step| step != "." && step != ".."), "{member}");
+        assert!(!member.contains(|c: char| c.is_control() || c == '\\'), "{member:?}");
+        assert_eq!(seen.entry(member).or_insert(name.clone()), &name);
+    }
 }

@@ -45,6 +45,28 @@ fn columns_are_those_of_the_format() {
     assert!(csv::<SizeChannelRow>(&[]).starts_with(&size.replace("channels", "channel")));
 }
 
+/// What a spreadsheet would compute is text; numbers stay numbers.
+#[test]
+fn texts_are_no_formulas() {
+    let mut rows = common::run_record(StatsLevel::Full).layers;
+    rows.truncate(1);
+    rows[0].min_prefix = Some(-7);
+    for (name, cell) in [
+        ("=1+2", "'=1+2"),
+        ("+a", "'+a"),
+        ("-a", "'-a"),
+        ("@a", "'@a"),
+        ("=a,\"b\"", "\"'=a,\"\"b\"\"\""),
+        ("a=1", "a=1"),
+        ("-1", "-1"),
+    ] {
+        rows[0].layer = name.into();
+        let table = csv(&rows);
+        assert!(table.contains(&format!("\n{},{cell},", rows[0].index)), "{table}");
+        assert!(table.contains(",-7,"), "{table}");
+    }
+}
+
 /// Fields of the rows are named as their columns, and stand in that order.
 #[test]
 fn columns_are_the_fields() {

@@ -68,7 +68,7 @@ impl FirstEvents {
     pub fn push(&mut self, event: Event) {
         self.last_sample = self.last_sample.max(event.sample);
         self.events.push(event);
-        if self.events.len() >= 4 * self.limit + 64 {
+        if self.events.len() >= self.limit.saturating_mul(4).saturating_add(64) {
             self.shrink();
         }
     }

@@ -98,7 +98,7 @@ impl<'g, 'p> Group<'g, 'p> {
         let program = points.points[0].program;
         let graph = &program.graph;
         let start = |sample: &Vec<Vec<i32>>| {
-            let mut exact = vec![None; graph.tensors().len()];
+            let mut exact = points.constants.clone();
             for (&id, codes) in graph.inputs().iter().zip(sample) {
                 exact[id.index()] = Some(Arc::new(codes.clone()));
             }

@@ -32,6 +32,8 @@ pub struct Points<'p> {
     /// The node that reads each tensor last; graph inputs and outputs are needed to the end.
     pub(crate) last_use: Vec<Option<NodeId>>,
     pub(crate) spare: Arc<Spare>,
+    /// By tensor, the codes of the constants that are activations of an accelerated layer, or outputs.
+    pub(crate) constants: Vec<Option<Codes>>,
     /// By point.
     counts: Vec<Counts>,
     /// What stopped the point after the last active one.
@@ -83,7 +85,18 @@ impl<'p> Points<'p> {
         }
         let counts = programs.iter().map(|program| Counts::new(program, &options)).collect();
         let last_use = programs.first().map_or(Vec::new(), |program| last_use(program));
-        Self { active: points.len(), points, options, samples: 0, last_use, spare, counts, stopped: None }
+        let constants = programs.first().map_or(Vec::new(), |program| constants(program));
+        Self {
+            active: points.len(),
+            points,
+            options,
+            samples: 0,
+            last_use,
+            spare,
+            constants,
+            counts,
+            stopped: None,
+        }
     }
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
@@ -268,6 +281,18 @@ fn check_inputs(program: &Program, sample: &[Vec<i32>]) -> Result<(), SimError> 
         }
     }
     Ok(())
+}
+
+/// By tensor, the codes of the constants that are activations of an accelerated layer, or outputs: they are there like
+/// what a sample brings along.
+fn constants(program: &Program) -> Vec<Option<Codes>> {
+    let graph = &program.graph;
+    let mut constants = vec![None; graph.tensors().len()];
+    let activations = program.mac_layers().filter_map(|layer| graph.node(layer.node).inputs[0]);
+    for id in activations.chain(graph.outputs().iter().copied()) {
+        constants[id.index()] = graph.tensor(id).codes().map(|codes| Arc::new(codes.to_vec()));
+    }
+    constants
 }
 
 /// The node that reads each tensor last; graph inputs and outputs are needed to the end.

@@ -5,9 +5,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use guardbit_frontends::npy::{self, Header, NpyError, Values};
 use guardbit_graph::DType;
-use ndarray_npy::npy::header::Header;
-use ndarray_npy::{ReadDataError, ReadableElement};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::StudyError;
@@ -15,6 +14,10 @@ use crate::error::Wanted;
 
 /// Elements that are read at once.
 pub(crate) const CHUNK: usize = 1 << 16;
+
+/// A compressed array may unpack to so many bytes, or to so many times its own if that is more.
+const UNPACKED_BYTES: u64 = 1 << 28;
+const UNPACKED_TIMES: u64 = 100;
 
 /// A file with one array, or with several under names.
 pub(crate) struct ArrayFile {
@@ -30,32 +33,10 @@ pub(crate) struct ArrayFile {
 pub(crate) struct Array {
     path: PathBuf,
     header: Header,
-    element: Element,
     /// Shared by all who read the array: each seeks first.
     file: RefCell<File>,
     /// Where the elements begin.
     start: u64,
-}
-
-/// Elements in C order.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Values {
-    /// Integers.
-    Integers(Vec<i64>),
-    /// Real numbers.
-    Float32(Vec<f32>),
-    /// Anything else: nobody asks for more than the dtype.
-    Other,
-}
-
-/// The dtype of a file.
-#[derive(Debug, Clone, Copy)]
-struct Element {
-    /// As numpy names it.
-    name: &'static str,
-    bytes: usize,
-    /// Reads so many elements, which are all of the reader.
-    read: fn(&mut dyn Read, &Header, usize) -> Result<Values, ReadDataError>,
 }
 
 /// Name of the file dtype that holds codes of `dtype`: 4-bit codes travel in bytes.
@@ -74,8 +55,11 @@ impl ArrayFile {
             return Ok(Self { path: path.into(), wanted, names: vec![String::new()], archive: None });
         }
         let archive = ZipArchive::new(BufReader::new(open(path, wanted)?)).map_err(|e| broken(path, e))?;
-        let name = |member: &str| member.strip_suffix(".npy").unwrap_or(member).to_owned();
-        let names = archive.file_names().map(name).collect();
+        let name = |index| {
+            let member: &str = archive.name_for_index(index).unwrap_or_default();
+            member.strip_suffix(".npy").unwrap_or(member).to_owned()
+        };
+        let names = (0..archive.len()).map(name).collect();
         Ok(Self { path: path.into(), wanted, names, archive: Some(archive) })
     }
 
@@ -84,68 +68,85 @@ impl ArrayFile {
         &self.names
     }
 
-    /// Opens the array `names()[index]`.
-    pub fn array(&mut self, index: usize) -> Result<Array, StudyError> {
+    /// Opens the array `names()[index]` if `check` takes its header. Nothing is unpacked before.
+    pub fn array<T>(
+        &mut self,
+        index: usize,
+        check: impl FnOnce(&Header) -> Result<T, StudyError>,
+    ) -> Result<(Array, T), StudyError> {
         let (path, wanted) = (self.path.clone(), self.wanted);
         let Some(archive) = &mut self.archive else {
-            let file = open(&path, wanted)?;
-            let end = file.metadata().map_err(|e| broken(&path, e))?.len();
-            return Array::new(path, file, 0..end);
+            let mut file = open(&path, wanted)?;
+            let size = file.metadata().map_err(|e| broken(&path, e))?.len();
+            let header = Header::read(&mut file).map_err(|e| broken(&path, e))?;
+            let checked = check(&header)?;
+            needed(&header, size).map_err(|problem| broken(&path, problem))?;
+            return Ok((Array { start: header.length, file: file.into(), header, path }, checked));
         };
-        let name = self.names[index].clone();
-        let in_array = |problem: String| broken(&path, format!("array `{name}`: {problem}"));
-        let member = archive.by_name(&format!("{name}.npy")).map(|_| format!("{name}.npy"));
-        let member = member.unwrap_or_else(|_| name.clone());
-        let mut member = archive.by_name(&member).map_err(|e| in_array(e.to_string()))?;
-        let (file, start, len) = if member.compression() == CompressionMethod::Stored {
+        let name = &self.names[index];
+        let in_array = |problem: &dyn std::fmt::Display| broken(&path, format!("array `{name}`: {problem}"));
+        let mut member = archive.by_index(index).map_err(|e| in_array(&e))?;
+        let header = Header::read(&mut member).map_err(|e| in_array(&e))?;
+        let checked = check(&header)?;
+        let needed = needed(&header, member.size()).map_err(|problem| in_array(&problem))?;
+        let (file, start) = if member.compression() == CompressionMethod::Stored {
             // Read where it is, once its checksum is known to be right.
-            io::copy(&mut member, &mut io::sink()).map_err(|e| in_array(e.to_string()))?;
-            (open(&path, wanted)?, member.data_start(), member.size())
+            let found = io::copy(&mut member, &mut io::sink()).map_err(|e| in_array(&e))?;
+            expect_bytes(needed, found).map_err(|problem| in_array(&problem))?;
+            (open(&path, wanted)?, member.data_start() + header.length)
         } else {
-            let mut file = tempfile::tempfile().map_err(|e| in_array(e.to_string()))?;
-            let len = io::copy(&mut member, &mut file).map_err(|e| in_array(e.to_string()))?;
-            (file, 0, len)
+            let limit = UNPACKED_BYTES.max(member.compressed_size().saturating_mul(UNPACKED_TIMES));
+            if needed > limit {
+                let problem = format!(
+                    "it unpacks to {needed} bytes, more than {limit}; store it without compression (np.savez)"
+                );
+                return Err(in_array(&problem));
+            }
+            let mut file = tempfile::tempfile().map_err(|e| in_array(&e))?;
+            // One byte more than there should be: the end is where its checksum is looked at.
+            let found = io::copy(&mut (&mut member).take(needed + 1), &mut file).map_err(|e| in_array(&e))?;
+            expect_bytes(needed, found).map_err(|problem| in_array(&problem))?;
+            (file, 0)
         };
         drop(member);
-        Array::new(path.clone(), file, start..start + len).map_err(|error| match error {
-            StudyError::Array { problem, .. } => in_array(problem),
-            other => other,
-        })
+        Ok((Array { path, header, file: file.into(), start }, checked))
     }
 }
 
-/// Opens a file that holds one array.
-pub(crate) fn open_one(path: &Path, wanted: Wanted) -> Result<Array, StudyError> {
+/// Opens a file that holds one array, if `check` takes its header.
+pub(crate) fn open_one(
+    path: &Path,
+    wanted: Wanted,
+    check: impl FnOnce(&Header) -> Result<(), StudyError>,
+) -> Result<Array, StudyError> {
     let mut file = ArrayFile::open(path, wanted)?;
     match file.names() {
-        [_] => file.array(0),
+        [_] => file.array(0, check).map(|(array, ())| array),
         _ => Err(broken(path, "it must hold one array")),
     }
 }
 
-impl Array {
-    /// The array at `bytes` of `file`.
-    fn new(path: PathBuf, mut file: File, bytes: std::ops::Range<u64>) -> Result<Self, StudyError> {
-        file.seek(SeekFrom::Start(bytes.start)).map_err(|e| broken(&path, e))?;
-        let header = Header::from_reader(&mut file).map_err(|e| broken(&path, e))?;
-        let start = file.stream_position().map_err(|e| broken(&path, e))?;
-        let known = ELEMENTS.iter().find(|element| (element.read)(&mut io::empty(), &header, 0).is_ok());
-        let Some(&element) = known else { return Err(broken(&path, "its dtype is not supported")) };
-        let sizes = header.shape.iter().try_fold(element.bytes as u64, |n, &d| n.checked_mul(d as u64));
-        let (needed, found) = (sizes.unwrap_or(u64::MAX), bytes.end.saturating_sub(start));
-        if needed != found {
-            return Err(broken(&path, format!("its shape needs {needed} bytes of elements, it has {found}")));
-        }
-        Ok(Self { path, header, element, file: file.into(), start })
-    }
+/// Bytes of the elements, if they and the header make `size` bytes.
+fn needed(header: &Header, size: u64) -> Result<u64, String> {
+    let needed = header.bytes().unwrap_or(u64::MAX);
+    expect_bytes(needed, size.saturating_sub(header.length)).map(|()| needed)
+}
 
+fn expect_bytes(needed: u64, found: u64) -> Result<(), String> {
+    if needed == found {
+        return Ok(());
+    }
+    Err(format!("its shape needs {needed} bytes of elements, it has {found}"))
+}
+
+impl Array {
     pub fn shape(&self) -> &[usize] {
         &self.header.shape
     }
 
     /// The dtype as numpy names it.
     pub fn dtype(&self) -> &'static str {
-        self.element.name
+        self.header.element.name()
     }
 
     /// All elements, in C order.
@@ -160,121 +161,137 @@ impl Array {
     pub fn rows(&self, first: usize, count: usize) -> Result<Values, StudyError> {
         let (rows, rest) = self.shape().split_first().map_or((1, &[][..]), |(&rows, rest)| (rows, rest));
         let len: usize = rest.iter().product();
-        if !self.header.layout.is_fortran() {
+        if !self.header.fortran {
             return self.read(first * len, count * len);
         }
         // The first axis lies closest: each column of the rest is one piece.
         let mut columns = Values::Other;
         for column in 0..len {
-            columns.extend(self.read(column * rows + first, count)?);
+            extend(&mut columns, self.read(column * rows + first, count)?);
         }
-        let from = c_order_from_fortran(rest, count);
-        Ok(columns.pick(&from))
+        let from: Vec<usize> = c_order_from_fortran(rest, count);
+        Ok(pick(&columns, &from))
     }
 
     /// `count` elements from element `first` on, in the order of the file.
     fn read(&self, first: usize, count: usize) -> Result<Values, StudyError> {
-        let bytes = self.element.bytes;
+        let failed = |error: NpyError| broken(&self.path, error);
+        let size = self.header.element.bytes();
         let mut file = self.file.borrow_mut();
-        let seek = file.seek(SeekFrom::Start(self.start + (first * bytes) as u64));
-        seek.map_err(|e| broken(&self.path, e))?;
-        let mut piece = (&mut *file).take((count * bytes) as u64);
-        (self.element.read)(&mut piece, &self.header, count).map_err(|e| broken(&self.path, data_problem(&e)))
+        let at = SeekFrom::Start(self.start + (first * size) as u64);
+        file.seek(at).map_err(|error| failed(error.into()))?;
+        let mut bytes = vec![0; count * size];
+        file.read_exact(&mut bytes).map_err(|error| failed(error.into()))?;
+        self.header.element.values(&bytes).map_err(failed)
     }
 }
 
-impl Values {
-    /// Adds more elements of the same kind.
-    pub fn extend(&mut self, more: Self) {
-        match (&mut *self, more) {
-            (Self::Integers(values), Self::Integers(more)) => values.extend(more),
-            (Self::Float32(values), Self::Float32(more)) => values.extend(more),
-            (_, more) => *self = more,
-        }
+/// Adds more elements of the same kind.
+pub(crate) fn extend(all: &mut Values, more: Values) {
+    match (&mut *all, more) {
+        (Values::Integers(values), Values::Integers(more)) => values.extend(more),
+        (Values::Float32(values), Values::Float32(more)) => values.extend(more),
+        (_, more) => *all = more,
     }
+}
 
-    fn pick(&self, from: &[usize]) -> Self {
-        match self {
-            Self::Integers(values) => Self::Integers(from.iter().map(|&i| values[i]).collect()),
-            Self::Float32(values) => Self::Float32(from.iter().map(|&i| values[i]).collect()),
-            Self::Other => Self::Other,
-        }
+fn pick(values: &Values, from: &[usize]) -> Values {
+    match values {
+        Values::Integers(values) => Values::Integers(from.iter().map(|&i| values[i]).collect()),
+        Values::Float32(values) => Values::Float32(from.iter().map(|&i| values[i]).collect()),
+        Values::Other => Values::Other,
     }
 }
 
 /// For every element of `[rows, rest..]` in C order, its place in Fortran order.
 fn c_order_from_fortran(rest: &[usize], rows: usize) -> Vec<usize> {
-    let mut columns = vec![0];
-    let mut stride = 1;
-    for &size in rest {
-        columns = columns.iter().flat_map(|&at| (0..size).map(move |i| at + i * stride)).collect();
-        stride *= size;
-    }
+    let columns: Vec<usize> = npy::fortran_places(rest).collect();
     (0..rows).flat_map(|row| columns.iter().map(move |column| column * rows + row)).collect()
 }
 
-const ELEMENTS: [Element; 11] = [
-    integer::<i8>("int8"),
-    integer::<u8>("uint8"),
-    integer::<i16>("int16"),
-    integer::<u16>("uint16"),
-    integer::<i32>("int32"),
-    integer::<u32>("uint32"),
-    integer::<i64>("int64"),
-    integer::<u64>("uint64"),
-    Element {
-        name: "float32",
-        bytes: 4,
-        read: |reader, header, count| {
-            let values = f32::read_to_end_exact_vec(reader, &header.type_descriptor, count)?;
-            Ok(Values::Float32(values))
-        },
-    },
-    other::<f64>("float64"),
-    other::<bool>("bool"),
-];
-
-const fn integer<T: ReadableElement>(name: &'static str) -> Element
-where
-    i64: TryFrom<T>,
-{
-    Element {
-        name,
-        bytes: size_of::<T>(),
-        read: |reader, header, count| {
-            let values = T::read_to_end_exact_vec(reader, &header.type_descriptor, count)?;
-            let values: Result<_, _> = values.into_iter().map(i64::try_from).collect();
-            let beyond = |_| ReadDataError::ParseData("a value is beyond 64 bits".into());
-            Ok(Values::Integers(values.map_err(beyond)?))
-        },
-    }
-}
-
-const fn other<T: ReadableElement>(name: &'static str) -> Element {
-    Element {
-        name,
-        bytes: size_of::<T>(),
-        read: |reader, header, count| {
-            T::read_to_end_exact_vec(reader, &header.type_descriptor, count)?;
-            Ok(Values::Other)
-        },
-    }
-}
-
-fn data_problem(error: &ReadDataError) -> String {
-    match error {
-        ReadDataError::Io(error) => error.to_string(),
-        ReadDataError::WrongDescriptor(_) => "its dtype is not supported".into(),
-        ReadDataError::MissingData => "its elements end early".into(),
-        ReadDataError::ExtraBytes(bytes) => format!("{bytes} bytes follow its elements"),
-        ReadDataError::ParseData(error) => error.to_string(),
-    }
-}
-
 fn open(path: &Path, wanted: Wanted) -> Result<File, StudyError> {
-    File::open(path).map_err(|source| StudyError::read(path, wanted, source))
+    guardbit_files::open(path).map_err(|source| StudyError::read(path, wanted, source))
 }
 
 fn broken(path: &Path, problem: impl std::fmt::Display) -> StudyError {
     StudyError::Array { path: path.into(), problem: problem.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    /// An archive with one member of these bytes.
+    fn archive(folder: &Path, pieces: impl IntoIterator<Item = Vec<u8>>) -> PathBuf {
+        let path = folder.join("x.npz");
+        let mut zip = zip::ZipWriter::new(File::create(&path).unwrap());
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        zip.start_file("x.npy", options).unwrap();
+        pieces.into_iter().for_each(|piece| zip.write_all(&piece).unwrap());
+        zip.finish().unwrap();
+        path
+    }
+
+    fn header(shape: &str) -> Vec<u8> {
+        let text = format!("{{'descr': '|i1', 'fortran_order': False, 'shape': {shape}, }}\n");
+        [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
+    }
+
+    fn open_all(path: &Path, wanted: &[usize]) -> Result<Values, String> {
+        let check = |header: &Header| match header.shape == wanted {
+            true => Ok(()),
+            false => Err(broken(Path::new(""), "another shape")),
+        };
+        open_one(path, Wanted::Samples, check).and_then(|array| array.values()).map_err(|e| e.to_string())
+    }
+
+    /// Nothing is unpacked before its header is known to be right, and then no more than the header says.
+    #[test]
+    fn archives_are_unpacked_within_limits() {
+        let dir = tempfile::tempdir().unwrap();
+        let zeros = |count: usize| std::iter::repeat_n(vec![0; 1 << 20], count);
+        let check = |shape: &str, mebibytes: usize, wanted: &[usize]| {
+            let pieces = std::iter::once(header(shape)).chain(zeros(mebibytes));
+            let found = open_all(&archive(dir.path(), pieces), wanted);
+            found.map_err(|error| error.rsplit_once(": ").map_or(error.clone(), |(_, last)| last.to_owned()))
+        };
+        assert_eq!(check("(4, 1048576)", 4, &[4, 1 << 20]), Ok(Values::Integers(vec![0; 4 << 20])));
+        assert_eq!(check("(300, 1048576)", 300, &[4, 1 << 20]), Err("another shape".into()));
+        let needs = "its shape needs 4194304 bytes of elements, it has 5242880";
+        assert_eq!(check("(4, 1048576)", 5, &[4, 1 << 20]), Err(needs.into()));
+        let most = check("(300, 1048576)", 300, &[300, 1 << 20]).unwrap_err();
+        let limit =
+            "it unpacks to 314572800 bytes, more than 268435456; store it without compression (np.savez)";
+        assert_eq!(most, limit);
+    }
+
+    #[test]
+    fn headers_are_read_within_limits() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.npy");
+        let check = |bytes: &[u8], expected: &str| {
+            std::fs::write(&path, bytes).unwrap();
+            let error = open_all(&path, &[1]).unwrap_err();
+            assert!(error.ends_with(expected), "{error}");
+        };
+        let nested = format!("{{'descr': {}'|i1'{}, ", "[".repeat(60), "]".repeat(60));
+        let nested =
+            [&b"\x93NUMPY\x01\x00"[..], &(nested.len() as u16).to_le_bytes(), nested.as_bytes()].concat();
+        check(&nested, "its elements are structures, which are not supported");
+        let long = [&b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..], &[b' '; 100]].concat();
+        check(&long, "its header has 4294967295 bytes, at most 10000 are read");
+        check(&header("(1,)"), "its shape needs 1 bytes of elements, it has 0");
+        check(&header("(9223372036854775807, 9223372036854775807)"), "another shape");
+    }
+
+    #[test]
+    fn only_files_are_opened() {
+        for path in ["/dev/zero", "/dev"] {
+            assert!(open_all(Path::new(path), &[1]).is_err(), "{path}");
+        }
+    }
 }

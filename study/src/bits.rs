@@ -1,5 +1,6 @@
 //! Lists of widths: `8..=24` (both ends included), `8,10,12`, or both.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use guardbit_num::{MAX_BITS, MIN_BITS};
@@ -51,10 +52,11 @@ impl FromStr for BitList {
         let error = || BitListError::NoList(text.into());
         let number =
             |text: &str| text.trim().parse::<u32>().ok().filter(|&n| n <= MAX_BITS + 1).ok_or_else(error);
-        let mut widths = Vec::new();
+        // A text may name a width any number of times.
+        let mut widths = BTreeSet::new();
         for part in text.split(',') {
             match part.split_once("..") {
-                None => widths.push(number(part)?),
+                None => drop(widths.insert(number(part)?)),
                 Some((low, high)) => match high.strip_prefix('=') {
                     Some(high) => widths.extend(number(low)?..=number(high)?),
                     None => {
@@ -64,7 +66,7 @@ impl FromStr for BitList {
                 },
             }
         }
-        Self::new(widths).map_err(|_| error())
+        Self::new(widths.into_iter().collect()).map_err(|_| error())
     }
 }
 

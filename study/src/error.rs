@@ -4,10 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use guardbit_frontends::FrontendError;
-use guardbit_graph::DType;
+use guardbit_graph::{Brief, DType};
 use guardbit_hwmodels::{HwError, LowerError};
 use guardbit_reports::ReportError;
 use guardbit_sim::SimError;
+
+use crate::{MAX_POINTS, MAX_RANDOM_SAMPLES};
 
 /// Why a run or a sweep cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +45,18 @@ pub enum StudyError {
         message: String,
         /// What may help.
         help: Option<String>,
+    },
+    /// More random samples than can be drawn.
+    #[error("{asked} samples of random codes were asked for; {MAX_RANDOM_SAMPLES} are the most")]
+    TooManySamples {
+        /// How many were asked for.
+        asked: usize,
+    },
+    /// A grid that is too large.
+    #[error("the sweep has {points} points; {MAX_POINTS} are the most")]
+    TooManyPoints {
+        /// How many it has.
+        points: usize,
     },
     /// A file that cannot be read.
     #[error("{}: {} cannot be read: {source}", path.display(), wanted.name())]
@@ -93,7 +107,7 @@ pub enum StudyError {
         expected: &'static str,
     },
     /// Samples of the wrong shape.
-    #[error("{}: input `{input}` takes shape [n, {}], found {found:?}", path.display(), sizes(expected))]
+    #[error("{}: input `{input}` takes shape [n, {}], found {}", path.display(), sizes(expected), Brief(found))]
     InputShape {
         /// The file.
         path: PathBuf,
@@ -278,6 +292,8 @@ impl StudyError {
             Self::Sim(_) => "guardbit::sim",
             Self::Report(error) => error.code(),
             Self::StudyFile { .. } => "guardbit::study::file",
+            Self::TooManyPoints { .. } => "guardbit::study::points",
+            Self::TooManySamples { .. } => "guardbit::study::too_many_samples",
             Self::Read { .. } => "guardbit::study::read",
             Self::Write { .. } => "guardbit::study::write",
             Self::Array { .. } => "guardbit::input::array",
@@ -305,6 +321,12 @@ impl StudyError {
             Self::Model(error) => error.help(),
             Self::Hw(error) => error.help().map(String::from),
             Self::StudyFile { help, .. } => help.clone(),
+            Self::TooManyPoints { .. } => Some(
+                "sweep a part of the grid at a time: fewer networks, accelerators, widths or modes".into(),
+            ),
+            Self::TooManySamples { .. } => {
+                Some(format!("at most {MAX_RANDOM_SAMPLES} samples of random codes can be drawn"))
+            }
             Self::Read { path, wanted, .. } => Some(wanted.help(path)),
             Self::MissingInput { inputs, .. } => Some(format!("the inputs are {}", inputs.join(", "))),
             Self::InputDType { expected, .. } => Some(format!(

@@ -41,7 +41,9 @@ pub use pick::Pick;
 pub use progress::{Progress, Silent};
 pub use run::run;
 pub use samples::InputSource;
-pub use settings::{RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats};
+pub use settings::{
+    MAX_POINTS, MAX_RANDOM_SAMPLES, RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats,
+};
 pub use size::{AreaTool, Budget, BudgetError, size};
 pub use study_file::load_study;
 pub use sweep::{POINTS_TOGETHER, sweep};

@@ -1,5 +1,8 @@
 //! The same network with other registers.
 
+use std::collections::BTreeMap;
+
+use guardbit_graph::NodeId;
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow};
 
@@ -30,16 +33,19 @@ pub(crate) fn resize(
     register: impl Fn(&MacLayer, &Level) -> Option<Register>,
 ) {
     let common = Accelerator { layers: Default::default(), ..accelerator.clone() };
+    // Entries of layers that the program does not run stay as they are.
+    let entries = accelerator.layers.iter();
+    let mut named: BTreeMap<Option<NodeId>, (String, Accelerator)> = entries
+        .map(|(name, own)| (program.graph.find_node(name).ok(), (name.to_owned(), own.clone())))
+        .collect();
     for layer in program.mac_layers() {
-        let is_own = |name: &&str| program.graph.find_node(name) == Ok(layer.node);
-        let key = accelerator.layers.keys().find(is_own).map(str::to_owned);
-        let mut own = key.and_then(|key| accelerator.layers.remove(&key)).unwrap_or_else(|| common.clone());
+        let mut own = named.remove(&Some(layer.node)).map_or_else(|| common.clone(), |(_, own)| own);
         for level in &mut own.datapath.levels {
             level.register = register(layer, level).unwrap_or(level.register);
         }
-        accelerator.layers.insert(layer.short_name.clone(), own);
+        named.insert(Some(layer.node), (layer.short_name.clone(), own));
     }
-    accelerator.layers.sort_by_key(|name| program.graph.find_node(name).ok());
+    accelerator.layers = named.into_values().collect();
 }
 
 /// A register that holds every sum. One without a sign keeps a width, since what it needs is counted without one.

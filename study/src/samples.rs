@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use guardbit_frontends::RandomCodes;
+use guardbit_frontends::npy::{Header, Values};
 use guardbit_graph::{Graph, Tensor, TensorId};
+use guardbit_reports::member_name;
 
-use crate::array::{self, Array, ArrayFile, Values};
+use crate::array::{self, Array, ArrayFile};
 use crate::digest::{Digest, Hasher};
 use crate::error::Wanted;
-use crate::{Pick, StudyError};
+use crate::{MAX_RANDOM_SAMPLES, Pick, StudyError};
 
 /// Where samples come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +84,9 @@ impl Samples {
         match source {
             InputSource::File { path, pick } => Self::from_file(graph, path, *pick),
             InputSource::Random { count: 0, .. } => Err(StudyError::NoSamples),
+            &InputSource::Random { count, .. } if count > MAX_RANDOM_SAMPLES => {
+                Err(StudyError::TooManySamples { asked: count })
+            }
             InputSource::Random { count, seed } => Self::random(graph, *count, *seed),
         }
     }
@@ -159,8 +164,7 @@ impl Samples {
         let mut count = None;
         for &id in graph.inputs() {
             let tensor = graph.tensor(id);
-            let array = take(&mut file, graph, tensor, path)?;
-            let samples = sample_count(tensor, array.shape(), path)?;
+            let (array, samples) = take(&mut file, graph, tensor, path)?;
             if *count.get_or_insert(samples) != samples {
                 let problem = format!("`{}` has {samples} samples, other inputs have others", tensor.name);
                 return Err(StudyError::Array { path: path.into(), problem });
@@ -242,7 +246,7 @@ impl InputReader<'_> {
                     Some(picked) => {
                         let mut rows = Values::Other;
                         for run in picked[first..self.next].chunk_by(|a, b| a + 1 == *b) {
-                            rows.extend(array.rows(run[0], run.len())?);
+                            array::extend(&mut rows, array.rows(run[0], run.len())?);
                         }
                         rows
                     }
@@ -255,18 +259,37 @@ impl InputReader<'_> {
     }
 }
 
-/// The array for an input: by name from an archive, or the only one.
-fn take(file: &mut ArrayFile, graph: &Graph, tensor: &Tensor, path: &Path) -> Result<Array, StudyError> {
-    let by_name = file.names().iter().position(|name| *name == tensor.name);
+/// The array for an input, by name from an archive, or the only one, and the number of samples in it.
+fn take(
+    file: &mut ArrayFile,
+    graph: &Graph,
+    tensor: &Tensor,
+    path: &Path,
+) -> Result<(Array, usize), StudyError> {
+    let called = |wanted: &str| file.names().iter().position(|name| name == wanted);
+    let by_name = called(&tensor.name).or_else(|| called(&member_name(&tensor.name)));
     let only = (file.names().len() == 1 && graph.inputs().len() == 1).then_some(0);
+    let check = |header: &Header| {
+        check_dtype(tensor, header.element.name(), path)?;
+        sample_count(tensor, &header.shape, path)
+    };
     match by_name.or(only) {
-        Some(index) => file.array(index),
+        Some(index) => file.array(index, check),
         None => Err(StudyError::MissingInput {
             path: path.into(),
             input: tensor.name.clone(),
             inputs: graph.inputs().iter().map(|&id| graph.tensor(id).name.clone()).collect(),
         }),
     }
+}
+
+/// Fails unless elements of dtype `found` stand for codes of an input.
+fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), StudyError> {
+    let expected = array::file_dtype(tensor.ty.dtype);
+    if found == expected || found == "float32" {
+        return Ok(());
+    }
+    Err(StudyError::InputDType { path: path.into(), input: tensor.name.clone(), found, expected })
 }
 
 /// The codes that elements of dtype `found` stand for, and how many of these had to be clipped.

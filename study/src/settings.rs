@@ -75,6 +75,20 @@ pub struct SweepRequest {
     pub overflow: Vec<Overflow>,
 }
 
+/// Most samples of random codes.
+pub const MAX_RANDOM_SAMPLES: usize = 1_000_000;
+
+/// Most points of a sweep.
+pub const MAX_POINTS: usize = 10_000;
+
+impl SweepRequest {
+    /// How many points it has.
+    pub fn points(&self) -> usize {
+        let sizes = [self.models.len(), self.hws.len(), self.bits.widths().len(), self.overflow.len().max(1)];
+        sizes.into_iter().fold(1, usize::saturating_mul)
+    }
+}
+
 /// What a sweep counts unless told: in propagated mode events, which cost much less; in isolated mode everything,
 /// since the required bits of one point answer all others.
 pub fn default_sweep_stats(mode: Mode) -> StatsLevel {

@@ -171,10 +171,14 @@ mod tests {
             ("simulated/y", [5, 6, min, 6]),
         ] {
             let index = archive.names().iter().position(|found| found == name).unwrap();
-            let array = archive.array(index).unwrap();
+            let (array, ()) = archive.array(index, |_| Ok(())).unwrap();
             assert_eq!(array.shape(), [2, 2]);
             let expected = expected.map(i64::from).to_vec();
-            assert_eq!(array.values().unwrap(), crate::array::Values::Integers(expected), "{name} {dtype}");
+            assert_eq!(
+                array.values().unwrap(),
+                guardbit_frontends::npy::Values::Integers(expected),
+                "{name} {dtype}"
+            );
         }
     }
 

@@ -1,31 +1,46 @@
 //! Study files: a sweep in YAML.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::fmt::{self, Display};
-use std::fs;
+use std::hash::Hash;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use guardbit_hwmodels::preset;
+use guardbit_files::NestingError;
+use guardbit_hwmodels::{SetMap, preset};
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
 use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_yaml::Value;
 
 use crate::error::Wanted;
 use crate::{BitList, InputSource, Pick, Settings, StudyError, SweepRequest, default_sweep_stats};
+
+/// Most bytes of a study file.
+const MOST_BYTES: u64 = 1 << 17;
+
+/// Most elements of a list.
+const MOST_ELEMENTS: usize = 1000;
+
+const OUTLINE: &str = "a study is {schema: 1, model, hw, input, labels, ..., sweep: {bits: 10..=24, ...}}";
 
 /// Reads a study file. Paths in it are relative to the file itself.
 ///
 /// # Errors
 /// [`StudyError::StudyFile`] with the place of what is wrong.
 pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
-    let text = fs::read_to_string(path).map_err(|source| StudyError::read(path, Wanted::Study, source))?;
+    let text = guardbit_files::read_text(path, MOST_BYTES)
+        .map_err(|source| StudyError::read(path, Wanted::Study, source))?;
+    if let Err(error) = guardbit_files::check_nesting(&text) {
+        let message = format!("the text is nested too deeply: {error}");
+        let (message, help) = (message, Some(error.help().unwrap_or(OUTLINE).into()));
+        let NestingError { line, column, .. } = error;
+        return Err(StudyError::StudyFile { path: path.into(), text, line, column, message, help });
+    }
     let raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
-    let [key, message, help] = match raw.input(dir) {
+    let [key, message, help] = match raw.repeated().map_or_else(|| raw.input(dir), Err) {
         Ok(input) => return Ok(raw.check(dir, input)),
         Err(problem) => problem,
     };
@@ -60,7 +75,7 @@ struct RawStudy {
     requantize: Option<String>,
     events: Option<usize>,
     #[serde(default)]
-    set: BTreeMap<String, Value>,
+    set: SetMap,
     sweep: RawSweep,
 }
 
@@ -73,6 +88,19 @@ struct RawSweep {
 }
 
 impl RawStudy {
+    /// A list in which something stands twice.
+    fn repeated(&self) -> Option<[&'static str; 3]> {
+        fn repeats<T: Eq + Hash>(list: &OneOrMany<T>) -> bool {
+            let mut seen = HashSet::new();
+            !list.0.iter().all(|one| seen.insert(one))
+        }
+        let twice = |key, message| Some([key, message, "keep one of the two"]);
+        if repeats(&self.model) {
+            return twice("model", "a network stands twice in `model`");
+        }
+        if repeats(&self.hw) { twice("hw", "an accelerator stands twice in `hw`") } else { None }
+    }
+
     /// What is run on; otherwise the key at fault, what is wrong, and what to do.
     fn input(&self, dir: &Path) -> Result<InputSource, [&'static str; 3]> {
         let Some(file) = &self.input else {
@@ -96,8 +124,7 @@ impl RawStudy {
     }
 
     fn check(self, dir: &Path, input: InputSource) -> SweepRequest {
-        let mut sets: Vec<String> =
-            self.set.iter().map(|(key, value)| format!("{key}={}", flow(value))).collect();
+        let SetMap(mut sets) = self.set;
         sets.extend(self.requantize.map(|scheme| format!("requantize.scheme={scheme}")));
         let hw = |hw: String| {
             if preset(&hw).is_some() { hw } else { dir.join(hw).to_string_lossy().into_owned() }
@@ -158,6 +185,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
                 let mut list = Vec::new();
                 while let Some(item) = items.next_element()? {
+                    if list.len() == MOST_ELEMENTS {
+                        return Err(A::Error::custom(format!(
+                            "the list has more than {MOST_ELEMENTS} elements"
+                        )));
+                    }
                     list.push(item);
                 }
                 if list.is_empty() { Err(A::Error::custom("the list is empty")) } else { Ok(OneOrMany(list)) }
@@ -184,18 +216,46 @@ struct RawBits(BitList);
 
 impl<'de> Deserialize<'de> for RawBits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let words = match Value::deserialize(deserializer)? {
-            Value::String(text) => text,
-            Value::Sequence(list) => list.iter().map(flow).collect::<Vec<_>>().join(","),
-            other => flow(&other),
-        };
+        struct Widths;
+        impl<'de> Visitor<'de> for Widths {
+            type Value = String;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("widths as 10..=24 or [8, 12, 16]")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<String, E> {
+                Ok(text.into())
+            }
+
+            fn visit_u64<E: Error>(self, width: u64) -> Result<String, E> {
+                Ok(width.to_string())
+            }
+
+            fn visit_i64<E: Error>(self, width: i64) -> Result<String, E> {
+                Ok(width.to_string())
+            }
+
+            fn visit_f64<E: Error>(self, width: f64) -> Result<String, E> {
+                Ok(width.to_string())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<String, A::Error> {
+                let mut words: Vec<String> = Vec::new();
+                while let Some(width) = list.next_element::<i64>()? {
+                    if words.len() == MOST_ELEMENTS {
+                        return Err(A::Error::custom(format!(
+                            "the list has more than {MOST_ELEMENTS} elements"
+                        )));
+                    }
+                    words.push(width.to_string());
+                }
+                Ok(words.join(","))
+            }
+        }
+        let words = deserializer.deserialize_any(Widths)?;
         words.parse().map(Self).map_err(D::Error::custom)
     }
-}
-
-/// A value in YAML's flow style, on one line. JSON is a part of YAML.
-fn flow(value: &Value) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }
 
 fn located(path: &Path, text: &str, error: &serde_yaml::Error) -> StudyError {
@@ -219,6 +279,6 @@ fn help(message: &str) -> String {
             let whose = if message.starts_with("sweep") { "`sweep`" } else { "a study" };
             format!("the keys of {whose} are {}", allowed.join(", "))
         }
-        _ => "a study is {schema: 1, model, hw, input, labels, ..., sweep: {bits: 10..=24, ...}}".into(),
+        _ => OUTLINE.into(),
     }
 }

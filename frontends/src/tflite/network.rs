@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use guardbit_graph::{Graph, GraphBuilder, GraphError, OutputSpec, Tensor, TensorId};
+use guardbit_graph::{
+    Graph, GraphBuilder, GraphError, MAX_NAME_BYTES, OutputSpec, Tensor, TensorId, plain_name,
+};
 
 use super::error::{OperatorPlace, TfliteError};
 use super::flatbuffer::Vector;
@@ -66,13 +68,22 @@ impl<'a> Network<'a> {
 
     /// The name of the tensor at `index` of the file, the same whenever it is asked for.
     pub fn name(&mut self, index: i32) -> Result<String, TfliteError> {
-        let stored = self.tensor(index)?.name()?;
-        let index = index as usize;
-        if let Some(name) = self.names.given.get(&index) {
+        let known = usize::try_from(index).ok().and_then(|index| self.names.given.get(&index));
+        if let Some(name) = known {
             return Ok(name.clone());
         }
+        let stored = self.tensor(index)?.name()?;
         self.budget.spend(stored.len())?;
-        Ok(self.names.give(index, stored))
+        let plain = plain_name(stored);
+        let name = self.names.give(index as usize, &plain);
+        if plain != stored {
+            let text = match stored.len() {
+                ..=MAX_NAME_BYTES => "its name holds control characters, for which `_` stands here".into(),
+                length => format!("its name has {length} bytes and is cut here"),
+            };
+            self.builder.note(&name, text);
+        }
+        Ok(name)
     }
 
     /// The tensor of the graph that `index` of the file stands for. A constant is added when first read.
@@ -86,6 +97,8 @@ impl<'a> Network<'a> {
             return Err(TfliteError::Order { place: place.clone(), tensor: name });
         };
         let mut ty = tensors::tensor_type(tensor, &name, &mut self.budget)?;
+        let room = self.builder.check_room(&name, &ty);
+        room.map_err(|error| in_operator(place, error))?;
         if let Some(mended) = tensors::along_the_only_axis(&ty) {
             let axis = ty.quantization.replace(mended).and_then(|q| q.axis()).unwrap_or_default();
             let text =
@@ -122,7 +135,8 @@ impl<'a> Network<'a> {
         let operators = self.subgraph.operators()?;
         let mut index = 0;
         while let Some(table) = operators.get(index)? {
-            for output in indices(Operator(table).outputs()?) {
+            // Operators of several outputs are refused when they are read.
+            if let Some(output) = indices(Operator(table).outputs()?).next() {
                 self.name(output)?;
             }
             index += 1;
@@ -162,7 +176,8 @@ impl<'a> Network<'a> {
         let tensor = self.tensor(output)?;
         let ty = tensors::tensor_type(tensor, &output_name, &mut self.budget)?;
         let inputs = operator.inputs()?;
-        self.budget.spend(inputs.map_or(0, |i| i.len()))?;
+        // An operator may be listed many times over.
+        self.budget.spend(1 + inputs.map_or(0, |i| i.len()))?;
         let mut reader = OperatorReader {
             network: self,
             place: place.clone(),
@@ -232,7 +247,7 @@ fn in_operator(place: &OperatorPlace, error: GraphError) -> TfliteError {
 
 fn unsupported(index: usize, builtin: i32, custom: &str, output: String) -> TfliteError {
     let operator = match operators::describe(builtin) {
-        name if builtin == operators::CUSTOM => format!("{name} `{custom}`"),
+        name if builtin == operators::CUSTOM => format!("{name} `{}`", plain_name(custom)),
         name => name,
     };
     TfliteError::UnsupportedOperator { index, operator, output }

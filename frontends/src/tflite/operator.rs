@@ -81,6 +81,31 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(Some(id))
     }
 
+    /// Fails where the runtime refuses the scale of a bias: LiteRT's `GetQuantizedConvolutionMultipler` wants it less
+    /// than 0.02 output steps away from input times weight.
+    pub fn check_bias_scale(
+        &self,
+        x: TensorId,
+        weights: TensorId,
+        bias: Option<TensorId>,
+    ) -> Result<(), TfliteError> {
+        const STEPS: f64 = 0.02;
+        let single =
+            |ty: &TensorType| ty.quantization.as_ref().filter(|q| q.scales().len() == 1).map(|q| q.scale(0));
+        let Some(bias) = bias.map(|bias| self.tensor(bias)) else { return Ok(()) };
+        let scales = [&self.tensor(x).ty, &self.tensor(weights).ty, &bias.ty, self.output].map(single);
+        let [Some(x), Some(weight), Some(own), Some(output)] = scales else { return Ok(()) };
+        let product = f64::from(x * weight);
+        if (product - f64::from(own)).abs() / f64::from(output) <= STEPS {
+            return Ok(());
+        }
+        let name = &bias.name;
+        Err(self.error(format!(
+            "bias `{name}` has scale {own:e}, input times weight is {product:e}: LiteRT refuses more than {STEPS} \
+             output steps ({output:e}) between them"
+        )))
+    }
+
     /// Input `index`, which must be a constant.
     pub fn constant(&mut self, index: usize) -> Result<TensorId, TfliteError> {
         let id = self.input(index)?;

@@ -2,7 +2,7 @@
 
 use std::path;
 
-use guardbit_graph::{DType, GraphError, Quantization, TensorType};
+use guardbit_graph::{Brief, DType, GraphError, Quantization, TensorType};
 
 use super::error::Kind;
 use super::file::{ConstantFile, RandomFile};
@@ -10,9 +10,6 @@ use super::npy;
 use super::problem::{Path, Problem};
 use super::values::{Integers, OneOrMany};
 use crate::random_codes;
-
-/// The graph takes no larger tensor; this is known before codes are made.
-const MOST_CODES: usize = 1 << 28;
 
 /// The quantization of the constant at `path`.
 pub(super) fn quantization(constant: &ConstantFile, path: &Path) -> Result<Option<Quantization>, Problem> {
@@ -55,18 +52,14 @@ pub(super) enum Values {
     Wide(Vec<i64>),
 }
 
-/// The values of the constant at `path`; files lie in `dir`.
+/// The values of the constant at `path`, for which the graph has room; files lie in `dir`.
 pub(super) fn values(
     constant: &ConstantFile,
     ty: &TensorType,
     dir: &path::Path,
     path: &Path,
 ) -> Result<Values, Problem> {
-    let count = ty.shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).filter(|&n| n <= MOST_CODES);
-    let Some(count) = count else {
-        let message = format!("{:?} has more than {MOST_CODES} elements", ty.shape);
-        return Err(Problem::new(Kind::Value, path.then("shape"), message));
-    };
+    let count = ty.len();
     match (&constant.values, &constant.file, &constant.random) {
         (Some(values), None, None) => from_values(values, ty, count, &path.then("values")),
         (None, Some(file), None) => {
@@ -92,7 +85,10 @@ pub(super) fn values(
 pub(super) fn error(constant: &ConstantFile, error: &GraphError, path: &Path) -> Problem {
     let source = if constant.file.is_some() { "file" } else { "values" };
     let path = match error {
-        GraphError::DuplicateTensor { .. } => path.then("name"),
+        GraphError::DuplicateTensor { .. } | GraphError::Name { .. } => path.then("name"),
+        GraphError::TensorShape { .. } | GraphError::TooLarge { .. } | GraphError::TooManyElements { .. } => {
+            path.then("shape")
+        }
         GraphError::TensorType { .. } => path.then("scale"),
         GraphError::CodeRange { index, .. } => match &constant.values {
             Some(values) if values.shape.len() == 1 => path.then(source).at(*index),
@@ -110,7 +106,7 @@ fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) ->
         return Err(Problem::new(Kind::Count, path.clone(), message));
     }
     if shape.len() > 1 && *shape != ty.shape {
-        let message = format!("is nested as {shape:?}; it must be {:?} or a flat list", ty.shape);
+        let message = format!("is nested as {}; it must be {:?} or a flat list", Brief(shape), ty.shape);
         return Err(Problem::new(Kind::Count, path.clone(), message));
     }
     if ty.dtype == DType::Int64 {

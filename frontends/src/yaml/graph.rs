@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path;
 
 use guardbit_graph::{
-    DType, Graph, GraphBuilder, GraphError, OutputSpec, Quantization, TensorId, TensorType,
+    DType, Graph, GraphBuilder, GraphError, OutputSpec, Quantization, TensorId, TensorType, brief, plain_name,
 };
 
 use super::constants::Values;
@@ -19,8 +19,12 @@ pub(super) fn build(file: GraphFile, dir: &path::Path, name: &str) -> Result<Gra
         let message = format!("is {}; it must be 1", file.schema);
         return Err(Problem::new(Kind::Value, Path::key("schema"), message));
     }
-    let mut network =
-        Network { builder: GraphBuilder::new(file.name.as_deref().unwrap_or(name)), ids: HashMap::new() };
+    let name = file.name.as_deref().unwrap_or(name);
+    if file.name.is_some() && plain_name(name) != name {
+        let message = format!("is `{}`, with control characters or too long", brief(&plain_name(name)));
+        return Err(Problem::new(Kind::Value, Path::key("name"), message));
+    }
+    let mut network = Network { builder: GraphBuilder::new(name), ids: HashMap::new() };
     for (index, input) in file.inputs.iter().enumerate() {
         network.add_input(input, &Path::key("inputs").at(index))?;
     }
@@ -69,6 +73,8 @@ impl Network {
             dtype: dtype(&constant.dtype, path)?,
             quantization: constants::quantization(constant, path)?,
         };
+        let room = self.builder.check_room(&constant.name, &ty);
+        room.map_err(|error| constants::error(constant, &error, path))?;
         let id = match constants::values(constant, &ty, dir, path)? {
             Values::Codes(codes) => self.builder.constant(&constant.name, ty, codes),
             Values::Wide(values) => self.builder.wide_constant(&constant.name, ty, values),
@@ -102,9 +108,9 @@ impl Network {
             let mut names: Vec<_> = self.ids.iter().map(|(name, id)| (id.index(), name.as_str())).collect();
             names.sort_unstable();
             let names = names.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(", ");
-            let message = format!("is `{name}`, which is not defined before it");
+            let message = format!("is `{}`, which is not defined before it", brief(name));
             Problem::new(Kind::UnknownTensor, path.clone(), message)
-                .help(format!("the tensors up to here are {names}"))
+                .help(format!("the tensors up to here are {}", brief(&names)))
         })
     }
 }
@@ -129,8 +135,10 @@ fn check_name(name: &str, path: &Path) -> Result<(), Problem> {
 /// An error about the tensor at `path`, placed at the key that it is about.
 fn tensor_error(error: &GraphError, path: &Path) -> Problem {
     let path = match error {
-        GraphError::DuplicateTensor { .. } => path.then("name"),
-        GraphError::TooLarge { .. } => path.then("shape"),
+        GraphError::DuplicateTensor { .. } | GraphError::Name { .. } => path.then("name"),
+        GraphError::TensorShape { .. } | GraphError::TooLarge { .. } | GraphError::TooManyElements { .. } => {
+            path.then("shape")
+        }
         GraphError::TensorType { .. } => path.then("zero_point"),
         _ => path.clone(),
     };

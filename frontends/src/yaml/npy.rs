@@ -1,55 +1,67 @@
 //! Values of constants in `.npy` files.
 
-use std::fs;
 use std::path::Path;
 
-use guardbit_graph::{DType, TensorType};
-use ndarray::ArrayD;
-use ndarray_npy::npy::header::Header;
-use ndarray_npy::{ReadNpyExt, ReadableElement};
+use guardbit_graph::{Brief, DType, TensorType};
 
 use super::constants::Values;
+use crate::npy::{self, Element, Header};
+
+/// Elements that are decoded at once.
+const CHUNK: usize = 1 << 16;
 
 /// The values in an `.npy` file of the tensor's shape and dtype, row-major; what is wrong with it otherwise.
 pub(super) fn values(path: &Path, ty: &TensorType) -> Result<Values, String> {
-    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {}: {error}", path.display()))?;
     let wrong = |error: &dyn std::fmt::Display| format!("is no array of codes: {}: {error}", path.display());
-    // The shape is compared before room is made for what the file only claims to hold.
-    let header = Header::from_reader(&mut &bytes[..]).map_err(|error| wrong(&error))?;
+    // The tensor's elements, each of 8 bytes at most, after the longest header.
+    let limit = (ty.len() as u64).saturating_mul(8).saturating_add(2 * npy::MAX_HEADER as u64);
+    let bytes = guardbit_files::read(path, limit);
+    let bytes = bytes.map_err(|error| format!("cannot be read: {}: {error}", path.display()))?;
+    let header = Header::read(&mut &bytes[..]).map_err(|error| wrong(&error))?;
     if header.shape != ty.shape {
-        return Err(format!("holds shape {:?}; the tensor has {:?}", header.shape, ty.shape));
+        return Err(format!("holds shape {}; the tensor has {:?}", Brief(&header.shape), ty.shape));
     }
-    let allowed = descriptors(ty.dtype);
-    let found = header.type_descriptor.as_string().map_or("a structure", String::as_str);
-    if !allowed.contains(&found) {
-        return Err(format!("holds elements of type `{found}`; {} needs `{}`", ty.dtype, allowed[0]));
+    let (found, expected) = (header.element.name(), held_in(ty.dtype));
+    if found != expected {
+        return Err(format!("holds elements of type {found}; {} needs {expected}", ty.dtype));
     }
-    let codes = match ty.dtype {
-        DType::Int4 | DType::Int8 => read::<i8, _>(&bytes),
-        DType::UInt4 | DType::UInt8 => read::<u8, _>(&bytes),
-        DType::Int16 => read::<i16, _>(&bytes),
-        DType::UInt16 => read::<u16, _>(&bytes),
-        DType::Int32 => read::<i32, _>(&bytes),
-        DType::Int64 => {
-            return read::<i64, _>(&bytes).map(Values::Wide).map_err(|error| wrong(&error));
-        }
+    let elements = &bytes[header.length as usize..];
+    if header.bytes() != Some(elements.len() as u64) {
+        let needed = header.bytes().unwrap_or(u64::MAX);
+        return Err(wrong(&format!("its shape needs {needed} bytes of elements, it has {}", elements.len())));
+    }
+    let values = match ty.dtype {
+        DType::Int64 => integers(header.element, elements, |value| value).map(Values::Wide),
+        // Elements of this type are in the range of the codes' type, or the graph says that they are not.
+        _ => integers(header.element, elements, |value| value as i32).map(Values::Codes),
     };
-    codes.map(Values::Codes).map_err(|error| wrong(&error))
+    let values = values.map_err(|error| wrong(&error))?;
+    Ok(match (header.fortran, values) {
+        (false, values) => values,
+        (true, Values::Codes(codes)) => Values::Codes(in_c_order(&ty.shape, &codes)),
+        (true, Values::Wide(values)) => Values::Wide(in_c_order(&ty.shape, &values)),
+    })
 }
 
-fn read<E: ReadableElement + Copy + Into<T>, T>(bytes: &[u8]) -> Result<Vec<T>, ndarray_npy::ReadNpyError> {
-    // Iteration is row-major whatever the order in the file.
-    Ok(ArrayD::<E>::read_npy(bytes)?.iter().map(|&value| value.into()).collect())
+fn integers<T>(element: Element, bytes: &[u8], convert: impl Fn(i64) -> T) -> Result<Vec<T>, npy::NpyError> {
+    let mut all = Vec::with_capacity(bytes.len() / element.bytes());
+    for chunk in bytes.chunks(CHUNK * element.bytes()) {
+        if let npy::Values::Integers(values) = element.values(chunk)? {
+            all.extend(values.into_iter().map(&convert));
+        }
+    }
+    Ok(all)
 }
 
-/// The names of the types that hold the codes of a dtype; the first is the usual one.
-fn descriptors(dtype: DType) -> &'static [&'static str] {
+fn in_c_order<T: Copy>(shape: &[usize], values: &[T]) -> Vec<T> {
+    npy::fortran_places(shape).map(|place| values[place]).collect()
+}
+
+/// The type of elements that holds the codes of a dtype.
+fn held_in(dtype: DType) -> &'static str {
     match dtype {
-        DType::Int4 | DType::Int8 => &["|i1", "i1", "b"],
-        DType::UInt4 | DType::UInt8 => &["|u1", "u1", "B"],
-        DType::Int16 => &["<i2", ">i2"],
-        DType::UInt16 => &["<u2", ">u2"],
-        DType::Int32 => &["<i4", ">i4"],
-        DType::Int64 => &["<i8", ">i8"],
+        DType::Int4 => "int8",
+        DType::UInt4 => "uint8",
+        other => other.name(),
     }
 }

@@ -1,21 +1,30 @@
 //! From text to the file type, with the YAML library's messages put into words.
 
+use guardbit_graph::brief;
+
 use super::error::{Kind, YamlError};
 use super::file::GraphFile;
+use crate::Location;
 
 /// Reads the text, unchecked beyond types.
 pub(super) fn parse(text: &str) -> Result<GraphFile, YamlError> {
+    guardbit_files::check_nesting(text).map_err(|error| YamlError {
+        kind: Kind::Syntax,
+        problem: error.to_string(),
+        help: error.help().map(String::from),
+        location: Some(Location { line: error.line, column: error.column }),
+    })?;
     serde_yaml::from_str(text).map_err(|error| explain(&error))
 }
 
 fn explain(error: &serde_yaml::Error) -> YamlError {
-    let location = error.location().map(crate::Location::from);
+    let location = error.location().map(Location::from);
     let message = error.to_string();
     let place = location.map_or_else(String::new, |at| format!(" at line {} column {}", at.line, at.column));
     let message = message.replacen(&place, "", 1);
     let (path, message) = split_path(&message);
-    let (kind, problem, help) = words(path, message);
-    YamlError { kind, problem, help, location }
+    let (kind, problem, help) = words(path, &brief(message));
+    YamlError { kind, problem: brief(&problem).into(), help: help.map(|help| brief(&help).into()), location }
 }
 
 /// The path that the library puts before its message; empty for the document.

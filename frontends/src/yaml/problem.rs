@@ -1,5 +1,7 @@
 //! Something wrong in a file, before its place in the text is known.
 
+use guardbit_graph::brief;
+
 use super::error::{Kind, YamlError};
 use super::locate::{Step, display, locate};
 
@@ -48,7 +50,7 @@ impl Problem {
     /// A value that is none of a few names.
     pub fn not_one_of<'n>(path: Path, found: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        Self::new(Kind::Value, path, format!("is `{found}`; it must be one of {names}"))
+        Self::new(Kind::Value, path, format!("is `{}`; it must be one of {names}", brief(found)))
     }
 
     /// Adds what may help.

@@ -99,6 +99,36 @@ fn short_names_of_hostile_names_are_plain() {
     let graph = read_tflite(&Model::new(tensors, operators).to_bytes(), "hostile").unwrap();
     let short: Vec<_> = graph.nodes_with_ids().map(|(id, _)| graph.short_name(id)).collect();
     assert_eq!(short, ["relu_2J_conv", &"a".repeat(28), "relu_1e9", "relu", "relu_2", "x", "cmd"]);
+    let full: Vec<_> = graph.nodes_with_ids().map(|(id, _)| graph.node_name(id)).collect();
+    assert_eq!(full, ["_[2J_conv__", &"a".repeat(256), "1e9", "_", "true", "../../x", "=cmd()"]);
+    let noted: Vec<_> = graph.notes().iter().map(|note| note.text.as_str()).collect();
+    let control = "its name holds control characters, for which `_` stands here";
+    assert_eq!(noted, [control, "its name has 70000 bytes and is cut here", control]);
+}
+
+/// Names that become the same when they are made plain stay apart.
+#[test]
+fn plain_names_are_unique() {
+    let names = ["a\u{7}", "a_", "a\u{8}", "a_"];
+    let tensors = names.map(|name| Tensor::int8(name, &[1, 4], 0.5, 0));
+    let tensors = [vec![Tensor::int8("x", &[1, 4], 0.5, 0)], tensors.to_vec()].concat();
+    let operators = (0..names.len() as i32).map(|i| Operator::new(19, &[i], i + 1)).collect();
+    let graph = read_tflite(&Model::new(tensors, operators).to_bytes(), "plain").unwrap();
+    let full: Vec<_> = graph.nodes_with_ids().map(|(id, _)| graph.node_name(id)).collect();
+    assert_eq!(full, ["a_", "a_#2", "a_#3", "a_#4"]);
+}
+
+#[test]
+fn shared_operators_are_no_product() {
+    let mut operator = Operator::new(19, &[0], 1);
+    operator.outputs = vec![1; 50_000];
+    let tensors = vec![Tensor::int8("x", &[1, 4], 0.5, 0), Tensor::int8("y", &[1, 4], 0.5, 0)];
+    let error = read_tflite(&Model::new(tensors, vec![operator]).to_bytes(), "shared").unwrap_err();
+    assert!(error.to_string().ends_with("operator 0 (RELU): has more than one output"), "{error}");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/hostile/quad50000.tflite");
+    let Ok(bytes) = std::fs::read(&path) else { return eprintln!("skipped: there is no {}", path.display()) };
+    let error = read_tflite(&bytes, "quad").unwrap_err().to_string();
+    assert!(error.len() < 300, "{error}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Every operator that can be read, on its own.
 
-use crate::writer::{INT4, INT16, INT64, Model, Operator, Tensor, UINT8, Value};
+use crate::writer::{INT4, INT8, INT16, INT64, Model, Operator, Tensor, UINT8, Value};
 use guardbit_frontends::read_tflite;
 use guardbit_graph::Finish;
 
@@ -126,7 +126,7 @@ fn scales_of_a_constant_of_one_axis_lie_along_it() {
             |tensor| Tensor { scales: vec![0.5; 4], zero_points: vec![0; 4], axis: 3, ..tensor };
         let bias = Tensor {
             axis,
-            scales: vec![0.5; count],
+            scales: vec![0.25; count],
             zero_points: vec![0; count],
             ..Tensor::ints("b", &[5, -6, 7, 8])
         };
@@ -244,4 +244,72 @@ fn names_become_unique() {
     let graph = read_tflite(&model.to_bytes(), "test").unwrap();
     let names: Vec<_> = graph.tensors().iter().map(|t| t.name.as_str()).collect();
     assert_eq!(names, ["x", "x#1", "#2", "w#3", "w"]);
+}
+
+/// A layer of operator `builtin` whose bias has `factor` times the scale of its products.
+fn with_bias_scale(builtin: i32, element: i8, per_channel: bool, factor: f32) -> Model {
+    let zero = if element == INT8 { 0 } else { 128 };
+    let (input, weights, channels): (&[i32], &[i32], usize) = match builtin {
+        3 => (&[1, 1, 1, 4], &[2, 1, 1, 4], 2),
+        4 => (&[1, 1, 1, 4], &[1, 1, 1, 4], 4),
+        _ => (&[1, 4], &[2, 4], 2),
+    };
+    let scales = if per_channel { [0.1, 0.2, 0.1, 0.2][..channels].to_vec() } else { vec![0.1] };
+    let count = scales.len();
+    let weight = Tensor {
+        element,
+        scales: scales.clone(),
+        zero_points: vec![zero; count],
+        axis: if builtin == 4 { 3 } else { 0 },
+        ..Tensor::int8("w", weights, 1.0, 0)
+    };
+    let bias = Tensor {
+        scales: scales.iter().map(|scale| 0.5 * scale * factor).collect(),
+        zero_points: vec![0; count],
+        ..Tensor::ints("b", &[1000, 2000, 1000, 2000][..channels])
+    };
+    let output = [&input[..input.len() - 1], &[channels as i32]].concat();
+    let tensors = vec![
+        Tensor { element, ..Tensor::int8("x", input, 0.5, zero) },
+        weight.with_data(vec![1; weights.iter().product::<i32>() as usize]),
+        bias,
+        Tensor { element, ..Tensor::int8("y", &output, 1.0, zero) },
+    ];
+    let strides = [(1, Value::Int(1)), (2, Value::Int(1))];
+    let operator = match builtin {
+        3 => Operator::new(3, &[0, 1, 2], 3).with_options(1, strides),
+        4 => Operator::new(4, &[0, 1, 2], 3).with_options(2, strides),
+        _ => Operator::new(9, &[0, 1, 2], 3),
+    };
+    Model::new(tensors, vec![operator])
+}
+
+/// What LiteRT 2.3.0 does with them, measured: CONV_2D and DEPTHWISE_CONV_2D on uint8, and FULLY_CONNECTED with one
+/// scale for all weights, refuse more than 0.02 output steps between bias and products; all others never look.
+#[test]
+fn scales_of_biases() {
+    let read = |builtin, element, per_channel, factor| {
+        read_tflite(&with_bias_scale(builtin, element, per_channel, factor).to_bytes(), "test")
+    };
+    for (builtin, element, per_channel, refuses) in [
+        (9, INT8, false, true),
+        (9, INT8, true, false),
+        (9, UINT8, false, true),
+        (3, INT8, false, false),
+        (3, INT8, true, false),
+        (3, UINT8, false, true),
+        (4, INT8, false, false),
+        (4, INT8, true, false),
+        (4, UINT8, false, true),
+    ] {
+        for (factor, far) in [(1.0, false), (1.3, false), (1.5, true), (1e-4, true), (3.0, true)] {
+            let case = format!("operator {builtin}, element {element}, per channel {per_channel}, {factor}");
+            let notes = read(builtin, element, per_channel, factor).map(|graph| graph.notes().len()).ok();
+            let expected = (!(refuses && far)).then_some(usize::from(factor != 1.0));
+            assert_eq!(notes, expected, "{case}");
+        }
+    }
+    insta::assert_snapshot!(read(9, INT8, false, 3.0).unwrap_err(), @"test: operator 0 (FULLY_CONNECTED): bias `b` has scale 1.5e-1, input times weight is 5.000000074505806e-2: LiteRT refuses more than 0.02 output steps (1e0) between them");
+    let graph = read(3, INT8, true, 3.0).unwrap();
+    insta::assert_snapshot!(graph.notes()[0].text, @"the bias is added to the sums as it stands: its scale 1.5e-1 of channel 0 (2 of 2 differ) is not input times weight, 5e-2");
 }

@@ -242,8 +242,8 @@ fn codes() {
     net.yaml:5:85: `constants[0].random` has min 2 above max 1
     ");
     insta::assert_snapshot!(changed("[2, 1, 1, 1], dtype", "[2000000, 2000000, 2000000, 2000000], dtype"), @r"
-    guardbit::graph_yaml::value
-    net.yaml:5:22: `constants[0].shape` [2000000, 2000000, 2000000, 2000000] has more than 268435456 elements
+    guardbit::graph_yaml::graph
+    net.yaml:5:22: `constants[0].shape` is wrong: tensor `w` of shape [2000000, 2000000, 2000000, 2000000] has more than 268435456 elements
     ");
     insta::assert_snapshot!(changed("[1, 4, 4, 1]", "[1, 40000, 40000, 1]"), @r"
     guardbit::graph_yaml::graph
@@ -274,11 +274,11 @@ fn code_files() {
     ");
     insta::assert_snapshot!(with("int8", "float.npy"), @r"
     guardbit::graph_yaml::file
-    net.yaml:6:46: `constants[0].file` holds elements of type `<f4`; int8 needs `|i1`
+    net.yaml:6:46: `constants[0].file` holds elements of type float32; int8 needs int8
     ");
     insta::assert_snapshot!(with("int4", "wide.npy"), @r"
     guardbit::graph_yaml::file
-    net.yaml:6:46: `constants[0].file` holds elements of type `<i2`; int4 needs `|i1`
+    net.yaml:6:46: `constants[0].file` holds elements of type int16; int4 needs int8
     ");
     insta::assert_snapshot!(with("int8", "shape.npy"), @r"
     guardbit::graph_yaml::file
@@ -286,11 +286,11 @@ fn code_files() {
     ");
     insta::assert_snapshot!(with("int8", "text.npy"), @r"
     guardbit::graph_yaml::file
-    net.yaml:6:46: `constants[0].file` is no array of codes: text.npy: error parsing header: start does not match magic string
+    net.yaml:6:46: `constants[0].file` is no array of codes: text.npy: does not begin as numpy's arrays do
     ");
     insta::assert_snapshot!(with("int16", "cut.npy"), @r"
     guardbit::graph_yaml::file
-    net.yaml:6:47: `constants[0].file` is no array of codes: cut.npy: reached EOF before reading all data
+    net.yaml:6:47: `constants[0].file` is no array of codes: cut.npy: its shape needs 4 bytes of elements, it has 3
     ");
 }
 
@@ -334,4 +334,88 @@ fn graphs() {
     guardbit::graph_yaml::graph
     net.yaml:9:43: `nodes[0].output.scale` does not fit: conv2d `y`: 1000000061536802000 cannot be a requantization multiplier: it must be finite, not negative and below 2^30
     ");
+}
+
+/// Sizes and names that no tensor has are refused where they stand.
+#[test]
+fn tensors_that_cannot_be() {
+    insta::assert_snapshot!(changed("[1, 4, 4, 1]", "[0, 4, 4, 1]"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:3:22: `inputs[0].shape` is wrong: tensor `x`: axis 0 of shape [0, 4, 4, 1] is empty; every axis has 1 element at least
+    ");
+    insta::assert_snapshot!(changed("[2, 1, 1, 1]", "[2, 1, 1, 0]"), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:5:22: `constants[0].shape` is wrong: tensor `w`: axis 3 of shape [2, 1, 1, 0] is empty; every axis has 1 element at least
+    ");
+    insta::assert_snapshot!(changed("name: y", "name: \"y\\e[2J\""), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:9:20: `nodes[0].output.name` is wrong: the name of a tensor holds the control character U+001B: `y_[2J`
+    ");
+    insta::assert_snapshot!(changed("schema: 1\n", "schema: 1\nname: \"a\\nb\"\n"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:2:7: `name` is `a_b`, with control characters or too long
+    ");
+    let many =
+        "values: [1, -2]}\n  - {name: v, shape: [268435456], dtype: int8, scale: 1, random: {seed: 1}}";
+    insta::assert_snapshot!(changed("values: [1, -2]}", many), @r"
+    guardbit::graph_yaml::graph
+    net.yaml:6:22: `constants[1].shape` is wrong: with tensor `v` the network has more than 268435456 elements over all tensors
+    ");
+}
+
+/// Whatever is long in a file is short in its error, and its place is known beyond any column.
+#[test]
+fn errors_are_bounded() {
+    let long = "l".repeat(1_000_000);
+    let sizes = "1, ".repeat(500_000);
+    for (from, to) in [
+        ("inputs: [x, w]", format!("inputs: [x, {long}]")),
+        ("op: conv2d", format!("op: {long}")),
+        ("padding: same", format!("{long}: same")),
+        ("padding: same", format!("padding: {long}")),
+        ("dtype: int8", format!("dtype: {long}")),
+        ("[1, 4, 4, 1]", format!("[{sizes}]")),
+        ("values: [1, -2]", format!("values: [{sizes}]")),
+        ("scale: 0.2", format!("scale: {long}")),
+        ("name: y", format!("name: {long}")),
+        ("schema: 1\n", format!("schema: 1\nname: {long}\n")),
+        ("outputs: [y]", format!("outputs: [{long}]")),
+        ("outputs: [y]", format!("outputs: {long}")),
+    ] {
+        let error = changed(from, &to);
+        assert!(error.len() < 3000, "{from}: {} bytes: {}", error.len(), &error[..3000]);
+    }
+    let one_line =
+        format!("{{schema: 1, inputs: [], nodes: [], outputs: [], name: {}, x: 1}}", "n".repeat(70_000));
+    let error = read_yaml(&one_line, Path::new(""), "net.yaml").unwrap_err();
+    assert!(error.location().unwrap().column > 65_535, "{error}");
+}
+
+#[test]
+fn deep_files() {
+    let deep = format!("schema: 1\nx: {}", "[".repeat(50_000));
+    insta::assert_snapshot!(rendered(&deep, Path::new("")), @r"
+    guardbit::graph_yaml::syntax
+    net.yaml:2:68: more than 64 lists and maps lie in one another
+    ");
+    let less = format!("schema: 1\nx: {}{}", "[".repeat(200), "]".repeat(200));
+    let error = read_yaml(&less, Path::new(""), "net.yaml").unwrap_err();
+    assert_eq!(error.code(), "guardbit::graph_yaml::unknown_key", "{error}");
+}
+
+/// What is no file is not opened, and what is too large for the tensor is not read.
+#[test]
+fn code_files_that_are_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe.npy");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    fs::File::create(dir.path().join("large.npy")).unwrap().set_len(1 << 40).unwrap();
+    for (file, expected) in [
+        ("pipe.npy", "is not a regular file"),
+        ("/dev/zero", "is not a regular file"),
+        ("large.npy", "has 1099511627776 bytes, more than the 20016 that such a file may have"),
+    ] {
+        let error = rendered(&SOUND.replace("values: [1, -2]", &format!("file: {file}")), dir.path());
+        assert!(error.contains(expected), "{error}");
+    }
 }

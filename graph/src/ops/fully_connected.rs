@@ -47,9 +47,6 @@ impl FullyConnected {
     fn parts(&self, operands: &Operands<'_>) -> Result<DotProducts, GraphError> {
         operands.expect_dtype(1, WEIGHTS)?;
         let [units, terms] = operands.shape(1)?;
-        if units == 0 || terms == 0 {
-            return Err(operands.shape_error(operands.input(1), "[units, k], neither of them 0".into()));
-        }
         let len = operands.input(0).ty.len();
         if !len.is_multiple_of(terms) {
             return Err(operands.shape_error(operands.input(0), format!("a multiple of {terms} elements")));

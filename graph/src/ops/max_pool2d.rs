@@ -23,11 +23,15 @@ impl Operator for MaxPool2d {
     const NAME: &'static str = "max_pool2d";
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
-        self.window(operands).map(|window| window::output_shape(&window))
+        self.geometry(operands).map(|window| window::output_shape(&window))
+    }
+
+    fn window(&self, operands: &Operands<'_>) -> Option<Window> {
+        self.geometry(operands).ok()
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        let (Ok(window), Ok(output)) = (self.window(operands), operands.output_activation()) else {
+        let (Ok(window), Ok(output)) = (self.geometry(operands), operands.output_activation()) else {
             return Vec::new();
         };
         let (low, high) = self.activation.clamp(operands.output_dtype, output);
@@ -44,7 +48,7 @@ impl Operator for MaxPool2d {
 }
 
 impl MaxPool2d {
-    fn window(&self, operands: &Operands<'_>) -> Result<Window, GraphError> {
+    fn geometry(&self, operands: &Operands<'_>) -> Result<Window, GraphError> {
         pool::window(operands, self.kernel, self.stride, self.padding)
     }
 }

@@ -12,7 +12,7 @@ mod window;
 
 pub(crate) use operands::Operands;
 
-use crate::{DotProducts, GraphError};
+use crate::{DotProducts, GraphError, Window};
 
 /// What every operation says about itself.
 pub(crate) trait Operator {
@@ -25,6 +25,11 @@ pub(crate) trait Operator {
     /// The dot products that it is made of, if an accumulator can run it.
     fn dot_products(&self, _operands: &Operands<'_>) -> Option<DotProducts> {
         None
+    }
+
+    /// The window that it slides over its first input, if it does.
+    fn window(&self, operands: &Operands<'_>) -> Option<Window> {
+        self.dot_products(operands).map(|dots| dots.window)
     }
 
     /// The exact output codes. `inputs` are the codes of every input in order, constants included.
@@ -62,6 +67,10 @@ macro_rules! ops {
 
             pub(crate) fn dot_products(&self, operands: &Operands<'_>) -> Option<DotProducts> {
                 match self { $(Self::$ty(op) => op.dot_products(operands),)* }
+            }
+
+            pub(crate) fn window(&self, operands: &Operands<'_>) -> Option<Window> {
+                match self { $(Self::$ty(op) => Operator::window(op, operands),)* }
             }
 
             pub(crate) fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

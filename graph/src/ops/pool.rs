@@ -14,10 +14,7 @@ pub(super) fn window(
     operands.expect_inputs(1, 1)?;
     operands.activation(0)?;
     operands.expect_output_like(0)?;
-    let input @ [_, rows, cols, channels] = operands.shape(0)?;
-    if rows == 0 || cols == 0 {
-        return Err(operands.shape_error(operands.input(0), "an image of one element at least".into()));
-    }
+    let input @ [_, _, _, channels] = operands.shape(0)?;
     if let Padding::Explicit { rows, cols } = padding {
         for (sides, size) in [(rows, kernel[0]), (cols, kernel[1])] {
             if sides.iter().any(|&side| side >= size) {

@@ -5,7 +5,7 @@ use guardbit_num::Requantizer;
 use super::Operands;
 use super::strides::{offsets, row_major};
 use crate::dot::{Division, DotProducts, Finish, Window};
-use crate::{Activation, GraphError, Requantize};
+use crate::{Activation, Brief, GraphError, Requantize};
 
 /// A sum over some axes, checked against its input.
 pub(super) struct Reduction<'a> {
@@ -33,14 +33,14 @@ impl<'a> Reduction<'a> {
             match reduced.get_mut(axis) {
                 Some(seen) if !*seen => *seen = true,
                 _ => {
-                    let problem = format!("{axes:?} must name different axes of {shape:?}");
+                    let problem = format!("{} must name different axes of {shape:?}", Brief(axes));
                     return Err(operands.attribute_error("axes", problem));
                 }
             }
         }
         let count: usize = axes.iter().map(|&axis| shape[axis]).product();
-        if axes.is_empty() || count == 0 {
-            let problem = format!("{axes:?} must hold one element of {shape:?} at least");
+        if axes.is_empty() {
+            let problem = format!("{} must hold one element of {shape:?} at least", Brief(axes));
             return Err(operands.attribute_error("axes", problem));
         }
         let scaled = operands.requantizer(requantize, input.scale(0), 1.0, output.scale(0))?;

@@ -1,7 +1,7 @@
 //! Another shape for the same codes.
 
 use super::{Operands, Operator};
-use crate::GraphError;
+use crate::{Brief, GraphError};
 
 /// The codes of the input in the same order under another shape.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -17,7 +17,8 @@ impl Operator for Reshape {
         operands.expect_inputs(1, 1)?;
         operands.expect_output_like(0)?;
         self.resolved(operands.input(0).ty.len()).ok_or_else(|| {
-            let problem = format!("{:?} does not fit the input's {:?}", self.shape, operands.input(0).ty.shape);
+            let problem =
+                format!("{} does not fit the input's {:?}", Brief(&self.shape), operands.input(0).ty.shape);
             operands.attribute_error("shape", problem)
         })
     }
@@ -37,6 +38,6 @@ impl Reshape {
             1 if product > 0 && elements.is_multiple_of(product) => {}
             _ => return None,
         }
-        Some(self.shape.iter().map(|&size| usize::try_from(size).unwrap_or(elements / product)).collect())
+        Some(self.shape.iter().map(|&size| usize::try_from(size).unwrap_or_else(|_| elements / product)).collect())
     }
 }

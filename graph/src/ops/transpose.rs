@@ -2,7 +2,7 @@
 
 use super::strides::{offsets, row_major};
 use super::{Operands, Operator};
-use crate::GraphError;
+use crate::{Brief, GraphError};
 
 /// Axis `i` of the output is axis `permutation[i]` of the input.
 ///
@@ -23,7 +23,7 @@ impl Operator for Transpose {
         let mut sorted = self.permutation.clone();
         sorted.sort_unstable();
         if !sorted.into_iter().eq(0..shape.len()) {
-            let problem = format!("{:?} must name every axis of {shape:?} once", self.permutation);
+            let problem = format!("{} must name every axis of {shape:?} once", Brief(&self.permutation));
             return Err(operands.attribute_error("permutation", problem));
         }
         Ok(self.permuted(shape))

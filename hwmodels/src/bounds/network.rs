@@ -41,6 +41,12 @@ pub fn network_sums(program: &Program) -> Vec<Option<Vec<Vec<Range>>>> {
     for &id in graph.inputs() {
         codes[id.index()] = Some(any_code(graph, id));
     }
+    for layer in program.mac_layers() {
+        let input = graph.node(layer.node).inputs[0];
+        if let Some((id, constant)) = input.and_then(|id| Some((id, graph.tensor(id).codes()?.to_vec()))) {
+            codes[id.index()] = Some(Codes { low: constant.clone(), high: constant });
+        }
+    }
     let mut sums = Vec::with_capacity(graph.nodes().len());
     for (id, node) in graph.nodes_with_ids() {
         let layer = match &program.steps[id.index()] {

@@ -1,16 +1,20 @@
 //! The accelerator file as it is written: what is read from YAML and printed back. Nothing here is checked
 //! beyond its type; every key may be missing.
 
+mod bounded;
 mod entries;
 mod values;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use guardbit_num::{Overflow, Rounding, Scheme};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_yaml::Value;
 
+pub(crate) use bounded::Budget;
+pub use bounded::SetMap;
 pub(crate) use entries::Entries;
 pub(crate) use values::{BiasBits, Bits, Integer, Name, Number, OpName, TermsFile};
 
@@ -33,8 +37,8 @@ pub(crate) struct AcceleratorFile {
     /// Preset or file (relative to this one) to start from: maps merge key by key, lists replace the whole list there.
     #[schemars(schema_with = "crate::schema::bases")]
     pub extends: Option<String>,
-    /// Clock in MHz, above 0. Default: 300.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    /// Clock in MHz, 0.000001..=1000000000. Default: 300.
+    #[schemars(range(min = 0.000001, max = 1000000000))]
     pub clock_mhz: Option<Number>,
     /// The array of processing elements.
     pub array: Option<ArrayFile>,
@@ -43,6 +47,7 @@ pub(crate) struct AcceleratorFile {
     pub dataflow: Option<Name<Dataflow>>,
     /// Operations that the accelerator runs; the host runs the others exactly. Default: the five
     /// multiply-accumulate operations.
+    #[serde(default, deserialize_with = "bounded::short")]
     pub offload: Option<Vec<OpName>>,
     /// How operands reach the multiplier.
     pub operands: Option<OperandsFile>,
@@ -51,9 +56,10 @@ pub(crate) struct AcceleratorFile {
     pub reduction_order: Option<OrderFile>,
     /// The multiplier's output.
     pub product: Option<ProductFile>,
-    /// Accumulation levels, innermost first; the last one takes `all`. Default: derived from the dataflow, all
+    /// Accumulation levels, innermost first, 16 at most; the last one takes `all`. Default: derived from the dataflow, all
     /// of them wide enough for everything.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1, max = 16))]
+    #[serde(default, deserialize_with = "bounded::short")]
     pub accumulation: Option<Vec<LevelFile>>,
     /// The bias adder.
     pub bias: Option<BiasFile>,
@@ -74,12 +80,13 @@ pub(crate) struct AcceleratorFile {
 impl AcceleratorFile {
     /// Whether a file may have that key.
     pub fn has_key(key: &str) -> bool {
-        let empty = serde_yaml::to_value(Self::default()).unwrap_or_default();
-        empty.as_mapping().is_some_and(|keys| keys.contains_key(key))
+        static KEYS: LazyLock<Value> =
+            LazyLock::new(|| serde_yaml::to_value(AcceleratorFile::default()).unwrap_or_default());
+        KEYS.as_mapping().is_some_and(|keys| keys.contains_key(key))
     }
 }
 
-/// Size of the array of processing elements.
+/// Size of the array of processing elements: at most 1048576 of them in all cores.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ArrayFile {
@@ -216,26 +223,27 @@ pub(crate) struct TimingFile {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MemoryFile {
-    /// SRAM for activations in KiB, above 0. Default: 256.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    /// SRAM for activations in KiB, 0.000001..=1000000000; six decimals count. Default: 256.
+    #[schemars(range(min = 0.000001, max = 1000000000))]
     pub activation_kib: Option<Number>,
-    /// SRAM for weights in KiB, above 0. Default: 256.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    /// SRAM for weights in KiB, 0.000001..=1000000000; six decimals count. Default: 256.
+    #[schemars(range(min = 0.000001, max = 1000000000))]
     pub weight_kib: Option<Number>,
-    /// SRAM for sums in KiB, above 0. Default: 64.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    /// SRAM for sums in KiB, 0.000001..=1000000000; six decimals count. Default: 64.
+    #[schemars(range(min = 0.000001, max = 1000000000))]
     pub accumulator_kib: Option<Number>,
     /// Whether the next tile loads while one computes. Default: true.
     pub double_buffer: Option<bool>,
     /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it,
-    /// above 0. Default: 16.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    /// 0.000001..=1000000000; six decimals count. Default: 16.
+    #[schemars(range(min = 0.000001, max = 1000000000))]
     pub sram_bytes_per_cycle: Option<Number>,
-    /// Bytes per cycle between the SRAM for sums and the array, written and read, above 0. Default: 128.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    /// Bytes per cycle between the SRAM for sums and the array, written and read, 0.000001..=1000000000; six decimals
+    /// count. Default: 128.
+    #[schemars(range(min = 0.000001, max = 1000000000))]
     pub accumulator_bytes_per_cycle: Option<Number>,
-    /// Bytes per cycle from outside, above 0. Default: 8.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    /// Bytes per cycle from outside, 0.000001..=1000000000; six decimals count. Default: 8.
+    #[schemars(range(min = 0.000001, max = 1000000000))]
     pub dram_bytes_per_cycle: Option<Number>,
     /// Cycles before the first byte from outside, 0..=1000000000. Default: 100.
     #[schemars(range(min = 0, max = 1_000_000_000))]
@@ -284,6 +292,7 @@ enum OrderShape {
 struct OrderMap {
     /// The axes, slowest first, each once. Default: [kh, kw, ic].
     #[schemars(length(equal = 3))]
+    #[serde(default, deserialize_with = "bounded::short")]
     axes: Option<Vec<Name<Axis>>>,
     /// forward, reverse, or stride: i, i+n, i+2n, ... for i = 0..n. Default: forward.
     walk: Option<Name<WalkKind>>,

@@ -4,10 +4,11 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::bounded::elements;
 use super::{OrderFile, OrderMap, WalkKind};
 use crate::lower::OPERATIONS;
 use crate::names::{Named, list};
@@ -243,7 +244,7 @@ impl<'de> Deserialize<'de> for OrderFile {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<OrderFile, A::Error> {
-                let axes = Vec::deserialize(SeqAccessDeserializer::new(list))?;
+                let axes = elements(list)?;
                 // A list says it all: nothing of the walk of a preset is kept.
                 Ok(OrderFile {
                     axes: Some(axes),
@@ -353,7 +354,7 @@ schemas! {
     ] });
     TermsFile: json_schema!({ "oneOf": [
         { "enum": ["rows", "cols", "dot_width", "all"] },
-        { "type": "integer", "minimum": 1 },
+        { "type": "integer", "minimum": 1, "maximum": 268_435_456 },
     ] });
     OpName: json_schema!({ "enum": OPERATIONS });
     Name<T>: json_schema!({ "enum": T::all().into_iter().map(|(name, _)| name).collect::<Vec<_>>() });

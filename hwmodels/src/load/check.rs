@@ -3,7 +3,10 @@
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow, Rounding};
 
 use super::key::KeyPath;
-use super::rules::{MAX_CORES, MAX_LATENCY, MAX_SHIFT, MAX_SIZE, MAX_TERMS, MAX_TOTAL_SHIFT, Rule};
+use super::rules::{
+    DECIMALS, MAX_CORES, MAX_ELEMENTS, MAX_LATENCY, MAX_LEVELS, MAX_SHIFT, MAX_SIZE, MAX_TERMS,
+    MAX_TOTAL_SHIFT, Rule,
+};
 use super::typed::not_allowed;
 use super::{defaults, packing, text};
 use crate::file::{
@@ -36,7 +39,7 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
     Ok(Accelerator {
         name: accelerator_name(file)?,
         description: description(file)?,
-        clock_mhz: positive(&["clock_mhz"], file.clock_mhz, defaults::CLOCK_MHZ)?,
+        clock_mhz: decimal(&["clock_mhz"], file.clock_mhz, defaults::CLOCK_MHZ)?,
         array,
         dataflow: name(file.dataflow, defaults::DATAFLOW),
         offload: match &file.offload {
@@ -92,14 +95,27 @@ fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
         let size = integer(KeyPath::keys(&["array", key]), value, default, 1, MAX_SIZE)?;
         Ok(size as usize)
     };
-    Ok(Array {
+    let array = Array {
         rows: size("rows", array.rows, defaults::ROWS)?,
         cols: size("cols", array.cols, defaults::COLS)?,
         dot_width: size("dot_width", array.dot_width, defaults::DOT_WIDTH)?,
         kind: name(array.kind, ArrayKind::default()),
         cores: integer(KeyPath::keys(&["array", "cores"]), array.cores, 1, 1, MAX_CORES)? as usize,
         stripe: size("stripe", array.stripe, 1)?,
-    })
+    };
+    let elements = array.rows * array.cols * array.cores;
+    if elements > MAX_ELEMENTS {
+        return Err(Violation {
+            code: "guardbit::hw::array",
+            keys: ["rows", "cols", "cores"].map(|key| KeyPath::keys(&["array", key])).into(),
+            message: format!(
+                "`array.rows` x `array.cols` x `array.cores` are {elements} processing elements; {MAX_ELEMENTS} are the \
+                 most"
+            ),
+            help: "a processing element that takes several products at a time has a `dot_width`".into(),
+        });
+    }
+    Ok(array)
 }
 
 fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation> {
@@ -194,10 +210,15 @@ fn product(file: &AcceleratorFile) -> Result<Product, Violation> {
 
 fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation> {
     let levels = file.accumulation.as_deref().unwrap_or_default();
+    if levels.len() > MAX_LEVELS {
+        let key = KeyPath::keys(&["accumulation"]);
+        let Rule { code, hint, .. } = Rule::of(&key);
+        let message = format!("`accumulation` has {} levels; {MAX_LEVELS} are the most", levels.len());
+        return Err(Violation { code, message, help: hint.into(), keys: vec![key] });
+    }
     let mut checked: Vec<Level> = Vec::with_capacity(levels.len());
     for (index, raw) in levels.iter().enumerate() {
-        // A name that is none does not stand in messages as one.
-        let key = KeyPath::level(index, raw.name.as_deref().filter(|name| text::is_level_name(name)));
+        let key = KeyPath::level(index, raw.name.as_deref());
         let level = level(&key, raw, array)?;
         if checked.iter().any(|other| other.name == level.name) {
             return Err(Violation {
@@ -297,7 +318,7 @@ fn preload(datapath: &Datapath) -> Result<(), Violation> {
 
 fn memory(file: &AcceleratorFile) -> Result<Memory, Violation> {
     let memory = file.memory.clone().unwrap_or_default();
-    let number = |key, value, default| positive(&["memory", key], value, default);
+    let number = |key, value, default| decimal(&["memory", key], value, default);
     let latency = KeyPath::keys(&["memory", "dram_latency_cycles"]);
     let (cycles, usual) = (memory.dram_latency_cycles, defaults::DRAM_LATENCY_CYCLES);
     let whole = |key, value, default, least| {
@@ -348,10 +369,14 @@ fn integer(
     if (low..=high).contains(&value) { Ok(value) } else { Err(out_of_range(key, value)) }
 }
 
-fn positive(key: &[&str], value: Option<Number>, default: f64) -> Result<f64, Violation> {
+fn decimal(key: &[&str], value: Option<Number>, default: f64) -> Result<f64, Violation> {
     let value = value.map_or(default, |value| value.0);
-    let legal = value.is_finite() && value > 0.0;
-    if legal { Ok(value) } else { Err(out_of_range(KeyPath::keys(key), value)) }
+    if DECIMALS.contains(&value) {
+        return Ok(value);
+    }
+    let far = value != 0.0 && value.is_finite() && !(1e-9..1e15).contains(&value.abs());
+    let found = if far { format!("{value:e}") } else { value.to_string() };
+    Err(out_of_range(KeyPath::keys(key), found))
 }
 
 fn name<T>(value: Option<Name<T>>, default: T) -> T {

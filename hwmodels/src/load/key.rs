@@ -40,12 +40,9 @@ impl KeyPath {
         Self(segments)
     }
 
-    /// The path with the names that the levels have in `value`.
-    pub fn named(self, value: &Value) -> Self {
-        let name = |index: usize| {
-            let level = KeyPath::level(index, None);
-            Some(level.join("name").find(value)?.as_str()?.to_owned())
-        };
+    /// The path with the names of the levels.
+    pub fn named(self, levels: &[Option<String>]) -> Self {
+        let name = |index: usize| levels.get(index).cloned().flatten();
         let with_name = |segment| match segment {
             Segment::Item { index, name: None } => Segment::Item { index, name: name(index) },
             other => other,

@@ -2,25 +2,29 @@
 //!
 //! Each acts as an override of the whole file, after those of the command line, for that layer alone.
 
+use std::collections::HashMap;
+
 use serde_yaml::Value;
 
 use super::key::KeyPath;
 use super::problem::{HwError, Origin, Problem};
 use super::set::{Set, SetSource};
 use super::sources::Sources;
-use crate::file::AcceleratorFile;
+use crate::file::Entries;
 
 /// What belongs to the accelerator as a whole.
 pub(super) const COMMON: [&str; 6] = ["schema", "name", "description", "extends", "clock_mhz", "layers"];
 
-/// The overrides of every layer that has some, in the order in which they were written.
+/// The overrides of every layer that has some, in the order in which they were written: those of the file, then those
+/// of the command line.
 pub(super) fn overrides(
     sources: &Sources,
-    file: &AcceleratorFile,
+    written: Option<&Entries<Entries<Value>>>,
     command_line: &[&Set],
 ) -> Result<Vec<(String, Vec<Set>)>, HwError> {
     let mut layers: Vec<(String, Vec<Set>)> = Vec::new();
-    for (layer, overrides) in file.layers.iter().flatten() {
+    let mut known = HashMap::new();
+    for (layer, overrides) in written.into_iter().flatten() {
         let key = KeyPath::keys(&["layers", layer]);
         let set = |(path, value): &(String, Value)| {
             let from = SetSource::Layer(key.join(path));
@@ -29,15 +33,17 @@ pub(super) fn overrides(
         let mut own: Vec<Set> = overrides.into_iter().map(set).collect();
         // A whole comes before its parts.
         own.sort_by(|a, b| a.path.cmp(&b.path));
+        known.insert(layer.clone(), layers.len());
         layers.push((layer.clone(), own));
     }
     for set in command_line {
         let Some((layer, path)) = set.layer() else { continue };
         let set = Set { path: path.into(), ..(*set).clone() };
-        match layers.iter_mut().find(|(name, _)| name == layer) {
-            Some((_, own)) => own.push(set),
-            None => layers.push((layer.into(), vec![set])),
+        let index = *known.entry(layer.to_owned()).or_insert(layers.len());
+        if index == layers.len() {
+            layers.push((layer.into(), Vec::new()));
         }
+        layers[index].1.push(set);
     }
     for (layer, sets) in &layers {
         sets.iter().try_for_each(|set| own_key(sources, layer, set))?;

@@ -2,12 +2,12 @@
 
 use guardbit_num::MIN_BITS;
 
+use super::Recipe;
 use super::check::{Violation, check, level_key};
 use super::key::KeyPath;
 use super::problem::{HwError, Problem};
 use super::set::Set;
 use super::sources::Sources;
-use super::{apply, blame};
 use crate::file::{AcceleratorFile, Bits, WalkKind};
 use crate::timing::{Feed, Unfilled};
 use crate::{
@@ -22,25 +22,27 @@ const PACKED_CHAIN: usize = 7;
 
 /// What is doubtful about a file whose accelerator can be had.
 pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwError> {
-    let common: Vec<Set> = sets.iter().filter(|set| set.layer().is_none()).cloned().collect();
-    let (file, overridden) = apply(sources, &sources.merged(), &common)?;
-    let accelerator = check(&file).map_err(|violation| blame(violation, sources, &overridden))?;
+    let common: Vec<&Set> = sets.iter().filter(|set| set.layer().is_none()).collect();
+    let recipe = Recipe::new(sources, AcceleratorFile { layers: None, ..sources.merged() }, &common)?;
+    let made = recipe.file(&[])?;
+    let accelerator = check(&made.file).map_err(|violation| made.blame(violation))?;
+    let file = &made.file;
     let found = [
         wide_product(&accelerator.datapath),
         narrow_tree(&accelerator.datapath),
         inner_all(&accelerator.datapath),
-        overflow_without_bits(&file),
-        unused_stride(&file),
+        overflow_without_bits(file),
+        unused_stride(file),
         nothing_offloaded(&accelerator),
         long_chain(&accelerator),
         truncating_output(&accelerator),
         small_accumulator_memory(&accelerator),
         ethos_u_array(&accelerator),
         unfilled_column(&accelerator),
-        slow_operands(&accelerator, &file),
-        slow_sums(&accelerator, &file),
+        slow_operands(&accelerator, file),
+        slow_sums(&accelerator, file),
     ];
-    Ok(found.into_iter().flatten().map(|violation| blame(violation, sources, &overridden)).collect())
+    Ok(found.into_iter().flatten().map(|violation| made.blame(violation)).collect())
 }
 
 /// A single product may already overflow.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::key::{KeyPath, Segment};
+use super::rules::MAX_LEVELS;
 
 /// Line and column, from 1, of the value at `key`, or of the innermost map or list around it that is there.
 pub(super) fn locate(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
@@ -19,6 +20,48 @@ pub(super) fn locate(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
 /// As [`locate`], of a key that stands twice in its map: its second value.
 pub(super) fn locate_second(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
     Walk { path: key.segments(), pass: 1 }.start(text)
+}
+
+/// The names of the levels of `accumulation`; none where its levels have something else for names.
+pub(super) fn level_names(text: &str) -> Vec<Option<String>> {
+    #[derive(Deserialize)]
+    struct Levels {
+        accumulation: Option<List>,
+    }
+    let file = serde_yaml::from_str::<Levels>(text);
+    file.ok().and_then(|file| file.accumulation).map_or(Vec::new(), |List(names)| names)
+}
+
+/// The names of the first levels.
+struct List(Vec<Option<String>>);
+
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Level {
+            name: Option<String>,
+        }
+        struct Names;
+        impl<'de> Visitor<'de> for Names {
+            type Value = List;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<List, A::Error> {
+                let mut names = Vec::new();
+                while names.len() < MAX_LEVELS
+                    && let Some(level) = list.next_element::<Level>()?
+                {
+                    names.push(level.name);
+                }
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(List(names))
+            }
+        }
+        deserializer.deserialize_seq(Names)
+    }
 }
 
 /// Walks down a path and fails where it ends: the YAML library knows where that is.
@@ -36,6 +79,29 @@ impl Walk<'_> {
 
     fn next(&self) -> Self {
         Self { path: &self.path[1..], pass: self.pass }
+    }
+}
+
+/// Whether a key is this one, without a copy of it; none is empty.
+struct IsKey<'a>(&'a str);
+
+impl<'de> DeserializeSeed<'de> for IsKey<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for IsKey<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<bool, E> {
+        Ok(!self.0.is_empty() && self.0 == key)
     }
 }
 
@@ -70,8 +136,11 @@ impl<'de> Visitor<'de> for Walk<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut pass = if self.path.len() == 1 { self.pass } else { 0 };
-        while let Some(key) = map.next_key::<String>()? {
-            let is_wanted = matches!(&self.path[0], Segment::Key(wanted) if *wanted == key);
+        let wanted = match &self.path[0] {
+            Segment::Key(key) => key.as_str(),
+            Segment::Item { .. } => "",
+        };
+        while let Some(is_wanted) = map.next_key_seed(IsKey(wanted))? {
             if is_wanted && pass == 0 {
                 map.next_value_seed(self.next())?;
             } else {

@@ -13,6 +13,7 @@ mod locate;
 mod packing;
 mod parse;
 mod problem;
+mod recipe;
 mod resolved;
 mod rules;
 mod set;
@@ -20,17 +21,22 @@ mod sources;
 mod text;
 mod typed;
 
+use std::io;
 use std::path::Path;
 
 pub use problem::{FilePlace, HwError, Origin, Problem};
 pub use text::{description_of, name_of};
 
-use crate::file::AcceleratorFile;
 use crate::{Accelerator, LayerOverrides};
 use check::Violation;
 use key::KeyPath;
+use parse::MOST_BYTES;
+pub(crate) use recipe::Recipe;
 use set::{Overridden, Set};
 use sources::Sources;
+
+/// Most overrides of the command line.
+const MOST_SETS: usize = 1000;
 
 /// The accelerator of a preset's name or a file's path, with overrides as `accumulation.acc.bits=12`.
 ///
@@ -100,97 +106,48 @@ fn sources(hw: &str) -> Result<Sources, HwError> {
             origin: Origin::Nowhere,
         })
     };
-    if !Path::new(hw).exists() {
-        return Err(problem(
-            "guardbit::hw::unknown_preset",
-            format!("`{hw}` is neither a preset nor a file"),
-        ));
-    }
-    let text = std::fs::read_to_string(hw);
-    let text = text.map_err(|e| problem("guardbit::hw::read", format!("`{hw}` cannot be read: {e}")))?;
+    let text = guardbit_files::read_text(Path::new(hw), MOST_BYTES).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            problem("guardbit::hw::unknown_preset", format!("`{hw}` is neither a preset nor a file"))
+        }
+        _ => problem("guardbit::hw::read", format!("`{hw}` cannot be read: {error}")),
+    })?;
     Sources::file(&text, hw)
 }
 
 fn parse_sets(sets: &[String]) -> Result<Vec<Set>, HwError> {
+    if sets.len() > MOST_SETS {
+        return Err(Problem {
+            code: "guardbit::hw::set",
+            key: None,
+            message: format!("{} overrides; {MOST_SETS} are the most", sets.len()),
+            help: Some("write them into a file that `extends` the accelerator".into()),
+            origin: Origin::Nowhere,
+        }
+        .into());
+    }
     sets.iter().map(|set| Set::parse(set)).collect()
 }
 
 fn build(sources: &Sources, sets: &[Set]) -> Result<Accelerator, HwError> {
-    let file = sources.merged();
+    let mut file = sources.merged();
     let (of_layers, common): (Vec<&Set>, Vec<&Set>) = sets.iter().partition(|set| set.layer().is_some());
-    let common: Vec<Set> = common.into_iter().cloned().collect();
-    let mut accelerator = one(sources, &file, &common)?;
-    let layers = layers::overrides(sources, &file, &of_layers)?;
+    let layers = file.layers.take();
+    let recipe = Recipe::new(sources, file, &common)?;
+    let mut accelerator = recipe.accelerator(&[])?;
+    let layers = layers::overrides(sources, layers.as_ref(), &of_layers)?;
     if layers.is_empty() {
         return Ok(accelerator);
     }
-    let recipe = Recipe { sources: sources.clone(), file, common, layers };
-    let names = recipe.layers.iter().map(|(name, _)| name.clone());
-    let entry = |name: String| Ok((name.clone(), recipe.together(&[name])?));
-    let entries = names.map(entry).collect::<Result<_, HwError>>()?;
+    let recipe = recipe.with_layers(layers);
+    let entry = |(name, sets): &(String, Vec<Set>)| Ok((name.clone(), recipe.of_layer(name, &[sets])?));
+    let entries = recipe.layers.iter().map(entry).collect::<Result<_, HwError>>()?;
     accelerator.layers = LayerOverrides::of_recipe(entries, recipe);
     Ok(accelerator)
 }
 
-/// What the accelerators of single layers are made of.
-#[derive(Debug, Clone)]
-pub(crate) struct Recipe {
-    sources: Sources,
-    file: AcceleratorFile,
-    /// The overrides for all layers.
-    common: Vec<Set>,
-    /// Those of every name or index.
-    layers: Vec<(String, Vec<Set>)>,
-}
-
-impl Recipe {
-    /// The accelerator of a layer that goes by these names: with the overrides of each, in order.
-    pub fn together(&self, names: &[String]) -> Result<Accelerator, HwError> {
-        let named = self.layers.iter().filter(|(name, _)| names.contains(name));
-        let own = named.flat_map(|(_, sets)| sets);
-        let all: Vec<Set> = self.common.iter().chain(own).cloned().collect();
-        let layer = names.join("`, `");
-        let of_layer = |error: HwError| error.with_message(|message| format!("layer `{layer}`: {message}"));
-        one(&self.sources, &self.file, &all).map_err(of_layer)
-    }
-}
-
-/// The accelerator of a file with these overrides, without those of its layers.
-fn one(sources: &Sources, file: &AcceleratorFile, sets: &[Set]) -> Result<Accelerator, HwError> {
-    let (file, overridden) = apply(sources, file, sets)?;
-    check::check(&file).map_err(|violation| blame(violation, sources, &overridden).into())
-}
-
-/// The file with these overrides and with accumulation levels, and what was overridden.
-fn apply(
-    sources: &Sources,
-    file: &AcceleratorFile,
-    sets: &[Set],
-) -> Result<(AcceleratorFile, Vec<Overridden>), HwError> {
-    let mut overridden = Vec::new();
-    let mut pass = |mut file: AcceleratorFile, late: bool| {
-        for set in sets.iter().filter(|set| set.is_late() == late) {
-            let (changed, key) = set.apply(&file).map_err(|e| e.with_origin(sources.origin_of(&set.from)))?;
-            overridden.push(key);
-            file = changed;
-        }
-        Ok::<_, HwError>(with_levels(file))
-    };
-    let file = pass(file.clone(), false)?;
-    let file = pass(file, true)?;
-    Ok((file, overridden))
-}
-
-fn with_levels(mut file: AcceleratorFile) -> AcceleratorFile {
-    let mut levels = file.accumulation.take().unwrap_or_else(|| derive::levels(&file));
-    if let [level] = levels.as_mut_slice() {
-        level.name.get_or_insert_with(|| "acc".into());
-    }
-    AcceleratorFile { accumulation: Some(levels), ..file }
-}
-
 /// The problem of a violation, with its place.
-fn blame(violation: Violation, sources: &Sources, overridden: &[Overridden]) -> Problem {
+fn blame(violation: Violation, sources: &Sources, overridden: &[&[Overridden]]) -> Problem {
     let Violation { code, keys, message, help } = violation;
     let (key, origin) = match sources.culprit(&keys, overridden) {
         Some((key, Origin::Nowhere)) => (Some(key), sources.start()),

@@ -3,24 +3,39 @@
 use std::sync::Arc;
 
 use super::key::KeyPath;
-use super::locate::locate_second;
+use super::locate::{level_names, locate_second};
 use super::problem::{FilePlace, HwError, Origin, Problem};
 use super::typed;
 use crate::file::AcceleratorFile;
 
+/// Most bytes of a file.
+pub(super) const MOST_BYTES: u64 = 1 << 20;
+
+const PLAINER: &str = "write maps and lists with one entry per line";
+
 /// The file of that text.
 pub(super) fn parse(text: &Arc<str>, name: &str) -> Result<AcceleratorFile, HwError> {
+    if text.len() as u64 > MOST_BYTES {
+        let message = format!("{name}: the text has {} bytes; {MOST_BYTES} are the most", text.len());
+        return Err(not_yaml(message, "is it an accelerator file?", Origin::Nowhere).into());
+    }
+    if let Err(error) = guardbit_files::check_nesting(text) {
+        let origin = Origin::File(FilePlace::new(name, text, error.line, error.column));
+        let message = format!("the text is nested too deeply: {error}");
+        return Err(not_yaml(message, error.help().unwrap_or(PLAINER), origin).into());
+    }
     serde_yaml::from_str(text).map_err(|error| problem(text, name, &error).into())
 }
 
 fn problem(text: &Arc<str>, name: &str, error: &serde_yaml::Error) -> Problem {
     let message = error.to_string();
-    let Some(at) = error.location() else { return not_yaml(message, Origin::Nowhere) };
+    let help = "the text is not YAML";
+    let Some(at) = error.location() else { return not_yaml(message, help, Origin::Nowhere) };
     let origin = |line, column| Origin::File(FilePlace::new(name, text, line, column));
     let Some((path, message)) = value_message(&message, at.line(), at.column()) else {
-        return not_yaml(message, origin(at.line(), at.column()));
+        return not_yaml(message, help, origin(at.line(), at.column()));
     };
-    let path = KeyPath::indexed(path).named(&serde_yaml::from_str(text).unwrap_or_default());
+    let path = KeyPath::indexed(path).named(&level_names(text));
     let repeated = typed::duplicate_field(message).map(|field| path.join(field));
     if let Some((line, column)) = repeated.as_ref().and_then(|key| locate_second(text, key)) {
         return typed::explain(message, &path, origin(line, column));
@@ -30,9 +45,8 @@ fn problem(text: &Arc<str>, name: &str, error: &serde_yaml::Error) -> Problem {
     typed::explain(message, &path, origin(at.line(), at.column()))
 }
 
-fn not_yaml(message: String, origin: Origin) -> Problem {
-    let help = Some("the text is not YAML".into());
-    Problem { code: "guardbit::hw::yaml", key: None, message, help, origin }
+fn not_yaml(message: String, help: &str, origin: Origin) -> Problem {
+    Problem { code: "guardbit::hw::yaml", key: None, message, help: Some(help.into()), origin }
 }
 
 /// The path and the message in the library's words about a value: `path: message at line L column C`.

@@ -13,6 +13,12 @@ use crate::{
 
 /// Greatest size of an array, and greatest stride.
 pub(super) const MAX_SIZE: i64 = 1 << 16;
+/// Most processing elements of all cores: each is a counter of the heat map.
+pub(super) const MAX_ELEMENTS: usize = 1 << 20;
+/// Most accumulation levels.
+pub(super) const MAX_LEVELS: usize = 16;
+/// Least and greatest size or rate, six decimals of which count.
+pub(super) const DECIMALS: std::ops::RangeInclusive<f64> = 0.000_001..=1e9;
 /// Greatest length of a run: as many products as the largest tensor has elements.
 pub(super) const MAX_TERMS: i64 = 1 << 28;
 /// Most low bits that one stage drops.
@@ -83,7 +89,7 @@ const RULES: &[Entry] = &[
         allowed: || "text".into(),
         hint: "put numbers in quotes",
     },
-    Entry { keys: &["clock_mhz"], code: "guardbit::hw::clock", allowed: positive, hint: "the clock in MHz" },
+    Entry { keys: &["clock_mhz"], code: "guardbit::hw::clock", allowed: decimal, hint: "the clock in MHz" },
     Entry {
         keys: &["array.kind"],
         code: "guardbit::hw::array",
@@ -197,7 +203,7 @@ const RULES: &[Entry] = &[
         code: "guardbit::hw::level_name",
         allowed: || {
             format!(
-                "made of up to {MAX_LEVEL_NAME} letters, digits, `_` and `-`, not `-` first, different for every level"
+                "made of at most {MAX_LEVEL_NAME} letters, digits, `_` and `-`, different for every level"
             )
         },
         hint: "overrides and reports call a level by its name",
@@ -223,7 +229,7 @@ const RULES: &[Entry] = &[
     Entry {
         keys: &["accumulation.**"],
         code: "guardbit::hw::accumulation",
-        allowed: || "a list of one level at least, innermost first".into(),
+        allowed: || format!("a list of 1 to {MAX_LEVELS} levels, innermost first"),
         hint: "as `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`",
     },
     Entry {
@@ -271,7 +277,7 @@ const RULES: &[Entry] = &[
     Entry {
         keys: &["memory.*"],
         code: "guardbit::hw::memory",
-        allowed: positive,
+        allowed: decimal,
         hint: "sizes are in KiB, rates in bytes per cycle",
     },
     Entry {
@@ -287,7 +293,7 @@ const RULES: &[Entry] = &[
         hint: "what is done about the borrow that a negative low lane takes from the high lane",
     },
     Entry {
-        keys: &["layers.*"],
+        keys: &["layers.*", "layers.*.**"],
         code: "guardbit::hw::layers",
         allowed: || "a map of overrides".into(),
         hint: "as `layers: {conv1: {accumulation.acc.bits: 16}}`",
@@ -324,8 +330,8 @@ fn range(low: i64, high: i64) -> String {
     format!("a whole number from {low} to {high}")
 }
 
-fn positive() -> String {
-    "a number above 0".into()
+fn decimal() -> String {
+    format!("a number from {} to {}", DECIMALS.start(), DECIMALS.end())
 }
 
 fn one_of<T: Named>() -> String {

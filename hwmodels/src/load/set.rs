@@ -1,12 +1,19 @@
 //! Overrides: `accumulation.acc.bits=12` of the command line, and those of `layers`.
 
+use serde::de::DeserializeSeed;
 use serde_yaml::{Mapping, Value};
 
 use super::key::KeyPath;
 use super::problem::{HwError, Origin, Problem};
 use super::rules::Rule;
 use super::typed;
-use crate::file::AcceleratorFile;
+use crate::file::{AcceleratorFile, Budget};
+
+/// Most bytes of an override of the command line.
+const MOST_BYTES: usize = 1 << 16;
+
+/// Most keys that lie in each other.
+const MOST_KEYS: usize = 8;
 
 /// One override.
 #[derive(Debug, Clone)]
@@ -49,6 +56,9 @@ impl Set {
                 origin: Origin::Set(text.into()),
             })
         };
+        if text.len() > MOST_BYTES {
+            return Err(fail(format!("it has {} bytes; {MOST_BYTES} are the most", text.len())));
+        }
         let (path, value) = text.split_once('=').ok_or_else(|| fail("there is no `=`".into()))?;
         let path = path.trim().to_owned();
         if path.split('.').any(str::is_empty) {
@@ -57,7 +67,7 @@ impl Set {
         if path == "extends" {
             return Err(fail("`extends` can only stand in a file".into()));
         }
-        let value = serde_yaml::from_str(value).map_err(|e| fail(format!("the value is not YAML: {e}")))?;
+        let value = free_value(value).map_err(|e| fail(format!("the value is not YAML: {e}")))?;
         let set = Self { path, value, from: SetSource::CommandLine(text.into()) };
         if set.path.split('.').next() == Some("layers") && set.layer().is_none() {
             return Err(fail("`layers` is overridden key by key, as `layers.NAME.bias.bits=20`".into()));
@@ -82,6 +92,12 @@ impl Set {
     pub fn apply(&self, file: &AcceleratorFile) -> Result<(AcceleratorFile, Overridden), HwError> {
         let mut value = typed::to_value(file);
         let path: Vec<&str> = self.path.split('.').collect();
+        if path.len() > MOST_KEYS {
+            return Err(self.unknown(Stop {
+                message: format!("there is no key of {} parts", path.len()),
+                help: "a key is dotted, as `accumulation.acc.bits`".into(),
+            }));
+        }
         let key = put(&mut value, &path, KeyPath::default(), self.value.clone());
         let key = key.map_err(|stop| self.unknown(stop))?;
         let file = typed::from_value(value).map_err(|message| self.mistyped(&message))?;
@@ -101,6 +117,14 @@ impl Set {
     fn mistyped(&self, message: &str) -> HwError {
         typed::explain(message, &KeyPath::dotted(&self.path), Origin::Nowhere).into()
     }
+}
+
+/// A value as written on the command line.
+fn free_value(text: &str) -> Result<Value, String> {
+    guardbit_files::check_nesting(text).map_err(|error| format!("it is nested too deeply: {error}"))?;
+    let budget = Budget::of_text(text);
+    let read = Budget::new(&budget).deserialize(serde_yaml::Deserializer::from_str(text));
+    read.map_err(|error| error.to_string())
 }
 
 /// Puts `overlay` over `base`: maps merge key by key, everything else is replaced; `null` removes.

@@ -7,7 +7,7 @@ use serde_yaml::Value;
 
 use super::key::KeyPath;
 use super::locate::locate;
-use super::parse::parse;
+use super::parse::{MOST_BYTES, parse};
 use super::problem::{FilePlace, HwError, Origin, Problem};
 use super::set::{Overridden, SetSource, merge};
 use super::text::name_of;
@@ -17,6 +17,9 @@ use crate::presets::{PRESETS, preset};
 
 /// What a file does not take from what it extends.
 const OWN: [&str; 3] = ["schema", "name", "description"];
+
+/// Most files that extend each other.
+const MOST_FILES: usize = 8;
 
 /// A file with what it extends.
 #[derive(Debug, Clone)]
@@ -61,7 +64,7 @@ impl Sources {
 
     /// The same, where `chain` holds the paths of the files that extend each other down to this one.
     fn extending(text: &str, name: &str, chain: &mut Vec<PathBuf>) -> Result<Self, HwError> {
-        let text: Arc<str> = text.into();
+        let text: Arc<str> = text.strip_prefix('\u{feff}').unwrap_or(text).into();
         let file = parse(&text, name)?;
         let mut sources =
             Self { name: name.into(), own: typed::to_value(&file), text, base: None, is_preset: false };
@@ -78,11 +81,14 @@ impl Sources {
     /// The file `base`, whose path is relative to the folder of this one.
     fn base_file(&self, base: &str, chain: &mut Vec<PathBuf>) -> Result<Self, HwError> {
         let path = Path::new(&self.name).parent().unwrap_or(Path::new("")).join(base);
-        let text = std::fs::read_to_string(&path);
+        let text = guardbit_files::read_text(&path, MOST_BYTES);
         let text = text.map_err(|error| HwError::from(self.no_base(base, &path, &error)))?;
         let resolved = resolve(&path);
         if chain.contains(&resolved) {
             return Err(self.cycle(base).into());
+        }
+        if chain.len() == MOST_FILES {
+            return Err(self.long_chain().into());
         }
         chain.push(resolved);
         Self::extending(&text, &path.to_string_lossy(), chain)
@@ -117,9 +123,9 @@ impl Sources {
     pub fn culprit<'a>(
         &self,
         keys: &'a [KeyPath],
-        overridden: &[Overridden],
+        overridden: &[&[Overridden]],
     ) -> Option<(&'a KeyPath, Origin)> {
-        let origin = |key| match overridden.iter().rfind(|over| over.key.contains(key)) {
+        let origin = |key| match overridden.iter().copied().flatten().rfind(|over| over.key.contains(key)) {
             Some(over) => self.origin_of(&over.by),
             None => self.origin(key),
         };
@@ -166,6 +172,12 @@ impl Sources {
         let message = format!("`{base}` extends this file, directly or through others");
         let help = "let one of the files extend none of the others".into();
         self.extends_problem("guardbit::hw::extends_cycle", message, help)
+    }
+
+    fn long_chain(&self) -> Problem {
+        let message = format!("more than {MOST_FILES} files extend each other");
+        let help = "let the files extend a common one, or a preset".into();
+        self.extends_problem("guardbit::hw::extends_chain", message, help)
     }
 
     fn extends_problem(&self, code: &'static str, message: String, help: String) -> Problem {

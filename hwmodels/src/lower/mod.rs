@@ -7,7 +7,7 @@ mod requantize;
 
 use std::sync::Arc;
 
-use guardbit_graph::{DotProducts, Graph, NodeId};
+use guardbit_graph::{DotProducts, Graph, NodeId, Window};
 use guardbit_num::MultiplierError;
 
 pub use partition::{Host, Placement};
@@ -31,6 +31,9 @@ pub const OPERATIONS: [&str; 8] = [
     "mean",
     "sum",
 ];
+
+/// Most weights of a layer: as many as the largest tensor has elements.
+const MAX_WEIGHTS: usize = 1 << 28;
 
 /// A graph that this accelerator cannot run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -80,6 +83,18 @@ pub enum LowerError {
         /// What is wrong.
         source: MultiplierError,
     },
+    /// A layer with more products than can be laid out.
+    #[error(
+        "layer `{layer}` has {channels} output channels of {cells} products each; {MAX_WEIGHTS} in all are the most"
+    )]
+    TooManyProducts {
+        /// Name of the layer.
+        layer: String,
+        /// Output channels.
+        channels: usize,
+        /// Cells of the window, as rows x columns x channels.
+        cells: String,
+    },
     /// A layer that takes more cycles than can be told.
     #[error("layer `{layer}` takes more than 2^53 cycles on this accelerator")]
     TooManyCycles {
@@ -97,6 +112,7 @@ impl LowerError {
             Self::HostLayer { .. } => "guardbit::lower::host_layer",
             Self::Together { source } => source.code(),
             Self::Multiplier { .. } => "guardbit::lower::multiplier",
+            Self::TooManyProducts { .. } => "guardbit::lower::too_many_products",
             Self::TooManyCycles { .. } => "guardbit::lower::too_many_cycles",
         }
     }
@@ -116,6 +132,10 @@ impl LowerError {
             Self::Multiplier { .. } => {
                 "the model's scales are far apart, or the datapath drops more bits (`shift`) than the \
                  multiplier can give back"
+            }
+            Self::TooManyProducts { .. } => {
+                "a window larger than its input reads padding alone: write a smaller one, or leave the operation out of \
+                 `offload`"
             }
             Self::TooManyCycles { .. } => {
                 "`memory.sram_bytes_per_cycle`, `memory.accumulator_bytes_per_cycle` and `memory.dram_bytes_per_cycle` \
@@ -164,6 +184,18 @@ pub fn partition(graph: &Graph, accelerator: &Accelerator) -> Result<Vec<Placeme
     Ok(graph.nodes_with_ids().map(place).collect())
 }
 
+/// Fails for a layer whose weights would be more than those of the largest tensor: those of a pool are no tensor.
+fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
+    let channels = window.channels();
+    let sizes = window.kernel.iter().chain([&channels]);
+    let all = sizes.fold(Some(1usize), |all, &size| all?.checked_mul(size.max(1)));
+    if all.is_some_and(|all| all <= MAX_WEIGHTS) {
+        return Ok(());
+    }
+    let cells = window.kernel.map(|size| size.to_string()).join("x");
+    Err(LowerError::TooManyProducts { layer: layer.into(), channels, cells })
+}
+
 fn layer(
     graph: &Graph,
     node: NodeId,
@@ -175,6 +207,7 @@ fn layer(
         datapath.bias = datapath.bias.of_layer(bias.bits);
     }
     let name = graph.node_name(node).to_owned();
+    check_size(&name, &dots.window)?;
     let order = datapath.order.permutation(dots.window.kernel);
     let output = graph.tensor(graph.node(node).output).ty.dtype;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;

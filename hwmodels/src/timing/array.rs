@@ -1,6 +1,6 @@
 //! The closed forms for one array and nothing else: what a design of the array alone takes.
 
-use super::mapping::Mapping;
+use super::mapping::{Mapping, times};
 use super::{Gemm, overlapped, scalesim_v3};
 use crate::{Accelerator, TimingConvention};
 
@@ -35,15 +35,14 @@ impl ArrayCycles {
             // Every fold loads, or hands on, all rows of the array, those in use or not.
             _ => (folds.steps.max(folds.preload).max(folds.drain), overlapped::compute_cycles(&folds)),
         };
-        let last = folds.span() + folds.drain;
         Self {
-            folds: folds.count * folds.groups,
+            folds: times([folds.count, folds.groups]),
             preload: folds.preload,
             steps: folds.steps,
             skew: folds.skew,
             period,
             drain: folds.drain,
-            cycles: folds.all().saturating_sub(1) * period as u64 + last as u64,
+            cycles: folds.all().saturating_sub(1).saturating_mul(period as u64).saturating_add(folds.whole()),
             counted,
         }
     }

@@ -3,6 +3,8 @@
 use guardbit_graph::Window;
 
 use super::Schedule;
+use super::mapping::product;
+use super::rate::BYTE;
 use super::traffic::Traffic;
 use crate::Array;
 
@@ -37,17 +39,17 @@ impl Cost {
         array: Array,
         clock_mhz: f64,
     ) -> Self {
-        let per_cycle = (array.rows * array.cols * array.dot_width) as u64;
+        let per_cycle = product([array.rows, array.cols, array.dot_width]);
         let Schedule { compute, inside, cycles, .. } = *schedule;
         Self {
             compute_cycles: compute,
-            stall_cycles: cycles - compute,
-            stall_sram_cycles: inside - compute,
-            stall_dram_cycles: cycles - inside,
-            macs: (window.dots() as u64).saturating_mul(window.terms() as u64),
+            stall_cycles: cycles.saturating_sub(compute),
+            stall_sram_cycles: inside.saturating_sub(compute),
+            stall_dram_cycles: cycles.saturating_sub(inside),
+            macs: product([window.dots(), window.terms()]),
             capacity: cycles.saturating_mul(per_cycle),
-            dram_bytes: (traffic.load + traffic.store).ceil() as u64,
-            sram_bytes: traffic.sram.ceil() as u64,
+            dram_bytes: bytes(traffic.load.saturating_add(traffic.store)),
+            sram_bytes: bytes(traffic.sram),
             microseconds: cycles as f64 / clock_mhz,
         }
     }
@@ -56,4 +58,9 @@ impl Cost {
     pub fn utilization(&self) -> f64 {
         if self.capacity == 0 { 0.0 } else { self.macs as f64 / self.capacity as f64 }
     }
+}
+
+/// Whole bytes.
+fn bytes(bits: u128) -> u64 {
+    u64::try_from(bits.div_ceil(BYTE)).unwrap_or(u64::MAX)
 }

@@ -25,7 +25,7 @@ use guardbit_graph::Window;
 
 use super::Schedule;
 use super::gemm::Widths;
-use super::mapping::Folds;
+use super::mapping::{Folds, times};
 use crate::{Accelerator, Array, Memory};
 
 /// Latency in cycles and burst in bytes of the SRAM in the compiler's system configuration
@@ -96,20 +96,24 @@ impl<'a> Layer<'a> {
         let rounded = |value: usize, to: usize| value.next_multiple_of(to) as f64;
         let by_depth = depth as f64 / rounded(depth, 32);
         let by_part = (depth * cells) as f64 / (rounded(depth, 8) * rounded(cells, 4));
-        let fully_connected = window.output[0] * window.output[1] == 1 && cells == 1;
-        let dilated = |axis: usize| (window.kernel[axis] - 1) * window.dilation[axis] + 1;
+        let fully_connected = window.output[..2] == [1, 1] && cells == 1;
+        let dilated = |axis: usize| window.kernel[axis].saturating_sub(1) * window.dilation[axis] + 1;
         Self {
             array,
             memory: &accelerator.memory,
-            input: window.input,
-            output: [window.batch * window.output[0], window.output[1], window.channels()],
+            input: at_least_one(window.input),
+            output: at_least_one([
+                times([window.batch, window.output[0]]),
+                window.output[1],
+                window.channels(),
+            ]),
             kernel: [dilated(0), dilated(1)],
             stride: window.stride,
             depthwise,
             fully_connected,
             part_kernel: !fully_connected && (depth <= 8 || by_part > by_depth),
             activation_bytes: (widths.activation as usize).div_ceil(8),
-            weights: window.terms() * window.channels(),
+            weights: times([window.terms(), window.channels()]),
             unit: [unit_rows, (array.rows / unit_rows).max(1), array.cols],
         }
     }
@@ -188,14 +192,14 @@ impl<'a> Layer<'a> {
         };
         let banks = |bytes: usize, granule: usize| (bytes.div_ceil(1024) * 2).next_multiple_of(granule);
         let [rows, cols, depth] = block.input;
-        let input = rows * cols * (depth * self.activation_bytes).next_multiple_of(8);
+        let input = times([rows, cols, (depth * self.activation_bytes).next_multiple_of(8)]);
         let [mut rows, cols, depth] = block.output;
         if self.flat() {
             rows = 1;
         }
         let sum_bytes = if self.activation_bytes > 1 { 5 } else { 4 };
-        let sums = rows * cols * depth.next_multiple_of(8) * sum_bytes;
-        2 + banks(input, granule) + banks(sums, 2 * granule) <= total
+        let sums = times([rows, cols, depth.next_multiple_of(8), sum_bytes]);
+        banks(input, granule).saturating_add(banks(sums, 2 * granule)) <= total.saturating_sub(2)
     }
 
     /// A row of pixels on micro-blocks of two rows.
@@ -208,17 +212,18 @@ impl<'a> Layer<'a> {
         let part = |axis: usize| self.output[axis] as f64 / block.output[axis] as f64;
         let whole = |axis: usize| self.output[axis].div_ceil(block.output[axis]) as f64;
         let depth = self.input[2] as f64;
-        let cells = if self.fully_connected { 0 } else { self.kernel[0] * self.kernel[1] } as f64;
-        let repeats = (self.kernel[0].div_ceil(8) * self.kernel[1].div_ceil(8)) as f64;
+        let cells = if self.fully_connected { 0 } else { times(self.kernel) } as f64;
+        let repeats = times([self.kernel[0].div_ceil(8), self.kernel[1].div_ceil(8)]) as f64;
         let mut weights = cells * depth * whole(0) * whole(1);
-        let mut inputs = (block.input[0] * block.input[1]) as f64 * depth * repeats * part(0) * part(1);
+        let mut inputs = times([block.input[0], block.input[1]]) as f64 * depth * repeats * part(0) * part(1);
         if !self.depthwise {
             weights *= block.output[2] as f64 * part(2);
             inputs *= whole(2);
         }
-        let cost = (inputs + weights) / self.output.iter().product::<usize>() as f64;
-        let twice = 2 * block.input.iter().product::<usize>();
-        if self.input.iter().product::<usize>() < twice { cost / 2.0 } else { cost }
+        let cost = (inputs + weights) / times(self.output) as f64;
+        let [rows, cols, depth] = block.input;
+        let twice = times([2, rows, cols, depth]);
+        if times(self.input) < twice { cost / 2.0 } else { cost }
     }
 
     fn coverage(&self, block: Block) -> f64 {
@@ -258,27 +263,26 @@ impl<'a> Layer<'a> {
         let pixels = units[0] * units[1];
         let pace = (4 * self.array.cols).max(4 * pixels);
         let wide = if self.activation_bytes > 1 { 2 } else { 1 };
-        let pieces = |size: usize| (0..size.div_ceil(8)).map(move |i| (size - 8 * i).min(8));
-        let mut cycles = 0;
-        for rows in pieces(self.kernel[0]) {
-            for cols in pieces(self.kernel[1]) {
-                let cells = rows * cols;
-                let chunks = input_depth.div_ceil(8);
-                let (mut window, steps) = if self.depthwise {
-                    (pace.max(4 * pixels * wide) * cells.div_ceil(4) * units[2], cells.div_ceil(4))
-                } else if self.part_kernel {
-                    let steps = (cells * wide).div_ceil(4);
-                    (pace * steps * chunks * units[2], steps)
-                } else {
-                    (pace * cells * units[2], cells)
-                };
-                window +=
-                    self.delay(units, steps) * if self.part_kernel && !self.depthwise { chunks } else { 1 };
-                cycles += window;
+        let chunks = input_depth.div_ceil(8);
+        let window = |cells: usize| {
+            let (window, steps) = if self.depthwise {
+                (pace.max(4 * pixels * wide) * cells.div_ceil(4) * units[2], cells.div_ceil(4))
+            } else if self.part_kernel {
+                let steps = (cells * wide).div_ceil(4);
+                (pace * steps * chunks * units[2], steps)
+            } else {
+                (pace * cells * units[2], cells)
+            };
+            window + self.delay(units, steps) * if self.part_kernel && !self.depthwise { chunks } else { 1 }
+        };
+        let mut cycles = 0usize;
+        for (rows, of_rows) in pieces(self.kernel[0]) {
+            for (cols, of_cols) in pieces(self.kernel[1]) {
+                cycles = cycles.saturating_add(times([of_rows, of_cols, window(rows * cols)]));
             }
         }
         let passes = if self.depthwise { 1 } else { self.input[2].div_ceil(input_depth.max(1)) };
-        (cycles * passes) as f64
+        times([cycles, passes]) as f64
     }
 
     /// Cycles in which a lone micro-block waits for its own sums.
@@ -307,8 +311,9 @@ impl<'a> Layer<'a> {
         let all = transfer(bytes);
         let first = SPLIT_DEPTH.min(channels);
         let meanwhile = channels as f64 * self.operation(block, first) / all;
-        let slice =
-            (meanwhile.ceil() as usize).max(1).next_multiple_of(block.output[2].max(1)).max(SPLIT_DEPTH);
+        // No slice is longer than all channels.
+        let slice = (meanwhile.ceil() as usize).clamp(1, channels);
+        let slice = slice.next_multiple_of(block.output[2].max(1)).max(SPLIT_DEPTH);
         let rest = channels - first;
         if rest <= 2 * slice && all > 2.0 * operation(block) {
             return in_place;
@@ -321,4 +326,14 @@ impl<'a> Layer<'a> {
         let cycles = (all + self.operation(block, last)).max(operation(block) + first_transfer);
         (operation(block), cycles)
     }
+}
+
+/// Sizes of the pieces of at most 8 into which a size is cut, and how many there are of each.
+fn pieces(size: usize) -> impl Iterator<Item = (usize, usize)> {
+    [(8, size / 8), (size % 8, 1)].into_iter().filter(|&(length, count)| length > 0 && count > 0)
+}
+
+/// An empty axis has nothing to be cut; it counts as one.
+fn at_least_one(sizes: [usize; 3]) -> [usize; 3] {
+    sizes.map(|size| size.max(1))
 }

@@ -2,6 +2,8 @@
 
 use guardbit_graph::{Graph, NodeId, Window};
 
+use super::mapping::times;
+
 /// A layer as `groups` matrix products of `pixels x terms` by `terms x channels`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gemm {
@@ -34,7 +36,7 @@ impl Gemm {
         let [rows, cols, channels] = window.output;
         let groups = window.groups.max(1);
         Self {
-            pixels: window.batch * rows * cols,
+            pixels: times([window.batch, rows, cols]),
             terms: window.terms(),
             depth: window.kernel[2],
             channels: channels / groups,

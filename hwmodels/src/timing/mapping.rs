@@ -113,7 +113,7 @@ impl Runs {
 
     /// That many times.
     pub fn times(self, count: usize) -> Self {
-        Self(self.0.map(|(own, size)| (own * count, size)))
+        Self(self.0.map(|(own, size)| (times([own, count]), size)))
     }
 
     /// Those of another sequence behind these; four different sizes at most.
@@ -131,7 +131,7 @@ impl Runs {
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.0.iter().map(|(count, _)| count).sum()
+        self.0.iter().map(|(count, _)| *count).fold(0, usize::saturating_add)
     }
 
     /// All together.
@@ -148,6 +148,11 @@ impl Runs {
 /// The product of sizes, or the greatest number.
 pub(super) fn product<const N: usize>(sizes: [usize; N]) -> u64 {
     sizes.into_iter().fold(1, |all, size| all.saturating_mul(size as u64))
+}
+
+/// The same as a size.
+pub(super) fn times<const N: usize>(sizes: [usize; N]) -> usize {
+    sizes.into_iter().fold(1, usize::saturating_mul)
 }
 
 impl Mapping {
@@ -205,7 +210,8 @@ impl Mapping {
     pub fn used(&self) -> usize {
         let Layer { array, gemm, .. } = self.layer;
         let channels = gemm.channels * gemm.groups;
-        let used = |rows: usize, cols: usize| rows.min(array.rows) * cols.min(array.cols);
+        let used = |rows: usize, cols: usize| times([rows.min(array.rows), cols.min(array.cols)]);
+        let lanes = times([array.rows, array.cols]);
         match (self.dataflow, array.kind) {
             (Dataflow::OutputStationary, _) => used(gemm.pixels, gemm.channels),
             (Dataflow::WeightStationary | Dataflow::InputStationary, _) => {
@@ -215,9 +221,9 @@ impl Mapping {
                     if self.dataflow == Dataflow::WeightStationary { gemm.channels } else { gemm.pixels },
                 )
             }
-            (Dataflow::Vector, ArrayKind::Outputs) => (gemm.pixels * channels).min(array.rows * array.cols),
-            (Dataflow::Vector, ArrayKind::Channels) => gemm.channels.min(array.rows * array.cols),
-            (Dataflow::Vector, ArrayKind::Folded) => channels.min(array.rows * array.cols),
+            (Dataflow::Vector, ArrayKind::Outputs) => times([gemm.pixels, channels]).min(lanes),
+            (Dataflow::Vector, ArrayKind::Channels) => gemm.channels.min(lanes),
+            (Dataflow::Vector, ArrayKind::Folded) => channels.min(lanes),
             (Dataflow::Vector, ArrayKind::Block) => used(gemm.pixels, channels),
         }
     }
@@ -256,7 +262,7 @@ impl Mapping {
             Dataflow::Vector => Runs::one(steps),
         };
         // Along the other axes folds are all alike.
-        let alike = (count * groups).checked_div(runs.count()).unwrap_or(0) as u64;
+        let alike = times([count, groups]).checked_div(runs.count()).unwrap_or(0) as u64;
         let intervals = runs.total().saturating_mul(alike);
         Folds { count, of_tile, groups, preload, steps, skew, intervals, interval: runs.most(), drain }
     }
@@ -322,7 +328,12 @@ impl Layer {
 impl Folds {
     /// Cycles from the start of a fold to its last addition.
     pub fn span(&self) -> usize {
-        self.preload + self.steps + self.skew
+        self.preload.saturating_add(self.steps).saturating_add(self.skew)
+    }
+
+    /// Cycles from the start of a fold until its sums have left the array.
+    pub fn whole(&self) -> u64 {
+        self.span().saturating_add(self.drain) as u64
     }
 
     /// How many there are in the layer.

@@ -14,6 +14,7 @@ mod input_stationary;
 mod mapping;
 mod output_stationary;
 mod overlapped;
+mod rate;
 mod scalesim_v3;
 mod search;
 mod tiling;
@@ -111,7 +112,7 @@ impl LayerTiming {
         let tiling = mapping.tiling();
         let image = [window.output[0], window.output[1]];
         let mut array = accelerator.array;
-        array.rows *= array.cores;
+        array.rows = mapping::times([array.rows, array.cores]);
         let cost = Cost::new(&schedule, &traffic, window, array, accelerator.clock_mhz);
         Self { cycles: schedule.cycles, array, cost, fit, tile, mapping, tiling, schedule, image }
     }

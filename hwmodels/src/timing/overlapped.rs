@@ -23,6 +23,7 @@
 
 use super::Schedule;
 use super::mapping::Folds;
+use super::rate::Rate;
 use super::traffic::Traffic;
 use crate::Memory;
 
@@ -31,11 +32,11 @@ pub(super) fn schedule(folds: &Folds, traffic: &Traffic, memory: &Memory) -> Sch
     if all == 0 {
         return Schedule::default();
     }
-    let outside = |bytes: f64, shares: u64| cycles(bytes / shares as f64, memory.dram_rate());
+    let rate = Rate::outside(memory);
+    let outside = |bits: u128, shares: u64| rate.cycles(bits, 1, shares);
     let (load, store) = (outside(traffic.load, 1), outside(traffic.store, 1));
-    let ports = Ports { bytes: traffic.reads, memory, folds: all };
-    let last = (folds.span() + folds.drain) as u64;
-    let last = last.max(ports.cycles(1));
+    let ports = Ports::new(traffic, memory, all);
+    let last = folds.whole().max(ports.cycles(1));
     let latency = memory.dram_latency_cycles;
     let compute = compute_cycles(folds);
     let inside = steady(folds, &ports, 1).saturating_add(last);
@@ -53,7 +54,7 @@ pub(super) fn schedule(folds: &Folds, traffic: &Traffic, memory: &Memory) -> Sch
     if memory.double_buffer {
         let (first, end) =
             (outside(traffic.load, traffic.tiles[0]), outside(traffic.store, traffic.tiles[1]));
-        let between = steady(folds, &ports, 1).max(load - first).max(store - end);
+        let between = steady(folds, &ports, 1).max(load.saturating_sub(first)).max(store.saturating_sub(end));
         let fold = between.checked_div(all - 1).unwrap_or(last);
         let cycles = [first, between, last, end].into_iter().fold(0, u64::saturating_add);
         return schedule(first, fold, 0, 0, cycles);
@@ -61,45 +62,44 @@ pub(super) fn schedule(folds: &Folds, traffic: &Traffic, memory: &Memory) -> Sch
     let tiles = folds.tiles();
     let between = steady(folds, &ports, tiles);
     // In their own tiles, folds follow each other; between two tiles the array drains, and the memory has its turn.
-    let fold = between.checked_div(all - tiles).unwrap_or(folds.interval as u64);
+    let fold = between.checked_div(all.saturating_sub(tiles)).unwrap_or(folds.interval as u64);
     let (first, end) = (load / tiles, store / tiles);
     let gap = [first, last - fold.min(last), end].into_iter().fold(0, u64::saturating_add);
     let cycles = [load, between, tiles.saturating_mul(last), store].into_iter().fold(0, u64::saturating_add);
-    schedule(first, fold, gap, tiles / folds.groups as u64, cycles)
+    schedule(first, fold, gap, tiles / (folds.groups as u64).max(1), cycles)
 }
 
 /// Cycles with memories that take no time: folds as close as they can follow each other, the last one drained.
 pub(super) fn compute_cycles(folds: &Folds) -> u64 {
-    let last = if folds.all() == 0 { 0 } else { (folds.span() + folds.drain) as u64 };
+    let last = if folds.all() == 0 { 0 } else { folds.whole() };
     folds.intervals.saturating_sub(folds.interval as u64).saturating_add(last)
 }
 
 /// Cycles from the first fold of each tile to the last one's, in `tiles` tiles.
-fn steady(folds: &Folds, ports: &Ports<'_>, tiles: u64) -> u64 {
-    let followers = folds.all() - tiles;
+fn steady(folds: &Folds, ports: &Ports, tiles: u64) -> u64 {
+    let followers = folds.all().saturating_sub(tiles);
     let least = followers.saturating_mul(folds.steps as u64);
     let intervals = folds.intervals.saturating_sub(tiles.saturating_mul(folds.interval as u64));
     intervals.max(least).max(ports.cycles(followers))
 }
 
 /// The ports between the SRAMs and the array.
-struct Ports<'a> {
-    /// Bytes of the whole layer: activations, weights, sums.
-    bytes: [f64; 3],
-    memory: &'a Memory,
+struct Ports {
+    /// Bits of the whole layer, of activations, weights and sums, with the rate of each port.
+    each: [(u128, Rate); 3],
     folds: u64,
 }
 
-impl Ports<'_> {
+impl Ports {
+    fn new(traffic: &Traffic, memory: &Memory, folds: u64) -> Self {
+        let operands = Rate::of(memory.sram_bytes_per_cycle);
+        let sums = Rate::of(memory.accumulator_bytes_per_cycle);
+        let [activations, weights, of_sums] = traffic.reads;
+        Self { each: [(activations, operands), (weights, operands), (of_sums, sums)], folds }
+    }
+
     /// Cycles in which the slowest of them serves so many folds.
     fn cycles(&self, folds: u64) -> u64 {
-        let Memory { sram_bytes_per_cycle: operands, accumulator_bytes_per_cycle: sums, .. } = *self.memory;
-        let share = folds as f64 / self.folds as f64;
-        let port = |(bytes, rate): (f64, f64)| cycles(bytes * share, rate);
-        self.bytes.into_iter().zip([operands, operands, sums]).map(port).max().unwrap_or(0)
+        self.each.iter().map(|(bits, rate)| rate.cycles(*bits, folds, self.folds)).max().unwrap_or(0)
     }
-}
-
-fn cycles(bytes: f64, bytes_per_cycle: f64) -> u64 {
-    (bytes / bytes_per_cycle).ceil() as u64
 }

@@ -1,6 +1,7 @@
 //! The tiles of a layer: those that fit the SRAMs and take the fewest cycles.
 //!
-//! Along each axis a layer is cut into 1, 2, 3, ... equal parts (where there are many, in steps of an eighth), each of
+//! Along each axis a layer is cut into 1, 2, 3, ... equal parts (from 48 on in steps of an eighth; where there would be too
+//! many combinations, in larger ones), each of
 //! whole folds; parts of the pixels also into whole lines of the image, which share less with their neighbours. What
 //! streams through a stationary operand is one fold as long as the tile. Where sums stay in place, a single fold may be
 //! loaded in slices of its terms. All combinations are tried, in both orders. Of equally fast tiles the one that moves
@@ -10,14 +11,18 @@
 //! does the best one. Where even the smallest tile does not fit, memories count as if they just held it.
 
 use super::Schedule;
-use super::mapping::{Cut, Mapping};
+use super::mapping::{Cut, Mapping, times};
 use super::overlapped;
 use super::tiling::TileOrder;
 use super::traffic::{Footprint, Tile, Traffic};
 use crate::{ArrayKind, Dataflow, Memory};
 
-/// Numbers of parts up to which every one is tried.
-const DENSE: usize = 48;
+/// Numbers of parts up to which every one is tried, the first one unless that makes too many combinations.
+const DENSE: [usize; 4] = [48, 24, 12, LEAST_DENSE];
+const LEAST_DENSE: usize = 6;
+
+/// Most combinations of sizes along the three axes, if so few can be had.
+const COMBINATIONS: usize = 1 << 17;
 
 /// A mapping with its tile and what follows from it.
 pub(super) struct Choice {
@@ -34,14 +39,15 @@ pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memo
         let schedule = overlapped::schedule(&mapping.folds(), &traffic, memory);
         Choice { mapping, tile, traffic, schedule }
     };
-    let rank = |choice: &Choice| (choice.schedule.cycles, choice.traffic.load + choice.traffic.store);
+    let rank =
+        |choice: &Choice| (choice.schedule.cycles, choice.traffic.load.saturating_add(choice.traffic.store));
     let mut best: Option<Choice> = None;
-    for candidate in candidates(mapping, footprint) {
+    candidates(mapping, footprint, |candidate| {
         let found = choose(candidate);
         if best.as_ref().is_none_or(|best| rank(&found) < rank(best)) {
             best = Some(found);
         }
-    }
+    });
     best.unwrap_or_else(|| choose((*mapping, footprint.tile(mapping, usize::MAX))))
 }
 
@@ -52,9 +58,10 @@ pub(super) fn smallest(mapping: &Mapping, footprint: &Footprint<'_>) -> Tile {
     footprint.tile(&one, terms)
 }
 
-/// Every tile that fits.
-fn candidates(mapping: &Mapping, footprint: &Footprint<'_>) -> Vec<(Mapping, Tile)> {
-    let mut found = Vec::new();
+/// Gives every tile that fits, one after the other: they may be many.
+fn candidates(mapping: &Mapping, footprint: &Footprint<'_>, mut each: impl FnMut((Mapping, Tile))) {
+    let dense = density(mapping);
+    let sizes = |all| sizes(all, dense);
     let streams = match mapping.dataflow() {
         Dataflow::WeightStationary => with_lines(sizes(mapping.streamed()), footprint.line(), 1),
         _ => sizes(mapping.streamed()),
@@ -81,28 +88,41 @@ fn candidates(mapping: &Mapping, footprint: &Footprint<'_>) -> Vec<(Mapping, Til
                         continue;
                     }
                     for &order in orders(mapping) {
-                        found.push((cut(order), Tile { order, ..held }));
+                        each((cut(order), Tile { order, ..held }));
                     }
                 }
             }
         }
     }
-    found.extend(slices(mapping, footprint));
-    found
+    slices(mapping, footprint, dense, each);
 }
 
-/// A single fold in slices of its terms.
-fn slices(mapping: &Mapping, footprint: &Footprint<'_>) -> Vec<(Mapping, Tile)> {
+/// Gives every single fold in slices of its terms.
+fn slices(mapping: &Mapping, footprint: &Footprint<'_>, dense: usize, mut each: impl FnMut((Mapping, Tile))) {
     if !mapping.stays_in_place() {
-        return Vec::new();
+        return;
     }
     let dot_width = mapping.layer().array.dot_width;
     let cut = |order| mapping.cut(Cut { order, ..Cut::NONE });
-    let lengths = sizes(mapping.layer().steps()).into_iter().map(|steps| steps * dot_width);
-    let tiles = lengths.map(|length| footprint.tile(&cut(TileOrder::ChannelsOuter), length));
-    let held = tiles.filter(|tile| footprint.holds(tile));
-    held.flat_map(|tile| orders(mapping).iter().map(move |&order| (cut(order), Tile { order, ..tile })))
-        .collect()
+    for steps in sizes(mapping.layer().steps(), dense) {
+        let held = footprint.tile(&cut(TileOrder::ChannelsOuter), times([steps, dot_width]));
+        if footprint.holds(&held) {
+            orders(mapping).iter().for_each(|&order| each((cut(order), Tile { order, ..held })));
+        }
+    }
+}
+
+/// Up to how many parts every number of them is tried: as many as leave few enough combinations.
+fn density(mapping: &Mapping) -> usize {
+    let [pixels, channels, terms] = mapping.cut(Cut { stream: 1, ..Cut::NONE }).pass().grid;
+    let axes = match mapping.dataflow() {
+        Dataflow::WeightStationary => [mapping.streamed(), channels, terms],
+        Dataflow::InputStationary => [mapping.streamed(), pixels, terms],
+        Dataflow::OutputStationary | Dataflow::Vector => [pixels, channels, terms],
+    };
+    let few =
+        |&dense: &usize| axes.iter().map(|&all| sizes(all, dense).len()).product::<usize>() <= COMBINATIONS;
+    DENSE.into_iter().find(few).unwrap_or(DENSE[DENSE.len() - 1])
 }
 
 /// Lanes that are free to hold any outputs walk them in the order of the tensor.
@@ -114,11 +134,13 @@ fn orders(mapping: &Mapping) -> &'static [TileOrder] {
     }
 }
 
-/// The sizes of 1, 2, 3, ... equal parts of `all`, the largest first: the last one is 1.
-fn sizes(all: usize) -> Vec<usize> {
+/// The sizes of 1, 2, 3, ... equal parts of `all`, the largest first: the last one is 1. From `dense` parts on, their
+/// number grows by a part of itself.
+fn sizes(all: usize, dense: usize) -> Vec<usize> {
     let all = all.max(1);
     let next = |&parts: &usize| {
-        (parts < all).then(|| (parts + 1).max(if parts < DENSE { 0 } else { parts + parts / 8 }).min(all))
+        let more = if parts < dense { 1 } else { parts / (dense / LEAST_DENSE) };
+        (parts < all).then(|| parts.saturating_add(more).min(all))
     };
     let mut sizes: Vec<usize> =
         std::iter::successors(Some(1), next).map(|parts| all.div_ceil(parts)).collect();
@@ -154,13 +176,15 @@ mod tests {
 
     #[test]
     fn sizes_that_are_tried() {
-        assert_eq!(sizes(0), [1]);
-        assert_eq!(sizes(1), [1]);
-        assert_eq!(sizes(6), [6, 3, 2, 1]);
-        assert_eq!(sizes(50), [50, 25, 17, 13, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
-        assert!(sizes(1 << 28).len() < 220);
-        assert_eq!(with_lines(sizes(6), 4, 1), [6, 4, 3, 2, 1]);
-        assert_eq!(with_lines(sizes(9), 4, 2), [9, 6, 5, 4, 3, 2, 1]);
+        assert_eq!(sizes(0, 48), [1]);
+        assert_eq!(sizes(1, 48), [1]);
+        assert_eq!(sizes(6, 48), [6, 3, 2, 1]);
+        assert_eq!(sizes(50, 48), [50, 25, 17, 13, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+        assert!(sizes(1 << 28, 48).len() < 220);
+        assert_eq!(sizes(50, 6), [50, 25, 17, 13, 10, 9, 5, 3, 2, 1]);
+        assert!(sizes(1 << 28, 6).len() < 34);
+        assert_eq!(with_lines(sizes(6, 48), 4, 1), [6, 4, 3, 2, 1]);
+        assert_eq!(with_lines(sizes(9, 48), 4, 2), [9, 6, 5, 4, 3, 2, 1]);
     }
 
     /// Cycles of the best of all tiles, in every size; what streams is one fold.

@@ -4,6 +4,8 @@
 //! pixels, then those along the channels. Among tiles the terms come first too, so that a tile's sums are complete
 //! before the next pixels or channels begin and a dot product keeps its order.
 
+use super::mapping::times;
+
 /// The order of tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TileOrder {
@@ -36,12 +38,12 @@ pub(super) struct Tiling {
 impl Tiling {
     /// Folds of a group.
     pub fn folds(&self) -> usize {
-        self.grid.iter().product()
+        times(self.grid)
     }
 
     /// Tiles of a group.
     pub fn tiles(&self) -> usize {
-        self.grid.iter().zip(self.tile).map(|(grid, tile)| grid.div_ceil(tile)).product()
+        times(std::array::from_fn::<_, 3, _>(|axis| self.grid[axis].div_ceil(self.tile[axis])))
     }
 
     /// How many folds come before the one at `at`.

@@ -8,21 +8,22 @@
 use guardbit_graph::Window;
 
 use super::gemm::Widths;
-use super::mapping::{Mapping, product};
+use super::mapping::{Mapping, product, times};
+use super::rate::{BYTE, bits_of_kib};
 use super::tiling::{TileOrder, Tiling};
 use crate::{Accelerator, ArrayKind, Dataflow, Memory};
 
-/// Bytes that a layer moves.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What a layer moves, in bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Traffic {
     /// From outside, in the whole layer, in whole bursts.
-    pub load: f64,
+    pub load: u128,
     /// To the outside, in the whole layer: every output once, in whole bursts.
-    pub store: f64,
+    pub store: u128,
     /// Between the SRAMs and the array of one core, in the whole layer: activations, weights, sums in both directions.
-    pub reads: [f64; 3],
+    pub reads: [u128; 3],
     /// Between the SRAMs and the arrays of all cores, in the whole layer, outputs included.
-    pub sram: f64,
+    pub sram: u128,
     /// Tiles that are loaded, and tiles that hold complete sums.
     pub tiles: [u64; 2],
 }
@@ -44,42 +45,46 @@ pub struct Tile {
     pub bytes: [f64; 3],
     /// Bytes that there are for one tile: half of each memory with double buffering.
     pub room: [f64; 3],
+    /// The same in bits.
+    pub(super) bits: [u128; 3],
+    pub(super) room_bits: [u128; 3],
 }
 
 impl Tile {
     /// Whether each memory holds its part.
     pub fn fits(&self) -> bool {
-        self.bytes.iter().zip(self.room).all(|(bytes, room)| *bytes <= room)
+        self.bits.iter().zip(self.room_bits).all(|(bits, room)| *bits <= room)
     }
 }
 
-/// A layer as its memories see it.
+/// A layer as its memories see it. Amounts are in bits.
 pub(super) struct Footprint<'a> {
     window: &'a Window,
     memory: &'a Memory,
     widths: Widths,
     sum_bits: u32,
-    /// All activations and all weights, in bytes.
-    whole: [f64; 2],
-    room: [f64; 3],
+    /// All activations and all weights.
+    whole: [u128; 2],
+    room: [u128; 3],
     /// What tiles have to fit: the room, or the smallest tile where that is larger.
-    limit: [f64; 3],
+    limit: [u128; 3],
 }
 
 impl<'a> Footprint<'a> {
     pub fn new(accelerator: &'a Accelerator, window: &'a Window, widths: Widths) -> Self {
         let memory = &accelerator.memory;
-        let usable = if memory.double_buffer { 512.0 } else { 1024.0 };
-        let room = [memory.activation_kib, memory.weight_kib, memory.accumulator_kib].map(|kib| kib * usable);
+        let parts = if memory.double_buffer { 2 } else { 1 };
+        let room = [memory.activation_kib, memory.weight_kib, memory.accumulator_kib]
+            .map(|kib| bits_of_kib(kib, parts));
+        let [rows, cols, channels] = window.input;
+        let inputs = product([window.batch, rows, cols, channels]);
+        let weights = product([window.terms(), window.channels()]);
         Self {
             window,
             memory,
             widths,
             sum_bits: accelerator.datapath.sum_bits(),
-            whole: [
-                bytes(window.batch * window.input.iter().product::<usize>(), widths.activation),
-                bytes(window.terms() * window.channels(), widths.weight),
-            ],
+            whole: [bits(inputs, widths.activation), bits(weights, widths.weight)],
             room,
             limit: room,
         }
@@ -87,7 +92,7 @@ impl<'a> Footprint<'a> {
 
     /// The same with memories that hold this tile, the smallest one.
     pub fn holding(self, smallest: &Tile) -> Self {
-        let limit = std::array::from_fn(|part| self.room[part].max(smallest.bytes[part]));
+        let limit = std::array::from_fn(|part| self.room[part].max(smallest.bits[part]));
         Self { limit, ..self }
     }
 
@@ -98,7 +103,7 @@ impl<'a> Footprint<'a> {
 
     /// Whether the memories hold a tile.
     pub fn holds(&self, tile: &Tile) -> bool {
-        tile.bytes.iter().zip(self.limit).all(|(bytes, limit)| *bytes <= limit)
+        tile.bits.iter().zip(self.limit).all(|(bits, limit)| *bits <= limit)
     }
 
     /// Whether all activations, or all weights, stay in their SRAM.
@@ -115,37 +120,36 @@ impl<'a> Footprint<'a> {
         let unit = mapping.pass().unit;
         let free = mapping.dataflow() == Dataflow::Vector && array.kind == ArrayKind::Outputs;
         let (pixels, channels) = if free {
-            let outputs = tiling.tile[0] * array.rows * array.cols;
+            let outputs = times([tiling.tile[0], array.rows, array.cols]);
             (outputs.div_ceil(all_channels), outputs)
         } else {
-            (tiling.tile[0] * unit[0], tiling.tile[1] * unit[1])
+            (times([tiling.tile[0], unit[0]]), times([tiling.tile[1], unit[1]]))
         };
         let pixels = pixels.clamp(1, gemm.pixels.max(1));
         let channels = channels.clamp(1, all_channels);
-        let terms = terms.min(tiling.tile[2] * unit[2]).clamp(1, gemm.terms.max(1));
+        let terms = terms.min(times([tiling.tile[2], unit[2]])).clamp(1, gemm.terms.max(1));
 
         let split_groups = gemm.groups < self.window.groups;
-        let cores = array.cores as f64;
         // Groups that one tile touches, on all cores.
-        let groups = channels.div_ceil(gemm.channels.max(1)).min(beside) as f64;
-        let groups = if split_groups { groups * cores } else { groups };
-        let depth = gemm.depth as f64;
-        let read = (self.area(pixels) * depth).min((pixels * terms) as f64);
-        let sums = if mapping.stays_in_place() { mapping.used() } else { pixels * channels };
-        let of = |elements: f64, bits: u32| elements * f64::from(bits) / 8.0;
-        let activations = of(read * groups, self.widths.activation).min(self.whole[0]);
-        let weights = of((terms * channels) as f64 * cores, self.widths.weight).min(self.whole[1]);
+        let groups = channels.div_ceil(gemm.channels.max(1)).min(beside);
+        let groups = if split_groups { times([groups, array.cores]) } else { groups };
+        let read = self.area(pixels).saturating_mul(gemm.depth as u64).min(product([pixels, terms]));
+        let sums = if mapping.stays_in_place() { mapping.used() } else { times([pixels, channels]) };
+        let activations = bits(read.saturating_mul(groups as u64), self.widths.activation).min(self.whole[0]);
+        let weights = bits(product([terms, channels, array.cores]), self.widths.weight).min(self.whole[1]);
+        // Slices of the terms may be finer than folds.
+        let whole_terms = Tiling { tile: [tiling.tile[0], tiling.tile[1], tiling.grid[2].max(1)], ..tiling };
+        let held = [activations, weights, bits(product([sums, array.cores]), self.sum_bits)];
         Tile {
             pixels,
             channels,
             terms,
             order: if free { TileOrder::PixelsOuter } else { tiling.order },
-            // Slices of the terms may be finer than folds.
-            count: Tiling { tile: [tiling.tile[0], tiling.tile[1], tiling.grid[2].max(1)], ..tiling }.tiles()
-                * gemm.terms.div_ceil(terms).max(1)
-                * serial,
-            bytes: [activations, weights, of(sums as f64 * cores, self.sum_bits)],
-            room: self.room,
+            count: times([whole_terms.tiles(), gemm.terms.div_ceil(terms).max(1), serial]),
+            bytes: held.map(bytes),
+            room: self.room.map(bytes),
+            bits: held,
+            room_bits: self.room,
         }
     }
 
@@ -158,95 +162,104 @@ impl<'a> Footprint<'a> {
         // Passes of the array may have fewer terms than there is room for.
         let tiling = mapping.tiling();
         let terms = parts(gemm.terms, tile.terms).max(parts(tiling.grid[2], tiling.tile[2]));
-        let channels = parts(gemm.channels * beside, tile.channels);
+        let channels = parts(times([gemm.channels, beside]), tile.channels);
         // Groups side by side read activations of their own: no stretch of channels reads those of another.
         let again = if beside > 1 { 1 } else { channels };
         let [activations, weights] = match tile.order {
             TileOrder::ChannelsOuter => {
-                [if pixels * terms == 1 { 1 } else { again }, if terms == 1 { 1 } else { pixels }]
+                [if pixels == 1 && terms == 1 { 1 } else { again }, if terms == 1 { 1 } else { pixels }]
             }
             TileOrder::PixelsOuter => {
-                [if terms == 1 { 1 } else { again }, if channels * terms == 1 { 1 } else { pixels }]
+                [if terms == 1 { 1 } else { again }, if channels == 1 && terms == 1 { 1 } else { pixels }]
             }
         };
         let groups = mapping.serial_groups();
-        let load = |operand: usize, once: f64, times: usize, pieces: usize| {
+        let load = |operand: usize, once: u128, again: usize, pieces: [usize; 2]| {
             if self.stays(operand) {
                 self.bursts(self.whole[operand], 1)
             } else {
-                self.bursts(once * times as f64, times * pieces * groups)
+                let transfers = product([again, pieces[0], pieces[1], groups]);
+                self.bursts(once.saturating_mul(again as u128), transfers)
             }
         };
         let pass = self.sweep(tile, pixels, terms);
-        let outputs = bytes(self.window.dots(), self.widths.output);
+        let outputs = bits(self.window.dots() as u64, self.widths.output);
         let of = |elements: [u64; 3]| {
             let [activations, weights, sums] = elements;
-            let of = |elements: u64, bits: u32| elements as f64 * f64::from(bits) / 8.0;
             [
-                of(activations, self.widths.activation),
-                of(weights, self.widths.weight),
-                of(sums, self.sum_bits),
+                bits(activations, self.widths.activation),
+                bits(weights, self.widths.weight),
+                bits(sums, self.sum_bits),
             ]
         };
+        let all =
+            [load(0, pass, activations, [pixels, terms]), load(1, self.whole[1], weights, [channels, terms])];
         Traffic {
-            load: load(0, pass, activations, pixels * terms)
-                + load(1, self.whole[1], weights, channels * terms),
-            store: self.bursts(outputs, pixels * channels * groups),
+            load: all[0].saturating_add(all[1]),
+            store: self.bursts(outputs, product([pixels, channels, groups])),
             reads: of(mapping.reads()),
-            sram: of(mapping.reads_of_all()).iter().sum::<f64>() + outputs,
+            sram: of(mapping.reads_of_all()).into_iter().fold(outputs, u128::saturating_add),
             tiles: [product([pixels, channels, terms, groups]), product([pixels, channels, groups])],
         }
     }
 
-    /// Bytes of activations that all stretches of pixels and slices of terms read, each once.
-    fn sweep(&self, tile: &Tile, pixels: usize, terms: usize) -> f64 {
+    /// Bits of activations that all stretches of pixels and slices of terms read, each once.
+    fn sweep(&self, tile: &Tile, pixels: usize, terms: usize) -> u128 {
         let window = self.window;
         let stretch = |of: usize| {
-            let shared = self.area(of) * (window.input[2] * terms) as f64;
+            let shared = self.area(of).saturating_mul(product([window.input[2], terms]));
             // What the products read, in all groups.
-            let own = (of * window.terms() * window.groups.max(1)) as f64;
-            shared.min(own)
+            shared.min(product([of, window.terms(), window.groups.max(1)]))
         };
-        let all = window.batch * window.output[0] * window.output[1];
-        let last = all - (pixels - 1) * tile.pixels;
-        let elements = (pixels - 1) as f64 * stretch(tile.pixels) + stretch(last);
-        (elements * f64::from(self.widths.activation) / 8.0).max(self.whole[0])
+        let all = times([window.batch, window.output[0], window.output[1]]);
+        let others = pixels.saturating_sub(1);
+        let last = all.saturating_sub(times([others, tile.pixels]));
+        let elements = stretch(tile.pixels).saturating_mul(others as u64).saturating_add(stretch(last));
+        bits(elements, self.widths.activation).max(self.whole[0])
     }
 
     /// Cells of the input that `pixels` outputs in a row, at any place, read at most.
-    fn area(&self, pixels: usize) -> f64 {
+    fn area(&self, pixels: usize) -> u64 {
         let window = self.window;
-        let all = window.batch * window.input[0] * window.input[1];
-        let [rows, cols] = [window.batch * window.output[0], window.output[1].max(1)];
-        if pixels >= rows * cols {
-            return all as f64;
+        let [rows, cols] = [times([window.batch, window.input[0]]), window.input[1]];
+        let all = product([rows, cols]);
+        let [lines, width] = [times([window.batch, window.output[0]]), window.output[1].max(1)];
+        if pixels >= times([lines, width]) {
+            return all;
         }
-        let reach = |axis: usize, outputs: usize| {
-            (outputs - 1) * window.stride[axis] + (window.kernel[axis] - 1) * window.dilation[axis] + 1
-        };
-        let own = pixels * window.kernel[0] * window.kernel[1];
-        let (lines, width) = if pixels.is_multiple_of(cols) {
-            (pixels / cols, cols)
-        } else if pixels < cols && cols.is_multiple_of(pixels) {
+        let own = product([pixels, window.kernel[0], window.kernel[1]]);
+        let (lines_read, width_read) = if pixels.is_multiple_of(width) {
+            (pixels / width, width)
+        } else if pixels < width && width.is_multiple_of(pixels.max(1)) {
             (1, pixels)
         } else {
-            ((pixels + cols - 2) / cols + 1, cols)
+            ((pixels + width - 2) / width + 1, width)
         };
-        let cells = reach(0, lines.min(rows)) * reach(1, width).min(window.input[1]);
-        cells.min(own).min(all) as f64
+        let reach = |axis: usize, outputs: usize| {
+            let steps = product([outputs.saturating_sub(1), window.stride[axis]]);
+            let cells = product([window.kernel[axis].saturating_sub(1), window.dilation[axis]]);
+            steps.saturating_add(cells).saturating_add(1)
+        };
+        let cells = reach(0, lines_read.min(lines)).saturating_mul(reach(1, width_read).min(cols as u64));
+        cells.min(own).min(all)
     }
 
-    /// So many bytes in so many transfers, each rounded up to whole bursts.
-    fn bursts(&self, bytes: f64, transfers: usize) -> f64 {
-        let burst = self.memory.dram_burst_bytes as f64;
-        if burst <= 1.0 || bytes == 0.0 {
-            return bytes;
+    /// So many bits in so many transfers, each rounded up to whole bursts.
+    fn bursts(&self, bits: u128, transfers: u64) -> u128 {
+        if self.memory.dram_burst_bytes <= 1 || bits == 0 {
+            return bits;
         }
-        let transfers = transfers.max(1) as f64;
-        (bytes / transfers / burst).ceil() * burst * transfers
+        let burst = u128::from(self.memory.dram_burst_bytes) * BYTE;
+        let all = burst.saturating_mul(transfers.max(1).into());
+        bits.div_ceil(all).saturating_mul(all)
     }
 }
 
-fn bytes(elements: usize, bits: u32) -> f64 {
-    elements as f64 * f64::from(bits) / 8.0
+fn bits(elements: u64, width: u32) -> u128 {
+    u128::from(elements) * u128::from(width)
+}
+
+/// For messages.
+fn bytes(bits: u128) -> f64 {
+    bits as f64 / BYTE as f64
 }

@@ -48,7 +48,7 @@ fn values_of_the_wrong_type() {
     ");
     insta::assert_snapshot!(report("schema: 1\nclock_mhz: fast\n", &[]), @r#"
     guardbit::hw::clock
-    hw.yaml:2:12: `clock_mhz` is "fast"; it must be a number above 0
+    hw.yaml:2:12: `clock_mhz` is "fast"; it must be a number from 0.000001 to 1000000000
       | clock_mhz: fast
       |            ^^^^
     help: the clock in MHz
@@ -76,7 +76,7 @@ fn values_of_the_wrong_type() {
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: {bits: 14}\n", &[]), @r"
     guardbit::hw::accumulation
-    hw.yaml:2:15: `accumulation` is a map; it must be a list of one level at least, innermost first
+    hw.yaml:2:15: `accumulation` is a map; it must be a list of 1 to 16 levels, innermost first
       | accumulation: {bits: 14}
       |               ^
     help: as `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`
@@ -217,14 +217,14 @@ fn values_out_of_range() {
     ");
     insta::assert_snapshot!(report("schema: 1\nclock_mhz: .inf\n", &[]), @r"
     guardbit::hw::clock
-    hw.yaml:2:12: `clock_mhz` is inf; it must be a number above 0
+    hw.yaml:2:12: `clock_mhz` is inf; it must be a number from 0.000001 to 1000000000
       | clock_mhz: .inf
       |            ^^^^
     help: the clock in MHz
     ");
     insta::assert_snapshot!(report("schema: 1\nmemory:\n  weight_kib: 0\n", &[]), @r"
     guardbit::hw::memory
-    hw.yaml:3:15: `memory.weight_kib` is 0; it must be a number above 0
+    hw.yaml:3:15: `memory.weight_kib` is 0; it must be a number from 0.000001 to 1000000000
       |   weight_kib: 0
       |               ^
     help: sizes are in KiB, rates in bytes per cycle
@@ -259,7 +259,7 @@ fn values_out_of_range() {
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{name: the sum}]\n", &[]), @r"
     guardbit::hw::level_name
-    hw.yaml:2:23: `accumulation.the sum.name` is `the sum`; it must be made of letters, digits, `_` and `-`, different for every level
+    hw.yaml:2:23: `accumulation.the sum.name` is `the sum`; it must be made of at most 64 letters, digits, `_` and `-`, different for every level
       | accumulation: [{name: the sum}]
       |                       ^^^^^^^
     help: overrides and reports call a level by its name
@@ -291,7 +291,7 @@ fn values_that_do_not_go_together() {
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{bits: 3}, {bits: 4}]\n", &[]), @r"
     guardbit::hw::level_name
-    hw.yaml:2:16: there is no `accumulation[0].name`; it must be made of letters, digits, `_` and `-`, different for every level
+    hw.yaml:2:16: there is no `accumulation[0].name`; it must be made of at most 64 letters, digits, `_` and `-`, different for every level
       | accumulation: [{bits: 3}, {bits: 4}]
       |                ^
     help: overrides and reports call a level by its name

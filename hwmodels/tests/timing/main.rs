@@ -282,7 +282,11 @@ proptest! {
         prop_assert!(cost.compute_cycles >= cost.macs.div_ceil((array.rows * array.cols * array.dot_width) as u64));
         prop_assert_eq!(cycles, cost.compute_cycles + cost.stall_cycles);
         let load = cost.dram_bytes as f64 - (outputs as u64 * burst) as f64;
-        prop_assert!(cycles as f64 >= load / accelerator.memory.dram_rate());
+        let memory = &accelerator.memory;
+        let bound = memory.dram_outstanding_bursts.map_or(f64::INFINITY, |bursts| {
+            bursts as f64 * memory.dram_burst_bytes as f64 / memory.dram_latency_cycles as f64
+        });
+        prop_assert!(cycles as f64 >= load / memory.dram_bytes_per_cycle.min(bound));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Row;
 use crate::ReportError;
 
-/// Rows as cells of text, as they stand in the CSV file.
+/// Rows as cells of text.
 #[derive(Debug, Clone)]
 pub struct Cells {
     columns: HashMap<&'static str, usize>,
@@ -14,9 +14,32 @@ pub struct Cells {
 
 /// The CSV file of `rows`: a header, which is there even without rows, then one line per row.
 ///
+/// A text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a tab or a carriage return) has
+/// `'` before it.
+///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn write_csv<R: Row>(rows: &[R]) -> Result<Vec<u8>, ReportError> {
+    let failed = |source| ReportError::Table { table: R::FILE, source };
+    let plain = serialized(rows)?;
+    let mut writer = ::csv::Writer::from_writer(Vec::with_capacity(plain.len()));
+    for record in ::csv::ReaderBuilder::new().has_headers(false).from_reader(&plain[..]).into_records() {
+        for cell in &record.map_err(failed)? {
+            let quoted = is_formula(cell).then(|| format!("'{cell}"));
+            writer.write_field(quoted.as_deref().unwrap_or(cell)).map_err(failed)?;
+        }
+        writer.write_record(None::<&[u8]>).map_err(failed)?;
+    }
+    writer.into_inner().map_err(|error| failed(error.into_error().into()))
+}
+
+/// Whether a spreadsheet would compute a cell that is no number.
+fn is_formula(cell: &str) -> bool {
+    cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err()
+}
+
+/// The cells as they are.
+fn serialized<R: Row>(rows: &[R]) -> Result<Vec<u8>, ReportError> {
     let failed = |source| ReportError::Table { table: R::FILE, source };
     let mut writer = ::csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     writer.write_record(R::COLUMNS).map_err(failed)?;
@@ -32,7 +55,7 @@ impl Cells {
     /// # Errors
     /// [`ReportError::Table`] if a row cannot be serialized.
     pub fn new<R: Row>(rows: &[R]) -> Result<Self, ReportError> {
-        let bytes = write_csv(rows)?;
+        let bytes = serialized(rows)?;
         let records = ::csv::Reader::from_reader(&bytes[..]).into_records();
         let rows = records.collect::<Result<_, _>>();
         Ok(Self {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::identity::DependsOn;
 use crate::subject::{CommonSettings, FileId, HwId, InputId, Subject};
-use crate::{Identity, StudyError, SweepRequest};
+use crate::{Identity, MAX_POINTS, StudyError, SweepRequest};
 
 /// A sweep ready to run.
 #[derive(Debug)]
@@ -76,6 +76,9 @@ struct SettingsJson {
 
 impl Plan {
     pub fn new(request: &SweepRequest) -> Result<Self, StudyError> {
+        if request.points() > MAX_POINTS {
+            return Err(StudyError::TooManyPoints { points: request.points() });
+        }
         let settings = &request.settings;
         let load = |model: &PathBuf| Subject::load(model, settings);
         let subjects: Vec<Subject> = request.models.iter().map(load).collect::<Result<_, _>>()?;

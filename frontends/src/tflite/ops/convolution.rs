@@ -13,6 +13,9 @@ pub(super) fn conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfl
     reader.expect_inputs(2, 3)?;
     let (x, weights) = (reader.input(0)?, reader.constant(1)?);
     let bias = reader.bias(2, x)?;
+    if reader.tensor(x).ty.dtype == DType::UInt8 {
+        reader.check_bias_scale(x, weights, bias)?;
+    }
     let declared = options.scalar::<i8>(Field(6, "Conv2DOptions.quantized_bias_type"), 0)?;
     let accumulator = match bias {
         Some(bias) => Accumulator::of_bias(&reader.tensor(bias).ty),
@@ -39,6 +42,9 @@ pub(super) fn depthwise_conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<Ne
     reader.expect_inputs(2, 3)?;
     let (x, weights) = (reader.input(0)?, reader.constant(1)?);
     let bias = reader.bias(2, x)?;
+    if reader.tensor(x).ty.dtype == DType::UInt8 {
+        reader.check_bias_scale(x, weights, bias)?;
+    }
     if let Some(bias) = bias.map(|bias| reader.tensor(bias)) {
         let (x, bias_type) = (reader.tensor(x).ty.dtype, bias.ty.dtype);
         if x == DType::Int16 && bias_type != DType::Int64 {

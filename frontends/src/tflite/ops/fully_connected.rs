@@ -16,6 +16,7 @@ pub(super) fn fully_connected(reader: &mut OperatorReader<'_, '_>) -> Result<New
     }
     let (x, weights) = (reader.input(0)?, reader.constant(1)?);
     let bias = reader.bias(2, x)?;
+    reader.check_bias_scale(x, weights, bias)?;
     let op = FullyConnected {
         keep_num_dims: options.flag(Field(2, "FullyConnectedOptions.keep_num_dims"), false)?,
         activation: options.activation(Field(0, "FullyConnectedOptions.fused_activation_function"))?,

@@ -1,0 +1,240 @@
+//! How deeply a YAML or JSON text nests, seen before it is parsed.
+//!
+//! The YAML library looks at every open bracket for every token: time grows with tokens times depth. Where the text is
+//! small enough for that not to matter nothing is checked here; where it is not, brackets are counted, and texts in
+//! which that could go wrong (quotes or brackets inside plain text, block scalars, quotes over several lines) are
+//! refused.
+
+use std::fmt;
+
+/// Lists and maps in one another.
+const DEEPEST: usize = 64;
+
+/// Brackets times bytes that are parsed unseen: well below a second.
+const UNSEEN: usize = 1 << 27;
+
+/// A text that is not parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NestingError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    reason: Reason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Deep,
+    Unclear,
+}
+
+impl fmt::Display for NestingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            Reason::Deep => write!(f, "more than {DEEPEST} lists and maps lie in one another"),
+            Reason::Unclear => f.write_str("a text with so many brackets must be plainer to be read"),
+        }
+    }
+}
+
+impl std::error::Error for NestingError {}
+
+impl NestingError {
+    /// What may help.
+    pub fn help(&self) -> Option<&'static str> {
+        match self.reason {
+            Reason::Deep => None,
+            Reason::Unclear => Some(
+                "write texts that hold quotes or brackets in quotes of their own and on one line, as JSON does, or use \
+                 fewer brackets: long lists of numbers may be flat",
+            ),
+        }
+    }
+}
+
+/// Fails if a YAML or JSON text nests so deeply that parsing it would take long.
+///
+/// # Errors
+/// [`NestingError`] with the place.
+pub fn check_nesting(text: &str) -> Result<(), NestingError> {
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    if brackets.saturating_mul(text.len()) <= UNSEEN {
+        return Ok(());
+    }
+    Scan::new(text).run().map_err(|(at, reason)| {
+        let before = &text.as_bytes()[..at];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+        NestingError { line, column, reason }
+    })
+}
+
+/// A walk over the text that knows what is quoted.
+struct Scan<'a> {
+    text: &'a [u8],
+    at: usize,
+    /// Brackets open.
+    depth: usize,
+    /// The last two bytes that are neither blank nor comment, the later one first.
+    last: [u8; 2],
+    /// Whether something blank follows the last of them.
+    blank: bool,
+    /// Whether nothing but `-` and `?` stands on this line so far.
+    begins: bool,
+}
+
+impl<'a> Scan<'a> {
+    fn new(text: &'a str) -> Self {
+        // A document is a value, as if after a colon.
+        Self { text: text.as_bytes(), at: 0, depth: 0, last: *b": ", blank: true, begins: true }
+    }
+
+    fn run(mut self) -> Result<(), (usize, Reason)> {
+        while let Some(&byte) = self.text.get(self.at) {
+            match byte {
+                b' ' | b'\t' | b'\r' => self.blank = true,
+                b'\n' => (self.blank, self.begins) = (true, true),
+                b'#' if self.blank => {
+                    self.at = self.end_of_line();
+                    continue;
+                }
+                b'"' | b'\'' if self.may_quote() => self.skip_quoted(byte)?,
+                b'[' | b'{' if self.may_open() => {
+                    self.depth += 1;
+                    if self.depth > DEEPEST {
+                        return Err((self.at, Reason::Deep));
+                    }
+                    self.seen(byte);
+                }
+                b'"' | b'\'' | b'[' | b'{' => return Err((self.at, Reason::Unclear)),
+                b'|' | b'>' if self.depth == 0 && self.value_follows() => {
+                    return Err((self.at, Reason::Unclear));
+                }
+                b']' | b'}' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    self.seen(byte);
+                }
+                other => self.seen(other),
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn seen(&mut self, byte: u8) {
+        self.begins &= matches!(byte, b'-' | b'?');
+        self.last = [byte, if self.blank { b' ' } else { self.last[0] }];
+        self.blank = false;
+    }
+
+    /// Whether a value begins here after `: `, or after `- ` at the start of a line.
+    fn value_follows(&self) -> bool {
+        self.blank && (self.last[0] == b':' || self.begins && matches!(self.last[0], b'-' | b'?'))
+    }
+
+    /// Whether a bracket here opens a list or a map.
+    fn may_open(&self) -> bool {
+        match self.depth {
+            0 => self.value_follows(),
+            _ => matches!(self.last[0], b'[' | b'{' | b',' | b':'),
+        }
+    }
+
+    /// Whether a quote here begins a quoted text.
+    fn may_quote(&self) -> bool {
+        match (self.depth, self.last) {
+            (0, _) => self.begins || self.value_follows(),
+            (_, [b'[' | b'{' | b',', _]) => true,
+            (_, [b':', before]) => self.blank || before == b'"',
+            _ => false,
+        }
+    }
+
+    /// Goes to the closing quote, which must stand on the same line.
+    fn skip_quoted(&mut self, quote: u8) -> Result<(), (usize, Reason)> {
+        let (start, end) = (self.at, self.end_of_line());
+        loop {
+            self.at += 1;
+            match self.text[..end].get(self.at) {
+                None => return Err((start, Reason::Unclear)),
+                Some(b'\\') if quote == b'"' => self.at += 1,
+                Some(&byte) if byte == quote => {
+                    if quote == b'"' || self.text.get(self.at + 1) != Some(&quote) {
+                        break;
+                    }
+                    self.at += 1;
+                }
+                Some(_) => {}
+            }
+        }
+        self.begins = false;
+        (self.last, self.blank) = ([b'"', b' '], false);
+        Ok(())
+    }
+
+    fn end_of_line(&self) -> usize {
+        let rest = &self.text[self.at..];
+        rest.iter().position(|&byte| byte == b'\n').map_or(self.text.len(), |length| self.at + length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where and why brackets cannot be counted.
+    fn scan(text: &str) -> Result<(), (usize, Reason)> {
+        Scan::new(text).run()
+    }
+
+    #[test]
+    fn plain_texts_are_counted() {
+        let deep = "[".repeat(DEEPEST) + &"]".repeat(DEEPEST);
+        for text in [
+            "a: [1, [2, 3], {b: c}]\nd:\n  - [1]\n  - e: [x]\n    'f[': \"g]\\\"[[\"\n",
+            "{\"a\":[\"b[\",{\"c\":\"it's\"}],\"d\":1}",
+            "# it's [[[ a comment\n---\n{a: 'it''s [', b: [1,2]} # [[[\n- [1]\n- - [2]\n",
+            "a:\n  [1,\n   2]\n\"b\": [3]\n? [4]\n: [5]\n",
+            &format!("a: {deep}\nb: {deep}\n"),
+        ] {
+            assert_eq!(scan(text), Ok(()), "{text}");
+        }
+        assert_eq!(scan(&format!("a: {}", "[".repeat(65))), Err((67, Reason::Deep)));
+        assert_eq!(scan(&format!("- {}", "{a: ".repeat(65))), Err((2 + 4 * 64, Reason::Deep)));
+    }
+
+    /// What could hide brackets is refused.
+    #[test]
+    fn unclear_texts_are_refused() {
+        for (text, at) in [
+            ("a: b[ \"\nx: [", 4),
+            ("a: it's\n", 5),
+            ("a: |\n  ]]]\n", 3),
+            ("- >\n  ]]]\n", 2),
+            ("a: \"over\n lines\"\n", 3),
+            ("[a', ']]]]', b']", 2),
+            ("[a:', ']]]]']", 3),
+            ("[a- \", \"]", 4),
+            ("k: a - [", 7),
+            ("k: a\n  [", 7),
+            ("a:[", 2),
+            ("a, \"x: [[[[ \"", 3),
+            ("&a [1]", 3),
+            ("'x' [", 4),
+            ("\"abc\\", 0),
+        ] {
+            assert_eq!(scan(text), Err((at, Reason::Unclear)), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_place_is_told() {
+        let text = format!("schema: 1\n# é\né: {}", "[".repeat(20_000));
+        let error = check_nesting(&text).unwrap_err();
+        assert_eq!((error.line, error.column), (3, 4 + DEEPEST));
+        assert_eq!(error.to_string(), "more than 64 lists and maps lie in one another");
+        assert!(check_nesting(&"[".repeat(1000)).is_ok(), "the parser has a limit of its own");
+    }
+}

@@ -1,0 +1,77 @@
+//! What a graph may hold: limits that no network comes near, so that a small file cannot ask for any amount of memory.
+
+use crate::ops::Operands;
+use crate::{Brief, GraphError, Op, Window};
+
+/// Elements of all tensors of a graph together, constants and activations, and of what else its nodes keep.
+pub const MAX_ELEMENTS: usize = 1 << 28;
+
+/// Axes of a tensor.
+pub const MAX_AXES: usize = 8;
+
+/// What is left of [`MAX_ELEMENTS`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget(usize);
+
+impl Budget {
+    pub fn new() -> Self {
+        Self(MAX_ELEMENTS)
+    }
+
+    /// What is left with a tensor of that shape more.
+    pub fn with(self, name: &str, shape: &[usize]) -> Result<Self, GraphError> {
+        self.take(name, elements(name, shape)?)
+    }
+
+    /// What is left with a node more, whose output is `name`.
+    pub fn with_node(self, name: &str, op: &Op, operands: &Operands<'_>) -> Result<Self, GraphError> {
+        let Some(window) = op.window(operands) else { return Ok(self) };
+        if padded(&window).is_none_or(|padded| padded > MAX_ELEMENTS) {
+            let problem = format!("reads more than {MAX_ELEMENTS} elements, padding included");
+            return Err(operands.attribute_error("kernel", problem));
+        }
+        // The weights of a pool are no tensor: 1 for every cell and channel.
+        let weights =
+            if operands.inputs.len() > 1 { Some(0) } else { window.terms().checked_mul(window.channels()) };
+        let own = weights.and_then(|weights| weights.checked_add(window.terms())).unwrap_or(usize::MAX);
+        self.take(name, own)
+    }
+
+    fn take(self, name: &str, elements: usize) -> Result<Self, GraphError> {
+        let left = self.0.checked_sub(elements).map(Self);
+        left.ok_or_else(|| GraphError::TooManyElements { tensor: name.into(), limit: MAX_ELEMENTS })
+    }
+}
+
+/// Elements of a shape that a tensor can have.
+fn elements(name: &str, shape: &[usize]) -> Result<usize, GraphError> {
+    let fail = |problem: String| Err(GraphError::TensorShape { tensor: name.into(), problem });
+    if shape.len() > MAX_AXES {
+        return fail(format!(
+            "shape {} has {} axes, at most {MAX_AXES} are possible",
+            Brief(shape),
+            shape.len()
+        ));
+    }
+    if let Some(axis) = shape.iter().position(|&size| size == 0) {
+        return fail(format!("axis {axis} of shape {shape:?} is empty; every axis has 1 element at least"));
+    }
+    let elements = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
+    elements.filter(|&elements| elements <= MAX_ELEMENTS).ok_or_else(|| GraphError::TooLarge {
+        tensor: name.into(),
+        shape: shape.to_vec(),
+        limit: MAX_ELEMENTS,
+    })
+}
+
+/// Elements of an image with its padding, as far as windows reach.
+fn padded(window: &Window) -> Option<usize> {
+    let along = |axis: usize| {
+        let last = (window.output[axis].checked_sub(1)?).checked_mul(window.stride[axis])?;
+        let reach = (window.kernel[axis].checked_sub(1)?).checked_mul(window.dilation[axis])?;
+        last.checked_add(reach)?.checked_add(1)
+    };
+    let terms = window.kernel.iter().try_fold(1usize, |n, &size| n.checked_mul(size))?;
+    let image = along(0)?.checked_mul(along(1)?)?.checked_mul(window.input[2])?.checked_mul(window.batch)?;
+    Some(image.max(terms))
+}

@@ -1,0 +1,269 @@
+//! Lists and free values of bounded size: aliases unfold a small text into a large value.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_yaml::{Mapping, Value};
+
+use super::Entries;
+
+/// Most elements of a list.
+const MOST_ELEMENTS: usize = 64;
+
+/// Bytes that a value is taken to have beside those of its text.
+const VALUE: usize = 64;
+
+/// Most bytes of all overrides of layers together.
+const OVERRIDES: usize = 16 << 20;
+
+/// Most layers that have overrides.
+const MOST_LAYERS: usize = 1 << 14;
+
+/// Reads an optional list of at most 64 elements.
+pub(super) fn short<'de, T, D>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    struct Short<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Short<T> {
+        type Value = Option<Vec<T>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+            deserializer.deserialize_seq(self)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+            elements(list).map(Some)
+        }
+    }
+
+    deserializer.deserialize_option(Short(PhantomData))
+}
+
+/// The elements of a list, at most 64.
+pub(super) fn elements<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(mut list: A) -> Result<Vec<T>, A::Error> {
+    let mut all = Vec::new();
+    while let Some(element) = list.next_element()? {
+        if all.len() == MOST_ELEMENTS {
+            return Err(A::Error::custom(format!("more than {MOST_ELEMENTS} elements")));
+        }
+        all.push(element);
+    }
+    Ok(all)
+}
+
+/// How much values may still take. A seed: it reads a [`Value`] that does not take more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget<'a>(&'a Cell<usize>);
+
+impl<'a> Budget<'a> {
+    pub fn new(bytes: &'a Cell<usize>) -> Self {
+        Self(bytes)
+    }
+
+    /// As many bytes as the values of a text without aliases take at most.
+    pub fn of_text(text: &str) -> Cell<usize> {
+        Cell::new((VALUE + 1) * (text.len() + 1))
+    }
+
+    fn take<E: Error>(self, text: usize) -> Result<(), E> {
+        let left = self.0.get().checked_sub(VALUE + text);
+        self.0.set(left.ok_or_else(|| E::custom("the values are too many, or aliases unfold to too many"))?);
+        Ok(())
+    }
+
+    /// A value that is no list and no map.
+    fn scalar<E: Error>(self, value: impl Into<Value>) -> Result<Value, E> {
+        self.take(0)?;
+        Ok(value.into())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Budget<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Budget<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value without a tag")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        self.scalar(value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        self.scalar(value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        self.scalar(value)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        self.scalar(value)
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        self.take(value.len())?;
+        Ok(value.into())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        self.scalar(Value::Null)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Value, E> {
+        self.scalar(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        self.take(0)?;
+        let mut all = Vec::new();
+        while let Some(value) = list.next_element_seed(self)? {
+            all.push(value);
+        }
+        Ok(Value::Sequence(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        self.take(0)?;
+        let mut all = Mapping::new();
+        while let Some(key) = map.next_key_seed(self)? {
+            if all.contains_key(&key) {
+                let key = key.as_str().unwrap_or("a key");
+                return Err(A::Error::custom(format!("duplicate field `{key}`")));
+            }
+            let value = map.next_value_seed(self)?;
+            all.insert(key, value);
+        }
+        Ok(Value::Mapping(all))
+    }
+}
+
+/// Reads the overrides of layers.
+struct Overrides<'a>(Budget<'a>);
+
+/// Reads those of one layer.
+struct OfLayer<'a>(Budget<'a>);
+
+/// Reads a key.
+struct Key<'a>(Budget<'a>);
+
+impl<'de> Deserialize<'de> for Entries<Entries<Value>> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Overrides(Budget(&Cell::new(OVERRIDES))))
+    }
+}
+
+impl<'de> Visitor<'de> for Overrides<'_> {
+    type Value = Entries<Entries<Value>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        entries(map, self.0, MOST_LAYERS, || OfLayer(self.0))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for OfLayer<'_> {
+    type Value = Entries<Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for OfLayer<'_> {
+    type Value = Entries<Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        entries(map, self.0, usize::MAX, || self.0)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        let key = String::deserialize(deserializer)?;
+        self.0.take(key.len())?;
+        Ok(key)
+    }
+}
+
+/// The entries of a map, at most so many, each key once.
+fn entries<'de, A, S>(
+    mut map: A,
+    budget: Budget<'_>,
+    most: usize,
+    value: impl Fn() -> S,
+) -> Result<Entries<S::Value>, A::Error>
+where
+    A: MapAccess<'de>,
+    S: DeserializeSeed<'de>,
+{
+    let mut entries = Vec::new();
+    let mut keys = HashSet::new();
+    while let Some(key) = map.next_key_seed(Key(budget))? {
+        if !keys.insert(key.clone()) {
+            return Err(A::Error::custom(format!("duplicate field `{key}`")));
+        }
+        if entries.len() == most {
+            return Err(A::Error::custom(format!("more than {most} entries")));
+        }
+        entries.push((key, map.next_value_seed(value())?));
+    }
+    Ok(Entries(entries))
+}
+
+/// Overrides as a map of dotted keys with their values: each as it would be on a command line, `KEY=VALUE`, sorted by
+/// their keys.
+///
+/// Reading fails for a key that stands twice, and for more values than a file of 16 MiB could hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SetMap(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for SetMap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Entries(mut sets) = deserializer.deserialize_map(OfLayer(Budget(&Cell::new(OVERRIDES))))?;
+        sets.sort_by(|(a, _), (b, _)| a.cmp(b));
+        // JSON is a part of YAML, on one line.
+        let json = |value| serde_json::to_string(value).unwrap_or_default();
+        Ok(Self(sets.iter().map(|(key, value)| format!("{key}={}", json(value))).collect()))
+    }
+}

@@ -1,0 +1,146 @@
+//! What accelerators are made of: a file with the overrides for all layers, then those of single ones.
+//!
+//! Overrides of accumulation levels come after all others, since the levels may follow from the dataflow.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::check::{Violation, check};
+use super::problem::{HwError, Problem};
+use super::set::{Overridden, Set};
+use super::sources::Sources;
+use super::{blame, derive};
+use crate::Accelerator;
+use crate::file::{AcceleratorFile, LevelFile};
+
+/// What the accelerators of single layers are made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Recipe {
+    sources: Sources,
+    /// The file without its layers, with the overrides for all layers, but for those of levels.
+    file: AcceleratorFile,
+    overridden: Vec<Overridden>,
+    /// The overrides of levels for all layers.
+    of_levels: Vec<Set>,
+    /// What they make of the levels of `file`.
+    levels: Leveled,
+    /// The overrides of every name or index.
+    pub(super) layers: Vec<(String, Vec<Set>)>,
+    /// Where a name or index stands among them.
+    places: HashMap<String, usize>,
+}
+
+/// Levels with the overrides for all layers.
+#[derive(Debug, Clone)]
+struct Leveled {
+    before: Vec<LevelFile>,
+    /// `None` where an override takes them away: those of the dataflow are back.
+    after: Option<Vec<LevelFile>>,
+    overridden: Vec<Overridden>,
+}
+
+impl Recipe {
+    /// A file without layers, with the overrides for all of them.
+    pub(super) fn new(sources: &Sources, file: AcceleratorFile, common: &[&Set]) -> Result<Self, HwError> {
+        let (of_levels, others): (Vec<&Set>, Vec<&Set>) = common.iter().partition(|set| set.is_late());
+        let mut overridden = Vec::new();
+        let file = with(sources, file, others, &mut overridden)?;
+        let of_levels: Vec<Set> = of_levels.into_iter().cloned().collect();
+        let levels = Leveled::new(sources, levels(&file), &of_levels)?;
+        let (sources, layers) = (sources.clone(), Vec::new());
+        Ok(Self { sources, file, overridden, of_levels, levels, layers, places: HashMap::new() })
+    }
+
+    /// The same with overrides of layers.
+    pub(super) fn with_layers(self, layers: Vec<(String, Vec<Set>)>) -> Self {
+        let places = layers.iter().enumerate().map(|(index, (name, _))| (name.clone(), index)).collect();
+        Self { layers, places, ..self }
+    }
+
+    /// The accelerator of a layer that goes by these names: with the overrides of each, in the order of the recipe.
+    pub(crate) fn together(&self, names: &[String]) -> Result<Accelerator, HwError> {
+        let mut places: Vec<usize> = names.iter().filter_map(|name| self.places.get(name).copied()).collect();
+        places.sort_unstable();
+        let own: Vec<&Vec<Set>> = places.into_iter().map(|place| &self.layers[place].1).collect();
+        self.of_layer(&names.join("`, `"), &own)
+    }
+
+    /// The accelerator of a layer with that name in messages and these overrides.
+    pub(super) fn of_layer(&self, name: &str, own: &[&Vec<Set>]) -> Result<Accelerator, HwError> {
+        let of_layer = |error: HwError| error.with_message(|message| format!("layer `{name}`: {message}"));
+        let own: Vec<&Set> = own.iter().flat_map(|sets| sets.iter()).collect();
+        self.accelerator(&own).map_err(of_layer)
+    }
+
+    /// The accelerator with these overrides beside those for all layers.
+    pub(super) fn accelerator(&self, own: &[&Set]) -> Result<Accelerator, HwError> {
+        let made = self.file(own)?;
+        check(&made.file).map_err(|violation| made.blame(violation).into())
+    }
+
+    /// The complete file with these overrides beside those for all layers.
+    pub(super) fn file(&self, own: &[&Set]) -> Result<Made<'_>, HwError> {
+        let (of_levels, others): (Vec<&Set>, Vec<&Set>) = own.iter().partition(|set| set.is_late());
+        let mut overridden = Vec::new();
+        let mut file = with(&self.sources, self.file.clone(), others, &mut overridden)?;
+        let before = levels(&file);
+        // Most layers have the levels of the others, on which the common overrides need not act once more.
+        let leveled = match before == self.levels.before {
+            true => Cow::Borrowed(&self.levels),
+            false => Cow::Owned(Leveled::new(&self.sources, before, &self.of_levels)?),
+        };
+        file.accumulation = leveled.after.clone();
+        let mut file = with(&self.sources, file, of_levels, &mut overridden)?;
+        file.accumulation = Some(levels(&file));
+        Ok(Made { file, recipe: self, leveled, overridden })
+    }
+}
+
+/// A file with all overrides.
+pub(super) struct Made<'a> {
+    pub file: AcceleratorFile,
+    recipe: &'a Recipe,
+    leveled: Cow<'a, Leveled>,
+    overridden: Vec<Overridden>,
+}
+
+impl Made<'_> {
+    /// The problem of a violation, with its place.
+    pub fn blame(&self, violation: Violation) -> Problem {
+        let overridden = [&self.recipe.overridden, &self.leveled.overridden, &self.overridden];
+        blame(violation, &self.recipe.sources, &overridden.map(Vec::as_slice))
+    }
+}
+
+impl Leveled {
+    fn new(sources: &Sources, before: Vec<LevelFile>, sets: &[Set]) -> Result<Self, HwError> {
+        let file = AcceleratorFile { accumulation: Some(before.clone()), ..AcceleratorFile::default() };
+        let mut overridden = Vec::new();
+        let after = with(sources, file, sets, &mut overridden)?.accumulation;
+        Ok(Self { before, after, overridden })
+    }
+}
+
+/// A file with overrides, which are noted.
+fn with<'a>(
+    sources: &Sources,
+    mut file: AcceleratorFile,
+    sets: impl IntoIterator<Item = &'a Set>,
+    overridden: &mut Vec<Overridden>,
+) -> Result<AcceleratorFile, HwError> {
+    for set in sets {
+        let (changed, key) = set.apply(&file).map_err(|e| e.with_origin(sources.origin_of(&set.from)))?;
+        overridden.push(key);
+        file = changed;
+    }
+    Ok(file)
+}
+
+/// The levels of a file: its own, or those of its dataflow.
+fn levels(file: &AcceleratorFile) -> Vec<LevelFile> {
+    let mut levels = file.accumulation.clone().unwrap_or_else(|| derive::levels(file));
+    if let [level] = levels.as_mut_slice() {
+        level.name.get_or_insert_with(|| "acc".into());
+    }
+    levels
+}

@@ -1,0 +1,92 @@
+//! Sizes and rates of memories, in integers.
+//!
+//! Files write them as decimals. Taken to six decimals they are fractions of whole numbers, and so are cycles.
+
+use crate::Memory;
+
+/// 10 to the number of decimals that count.
+const SCALE: u128 = 1_000_000;
+
+/// Bits of a byte.
+pub(super) const BYTE: u128 = 8;
+
+/// Bytes that pass in so many cycles.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rate {
+    bytes: u128,
+    cycles: u128,
+}
+
+impl Rate {
+    /// So many bytes per cycle.
+    pub fn of(bytes_per_cycle: f64) -> Self {
+        Self { bytes: scaled(bytes_per_cycle).max(1), cycles: SCALE }
+    }
+
+    /// That of the memory outside: with so many bursts on their way at a time, each of which takes the latency, at most
+    /// `bursts * bytes / latency` (Little's law).
+    pub fn outside(memory: &Memory) -> Self {
+        let port = Self::of(memory.dram_bytes_per_cycle);
+        let Some(bursts) = memory.dram_outstanding_bursts else { return port };
+        let bytes = u128::from(bursts) * u128::from(memory.dram_burst_bytes);
+        let bound = Self { bytes: bytes.max(1), cycles: memory.dram_latency_cycles.into() };
+        let [of_port, of_bound] =
+            [(port, bound), (bound, port)].map(|(a, b)| a.bytes.saturating_mul(b.cycles));
+        if of_port <= of_bound { port } else { bound }
+    }
+
+    /// Cycles in which `part / of` of so many bits pass, rounded up; [`u64::MAX`] if they are more. `of` is above 0.
+    pub fn cycles(self, bits: u128, part: u64, of: u64) -> u64 {
+        let of = u128::from(of);
+        let bits = bits.saturating_mul(part.into());
+        // bits * cycles / of, rounded up. Rounding up again below makes no difference.
+        let rest = (bits % of * self.cycles).div_ceil(of);
+        let shares = (bits / of).saturating_mul(self.cycles).saturating_add(rest);
+        u64::try_from(shares.div_ceil(self.bytes.saturating_mul(BYTE))).unwrap_or(u64::MAX)
+    }
+}
+
+/// Whole bits of so many KiB, one part of `parts`.
+pub(super) fn bits_of_kib(kib: f64, parts: u128) -> u128 {
+    scaled(kib).saturating_mul(1024 * BYTE) / (SCALE * parts)
+}
+
+/// A number with at most six decimals, times 10^6. A decimal of at most 15 digits, as those of files are, is exact.
+fn scaled(decimal: f64) -> u128 {
+    (decimal * SCALE as f64).round() as u128
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ceil(bits / 8 / rate)` by hand; a double makes 6 bytes at 0.1 per cycle 60, and 3 of them at 0.3 too many.
+    #[test]
+    fn cycles_of_decimal_rates() {
+        for (rate, bytes, expected) in [
+            (16.0, 16, 1),
+            (16.0, 17, 2),
+            (0.1, 6, 60),
+            (0.3, 3, 10),
+            (0.3, 4, 14),
+            (48.6, 486, 10),
+            (48.6, 487, 11),
+            (1.1, 33, 30),
+            (0.000001, 5, 5_000_000),
+            (1e9, 1, 1),
+        ] {
+            assert_eq!(Rate::of(rate).cycles(bytes * BYTE, 1, 1), expected, "{bytes} bytes at {rate}");
+        }
+        assert_eq!(Rate::of(0.7).cycles(7 * BYTE, 1, 3), 4, "a third of 10 cycles");
+        assert_eq!(Rate::of(1e-6).cycles(u128::MAX, u64::MAX, 1), u64::MAX);
+        assert_eq!(Rate::of(1e9).cycles(0, 3, 7), 0);
+    }
+
+    #[test]
+    fn rooms_of_decimal_sizes() {
+        assert_eq!(bits_of_kib(0.5, 1), 4096);
+        assert_eq!(bits_of_kib(0.1, 1), 819);
+        assert_eq!(bits_of_kib(64.0, 2), 32 * 8192);
+        assert_eq!(bits_of_kib(1e9, 1), 8_192_000_000_000);
+    }
+}
