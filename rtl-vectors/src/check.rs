@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use mutants::{MutantResult, Verdict, mutate};
+pub use process::stop_simulators;
 pub use simulators::Simulator;
 
 use crate::VectorError;

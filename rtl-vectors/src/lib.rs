@@ -36,7 +36,7 @@ mod words;
 pub use beats::LevelState;
 pub use check::{
     CheckReport, CheckRequest, Divergence, MutantResult, Outcome, Simulator, TIME_LIMIT, Verdict, check,
-    mutate,
+    mutate, stop_simulators,
 };
 pub use error::VectorError;
 pub use export::{Bundle, Format, Request, export};

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,10 +26,25 @@ pub(super) struct Ended {
     pub text: String,
 }
 
+/// Groups that run now.
+static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<Pid>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends every simulator that runs, with all that it has started: for the handler of a signal that ends the process. They
+/// are in process groups of their own, which a terminal's Ctrl-C does not reach.
+pub fn stop_simulators() {
+    for group in running().iter() {
+        let _ = kill_process_group(*group, Signal::KILL);
+    }
+}
+
 /// Runs `command` for at most `limit`; whatever it has started ends with it.
 pub(super) fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut running = Running(command.spawn()?);
+    let mut running = Running::start(command)?;
     let outputs = [
         running.0.stdout.take().map(|pipe| kept(Box::new(pipe))),
         running.0.stderr.take().map(|pipe| kept(Box::new(pipe))),
@@ -47,6 +63,14 @@ pub(super) fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
 struct Running(Child);
 
 impl Running {
+    fn start(mut command: Command) -> io::Result<Self> {
+        // Held while it starts: what is stopped is stopped whole.
+        let mut all = running();
+        let started = Self(command.spawn()?);
+        all.extend(started.group());
+        Ok(started)
+    }
+
     fn group(&self) -> Option<Pid> {
         i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
     }
@@ -62,6 +86,7 @@ impl Running {
     fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(group) = self.group() {
             let _ = kill_process_group(group, Signal::KILL);
+            running().retain(|other| *other != group);
         }
         self.0.wait()
     }
