@@ -1,6 +1,5 @@
 //! Arguments as they are typed. Checked requests are types of `guardbit-study`.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -23,14 +22,13 @@ pub struct Args {
 
 #[derive(Debug, clap::Args)]
 pub struct Global {
-    /// Number of threads; results do not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N")]
-    #[arg(value_parser = threads)]
-    pub threads: Option<NonZeroUsize>,
+    /// Number of threads, at most 1024; results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
     /// Results on stdout as JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// Replace what guardbit wrote to the output folder before
+    /// Replace an output folder whose files are all guardbit's own and unchanged; anything else is refused
     #[arg(long, global = true)]
     pub force: bool,
     /// No progress and no remarks on stderr
@@ -38,12 +36,14 @@ pub struct Global {
     pub quiet: bool,
 }
 
-/// Most threads: beyond this starting them fails on many systems.
-const MOST_THREADS: usize = 1024;
+/// Each thread has a stack and buffers of its own.
+const MAX_THREADS: usize = 1024;
 
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
-    let threads = text.parse::<NonZeroUsize>().ok().filter(|threads| threads.get() <= MOST_THREADS);
-    threads.ok_or_else(|| format!("a number from 1 to {MOST_THREADS}"))
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads) if (1..=MAX_THREADS).contains(&threads) => Ok(threads),
+        _ => Err(format!("a number of threads is 1 to {MAX_THREADS}; more than there are cores do not help")),
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,9 +1,10 @@
 //! How errors are shown: a code, what is wrong, the place in the file, what to do.
 
 use std::fmt::{self, Display};
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 
+use crate::output::say;
 use guardbit_frontends::FrontendError;
 use guardbit_hwmodels::{HwError, LowerError, Origin, Problem};
 use guardbit_sim::SimError;
@@ -14,7 +15,7 @@ use crate::cutout::Cutout;
 use crate::printable::{bounded, plain};
 
 /// Exit code of bad usage and bad input.
-const BAD_INPUT: u8 = 2;
+pub const BAD_INPUT: u8 = 2;
 /// Exit code of a check that failed.
 const CHECK_FAILED: u8 = 1;
 
@@ -56,7 +57,7 @@ impl Failure {
     /// Shows it on stderr, which may be closed or full: then nobody is told.
     pub fn report(self) -> ExitCode {
         let exit = ExitCode::from(self.exit);
-        let _ = writeln!(stderr(), "{:?}", Report::new(self.presentable()));
+        say(&format!("{:?}", Report::new(self.presentable())));
         exit
     }
 
@@ -125,6 +126,12 @@ impl From<guardbit_rtl_vectors::VectorError> for Failure {
     fn from(error: guardbit_rtl_vectors::VectorError) -> Self {
         let help = error.help().map(String::from);
         Self { code: error.code(), help, ..Self::usage(error.to_string()) }
+    }
+}
+
+impl From<guardbit_files::FolderError> for Failure {
+    fn from(error: guardbit_files::FolderError) -> Self {
+        StudyError::from(error).into()
     }
 }
 

@@ -1,30 +1,53 @@
 //! The command line of guardbit: arguments in, tables and diagnostics out. The libraries do the work.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
 mod commands;
 mod cutout;
 mod diagnostic;
+mod interrupt;
 mod output;
 mod printable;
 mod progress;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use args::{Args, Command};
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
     diagnostic::install();
+    interrupt::install();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
     match start_threads(&args).and_then(|()| dispatch(&args)) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
+/// Help and version are results; everything else is a mistake.
+fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        // Nobody is left to be told where stderr is full.
+        let _ = error.print();
+        return ExitCode::from(diagnostic::BAD_INPUT);
+    }
+    let text = error.render();
+    let text = if std::io::stdout().is_terminal() { text.ansi().to_string() } else { text.to_string() };
+    match output::print(&text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
 fn start_threads(args: &Args) -> Result<(), diagnostic::Failure> {
     let Some(threads) = args.global.threads else { return Ok(()) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     pool.map_err(|error| diagnostic::Failure::usage(format!("--threads {threads}: {error}")))
 }
 

@@ -1,11 +1,16 @@
-//! Results on stdout.
+//! Results on stdout, remarks on stderr.
 
-use std::io::{ErrorKind, IsTerminal, Write, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 
 use serde::Serialize;
 
 use crate::diagnostic::Failure;
 use crate::printable::plain;
+
+/// Prints a line on stderr. Where that is full or closed nobody can be told.
+pub fn say(text: &str) {
+    let _ = stderr().lock().write_all(format!("{text}\n").as_bytes());
+}
 
 /// Prints `text`. A reader that has seen enough, as `head`, is no error.
 pub fn print(text: &str) -> Result<(), Failure> {

@@ -1,8 +1,9 @@
 //! Progress on stderr, on a terminal only.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, Write as _, stderr};
+use std::io::{IsTerminal, stderr};
 
+use crate::output::say;
 use guardbit_study::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -63,8 +64,7 @@ impl Progress for Bar {
 
     fn note(&self, text: &str) {
         if !self.quiet {
-            // Where stderr is closed or full nobody is told.
-            let _ = self.bar.suspend(|| writeln!(stderr(), "{}", bounded(plain(text).into_owned())));
+            self.bar.suspend(|| say(&bounded(plain(text).into_owned())));
         }
     }
 }

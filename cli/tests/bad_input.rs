@@ -172,12 +172,10 @@ fn other_peoples_folders_are_left_alone() {
     fs::create_dir(dir.path().join("out")).unwrap();
     fs::write(dir.path().join("out/notes.txt"), "mine").unwrap();
     insta::assert_snapshot!(refused(dir.path(), "run net.yaml --hw acc.yaml --random 2 -o out"));
-    let run = |args: &str| {
-        let args: Vec<&str> = args.split_whitespace().collect();
-        Command::cargo_bin("guardbit").unwrap().current_dir(dir.path()).args(args).assert().success();
-    };
-    run("run net.yaml --hw acc.yaml --random 2 -o out --force --quiet");
-    run("run net.yaml --hw acc.yaml --random 3 -o out --force --quiet");
+    insta::assert_snapshot!(
+        "forced",
+        refused(dir.path(), "run net.yaml --hw acc.yaml --random 2 -o out --force")
+    );
     assert_eq!(fs::read_to_string(dir.path().join("out/notes.txt")).unwrap(), "mine");
 }
 

@@ -154,10 +154,9 @@ fn tables_belong_together() {
     let (one, two) = (run("one", "1"), run("two", "2"));
     let json: serde_json::Value =
         serde_json::from_slice(&std::fs::read(one.join("size.json")).unwrap()).unwrap();
-    assert_eq!((&json["command"], &json["schema"]), (&"size".into(), &2.into()));
-    for file in
-        json["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).chain(["size.json"])
-    {
+    assert_eq!((&json["command"], &json["schema"]), (&"size".into(), &3.into()));
+    let listed = json["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap());
+    for file in listed.chain(["size.json"]) {
         let read = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
         assert!(read(&one) == read(&two), "{file} differs between 1 and 2 threads");
     }

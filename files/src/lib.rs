@@ -1,7 +1,34 @@
-//! Files of users: what is read is bounded, what is written is whole or not there.
+//! Files of users: what is read is bounded, what is written is whole or not there, and what others wrote stays.
+//!
+//! Results go to a [`Target`]: a folder that one process at a time writes to. They are made in a hidden folder beside
+//! it, a [`Staging`], and put in place by one rename. `--force` replaces a folder only if every file in it is proven
+//! to be guardbit's own, see [`Inventory`]. What a killed process left behind is removed by the next one with the same
+//! target.
 
+mod digest;
+mod error;
+mod gate;
+mod inventory;
+mod latched;
+mod lock;
 mod nesting;
+mod ops;
 mod read;
+mod scratch;
+mod seal;
+mod staging;
+mod target;
+mod unfinished;
 
+pub use digest::{Digest, DigestError, Hasher};
+pub use error::FolderError;
+pub use gate::interrupt;
+pub use inventory::{Foreign, Inventory, Why};
+pub use latched::Latched;
 pub use nesting::{NestingError, check_nesting};
+pub use ops::OutFile;
 pub use read::{open, read, read_text, regular_size};
+pub use scratch::{Scratch, nameless};
+pub use seal::{FileEntry, UNSEALED, is_sealed, seal, seal_of, seal_text};
+pub use staging::{Document, Staging};
+pub use target::{Existing, Target};

@@ -2,11 +2,13 @@
 //!
 //! `cargo run --release -p guardbit-reports --example gallery -- out/gallery`
 
+use std::error::Error;
 use std::path::Path;
 
+use guardbit_files::{Document, Existing, Target};
 use guardbit_reports::{
     About, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram, NetworkTiming, Outcome,
-    Point, PointRecord, ReportError, RunRecord, SummaryRow, Width, write_run, write_sweep,
+    Point, PointRecord, RunRecord, SummaryRow, Width, run_documents, sweep_documents,
 };
 
 const SAMPLES: u64 = 540;
@@ -26,27 +28,42 @@ struct Layer {
     bits: f64,
 }
 
-fn main() -> Result<(), ReportError> {
+fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "out/gallery".to_owned());
     let folder = Path::new(&folder);
     let (small, large) = (digits(), mobilenet());
     let about = about();
     let saturate = |network: &Network, bits| record(network, "fpga-int14-os", bits, "saturate");
-    write_run(&folder.join("run_small"), &about, &run(&small, 14))?;
-    write_run(&folder.join("run_large"), &about, &run(&large, 16))?;
-    write_run(&folder.join("run_exact"), &about, &run(&small, 32))?;
-    write_sweep(&folder.join("sweep_large_one"), &about, &[saturate(&large, 16)])?;
+    for (name, record) in
+        [("run_small", run(&small, 14)), ("run_large", run(&large, 16)), ("run_exact", run(&small, 32))]
+    {
+        write(&folder.join(name), &run_documents(&about, &record)?)?;
+    }
     let sweep = |network: &Network, hw: &str, modes: &[&str], widths: std::ops::RangeInclusive<u32>| {
         let point = |mode: &str, bits| record(network, hw, bits, mode);
         modes.iter().flat_map(|mode| widths.clone().map(move |bits| point(mode, bits))).collect::<Vec<_>>()
     };
     let both = ["wrap", "saturate"];
-    write_sweep(&folder.join("sweep_small"), &about, &sweep(&small, "fpga-int14-os", &both, 8..=24))?;
-    write_sweep(&folder.join("sweep_large"), &about, &sweep(&large, "fpga-int14-os", &both, 8..=24))?;
     let mut grid = sweep(&small, "fpga-int14-os", &["wrap", "saturate", "sticky"], 10..=20);
     grid.extend(sweep(&small, "npu-int16-ws", &["wrap", "saturate", "sticky"], 10..=20));
     grid.extend(sweep(&large, "fpga-int14-os", &both, 10..=20));
-    write_sweep(&folder.join("sweep_grid"), &about, &grid)
+    for (name, points) in [
+        ("sweep_large_one", vec![saturate(&large, 16)]),
+        ("sweep_small", sweep(&small, "fpga-int14-os", &both, 8..=24)),
+        ("sweep_large", sweep(&large, "fpga-int14-os", &both, 8..=24)),
+        ("sweep_grid", grid),
+    ] {
+        write(&folder.join(name), &sweep_documents(&about, &points)?)?;
+    }
+    Ok(())
+}
+
+/// Folders without a manifest are nobody's: the old ones have to be removed first.
+fn write(folder: &Path, documents: &[Document]) -> Result<(), Box<dyn Error>> {
+    let target = Target::claim_for(folder, Existing::Refuse)?;
+    let mut staging = target.stage()?;
+    staging.write_all(documents)?;
+    Ok(staging.publish(Existing::Refuse)?)
 }
 
 fn about() -> About {

@@ -1,6 +1,4 @@
-//! What can go wrong while results are written.
-
-use std::path::PathBuf;
+//! What can go wrong while results are made.
 
 use guardbit_graph::DType;
 
@@ -8,14 +6,6 @@ use guardbit_graph::DType;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A file or folder could not be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
     /// A table could not be made.
     #[error("cannot make {table}: {source}")]
     Table {
@@ -78,7 +68,6 @@ impl ReportError {
     /// A stable code for this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Write { .. } => "guardbit::reports::write",
             Self::Table { .. } => "guardbit::reports::table",
             Self::Plot { .. } => "guardbit::reports::plot",
             Self::Npz { .. } => "guardbit::reports::npz",

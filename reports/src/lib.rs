@@ -6,7 +6,6 @@
 
 mod error;
 mod figures;
-mod files;
 mod headlines;
 mod html;
 mod labels;
@@ -22,12 +21,11 @@ mod text;
 
 pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
-pub use files::{temporary_name, write_atomic, write_atomic_with};
 pub use headlines::{Headline, Question, run_headlines, sweep_headlines};
 pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
 pub use outcome::Outcome;
-pub use output::{About, run_files, size_files, sweep_files, write_run, write_size, write_sweep};
+pub use output::{About, run_documents, size_documents, sweep_documents, sweep_paths};
 pub use records::{
     DesignLevel, LayerActivity, LevelHistogram, NetworkTiming, PointRecord, RunRecord, SizeRecord,
     TileRecord, WitnessRecord,

@@ -1,14 +1,11 @@
-//! The files of a run, of a sweep and of a sizing: which there are, and writing them.
+//! The files of a run, of a sweep and of a sizing.
 
-use std::path::Path;
+use guardbit_files::Document;
 
 use crate::html;
 use crate::plots::{Drawing, Plot, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
-use crate::tables::{
-    ChannelRow, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow,
-    SummaryRow, SweepRow, sweep_rows, write_csv,
-};
-use crate::{PointRecord, ReportError, RunRecord, SizeRecord, write_atomic};
+use crate::tables::{Row, SummaryRow, SweepRow, sweep_rows, write_csv};
+use crate::{PointRecord, ReportError, RunRecord, SizeRecord};
 
 const REPORT: &str = "report.html";
 
@@ -30,68 +27,52 @@ pub(crate) struct Drawn<S: ?Sized + 'static> {
     pub svg: String,
 }
 
-/// The files that [`write_run`] writes, relative to its folder.
-pub fn run_files() -> Vec<String> {
-    file_names(&[LayerRow::FILE, ChannelRow::FILE, EventRow::FILE], RUN_PLOTS)
-}
-
-/// The files that [`write_sweep`] writes, relative to its folder.
-pub fn sweep_files() -> Vec<String> {
-    file_names(&[SummaryRow::FILE, SweepRow::FILE], SWEEP_PLOTS)
-}
-
-/// Writes the tables, plots and report of a run.
+/// The tables, plots and report of a run.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made or written.
-pub fn write_run(folder: &Path, about: &About, run: &RunRecord) -> Result<(), ReportError> {
-    write_table(folder, &run.layers)?;
-    write_table(folder, &run.channels)?;
-    write_table(folder, &run.events)?;
+/// [`ReportError`] if a file cannot be made.
+pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, ReportError> {
+    let tables = [table(&run.layers)?, table(&run.channels)?, table(&run.events)?];
     let drawn = draw(RUN_PLOTS, run)?;
-    write_plots(folder, &drawn)?;
-    write_atomic(&folder.join(REPORT), html::run(about, run, &drawn).as_bytes())
+    Ok(all(tables.into(), plots(&drawn)?, html::run(about, run, &drawn)))
 }
 
-/// Writes the tables, plots and report of a sweep.
+/// The tables, plots and report of a sweep.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made or written.
-pub fn write_sweep(folder: &Path, about: &About, points: &[PointRecord]) -> Result<(), ReportError> {
+/// [`ReportError`] if a file cannot be made.
+pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
-    write_table(folder, &summary)?;
-    write_table(folder, &sweep_rows(points))?;
+    let tables = [table(&summary)?, table(&sweep_rows(points))?];
     let drawn = draw(SWEEP_PLOTS, points)?;
-    write_plots(folder, &drawn)?;
-    write_atomic(&folder.join(REPORT), html::sweep(about, points, &drawn).as_bytes())
+    Ok(all(tables.into(), plots(&drawn)?, html::sweep(about, points, &drawn)))
 }
 
-/// The files that [`write_size`] writes, relative to its folder.
-pub fn size_files() -> Vec<String> {
-    let tables =
-        [SizeRow::FILE, SizeChannelRow::FILE, SizeLevelRow::FILE, SizeGridRow::FILE, SizeRateRow::FILE];
-    file_names(&tables, SIZE_PLOTS)
+/// The paths of [`sweep_documents`].
+pub fn sweep_paths() -> Vec<String> {
+    let tables = [SummaryRow::FILE, SweepRow::FILE, REPORT].map(String::from);
+    let plots = SWEEP_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
+    tables.into_iter().chain(plots).collect()
 }
 
-/// Writes the tables, plots and report of a sizing.
+/// The tables, plots and report of a sizing.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made or written.
-pub fn write_size(folder: &Path, about: &About, size: &SizeRecord) -> Result<(), ReportError> {
-    write_table(folder, &size.layers)?;
-    write_table(folder, &size.channels)?;
-    write_table(folder, &size.levels)?;
-    write_table(folder, &size.grid)?;
-    write_table(folder, &size.rates)?;
+/// [`ReportError`] if a file cannot be made.
+pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
+    let tables = [
+        table(&size.layers)?,
+        table(&size.channels)?,
+        table(&size.levels)?,
+        table(&size.grid)?,
+        table(&size.rates)?,
+    ];
     let drawn = draw(SIZE_PLOTS, size)?;
-    write_plots(folder, &drawn)?;
-    write_atomic(&folder.join(REPORT), html::size(about, size, &drawn).as_bytes())
+    Ok(all(tables.into(), plots(&drawn)?, html::size(about, size, &drawn)))
 }
 
-fn file_names<S: ?Sized>(tables: &[&str], plots: &[Plot<S>]) -> Vec<String> {
-    let tables = tables.iter().map(|&name| name.to_owned());
-    let plots = plots.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
-    tables.chain(plots).chain([REPORT.to_owned()]).collect()
+fn all(tables: Vec<Document>, plots: Vec<Document>, report: String) -> Vec<Document> {
+    tables.into_iter().chain(plots).chain([(REPORT.to_owned(), report.into_bytes())]).collect()
 }
 
 fn svg_name<S: ?Sized>(plot: &Plot<S>) -> String {
@@ -102,8 +83,8 @@ fn png_name<S: ?Sized>(plot: &Plot<S>) -> String {
     format!("plots/{}.png", plot.name)
 }
 
-fn write_table<R: Row>(folder: &Path, rows: &[R]) -> Result<(), ReportError> {
-    write_atomic(&folder.join(R::FILE), &write_csv(rows)?)
+fn table<R: Row>(rows: &[R]) -> Result<Document, ReportError> {
+    Ok((R::FILE.to_owned(), write_csv(rows)?))
 }
 
 fn draw<S: ?Sized>(plots: &'static [Plot<S>], record: &S) -> Result<Vec<Drawn<S>>, ReportError> {
@@ -116,13 +97,14 @@ fn draw<S: ?Sized>(plots: &'static [Plot<S>], record: &S) -> Result<Vec<Drawn<S>
 }
 
 /// PNG files are made side by side, since each takes its time.
-fn write_plots<S: ?Sized>(folder: &Path, drawn: &[Drawn<S>]) -> Result<(), ReportError> {
-    let write = |drawn: &Drawn<S>| {
-        write_atomic(&folder.join(svg_name(drawn.plot)), drawn.svg.as_bytes())?;
-        write_atomic(&folder.join(png_name(drawn.plot)), &drawn.plot.png(&drawn.svg)?)
+fn plots<S: ?Sized>(drawn: &[Drawn<S>]) -> Result<Vec<Document>, ReportError> {
+    let files = |drawn: &Drawn<S>| -> Result<[Document; 2], ReportError> {
+        let png = drawn.plot.png(&drawn.svg)?;
+        Ok([(svg_name(drawn.plot), drawn.svg.clone().into_bytes()), (png_name(drawn.plot), png)])
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> = drawn.iter().map(|drawn| scope.spawn(move || write(drawn))).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("drawing does not panic"))
+        let threads: Vec<_> = drawn.iter().map(|drawn| scope.spawn(move || files(drawn))).collect();
+        let made = threads.into_iter().map(|thread| thread.join().expect("drawing does not panic"));
+        Ok(made.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     })
 }

@@ -2,14 +2,14 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use guardbit_files::Document;
 use guardbit_hwmodels::{from_yaml, lower};
 use guardbit_reports::{
-    About, LayerRow, NetworkTiming, Question, ReportError, Width, run_files, run_headlines, size_files,
-    sweep_files, sweep_headlines, write_atomic, write_run, write_size, write_sweep,
+    About, LayerRow, NetworkTiming, PointRecord, Question, Width, run_documents, run_headlines,
+    size_documents, sweep_documents, sweep_headlines, sweep_paths,
 };
 use guardbit_sim::StatsLevel;
 
@@ -19,72 +19,43 @@ fn about() -> About {
     About { version: "0.1.0".into(), settings, accelerators }
 }
 
-/// Every file under a folder, by its relative name.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().replace('\\', "/");
-                all.insert(name, std::fs::read(path).unwrap());
-            }
-        }
-    }
-    all
-}
-
-fn names(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
-    files.keys().cloned().collect()
-}
-
-fn sorted(mut names: Vec<String>) -> Vec<String> {
-    names.sort();
-    names
+/// The documents of two calls: they are the same. The report among them stands alone.
+fn check(make: impl Fn() -> Vec<Document>, number: usize) {
+    let documents = make();
+    assert_eq!(documents, make());
+    let named: BTreeMap<String, Vec<u8>> = documents.iter().cloned().collect();
+    assert_eq!((documents.len(), named.len()), (number, number), "{:?}", named.keys());
+    assert!(named.values().all(|bytes| !bytes.is_empty()));
+    stands_alone(&named["report.html"]);
 }
 
 #[test]
-fn a_sizing_writes_what_it_says() {
-    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+fn what_a_sizing_writes() {
     let size = common::size_record();
-    write_size(first.path(), &about(), &size).unwrap();
-    write_size(second.path(), &about(), &size).unwrap();
-    let written = files(first.path());
-    assert_eq!(names(&written), sorted(size_files()));
-    assert_eq!(written, files(second.path()));
-    stands_alone(&written["report.html"]);
+    check(|| size_documents(&about(), &size).unwrap(), 14);
 }
 
 #[test]
-fn a_run_writes_what_it_says() {
+fn what_a_run_writes() {
     for stats in [StatsLevel::None, StatsLevel::Events, StatsLevel::Full] {
         let run = common::run_record(stats);
-        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        write_run(first.path(), &about(), &run).unwrap();
-        write_run(second.path(), &about(), &run).unwrap();
-        let written = files(first.path());
-        assert_eq!(names(&written), sorted(run_files()));
-        assert_eq!(written, files(second.path()));
-        stands_alone(&written["report.html"]);
+        check(|| run_documents(&about(), &run).unwrap(), 12);
     }
 }
 
 #[test]
-fn a_sweep_writes_what_it_says() {
+fn what_a_sweep_writes() {
+    let paths = |points: &[PointRecord]| {
+        let documents = sweep_documents(&about(), points).unwrap();
+        documents.into_iter().map(|(path, _)| path).collect::<BTreeSet<_>>()
+    };
+    let expected = BTreeSet::from_iter(sweep_paths());
+    assert_eq!(paths(&[]), expected);
     for stats in [StatsLevel::None, StatsLevel::Events, StatsLevel::Full] {
         let points = common::sweep(stats);
-        let folder = tempfile::tempdir().unwrap();
-        write_sweep(folder.path(), &about(), &points).unwrap();
-        let written = files(folder.path());
-        assert_eq!(names(&written), sorted(sweep_files()));
-        stands_alone(&written["report.html"]);
+        check(|| sweep_documents(&about(), &points).unwrap(), expected.len());
+        assert_eq!(paths(&points), expected);
     }
-    let folder = tempfile::tempdir().unwrap();
-    write_sweep(folder.path(), &about(), &[]).unwrap();
-    assert_eq!(names(&files(folder.path())), sorted(sweep_files()));
 }
 
 fn stands_alone(html: &[u8]) {
@@ -175,25 +146,6 @@ fn a_property_of_every_width() {
         headlines[0].text,
         "At every width that was run (11 to 15 bits) every output code is that of the exact network."
     );
-}
-
-#[test]
-fn files_are_whole_or_not_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("plots/x.svg");
-    write_atomic(&path, b"one").unwrap();
-    std::fs::write(folder.path().join("plots/x.svg.part"), b"of a killed process").unwrap();
-    write_atomic(&path, b"two").unwrap();
-    assert_eq!(names(&files(folder.path())), ["plots/x.svg"]);
-    assert_eq!(std::fs::read(&path).unwrap(), b"two");
-
-    // A file stands where a folder is needed.
-    let error = write_atomic(&path.join("y"), b"three").unwrap_err();
-    assert!(matches!(&error, ReportError::Write { path: at, .. } if at.ends_with("y")), "{error}");
-    // A folder stands where the file should be: the temporary file goes away.
-    let error = write_atomic(&folder.path().join("plots"), b"four").unwrap_err();
-    assert_eq!(error.code(), "guardbit::reports::write");
-    assert_eq!(names(&files(folder.path())), ["plots/x.svg"]);
 }
 
 #[test]

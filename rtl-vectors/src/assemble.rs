@@ -1,6 +1,7 @@
 //! A bundle from its dot products: files by name, in memory. What exports a bundle and what checks one make it by this
 //! code alone.
 
+use guardbit_files::{UNSEALED, seal_of, seal_text};
 use guardbit_hwmodels::timing::LayerTiming;
 use guardbit_hwmodels::{Accelerator, Dataflow};
 use rand_pcg::Pcg64Mcg;
@@ -89,6 +90,7 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         cases,
         array,
         array_absent,
+        sha256: UNSEALED.into(),
     };
     let sizes = beats.sizes();
     let benches = bench::files(&manifest, &sizes).into_iter().chain(lockstep::files(&manifest, &sizes));
@@ -104,9 +106,10 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
     ));
     files.push(plain(MANIFEST_SCHEMA, "schema", manifest_schema()));
     let infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
-    let manifest = Manifest { files: infos, ..manifest };
+    let mut manifest = Manifest { files: infos, ..manifest };
     // Nothing in a manifest is a map with keys that are no strings.
-    let json = serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n";
+    let json = seal_text(&(serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n"));
+    manifest.sha256 = seal_of(&json).map(|seal| seal.to_string()).unwrap_or_default();
     let mut all: Vec<(String, Vec<u8>)> = files.into_iter().map(|f| (f.info.path, f.bytes)).collect();
     all.push((MANIFEST.into(), json.into_bytes()));
     Ok(Bundle { manifest, files: all })

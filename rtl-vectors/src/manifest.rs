@@ -42,6 +42,10 @@ pub struct Manifest {
     pub array: Option<ArrayInfo>,
     /// Why there are none.
     pub array_absent: Option<String>,
+    /// SHA-256 of this file with these 64 digits replaced by zeros.
+    #[serde(default)]
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
+    pub sha256: String,
 }
 
 /// Who wrote a bundle.

@@ -3,13 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use guardbit_files::FolderError;
 use guardbit_frontends::FrontendError;
 use guardbit_graph::{Brief, DType};
 use guardbit_hwmodels::{HwError, LowerError};
 use guardbit_reports::ReportError;
 use guardbit_sim::SimError;
 
-use crate::{MAX_POINTS, MAX_RANDOM_SAMPLES};
+use crate::MAX_POINTS;
 
 /// Why a run or a sweep cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -46,12 +47,6 @@ pub enum StudyError {
         /// What may help.
         help: Option<String>,
     },
-    /// More random samples than can be drawn.
-    #[error("{asked} samples of random codes were asked for; {MAX_RANDOM_SAMPLES} are the most")]
-    TooManySamples {
-        /// How many were asked for.
-        asked: usize,
-    },
     /// A grid that is too large.
     #[error("the sweep has {points} points; {MAX_POINTS} are the most")]
     TooManyPoints {
@@ -68,13 +63,15 @@ pub enum StudyError {
         /// What the system says.
         source: io::Error,
     },
-    /// A file or folder that cannot be written.
-    #[error("{}: {source}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
+    /// More random samples than there may be.
+    #[error("{asked} random samples of {codes} codes each are too many: at most {allowed}")]
+    TooManyRandom {
+        /// Number of samples that was asked for.
+        asked: usize,
+        /// Number of samples that there may be.
+        allowed: usize,
+        /// Codes per sample.
+        codes: usize,
     },
     /// A file that holds no usable array.
     #[error("{}: {problem}", path.display())]
@@ -218,22 +215,9 @@ pub enum StudyError {
         /// What is wrong.
         problem: String,
     },
-    /// An output folder that holds something else.
-    #[error("{} is not empty", path.display())]
-    Occupied {
-        /// The folder.
-        path: PathBuf,
-        /// Whether guardbit wrote it.
-        ours: bool,
-        /// In what it differs from what was asked for, where that is known.
-        differs: Vec<&'static str>,
-    },
-    /// An output path that is a file.
-    #[error("{} is not a folder", path.display())]
-    NotAFolder {
-        /// The path.
-        path: PathBuf,
-    },
+    /// The folder for results.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
 }
 
 /// What a file was to be.
@@ -247,8 +231,6 @@ pub enum Wanted {
     Labels,
     /// The study file.
     Study,
-    /// The folder for results.
-    Results,
 }
 
 impl Wanted {
@@ -258,7 +240,6 @@ impl Wanted {
             Self::Samples => "the samples",
             Self::Labels => "the labels",
             Self::Study => "the study",
-            Self::Results => "the output folder",
         }
     }
 
@@ -270,7 +251,6 @@ impl Wanted {
             Self::Samples => "a .npy file, or a .npz file with an array per input",
             Self::Labels => "a .npy file of integers, one class per sample",
             Self::Study => "a study in YAML; a network goes with --hw and --bits",
-            Self::Results => "a folder",
         };
         format!("looked for {}: {holds}", path.display())
     }
@@ -293,16 +273,14 @@ impl StudyError {
             Self::Report(error) => error.code(),
             Self::StudyFile { .. } => "guardbit::study::file",
             Self::TooManyPoints { .. } => "guardbit::study::points",
-            Self::TooManySamples { .. } => "guardbit::study::too_many_samples",
             Self::Read { .. } => "guardbit::study::read",
-            Self::Write { .. } => "guardbit::study::write",
             Self::Array { .. } => "guardbit::input::array",
             Self::MissingInput { .. } => "guardbit::input::missing",
             Self::InputDType { .. } => "guardbit::input::dtype",
             Self::InputShape { .. } => "guardbit::input::shape",
             Self::CodeRange { .. } => "guardbit::input::range",
             Self::NoSamples => "guardbit::input::empty",
-            Self::TooFewSamples { .. } => "guardbit::input::samples",
+            Self::TooFewSamples { .. } | Self::TooManyRandom { .. } => "guardbit::input::samples",
             Self::Labels { .. } => "guardbit::labels",
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
@@ -311,7 +289,7 @@ impl StudyError {
             Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
             Self::BudgetWithoutLabels => "guardbit::size::budget",
             Self::Area { .. } => "guardbit::size::area",
-            Self::Occupied { .. } | Self::NotAFolder { .. } => "guardbit::folder",
+            Self::Folder(error) => error.code(),
         }
     }
 
@@ -324,9 +302,6 @@ impl StudyError {
             Self::TooManyPoints { .. } => Some(
                 "sweep a part of the grid at a time: fewer networks, accelerators, widths or modes".into(),
             ),
-            Self::TooManySamples { .. } => {
-                Some(format!("at most {MAX_RANDOM_SAMPLES} samples of random codes can be drawn"))
-            }
             Self::Read { path, wanted, .. } => Some(wanted.help(path)),
             Self::MissingInput { inputs, .. } => Some(format!("the inputs are {}", inputs.join(", "))),
             Self::InputDType { expected, .. } => Some(format!(
@@ -338,6 +313,9 @@ impl StudyError {
             )),
             Self::NoSamples => {
                 Some("give --input X.npy with at least one sample, or --random N with N above 0".into())
+            }
+            Self::TooManyRandom { .. } => {
+                Some("ask for fewer with --random N, or give a file with --input".into())
             }
             Self::TooFewSamples { .. } => {
                 Some("ask for fewer with --samples, or leave it out to run all".into())
@@ -367,14 +345,7 @@ impl StudyError {
                 Some("install yosys so that it is found on the PATH, or leave out --area".into())
             }
             Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),
-            Self::Occupied { ours: true, differs, .. } => {
-                let other = match differs.as_slice() {
-                    [] => "other inputs or settings".into(),
-                    differs => differs.join(", "),
-                };
-                Some(format!("it was made from {other}: choose another folder, or replace it with --force"))
-            }
-            Self::Occupied { ours: false, .. } => Some("choose another folder".into()),
+            Self::Folder(error) => error.help(),
             _ => None,
         }
     }

@@ -21,12 +21,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use guardbit_files::{Digest, DigestError};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::Accelerator;
 use guardbit_sim::ARITHMETIC_VERSION;
 use serde::{Deserialize, Serialize};
-
-use crate::digest::{Digest, DigestError};
 
 /// Version of the derivation: raised when the same things are to get another identity.
 pub const DERIVATION: u32 = 1;

@@ -5,10 +5,8 @@
 
 mod array;
 mod bits;
-mod digest;
 mod error;
 mod execute;
-mod folder;
 mod identity;
 mod labels;
 mod layer_input;
@@ -25,25 +23,20 @@ mod study_file;
 mod subject;
 mod sweep;
 
-use std::path::Path;
-
 use guardbit_hwmodels::Accelerator;
 use guardbit_reports::About;
 use serde::Serialize;
 
 pub use bits::{BitList, BitListError};
-pub use digest::{Digest, DigestError};
 pub use error::{StudyError, Wanted};
-pub use folder::{Existing, write_folder};
+pub use guardbit_files::{Digest, DigestError, Existing};
 pub use identity::{DERIVATION, Identity};
 pub use layer_input::{LayerInput, layer_input};
 pub use pick::Pick;
 pub use progress::{Progress, Silent};
 pub use run::run;
 pub use samples::InputSource;
-pub use settings::{
-    MAX_POINTS, MAX_RANDOM_SAMPLES, RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats,
-};
+pub use settings::{MAX_POINTS, RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats};
 pub use size::{AreaTool, Budget, BudgetError, size};
 pub use study_file::load_study;
 pub use sweep::{POINTS_TOGETHER, sweep};
@@ -76,9 +69,8 @@ fn about<'a>(
     }
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StudyError> {
+/// A manifest as a sealed file.
+fn sealed(content: &impl Serialize) -> Vec<u8> {
     // Only maps with keys that are no strings cannot be written; there are none.
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    Ok(guardbit_reports::write_atomic(path, text.as_bytes())?)
+    guardbit_files::seal(content).unwrap_or_default().into_bytes()
 }

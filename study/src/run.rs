@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
+use guardbit_files::{Existing, FileEntry, Staging, Target};
 use guardbit_hwmodels::{Accelerator, Program};
-use guardbit_reports::{
-    About, NetworkTiming, NpzWriter, RunRecord, batch_shape, run_files, write_atomic_with, write_run,
-};
+use guardbit_reports::{About, NetworkTiming, NpzWriter, RunRecord, batch_shape, run_documents};
 use guardbit_sim::{Keep, Options, PointTensors, Settled};
 use serde::Serialize;
 
 use crate::execute::{Executed, ExecutedTogether, execute_together};
-use crate::folder::{self, Existing, Staging};
 use crate::identity::DependsOn;
 use crate::settings::RunRequest;
 use crate::spool::Spool;
@@ -18,7 +16,7 @@ use crate::subject::{CommonSettings, FileId, HwId, InputId, InputOrigin, Subject
 use crate::{Identity, Progress, StudyError};
 
 /// Version of `run.json`.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// Runs `request` and writes its results to `out`, which appears only when it is complete.
 ///
@@ -30,7 +28,7 @@ pub fn run(
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<RunRecord, StudyError> {
-    folder::check(out, existing)?;
+    let target = Target::claim_for(out, existing)?;
     let settings = &request.settings;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
     let (subject, accelerator) = match &request.layer {
@@ -48,7 +46,7 @@ pub fn run(
     };
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
-    let mut spool = Spool::new(&subject.graph, options.keep, folder::above(out))?;
+    let mut spool = Spool::new(&subject.graph, options.keep, target.parent())?;
     let mut store = |sample: &PointTensors| spool.add(&sample.exact, &sample.simulated[0]);
     let ExecutedTogether { mut each, unlimited } =
         execute_together(&subject, &[&program], options, None, progress, &mut store)?;
@@ -64,8 +62,8 @@ pub fn run(
         &executed.outcome,
     );
 
-    let staging = Staging::new(out)?;
-    write(staging.path(), request, &subject, &program, &executed, &mut spool, &record)?;
+    let mut staging = target.stage()?;
+    write(&mut staging, request, &subject, &program, &executed, &mut spool, &record)?;
     staging.publish(existing)?;
     Ok(record)
 }
@@ -85,7 +83,7 @@ struct RunJson<'a> {
     settings: SettingsJson<'a>,
     outcome: &'a guardbit_reports::Outcome,
     timing: &'a NetworkTiming,
-    files: Vec<String>,
+    files: Vec<FileEntry>,
 }
 
 /// The settings that decide what a run writes.
@@ -110,7 +108,7 @@ struct SettingsJson<'a> {
 }
 
 fn write(
-    dir: &Path,
+    staging: &mut Staging<'_>,
     request: &RunRequest,
     subject: &Subject,
     program: &Program,
@@ -119,18 +117,13 @@ fn write(
     record: &RunRecord,
 ) -> Result<(), StudyError> {
     let settings = &request.settings;
-    write_run(dir, &about(request, subject, &program.accelerator), record)?;
-    let mut files = run_files();
-
-    spool.pack(&dir.join("outputs.npz"), |id| subject.graph.outputs().contains(&id))?;
-    files.push("outputs.npz".into());
+    staging.write_all(&run_documents(&about(request, subject, &program.accelerator), record)?)?;
+    spool.pack(staging, "outputs.npz", |id| subject.graph.outputs().contains(&id))?;
     if request.dump_tensors {
-        spool.pack(&dir.join("tensors.npz"), |_| true)?;
-        files.push("tensors.npz".into());
+        spool.pack(staging, "tensors.npz", |_| true)?;
     }
     if matches!(subject.input.origin, InputOrigin::Random { .. }) {
-        write_inputs(&dir.join("inputs.npz"), subject)?;
-        files.push("inputs.npz".into());
+        write_inputs(staging, subject)?;
     }
 
     let own = Deciding {
@@ -160,9 +153,9 @@ fn write(
         },
         outcome: &executed.outcome,
         timing: &record.timing,
-        files,
+        files: staging.entries(),
     };
-    crate::write_json(&dir.join("run.json"), &json)
+    Ok(staging.write("run.json", &crate::sealed(&json))?)
 }
 
 /// What the fast engine could do without stepping, in words.
@@ -198,9 +191,9 @@ pub(crate) fn in_words(accelerator: &Accelerator) -> String {
     }
 }
 
-/// Writes the samples of every input under its name.
-pub(crate) fn write_inputs(path: &Path, subject: &Subject) -> Result<(), StudyError> {
-    write_atomic_with(path, |out| {
+/// Writes the samples of every input under its name, to `inputs.npz`.
+pub(crate) fn write_inputs(staging: &mut Staging<'_>, subject: &Subject) -> Result<(), StudyError> {
+    staging.write_with("inputs.npz", |out| {
         let mut npz = NpzWriter::new(out);
         for (id, pieces) in subject.samples.inputs() {
             let tensor = subject.graph.tensor(id);

@@ -2,15 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use guardbit_files::{Digest, Hasher};
 use guardbit_frontends::RandomCodes;
 use guardbit_frontends::npy::{Header, Values};
 use guardbit_graph::{Graph, Tensor, TensorId};
 use guardbit_reports::member_name;
 
 use crate::array::{self, Array, ArrayFile};
-use crate::digest::{Digest, Hasher};
 use crate::error::Wanted;
-use crate::{MAX_RANDOM_SAMPLES, Pick, StudyError};
+use crate::{Pick, StudyError};
+
+/// Random samples, at most: what they say of a network does not get better with more.
+const MAX_RANDOM_SAMPLES: usize = 1_000_000;
+/// Codes of all random samples together, at most: they are hashed and, on request, written out.
+const MAX_RANDOM_CODES: usize = 1 << 32;
 
 /// Where samples come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,9 +89,6 @@ impl Samples {
         match source {
             InputSource::File { path, pick } => Self::from_file(graph, path, *pick),
             InputSource::Random { count: 0, .. } => Err(StudyError::NoSamples),
-            &InputSource::Random { count, .. } if count > MAX_RANDOM_SAMPLES => {
-                Err(StudyError::TooManySamples { asked: count })
-            }
             InputSource::Random { count, seed } => Self::random(graph, *count, *seed),
         }
     }
@@ -134,6 +136,12 @@ impl Samples {
     fn random(graph: &Graph, count: usize, seed: u64) -> Result<Self, StudyError> {
         let one =
             |(index, &id): (u64, &TensorId)| Input::new(graph, id, Source::Seed(seed.wrapping_add(index)));
+        let codes = graph.inputs().iter().map(|&id| graph.tensor(id).ty.len());
+        let codes = codes.fold(0, usize::saturating_add);
+        let allowed = MAX_RANDOM_SAMPLES.min(MAX_RANDOM_CODES / codes.max(1));
+        if count > allowed {
+            return Err(StudyError::TooManyRandom { asked: count, allowed, codes });
+        }
         let inputs = (0..).zip(graph.inputs()).map(one).collect();
         Self::new(inputs, None, count).checked()
     }

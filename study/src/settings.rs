@@ -75,9 +75,6 @@ pub struct SweepRequest {
     pub overflow: Vec<Overflow>,
 }
 
-/// Most samples of random codes.
-pub const MAX_RANDOM_SAMPLES: usize = 1_000_000;
-
 /// Most points of a sweep.
 pub const MAX_POINTS: usize = 10_000;
 

@@ -13,8 +13,9 @@ mod witnesses;
 
 use std::path::Path;
 
+use guardbit_files::{Existing, FileEntry, Staging, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{SizeRecord, size_files, write_atomic, write_size};
+use guardbit_reports::{SizeRecord, size_documents};
 use guardbit_sim::{LayerStats, Options, StatsLevel};
 use serde::Serialize;
 
@@ -22,7 +23,6 @@ pub use area::AreaTool;
 pub use budget::{Budget, BudgetError};
 
 use crate::execute::{Executed, execute};
-use crate::folder::{self, Existing, Staging};
 use crate::identity::DependsOn;
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
@@ -32,10 +32,8 @@ use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
 
-/// The samples, where they were made here.
-const INPUTS: &str = "inputs.npz";
 /// Version of `size.json`.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// The accelerator with the recommended widths.
 const RECOMMENDED: &str = "recommended.yaml";
@@ -50,7 +48,7 @@ pub fn size(
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<SizeRecord, StudyError> {
-    folder::check(out, existing)?;
+    let target = Target::claim_for(out, existing)?;
     let synthesis = request.area.map(|tool| Synthesis::new(tool, request.rtl)).transpose()?;
     let accelerator = guardbit_hwmodels::load(&request.hw, &request.settings.sets)?;
     let subject = Subject::load(&request.model, &request.settings)?;
@@ -81,8 +79,8 @@ pub fn size(
         recommended: recommendation.outcome.clone(),
         remarks: remarks(&sizing, found.is_some_and(|found| found.is_none())),
     };
-    let staging = Staging::new(out)?;
-    write(staging.path(), &sizing, &recommendation, &layers, &record)?;
+    let mut staging = target.stage()?;
+    write(&mut staging, &sizing, &recommendation, &layers, &record)?;
     staging.publish(existing)?;
     Ok(record)
 }
@@ -153,7 +151,7 @@ struct SizeJson<'a> {
     labels: &'a Option<FileId>,
     settings: SettingsJson<'a>,
     result: &'a SizeRecord,
-    files: Vec<String>,
+    files: Vec<FileEntry>,
 }
 
 /// The settings that decide what a sizing writes.
@@ -174,7 +172,7 @@ struct SettingsJson<'a> {
 }
 
 fn write(
-    dir: &Path,
+    staging: &mut Staging<'_>,
     sizing: &Sizing<'_>,
     recommendation: &Recommendation,
     layers: &[SizedLayer<'_>],
@@ -191,14 +189,12 @@ fn write(
     pairs.extend(record.area.clone().map(|area| ("Area", area)));
     pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
-    write_size(dir, &crate::about(pairs, [&sizing.program.accelerator]), record)?;
-    write_atomic(&dir.join(RECOMMENDED), recommendation.yaml().as_bytes())?;
-    witnesses::write(dir, sizing.program, layers)?;
-    let mut files: Vec<String> = size_files().into_iter().chain([RECOMMENDED.into()]).collect();
-    files.extend(record.witnesses.iter().map(|witness| witness.file.clone()));
+    let about = crate::about(pairs, [&sizing.program.accelerator]);
+    staging.write_all(&size_documents(&about, record)?)?;
+    staging.write(RECOMMENDED, recommendation.yaml().as_bytes())?;
+    witnesses::write(staging, sizing.program, layers)?;
     if matches!(subject.input.origin, InputOrigin::Random { .. }) {
-        write_inputs(&dir.join(INPUTS), subject)?;
-        files.push(INPUTS.into());
+        write_inputs(staging, subject)?;
     }
     let own = Deciding { common: subject.settings(settings), budget: &record.budget, area: &record.area };
     let depends_on = subject.depends_on(&sizing.program.accelerator, own);
@@ -214,9 +210,9 @@ fn write(
         labels: &subject.labels_file,
         settings: SettingsJson { mode: settings.mode.name(), output: &settings.output, set: &settings.sets },
         result: record,
-        files,
+        files: staging.entries(),
     };
-    crate::write_json(&dir.join("size.json"), &json)
+    Ok(staging.write("size.json", &crate::sealed(&json))?)
 }
 
 /// The accelerated layers' statistics, in order of execution.

@@ -1,11 +1,11 @@
 //! Codes of tensors on their way into an archive: as many as there are samples, but not in memory.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use guardbit_files::{FolderError, OutFile, Staging, nameless};
 use guardbit_graph::{DType, Graph, TensorId};
-use guardbit_reports::{NpzWriter, batch_shape, write_atomic_with};
+use guardbit_reports::{NpzWriter, batch_shape};
 use guardbit_sim::{Codes, Keep};
 
 use crate::StudyError;
@@ -16,7 +16,7 @@ const RUNS: [&str; 2] = ["exact", "simulated"];
 /// Tensors of every sample, sample after sample, in a file without a name.
 pub(crate) struct Spool {
     folder: std::path::PathBuf,
-    file: BufWriter<File>,
+    file: BufWriter<OutFile>,
     tensors: Vec<Spooled>,
     /// Bytes of one sample.
     stride: u64,
@@ -37,8 +37,8 @@ struct Spooled {
 impl Spool {
     /// For the tensors that `keep` keeps, in a file that lies in `folder` but cannot be seen there.
     pub fn new(graph: &Graph, keep: Keep, folder: &Path) -> Result<Self, StudyError> {
-        let write = |source| StudyError::Write { path: folder.into(), source };
-        let file = BufWriter::new(tempfile::tempfile_in(folder).map_err(write)?);
+        let write = |source| FolderError::Write { path: folder.into(), source };
+        let file = BufWriter::new(nameless(folder).map_err(write)?);
         let mut stride = 0;
         let mut tensors = Vec::new();
         for id in kept(graph, keep) {
@@ -68,9 +68,14 @@ impl Spool {
     }
 
     /// Writes the tensors that `wanted` names to the archive `path`, under `exact/` and `simulated/`.
-    pub fn pack(&mut self, path: &Path, wanted: impl Fn(TensorId) -> bool) -> Result<(), StudyError> {
+    pub fn pack(
+        &mut self,
+        staging: &mut Staging<'_>,
+        path: &str,
+        wanted: impl Fn(TensorId) -> bool,
+    ) -> Result<(), StudyError> {
         self.file.flush().map_err(|source| self.failed(source))?;
-        write_atomic_with(path, |out| {
+        staging.write_with(path, |out| {
             let mut npz = NpzWriter::new(out);
             for tensor in self.tensors.iter().filter(|tensor| wanted(tensor.id)) {
                 for (run, prefix) in RUNS.iter().enumerate() {
@@ -92,7 +97,7 @@ impl Spool {
         let size = code_bytes(tensor.dtype);
         let at = sample as u64 * self.stride + tensor.at + (run * tensor.len * size) as u64;
         let mut bytes = vec![0; tensor.len * size];
-        let mut file = self.file.get_ref();
+        let mut file = self.file.get_ref().file();
         file.seek(SeekFrom::Start(at))?;
         file.read_exact(&mut bytes)?;
         let fill = |code: &[u8]| if tensor.dtype.min() < 0 && code[size - 1] > 127 { 255 } else { 0 };
@@ -105,7 +110,7 @@ impl Spool {
     }
 
     fn failed(&self, source: io::Error) -> StudyError {
-        StudyError::Write { path: self.folder.clone(), source }
+        FolderError::Write { path: self.folder.clone(), source }.into()
     }
 }
 
@@ -134,6 +139,7 @@ fn code_bytes(dtype: DType) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use guardbit_files::{Existing, Target};
     use guardbit_graph::ops::Relu;
     use guardbit_graph::{GraphBuilder, MultiplierRule, OutputSpec, Quantization, Requantize, TensorType};
     use std::sync::Arc;
@@ -161,8 +167,11 @@ mod tests {
         ] {
             spool.add(&sample[0], &sample[1]).unwrap();
         }
-        let path = folder.path().join("t.npz");
-        spool.pack(&path, |_| true).unwrap();
+        let target = Target::claim(&folder.path().join("out")).unwrap();
+        let mut staging = target.stage().unwrap();
+        spool.pack(&mut staging, "t.npz", |_| true).unwrap();
+        staging.publish(Existing::Refuse).unwrap();
+        let path = target.path().join("t.npz");
         let mut archive = crate::array::ArrayFile::open(&path, crate::error::Wanted::Samples).unwrap();
         for (name, expected) in [
             ("exact/x", [min, 1, 0, 7]),

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use guardbit_files::Digest;
 use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::{Accelerator, Program, lower};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::digest::Digest;
 use crate::error::Wanted;
 use crate::identity::{self, DependsOn, Sources};
 use crate::layer_input::accelerated;

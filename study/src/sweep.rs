@@ -6,12 +6,12 @@ mod resume;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use guardbit_files::{Existing, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{PointRecord, sweep_files, write_sweep};
+use guardbit_reports::{PointRecord, sweep_documents};
 use guardbit_sim::{Options, Placing};
 
 use crate::execute::{Executed, ExecutedTogether, Pace, execute_together};
-use crate::folder::Existing;
 use crate::{Progress, StudyError, SweepRequest};
 use plan::{Plan, PlannedPoint};
 use resume::{Found, SweepFolder};
@@ -37,9 +37,10 @@ pub fn sweep(
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<Vec<PointRecord>, StudyError> {
+    let target = out.map(Target::claim).transpose()?;
     let plan = Plan::new(request)?;
     plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
-    let folder = out.map(|out| SweepFolder::open(out, existing, &plan)).transpose()?;
+    let folder = target.as_ref().map(|target| SweepFolder::open(target, existing, &plan)).transpose()?;
     let sweep = Sweep { plan: &plan, request, folder: folder.as_ref(), pace: PACE, progress };
     let result = sweep.run();
     if let (Err(StudyError::Sim(_)), Some(folder)) = (&result, &folder) {
@@ -47,7 +48,7 @@ pub fn sweep(
     }
     let records = result?;
     if let Some(folder) = &folder {
-        write_sweep(folder.path(), &plan.about(), &records)?;
+        folder.complete(&plan, &sweep_documents(&plan.about(), &records)?)?;
     }
     Ok(records)
 }
@@ -56,7 +57,7 @@ pub fn sweep(
 struct Sweep<'a> {
     plan: &'a Plan,
     request: &'a SweepRequest,
-    folder: Option<&'a SweepFolder>,
+    folder: Option<&'a SweepFolder<'a>>,
     pace: Pace,
     progress: &'a dyn Progress,
 }
@@ -134,12 +135,6 @@ impl Sweep<'_> {
     }
 }
 
-/// The files of a sweep folder beside `sweep.json`.
-fn files(plan: &Plan) -> Vec<String> {
-    let points = (0..plan.points.len()).map(resume::point_file);
-    sweep_files().into_iter().chain(points).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::{Cell, RefCell};
@@ -205,7 +200,8 @@ outputs: [y]
         };
         let plan = Plan::new(&request).unwrap();
         let out = dir.path().join("out");
-        let folder = SweepFolder::open(&out, Existing::Refuse, &plan).unwrap();
+        let target = Target::claim(&out).unwrap();
+        let folder = SweepFolder::open(&target, Existing::Refuse, &plan).unwrap();
         let watch = Watch { points: out.join("points"), done: Cell::new(0), stored: RefCell::default() };
         let pace = Pace { limit: Duration::ZERO, least: 2 };
         let hurried =

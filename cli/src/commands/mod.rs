@@ -16,8 +16,9 @@ pub use size::size;
 pub use sweep::sweep;
 pub use vectors::vectors;
 
+use guardbit_files::Existing;
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{DEFAULT_RANDOM_SAMPLES, Existing, InputSource, Pick, Progress, Settings};
+use guardbit_study::{DEFAULT_RANDOM_SAMPLES, InputSource, Pick, Progress, Settings};
 
 use crate::args::{Common, Global};
 use crate::diagnostic::Failure;

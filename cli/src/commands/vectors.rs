@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
+use guardbit_files::Target;
 use guardbit_reports::text_table;
 use guardbit_rtl_vectors::manifest::{Bin, Manifest, Packing, Source};
 use guardbit_rtl_vectors::{Request, export};
 use guardbit_sim::StatsLevel;
-use guardbit_study::{RunRequest, layer_input, write_folder};
+use guardbit_study::{RunRequest, layer_input};
 use serde_json::json;
 
 use super::{existing, settings};
@@ -17,6 +18,7 @@ use crate::progress::Bar;
 
 pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
+    let target = Target::claim_for(&args.output_dir, existing(global))?;
     // Where no samples are to be drawn, a seed draws dot products alone.
     let draws_samples = args.common.input.is_none() || args.common.samples.is_some();
     let common = Common { seed: args.common.seed.filter(|_| draws_samples), ..args.common.clone() };
@@ -46,7 +48,9 @@ pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure>
         waves: args.waves.clone(),
     };
     let bundle = export(&layer.program, layer.node, &layer.inputs, &request)?;
-    write_folder(&args.output_dir, existing(global), &bundle.files)?;
+    let mut staging = target.stage()?;
+    staging.write_all(&bundle.files)?;
+    staging.publish(existing(global))?;
     drop(bar);
     let manifest = &bundle.manifest;
     if global.json {

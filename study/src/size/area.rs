@@ -123,7 +123,7 @@ impl Synthesis {
     /// Runs the tool on a module called `accumulator`.
     fn synthesize(&self, verilog: &str) -> Result<Area, StudyError> {
         let failed = |problem: String| StudyError::Area { problem };
-        let folder = tempfile::tempdir().map_err(|e| failed(e.to_string()))?;
+        let folder = guardbit_files::Scratch::new("guardbit-area-").map_err(|e| failed(e.to_string()))?;
         let mut script = String::new();
         for (name, text) in self.rtl.iter().copied().chain([("accumulator.sv", verilog)]) {
             fs::write(folder.path().join(name), text).map_err(|e| failed(e.to_string()))?;

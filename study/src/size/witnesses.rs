@@ -1,14 +1,14 @@
 //! Inputs that attain the bounds, as files.
 
 use std::io::Cursor;
-use std::path::Path;
 
+use guardbit_files::Staging;
 use guardbit_hwmodels::Program;
 use guardbit_hwmodels::bounds::Witness;
-use guardbit_reports::{NpzWriter, WitnessRecord, write_atomic};
+use guardbit_reports::{NpzWriter, WitnessRecord};
 
 use super::layers::SizedLayer;
-use crate::{StudyError, folder};
+use crate::StudyError;
 
 /// The folder of the witnesses.
 pub(super) const FOLDER: &str = "witnesses";
@@ -19,15 +19,18 @@ pub(super) fn records(layers: &[SizedLayer<'_>]) -> Vec<WitnessRecord> {
 }
 
 /// One file per witness: the codes of the layer's own input, under its name.
-pub(super) fn write(dir: &Path, program: &Program, layers: &[SizedLayer<'_>]) -> Result<(), StudyError> {
+pub(super) fn write(
+    staging: &mut Staging<'_>,
+    program: &Program,
+    layers: &[SizedLayer<'_>],
+) -> Result<(), StudyError> {
     let graph = &program.graph;
-    folder::create(&dir.join(FOLDER))?;
     for (layer, witness) in all(layers) {
         let Some(Some(id)) = graph.node(layer.layer.node).inputs.first() else { continue };
         let tensor = graph.tensor(*id);
         let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
         npz.add(&tensor.name, tensor.ty.dtype, &tensor.ty.shape, witness.input.iter().copied())?;
-        write_atomic(&dir.join(record(layer, witness).file), npz.finish()?.get_ref())?;
+        staging.write(&record(layer, witness).file, npz.finish()?.get_ref())?;
     }
     Ok(())
 }

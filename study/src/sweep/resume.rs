@@ -1,25 +1,34 @@
 //! The folder of a sweep: which points are done.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::cell::Cell;
+use std::path::PathBuf;
 
-use guardbit_reports::{PointRecord, write_atomic};
+use guardbit_files::{
+    Digest, Document, Existing, FileEntry, FolderError, Staging, Target, UNSEALED, is_sealed, read_text,
+    seal_text,
+};
+use guardbit_reports::{PointRecord, sweep_paths};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::plan::{Description, Plan, PlannedPoint};
-use super::{Existing, files};
-use crate::{Identity, StudyError, folder};
+use crate::{Identity, StudyError};
 
 /// Version of `sweep.json` and of the points' files.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 const COMMAND: &str = "sweep";
 const MANIFEST: &str = "sweep.json";
+/// Bytes of a manifest or a point's file, at most.
+const LIMIT: u64 = 1 << 28;
 
 /// An output folder that belongs to one sweep.
 #[derive(Debug)]
-pub(super) struct SweepFolder {
-    path: PathBuf,
+pub(super) struct SweepFolder<'a> {
+    target: &'a Target,
+    staging: Staging<'a>,
+    /// How many points are stored, and how many there are.
+    stored: Cell<usize>,
+    points: usize,
 }
 
 /// What there is of a point.
@@ -29,11 +38,11 @@ pub(super) enum Found {
     Same(Box<PointRecord>),
     /// That of another point, or of the same one on other inputs.
     Other,
-    /// Nothing, or nothing whole.
+    /// Nothing.
     Nothing,
 }
 
-/// `sweep.json`.
+/// `sweep.json`. While the sweep is under way it lists no files: points prove themselves.
 #[derive(Serialize)]
 struct SweepJson<'a> {
     schema: u32,
@@ -43,64 +52,65 @@ struct SweepJson<'a> {
     identity: Identity,
     #[serde(flatten)]
     description: &'a Description,
-    files: Vec<String>,
+    files: Vec<FileEntry>,
 }
 
-/// The file of a point.
-#[derive(Serialize, Deserialize)]
-struct Stored<R> {
+/// The file of a point, sealed.
+#[derive(Serialize)]
+struct Stored<'a> {
+    schema: u32,
+    tool: crate::Tool,
+    identity: Identity,
+    record: &'a PointRecord,
+    sha256: &'static str,
+}
+
+/// What is read of it.
+#[derive(Deserialize)]
+struct Read {
     schema: u32,
     identity: Identity,
-    record: R,
+    record: PointRecord,
 }
 
-impl SweepFolder {
+impl<'a> SweepFolder<'a> {
     /// Takes a folder for a sweep: a new one, or one that the same sweep has begun.
-    pub fn open(path: &Path, existing: Existing, plan: &Plan) -> Result<Self, StudyError> {
-        let folder = Self { path: path.into() };
-        let json = SweepJson {
-            schema: SCHEMA,
-            tool: crate::TOOL,
-            command: COMMAND,
-            identity: plan.identity(),
-            description: &plan.description,
-            files: files(plan),
-        };
-        let manifest = path.join(MANIFEST);
-        let found = folder.manifest();
+    pub fn open(target: &'a Target, existing: Existing, plan: &Plan) -> Result<Self, StudyError> {
+        let json = SweepJson::new(plan, Vec::new());
+        let found = manifest(target);
+        let mut folder =
+            Self { target, staging: target.stage()?, stored: Cell::new(0), points: plan.points.len() };
         if existing == Existing::Refuse && is_same(&found, &json) {
-            // The same under other names of files.
-            if found != serde_json::to_value(&json).unwrap_or_default() {
-                crate::write_json(&manifest, &json)?;
-            }
-            return Ok(folder);
+            let points: Vec<String> = (0..plan.points.len()).map(point_file).collect();
+            folder.staging.require_ours(sweep_paths().iter().chain(&points).map(String::as_str))?;
+        } else {
+            target.check(existing).map_err(|error| match error {
+                FolderError::Occupied { path, ours, .. } => {
+                    FolderError::Occupied { path, ours, differs: differences(&found, &json) }
+                }
+                other => other,
+            })?;
+            folder.staging.write(MANIFEST, &crate::sealed(&json))?;
+            folder.staging.publish(existing)?;
         }
-        folder::check(path, existing).map_err(|error| match error {
-            StudyError::Occupied { path, ours, .. } => {
-                StudyError::Occupied { path, ours, differs: differences(&found, &json) }
-            }
-            other => other,
-        })?;
-        folder::clear(path)?;
-        folder::create(path)?;
-        crate::write_json(&manifest, &json)?;
+        folder.say();
         Ok(folder)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// What there is of point `index`. Names of files are those that they have now.
     pub fn found(&self, index: usize, point: &PlannedPoint) -> Found {
-        let Ok(text) = fs::read_to_string(self.path.join(point_file(index))) else { return Found::Nothing };
-        let Ok(stored) = serde_json::from_str::<Stored<PointRecord>>(&text) else { return Found::Nothing };
-        if stored.schema != SCHEMA || stored.identity != point.identity {
+        // What is there was seen to be sealed.
+        let Ok(text) = read_text(&self.path(index), LIMIT) else { return Found::Nothing };
+        let stored = serde_json::from_str::<Read>(&text).ok().filter(|_| is_sealed(&text));
+        let Some(stored) =
+            stored.filter(|stored| stored.schema == SCHEMA && stored.identity == point.identity)
+        else {
             return Found::Other;
-        }
+        };
         let mut record = stored.record;
         record.summary.model.clone_from(&point.point.model);
         record.summary.hw.clone_from(&point.point.hw);
+        self.count();
         Found::Same(Box::new(record))
     }
 
@@ -109,22 +119,69 @@ impl SweepFolder {
         let mut record = record.clone();
         record.summary.model.clear();
         record.summary.hw.clear();
-        let stored = Stored { schema: SCHEMA, identity: point.identity, record };
-        let text = serde_json::to_string(&stored).unwrap_or_default();
-        Ok(write_atomic(&self.path.join(point_file(index)), text.as_bytes())?)
+        let (tool, identity) = (crate::TOOL, point.identity);
+        let stored = Stored { schema: SCHEMA, tool, identity, record: &record, sha256: UNSEALED };
+        let text = seal_text(&serde_json::to_string(&stored).unwrap_or_default());
+        self.staging.put(&point_file(index), text.as_bytes())?;
+        self.count();
+        Ok(())
+    }
+
+    /// Adds what is made of all points, and lists every file in the manifest.
+    pub fn complete(&self, plan: &Plan, documents: &[Document]) -> Result<(), StudyError> {
+        let of_document =
+            |(path, bytes): &Document| FileEntry { path: path.clone(), sha256: Digest::of_bytes(bytes) };
+        let of_point = |index| {
+            let path = self.path(index);
+            let sha256 = Digest::of_file(&path);
+            let failed = |source| FolderError::Read { path, source };
+            Ok(FileEntry { path: point_file(index), sha256: sha256.map_err(failed)? })
+        };
+        let points = (0..self.points).map(of_point).collect::<Result<Vec<_>, FolderError>>()?;
+        let mut files: Vec<FileEntry> = documents.iter().map(of_document).chain(points).collect();
+        files.sort();
+        let manifest = (MANIFEST.to_owned(), crate::sealed(&SweepJson::new(plan, files)));
+        self.staging.complete(&manifest, documents)?;
+        self.target.keeps(format!("the results in {} are whole", self.target.shown().display()));
+        Ok(())
     }
 
     /// Removes what the sweep has written, and the folder if nothing else is in it.
     pub fn abandon(&self) -> Result<(), StudyError> {
-        folder::clear(&self.path)?;
-        let _ = fs::remove_dir(&self.path);
-        Ok(())
+        self.target.keeps(String::new());
+        Ok(self.staging.discard()?)
     }
 
-    fn manifest(&self) -> Value {
-        let text = fs::read_to_string(self.path.join(MANIFEST)).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
+    fn path(&self, index: usize) -> PathBuf {
+        self.target.path().join(point_file(index))
     }
+
+    fn count(&self) {
+        self.stored.set(self.stored.get() + 1);
+        self.say();
+    }
+
+    /// What there is of it if it ends now.
+    fn say(&self) {
+        let (stored, points, shown) = (self.stored.get(), self.points, self.target.shown().display());
+        self.target.keeps(format!(
+            "{stored} of {points} points are kept in {shown}; the same command goes on with the others"
+        ));
+    }
+}
+
+impl<'a> SweepJson<'a> {
+    fn new(plan: &'a Plan, files: Vec<FileEntry>) -> Self {
+        let (tool, identity) = (crate::TOOL, plan.identity());
+        Self { schema: SCHEMA, tool, command: COMMAND, identity, description: &plan.description, files }
+    }
+}
+
+/// The manifest of a sweep that is there, as guardbit wrote it.
+fn manifest(target: &Target) -> Value {
+    let text = read_text(&target.path().join(MANIFEST), LIMIT).unwrap_or_default();
+    let sealed = Some(text).filter(|text| is_sealed(text));
+    sealed.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
 fn is_same(found: &Value, json: &SweepJson<'_>) -> bool {

@@ -1,7 +1,6 @@
-//! SHA-256 of what a result was made from.
+//! SHA-256 of files and of what results were made from.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::str::FromStr;
@@ -15,11 +14,11 @@ pub struct Digest([u8; 32]);
 
 /// Takes bytes piece by piece.
 #[derive(Debug, Default)]
-pub(crate) struct Hasher(Sha256);
+pub struct Hasher(Sha256);
 
 impl Digest {
     /// Of `bytes`.
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::default();
         hasher.update(bytes);
         hasher.finish()
@@ -27,16 +26,19 @@ impl Digest {
 
     /// Of `value` as compact JSON: fields in the order of their declaration, floats in the shortest form that reads
     /// back to the same value.
-    pub(crate) fn of_json(value: &impl Serialize) -> Self {
+    pub fn of_json(value: &impl Serialize) -> Self {
         let mut hasher = Hasher::default();
         // Only maps with keys that are no strings cannot be written; there are none.
         let _ = serde_json::to_writer(io::BufWriter::new(&mut hasher), value);
         hasher.finish()
     }
 
-    /// Of a file.
-    pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+    /// Of a regular file.
+    ///
+    /// # Errors
+    /// As [`open`](crate::open).
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        let mut file = crate::open(path)?;
         let mut hasher = Hasher::default();
         let mut buffer = vec![0; 1 << 16];
         loop {
@@ -51,10 +53,12 @@ impl Digest {
 }
 
 impl Hasher {
+    /// Takes the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
+    /// The digest of all bytes taken.
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }

@@ -1,0 +1,147 @@
+//! Commands that write folders, and a small network for them: the real binary with faults at its file operations.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use super::contents;
+
+const NETWORK: &str = "\
+schema: 1
+inputs:
+  - {name: x, shape: [1, 16], dtype: int8, scale: 0.1}
+constants:
+  - {name: w, shape: [3, 16], dtype: int8, scale: 0.1, random: {seed: 1}}
+nodes:
+  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 9.0}}
+outputs: [y]
+";
+
+/// Every command that writes a folder, without its options for the samples. The folder is called `out`.
+pub const COMMANDS: [(&str, &str); 4] = [
+    ("run", "run net.yaml --hw fpga-int14-os -o out"),
+    ("sweep", "sweep net.yaml --hw fpga-int14-os --bits 12..=14 -o out"),
+    ("size", "size net.yaml --hw fpga-int14-os -o out"),
+    ("vectors", "vectors net.yaml --hw fpga-int14-os --layer 0 --cases 1 --formats dec -o out"),
+];
+
+/// The command of a name.
+pub fn command(name: &str) -> &'static str {
+    COMMANDS.iter().find(|(known, _)| *known == name).unwrap().1
+}
+
+/// Faults are there in builds with debug assertions only: the tests are built as the binary is.
+pub fn has_faults() -> bool {
+    if !cfg!(debug_assertions) {
+        eprintln!("skipped: a release has no faults");
+    }
+    cfg!(debug_assertions)
+}
+
+/// A folder to call guardbit in.
+pub struct Place(pub tempfile::TempDir);
+
+impl Place {
+    pub fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::write(place.path().join("net.yaml"), NETWORK).unwrap();
+        place
+    }
+
+    /// With the folder `out` as it is elsewhere.
+    pub fn with_out(out: &BTreeMap<String, Vec<u8>>) -> Self {
+        let place = Self::new();
+        for (name, bytes) in out {
+            place.write(&format!("out/{name}"), bytes);
+        }
+        place
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn out(&self) -> PathBuf {
+        self.path().join("out")
+    }
+
+    /// Writes a file and the folders above it.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    /// What is in `out`, if it is there.
+    pub fn found(&self) -> Option<BTreeMap<String, Vec<u8>>> {
+        self.out().exists().then(|| contents(&self.out()))
+    }
+
+    /// Everything here, but what is in `out`.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| name != "out");
+        names.sort();
+        names
+    }
+
+    /// Fails if anything temporary is here.
+    pub fn assert_tidy(&self, what: &str) {
+        assert_eq!(self.names(), ["net.yaml"], "{what}");
+    }
+
+    fn prepare(&self, args: &str, fault: &str) -> Command {
+        // A test may be run where signals are ignored.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_guardbit")]);
+        command.current_dir(self.path()).args(args.split_whitespace()).env("GUARDBIT_FAULT", fault);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it with a fault; an empty one is none.
+    pub fn call(&self, args: &str, fault: &str) -> Output {
+        self.prepare(args, fault).output().unwrap()
+    }
+
+    /// Runs it; it must succeed.
+    pub fn succeed(&self, args: &str) {
+        let output = self.call(args, "");
+        assert!(output.status.success(), "{args}: {}", stderr(&output));
+    }
+
+    /// The file operations of a run that must succeed, from 1.
+    pub fn operations(&self, args: &str, fault: &str) -> Vec<String> {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let output = self.call(args, &format!("log:{},{fault}", log.path().display()));
+        assert!(output.status.success(), "{args}: {}", stderr(&output));
+        fs::read_to_string(log.path()).unwrap().lines().map(String::from).collect()
+    }
+
+    /// Starts it; returns as soon as it pauses at an operation.
+    pub fn start_paused(&self, args: &str, operation: usize, more: &str) -> Child {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let fault = format!("pause:{operation},log:{},{more}", log.path().display());
+        let mut child = self.prepare(args, &fault).spawn().unwrap();
+        while fs::read_to_string(log.path()).unwrap().lines().count() < operation {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before operation {operation}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child
+    }
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The number of the first operation whose line holds both texts.
+pub fn number_of(operations: &[String], name: &str, path: &str) -> usize {
+    let found = operations.iter().position(|line| line.contains(name) && line.contains(path));
+    found.unwrap_or_else(|| panic!("no {name} {path} in {operations:#?}")) + 1
+}

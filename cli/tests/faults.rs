@@ -1,0 +1,230 @@
+//! Every file operation fails, or the process is killed there: what was there stays, or what is new is whole.
+//!
+//! Operations that are alike, as the writing of one file after the other, are tried now and then; all of them with
+//! `GUARDBIT_FAULTS=all`. `GUARDBIT_KILLS=N` makes N kills at random operations, see `scripts/kills`.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Output;
+
+use common::writers::{Place, command, has_faults, number_of, stderr};
+
+/// A folder: files with their bytes.
+type Folder = BTreeMap<String, Vec<u8>>;
+
+/// Something that is done to a folder.
+struct Case {
+    name: String,
+    args: String,
+    /// What `out` is before.
+    before: Option<Folder>,
+    /// What it is afterwards.
+    after: Folder,
+    /// It goes on where it was.
+    resumes: bool,
+}
+
+/// What is made of a new folder.
+fn fresh(name: &str) -> Case {
+    let place = Place::new();
+    let args = format!("{} --random 2", command(name));
+    place.succeed(&args);
+    let after = place.found().unwrap();
+    Case { name: name.into(), args, before: None, after, resumes: name == "sweep" }
+}
+
+/// Older results are replaced.
+fn forced(name: &str) -> Case {
+    let place = Place::new();
+    place.succeed(&format!("{} --random 3", command(name)));
+    let fresh = fresh(name);
+    let args = format!("{} --force", fresh.args);
+    Case { name: format!("{name} --force"), args, before: place.found(), resumes: false, ..fresh }
+}
+
+/// A sweep goes on after its first point. Somebody keeps notes in its folder.
+fn resumed() -> Case {
+    let fresh = fresh("sweep");
+    let second = number_of(&Place::new().operations(&fresh.args, ""), "rename_new", "points/00001.json");
+    let place = Place::new();
+    place.call(&fresh.args, &format!("kill:{second}"));
+    let mut before = place.found().unwrap();
+    assert_eq!(before.keys().collect::<Vec<_>>(), ["points/00000.json", "sweep.json"]);
+    before.insert("notes.txt".into(), b"mine".into());
+    let mut after = fresh.after.clone();
+    after.insert("notes.txt".into(), b"mine".into());
+    Case { name: "sweep, resumed".into(), before: Some(before), after, ..fresh }
+}
+
+impl Case {
+    fn place(&self) -> Place {
+        self.before.as_ref().map_or_else(Place::new, Place::with_out)
+    }
+
+    /// Fails or kills at one operation, looks at what is left, and runs it again.
+    fn check(&self, fault: &str) {
+        let what = format!("{}, {fault}", self.name);
+        let place = self.place();
+        let output = place.call(&self.args, fault);
+        let killed = output.status.signal().is_some();
+        assert_eq!(killed, fault.contains("kill:"), "{what}: {}", stderr(&output));
+        if !killed {
+            place.assert_tidy(&what);
+            self.check_told(&output, &place, &what);
+        }
+        let found = place.found();
+        let is_whole = found == self.before || found.as_ref() == Some(&self.after);
+        // In the moment between two renames it is there under another name.
+        let is_absent = killed && fault.contains("plain-renames") && found.is_none();
+        assert!(is_whole || is_absent || self.is_begun(&found), "{what}: {:?}", found.map(names));
+        self.run_again(&place, &what);
+        assert!(place.found().as_ref() == Some(&self.after), "{what}: {:?}", place.found().map(names));
+        place.assert_tidy(&what);
+    }
+
+    /// A failure is told; where there is none, the results are in place.
+    fn check_told(&self, output: &Output, place: &Place, what: &str) {
+        let text = stderr(output);
+        assert!(!text.contains("panicked"), "{what}: {text}");
+        if output.status.success() {
+            assert!(place.found().as_ref() == Some(&self.after), "{what}");
+        } else {
+            assert_eq!(output.status.code(), Some(2), "{what}: {text}");
+            assert!(text.contains("a fault made by a test"), "{what}: {text}");
+        }
+    }
+
+    /// A sweep leaves some of its points behind, or some of its last files: nothing else.
+    fn is_begun(&self, found: &Option<Folder>) -> bool {
+        let Some(found) = found.as_ref().filter(|_| self.after.contains_key("sweep.json")) else {
+            return false;
+        };
+        let of_after = |(name, bytes): (&String, &Vec<u8>)| {
+            name == "sweep.json" || self.after.get(name).is_some_and(|expected| expected == bytes)
+        };
+        let notes = |folder: &Folder| folder.get("notes.txt").cloned();
+        found.iter().all(of_after) && notes(found) == notes(&self.after)
+    }
+
+    fn run_again(&self, place: &Place, what: &str) {
+        let found = place.found();
+        let is_done = found.as_ref() == Some(&self.after);
+        // A sweep that has begun needs no force.
+        let goes_on = self.after.contains_key("sweep.json") && found.is_some() && found != self.before;
+        let args = if goes_on { self.args.replace(" --force", "") } else { self.args.clone() };
+        let output = place.call(&args, "");
+        let refused = is_done && !self.resumes && !args.contains("--force") && !goes_on;
+        let expected = if refused { Some(2) } else { Some(0) };
+        assert_eq!(output.status.code(), expected, "{what}, again: {}", stderr(&output));
+    }
+
+    /// The operations that are tried.
+    fn chosen(&self, fault: &str) -> Vec<usize> {
+        let all = std::env::var("GUARDBIT_FAULTS").is_ok_and(|value| value == "all");
+        let operations = self.place().operations(&self.args, fault);
+        let is_common = |line: &str| {
+            let name = line.split(' ').nth(1).unwrap_or_default();
+            ["write", "create_file", "remove_file", "sync", "rename_new", "link", "remove_dir"]
+                .contains(&name)
+                || line.contains("create_dir") && line.contains("/new/")
+        };
+        let chosen = |(at, line): &(usize, &String)| all || at % 17 == 3 || !is_common(line);
+        operations.iter().enumerate().filter(chosen).map(|(at, _)| at + 1).collect()
+    }
+
+    fn check_all(&self) {
+        // Without `renameat2` only what replaces something is done in another way.
+        let plain = self.before.is_some() || self.resumes;
+        for more in ["", ",plain-renames"].into_iter().take(1 + usize::from(plain)) {
+            for at in self.chosen(more) {
+                for kind in ["fail", "kill"] {
+                    self.check(&format!("{kind}:{at}{more}"));
+                }
+            }
+        }
+    }
+}
+
+fn names(folder: Folder) -> Vec<String> {
+    folder.into_keys().collect()
+}
+
+fn check(make: impl FnOnce() -> Case) {
+    if has_faults() {
+        make().check_all();
+    }
+}
+
+#[test]
+fn run() {
+    check(|| fresh("run"));
+}
+
+#[test]
+fn run_forced() {
+    check(|| forced("run"));
+}
+
+#[test]
+fn sweep() {
+    check(|| fresh("sweep"));
+}
+
+#[test]
+fn sweep_forced() {
+    check(|| forced("sweep"));
+}
+
+#[test]
+fn sweep_resumed() {
+    check(resumed);
+}
+
+#[test]
+fn size() {
+    check(|| fresh("size"));
+}
+
+#[test]
+fn size_forced() {
+    check(|| forced("size"));
+}
+
+#[test]
+fn vectors() {
+    check(|| fresh("vectors"));
+}
+
+#[test]
+fn vectors_forced() {
+    check(|| forced("vectors"));
+}
+
+/// Kills at random operations of random commands.
+#[test]
+fn kills() {
+    if !has_faults() {
+        return;
+    }
+    let count: usize = std::env::var("GUARDBIT_KILLS").map_or(12, |text| text.parse().unwrap());
+    let commands = ["run", "sweep", "size", "vectors"];
+    let cases: Vec<Case> =
+        commands.iter().flat_map(|name| [fresh(name), forced(name)]).chain([resumed()]).collect();
+    let ways = ["", ",plain-renames"];
+    let numbers = |case: &Case| ways.map(|way| case.place().operations(&case.args, way).len());
+    let operations: Vec<[usize; 2]> = cases.iter().map(numbers).collect();
+    // Numerical Recipes' generator: which ones are killed is the same every time.
+    let mut state = 11_u32;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % below
+    };
+    for _ in 0..count {
+        let (case, way) = (random(cases.len()), random(ways.len()));
+        let at = 1 + random(operations[case][way]);
+        cases[case].check(&format!("kill:{at}{}", ways[way]));
+    }
+    println!("{count} kills: no folder gutted, no file lost, every sweep that went on ended byte-equal");
+}

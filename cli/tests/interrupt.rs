@@ -1,0 +1,91 @@
+//! A signal ends guardbit with a word on what is kept, and nothing temporary stays.
+
+mod common;
+
+use std::process::Command;
+
+use common::writers::{COMMANDS, Place, command, has_faults, number_of, stderr};
+
+/// Interrupts a command at one of its file operations. Returns what it said.
+fn interrupt(place: &Place, args: &str, at: usize, signal: &str) -> String {
+    let child = place.start_paused(args, at, "");
+    let kill = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{args}, {at}: {}", stderr(&output));
+    let said = stderr(&output);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said.trim_end().strip_prefix("guardbit was interrupted: ").expect(&said).to_owned()
+}
+
+#[test]
+fn nothing_temporary_stays() {
+    if !has_faults() {
+        return;
+    }
+    for (index, (name, command)) in COMMANDS.into_iter().enumerate() {
+        let args = format!("{command} --random 2 --quiet");
+        let (fresh, old) = (Place::new(), Place::new());
+        old.succeed(&format!("{command} --random 3 --quiet"));
+        let old = old.found().unwrap();
+        let operations = fresh.operations(&args, "");
+        let whole = fresh.found().unwrap();
+        let published = number_of(&operations, " rename ", "out");
+        for at in (2..=operations.len()).step_by(11) {
+            let signal = ["INT", "TERM", "HUP"][(at + index) % 3];
+            let place = Place::new();
+            let said = interrupt(&place, &args, at, signal);
+            place.assert_tidy(&format!("{name} {at}"));
+            if name == "sweep" && at > published {
+                // It goes on.
+                place.succeed(&args);
+                assert!(place.found().unwrap() == whole, "{at}");
+            } else if at > published {
+                assert_eq!(said, "the results in out are whole");
+                assert!(place.found().unwrap() == whole, "{name} {at}");
+            } else if at > 2 {
+                assert_eq!(said, "nothing was written to out", "{at}");
+                assert_eq!(place.found(), None);
+            }
+        }
+        // The old results, or the new ones.
+        let forced = format!("{args} --force");
+        let operations = Place::with_out(&old).operations(&forced, "");
+        let swap = number_of(&operations, " exchange ", "out");
+        for at in [3, swap, swap + 1, swap + 3] {
+            let place = Place::with_out(&old);
+            let said = interrupt(&place, &forced, at, "INT");
+            place.assert_tidy(&format!("{name} {at}"));
+            let found = place.found().unwrap();
+            if at <= swap {
+                assert_eq!(said, "out is as it was");
+                assert!(found == old, "{name} {at}");
+            } else if name != "sweep" {
+                assert!(found == whole, "{name} {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sweep_says_how_far_it_is() {
+    if !has_faults() {
+        return;
+    }
+    let args = format!("{} --random 2 --quiet", command("sweep"));
+    let fresh = Place::new();
+    let operations = fresh.operations(&args, "");
+    let whole = fresh.found().unwrap();
+    for (file, kept) in [
+        ("points/00000.json", "0 of 3 points are kept in out; the same command goes on with the others"),
+        ("points/00002.json", "2 of 3 points are kept in out; the same command goes on with the others"),
+        ("summary.csv", "3 of 3 points are kept in out; the same command goes on with the others"),
+    ] {
+        let place = Place::new();
+        let at = number_of(&operations, "rename_new", file);
+        assert_eq!(interrupt(&place, &args, at, "INT"), kept);
+        place.assert_tidy(file);
+        place.succeed(&args);
+        assert!(place.found().unwrap() == whole, "{file}");
+    }
+}

@@ -1,0 +1,109 @@
+//! What can be wrong with a folder for results.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{Foreign, inventory};
+
+/// Why results cannot be written to a folder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// A file or folder that cannot be written.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A folder that cannot be looked into.
+    #[error("{}: the output folder cannot be read: {source}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An output path that is a file, or no name of a folder.
+    #[error("{} is not a folder", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// An output folder that holds something.
+    #[error("{} is not empty", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+        /// Whether guardbit wrote it.
+        ours: bool,
+        /// In what it differs from what was asked for, where that is known.
+        differs: Vec<&'static str>,
+    },
+    /// An output folder with files that guardbit did not write, or that were changed since.
+    #[error("{} holds files that are not guardbit's:{}", path.display(), inventory::in_words(files))]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// The files.
+        files: Vec<Foreign>,
+    },
+    /// A folder that another process writes to.
+    #[error("another guardbit is writing to {}", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl FolderError {
+    pub(crate) fn write(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        move |source| Self::Write { path: path.into(), source }
+    }
+
+    pub(crate) fn read(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        move |source| Self::Read { path: path.into(), source }
+    }
+
+    /// A name for this kind of error that does not change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Write { .. } => "guardbit::folder::write",
+            Self::Read { .. } => "guardbit::folder::read",
+            Self::NotAFolder { .. } | Self::Occupied { .. } => "guardbit::folder",
+            Self::Foreign { .. } => "guardbit::folder::foreign",
+            Self::Busy { .. } => "guardbit::folder::busy",
+        }
+    }
+
+    /// What may help.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Occupied { ours: true, differs, .. } => {
+                let other = match differs.as_slice() {
+                    [] => "other inputs or settings".into(),
+                    differs => differs.join(", "),
+                };
+                Some(format!("it was made from {other}: choose another folder, or replace it with --force"))
+            }
+            Self::Occupied { ours: false, .. } => Some("choose another folder".into()),
+            Self::Foreign { .. } => Some(
+                "nothing was touched: move these files elsewhere or remove them yourself, or choose another folder"
+                    .into(),
+            ),
+            Self::Busy { .. } => Some("wait until it is done, or choose another folder".into()),
+            Self::Write { source, .. } if is_mount_point(source) => {
+                Some("a folder that is mounted cannot be replaced: name a folder within it".into())
+            }
+            Self::Write { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
+                Some("its file system has no locks (`flock`): choose a folder on another one".into())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_mount_point(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices)
+}

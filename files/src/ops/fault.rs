@@ -1,0 +1,76 @@
+//! Faults for tests, in builds with debug assertions only: a release does not look for them.
+//!
+//! The environment variable `GUARDBIT_FAULT` is a list, separated by commas, of
+//! - `fail:N`: operation N (from 1) does nothing, or half of a write, and is an error;
+//! - `kill:N`: the process ends there, nothing is tidied up;
+//! - `pause:N`: the process stays there for ever, and gets signals;
+//! - `until:FILE`: it goes on as soon as there is FILE;
+//! - `plain-renames`: as on a file system without `renameat2`;
+//! - `log:FILE`: a line per operation is added to FILE.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+#[derive(Debug, Default)]
+struct Faults {
+    fail: Option<u64>,
+    kill: Option<u64>,
+    pause: Option<u64>,
+    until: Option<PathBuf>,
+    plain_renames: bool,
+    log: Option<File>,
+    reached: AtomicU64,
+}
+
+fn faults() -> Option<&'static Faults> {
+    static FAULTS: OnceLock<Option<Faults>> = OnceLock::new();
+    let read = || std::env::var("GUARDBIT_FAULT").ok().map(|text| parse(&text));
+    FAULTS.get_or_init(read).as_ref()
+}
+
+fn parse(text: &str) -> Faults {
+    let mut faults = Faults::default();
+    for fault in text.split(',') {
+        let (name, value) = fault.split_once(':').unwrap_or((fault, ""));
+        match name {
+            "fail" => faults.fail = value.parse().ok(),
+            "kill" => faults.kill = value.parse().ok(),
+            "pause" => faults.pause = value.parse().ok(),
+            "until" => faults.until = Some(value.into()),
+            "plain-renames" => faults.plain_renames = true,
+            "log" => faults.log = OpenOptions::new().append(true).create(true).open(value).ok(),
+            _ => {}
+        }
+    }
+    faults
+}
+
+/// Whether renames have no flags.
+pub(super) fn plain_renames() -> bool {
+    faults().is_some_and(|faults| faults.plain_renames)
+}
+
+/// Counts an operation. `half` does a part of it, where it is to fail.
+pub(super) fn reach(name: &str, path: &Path, half: impl FnOnce()) -> io::Result<()> {
+    let Some(faults) = faults() else { return Ok(()) };
+    let number = faults.reached.fetch_add(1, Ordering::SeqCst) + 1;
+    if let Some(mut log) = faults.log.as_ref() {
+        let _ = log.write_all(format!("{number} {name} {}\n", path.display()).as_bytes());
+    }
+    while faults.pause == Some(number) && !faults.until.as_ref().is_some_and(|file| file.exists()) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if faults.kill == Some(number) {
+        half();
+        std::process::abort();
+    }
+    if faults.fail == Some(number) {
+        half();
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "a fault made by a test"));
+    }
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! Results on their way to their folder.
+
+use std::cell::Cell;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::gate::{self, Open, Registered};
+use crate::latched::Latched;
+use crate::ops::{self, OutFile};
+use crate::unfinished::{self, BACK, MARKER, NEW, RANDOM, SWAP, is_absent};
+use crate::{Digest, Existing, FileEntry, FolderError, Foreign, Inventory, Target, Why, lock};
+
+/// A file to be written: path within its folder, and bytes.
+pub type Document = (String, Vec<u8>);
+
+/// A hidden folder of an unpredictable name beside a [`Target`], removed when it is dropped.
+#[derive(Debug)]
+pub struct Staging<'a> {
+    target: &'a Target,
+    folder: PathBuf,
+    written: Vec<FileEntry>,
+    parts: Cell<u64>,
+    _registered: Registered,
+}
+
+impl<'a> Staging<'a> {
+    pub(crate) fn new(target: &'a Target) -> Result<Self, FolderError> {
+        let parent = lock::parent(target.path());
+        let folder = ops::create_unique_dir(parent, &lock::beside(target.path()), RANDOM)
+            .map_err(FolderError::write(parent))?;
+        let entry = Open::Staging { folder: folder.clone(), target: target.path().into() };
+        let staging = Self {
+            target,
+            folder,
+            written: Vec::new(),
+            parts: Cell::new(0),
+            _registered: gate::register(entry),
+        };
+        let failed = FolderError::write(&staging.folder);
+        ops::create_file(&staging.folder.join(MARKER)).map_err(&failed)?;
+        ops::create_dir(&staging.folder.join(NEW)).map_err(failed)?;
+        Ok(staging)
+    }
+
+    /// Adds a file to the results.
+    ///
+    /// # Errors
+    /// [`FolderError::Write`].
+    pub fn write(&mut self, path: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        let full = self.prepare(path)?;
+        write_file(&full, bytes).map_err(|source| self.failed(path)(source))?;
+        self.written.push(FileEntry { path: path.into(), sha256: Digest::of_bytes(bytes) });
+        Ok(())
+    }
+
+    /// Adds several files.
+    ///
+    /// # Errors
+    /// [`FolderError::Write`].
+    pub fn write_all(&mut self, documents: &[Document]) -> Result<(), FolderError> {
+        documents.iter().try_for_each(|(path, bytes)| self.write(path, bytes))
+    }
+
+    /// Adds a file that `write` makes piece by piece.
+    ///
+    /// # Errors
+    /// Those of `write`, and [`FolderError::Write`].
+    pub fn write_with<E: From<FolderError>>(
+        &mut self,
+        path: &str,
+        write: impl FnOnce(&mut Latched) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let full = self.prepare(path)?;
+        let failed = self.failed(path);
+        let mut out = Latched::new(ops::create_file(&full).map_err(&failed)?);
+        let written = write(&mut out);
+        out.finish().map_err(&failed)?;
+        written?;
+        let sha256 = Digest::of_file(&full).map_err(&failed)?;
+        self.written.push(FileEntry { path: path.into(), sha256 });
+        Ok(())
+    }
+
+    /// What was added, sorted by path.
+    pub fn entries(&self) -> Vec<FileEntry> {
+        let mut entries = self.written.clone();
+        entries.sort();
+        entries
+    }
+
+    /// Puts the results in place: at once, or not at all.
+    ///
+    /// # Errors
+    /// [`FolderError::Occupied`] or [`FolderError::Foreign`] if something appeared there that may not be replaced;
+    /// [`FolderError::Write`].
+    pub fn publish(&mut self, existing: Existing) -> Result<(), FolderError> {
+        let shown = self.target.shown();
+        if existing == Existing::Replace && !self.target.is_empty()? {
+            self.replace()?;
+        } else {
+            let renamed = ops::rename(&self.folder.join(NEW), self.target.path());
+            renamed.map_err(|source| match source.kind() {
+                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
+                    FolderError::Occupied { path: shown.into(), ours: false, differs: Vec::new() }
+                }
+                io::ErrorKind::NotADirectory => FolderError::NotAFolder { path: shown.into() },
+                _ => FolderError::write(shown)(source),
+            })?;
+        }
+        self.target.keeps(format!("the results in {} are whole", shown.display()));
+        Ok(())
+    }
+
+    /// Lets the results change places with the target, which is then removed.
+    fn replace(&self) -> Result<(), FolderError> {
+        let (target, shown) = (self.target.path(), self.target.shown());
+        let failed = FolderError::write(shown);
+        self.target.inventory()?.require_ours(shown)?;
+        let (swap, back) = (self.folder.join(SWAP), self.folder.join(BACK));
+        ops::rename(&self.folder.join(NEW), &swap).map_err(&failed)?;
+        unfinished::swap_folders(&swap, target, &back).map_err(&failed)?;
+        // Now nobody puts anything there any more: what was put there meanwhile comes back.
+        if let Err(error) = Inventory::of(&swap)?.require_ours(shown) {
+            unfinished::swap_folders(&swap, target, &back).map_err(&failed)?;
+            return Err(error);
+        }
+        // The results are in place. What cannot be removed now is removed by the next run.
+        let _ = unfinished::remove_replaced(&self.folder, target);
+        Ok(())
+    }
+
+    /// Puts one file in place in the target, which is there: at once, or not at all, and so that it stays after a power
+    /// cut. It replaces nothing but what guardbit wrote.
+    ///
+    /// # Errors
+    /// [`FolderError::Foreign`] if something else has its place, [`FolderError::Write`].
+    pub fn put(&self, path: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        let to = self.target.path().join(path);
+        let failed = self.failed(path);
+        self.make_folders(Path::new(path))?;
+        self.parts.set(self.parts.get() + 1);
+        let part = self.folder.join(format!("part{}", self.parts.get()));
+        let file = write_file(&part, bytes).map_err(&failed)?;
+        file.sync().map_err(&failed)?;
+        if is_absent(&to) {
+            return ops::rename_new(&part, &to).map_err(failed);
+        }
+        self.require_ours([path])?;
+        ops::rename(&part, &to).map_err(failed)
+    }
+
+    /// Puts the last files of a target in place whose others were put there before. `manifest` lists them all: it
+    /// comes first, so that each of them can be told from other files at any time.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn complete(&self, manifest: &Document, documents: &[Document]) -> Result<(), FolderError> {
+        self.require_ours(documents.iter().map(|(path, _)| path.as_str()))?;
+        let found = |path: &str| Digest::of_file(&self.target.path().join(path)).ok();
+        let is_there = |(path, bytes): &Document| found(path) == Some(Digest::of_bytes(bytes));
+        let missing: Vec<&Document> = documents.iter().filter(|document| !is_there(document)).collect();
+        if !is_there(manifest) {
+            // The new manifest would not know what they are.
+            for (path, _) in &missing {
+                let stale = self.target.path().join(path);
+                if !is_absent(&stale) {
+                    ops::remove_file(&stale).map_err(self.failed(path))?;
+                }
+            }
+            self.put(&manifest.0, &manifest.1)?;
+        }
+        missing.into_iter().try_for_each(|(path, bytes)| self.put(path, bytes))
+    }
+
+    /// Fails if what has one of these paths in the target is not guardbit's.
+    ///
+    /// # Errors
+    /// [`FolderError::Foreign`], [`FolderError::Read`].
+    pub fn require_ours<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Result<(), FolderError> {
+        let taken = paths.into_iter().filter(|path| !is_absent(&self.target.path().join(path)));
+        let taken: Vec<&str> = taken.collect();
+        let inventory = if taken.is_empty() { Inventory::default() } else { self.target.inventory()? };
+        inventory.require_owned(self.target.shown(), taken)
+    }
+
+    /// Makes the folders above a file of the target. None of them may be a link.
+    fn make_folders(&self, path: &Path) -> Result<(), FolderError> {
+        let inside = path.ancestors().skip(1).filter(|sub| !sub.as_os_str().is_empty());
+        for sub in inside.collect::<Vec<_>>().into_iter().rev() {
+            let folder = self.target.path().join(sub);
+            let failed = FolderError::write(&folder);
+            if is_absent(&folder) {
+                ops::create_dir(&folder).map_err(failed)?;
+            } else if !fs::symlink_metadata(&folder).map_err(failed)?.is_dir() {
+                let files = vec![Foreign { path: sub.into(), why: Why::NotWritten }];
+                return Err(FolderError::Foreign { path: self.target.shown().into(), files });
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what guardbit wrote to the target, and the target if nothing else is in it.
+    ///
+    /// # Errors
+    /// [`FolderError::Read`] and [`FolderError::Write`].
+    pub fn discard(&self) -> Result<(), FolderError> {
+        let target = self.target.path();
+        self.target.inventory()?.remove(target).map_err(FolderError::write(self.target.shown()))
+    }
+
+    /// Makes the folder of a new file.
+    fn prepare(&self, path: &str) -> Result<PathBuf, FolderError> {
+        let full = self.folder.join(NEW).join(path);
+        let parent = full.parent().unwrap_or(&full);
+        ops::create_dirs(parent).map_err(|source| self.failed(path)(source))?;
+        Ok(full)
+    }
+
+    /// A file is told by the name that it would have had.
+    fn failed(&self, path: &str) -> impl Fn(io::Error) -> FolderError + use<> {
+        let path = self.target.shown().join(path);
+        move |source| FolderError::Write { path: path.clone(), source }
+    }
+}
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next run.
+        let _ = unfinished::tidy(&self.folder, self.target.path());
+    }
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<OutFile> {
+    let mut file = ops::create_file(path)?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
