@@ -341,20 +341,3 @@ fn layers_of_too_many_cycles_are_refused() {
     let slow = lowered(&plain(), "memory: {dram_bytes_per_cycle: 1e-6}").unwrap();
     assert!(slow.mac_layers().next().unwrap().timing.cycles > 100_000_000);
 }
-
-/// A pool may have a window far beyond its input; its weights of 1 have to be laid out.
-#[test]
-fn pools_of_too_many_products_are_refused() {
-    let mut builder = GraphBuilder::new("pool");
-    let quantization = Some(Quantization::per_tensor(0.1, 0).unwrap());
-    let ty = TensorType { shape: vec![1, 2, 2, 3], dtype: DType::Int8, quantization: quantization.clone() };
-    let x = builder.input("x", ty).unwrap();
-    let kernel = [1 << 20, 1 << 20];
-    let pool = AvgPool2d { kernel, stride: [1, 1], padding: Padding::Same, activation: Activation::None };
-    let output = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization };
-    let y = builder.node(Op::from(pool), &[Some(x)], output).unwrap();
-    let graph = Arc::new(builder.finish(vec![y]).unwrap());
-    let error = lower(graph, &accelerator("offload: [avg_pool2d]")).unwrap_err();
-    assert_eq!(error.code(), "guardbit::lower::too_many_products");
-    insta::assert_snapshot!(error, @"layer `y` has 3 output channels of 1048576x1048576x1 products each; 268435456 in all are the most");
-}
