@@ -2,7 +2,10 @@
 
 mod common;
 
-use std::process::Command;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use common::writers::{COMMANDS, Place, command, has_faults, number_of, stderr};
 
@@ -88,4 +91,48 @@ fn a_sweep_says_how_far_it_is() {
         place.succeed(&args);
         assert!(place.found().unwrap() == whole, "{file}");
     }
+}
+
+/// A simulator that never ends goes too, and the folder that it works in.
+#[test]
+fn simulators_end_with_the_check() {
+    let place = Place::new();
+    place.succeed(&format!("{} --random 2 --quiet", command("vectors")));
+    let bin = tempfile::tempdir().unwrap();
+    let (fake, started) = (bin.path().join("iverilog"), bin.path().join("started"));
+    let script = format!(
+        "#!/bin/sh\ncase $1 in --version|-V) exit;; esac\necho $$ >{0}.new; mv {0}.new {0}; exec sleep 1000\n",
+        started.display()
+    );
+    fs::write(&fake, script).unwrap();
+    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap());
+    let child = Command::new("env")
+        .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_guardbit")])
+        .args(["check", "out", "--simulator", "icarus"])
+        .current_dir(place.path())
+        .envs([("PATH", path.as_str()), ("TMPDIR", &temporary.path().to_string_lossy())])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !started.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 1);
+    let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).trim_end()), (Some(130), "guardbit was interrupted"));
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+    let simulator = fs::read_to_string(&started).unwrap();
+    let status = || fs::read_to_string(format!("/proc/{}/status", simulator.trim())).unwrap_or_default();
+    // Its parent is gone, and nobody may have asked how it ended.
+    let ended = |status: String| status.is_empty() || status.contains("State:\tZ");
+    let waited = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        ended(status())
+    });
+    assert!(waited, "{}", status());
 }
