@@ -192,7 +192,7 @@ fn names_of_files_are_text() {
     let names = ["net", "x", "y0", "y1"].map(String::from);
     for text in texts() {
         let dir = tempfile::tempdir().unwrap();
-        let name = text.replace('/', "_").replace('\0', "_").chars().take(80).collect::<String>();
+        let name = text.replace(['/', '\0'], "_").chars().take(80).collect::<String>();
         let (model, hw) = (format!("./{name}.yaml"), format!("./hw {name}.yaml"));
         fs::write(dir.path().join(&model), network(&names)).unwrap();
         fs::write(
