@@ -253,7 +253,7 @@ fn grids_are_bounded() {
             format!("model: [{}]\nhw: acc.yaml\nsweep: {{bits: 8}}", "x, ".repeat(1001)),
             "more than 1000 elements",
         ),
-        ("model: net.yaml\nhw: acc.yaml\nrandom: 1000001\nsweep: {bits: 8}".into(), "1000000 are the most"),
+        ("model: net.yaml\nhw: acc.yaml\nrandom: 1000001\nsweep: {bits: 8}".into(), "at most 1000000"),
     ] {
         let shown = study(&text);
         let words = shown.split_whitespace().filter(|word| *word != "|").collect::<Vec<_>>().join(" ");

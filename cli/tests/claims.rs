@@ -59,7 +59,7 @@ fn others(value: &Value) -> Vec<Value> {
         Value::Null => vec![json!(1), json!("x")],
         Value::Array(list) => {
             let shorter = list.split_last().map(|(_, rest)| json!(rest));
-            let longer = list.last().map(|last| json!([&list[..], &[last.clone()]].concat()));
+            let longer = list.last().map(|last| json!([&list[..], std::slice::from_ref(last)].concat()));
             shorter.into_iter().chain(longer).collect()
         }
         Value::Object(_) => vec![Value::Null],

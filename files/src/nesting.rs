@@ -154,12 +154,12 @@ impl<'a> Scan<'a> {
 
     /// Goes to the closing quote, which must stand on the same line.
     fn skip_quoted(&mut self, quote: u8) -> Result<(), (usize, Reason)> {
-        let (start, end) = (self.at, self.end_of_line());
+        let start = self.at;
         loop {
             self.at += 1;
-            match self.text[..end].get(self.at) {
-                None => return Err((start, Reason::Unclear)),
-                Some(b'\\') if quote == b'"' => self.at += 1,
+            match self.text.get(self.at) {
+                None | Some(b'\n') => return Err((start, Reason::Unclear)),
+                Some(b'\\') if quote == b'"' && self.text.get(self.at + 1) != Some(&b'\n') => self.at += 1,
                 Some(&byte) if byte == quote => {
                     if quote == b'"' || self.text.get(self.at + 1) != Some(&quote) {
                         break;

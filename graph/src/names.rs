@@ -359,12 +359,14 @@ mod tests {
         let twice: Vec<String> =
             bases.iter().flat_map(|base| [format!("x/{base}"), format!("y/{base}")]).collect();
         let names: Vec<(&str, &str)> = twice.iter().map(|name| (name.as_str(), "conv2d")).collect();
-        let numbers =
-            (2..302).map(|i: usize| format!("{}_{i}", "a".repeat(LENGTH - 1 - i.to_string().len())));
-        // A base with a number of three digits keeps 24 letters.
-        let expected: Vec<String> =
-            bases.iter().cloned().zip(numbers).flat_map(|(base, second)| [base, second]).collect();
-        assert_eq!(shortened(&names), expected.iter().map(|name| cut(name)).collect::<Vec<_>>());
+        let short = shortened(&names);
+        for (at, kept, number) in
+            [(0, "00_", 2), (7, "00_", 9), (8, "0_", 10), (97, "0_", 99), (98, "_", 100), (100, "01_", 2)]
+        {
+            assert_eq!(short[2 * at], bases[at]);
+            assert_eq!(short[2 * at + 1], format!("{}{kept}{number}", "a".repeat(LENGTH - 4)));
+        }
+        assert_eq!(short.iter().collect::<HashSet<_>>().len(), names.len());
     }
 
     /// Names as converters write them, and any others.

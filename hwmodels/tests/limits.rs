@@ -182,10 +182,10 @@ fn what_is_too_much_is_said() {
         "more than 64",
     );
     check(&format!("schema: 1\nreduction_order: [{}]", "kh, ".repeat(100)), &[], "guardbit::hw::order", "");
-    check(&format!("schema: 1\ndescription: {long}"), &[], "guardbit::hw::text", "1000 are the most");
+    check(&format!("schema: 1\ndescription: {long}"), &[], "guardbit::hw::text", "1000");
     check(&format!("schema: 1\naccumulation: [{{name: {long}}}]"), &[], "guardbit::hw::level_name", "");
     let many = lines("schema: 1\nlayers:\n", 20_000, |i| format!("  c{i}: {{}}"));
-    check(&many, &[], "guardbit::hw::layers", "more than 16384");
+    check(&many, &[], "guardbit::hw::value", "more than 16384");
     check("schema: 1\narray: {rows: 65536, cols: 65536}", &[], "guardbit::hw::array", "1048576 are the most");
     check("schema: 1\narray: {rows: 8192, cols: 8192}", &[], "guardbit::hw::array", "1048576 are the most");
 

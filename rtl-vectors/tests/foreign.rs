@@ -46,12 +46,18 @@ fn every_file_is_made_once_more() {
         let path = dir.join(&file.path);
         let intact = fs::read(&path).unwrap();
         let mut changed = intact.clone();
-        // The last digit or letter.
-        let at = changed.iter().rposition(u8::is_ascii_alphanumeric).unwrap();
-        changed[at] = if changed[at] == b'0' { b'1' } else { b'0' };
+        // The last digit or letter, where there is one.
+        match changed.iter().rposition(u8::is_ascii_alphanumeric) {
+            Some(at) => changed[at] = if changed[at] == b'0' { b'1' } else { b'0' },
+            None => changed.push(b'0'),
+        }
         let is_hdl = [".sv", ".vhd"].iter().any(|end| file.path.ends_with(end));
         let planted = is_hdl.then(|| BENCH.as_bytes().to_vec());
-        for other in planted.into_iter().chain([changed, [&intact[..], b"\n"].concat(), Vec::new()]) {
+        for other in planted
+            .into_iter()
+            .chain([changed, [&intact[..], b"\n"].concat(), Vec::new()])
+            .filter(|other| *other != intact)
+        {
             fs::write(&path, &other).unwrap();
             seal(dir, &manifest);
             let (check, details) = failed(dir).unwrap_or_else(|| panic!("{} may be anything", file.path));

@@ -69,6 +69,7 @@
 //! | `paddings` | `[before, after]` for every axis | - |
 //! | `value` | a code | the zero point |
 
+mod aliases;
 mod constants;
 mod error;
 mod file;

@@ -2,6 +2,7 @@
 
 use guardbit_graph::brief;
 
+use super::aliases;
 use super::error::{Kind, YamlError};
 use super::file::GraphFile;
 use crate::Location;
@@ -14,6 +15,7 @@ pub(super) fn parse(text: &str) -> Result<GraphFile, YamlError> {
         help: error.help().map(String::from),
         location: Some(Location { line: error.line, column: error.column }),
     })?;
+    aliases::check(text)?;
     serde_yaml::from_str(text).map_err(|error| explain(&error))
 }
 

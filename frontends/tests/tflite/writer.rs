@@ -30,6 +30,8 @@ pub struct Model {
     pub data_outside: bool,
     /// Constants of equal data in one place.
     pub share_buffers: bool,
+    /// How often the list of operators names each of them.
+    pub repeat_operators: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -111,6 +113,7 @@ impl Model {
             outputs,
             data_outside: false,
             share_buffers: false,
+            repeat_operators: 1,
         }
     }
 
@@ -184,6 +187,8 @@ impl Model {
         for (index, operator) in self.operators.iter().enumerate() {
             operators.push(operator.write(b, index as u32));
         }
+        let operators: Vec<Table> =
+            operators.into_iter().flat_map(|operator| vec![operator; self.repeat_operators]).collect();
         let (tensors, operators) = (b.create_vector(&tensors), b.create_vector(&operators));
         let (inputs, outputs) = (b.create_vector(&self.inputs), b.create_vector(&self.outputs));
         table(b, |b| {

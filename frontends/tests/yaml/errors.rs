@@ -403,6 +403,20 @@ fn deep_files() {
     assert_eq!(error.code(), "guardbit::graph_yaml::unknown_key", "{error}");
 }
 
+/// An alias may be used, as YAML libraries write them; what repeats far more than the file holds is refused.
+#[test]
+fn aliases() {
+    let shared = SOUND.replacen("shape: [1, 4, 4, 1]", "shape: &s [1, 4, 4, 1]", 1);
+    let shared = shared.replacen("padding: same", "padding: {rows: &p [0, 0], cols: *p}", 1);
+    read_yaml(&shared, Path::new(""), "net").unwrap();
+    let repeated = format!("schema: 1\nx: [&a [{}]{}]\n", "1,".repeat(2000), ",*a".repeat(1000));
+    insta::assert_snapshot!(rendered(&repeated, Path::new("")), @r"
+    guardbit::graph_yaml::syntax
+    net.yaml:2:275: its aliases repeat far more than it holds: 8 values a byte are possible
+    help: write large constants to .npy files, and name these with `file:`
+    ");
+}
+
 /// What is no file is not opened, and what is too large for the tensor is not read.
 #[test]
 fn code_files_that_are_none() {

@@ -218,8 +218,7 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
     }
     let mut checked: Vec<Level> = Vec::with_capacity(levels.len());
     for (index, raw) in levels.iter().enumerate() {
-        // A name that is none does not stand in messages as one.
-        let key = KeyPath::level(index, raw.name.as_deref().filter(|name| text::is_level_name(name)));
+        let key = KeyPath::level(index, raw.name.as_deref());
         let level = level(&key, raw, array)?;
         if checked.iter().any(|other| other.name == level.name) {
             return Err(Violation {

@@ -203,7 +203,7 @@ const RULES: &[Entry] = &[
         code: "guardbit::hw::level_name",
         allowed: || {
             format!(
-                "made of up to {MAX_LEVEL_NAME} letters, digits, `_` and `-`, not `-` first, different for every level"
+                "made of at most {MAX_LEVEL_NAME} letters, digits, `_` and `-`, different for every level"
             )
         },
         hint: "overrides and reports call a level by its name",

@@ -188,7 +188,7 @@ pub fn partition(graph: &Graph, accelerator: &Accelerator) -> Result<Vec<Placeme
 fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
     let channels = window.channels();
     let sizes = window.kernel.iter().chain([&channels]);
-    let all = sizes.fold(Some(1usize), |all, &size| all?.checked_mul(size.max(1)));
+    let all = sizes.copied().try_fold(1usize, |all, size| all.checked_mul(size.max(1)));
     if all.is_some_and(|all| all <= MAX_WEIGHTS) {
         return Ok(());
     }

@@ -61,11 +61,11 @@ fn values_of_the_wrong_type() {
     help: write it without quotes
     "#);
     insta::assert_snapshot!(report("schema: 1\nname: [a]\n", &[]), @r"
-    guardbit::hw::text
-    hw.yaml:2:7: `name` is a list; it must be text
+    guardbit::hw::name
+    hw.yaml:2:7: `name` is a list; it must be 1 to 100 letters, digits, blanks and - _ . + , ( ) / : #, a letter, a digit or _ first
       | name: [a]
       |       ^
-    help: put numbers in quotes
+    help: the name stands in reports, tables and the comments of generated RTL
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order: 3\n", &[]), @r"
     guardbit::hw::order

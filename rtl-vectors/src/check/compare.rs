@@ -14,13 +14,17 @@ use crate::words::{Mem, sign_extend};
 /// Longest value that is shown.
 const SHOWN: usize = 80;
 
-/// Every field of the manifest but the hashes: those of files are compared with the files, its own is what `--force`
-/// goes by.
+/// Every field of the manifest but the hashes of files, which are compared with the files; where these differ, so does the
+/// manifest's own.
 pub(super) fn claims(manifest: &Manifest, made: &Manifest) -> Outcome {
+    let is_sealed = manifest.files == made.files;
     let json = |manifest: &Manifest| {
         let hidden = manifest.files.iter().map(|file| FileInfo { sha256: String::new(), ..file.clone() });
-        let (files, sha256) = (hidden.collect(), String::new());
-        serde_json::to_value(Manifest { files, sha256, ..manifest.clone() }).unwrap_or_default()
+        let mut manifest = Manifest { files: hidden.collect(), ..manifest.clone() };
+        if !is_sealed {
+            manifest.sha256.clear();
+        }
+        serde_json::to_value(manifest).unwrap_or_default()
     };
     let mut fields = Fields::default();
     fields.compare(&mut String::new(), &json(manifest), &json(made));

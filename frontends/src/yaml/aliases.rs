@@ -1,0 +1,111 @@
+//! How much a YAML text becomes when its aliases are followed.
+//!
+//! The YAML library limits how often an alias is followed, not how much stands behind it: a list that is repeated by
+//! many aliases makes the square of the file. So a text that has anchors is walked once before it is read.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::error::{Kind, YamlError};
+use crate::Location;
+
+/// Values for every byte of the text. Without aliases there is less than one.
+const PER_BYTE: usize = 8;
+
+/// Fails if the values of the text, every alias followed, are far more than the text could hold.
+pub(super) fn check(text: &str) -> Result<(), YamlError> {
+    if !text.contains('&') || !text.contains('*') {
+        return Ok(());
+    }
+    let left = Cell::new(text.len().saturating_mul(PER_BYTE));
+    match Walk(&left).deserialize(serde_yaml::Deserializer::from_str(text)) {
+        Err(error) if left.get() == 0 => Err(YamlError {
+            kind: Kind::Syntax,
+            problem: format!(
+                "its aliases repeat far more than it holds: {PER_BYTE} values a byte are possible"
+            ),
+            help: Some("write large constants to .npy files, and name these with `file:`".into()),
+            location: error.location().map(Location::from),
+        }),
+        // What else may be wrong is said by the reader.
+        _ => Ok(()),
+    }
+}
+
+/// Goes through everything, as long as something is left.
+#[derive(Clone, Copy)]
+struct Walk<'c>(&'c Cell<usize>);
+
+impl Walk<'_> {
+    fn one<E: Error>(self) -> Result<(), E> {
+        let left = self.0.get().saturating_sub(1);
+        self.0.set(left);
+        if left == 0 { Err(E::custom("too many values")) } else { Ok(()) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        self.one()?;
+        while seq.next_element_seed(self)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.one()?;
+        while map.next_key_seed(self)?.is_some() {
+            map.next_value_seed(self)?;
+        }
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_i128<E: Error>(self, _: i128) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_u128<E: Error>(self, _: u128) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        // A long text is copied wherever it is repeated.
+        self.0.set(self.0.get().saturating_sub(text.len() / 8));
+        self.one()
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.one()
+    }
+}
