@@ -12,6 +12,8 @@ use crate::array::{self, Array, ArrayFile};
 use crate::error::Wanted;
 use crate::{Pick, StudyError};
 
+/// Random samples, at most.
+const MAX_RANDOM_SAMPLES: usize = 1_000_000;
 /// Codes of all random samples together, at most: they are hashed and, on request, written out.
 const MAX_RANDOM_CODES: usize = 1 << 32;
 
@@ -136,7 +138,7 @@ impl Samples {
             |(index, &id): (u64, &TensorId)| Input::new(graph, id, Source::Seed(seed.wrapping_add(index)));
         let codes = graph.inputs().iter().map(|&id| graph.tensor(id).ty.len());
         let codes = codes.fold(0, usize::saturating_add);
-        let allowed = MAX_RANDOM_CODES / codes.max(1);
+        let allowed = MAX_RANDOM_SAMPLES.min(MAX_RANDOM_CODES / codes.max(1));
         if count > allowed {
             return Err(StudyError::TooManyRandom { asked: count, allowed, codes });
         }
