@@ -27,9 +27,10 @@ def codes(reals, details):
     return np.array([[code(real) for real in sample] for sample in reals], details["dtype"])
 
 
-def golden(name, samples):
+def golden(name, samples, model=None):
+    model = model or (FOLDER / f"{name}.tflite").read_bytes()
     interpreter = Interpreter(
-        model_path=str(FOLDER / f"{name}.tflite"), experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+        model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
     )
     interpreter.allocate_tensors()
     (read,), (written,) = interpreter.get_input_details(), interpreter.get_output_details()
@@ -48,5 +49,7 @@ if __name__ == "__main__":
     np.save(FOLDER / "ctrl_x.npy", np.arange(8, dtype=np.int8).reshape(1, 8))
     golden("const_input", np.load(FOLDER / "const_input_x.npy"))
     golden("ctrl", np.load(FOLDER / "ctrl_x.npy"))
+    head, tail = ((FOLDER / f"long_{part}.part").read_bytes() for part in ("head", "tail"))
+    golden("long", np.load(FOLDER / "ctrl_x.npy"), head + b"L" * 100_000 + tail)
     golden("zp3", np.load(FOLDER / "f32max.npy"))
     golden("int16_conv_int32bias", np.load(FOLDER / "int16_conv_int32bias_x.npy"))

@@ -32,7 +32,7 @@ enum Reason {
 impl fmt::Display for NestingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
-            Reason::Deep => write!(f, "more than {DEEPEST} lists and maps lie in one another"),
+            Reason::Deep => write!(f, "more than {DEEPEST} lists and maps are nested in one another"),
             Reason::Unclear => f.write_str("a text with so many brackets must be plainer to be read"),
         }
     }
@@ -234,7 +234,7 @@ mod tests {
         let text = format!("schema: 1\n# é\né: {}", "[".repeat(20_000));
         let error = check_nesting(&text).unwrap_err();
         assert_eq!((error.line, error.column), (3, 4 + DEEPEST));
-        assert_eq!(error.to_string(), "more than 64 lists and maps lie in one another");
+        assert_eq!(error.to_string(), "more than 64 lists and maps are nested in one another");
         assert!(check_nesting(&"[".repeat(1000)).is_ok(), "the parser has a limit of its own");
     }
 }

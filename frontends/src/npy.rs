@@ -288,7 +288,7 @@ impl<'a> Dict<'a> {
     fn descriptor(&mut self) -> Result<&'a str, NpyError> {
         self.blank();
         if self.rest.starts_with(['[', '(', '{']) {
-            return Err(contents("its elements are structures, which are not supported"));
+            return Err(contents("its header describes structures, which are not supported"));
         }
         self.string()
     }
@@ -388,10 +388,10 @@ mod tests {
             ("{'descr': 'i2', 'fortran_order': False, 'shape': (1,)}", "its dtype `i2` is not supported"),
             (
                 "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (1,)}",
-                "its elements are structures",
+                "its header describes structures",
             ),
             ("{'descr", "ends within a quoted text"),
-            (&nested, "its elements are structures"),
+            (&nested, "its header describes structures"),
             (&many, "more than 64 axes"),
         ] {
             let error = header(text).unwrap_err().to_string();

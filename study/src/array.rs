@@ -281,7 +281,7 @@ mod tests {
         let nested = format!("{{'descr': {}'|i1'{}, ", "[".repeat(60), "]".repeat(60));
         let nested =
             [&b"\x93NUMPY\x01\x00"[..], &(nested.len() as u16).to_le_bytes(), nested.as_bytes()].concat();
-        check(&nested, "its elements are structures, which are not supported");
+        check(&nested, "its header describes structures, which are not supported");
         let long = [&b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..], &[b' '; 100]].concat();
         check(&long, "its header has 4294967295 bytes, at most 10000 are read");
         check(&header("(1,)"), "its shape needs 1 bytes of elements, it has 0");

@@ -396,7 +396,7 @@ fn deep_files() {
     let deep = format!("schema: 1\nx: {}", "[".repeat(50_000));
     insta::assert_snapshot!(rendered(&deep, Path::new("")), @r"
     guardbit::graph_yaml::syntax
-    net.yaml:2:68: more than 64 lists and maps lie in one another
+    net.yaml:2:68: more than 64 lists and maps are nested in one another
     ");
     let less = format!("schema: 1\nx: {}{}", "[".repeat(200), "]".repeat(200));
     let error = read_yaml(&less, Path::new(""), "net.yaml").unwrap_err();
