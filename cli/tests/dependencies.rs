@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rtl-vectors", &["sim"]),
     ("capi", &["rtl-vectors"]),
     ("study", &["frontends", "sim", "reports"]),
+    ("fuzz", &["study", "rtl-vectors"]),
 ];
 
 fn closure(of: &str, allowed: &BTreeMap<&str, &[&str]>) -> BTreeSet<String> {
