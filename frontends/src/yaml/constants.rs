@@ -44,6 +44,20 @@ pub(super) fn quantization(constant: &ConstantFile, path: &Path) -> Result<Optio
     quantization.map(Some).map_err(wrong)
 }
 
+/// Random codes of all constants of a file together, at most.
+const MAX_RANDOM: usize = 1 << 24;
+
+/// Fails where the constants up to the one at `path` have too many random codes together.
+pub(super) fn check_random(codes: usize, path: &Path) -> Result<(), Problem> {
+    if codes <= MAX_RANDOM {
+        return Ok(());
+    }
+    let message =
+        format!("makes {codes} random elements of the constants up to here; {MAX_RANDOM} are the most");
+    let help = "put larger constants into `.npy` files beside the network, and name them with `file`";
+    Err(Problem::new(Kind::Value, path.then("random"), message).help(help))
+}
+
 /// The values of a constant.
 pub(super) enum Values {
     /// Codes.

@@ -24,7 +24,7 @@ pub(super) fn build(file: GraphFile, dir: &path::Path, name: &str) -> Result<Gra
         let message = format!("is `{}`, with control characters or too long", brief(&plain_name(name)));
         return Err(Problem::new(Kind::Value, Path::key("name"), message));
     }
-    let mut network = Network { builder: GraphBuilder::new(name), ids: HashMap::new() };
+    let mut network = Network { builder: GraphBuilder::new(name), ids: HashMap::new(), random: 0 };
     for (index, input) in file.inputs.iter().enumerate() {
         network.add_input(input, &Path::key("inputs").at(index))?;
     }
@@ -46,6 +46,8 @@ pub(super) fn build(file: GraphFile, dir: &path::Path, name: &str) -> Result<Gra
 struct Network {
     builder: GraphBuilder,
     ids: HashMap<String, TensorId>,
+    /// Codes drawn for constants so far: a few bytes of text ask for any number of them.
+    random: usize,
 }
 
 impl Network {
@@ -75,6 +77,10 @@ impl Network {
         };
         let room = self.builder.check_room(&constant.name, &ty);
         room.map_err(|error| constants::error(constant, &error, path))?;
+        if constant.random.is_some() {
+            self.random = self.random.saturating_add(ty.len());
+            constants::check_random(self.random, path)?;
+        }
         let id = match constants::values(constant, &ty, dir, path)? {
             Values::Codes(codes) => self.builder.constant(&constant.name, ty, codes),
             Values::Wide(values) => self.builder.wide_constant(&constant.name, ty, values),

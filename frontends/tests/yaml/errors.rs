@@ -433,3 +433,11 @@ fn code_files_that_are_none() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// Two constants, each of which would be allowed alone.
+#[test]
+fn random_codes_have_a_limit_of_their_own() {
+    let two = "values: [1, -2]}\n  - {name: u, shape: [16777216], dtype: int8, scale: 1, random: {seed: 1}}\n  \
+               - {name: v, shape: [1], dtype: int8, scale: 1, random: {seed: 1}}";
+    insta::assert_snapshot!(changed("values: [1, -2]}", two), @"");
+}

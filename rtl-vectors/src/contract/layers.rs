@@ -155,8 +155,8 @@ where
 fn stand_in(datapath: &Datapath) -> Result<MacLayer, VectorError> {
     let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
     let mut builder = GraphBuilder::new("case");
-    let one = |shape: &[usize]| -> Result<TensorType, VectorError> {
-        let quantization = Some(Quantization::per_tensor(1.0, 0).map_err(|e| failed(&e))?);
+    let scaled = |shape: &[usize], scale: f32| -> Result<TensorType, VectorError> {
+        let quantization = Some(Quantization::per_tensor(scale, 0).map_err(|e| failed(&e))?);
         Ok(TensorType { shape: shape.to_vec(), dtype: DType::Int8, quantization })
     };
     let requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
@@ -167,9 +167,11 @@ fn stand_in(datapath: &Datapath) -> Result<MacLayer, VectorError> {
         activation: Activation::None,
         requantize,
     };
-    let x = builder.input("x", one(&[1, 1, 1, 1])?).map_err(|e| failed(&e))?;
-    let w = builder.constant("w", one(&[1, 1, 1, 1])?, vec![1]).map_err(|e| failed(&e))?;
-    let out = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization: one(&[1])?.quantization };
+    let x = builder.input("x", scaled(&[1; 4], 1.0)?).map_err(|e| failed(&e))?;
+    let w = builder.constant("w", scaled(&[1; 4], 1.0)?, vec![1]).map_err(|e| failed(&e))?;
+    // Every case brings its own multiplier. This one has room for all bits that a datapath may drop.
+    let quantization = scaled(&[1], 2f32.powi(40))?.quantization;
+    let out = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization };
     let y = builder.node(op, &[Some(x), Some(w)], out).map_err(|e| failed(&e))?;
     let graph = builder.finish(vec![y]).map_err(|e| failed(&e))?;
     let mut accelerator = guardbit_hwmodels::load("exact-int32-os", &[]).map_err(|e| failed(&e))?;
