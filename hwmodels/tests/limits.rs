@@ -11,8 +11,10 @@ use guardbit_hwmodels::{Accelerator, HwError, from_yaml, load};
 
 const CASE: &str = "GUARDBIT_LIMITS_CASE";
 
-/// A kind of text with its size, that of its greatest and smallest measurement.
-const CASES: &[(&str, fn(usize) -> Input, [usize; 2])] = &[
+/// A kind of text, how it is made in a size, and the sizes of its smallest and greatest measurement.
+type Case = (&'static str, fn(usize) -> Input, [usize; 2]);
+
+const CASES: &[Case] = &[
     ("layers", layers, [500, 8000]),
     ("layers with common overrides", layers_and_sets, [500, 8000]),
     ("overrides of a layer", long_layer, [500, 4000]),

@@ -68,6 +68,14 @@ fn with_trap(mut accelerator: Accelerator) -> Accelerator {
     accelerator
 }
 
+/// Lets the bias adder trap, where it has a width.
+fn with_bias_trap(mut accelerator: Accelerator) -> Accelerator {
+    if let Register::Fixed { overflow, .. } = &mut accelerator.datapath.bias.register {
+        *overflow = Overflow::Trap;
+    }
+    accelerator
+}
+
 /// Every engine makes every code and counts everything as the reference does.
 fn check_engines(
     case: &NetworkCase,
@@ -189,6 +197,7 @@ proptest! {
     #[test]
     fn every_engine_stops_a_network_as_the_reference(case in network_case(), options in options()) {
         check_engines(&case, &with_trap(case.accelerator.clone()), options)?;
+        check_engines(&case, &with_bias_trap(case.accelerator.clone()), options)?;
     }
 
     #[test]

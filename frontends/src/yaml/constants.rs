@@ -53,7 +53,7 @@ pub(super) fn check_random(codes: usize, path: &Path) -> Result<(), Problem> {
         return Ok(());
     }
     let message =
-        format!("makes {codes} random elements of the constants up to here; {MAX_RANDOM} are the most");
+        format!("makes {codes} random elements with the constants before it; {MAX_RANDOM} are the most");
     let help = "put larger constants into `.npy` files beside the network, and name them with `file`";
     Err(Problem::new(Kind::Value, path.then("random"), message).help(help))
 }

@@ -439,5 +439,9 @@ fn code_files_that_are_none() {
 fn random_codes_have_a_limit_of_their_own() {
     let two = "values: [1, -2]}\n  - {name: u, shape: [16777216], dtype: int8, scale: 1, random: {seed: 1}}\n  \
                - {name: v, shape: [1], dtype: int8, scale: 1, random: {seed: 1}}";
-    insta::assert_snapshot!(changed("values: [1, -2]}", two), @"");
+    insta::assert_snapshot!(changed("values: [1, -2]}", two), @r"
+    guardbit::graph_yaml::value
+    net.yaml:7:58: `constants[2].random` makes 16777217 random elements with the constants before it; 16777216 are the most
+    help: put larger constants into `.npy` files beside the network, and name them with `file`
+    ");
 }

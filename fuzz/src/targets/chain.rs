@@ -14,6 +14,10 @@ use crate::{Choices, generate, message, scratch};
 pub(crate) fn run(bytes: &[u8]) {
     let choices = &mut Choices::new(bytes);
     let (accelerator, network) = (generate::accelerator(choices), generate::network(choices));
+    // Shown by a test that fails; libFuzzer would print it a thousand times a second.
+    if !cfg!(fuzzing) {
+        println!("{network}\n{accelerator}");
+    }
     let graph = match read_yaml(&network, &scratch::folder(), "fuzz") {
         Ok(graph) => graph,
         Err(error) => return message::check(error),

@@ -146,6 +146,10 @@ pub(super) fn path(
     if layer.packing != Packing::None {
         return None;
     }
+    // Finishing a dot product counts what its bias adder meets, but stops at nothing.
+    if matches!(datapath.bias.register, Register::Fixed { overflow: Overflow::Trap, .. }) {
+        return None;
+    }
     let (low, high) = operand_range(layer, geometry, codes);
     let operand = low.abs().max(high.abs());
     let weight = layer.weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
