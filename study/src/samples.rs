@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use guardbit_files::{Digest, Hasher};
 use guardbit_frontends::RandomCodes;
 use guardbit_frontends::npy::{Header, Values};
-use guardbit_graph::{Graph, Tensor, TensorId};
+use guardbit_graph::{DType, Graph, Tensor, TensorId};
 use guardbit_reports::member_name;
+use guardbit_sim::{Codes, SimError};
 
 use crate::array::{self, Array, ArrayFile};
 use crate::error::Wanted;
@@ -108,7 +109,8 @@ impl Samples {
         self.picked.as_ref().map_or(index, |picked| picked[index])
     }
 
-    /// The SHA-256 of all codes as little-endian 32-bit integers, input after input.
+    /// The SHA-256 of all codes as little-endian integers of the dtype's own width (a byte for those of 4 bits), input
+    /// after input.
     pub fn digest(&self) -> Digest {
         self.digest
     }
@@ -150,10 +152,7 @@ impl Samples {
     fn checked(mut self) -> Result<Self, StudyError> {
         let (mut hasher, mut clipped) = (Hasher::default(), 0);
         for (_, mut pieces) in self.inputs() {
-            for piece in pieces.by_ref() {
-                let bytes: Vec<u8> = piece?.into_iter().flat_map(i32::to_le_bytes).collect();
-                hasher.update(&bytes);
-            }
+            pieces.hash(&mut hasher)?;
             clipped += pieces.reader.clipped;
         }
         (self.digest, self.clipped) = (hasher.finish(), clipped);
@@ -193,13 +192,19 @@ impl Samples {
 
 impl SampleReader<'_> {
     /// The codes of every graph input for each of the next `count` samples.
-    pub fn read(&mut self, count: usize) -> Result<Vec<Vec<Vec<i32>>>, StudyError> {
+    pub fn read(&mut self, count: usize) -> Result<Vec<Vec<Codes>>, StudyError> {
         let mut samples = vec![Vec::with_capacity(self.inputs.len()); count];
         for input in &mut self.inputs {
+            let (dtype, len) = (input.input.tensor.ty.dtype, input.input.tensor.ty.len());
+            if let Some(bytes) = input.read_bytes(count)? {
+                for (index, sample) in samples.iter_mut().enumerate() {
+                    sample.extend(Codes::from_bytes(dtype, &bytes[index * len..(index + 1) * len]));
+                }
+                continue;
+            }
             let codes = input.read(count)?;
-            let len = input.input.tensor.ty.len();
             for (index, sample) in samples.iter_mut().enumerate() {
-                sample.push(codes[index * len..(index + 1) * len].to_vec());
+                sample.push(input.input.codes(&codes[index * len..(index + 1) * len])?);
             }
         }
         Ok(samples)
@@ -216,16 +221,56 @@ impl Iterator for Pieces<'_> {
     type Item = Result<Vec<i32>, StudyError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        let count = self.next_count();
+        (count > 0).then(|| self.reader.read(count))
+    }
+}
+
+impl Pieces<'_> {
+    /// Samples of the next piece; 0 at the end.
+    fn next_count(&mut self) -> usize {
         let len = self.reader.input.tensor.ty.len().max(1);
         let count = (array::CHUNK / len).max(1).min(self.left);
         self.left -= count;
-        (count > 0).then(|| self.reader.read(count))
+        count
+    }
+
+    /// Adds all codes to `hasher`, each in the bytes that a file holds it in.
+    fn hash(&mut self, hasher: &mut Hasher) -> Result<(), StudyError> {
+        let mut bytes = Vec::new();
+        loop {
+            let count = self.next_count();
+            if count == 0 {
+                return Ok(());
+            }
+            if let Some(bytes) = self.reader.read_bytes(count)? {
+                hasher.update(&bytes);
+                continue;
+            }
+            bytes.clear();
+            let codes = self.reader.read(count)?;
+            self.reader.input.codes(&codes)?.extend_le_bytes(self.reader.input.code_bytes(), &mut bytes);
+            hasher.update(&bytes);
+        }
     }
 }
 
 impl Input {
     fn new(graph: &Graph, id: TensorId, source: Source) -> Self {
         Self { tensor: graph.tensor(id).clone(), id, source }
+    }
+
+    /// Codes that are known to be of the input's dtype.
+    fn codes(&self, codes: &[i32]) -> Result<Codes, StudyError> {
+        let tensor = &self.tensor;
+        let outside =
+            |code| SimError::InputCode { tensor: tensor.name.clone(), code, dtype: tensor.ty.dtype };
+        Ok(Codes::new(tensor.ty.dtype, codes).map_err(outside)?)
+    }
+
+    /// Bytes of a code in a file.
+    fn code_bytes(&self) -> usize {
+        (self.tensor.ty.dtype.bits() as usize).div_ceil(8)
     }
 
     fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
@@ -242,6 +287,21 @@ impl Input {
 }
 
 impl InputReader<'_> {
+    /// The bytes of the next `count` samples, where the file holds codes of 8 bits one after the other; all of them are
+    /// codes.
+    fn read_bytes(&mut self, count: usize) -> Result<Option<Vec<u8>>, StudyError> {
+        let (Source::Array { array, .. }, None) = (&self.input.source, self.picked) else { return Ok(None) };
+        let dtype = self.input.tensor.ty.dtype;
+        if !matches!(dtype, DType::Int8 | DType::UInt8) || array.dtype() != dtype.name() {
+            return Ok(None);
+        }
+        let bytes = array.row_bytes(self.next, count)?;
+        if bytes.is_some() {
+            self.next += count;
+        }
+        Ok(bytes)
+    }
+
     /// The codes of the next `count` samples.
     fn read(&mut self, count: usize) -> Result<Vec<i32>, StudyError> {
         let first = self.next;
@@ -511,7 +571,7 @@ mod tests {
         let (mut reader, mut found) = (loaded.reader(), Vec::new());
         for &piece in pieces.iter().cycle() {
             let piece = piece.min(samples - found.len() / 6);
-            found.extend(reader.read(piece).unwrap().into_iter().flatten().flatten());
+            found.extend(reader.read(piece).unwrap().into_iter().flatten().flat_map(|codes| codes.to_vec()));
             if found.len() == expected.len() {
                 break;
             }
@@ -554,7 +614,8 @@ mod tests {
         let samples = Samples::load(&graph, &InputSource::Random { count: 9, seed: 3 }).unwrap();
         let mut reader = samples.reader();
         let pieces = [4, 1, 4].map(|count| reader.read(count).unwrap());
-        let found: Vec<i32> = pieces.into_iter().flatten().flatten().flatten().collect();
+        let found: Vec<i32> =
+            pieces.into_iter().flatten().flatten().flat_map(|codes| codes.to_vec()).collect();
         assert_eq!(found, guardbit_frontends::random_codes(3, -128..=127, 45));
     }
 
@@ -571,7 +632,8 @@ mod tests {
             assert_eq!(samples.count() * 2, codes.len());
             let mut reader = samples.reader();
             let (first, rest) = (reader.read(3).unwrap(), reader.read(samples.count() - 3).unwrap());
-            let again: Vec<i32> = first.into_iter().chain(rest).flatten().flatten().collect();
+            let again: Vec<i32> =
+                first.into_iter().chain(rest).flatten().flat_map(|codes| codes.to_vec()).collect();
             assert_eq!(again, codes);
             codes
         };

@@ -106,14 +106,14 @@ impl<'a> Score<'a> {
         for (&id, error) in self.outputs.compared.iter().zip(&mut self.errors) {
             let ty = &self.graph.tensor(id).ty;
             let zero_point = ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
-            for (&exact, &simulated) in codes(exact, id).iter().zip(codes(simulated, id)) {
+            for (exact, simulated) in codes(exact, id).into_iter().zip(codes(simulated, id)) {
                 self.mismatch += u64::from(exact != simulated);
                 error.add(exact, simulated, zero_point);
             }
         }
         if let Some(id) = self.outputs.classes {
-            let exact = top1(codes(exact, id));
-            let simulated = top1(codes(simulated, id));
+            let exact = top1(&codes(exact, id));
+            let simulated = top1(&codes(simulated, id));
             self.agree += u64::from(exact == simulated);
             if let Some(labels) = self.labels {
                 let label = Some(labels[self.samples as usize]);
@@ -159,8 +159,8 @@ fn top1(codes: &[i32]) -> Option<usize> {
     codes.iter().enumerate().rev().max_by_key(|(_, code)| **code).map(|(index, _)| index)
 }
 
-fn codes(tensors: &[Option<Codes>], id: TensorId) -> &[i32] {
-    tensors[id.index()].as_ref().map_or(&[], |codes| codes.as_slice())
+fn codes(tensors: &[Option<Codes>], id: TensorId) -> Vec<i32> {
+    tensors[id.index()].as_ref().map_or(Vec::new(), Codes::to_vec)
 }
 
 #[cfg(test)]

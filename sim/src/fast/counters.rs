@@ -1,25 +1,26 @@
-//! What happened in the register of a layer over a stretch of outputs, counted lane by lane.
+//! What happened in the register of a layer, counted lane by lane.
 
-use super::kernels::{LANES, Lanes, TILE, Tally, Walked};
+use super::kernels::{LANES, LaneCounters, Lanes, TILE, Walked};
 use super::prepare::{Block, Path};
 use super::simd::Kernels;
 use crate::options::StatsLevel;
 use crate::stats::{ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
 
 /// Counts of every block of a layer.
-pub(super) struct Tallies {
-    blocks: Vec<Tally>,
+#[derive(Debug)]
+pub(super) struct Counters {
+    blocks: Vec<LaneCounters>,
     /// Dot products by the bits that their final sums, and that their prefixes need.
     required: [[u64; HISTOGRAM_BINS]; 2],
 }
 
-impl Tallies {
+impl Counters {
     pub fn new(blocks: usize) -> Self {
-        Self { blocks: vec![Tally::ZERO; blocks], required: [[0; HISTOGRAM_BINS]; 2] }
+        Self { blocks: vec![LaneCounters::ZERO; blocks], required: [[0; HISTOGRAM_BINS]; 2] }
     }
 
     /// The counts of block `index`.
-    pub fn of(&mut self, index: usize) -> &mut Tally {
+    pub fn of(&mut self, index: usize) -> &mut LaneCounters {
         &mut self.blocks[index]
     }
 
@@ -44,20 +45,20 @@ impl Tallies {
         if !level.counts() {
             return;
         }
-        for (block, tally) in blocks.iter().zip(&self.blocks) {
+        for (block, counters) in blocks.iter().zip(&self.blocks) {
             for lane in 0..block.count {
-                let mut seen = tally.level(lane);
+                let mut seen = counters.level(lane);
                 if level.counts_prefixes() {
-                    tally.prefixes(lane, path.signed, &mut seen);
+                    counters.prefixes(lane, path.signed, &mut seen);
                 }
-                stats.add_channel(block.first + lane, &seen, &tally.errors(lane));
+                stats.add_channel(block.first + lane, &seen, &counters.errors(lane));
             }
         }
         stats.add_required(&self.required);
     }
 }
 
-impl Tally {
+impl LaneCounters {
     fn level(&self, lane: usize) -> ChannelLevel {
         ChannelLevel {
             events_high: self.events_high[lane] as u64,
