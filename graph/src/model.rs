@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{DType, DotProducts, Op, Quantization, ops::Operands};
+use crate::{DType, DotProducts, Op, Quantization, Window, ops::Operands};
 
 /// Index of a tensor in its graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -126,7 +126,7 @@ pub struct Graph {
 }
 
 /// Something that the reader of a file took otherwise than it stands there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Note {
     /// Name of the tensor that it is about.
     pub tensor: String,
@@ -194,6 +194,12 @@ impl Graph {
     pub fn dot_products(&self, id: NodeId) -> Option<DotProducts> {
         let node = self.node(id);
         node.op.dot_products(&self.operands(node))
+    }
+
+    /// The window that a node slides over its first input, if it does.
+    pub fn window(&self, id: NodeId) -> Option<Window> {
+        let node = self.node(id);
+        node.op.window(&self.operands(node))
     }
 
     /// Runs one node exactly, as its runtime does.

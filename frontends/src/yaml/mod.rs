@@ -38,23 +38,8 @@
 //!
 //! # Nodes
 //! `inputs` are names, in the order of the operation; an absent optional input is `null` or, at the end, left out.
-//! Attributes stand beside `op`:
-//!
-//! | `op` | inputs | attributes |
-//! |---|---|---|
-//! | `conv2d` | x, weights `[o, kh, kw, c/groups]`, bias? | `stride`, `dilation`, `padding`, `activation`, `requantize`, `multiplier` |
-//! | `depthwise_conv2d` | x, weights `[1, kh, kw, c*m]`, bias? | as `conv2d` |
-//! | `fully_connected` | x, weights `[units, k]`, bias? | `keep_num_dims`, `activation`, `requantize`, `multiplier` |
-//! | `add` | a, b | `activation`, `requantize` |
-//! | `mul` | a, b | `activation`, `requantize`, `multiplier` |
-//! | `avg_pool2d`, `max_pool2d` | x | `kernel` (required), `stride`, `padding`, `activation` |
-//! | `mean`, `sum` | x | `axes` (required), `keep_dims`, `requantize`, `multiplier` |
-//! | `relu`, `relu6`, `quantize` | x | `requantize`, `multiplier` |
-//! | `softmax` | x | `beta` |
-//! | `reshape` | x | `shape` (required; one size may be -1) |
-//! | `concat` | one or more | `axis` (required), `requantize`, `multiplier` |
-//! | `pad` | x | `paddings` (required), `value` |
-//! | `transpose` | x | `permutation` (required) |
+//! Attributes stand beside `op`; [`OPERATIONS`] lists which operation has which. `kernel`, `axes`, `axis`, `shape`,
+//! `paddings` and `permutation` are required where there are any.
 //!
 //! | attribute | value | default |
 //! |---|---|---|
@@ -67,6 +52,7 @@
 //! | `axes`, `axis`, `permutation` | axes from 0 | - |
 //! | `beta` | a number | 1 |
 //! | `paddings` | `[before, after]` for every axis | - |
+//! | `shape` | sizes, one of which may be -1 | - |
 //! | `value` | a code | the zero point |
 
 mod aliases;
@@ -88,6 +74,7 @@ use guardbit_graph::Graph;
 use crate::FrontendError;
 
 pub use error::YamlError;
+pub use operations::{OPERATIONS, Operation};
 
 /// Reads graph YAML from memory. Files that it names are relative to `dir`. The network is called `name` unless the
 /// text says otherwise, and so is the file in errors.

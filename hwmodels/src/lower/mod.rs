@@ -5,9 +5,9 @@ mod overrides;
 mod partition;
 mod requantize;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use guardbit_graph::{DotProducts, Graph, NodeId, Window};
+use guardbit_graph::{DotProducts, Graph, Mac, NodeId, Op, Window};
 use guardbit_num::MultiplierError;
 
 pub use partition::{Host, Placement};
@@ -17,20 +17,14 @@ use crate::{Accelerator, HwError, MacLayer, Program, Step};
 use overrides::Overrides;
 
 /// Names of the operations that are multiply-accumulate layers: what `offload` lists by default.
-pub const MAC_OPERATIONS: [&str; 5] =
-    ["conv2d", "depthwise_conv2d", "transpose_conv2d", "fully_connected", "batch_matmul"];
+pub static MAC_OPERATIONS: LazyLock<Vec<&str>> = LazyLock::new(|| names(|mac| mac == Mac::Weighted));
 
 /// Names of all operations that an accelerator can run: those, and sums with weights of 1.
-pub const OPERATIONS: [&str; 8] = [
-    "conv2d",
-    "depthwise_conv2d",
-    "transpose_conv2d",
-    "fully_connected",
-    "batch_matmul",
-    "avg_pool2d",
-    "mean",
-    "sum",
-];
+pub static OPERATIONS: LazyLock<Vec<&str>> = LazyLock::new(|| names(|_| true));
+
+fn names(wanted: impl Fn(Mac) -> bool) -> Vec<&'static str> {
+    Op::KINDS.iter().filter(|kind| kind.mac.is_some_and(&wanted)).map(|kind| kind.name).collect()
+}
 
 /// Most weights of a layer: as many as the largest tensor has elements.
 const MAX_WEIGHTS: usize = 1 << 28;
