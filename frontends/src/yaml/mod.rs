@@ -69,9 +69,10 @@ mod values;
 
 use std::path::Path;
 
-use guardbit_graph::Graph;
+use guardbit_graph::{Graph, Quantization};
 
-use crate::FrontendError;
+use crate::frontend::half_away;
+use crate::{Frontend, FrontendError};
 
 pub use error::YamlError;
 pub use operations::{OPERATIONS, Operation};
@@ -80,12 +81,45 @@ pub use operations::{OPERATIONS, Operation};
 /// text says otherwise, and so is the file in errors.
 ///
 /// # Errors
-/// [`FrontendError::Yaml`] with the line, the column and the key at fault.
+/// [`FrontendError::Format`] with the line, the column and the key at fault.
 pub fn read_yaml(text: &str, dir: &Path, name: &str) -> Result<Graph, FrontendError> {
-    read(text, dir, name).map_err(|error| FrontendError::Yaml { file: name.into(), error: Box::new(error) })
+    read(text, dir, name).map_err(|error| FrontendError::format(name, error))
 }
 
-pub(crate) fn read(text: &str, dir: &Path, name: &str) -> Result<Graph, YamlError> {
+/// Bytes of a file. Large constants lie in `.npy` files beside it.
+const MAX_BYTES: u64 = 1 << 26;
+
+/// Graph YAML files.
+#[derive(Debug)]
+pub struct GraphYaml;
+
+impl Frontend for GraphYaml {
+    fn name(&self) -> &'static str {
+        "graph YAML"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["yaml", "yml"]
+    }
+
+    /// YAML may be anything.
+    fn files(&self) -> String {
+        "graph .yaml".into()
+    }
+
+    fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError> {
+        let text = guardbit_files::read_text(path, MAX_BYTES);
+        let text = text.map_err(|error| FrontendError::io(path, error))?;
+        let dir = path.parent().unwrap_or(Path::new(""));
+        read(&text, dir, name).map_err(|error| FrontendError::format(path, error))
+    }
+
+    fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128 {
+        half_away(value, quantization)
+    }
+}
+
+fn read(text: &str, dir: &Path, name: &str) -> Result<Graph, YamlError> {
     let file = parse::parse(text)?;
     graph::build(file, dir, name).map_err(|problem| problem.place(text))
 }
