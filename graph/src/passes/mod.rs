@@ -1,6 +1,7 @@
 //! Passes: changes of a graph that leave every output code as it is. Nothing runs them by itself.
 //!
-//! To add one, write its file and add its line to `passes!`. The tests of `tests/passes.rs` run every pass of the list.
+//! To add one, write its file and add its line to `passes!`; ARCHITECTURE.md has the steps. Tests run every pass of the
+//! list on random and on real networks.
 
 use crate::{Graph, GraphPatch, PatchError};
 
