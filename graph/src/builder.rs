@@ -6,7 +6,7 @@ use crate::limits::Budget;
 use crate::model::{Graph, Node, Note, Tensor, TensorId, TensorType};
 use crate::names::{self, Named};
 use crate::ops::{Mac, Operands};
-use crate::{DType, GraphError, Op, Quantization, bias_scale, checks, tensor_name};
+use crate::{DType, GraphError, Op, Quantization, QuantizationError, bias_scale, checks, tensor_name};
 
 /// Builds a [`Graph`] node by node. A node can only read what is already there, so the order of building is
 /// the order of execution.
@@ -29,6 +29,20 @@ pub struct OutputSpec {
 }
 
 impl OutputSpec {
+    /// An output with one scale and zero point.
+    ///
+    /// # Errors
+    /// [`QuantizationError`] unless `scale` is finite and above 0.
+    pub fn quantized(
+        name: impl Into<String>,
+        dtype: DType,
+        scale: f32,
+        zero_point: i32,
+    ) -> Result<Self, QuantizationError> {
+        let quantization = Some(Quantization::per_tensor(scale, zero_point)?);
+        Ok(Self { name: name.into(), dtype, quantization })
+    }
+
     /// An output like a tensor that there is, under its name.
     pub fn of(tensor: &Tensor) -> Self {
         let TensorType { dtype, quantization, .. } = &tensor.ty;

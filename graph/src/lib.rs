@@ -45,4 +45,5 @@ pub use ops::{Mac, Monotonicity, Op, OpKind};
 pub use padding::Padding;
 pub use patch::{GraphPatch, PatchError};
 pub use quantization::{Quantization, QuantizationError};
+pub use single::Operand;
 pub use tensor_name::{MAX_NAME_BYTES, plain_name};

@@ -380,9 +380,7 @@ fn quantize(tensor: &Tensor, frontend: &dyn Frontend, value: f32, path: &Path) -
 
 #[cfg(test)]
 mod tests {
-    use guardbit_graph::{DType, GraphBuilder, OutputSpec, Quantization, TensorType, ops::Relu};
-    use guardbit_graph::{MultiplierRule, Requantize};
-    use guardbit_num::Scheme;
+    use guardbit_graph::{DType, Operand, OutputSpec, Requantize, TensorType, ops::Relu};
     use ndarray::{ArrayD, IxDyn, ShapeBuilder};
     use ndarray_npy::{WritableElement, WriteNpyExt};
     use proptest::prelude::*;
@@ -395,13 +393,9 @@ mod tests {
 
     /// A network with one input of `shape`.
     fn network(shape: &[usize], dtype: DType, scale: f32, zero_point: i32) -> Graph {
-        let quantization = Some(Quantization::per_tensor(scale, zero_point).unwrap());
-        let mut builder = GraphBuilder::new("net");
-        let ty = TensorType { shape: shape.to_vec(), dtype, quantization: quantization.clone() };
-        let x = builder.input("x", ty).unwrap();
-        let op = Relu { requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float32 } };
-        let y = builder.node(op, &[Some(x)], OutputSpec { name: "y".into(), dtype, quantization }).unwrap();
-        builder.finish(vec![y]).unwrap()
+        let x = Operand::input("x", TensorType::quantized(shape, dtype, scale, zero_point).unwrap());
+        let output = OutputSpec::quantized("y", dtype, scale, zero_point).unwrap();
+        Graph::of_op("net", Relu { requantize: Requantize::default() }, [x], output).unwrap()
     }
 
     /// Number of samples and codes of an array of the given shape.

@@ -32,6 +32,19 @@ macro_rules! convolution {
             }
         }
 
+        /// Stride and dilation 1, no padding, no activation.
+        impl Default for $ty {
+            fn default() -> Self {
+                Self {
+                    stride: [1, 1],
+                    dilation: [1, 1],
+                    padding: $crate::Padding::Valid,
+                    activation: $crate::Activation::None,
+                    requantize: $crate::Requantize::default(),
+                }
+            }
+        }
+
         impl $ty {
             fn parts(&self, operands: &Operands<'_>) -> Result<$crate::DotProducts, GraphError> {
                 $crate::ops::weighted::dot_products(operands, self.requantize, self.activation, || {

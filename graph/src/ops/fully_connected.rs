@@ -52,15 +52,6 @@ fn geometry(operands: &Operands<'_>) -> Result<Geometry, GraphError> {
     if !len.is_multiple_of(terms) {
         return Err(operands.shape_error(operands.input(0), format!("a multiple of {terms} elements")));
     }
-    let window = Window {
-        batch: len / terms,
-        input: [1, 1, terms],
-        output: [1, 1, units],
-        kernel: [1, 1, terms],
-        stride: [1, 1],
-        dilation: [1, 1],
-        pad: [0, 0],
-        groups: 1,
-    };
+    let window = Window::dense(len / terms, terms, units);
     Ok(Geometry { window, axis: 0, strides: [terms, 0, 0, 1] })
 }

@@ -7,7 +7,7 @@ mod requantize;
 
 use std::sync::{Arc, LazyLock};
 
-use guardbit_graph::{DotProducts, Graph, Mac, NodeId, Op, Window};
+use guardbit_graph::{DType, DotProducts, Graph, Mac, NodeId, Op, Window};
 use guardbit_num::MultiplierError;
 
 pub use partition::{Host, Placement};
@@ -158,7 +158,9 @@ pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, Lo
     for (node, _) in graph.nodes_with_ids() {
         let accelerator = overrides.of_node(node);
         steps.push(match partition::place(&graph, node, accelerator) {
-            Ok(dots) => Step::Mac(Box::new(layer(&graph, node, accelerator, dots)?)),
+            Ok(dots) => {
+                Step::Mac(Box::new(lower_dot_products(LayerInfo::of(&graph, node), dots, accelerator)?))
+            }
             Err(_) => Step::Host,
         });
     }
@@ -190,28 +192,60 @@ fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
     Err(LowerError::TooManyProducts { layer: layer.into(), channels, cells })
 }
 
-fn layer(
-    graph: &Graph,
-    node: NodeId,
-    accelerator: &Accelerator,
+/// What there is to know of a layer beside its dot products.
+#[derive(Debug, Clone)]
+pub struct LayerInfo {
+    /// The node; the default for a layer without a network.
+    pub node: NodeId,
+    /// Name of the layer.
+    pub name: String,
+    /// A unique name for people.
+    pub short_name: String,
+    /// Name of the operation.
+    pub op: &'static str,
+    /// Type of the output's codes.
+    pub output: DType,
+    /// Bits of activations, weights and outputs.
+    pub widths: Widths,
+}
+
+impl LayerInfo {
+    fn of(graph: &Graph, node: NodeId) -> Self {
+        Self {
+            node,
+            name: graph.node_name(node).to_owned(),
+            short_name: graph.short_name(node).to_owned(),
+            op: graph.node(node).op.name(),
+            output: graph.tensor(graph.node(node).output).ty.dtype,
+            widths: Widths::of(graph, node),
+        }
+    }
+}
+
+/// Lowers dot products onto an accelerator, which runs them whatever it offloads. No network is needed for it.
+///
+/// # Errors
+/// [`LowerError`] as [`lower`] has it.
+pub fn lower_dot_products(
+    info: LayerInfo,
     dots: DotProducts,
+    accelerator: &Accelerator,
 ) -> Result<MacLayer, LowerError> {
+    let LayerInfo { node, name, short_name, op, output, widths } = info;
     let mut datapath = accelerator.datapath.clone();
     if let Some(bias) = &dots.bias {
         datapath.bias = datapath.bias.of_layer(bias.bits);
     }
-    let name = graph.node_name(node).to_owned();
     check_size(&name, &dots.window)?;
     let order = datapath.order.permutation(dots.window.kernel);
-    let output = graph.tensor(graph.node(node).output).ty.dtype;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
-    let timing = LayerTiming::new(accelerator, &dots.window, Widths::of(graph, node));
+    let timing = LayerTiming::new(accelerator, &dots.window, widths);
     if timing.cycles > MAX_CYCLES {
         return Err(LowerError::TooManyCycles { layer: name });
     }
     Ok(MacLayer {
         node,
-        op: graph.node(node).op.name(),
+        op,
         weights: operands::weights(&dots, datapath.zero_point, &order),
         bias: operands::bias(&dots, datapath.zero_point),
         input_sum_factor: operands::input_sum_factor(&dots, datapath.zero_point),
@@ -220,7 +254,7 @@ fn layer(
         output_range: (output.min(), output.max()),
         packing: accelerator.packing,
         timing,
-        short_name: graph.short_name(node).to_owned(),
+        short_name,
         name,
         dots,
         datapath,
