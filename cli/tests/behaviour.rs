@@ -332,6 +332,7 @@ fn quiet_is_quiet() {
 
 /// An output as long as an input gives back what came in: it has no classes.
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn an_autoencoder_has_no_top_1() {
     let Some(model) = common::shared_model("anomaly_autoencoder_int8.tflite") else { return };
     let dir = tempfile::tempdir().unwrap();

@@ -95,21 +95,25 @@ fn digits() {
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn resnet8() {
     check("../shared/models/resnet8_cifar10_int8.tflite", true, 7);
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn wake_words() {
     check("../shared/models/vww_mobilenet_v1_025_int8.tflite", true, 14);
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn keywords() {
     check("../shared/models/kws_dscnn_int8.tflite", true, 5);
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn autoencoder() {
     check("../shared/models/anomaly_autoencoder_int8.tflite", false, 0);
 }

@@ -224,8 +224,8 @@ impl Network {
             // What is computed of constants, and joined.
             14 => {
                 let ty = self.builder.tensor(x).ty.clone();
-                let constant = self.constant(&[1], random, ty.quantization);
-                let made = self.add(Reshape { shape: vec![1, 1] }, &[constant], constant);
+                let constant = self.constant(&[channels], random, ty.quantization);
+                let made = self.add(Reshape { shape: vec![1, -1] }, &[constant], constant);
                 let made = made.and_then(|made| self.add(Relu { requantize: DOUBLE }, &[made], made));
                 made.and_then(|made| self.add(Add { activation, scheme: Scheme::Double }, &[x, made], x))
             }
