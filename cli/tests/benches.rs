@@ -9,15 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{digits, succeed};
-
-fn simulators() -> bool {
-    let wanted = std::env::var_os("GUARDBIT_SIMULATORS").is_some();
-    if !wanted {
-        eprintln!("skipped: GUARDBIT_SIMULATORS is not set; see scripts/test");
-    }
-    wanted
-}
+use common::{digits, needed, succeed};
 
 /// A layer whose 14-bit accumulators overflow, on an array of 4 x 4.
 fn export(dir: &Path, hw: &str, layer: &str, more: &[&str]) {
@@ -54,10 +46,9 @@ const WRAPS: &str = ".BITS(14), .IS_SIGNED(1), .MODE(0)";
 
 /// The reference design, a broken one, the reference design again: each is what is really run.
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn a_build_belongs_to_its_sources() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     let bundle = dir.path().join("bundle");
     export(&bundle, "fpga-int14-os", "0", &[]);
@@ -87,10 +78,9 @@ fn a_build_belongs_to_its_sources() {
 
 /// A design by the same name with another text, and one whose included file has changed, are other designs.
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn a_build_belongs_to_what_it_includes() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     let bundle = dir.path().join("bundle");
     export(&bundle, "fpga-int14-os", "0", &[]);
@@ -129,10 +119,9 @@ fn value<'a>(line: &'a str, key: &str) -> &'a str {
 
 /// Ten mismatches are shown, each with the case that the manifest has there and the operands that the files have.
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn mismatches_name_case_and_operands() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     let cocotb = std::env::var_os("GUARDBIT_COCOTB_BIN").is_some();
     for (hw, layer) in [("fpga-int14-os", "0"), ("fpga-int14-tree", "5")] {
@@ -190,10 +179,9 @@ fn mismatches_name_case_and_operands() {
 }
 
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn waves_are_dumped_on_request() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     let bundle = dir.path().join("bundle");
     export(&bundle, "fpga-int14-tree", "0", &[]);
@@ -215,10 +203,9 @@ fn waves_are_dumped_on_request() {
 
 /// Debian's Yosys 0.23 reads the reference RTL, and what it makes of it still passes.
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn yosys_reads_the_reference_rtl() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     let designs: [(&str, &str, &[&str]); 5] = [
         ("fpga-int14-os", "0", &[]),

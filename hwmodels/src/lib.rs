@@ -29,7 +29,9 @@ pub use load::{
     FilePlace, HwError, Origin, Problem, check, check_yaml, description_of, from_complete_yaml, from_yaml,
     load, name_of,
 };
-pub use lower::{Host, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, partition};
+pub use lower::{
+    Host, LayerInfo, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, lower_dot_products, partition,
+};
 pub use presets::{PRESETS, Preset, preset};
 pub use program::{ActivationOffset, MacLayer, Place, Program, Step};
 pub use schema::schema;

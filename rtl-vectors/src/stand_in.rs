@@ -3,12 +3,8 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use guardbit_graph::{
-    Activation, DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization, Requantize,
-    TensorType, ops::Conv2d,
-};
+use guardbit_graph::{DType, Graph, Operand, OutputSpec, TensorType, ops::Conv2d};
 use guardbit_hwmodels::{Program, from_yaml, load, lower};
-use guardbit_num::Scheme;
 
 use crate::golden::GoldenError;
 use crate::sizes::MAX_TERMS;
@@ -48,28 +44,18 @@ impl LayerParameters {
 
     /// A convolution of one output element over `terms` channels. It has a bias, so that the bias adder is there.
     fn graph(&self) -> Result<Graph, GoldenError> {
-        let tensor = |shape: &[usize], dtype: DType, zero_point: i32| -> Result<TensorType, GoldenError> {
-            let quantization = Some(Quantization::per_tensor(1.0, zero_point).map_err(problem)?);
-            Ok(TensorType { shape: shape.to_vec(), dtype, quantization })
-        };
-        let op = Conv2d {
-            stride: [1; 2],
-            dilation: [1; 2],
-            padding: Padding::Valid,
-            activation: Activation::None,
-            requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 },
+        let tensor = |shape: &[usize], dtype, zero_point| {
+            TensorType::quantized(shape, dtype, 1.0, zero_point).map_err(problem)
         };
         let shape = [1, 1, 1, self.terms];
-        let mut builder = GraphBuilder::new("unit");
-        let x = tensor(&shape, self.activation, self.activation_zero_point)?;
-        let x = builder.input("x", x).map_err(problem)?;
-        let w = tensor(&shape, self.weight, self.weight_zero_point)?;
-        let w = builder.constant("w", w, vec![self.weight_zero_point; self.terms]).map_err(problem)?;
-        let b = builder.constant("b", tensor(&[1], DType::Int32, 0)?, vec![0]).map_err(problem)?;
-        let quantization = tensor(&[1], self.activation, 0)?.quantization;
-        let out = OutputSpec { name: "y".into(), dtype: self.activation, quantization };
-        let y = builder.node(op, &[Some(x), Some(w), Some(b)], out).map_err(problem)?;
-        builder.finish(vec![y]).map_err(problem)
+        let weights = vec![self.weight_zero_point; self.terms];
+        let operands = [
+            Operand::input("x", tensor(&shape, self.activation, self.activation_zero_point)?),
+            Operand::constant("w", tensor(&shape, self.weight, self.weight_zero_point)?, weights),
+            Operand::constant("b", tensor(&[1], DType::Int32, 0)?, vec![0]),
+        ];
+        let output = OutputSpec::quantized("y", self.activation, 1.0, 0).map_err(problem)?;
+        Graph::of_op("unit", Conv2d::default(), operands, output).map_err(problem)
     }
 }
 

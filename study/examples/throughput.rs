@@ -15,11 +15,7 @@ use std::time::{Duration, Instant};
 
 use common::{Failure, Samples, cpu_seconds, load};
 use guardbit_graph::ops::Conv2d;
-use guardbit_graph::{
-    Activation, DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization, Requantize,
-    TensorType,
-};
-use guardbit_num::Scheme;
+use guardbit_graph::{DType, Graph, Operand, OutputSpec, TensorType};
 use guardbit_sim::{Engine, Isa, Options, Simulation, StatsLevel, Stepper};
 
 /// Samples of a network.
@@ -59,27 +55,15 @@ const MACS: f64 = (LAYER[0] * LAYER[1] * LAYER[2]) as f64;
 
 /// A 3x3 convolution of 64 channels over 16x16 pixels, full-range random operands: what peers step through too.
 fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Failure> {
-    let mut builder = GraphBuilder::new("layer");
-    let ty = |shape: &[usize], dtype| {
-        let quantization = Some(Quantization::per_tensor(1.0, 0)?);
-        Ok::<_, Failure>(TensorType { shape: shape.to_vec(), dtype, quantization })
-    };
+    let ty = |shape: &[usize], dtype| TensorType::quantized(shape, dtype, 1.0, 0);
     let codes =
         |seed, dtype: DType, count| guardbit_frontends::random_codes(seed, dtype.min()..=dtype.max(), count);
-    let x = builder.input("x", ty(&[1, 18, 18, 64], activations)?)?;
-    let w = ty(&[64, 3, 3, 64], DType::Int8)?;
-    let w = builder.constant("w", w, codes(1, DType::Int8, 64 * 9 * 64))?;
-    let op = Conv2d {
-        stride: [1; 2],
-        dilation: [1; 2],
-        padding: Padding::Valid,
-        activation: Activation::None,
-        requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 },
-    };
-    let quantization = Some(Quantization::per_tensor(1024.0, 0)?);
-    let out = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization };
-    let y = builder.node(op, &[Some(x), Some(w)], out)?;
-    let graph = Arc::new(builder.finish(vec![y])?);
+    let operands = [
+        Operand::input("x", ty(&[1, 18, 18, 64], activations)?),
+        Operand::constant("w", ty(&[64, 3, 3, 64], DType::Int8)?, codes(1, DType::Int8, 64 * 9 * 64)),
+    ];
+    let out = OutputSpec::quantized("y", DType::Int8, 1024.0, 0)?;
+    let graph = Arc::new(Graph::of_op("layer", Conv2d::default(), operands, out)?);
     let samples = (0..8).map(|seed| vec![codes(seed + 2, activations, 18 * 18 * 64)]).collect();
     Ok((graph, samples))
 }

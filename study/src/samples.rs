@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use guardbit_files::{Digest, Hasher};
-use guardbit_frontends::RandomCodes;
 use guardbit_frontends::npy::{Header, Values};
+use guardbit_frontends::{Frontend, RandomCodes};
 use guardbit_graph::{DType, Graph, Tensor, TensorId};
 use guardbit_reports::member_name;
 use guardbit_sim::{Codes, SimError};
@@ -64,7 +64,7 @@ struct Input {
 
 #[derive(Debug)]
 enum Source {
-    Array { path: PathBuf, array: Array },
+    Array { path: PathBuf, array: Array, frontend: &'static dyn Frontend },
     Seed(u64),
 }
 
@@ -85,10 +85,14 @@ pub(crate) struct InputReader<'a> {
 }
 
 impl Samples {
-    /// Finds the samples for `graph`, and checks them all.
-    pub fn load(graph: &Graph, source: &InputSource) -> Result<Self, StudyError> {
+    /// Finds the samples for `graph`, which `frontend` has read, and checks them all.
+    pub fn load(
+        graph: &Graph,
+        frontend: &'static dyn Frontend,
+        source: &InputSource,
+    ) -> Result<Self, StudyError> {
         match source {
-            InputSource::File { path, pick } => Self::from_file(graph, path, *pick),
+            InputSource::File { path, pick } => Self::from_file(graph, frontend, path, *pick),
             InputSource::Random { count: 0, .. } => Err(StudyError::NoSamples),
             InputSource::Random { count, seed } => Self::random(graph, *count, *seed),
         }
@@ -165,7 +169,12 @@ impl Samples {
         Self { count, picked, available, digest: Digest::of_bytes(&[]), clipped: 0, inputs }
     }
 
-    fn from_file(graph: &Graph, path: &Path, pick: Pick) -> Result<Self, StudyError> {
+    fn from_file(
+        graph: &Graph,
+        frontend: &'static dyn Frontend,
+        path: &Path,
+        pick: Pick,
+    ) -> Result<Self, StudyError> {
         let mut file = ArrayFile::open(path, Wanted::Samples)?;
         let mut inputs = Vec::new();
         let mut count = None;
@@ -176,7 +185,7 @@ impl Samples {
                 let problem = format!("`{}` has {samples} samples, other inputs have others", tensor.name);
                 return Err(StudyError::Array { path: path.into(), problem });
             }
-            inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array }));
+            inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array, frontend }));
         }
         let available = count.filter(|&count| count > 0).ok_or(StudyError::NoSamples)?;
         match pick.count() {
@@ -308,7 +317,7 @@ impl InputReader<'_> {
         self.next += count;
         match &self.input.source {
             Source::Seed(_) => Ok(self.random.by_ref().take(count * self.input.tensor.ty.len()).collect()),
-            Source::Array { path, array } => {
+            Source::Array { path, array, frontend } => {
                 let rows = match self.picked {
                     None => array.rows(first, count)?,
                     Some(picked) => {
@@ -319,7 +328,7 @@ impl InputReader<'_> {
                         rows
                     }
                 };
-                let (codes, clipped) = codes_of(&self.input.tensor, array.dtype(), rows, path)?;
+                let (codes, clipped) = codes_of(&self.input.tensor, *frontend, array.dtype(), rows, path)?;
                 self.clipped += clipped;
                 Ok(codes)
             }
@@ -363,6 +372,7 @@ fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), 
 /// The codes that elements of dtype `found` stand for, and how many of these had to be clipped.
 fn codes_of(
     tensor: &Tensor,
+    frontend: &dyn Frontend,
     found: &'static str,
     values: Values,
     path: &Path,
@@ -379,7 +389,7 @@ fn codes_of(
         Values::Float32(values) => {
             let mut clipped = 0;
             let code = |value| {
-                let steps = quantize(tensor, value, path)?;
+                let steps = quantize(tensor, frontend, value, path)?;
                 let code = dtype.saturate(steps);
                 clipped += u64::from(i128::from(code) != steps);
                 Ok(code)
@@ -411,8 +421,8 @@ fn sample_count(tensor: &Tensor, found: &[usize], path: &Path) -> Result<usize, 
     }
 }
 
-/// `round_half_away(x / scale) + zero_point`, which TensorFlow Lite then clamps: how it quantizes its inputs.
-fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i128, StudyError> {
+/// The code of a real value, not yet clamped.
+fn quantize(tensor: &Tensor, frontend: &dyn Frontend, value: f32, path: &Path) -> Result<i128, StudyError> {
     let Some(quantization) = &tensor.ty.quantization else {
         return Err(StudyError::InputDType {
             path: path.into(),
@@ -425,16 +435,12 @@ fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i128, StudyError
         let problem = format!("`{}` holds {value}, which is no real number", tensor.name);
         return Err(StudyError::Array { path: path.into(), problem });
     }
-    let steps = (value / quantization.scale(0)).round();
-    // Both ends of i128 are far outside any dtype; a quotient beyond them, infinity too, becomes the end.
-    Ok((steps as i128).saturating_add(quantization.zero_point(0).into()))
+    Ok(frontend.quantize_input(value, quantization))
 }
 
 #[cfg(test)]
 mod tests {
-    use guardbit_graph::{DType, GraphBuilder, OutputSpec, Quantization, TensorType, ops::Relu};
-    use guardbit_graph::{MultiplierRule, Requantize};
-    use guardbit_num::Scheme;
+    use guardbit_graph::{DType, Operand, OutputSpec, Requantize, TensorType, ops::Relu};
     use ndarray::{ArrayD, IxDyn, ShapeBuilder};
     use ndarray_npy::{WritableElement, WriteNpyExt};
     use proptest::prelude::*;
@@ -443,15 +449,13 @@ mod tests {
 
     use super::*;
 
+    const TFLITE: &dyn Frontend = &guardbit_frontends::tflite::Tflite;
+
     /// A network with one input of `shape`.
     fn network(shape: &[usize], dtype: DType, scale: f32, zero_point: i32) -> Graph {
-        let quantization = Some(Quantization::per_tensor(scale, zero_point).unwrap());
-        let mut builder = GraphBuilder::new("net");
-        let ty = TensorType { shape: shape.to_vec(), dtype, quantization: quantization.clone() };
-        let x = builder.input("x", ty).unwrap();
-        let op = Relu { requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float32 } };
-        let y = builder.node(op, &[Some(x)], OutputSpec { name: "y".into(), dtype, quantization }).unwrap();
-        builder.finish(vec![y]).unwrap()
+        let x = Operand::input("x", TensorType::quantized(shape, dtype, scale, zero_point).unwrap());
+        let output = OutputSpec::quantized("y", dtype, scale, zero_point).unwrap();
+        Graph::of_op("net", Relu { requantize: Requantize::default() }, [x], output).unwrap()
     }
 
     /// Number of samples and codes of an array of the given shape.
@@ -461,7 +465,7 @@ mod tests {
         (dtype, values): (&'static str, Values),
     ) -> Result<(usize, Vec<i32>), StudyError> {
         let (tensor, path) = (graph.tensor(graph.inputs()[0]), Path::new("x.npy"));
-        Ok((sample_count(tensor, shape, path)?, codes_of(tensor, dtype, values, path)?.0))
+        Ok((sample_count(tensor, shape, path)?, codes_of(tensor, TFLITE, dtype, values, path)?.0))
     }
 
     fn real(values: Vec<f32>) -> (&'static str, Values) {
@@ -493,7 +497,7 @@ mod tests {
         let graph = network(&[1, 6], DType::Int8, 1.0, 3);
         let values = Values::Float32(vec![124.4, 124.5, -131.4, -131.5, 0.0, 1e38]);
         let (codes, clipped) =
-            codes_of(graph.tensor(graph.inputs()[0]), "float32", values, Path::new("x.npy")).unwrap();
+            codes_of(graph.tensor(graph.inputs()[0]), TFLITE, "float32", values, Path::new("x.npy")).unwrap();
         assert_eq!((codes, clipped), (vec![127, 127, -128, -128, 3, 127], 3));
     }
 
@@ -552,7 +556,7 @@ mod tests {
         let values = [[0.0f32, 1e38, -1e38, 63.0, 63.4, 0.0]; 40].as_flattened().to_vec();
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), &npy(&[40, 3, 2], values, false), None);
-        let loaded = Samples::load(&graph, &InputSource::File { path, pick: Pick::All }).unwrap();
+        let loaded = Samples::load(&graph, TFLITE, &InputSource::File { path, pick: Pick::All }).unwrap();
         // 63.4 is code 128.
         assert_eq!((loaded.count(), loaded.clipped()), (40, 120));
     }
@@ -566,7 +570,7 @@ mod tests {
     ) -> Result<(), TestCaseError> {
         let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);
         let loaded =
-            Samples::load(&graph, &InputSource::File { path: path.into(), pick: Pick::All }).unwrap();
+            Samples::load(&graph, TFLITE, &InputSource::File { path: path.into(), pick: Pick::All }).unwrap();
         prop_assert_eq!(loaded.count(), samples);
         let (mut reader, mut found) = (loaded.reader(), Vec::new());
         for &piece in pieces.iter().cycle() {
@@ -611,7 +615,7 @@ mod tests {
     #[test]
     fn random_samples_are_those_of_the_seed() {
         let graph = network(&[1, 5], DType::Int8, 1.0, 0);
-        let samples = Samples::load(&graph, &InputSource::Random { count: 9, seed: 3 }).unwrap();
+        let samples = Samples::load(&graph, TFLITE, &InputSource::Random { count: 9, seed: 3 }).unwrap();
         let mut reader = samples.reader();
         let pieces = [4, 1, 4].map(|count| reader.read(count).unwrap());
         let found: Vec<i32> =
@@ -626,7 +630,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), &npy(&[50, 2], (0..100).map(|i| i as i8).collect(), false), None);
         let codes = |pick: Pick| -> Vec<i32> {
-            let samples = Samples::load(&graph, &InputSource::File { path: path.clone(), pick }).unwrap();
+            let samples =
+                Samples::load(&graph, TFLITE, &InputSource::File { path: path.clone(), pick }).unwrap();
             let codes: Vec<i32> =
                 samples.inputs().flat_map(|(_, pieces)| pieces).flat_map(Result::unwrap).collect();
             assert_eq!(samples.count() * 2, codes.len());
@@ -647,7 +652,7 @@ mod tests {
         assert_eq!(codes(Pick::Random { count: 50, seed: 7 }), codes(Pick::All));
         let too_many = InputSource::File { path: path.clone(), pick: Pick::First { first: 51 } };
         assert!(matches!(
-            Samples::load(&graph, &too_many),
+            Samples::load(&graph, TFLITE, &too_many),
             Err(StudyError::TooFewSamples { available: 50, .. })
         ));
     }

@@ -141,21 +141,15 @@ fn code_bytes(dtype: DType) -> usize {
 mod tests {
     use guardbit_files::{Existing, Target};
     use guardbit_graph::ops::Relu;
-    use guardbit_graph::{GraphBuilder, MultiplierRule, OutputSpec, Quantization, Requantize, TensorType};
-
-    use guardbit_num::Scheme;
+    use guardbit_graph::{Operand, OutputSpec, Requantize, TensorType};
 
     use super::*;
 
     /// What goes in comes out, run by run and sample by sample.
     fn check(dtype: DType) {
-        let quantization = Some(Quantization::per_tensor(1.0, 0).unwrap());
-        let mut builder = GraphBuilder::new("net");
-        let ty = TensorType { shape: vec![1, 2], dtype, quantization: quantization.clone() };
-        let x = builder.input("x", ty).unwrap();
-        let op = Relu { requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float32 } };
-        let y = builder.node(op, &[Some(x)], OutputSpec { name: "y".into(), dtype, quantization }).unwrap();
-        let graph = builder.finish(vec![y]).unwrap();
+        let x = Operand::input("x", TensorType::quantized(&[1, 2], dtype, 1.0, 0).unwrap());
+        let output = OutputSpec::quantized("y", dtype, 1.0, 0).unwrap();
+        let graph = Graph::of_op("net", Relu { requantize: Requantize::default() }, [x], output).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(&graph, Keep::All, folder.path()).unwrap();
         let codes = |a: i32, b: i32| Codes::new(dtype, &[a, b]).ok();

@@ -43,7 +43,7 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
         array,
         dataflow: name(file.dataflow, defaults::DATAFLOW),
         offload: match &file.offload {
-            Some(operations) => operations.iter().map(|op| op.0.to_owned()).collect(),
+            Some(named) => named.iter().filter(|op| op.exists()).map(|op| op.0.to_owned()).collect(),
             None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
         },
         timing: name(file.timing.as_ref().and_then(|t| t.convention), TimingConvention::Overlapped),

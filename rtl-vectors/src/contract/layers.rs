@@ -1,14 +1,12 @@
 //! The way back: layers that compute as a contract says.
 
-use std::sync::Arc;
-
 use guardbit_graph::{
-    Activation, DType, DotProducts, Finish, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization,
-    Requantize, TensorType, ops::Conv2d,
+    Activation, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize, Window, ops::Conv2d,
 };
+use guardbit_hwmodels::timing::Widths;
 use guardbit_hwmodels::{
-    Axis, Bias, BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Product, Reduce, ReductionOrder,
-    Register, Terms, Walk, ZeroPoint, lower,
+    Axis, Bias, BiasPlace, Check, Datapath, LayerInfo, Level, MacLayer, OutputFit, Product, Reduce,
+    ReductionOrder, Register, Terms, Walk, ZeroPoint, lower_dot_products,
 };
 use guardbit_num::{Format, Multiplier, Requantizer, Rounding, Scheme};
 
@@ -26,21 +24,25 @@ impl Layers {
         let datapath = datapath(arithmetic)?;
         let requantize = &arithmetic.requantize;
         let scheme: Scheme = name(&requantize.scheme)?;
-        let base = stand_in(&datapath)?;
-        let Finish::Requantize(mut output) = base.dots.finish.clone() else {
-            return Err(manifest_error("the stand-in layer does not requantize".into()));
-        };
         let code = |key: &str, value: i64| {
             i32::try_from(value).map_err(|_| manifest_error(format!("{key}: {value} does not fit 32 bits")))
         };
-        output.output_zero_point = code("zero_point", requantize.zero_point)?;
-        output.clamp = (code("clamp_min", requantize.clamp_min)?, code("clamp_max", requantize.clamp_max)?);
-        if output.clamp.0 > output.clamp.1 {
+        let output_zero_point = code("zero_point", requantize.zero_point)?;
+        let clamp = (code("clamp_min", requantize.clamp_min)?, code("clamp_max", requantize.clamp_max)?);
+        if clamp.0 > clamp.1 {
             return Err(manifest_error("clamp_min lies above clamp_max".into()));
         }
-        let dots =
-            DotProducts { input_zero_point: 0, finish: Finish::Requantize(output), ..base.dots.clone() };
-        Ok(Self { base: MacLayer { dots, datapath, ..base }, scheme })
+        let output = OutputStage {
+            requantize: Requantize::default(),
+            input_scale: 1.0,
+            weight_scales: vec![1.0],
+            // Every case brings its own multiplier. This one has room for all bits that a datapath may drop.
+            output_scale: 2f32.powi(40),
+            output_zero_point,
+            activation: Activation::None,
+            clamp,
+        };
+        Ok(Self { base: synthetic(&datapath, output)?, scheme })
     }
 
     /// The layer of `case`, with dot products of `terms` products.
@@ -151,34 +153,29 @@ where
     text.parse().map_err(|e: T::Err| VectorError::Manifest { path: MANIFEST.into(), problem: e.to_string() })
 }
 
-/// A layer of one product: what a layer made from a manifest starts from.
-fn stand_in(datapath: &Datapath) -> Result<MacLayer, VectorError> {
+/// A layer of one product with that output stage: what a layer made from a manifest starts from.
+fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, VectorError> {
     let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
-    let mut builder = GraphBuilder::new("case");
-    let scaled = |shape: &[usize], scale: f32| -> Result<TensorType, VectorError> {
-        let quantization = Some(Quantization::per_tensor(scale, 0).map_err(|e| failed(&e))?);
-        Ok(TensorType { shape: shape.to_vec(), dtype: DType::Int8, quantization })
+    let weights = DotWeights { codes: [1].into(), zero_points: vec![0], strides: [1, 0, 0, 1] };
+    let dots = DotProducts {
+        window: Window::dense(1, 1, 1),
+        input_zero_point: 0,
+        weights: Some(weights),
+        bias: None,
+        finish: Finish::Requantize(output),
     };
-    let requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
-    let op = Conv2d {
-        stride: [1; 2],
-        dilation: [1; 2],
-        padding: Padding::Valid,
-        activation: Activation::None,
-        requantize,
+    let name = String::from("case");
+    let info = LayerInfo {
+        node: NodeId::default(),
+        short_name: name.clone(),
+        name,
+        op: Conv2d::KIND.name,
+        output: DType::Int8,
+        widths: Widths { activation: 8, weight: 8, output: 8 },
     };
-    let x = builder.input("x", scaled(&[1; 4], 1.0)?).map_err(|e| failed(&e))?;
-    let w = builder.constant("w", scaled(&[1; 4], 1.0)?, vec![1]).map_err(|e| failed(&e))?;
-    // Every case brings its own multiplier. This one has room for all bits that a datapath may drop.
-    let quantization = scaled(&[1], 2f32.powi(40))?.quantization;
-    let out = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization };
-    let y = builder.node(op, &[Some(x), Some(w)], out).map_err(|e| failed(&e))?;
-    let graph = builder.finish(vec![y]).map_err(|e| failed(&e))?;
     let mut accelerator = guardbit_hwmodels::load("exact-int32-os", &[]).map_err(|e| failed(&e))?;
     accelerator.datapath = datapath.clone();
-    let program = lower(Arc::new(graph), &accelerator).map_err(|e| failed(&e))?;
-    let layer = program.mac_layers().next().cloned();
-    layer.ok_or_else(|| manifest_error("the stand-in layer does not run".into()))
+    lower_dot_products(info, dots, &accelerator).map_err(|e| failed(&e))
 }
 
 fn manifest_error(problem: String) -> VectorError {
