@@ -182,6 +182,7 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             stall_dram_cycles: Some(30),
             exact_required_final: Some(finals.len() as u32 - 1),
             exact_required_prefix: Some(prefixes.len() as u32 - 1),
+            ..LayerRow::default()
         });
         histograms.push(LevelHistogram {
             index: i,

@@ -31,8 +31,8 @@ pub use records::{
     TileRecord, WitnessRecord,
 };
 pub use tables::{
-    Cells, ChannelRow, EventRow, LayerRow, Point, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, SummaryRow, SweepRow, channel_rows, event_rows, layer_rows, not_swept_text,
-    sweep_rows, write_csv,
+    Cells, ChannelRow, Column, EventRow, LayerRow, Point, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
+    SizeRateRow, SizeRow, SummaryRow, SweepRow, channel_rows, columns_text, event_rows, layer_rows,
+    not_swept_text, sweep_rows, write_csv,
 };
 pub use text::{layers_text, size_text, summary_text, text_table, tiles_text};

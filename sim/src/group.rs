@@ -6,6 +6,7 @@ use guardbit_graph::{NodeId, TensorId};
 use guardbit_hwmodels::{MacLayer, Program, Step};
 use rayon::prelude::*;
 
+use crate::accumulate::Accumulate;
 use crate::error::SimError;
 use crate::exact;
 use crate::fast::Settled;

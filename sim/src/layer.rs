@@ -5,6 +5,7 @@ use std::ops::Range;
 use guardbit_hwmodels::MacLayer;
 use rayon::prelude::*;
 
+use crate::accumulate::Accumulate;
 use crate::dot::{DotEngine, DotOutcome};
 use crate::error::Trap;
 use crate::fast::{self, Image, LevelsLayer, LevelsTask, Prepared, Settled};

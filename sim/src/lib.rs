@@ -9,6 +9,7 @@
 
 #![deny(unsafe_code)]
 
+mod accumulate;
 mod alike;
 mod dot;
 mod error;
@@ -25,6 +26,7 @@ mod points;
 mod reference;
 mod simulation;
 mod spare;
+mod statistics;
 mod stats;
 pub mod trace;
 
@@ -36,6 +38,7 @@ pub mod trace;
 /// adds a column of which a reader can tell that it is missing, leaves it as it is.
 pub const ARITHMETIC_VERSION: u32 = 2;
 
+pub use accumulate::Accumulate;
 pub use error::SimError;
 pub use event::Event;
 pub use fast::Settled;
@@ -44,6 +47,7 @@ pub use fast::Stepper;
 pub use options::{Body, Engine, Keep, Mode, Options, Placing, StatsLevel, UnknownOption};
 pub use points::{PointTensors, Points};
 pub use simulation::{Codes, SampleTensors, Simulation};
+pub use statistics::Needs;
 pub use stats::{
     ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,
 };
