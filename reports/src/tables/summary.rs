@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::table::table;
 use super::{LayerRow, not_swept, sum};
-use crate::{Decibel, Fraction, Outcome};
+use crate::{Decibel, Fraction, Score, ScoreFigures};
 
 /// What tells one point of a sweep from the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,20 +67,21 @@ table! {
 
 impl SummaryRow {
     /// The row of one point, from its rows of `layers.csv`.
-    pub fn new(point: &Point, mode: Mode, outcome: &Outcome, layers: &[LayerRow]) -> Self {
+    pub fn new(point: &Point, mode: Mode, score: &Score, layers: &[LayerRow]) -> Self {
         let swept: Vec<&LayerRow> = layers.iter().filter(|row| row.level == point.level).collect();
+        let figures = ScoreFigures::from(score);
         let at_level = |value: fn(&LayerRow) -> Option<u64>| sum(swept.iter().copied(), value);
         Self {
             bits: point.bits,
             overflow: point.overflow.clone(),
             level: point.level.clone(),
             mode: mode.name().to_owned(),
-            samples: outcome.samples,
-            top1_agreement: outcome.top1_agreement,
-            accuracy_exact: outcome.accuracy_exact,
-            accuracy: outcome.accuracy,
-            output_mismatch: outcome.output_mismatch,
-            output_sqnr_db: outcome.output_sqnr_db,
+            samples: figures.samples,
+            top1_agreement: figures.top1_agreement,
+            accuracy_exact: figures.accuracy_exact,
+            accuracy: figures.accuracy,
+            output_mismatch: figures.output_mismatch,
+            output_sqnr_db: figures.output_sqnr_db,
             events: at_level(|row| row.events),
             persistent: at_level(|row| row.persistent),
             transient: at_level(|row| row.transient),
