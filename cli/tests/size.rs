@@ -292,7 +292,7 @@ fn counts(graph: &Graph, input: &[i32], bits: u32, channel: usize) -> ChannelLev
     let program = lower(Arc::new(graph.clone()), &accelerator).unwrap();
     let mut simulation = Simulation::new(&program, Options::default());
     simulation.run_batch(&[vec![input.to_vec()]]).unwrap();
-    simulation.finish().swap_remove(0).unwrap().levels[0].channels[channel].clone()
+    simulation.finish().swap_remove(0).unwrap().levels[0].channels[channel]
 }
 
 /// Every bound by weights of every layer is attained by its witness, and one bit less overflows on it.

@@ -3,6 +3,7 @@
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 
 use crate::LayerOverrides;
+pub use crate::keys::{Array, Bias, Level, Memory, Product};
 
 /// An accelerator, complete and consistent.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,23 +59,6 @@ pub enum OutputFit {
     Saturate,
     /// Keeps its low bits. A fused activation clips before, at the bounds that it has of its own: a rectifier below.
     Wrap,
-}
-
-/// The array of processing elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Array {
-    /// Rows.
-    pub rows: usize,
-    /// Columns.
-    pub cols: usize,
-    /// Products that one processing element adds in one step.
-    pub dot_width: usize,
-    /// What the lanes of a vector engine hold.
-    pub kind: ArrayKind,
-    /// Arrays of this size that share the output channels.
-    pub cores: usize,
-    /// Least number of pixels for which an array of channels keeps its weights.
-    pub stripe: usize,
 }
 
 /// What the lanes of a vector engine hold at a time.
@@ -174,36 +158,6 @@ pub enum Register {
     },
 }
 
-/// The multiplier's output: fitted first, then shifted right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Product {
-    /// Width.
-    pub register: Register,
-    /// Low bits dropped.
-    pub shift: u32,
-    /// How they are dropped.
-    pub round: Rounding,
-}
-
-/// One accumulation level.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Level {
-    /// Name, unique in its datapath.
-    pub name: String,
-    /// How a run is reduced.
-    pub reduce: Reduce,
-    /// Length of a run.
-    pub terms: Terms,
-    /// Width of the accumulator.
-    pub register: Register,
-    /// Where overflow is looked for.
-    pub check: Check,
-    /// Low bits dropped when the result is handed on (after the fit).
-    pub shift: u32,
-    /// How they are dropped.
-    pub round: Rounding,
-}
-
 /// How a run of values becomes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduce {
@@ -231,17 +185,6 @@ pub enum Check {
     HandOver,
 }
 
-/// The bias adder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bias {
-    /// Where the bias is added.
-    pub at: BiasPlace,
-    /// Width of its adder (of the scaled bias, if added after requantization). Unused by a preload.
-    pub register: Register,
-    /// Whether the adder is as wide as the model's own: 64 bits instead of 32 for biases of 64.
-    pub from_model: bool,
-}
-
 /// Where the bias is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BiasPlace {
@@ -262,31 +205,6 @@ pub enum TimingConvention {
     ScalesimV3,
     /// As the compiler of Arm's Ethos-U55 estimates NPU cycles.
     EthosU,
-}
-
-/// Memories beside the array.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Memory {
-    /// SRAM for activations in KiB.
-    pub activation_kib: f64,
-    /// SRAM for weights in KiB.
-    pub weight_kib: f64,
-    /// SRAM for sums in KiB.
-    pub accumulator_kib: f64,
-    /// Whether the next tile loads while one computes.
-    pub double_buffer: bool,
-    /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it.
-    pub sram_bytes_per_cycle: f64,
-    /// Bytes per cycle between the SRAM for sums and the array, written and read.
-    pub accumulator_bytes_per_cycle: f64,
-    /// Bytes per cycle from outside.
-    pub dram_bytes_per_cycle: f64,
-    /// Cycles before the first byte from outside.
-    pub dram_latency_cycles: u64,
-    /// Bytes of a burst: every transfer from and to the outside is rounded up to whole bursts.
-    pub dram_burst_bytes: u64,
-    /// Bursts that can be on their way at a time; `None` if there is no limit.
-    pub dram_outstanding_bursts: Option<u64>,
 }
 
 /// Lanes that share one adder.

@@ -7,6 +7,7 @@ mod accelerator;
 pub mod bounds;
 mod describe;
 mod file;
+mod keys;
 mod layer_overrides;
 mod lint_layers;
 mod load;
@@ -23,6 +24,7 @@ pub use accelerator::{
     TimingConvention, Walk, ZeroPoint,
 };
 pub use file::SetMap;
+pub use keys::keys_text;
 pub use layer_overrides::LayerOverrides;
 pub use lint_layers::check_program;
 pub use load::{

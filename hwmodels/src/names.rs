@@ -16,6 +16,11 @@ pub(crate) trait Named: Copy + PartialEq + 'static {
 
     /// Every name with its value.
     fn all() -> Vec<(&'static str, Self)>;
+
+    /// What is allowed, after "it must be".
+    fn allowed() -> String {
+        format!("one of {}", list::<Self>())
+    }
 }
 
 /// Every name of a choice, for messages.
@@ -101,5 +106,10 @@ impl Named for Option<Scheme> {
         let names = Scheme::ALL.iter().map(|&scheme| (scheme.name(), Some(scheme)));
         let ids = Scheme::ALL.iter().map(|&scheme| (scheme.id(), Some(scheme)));
         [("from_model", None)].into_iter().chain(names).chain(ids).collect()
+    }
+
+    fn allowed() -> String {
+        let schemes: Vec<_> = Scheme::ALL.iter().map(|s| format!("{} ({})", s.name(), s.id())).collect();
+        format!("from_model or one of {}", schemes.join(", "))
     }
 }

@@ -2,9 +2,10 @@
 
 use guardbit_hwmodels::{
     Accelerator, Axis, BiasPlace, Dataflow, MAC_OPERATIONS, PRESETS, Reduce, Register, Terms, Walk, check,
-    from_yaml, load, schema,
+    from_yaml, keys_text, load, schema,
 };
 use guardbit_num::{Format, Overflow};
+use serde_json::Value;
 
 fn file(text: &str) -> Accelerator {
     with_sets(text, &[])
@@ -164,15 +165,70 @@ fn what_is_no_preset_is_a_path() {
     assert_eq!(load(path, &[]).unwrap(), load("fpga-int14-os", &[]).unwrap());
 }
 
-/// With `GUARDBIT_BLESS=1` in the environment the file is written anew.
+/// With `GUARDBIT_BLESS=1` in the environment the files are written anew.
 #[test]
-fn the_committed_schema_is_fresh() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/accelerator.schema.json");
-    if std::env::var_os("GUARDBIT_BLESS").is_some() {
-        std::fs::write(path, schema()).unwrap();
+fn files_made_from_the_keys_are_current() {
+    for (file, text) in [("accelerator.schema.json", schema()), ("../docs/accelerator_keys.md", keys_text())]
+    {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        if std::env::var_os("GUARDBIT_BLESS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == text, "run this test with GUARDBIT_BLESS=1 to renew {file}");
     }
-    let committed = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(committed == schema(), "run this test with GUARDBIT_BLESS=1 to renew accelerator.schema.json");
+}
+
+/// The ranges and defaults in the words of the schema are those of its numbers, and those that a file gets.
+#[test]
+fn the_schema_says_what_is_done() {
+    let schema: Value = serde_json::from_str(&schema()).unwrap();
+    let complete =
+        |text: &str| from_yaml(&format!("schema: 1\n{text}"), "x.yaml", &[]).unwrap().resolved_json();
+    let defaults = [complete(""), complete("product: {bits: 8}\naccumulation: [{name: acc, bits: 8}]\n")];
+    let sections = [
+        ("", "/properties"),
+        ("/array", "/$defs/ArrayFile/properties"),
+        ("/operands", "/$defs/OperandsFile/properties"),
+        ("/reduction_order", "/$defs/OrderMap/properties"),
+        ("/product", "/$defs/ProductFile/properties"),
+        ("/accumulation/0", "/$defs/LevelFile/properties"),
+        ("/bias", "/$defs/BiasFile/properties"),
+        ("/requantize", "/$defs/RequantizeFile/properties"),
+        ("/timing", "/$defs/TimingFile/properties"),
+        ("/memory", "/$defs/MemoryFile/properties"),
+        ("/packing", "/$defs/PackingFile/properties"),
+    ];
+    let mut seen = (0, 0);
+    for (section, properties) in sections {
+        for (key, property) in schema.pointer(properties).unwrap().as_object().unwrap() {
+            let said = property["description"].as_str().unwrap_or_default();
+            let path = format!("{section}/{key}");
+            let default = said.split("Default: ").nth(1).and_then(|rest| rest.strip_suffix('.'));
+            if let Some(default) = default.filter(|default| !default.contains([' ', '['])) {
+                let found =
+                    defaults.each_ref().map(|file| file.pointer(&path).map(|value| value.to_string()));
+                let is_default = |value: &Option<String>| {
+                    value.as_ref().is_some_and(|value| value.trim_matches('"') == default)
+                };
+                if found.iter().any(Option::is_some) {
+                    assert!(found.iter().any(is_default), "{path}: {default}, {found:?}");
+                    seen.0 += 1;
+                }
+            }
+            let words = said.split([' ', ',', ':', ';']).map(|word| word.trim_end_matches('.'));
+            if let Some((low, high)) = words.filter_map(|word| word.split_once("..=")).next() {
+                let number = match property["oneOf"].as_array() {
+                    Some(choices) => choices.last().unwrap(),
+                    None => property,
+                };
+                let bounds = ["minimum", "maximum"].map(|bound| number[bound].to_string());
+                assert_eq!([low, high].map(|n| n.parse::<f64>()), bounds.map(|n| n.parse::<f64>()), "{path}");
+                seen.1 += 1;
+            }
+        }
+    }
+    assert!(seen.0 > 30 && seen.1 > 20, "{seen:?}");
 }
 
 /// Files of a folder; gives the path of the first one.

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use guardbit_files::{Document, Existing, Target};
 use guardbit_reports::{
-    About, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram, NetworkTiming, Outcome,
-    Point, PointRecord, RunRecord, SummaryRow, Width, run_documents, sweep_documents,
+    About, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram, NetworkTiming, OutputError,
+    Point, PointRecord, RunRecord, Score, SummaryRow, Width, run_documents, sweep_documents,
 };
+use guardbit_sim::SquaredError;
 
 const SAMPLES: u64 = 540;
 
@@ -151,7 +152,6 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             overflow: Some(mode.into()),
             dots,
             terms: layer.terms,
-            adds: Some(dots * layer.terms as u64),
             events: Some(touched * 3),
             events_high: Some(touched * 2),
             events_low: Some(touched),
@@ -160,8 +160,6 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             transient: Some(touched - persistent),
             wrong: Some(wrong),
             harmless: Some(wrong / 5),
-            min_prefix: Some(-(1 << (prefixes.len() - 2))),
-            max_prefix: Some((1 << (prefixes.len() - 2)) - 1),
             required_final: Some(finals.len() as u32 - 1),
             required_prefix: Some(prefixes.len() as u32 - 1),
             sum_abs_err: Some(u128::from(wrong) * 8192),
@@ -182,6 +180,7 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
             stall_dram_cycles: Some(30),
             exact_required_final: Some(finals.len() as u32 - 1),
             exact_required_prefix: Some(prefixes.len() as u32 - 1),
+            ..LayerRow::default()
         });
         histograms.push(LevelHistogram {
             index: i,
@@ -198,18 +197,23 @@ fn rows(network: &Network, bits: u32, mode: &str) -> (Vec<LayerRow>, Vec<LevelHi
     (rows, histograms)
 }
 
-fn outcome(rows: &[LayerRow]) -> Outcome {
+fn score(rows: &[LayerRow]) -> Score {
     let wrong = |row: &LayerRow| row.wrong.unwrap_or(0) as f64 / row.dots as f64;
     let damage: f64 = rows.iter().map(wrong).sum::<f64>().min(1.0);
-    let share = |part: f64| Fraction::of((part * SAMPLES as f64).round() as u64, SAMPLES);
+    let samples = |part: f64| Some((part * SAMPLES as f64).round() as u64);
     let last = rows.last().expect("a network has layers");
-    Outcome {
+    let signal = 1 << 30;
+    let ratio = 10f64.powf(last.sqnr_db.map_or(0.0, Decibel::value) / 10.0);
+    Score {
         samples: SAMPLES,
-        top1_agreement: share(1.0 - 0.9 * damage.sqrt()),
-        accuracy_exact: share(0.985),
-        accuracy: share(0.985 - 0.885 * damage.powf(0.6)),
+        agreeing: samples(1.0 - 0.9 * damage.sqrt()),
+        right_exact: samples(0.985),
+        right: samples(0.985 - 0.885 * damage.powf(0.6)),
         output_mismatch: last.output_mismatch.unwrap_or(0),
-        output_sqnr_db: last.sqnr_db,
+        output_errors: Some(vec![OutputError {
+            scale: 1.0,
+            error: SquaredError { signal, noise: (signal as f64 / ratio) as u128 },
+        }]),
     }
 }
 
@@ -217,7 +221,7 @@ fn record(network: &Network, hw: &str, bits: u32, mode: &str) -> PointRecord {
     let (layers, histograms) = rows(network, bits, mode);
     let point =
         Point { model: network.name.into(), hw: hw.into(), bits, overflow: mode.into(), level: "acc".into() };
-    let summary = SummaryRow::new(&point, guardbit_sim::Mode::Propagated, &outcome(&layers), &layers);
+    let summary = SummaryRow::new(&point, guardbit_sim::Mode::Propagated, &score(&layers), &layers);
     PointRecord { summary, layers, histograms }
 }
 
@@ -281,7 +285,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         hw: "fpga-int14-os".into(),
         mode: "propagated".into(),
         stats: "full".into(),
-        outcome: outcome(&layers),
+        outcome: (&score(&layers)).into(),
         activity: layers.iter().map(activity).collect(),
         events: layers.iter().filter_map(event).collect(),
         channels: Vec::new(),

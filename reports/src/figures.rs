@@ -16,11 +16,12 @@ pub struct Fraction(f64);
 pub struct Decibel(f64);
 
 /// The width of a register.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Width {
     /// That many bits.
     Bits(u32),
     /// Wide enough for everything.
+    #[default]
     Auto,
 }
 

@@ -12,10 +12,10 @@ mod labels;
 mod legal;
 mod npz;
 mod numbers;
-mod outcome;
 mod output;
 pub mod plots;
 mod records;
+mod score;
 mod tables;
 mod text;
 
@@ -24,15 +24,15 @@ pub use figures::{Decibel, Fraction, Width};
 pub use headlines::{Headline, Question, run_headlines, sweep_headlines};
 pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
-pub use outcome::Outcome;
 pub use output::{About, run_documents, size_documents, sweep_documents, sweep_paths};
 pub use records::{
     DesignLevel, LayerActivity, LevelHistogram, NetworkTiming, PointRecord, RunRecord, SizeRecord,
     TileRecord, WitnessRecord,
 };
+pub use score::{OutputError, Score, ScoreFigures};
 pub use tables::{
-    Cells, ChannelRow, EventRow, LayerRow, Point, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, SummaryRow, SweepRow, channel_rows, event_rows, layer_rows, not_swept_text,
-    sweep_rows, write_csv,
+    Cells, ChannelRow, Column, EventRow, LayerRow, Point, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
+    SizeRateRow, SizeRow, SummaryRow, SweepRow, channel_rows, columns_text, event_rows, layer_rows,
+    not_swept_text, sweep_rows, write_csv,
 };
 pub use text::{layers_text, size_text, summary_text, text_table, tiles_text};

@@ -153,7 +153,7 @@ pub fn summary_text(rows: &[SummaryRow]) -> Result<String, ReportError> {
         let same = values().all(|value| value == all.get(0, column));
         !(values().all(str::is_empty) || describes && same)
     };
-    let columns: Vec<&str> = SummaryRow::COLUMNS.iter().copied().filter(telling).collect();
+    let columns: Vec<&str> = SummaryRow::COLUMNS.iter().map(|column| column.name).filter(telling).collect();
     Ok(text_table(&columns, &all.select(&columns)))
 }
 

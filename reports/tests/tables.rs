@@ -5,7 +5,8 @@ mod common;
 use common::{CONV, DENSE};
 use guardbit_reports::{
     ChannelRow, Decibel, EventRow, LayerRow, PointRecord, Row, SizeChannelRow, SizeRow, SummaryRow, SweepRow,
-    Width, channel_rows, event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
+    Width, channel_rows, columns_text, event_rows, layer_rows, layers_text, summary_text, sweep_rows,
+    write_csv,
 };
 use guardbit_sim::StatsLevel;
 
@@ -73,7 +74,8 @@ fn columns_are_the_fields() {
     fn names<R: Row>(row: &R, prefix: &str) {
         let json = serde_json::to_string(row).unwrap();
         let mut from = 0;
-        for column in R::COLUMNS.iter().filter(|column| column.starts_with(prefix)) {
+        for column in R::COLUMNS.iter().map(|column| column.name).filter(|column| column.starts_with(prefix))
+        {
             let at = json[from..].find(&format!("\"{column}\":")).unwrap_or_else(|| panic!("{column}"));
             from += at + 1;
         }
@@ -274,4 +276,32 @@ fn tables_for_terminals() {
       14  saturate             0.5             1.0       0.5                3             inf       0           0          1      0     236
       15  saturate             0.5             1.0       0.5                3             inf       0           0          0      0     236
     ");
+}
+
+/// `GUARDBIT_BLESS=1` renews the page.
+#[test]
+fn the_dictionary_is_current() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/columns.md");
+    let text = columns_text();
+    if std::env::var_os("GUARDBIT_BLESS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == text, "docs/columns.md is stale: run this test with GUARDBIT_BLESS=1");
+}
+
+/// Every column says what it means; every name of a column that a terminal's table picks is one of its table.
+#[test]
+fn columns_have_meanings() {
+    fn check<R: Row>() {
+        for column in R::COLUMNS {
+            assert!(!column.meaning.trim().is_empty(), "{}: {}", R::FILE, column.name);
+        }
+    }
+    check::<LayerRow>();
+    check::<ChannelRow>();
+    check::<SummaryRow>();
+    check::<SweepRow>();
+    check::<EventRow>();
+    check::<SizeRow>();
 }

@@ -2,6 +2,7 @@
 
 use guardbit_hwmodels::{Program, Step};
 
+use crate::accumulate::Accumulate;
 use crate::error::SimError;
 use crate::fast::{LayerCounts, Prepared, Settled};
 use crate::options::Options;

@@ -4,6 +4,7 @@ use guardbit_graph::DType;
 use guardbit_hwmodels::MacLayer;
 use rayon::prelude::*;
 
+use crate::accumulate::Accumulate;
 use crate::codes::{Codes, Packed, PackedMut};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::error::Trap;

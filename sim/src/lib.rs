@@ -8,6 +8,7 @@
 
 #![deny(unsafe_code)]
 
+mod accumulate;
 mod batch;
 mod codes;
 mod comparable;
@@ -24,6 +25,7 @@ mod packing;
 mod reference;
 mod sample;
 mod simulation;
+mod statistics;
 mod stats;
 pub mod trace;
 
@@ -35,6 +37,7 @@ pub mod trace;
 /// adds a column of which a reader can tell that it is missing, leaves it as it is.
 pub const ARITHMETIC_VERSION: u32 = 2;
 
+pub use accumulate::Accumulate;
 pub use batch::{Batch, BatchTensors};
 pub use codes::{Codes, ToCodes};
 pub use error::SimError;
@@ -44,6 +47,7 @@ pub use fast::Settled;
 pub use fast::Stepper;
 pub use options::{Engine, Isa, Keep, Mode, Options, Placing, StatsLevel, UnknownOption};
 pub use simulation::{SampleTensors, Simulation};
+pub use statistics::Needs;
 pub use stats::{
     ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,
 };

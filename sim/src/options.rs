@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::statistics::Needs;
+
 /// What each layer reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
@@ -149,6 +151,16 @@ impl StatsLevel {
     /// Whether transients, prefix extremes and required bits are found.
     pub fn counts_prefixes(self) -> bool {
         matches!(self, Self::Values | Self::Full)
+    }
+
+    /// Whether what a statistic needs is counted.
+    pub fn meets(self, needs: Needs) -> bool {
+        match needs {
+            Needs::Nothing => true,
+            Needs::Counting => self.counts(),
+            Needs::Events => self.counts_events(),
+            Needs::Prefixes => self.counts_prefixes(),
+        }
     }
 
     /// The name used in files.

@@ -4,11 +4,16 @@ use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::{MacLayer, Register};
 use guardbit_num::required_bits;
 
+use crate::accumulate::Accumulate;
+use crate::accumulate_fields;
 use crate::codes::{Codes, Packed};
 use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
 use crate::fast::Kernels;
 use crate::options::{Options, StatsLevel};
+pub(crate) use crate::statistics::DotErrors;
+use crate::statistics::LevelSeen;
+pub use crate::statistics::{ChannelErrors, ChannelLevel};
 
 /// Bins of a required-bits histogram: index = bits.
 pub const HISTOGRAM_BINS: usize = 66;
@@ -48,52 +53,6 @@ pub struct LevelStats {
     pub required_prefix: [u64; HISTOGRAM_BINS],
 }
 
-/// Counts of one output channel at one level.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChannelLevel {
-    /// Additions.
-    pub adds: u64,
-    /// Events above the greatest value.
-    pub events_high: u64,
-    /// Events below the least value.
-    pub events_low: u64,
-    /// Dot products with an event.
-    pub outputs_touched: u64,
-    /// Dot products with a final sum that does not fit.
-    pub persistent: u64,
-    /// Dot products with a prefix, but no final sum, that does not fit.
-    pub transient: u64,
-    /// Least of 0 and all unbounded prefixes.
-    pub min_prefix: i128,
-    /// Greatest of 0 and all unbounded prefixes.
-    pub max_prefix: i128,
-    /// Bits that hold every final sum.
-    pub required_final: u32,
-    /// Bits that hold every prefix.
-    pub required_prefix: u32,
-}
-
-/// Counts of one output channel over the whole datapath.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChannelErrors {
-    /// Dot products.
-    pub dots: u64,
-    /// Dot products whose delivered sum is not the exact one.
-    pub wrong: u64,
-    /// Wrong ones whose output code is right all the same.
-    pub harmless: u64,
-    /// Sum of `|delivered - exact|`.
-    pub sum_abs_err: u128,
-    /// Greatest `|delivered - exact|`.
-    pub max_abs_err: u128,
-    /// Output codes that differ from the exact network.
-    pub output_mismatch: u64,
-    /// Products that did not fit.
-    pub product_events: u64,
-    /// Biases, or sums with them, that did not fit.
-    pub bias_events: u64,
-}
-
 /// Squares of exact values and of their errors, in steps of the output's scale.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SquaredError {
@@ -112,12 +71,6 @@ impl SquaredError {
         self.noise += (error * error) as u128;
     }
 
-    /// Adds another one.
-    pub fn merge(&mut self, other: Self) {
-        self.signal += other.signal;
-        self.noise += other.noise;
-    }
-
     /// Signal to quantization noise in dB; infinite where nothing differs.
     pub fn sqnr_db(self) -> f64 {
         if self.noise == 0 {
@@ -127,90 +80,9 @@ impl SquaredError {
     }
 }
 
-impl ChannelLevel {
-    /// Nothing counted yet.
-    pub(crate) fn new() -> Self {
-        Self {
-            adds: 0,
-            events_high: 0,
-            events_low: 0,
-            outputs_touched: 0,
-            persistent: 0,
-            transient: 0,
-            min_prefix: 0,
-            max_prefix: 0,
-            required_final: 1,
-            required_prefix: 1,
-        }
-    }
+accumulate_fields!(SquaredError { signal, noise });
 
-    /// Events in both directions.
-    pub fn events(&self) -> u64 {
-        self.events_high + self.events_low
-    }
-
-    /// Counts of several channels together.
-    pub fn merge(&mut self, other: &Self) {
-        self.adds += other.adds;
-        self.events_high += other.events_high;
-        self.events_low += other.events_low;
-        self.outputs_touched += other.outputs_touched;
-        self.persistent += other.persistent;
-        self.transient += other.transient;
-        self.min_prefix = self.min_prefix.min(other.min_prefix);
-        self.max_prefix = self.max_prefix.max(other.max_prefix);
-        self.required_final = self.required_final.max(other.required_final);
-        self.required_prefix = self.required_prefix.max(other.required_prefix);
-    }
-
-    fn record_events(&mut self, seen: &LevelOutcome) {
-        self.events_high += seen.events_high;
-        self.events_low += seen.events_low;
-        self.outputs_touched += u64::from(seen.touched());
-    }
-
-    fn record_prefixes(&mut self, seen: &LevelOutcome) {
-        self.transient += u64::from(seen.transient());
-        self.min_prefix = self.min_prefix.min(seen.min_prefix);
-        self.max_prefix = self.max_prefix.max(seen.max_prefix);
-    }
-}
-
-/// What one dot product did over the whole datapath.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DotErrors {
-    /// Delivered less exact sum.
-    pub error: i128,
-    /// Whether the output code is right all the same.
-    pub harmless: bool,
-    /// Whether the bias, or the sum with it, did not fit.
-    pub bias_events: u64,
-}
-
-impl ChannelErrors {
-    fn record(&mut self, dot: DotErrors) {
-        self.bias_events += dot.bias_events;
-        if dot.error != 0 {
-            let error = dot.error.unsigned_abs();
-            self.wrong += 1;
-            self.harmless += u64::from(dot.harmless);
-            self.sum_abs_err += error;
-            self.max_abs_err = self.max_abs_err.max(error);
-        }
-    }
-
-    /// Counts of several channels together.
-    pub fn merge(&mut self, other: &Self) {
-        self.dots += other.dots;
-        self.wrong += other.wrong;
-        self.harmless += other.harmless;
-        self.sum_abs_err += other.sum_abs_err;
-        self.max_abs_err = self.max_abs_err.max(other.max_abs_err);
-        self.output_mismatch += other.output_mismatch;
-        self.product_events += other.product_events;
-        self.bias_events += other.bias_events;
-    }
-}
+accumulate_fields!(LevelStats { channels, required_final, required_prefix });
 
 impl LevelStats {
     fn new(channels: usize) -> Self {
@@ -224,33 +96,20 @@ impl LevelStats {
     /// All channels together.
     pub fn total(&self) -> ChannelLevel {
         let mut total = ChannelLevel::new();
-        self.channels.iter().for_each(|channel| total.merge(channel));
+        self.channels.iter().for_each(|&channel| total.merge(channel));
         total
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.channels.iter_mut().zip(&other.channels).for_each(|(a, b)| a.merge(b));
-        self.required_final.iter_mut().zip(&other.required_final).for_each(|(a, b)| *a += b);
-        self.required_prefix.iter_mut().zip(&other.required_prefix).for_each(|(a, b)| *a += b);
-    }
-
-    fn record(&mut self, channel: usize, seen: &LevelOutcome, signed: bool, stats: StatsLevel) {
-        let counts = &mut self.channels[channel];
-        counts.adds += seen.adds;
-        counts.persistent += u64::from(seen.persistent);
-        if stats.counts_events() {
-            counts.record_events(seen);
+    fn record(&mut self, channel: usize, outcome: &LevelOutcome, signed: bool, stats: StatsLevel) {
+        let mut seen = LevelSeen { outcome, final_bits: 0, prefix_bits: 0 };
+        if stats.counts_prefixes() {
+            seen.final_bits = required(outcome.min_final, outcome.max_final, signed);
+            seen.prefix_bits = required(outcome.min_prefix, outcome.max_prefix, signed);
+            let bin = |bits: u32| bits.min(HISTOGRAM_BINS as u32 - 1) as usize;
+            self.required_final[bin(seen.final_bits)] += 1;
+            self.required_prefix[bin(seen.prefix_bits)] += 1;
         }
-        if !stats.counts_prefixes() {
-            return;
-        }
-        let final_bits = required(seen.min_final, seen.max_final, signed);
-        let prefix_bits = required(seen.min_prefix, seen.max_prefix, signed);
-        counts.record_prefixes(seen);
-        counts.required_final = counts.required_final.max(final_bits);
-        counts.required_prefix = counts.required_prefix.max(prefix_bits);
-        self.required_final[final_bits.min(HISTOGRAM_BINS as u32 - 1) as usize] += 1;
-        self.required_prefix[prefix_bits.min(HISTOGRAM_BINS as u32 - 1) as usize] += 1;
+        self.channels[channel].record(&seen, |needs| stats.meets(needs));
     }
 }
 
@@ -275,25 +134,18 @@ impl LayerStats {
 
     /// Nothing counted yet, in the same shape, for samples from `first` on.
     pub(crate) fn empty_part(&self, first: usize) -> Self {
-        let channels = self.channels.len();
         Self {
-            dots: 0,
-            levels: vec![LevelStats::new(channels); self.levels.len()],
-            channels: vec![ChannelErrors::default(); channels],
-            output_error: SquaredError::default(),
             // Later ones make no difference: nobody need look for them.
             first_event_cycle: self.first_event_cycle,
-            timeline: vec![0; self.timeline.len()],
-            heat_map: vec![0; self.heat_map.len()],
-            events: Vec::new(),
             first_events: self.first_events.empty_part(first),
+            ..self.empty()
         }
     }
 
     /// All channels together.
     pub fn total(&self) -> ChannelErrors {
         let mut total = ChannelErrors::default();
-        self.channels.iter().for_each(|channel| total.merge(channel));
+        self.channels.iter().for_each(|&channel| total.merge(channel));
         total
     }
 
@@ -366,15 +218,14 @@ impl LayerStats {
 
     /// Adds counts of output channel `channel` at the only level, and over the whole datapath.
     pub(crate) fn add_channel(&mut self, channel: usize, seen: &ChannelLevel, errors: &ChannelErrors) {
-        self.levels[0].channels[channel].merge(seen);
-        self.channels[channel].merge(errors);
+        self.levels[0].channels[channel].merge(*seen);
+        self.channels[channel].merge(*errors);
     }
 
     /// Adds dot products by the bits that their final sums, and their prefixes, need at the only level.
-    pub(crate) fn add_required(&mut self, [finals, prefixes]: &[[u64; HISTOGRAM_BINS]; 2]) {
-        let level = &mut self.levels[0];
-        level.required_final.iter_mut().zip(finals).for_each(|(a, b)| *a += b);
-        level.required_prefix.iter_mut().zip(prefixes).for_each(|(a, b)| *a += b);
+    pub(crate) fn add_required(&mut self, &[finals, prefixes]: &[[u64; HISTOGRAM_BINS]; 2]) {
+        self.levels[0].required_final.merge(finals);
+        self.levels[0].required_prefix.merge(prefixes);
     }
 
     /// Whether events of `sample` may be among those that are listed.
@@ -438,21 +289,6 @@ impl LayerStats {
         }
     }
 
-    /// Adds another part's counts.
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.dots += other.dots;
-        self.levels.iter_mut().zip(&other.levels).for_each(|(a, b)| a.merge(b));
-        self.channels.iter_mut().zip(&other.channels).for_each(|(a, b)| a.merge(b));
-        self.output_error.merge(other.output_error);
-        self.first_event_cycle = match (self.first_event_cycle, other.first_event_cycle) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        self.timeline.iter_mut().zip(&other.timeline).for_each(|(a, b)| *a += b);
-        self.heat_map.iter_mut().zip(&other.heat_map).for_each(|(a, b)| *a += b);
-        self.first_events.merge(other.first_events);
-    }
-
     /// Adds what a sample's output codes were found to be: the [`signal`] of the exact ones, and how they differ.
     pub(crate) fn add_outputs(&mut self, signal: u64, differences: Option<&Differences>) {
         self.output_error.signal += u128::from(signal);
@@ -466,6 +302,33 @@ impl LayerStats {
     /// Sorts what was kept.
     pub(crate) fn finish(&mut self) {
         self.events = std::mem::take(&mut self.first_events).into_sorted();
+    }
+}
+
+impl Accumulate for LayerStats {
+    fn empty(&self) -> Self {
+        Self {
+            dots: self.dots.empty(),
+            levels: self.levels.empty(),
+            channels: self.channels.empty(),
+            output_error: self.output_error.empty(),
+            first_event_cycle: None,
+            timeline: self.timeline.empty(),
+            heat_map: self.heat_map.empty(),
+            events: Vec::new(),
+            first_events: self.first_events.empty_part(0),
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.dots.merge(other.dots);
+        self.levels.merge(other.levels);
+        self.channels.merge(other.channels);
+        self.output_error.merge(other.output_error);
+        other.first_event_cycle.into_iter().for_each(|cycle| self.note_first(cycle));
+        self.timeline.merge(other.timeline);
+        self.heat_map.merge(other.heat_map);
+        self.first_events.merge(other.first_events);
     }
 }
 

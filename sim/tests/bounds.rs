@@ -14,7 +14,7 @@ use proptest::prelude::*;
 /// The counts of one channel at one level.
 fn seen_at(program: &Program, input: &[i32], level: usize, channel: usize) -> ChannelLevel {
     let ran = run(program, &[input.to_vec()], Options::default()).unwrap();
-    ran.stats.levels[level].channels[channel].clone()
+    ran.stats.levels[level].channels[channel]
 }
 
 fn only_layer(program: &Program) -> &MacLayer {

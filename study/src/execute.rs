@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use guardbit_hwmodels::Program;
-use guardbit_reports::Outcome;
+use guardbit_reports::Score;
 use guardbit_sim::{Batch, BatchTensors, LayerStats, Mode, Options, Settled};
 
-use crate::score::Score;
+use crate::score::Scorer;
 use crate::subject::Subject;
 use crate::{Progress, StudyError, registers};
 
@@ -48,7 +48,7 @@ impl Pace {
 #[derive(Debug)]
 pub(crate) struct Executed {
     pub layers: Vec<Option<LayerStats>>,
-    pub outcome: Outcome,
+    pub score: Score,
     pub settled: Settled,
 }
 
@@ -110,8 +110,9 @@ impl Batches<'_> {
     ) -> Result<Vec<Executed>, StudyError> {
         let Self { subject, options, pace, beside, progress } = *self;
         let mut points = Batch::new(programs, options)?;
-        let score = || Score::new(&subject.graph, &subject.outputs, subject.labels.as_deref(), options.mode);
-        let mut scores: Vec<Score<'_>> = programs.iter().map(|_| score()).collect();
+        let scorer =
+            || Scorer::new(&subject.graph, &subject.outputs, subject.labels.as_deref(), options.mode);
+        let mut scorers: Vec<Scorer<'_>> = programs.iter().map(|_| scorer()).collect();
         let mut samples = subject.samples.reader();
         // Each point holds tensors of its own.
         let batch = (BATCH / programs.len().max(1)).max(LEAST_BATCH);
@@ -126,17 +127,17 @@ impl Batches<'_> {
                 return Err(stopped.clone().into());
             }
             for mut sample in done {
-                for (score, simulated) in scores.iter_mut().zip(&sample.simulated) {
-                    score.add(&sample.exact, simulated);
+                for (scorer, simulated) in scorers.iter_mut().zip(&sample.simulated) {
+                    scorer.add(&sample.exact, simulated);
                 }
                 sample.simulated.drain(..beside);
                 then(&sample)?;
             }
             next += size;
             if let Some(pace) = pace.filter(|_| next == JUDGED + 1) {
-                let kept = beside + pace.allowed(scores.len() - beside, count, start.elapsed());
+                let kept = beside + pace.allowed(scorers.len() - beside, count, start.elapsed());
                 points.keep_first(kept);
-                scores.truncate(kept);
+                scorers.truncate(kept);
             }
             // What is judged counts only for those that go on.
             let counted = match pace {
@@ -144,13 +145,13 @@ impl Batches<'_> {
                 Some(_) if next == JUDGED + 1 => next,
                 _ => size,
             };
-            progress.advance((counted * (scores.len() - beside)) as u64);
+            progress.advance((counted * (scorers.len() - beside)) as u64);
         }
-        let settled: Vec<Settled> = (0..scores.len()).map(|point| points.settled(point)).collect();
+        let settled: Vec<Settled> = (0..scorers.len()).map(|point| points.settled(point)).collect();
         let executed =
-            points.finish().into_iter().zip(scores).zip(settled).map(|((layers, score), settled)| {
+            points.finish().into_iter().zip(scorers).zip(settled).map(|((layers, scorer), settled)| {
                 let layers = layers?;
-                Ok(Executed { outcome: score.outcome(&layers), settled, layers })
+                Ok(Executed { score: scorer.finish(&layers), settled, layers })
             });
         executed.collect()
     }

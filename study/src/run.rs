@@ -4,11 +4,13 @@ use std::path::Path;
 
 use guardbit_files::{Existing, FileEntry, Staging, Target};
 use guardbit_hwmodels::{Accelerator, Program};
-use guardbit_reports::{About, NetworkTiming, NpzWriter, RunRecord, batch_shape, run_documents};
+use guardbit_reports::{
+    About, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, batch_shape, run_documents,
+};
 use guardbit_sim::{BatchTensors, Keep, Options, Settled};
 use serde::Serialize;
 
-use crate::execute::{Executed, ExecutedTogether, execute_together};
+use crate::execute::{ExecutedTogether, execute_together};
 use crate::identity::DependsOn;
 use crate::settings::RunRequest;
 use crate::spool::Spool;
@@ -59,11 +61,11 @@ pub fn run(
         &executed.layers,
         unlimited.as_deref().unwrap_or(&executed.layers),
         &options,
-        &executed.outcome,
+        &executed.score,
     );
 
     let mut staging = target.stage()?;
-    write(&mut staging, request, &subject, &program, &executed, &mut spool, &record)?;
+    write(&mut staging, request, &subject, &program, &mut spool, &record)?;
     staging.publish(existing)?;
     Ok(record)
 }
@@ -81,7 +83,7 @@ struct RunJson<'a> {
     input: &'a InputId,
     labels: &'a Option<FileId>,
     settings: SettingsJson<'a>,
-    outcome: &'a guardbit_reports::Outcome,
+    outcome: &'a ScoreFigures,
     timing: &'a NetworkTiming,
     files: Vec<FileEntry>,
 }
@@ -112,7 +114,6 @@ fn write(
     request: &RunRequest,
     subject: &Subject,
     program: &Program,
-    executed: &Executed,
     spool: &mut Spool,
     record: &RunRecord,
 ) -> Result<(), StudyError> {
@@ -151,7 +152,7 @@ fn write(
             dump_tensors: request.dump_tensors,
             layer: &request.layer,
         },
-        outcome: &executed.outcome,
+        outcome: &record.outcome,
         timing: &record.timing,
         files: staging.entries(),
     };

@@ -1,8 +1,8 @@
 //! How well a network did: top-1 and output codes against the exact network.
 
 use guardbit_graph::{Graph, TensorId};
-use guardbit_reports::{Decibel, Fraction, Outcome};
-use guardbit_sim::{Codes, LayerStats, Mode, SquaredError};
+use guardbit_reports::{OutputError, Score};
+use guardbit_sim::{Accumulate, Codes, LayerStats, Mode, SquaredError};
 use serde::Serialize;
 
 use crate::StudyError;
@@ -65,92 +65,65 @@ fn holds_scores(graph: &Graph, output: TensorId, named: bool) -> bool {
 
 /// Counts over samples.
 #[derive(Debug)]
-pub(crate) struct Score<'a> {
+pub(crate) struct Scorer<'a> {
     graph: &'a Graph,
     outputs: &'a ScoredOutputs,
     labels: Option<&'a [usize]>,
     mode: Mode,
-    samples: u64,
-    agree: u64,
-    right_exact: u64,
-    right: u64,
-    mismatch: u64,
-    /// Per compared output.
-    errors: Vec<SquaredError>,
+    score: Score,
 }
 
-impl<'a> Score<'a> {
+impl<'a> Scorer<'a> {
     pub fn new(
         graph: &'a Graph,
         outputs: &'a ScoredOutputs,
         labels: Option<&'a [usize]>,
         mode: Mode,
     ) -> Self {
-        let errors = vec![SquaredError::default(); outputs.compared.len()];
-        Self {
-            graph,
-            outputs,
-            labels,
-            mode,
+        // In isolated mode only per-layer figures are defined, and those of the exact network.
+        let propagated = mode == Mode::Propagated;
+        let scale = |id: &TensorId| graph.tensor(*id).ty.quantization.as_ref().map_or(1.0, |q| q.scale(0));
+        let error = |id| OutputError { scale: scale(id), error: SquaredError::default() };
+        let score = Score {
             samples: 0,
-            agree: 0,
-            right_exact: 0,
-            right: 0,
-            mismatch: 0,
-            errors,
-        }
+            agreeing: outputs.classes.filter(|_| propagated).map(|_| 0),
+            right_exact: labels.map(|_| 0),
+            right: labels.filter(|_| propagated).map(|_| 0),
+            output_mismatch: 0,
+            output_errors: propagated.then(|| outputs.compared.iter().map(error).collect()),
+        };
+        Self { graph, outputs, labels, mode, score }
     }
 
     /// Counts the next sample.
     pub fn add(&mut self, exact: &[Option<Codes>], simulated: &[Option<Codes>]) {
-        for (&id, error) in self.outputs.compared.iter().zip(&mut self.errors) {
+        let mut sample = self.score.empty();
+        let errors = sample.output_errors.iter_mut().flatten();
+        for (&id, OutputError { error, .. }) in self.outputs.compared.iter().zip(errors) {
             let ty = &self.graph.tensor(id).ty;
             let zero_point = ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
             for (exact, simulated) in codes(exact, id).into_iter().zip(codes(simulated, id)) {
-                self.mismatch += u64::from(exact != simulated);
+                sample.output_mismatch += u64::from(exact != simulated);
                 error.add(exact, simulated, zero_point);
             }
         }
-        if let Some(id) = self.outputs.classes {
-            let exact = top1(&codes(exact, id));
-            let simulated = top1(&codes(simulated, id));
-            self.agree += u64::from(exact == simulated);
-            if let Some(labels) = self.labels {
-                let label = Some(labels[self.samples as usize]);
-                self.right_exact += u64::from(exact == label);
-                self.right += u64::from(simulated == label);
-            }
-        }
-        self.samples += 1;
+        let class = |tensors| self.outputs.classes.and_then(|id| top1(&codes(tensors, id)));
+        let (exact, simulated) = (class(exact), class(simulated));
+        let label = self.labels.map(|labels| labels[self.score.samples as usize]);
+        sample.samples = 1;
+        sample.agreeing = sample.agreeing.map(|_| u64::from(exact == simulated));
+        sample.right_exact = sample.right_exact.map(|_| u64::from(exact == label));
+        sample.right = sample.right.map(|_| u64::from(simulated == label));
+        self.score.merge(sample);
     }
 
-    /// The figures of the whole network. In isolated mode only per-layer figures are defined.
-    pub fn outcome(&self, layers: &[Option<LayerStats>]) -> Outcome {
-        let share = |count| Fraction::of(count, self.samples);
-        let propagated = self.mode == Mode::Propagated;
-        let of_layers = || layers.iter().flatten().map(|layer| layer.total().output_mismatch).sum();
-        Outcome {
-            samples: self.samples,
-            top1_agreement: self.outputs.classes.filter(|_| propagated).and_then(|_| share(self.agree)),
-            accuracy_exact: self.labels.and_then(|_| share(self.right_exact)),
-            accuracy: self.labels.filter(|_| propagated).and_then(|_| share(self.right)),
-            output_mismatch: if propagated { self.mismatch } else { of_layers() },
-            output_sqnr_db: propagated.then(|| Decibel::new(self.sqnr_db())),
+    /// The score. `layers` are the statistics per node.
+    pub fn finish(mut self, layers: &[Option<LayerStats>]) -> Score {
+        if self.mode == Mode::Isolated {
+            let mismatch = |layer: &LayerStats| layer.total().output_mismatch;
+            self.score.output_mismatch = layers.iter().flatten().map(mismatch).sum();
         }
-    }
-
-    /// Over all compared outputs, in real units.
-    fn sqnr_db(&self) -> f64 {
-        if let [only] = self.errors.as_slice() {
-            return only.sqnr_db();
-        }
-        let (mut signal, mut noise) = (0.0, 0.0);
-        for (&id, error) in self.outputs.compared.iter().zip(&self.errors) {
-            let scale = self.graph.tensor(id).ty.quantization.as_ref().map_or(1.0, |q| f64::from(q.scale(0)));
-            signal += scale * scale * error.signal as f64;
-            noise += scale * scale * error.noise as f64;
-        }
-        if noise == 0.0 { f64::INFINITY } else { 10.0 * (signal / noise).log10() }
+        self.score
     }
 }
 

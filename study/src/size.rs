@@ -76,7 +76,7 @@ pub fn size(
         grid: grid::rows(&sizing)?,
         rates: rows::rates(&program, &measured.layers),
         witnesses: witnesses::records(&layers),
-        recommended: recommendation.outcome.clone(),
+        recommended: (&recommendation.score).into(),
         remarks: remarks(&sizing, found.is_some_and(|found| found.is_none())),
     };
     let mut staging = target.stage()?;

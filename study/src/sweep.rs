@@ -123,7 +123,7 @@ impl Sweep<'_> {
             execute_together(subject, &all, options, Some(self.pace), self.progress, &mut |_| Ok(()))?;
         let record = |((point, program), executed): ((&&PlannedPoint, &Program), Executed)| {
             let unlimited = unlimited.as_deref().unwrap_or(&executed.layers);
-            PointRecord::new(&point.point, program, &executed.layers, unlimited, &options, &executed.outcome)
+            PointRecord::new(&point.point, program, &executed.layers, unlimited, &options, &executed.score)
         };
         let records: Vec<PointRecord> = planned.iter().zip(&programs).zip(each).map(record).collect();
         if let Some(folder) = self.folder {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use guardbit_reports::{LayerRow, NetworkTiming, Outcome, RunRecord, layers_text};
+use guardbit_reports::{LayerRow, NetworkTiming, RunRecord, ScoreFigures, layers_text};
 use guardbit_sim::StatsLevel;
 use guardbit_study::RunRequest;
 use serde::Serialize;
@@ -34,7 +34,7 @@ pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
 
 #[derive(Serialize)]
 struct Summary<'a> {
-    outcome: &'a Outcome,
+    outcome: &'a ScoreFigures,
     timing: &'a NetworkTiming,
     layers: &'a [LayerRow],
 }

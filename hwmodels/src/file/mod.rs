@@ -8,7 +8,6 @@ mod values;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use guardbit_num::{Overflow, Rounding, Scheme};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_yaml::Value;
@@ -18,9 +17,11 @@ pub use bounded::SetMap;
 pub(crate) use entries::Entries;
 pub(crate) use values::{BiasBits, Bits, Integer, Name, Number, OpName, TermsFile};
 
-use crate::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, Reduce, TimingConvention, ZeroPoint,
+use crate::keys::{
+    ArrayFile, BiasFile, LevelFile, MemoryFile, OperandsFile, PackingFile, ProductFile, RequantizeFile,
+    TimingFile,
 };
+use crate::{Axis, Dataflow};
 
 /// An accelerator that runs quantized networks on narrow accumulators.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +39,6 @@ pub(crate) struct AcceleratorFile {
     #[schemars(schema_with = "crate::schema::bases")]
     pub extends: Option<String>,
     /// Clock in MHz, 0.000001..=1000000000. Default: 300.
-    #[schemars(range(min = 0.000001, max = 1000000000))]
     pub clock_mhz: Option<Number>,
     /// The array of processing elements.
     pub array: Option<ArrayFile>,
@@ -78,46 +78,12 @@ pub(crate) struct AcceleratorFile {
 }
 
 impl AcceleratorFile {
-    /// Whether a file may have that key.
-    pub fn has_key(key: &str) -> bool {
+    /// The keys that a file may have, in their order.
+    pub fn keys() -> impl Iterator<Item = &'static str> {
         static KEYS: LazyLock<Value> =
             LazyLock::new(|| serde_yaml::to_value(AcceleratorFile::default()).unwrap_or_default());
-        KEYS.as_mapping().is_some_and(|keys| keys.contains_key(key))
+        KEYS.as_mapping().into_iter().flat_map(|keys| keys.keys()).filter_map(Value::as_str)
     }
-}
-
-/// Size of the array of processing elements: at most 1048576 of them in all cores.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ArrayFile {
-    /// Rows, 1..=65536. Default: 16.
-    #[schemars(range(min = 1, max = 65536))]
-    pub rows: Option<Integer>,
-    /// Columns, 1..=65536. Default: 16.
-    #[schemars(range(min = 1, max = 65536))]
-    pub cols: Option<Integer>,
-    /// Products that one processing element adds in one step, 1..=65536. Default: 1.
-    #[schemars(range(min = 1, max = 65536))]
-    pub dot_width: Option<Integer>,
-    /// What the lanes of a vector engine hold. outputs: any outputs, in the order of the output tensor. channels:
-    /// channels of one pixel, groups one after the other. folded: channels of one pixel, of all groups. block:
-    /// rows hold pixels of a small rectangle, columns hold channels. Default: outputs.
-    pub kind: Option<Name<ArrayKind>>,
-    /// Arrays of this size that share the output channels, 1..=64. Default: 1.
-    #[schemars(range(min = 1, max = 64))]
-    pub cores: Option<Integer>,
-    /// Least number of pixels for which an array of channels keeps its weights, 1..=65536. Default: 1.
-    #[schemars(range(min = 1, max = 65536))]
-    pub stripe: Option<Integer>,
-}
-
-/// How operands reach the multiplier.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OperandsFile {
-    /// subtract: the multiplier sees codes less their zero points. fold: it sees raw codes, and constants join
-    /// the bias. Default: subtract.
-    pub zero_point: Option<Name<ZeroPoint>>,
 }
 
 /// The order of addition.
@@ -142,135 +108,9 @@ pub(crate) enum WalkKind {
     Stride,
 }
 
-/// The multiplier's output: fitted, then shifted right.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ProductFile {
-    /// Width, 2..=64, or auto: exact. Default: auto.
-    pub bits: Option<Bits>,
-    /// What happens to a product that does not fit. Default: saturate.
-    pub overflow: Option<Name<Overflow>>,
-    /// Whether the top bit is a sign. Default: true.
-    pub signed: Option<bool>,
-    /// Low bits dropped, 0..=31. Default: 0.
-    #[schemars(range(min = 0, max = 31))]
-    pub shift: Option<Integer>,
-    /// How they are dropped. Default: floor.
-    pub round: Option<Name<Rounding>>,
-}
-
-/// One accumulation level.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LevelFile {
-    /// Name, unique among the levels. Default: acc for a single level, else required.
-    pub name: Option<String>,
-    /// How a run is reduced. Default: serial.
-    pub reduce: Option<Name<Reduce>>,
-    /// Length of a run: a number, rows, cols, dot_width or all. Default: all. The last level takes all.
-    pub terms: Option<TermsFile>,
-    /// Width of the accumulator, 2..=64, or auto: never overflows. Default: auto.
-    pub bits: Option<Bits>,
-    /// What happens to a sum that does not fit. Default: saturate.
-    pub overflow: Option<Name<Overflow>>,
-    /// Whether the top bit is a sign. Default: true.
-    pub signed: Option<bool>,
-    /// Where overflow is looked for: each_add, or hand_over (exact inside, fitted once). Default: each_add.
-    pub check: Option<Name<Check>>,
-    /// Low bits dropped when the result is handed on, 0..=31. Default: 0.
-    #[schemars(range(min = 0, max = 31))]
-    pub shift: Option<Integer>,
-    /// How they are dropped. Default: floor.
-    pub round: Option<Name<Rounding>>,
-}
-
-/// The bias adder.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BiasFile {
-    /// post: after the last level. preload: initial value of the last level. post_requantize: scaled on its
-    /// own. Default: post.
-    pub at: Option<Name<BiasPlace>>,
-    /// Width of the adder, 2..=64, or auto. from_model: 32, and 64 in layers whose bias has 64 bits in the model.
-    /// Default: from_model.
-    pub bits: Option<BiasBits>,
-    /// What happens to a sum that does not fit. Default: saturate.
-    pub overflow: Option<Name<Overflow>>,
-}
-
-/// From sums to output codes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RequantizeFile {
-    /// from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.
-    pub scheme: Option<Name<Option<Scheme>>>,
-    /// What happens to a result that does not fit the output's dtype, in the exact run too. saturate: clamped. wrap: its
-    /// low bits are kept; a fused activation clips before. Default: saturate.
-    pub output: Option<Name<OutputFit>>,
-}
-
-/// How cycles are counted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TimingFile {
-    /// overlapped: tiles follow each other without draining the array, memory stalls count. scalesim_v3: as
-    /// SCALE-Sim 3.0.0 counts compute cycles. ethos_u: as Arm's compiler for Ethos-U55 estimates NPU cycles, with an
-    /// array of kind block. Default: overlapped.
-    pub convention: Option<Name<TimingConvention>>,
-}
-
-/// Memories beside the array.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MemoryFile {
-    /// SRAM for activations in KiB, 0.000001..=1000000000; six decimals count. Default: 256.
-    #[schemars(range(min = 0.000001, max = 1000000000))]
-    pub activation_kib: Option<Number>,
-    /// SRAM for weights in KiB, 0.000001..=1000000000; six decimals count. Default: 256.
-    #[schemars(range(min = 0.000001, max = 1000000000))]
-    pub weight_kib: Option<Number>,
-    /// SRAM for sums in KiB, 0.000001..=1000000000; six decimals count. Default: 64.
-    #[schemars(range(min = 0.000001, max = 1000000000))]
-    pub accumulator_kib: Option<Number>,
-    /// Whether the next tile loads while one computes. Default: true.
-    pub double_buffer: Option<bool>,
-    /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it,
-    /// 0.000001..=1000000000; six decimals count. Default: 16.
-    #[schemars(range(min = 0.000001, max = 1000000000))]
-    pub sram_bytes_per_cycle: Option<Number>,
-    /// Bytes per cycle between the SRAM for sums and the array, written and read, 0.000001..=1000000000; six decimals
-    /// count. Default: 128.
-    #[schemars(range(min = 0.000001, max = 1000000000))]
-    pub accumulator_bytes_per_cycle: Option<Number>,
-    /// Bytes per cycle from outside, 0.000001..=1000000000; six decimals count. Default: 8.
-    #[schemars(range(min = 0.000001, max = 1000000000))]
-    pub dram_bytes_per_cycle: Option<Number>,
-    /// Cycles before the first byte from outside, 0..=1000000000. Default: 100.
-    #[schemars(range(min = 0, max = 1_000_000_000))]
-    pub dram_latency_cycles: Option<Integer>,
-    /// Bytes of a burst, 1..=65536: every transfer from and to the outside is rounded up to whole bursts. Default: 1.
-    #[schemars(range(min = 1, max = 65536))]
-    pub dram_burst_bytes: Option<Integer>,
-    /// Bursts that can be on their way at a time, each for dram_latency_cycles, 0..=65536; 0: no limit. Default: 0.
-    #[schemars(range(min = 0, max = 65536))]
-    pub dram_outstanding_bursts: Option<Integer>,
-}
-
-/// Lanes that share one adder.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PackingFile {
-    /// none: every lane has its own. dsp48e2_int8x2: two output channels share the 48-bit adder of a DSP48E2,
-    /// 18 bits for the first of them; the innermost level is that adder. Default: none.
-    pub kind: Option<Name<PackingKind>>,
-    /// Of dsp48e2_int8x2. none: a negative low lane takes 1 from the high lane. lut: the low lane's sign is added
-    /// to the high lane when the lanes leave the adder. Default: lut.
-    pub fixup: Option<Name<Fixup>>,
-}
-
 /// How lanes share an adder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PackingKind {
+pub enum PackingKind {
     None,
     Dsp48e2Int8x2,
 }

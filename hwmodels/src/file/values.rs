@@ -356,7 +356,7 @@ macro_rules! schemas {
 
 schemas! {
     Integer: json_schema!({ "type": "integer" });
-    Number: json_schema!({ "type": "number" });
+    Number: json_schema!({ "type": "number", "minimum": 0.000_001, "maximum": 1_000_000_000 });
     Bits: json_schema!({ "oneOf": [{ "const": "auto" }, { "type": "integer", "minimum": 2, "maximum": 64 }] });
     BiasBits: json_schema!({ "oneOf": [
         { "enum": ["from_model", "auto"] },

@@ -1,21 +1,19 @@
 //! From the file as written to the accelerator: defaults, ranges, consistency.
 
-use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow, Rounding};
+use std::ops::RangeInclusive;
+
+use guardbit_num::{Format, Overflow};
 
 use super::key::KeyPath;
-use super::rules::{
-    DECIMALS, MAX_CORES, MAX_ELEMENTS, MAX_LATENCY, MAX_LEVELS, MAX_SHIFT, MAX_SIZE, MAX_TERMS,
-    MAX_TOTAL_SHIFT, Rule,
-};
+use super::rules::{MAX_ELEMENTS, MAX_LEVELS, MAX_SIZE, MAX_TOTAL_SHIFT, Rule};
 use super::typed::not_allowed;
 use super::{defaults, packing, text};
-use crate::file::{
-    AcceleratorFile, BiasBits, Bits, Integer, LevelFile, Name, Number, OrderFile, TermsFile, WalkKind,
-};
+use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, Number, OrderFile, TermsFile, WalkKind};
+use crate::keys::{Key, LevelFile, MAX_TERMS, Operands, Requantize, Timing};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
-    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Datapath, Level, Memory, OutputFit, Product,
-    Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint,
+    Accelerator, Array, Axis, Bias, BiasPlace, Datapath, Level, Memory, Product, Reduce, ReductionOrder,
+    Register, Terms, Walk,
 };
 
 /// Most characters of a text in a message.
@@ -23,7 +21,7 @@ const SHOWN: usize = 60;
 
 /// A value out of range or two values that do not go together.
 #[derive(Debug)]
-pub(super) struct Violation {
+pub(crate) struct Violation {
     pub code: &'static str,
     /// The keys that bear on it, the likeliest culprit first.
     pub keys: Vec<KeyPath>,
@@ -39,15 +37,15 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
     Ok(Accelerator {
         name: accelerator_name(file)?,
         description: description(file)?,
-        clock_mhz: decimal(&["clock_mhz"], file.clock_mhz, defaults::CLOCK_MHZ)?,
+        clock_mhz: decimal("clock_mhz", file.clock_mhz, defaults::CLOCK_MHZ)?,
         array,
         dataflow: name(file.dataflow, defaults::DATAFLOW),
         offload: match &file.offload {
             Some(named) => named.iter().filter(|op| op.exists()).map(|op| op.0.to_owned()).collect(),
             None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
         },
-        timing: name(file.timing.as_ref().and_then(|t| t.convention), TimingConvention::Overlapped),
-        memory: memory(file)?,
+        timing: Timing::of(&file.timing.clone().unwrap_or_default(), &KeyPath::keys(&["timing"]))?.convention,
+        memory: Memory::of(&file.memory.clone().unwrap_or_default(), &KeyPath::keys(&["memory"]))?,
         packing: packing::packing(file, &datapath)?,
         datapath,
         layers: Default::default(),
@@ -90,19 +88,7 @@ fn schema(file: &AcceleratorFile) -> Result<(), Violation> {
 }
 
 fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
-    let array = file.array.clone().unwrap_or_default();
-    let size = |key, value, default| {
-        let size = integer(KeyPath::keys(&["array", key]), value, default, 1, MAX_SIZE)?;
-        Ok(size as usize)
-    };
-    let array = Array {
-        rows: size("rows", array.rows, defaults::ROWS)?,
-        cols: size("cols", array.cols, defaults::COLS)?,
-        dot_width: size("dot_width", array.dot_width, defaults::DOT_WIDTH)?,
-        kind: name(array.kind, ArrayKind::default()),
-        cores: integer(KeyPath::keys(&["array", "cores"]), array.cores, 1, 1, MAX_CORES)? as usize,
-        stripe: size("stripe", array.stripe, 1)?,
-    };
+    let array = Array::of(&file.array.clone().unwrap_or_default(), &KeyPath::keys(&["array"]))?;
     let elements = array.rows * array.cols * array.cores;
     if elements > MAX_ELEMENTS {
         return Err(Violation {
@@ -119,14 +105,17 @@ fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
 }
 
 fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation> {
+    let operands = Operands::of(&file.operands.clone().unwrap_or_default(), &KeyPath::keys(&["operands"]))?;
+    let requantize = file.requantize.clone().unwrap_or_default();
+    let requantize = Requantize::of(&requantize, &KeyPath::keys(&["requantize"]))?;
     let datapath = Datapath {
-        zero_point: name(file.operands.as_ref().and_then(|o| o.zero_point), ZeroPoint::Subtract),
+        zero_point: operands.zero_point,
         order: order(&file.reduction_order.clone().unwrap_or_default())?,
         product: product(file)?,
         levels: levels(file, array)?,
         bias: bias(file)?,
-        scheme: file.requantize.as_ref().and_then(|r| r.scheme).and_then(|Name(scheme)| scheme),
-        output: name(file.requantize.as_ref().and_then(|r| r.output), OutputFit::default()),
+        scheme: requantize.scheme,
+        output: requantize.output,
     };
     let shift = datapath.unit_shift(datapath.levels.len());
     if shift > MAX_TOTAL_SHIFT {
@@ -154,7 +143,7 @@ fn order(order: &OrderFile) -> Result<ReductionOrder, Violation> {
         WalkKind::Forward => Walk::Forward,
         WalkKind::Reverse => Walk::Reverse,
         WalkKind::Stride => match order.stride {
-            Some(stride) => Walk::Stride(integer(stride_key, Some(stride), 1, 1, MAX_SIZE)? as usize),
+            Some(Integer(stride)) => Walk::Stride(count(stride_key, stride, 1..=MAX_SIZE)?),
             None => {
                 return Err(Violation {
                     code: "guardbit::hw::order",
@@ -166,10 +155,8 @@ fn order(order: &OrderFile) -> Result<ReductionOrder, Violation> {
             }
         },
     };
-    let block = |length| {
-        let key = KeyPath::keys(&["reduction_order", "ic_block"]);
-        integer(key, Some(length), 0, 0, MAX_SIZE).map(|length| length as usize)
-    };
+    let block =
+        |Integer(length)| count(KeyPath::keys(&["reduction_order", "ic_block"]), length, 0..=MAX_SIZE);
     Ok(ReductionOrder {
         axes,
         walk,
@@ -199,13 +186,9 @@ fn permutation(axes: &[Name<Axis>]) -> Result<[Axis; 3], Violation> {
 }
 
 fn product(file: &AcceleratorFile) -> Result<Product, Violation> {
-    let product = file.product.clone().unwrap_or_default();
-    let key = KeyPath::keys(&["product"]);
-    Ok(Product {
-        register: register(&key, product.bits.unwrap_or(Bits::Auto), product.overflow, product.signed)?,
-        shift: integer(key.join("shift"), product.shift, 0, 0, MAX_SHIFT)? as u32,
-        round: name(product.round, Rounding::Floor),
-    })
+    let (product, key) = (file.product.clone().unwrap_or_default(), KeyPath::keys(&["product"]));
+    let register = register(&key, product.bits.unwrap_or(Bits::Auto), product.overflow, product.signed)?;
+    Product::of(&product, &key, register)
 }
 
 fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation> {
@@ -253,23 +236,16 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
 }
 
 fn level(key: &KeyPath, raw: &LevelFile, array: Array) -> Result<Level, Violation> {
-    Ok(Level {
-        name: level_name(key, raw.name.as_deref())?,
-        reduce: name(raw.reduce, Reduce::Serial),
-        terms: match raw.terms.unwrap_or(TermsFile::All) {
-            TermsFile::All => Terms::All,
-            TermsFile::Rows => Terms::Count(array.rows),
-            TermsFile::Cols => Terms::Count(array.cols),
-            TermsFile::DotWidth => Terms::Count(array.dot_width),
-            TermsFile::Number(n) => {
-                Terms::Count(integer(key.join("terms"), Some(Integer(n)), 1, 1, MAX_TERMS)? as usize)
-            }
-        },
-        register: register(key, raw.bits.unwrap_or(Bits::Auto), raw.overflow, raw.signed)?,
-        check: name(raw.check, Check::EachAdd),
-        shift: integer(key.join("shift"), raw.shift, 0, 0, MAX_SHIFT)? as u32,
-        round: name(raw.round, Rounding::Floor),
-    })
+    let name = level_name(key, raw.name.as_deref())?;
+    let terms = match raw.terms.unwrap_or(TermsFile::All) {
+        TermsFile::All => Terms::All,
+        TermsFile::Rows => Terms::Count(array.rows),
+        TermsFile::Cols => Terms::Count(array.cols),
+        TermsFile::DotWidth => Terms::Count(array.dot_width),
+        TermsFile::Number(n) => Terms::Count(count(key.join("terms"), n, 1..=MAX_TERMS)?),
+    };
+    let register = register(key, raw.bits.unwrap_or(Bits::Auto), raw.overflow, raw.signed)?;
+    Level::of(raw, key, name, terms, register)
 }
 
 fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> {
@@ -293,11 +269,9 @@ fn bias(file: &AcceleratorFile) -> Result<Bias, Violation> {
         BiasBits::Auto => Bits::Auto,
         BiasBits::Number(bits) => Bits::Number(bits),
     };
-    Ok(Bias {
-        at: name(bias.at, BiasPlace::Post),
-        register: register(&KeyPath::keys(&["bias"]), bits, bias.overflow, None)?,
-        from_model: asked == BiasBits::FromModel,
-    })
+    let key = KeyPath::keys(&["bias"]);
+    let register = register(&key, bits, bias.overflow, None)?;
+    Bias::of(&bias, &key, register, asked == BiasBits::FromModel)
 }
 
 fn preload(datapath: &Datapath) -> Result<(), Violation> {
@@ -316,35 +290,6 @@ fn preload(datapath: &Datapath) -> Result<(), Violation> {
     })
 }
 
-fn memory(file: &AcceleratorFile) -> Result<Memory, Violation> {
-    let memory = file.memory.clone().unwrap_or_default();
-    let number = |key, value, default| decimal(&["memory", key], value, default);
-    let latency = KeyPath::keys(&["memory", "dram_latency_cycles"]);
-    let (cycles, usual) = (memory.dram_latency_cycles, defaults::DRAM_LATENCY_CYCLES);
-    let whole = |key, value, default, least| {
-        integer(KeyPath::keys(&["memory", key]), value, default, least, MAX_SIZE)
-    };
-    let outstanding = whole("dram_outstanding_bursts", memory.dram_outstanding_bursts, 0, 0)? as u64;
-    let (sram, dram) = (defaults::SRAM_BYTES_PER_CYCLE, defaults::DRAM_BYTES_PER_CYCLE);
-    let sums = defaults::ACCUMULATOR_BYTES_PER_CYCLE;
-    Ok(Memory {
-        activation_kib: number("activation_kib", memory.activation_kib, defaults::ACTIVATION_KIB)?,
-        weight_kib: number("weight_kib", memory.weight_kib, defaults::WEIGHT_KIB)?,
-        accumulator_kib: number("accumulator_kib", memory.accumulator_kib, defaults::ACCUMULATOR_KIB)?,
-        double_buffer: memory.double_buffer.unwrap_or(true),
-        sram_bytes_per_cycle: number("sram_bytes_per_cycle", memory.sram_bytes_per_cycle, sram)?,
-        accumulator_bytes_per_cycle: number(
-            "accumulator_bytes_per_cycle",
-            memory.accumulator_bytes_per_cycle,
-            sums,
-        )?,
-        dram_bytes_per_cycle: number("dram_bytes_per_cycle", memory.dram_bytes_per_cycle, dram)?,
-        dram_latency_cycles: integer(latency, cycles, usual, 0, MAX_LATENCY)? as u64,
-        dram_burst_bytes: whole("dram_burst_bytes", memory.dram_burst_bytes, 1, 1)? as u64,
-        dram_outstanding_bursts: (outstanding > 0).then_some(outstanding),
-    })
-}
-
 fn register(
     key: &KeyPath,
     bits: Bits,
@@ -353,37 +298,25 @@ fn register(
 ) -> Result<Register, Violation> {
     let Bits::Number(bits) = bits else { return Ok(Register::Auto) };
     let key = key.join("bits");
-    let bits = integer(key.clone(), Some(Integer(bits)), 0, MIN_BITS.into(), MAX_BITS.into())?;
-    let format = Format::new(bits as u32, signed.unwrap_or(true)).map_err(|_| out_of_range(key, bits))?;
+    let format = u32::try_from(bits).ok().and_then(|bits| Format::new(bits, signed.unwrap_or(true)).ok());
+    let format = format.ok_or_else(|| out_of_range(key, bits))?;
     Ok(Register::Fixed { format, overflow: name(overflow, Overflow::Saturate) })
 }
 
-fn integer(
-    key: KeyPath,
-    value: Option<Integer>,
-    default: i64,
-    low: i64,
-    high: i64,
-) -> Result<i64, Violation> {
-    let value = value.map_or(default, |value| value.0);
-    if (low..=high).contains(&value) { Ok(value) } else { Err(out_of_range(key, value)) }
+fn count(key: KeyPath, value: i64, range: RangeInclusive<i64>) -> Result<usize, Violation> {
+    usize::checked(Integer(value), range).map_err(|found| out_of_range(key, found))
 }
 
-fn decimal(key: &[&str], value: Option<Number>, default: f64) -> Result<f64, Violation> {
-    let value = value.map_or(default, |value| value.0);
-    if DECIMALS.contains(&value) {
-        return Ok(value);
-    }
-    let far = value != 0.0 && value.is_finite() && !(1e-9..1e15).contains(&value.abs());
-    let found = if far { format!("{value:e}") } else { value.to_string() };
-    Err(out_of_range(KeyPath::keys(key), found))
+fn decimal(key: &str, value: Option<Number>, default: f64) -> Result<f64, Violation> {
+    let value = value.map_or(Ok(default), |value| f64::checked(value, ()));
+    value.map_err(|found| out_of_range(KeyPath::keys(&[key]), found))
 }
 
 fn name<T>(value: Option<Name<T>>, default: T) -> T {
     value.map_or(default, |Name(value)| value)
 }
 
-fn out_of_range(key: KeyPath, found: impl std::fmt::Display) -> Violation {
+pub(crate) fn out_of_range(key: KeyPath, found: impl std::fmt::Display) -> Violation {
     let Rule { code, hint, .. } = Rule::of(&key);
     Violation { code, message: not_allowed(&key, found), help: hint.into(), keys: vec![key] }
 }

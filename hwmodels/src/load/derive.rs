@@ -2,7 +2,8 @@
 
 use crate::Dataflow;
 use crate::Reduce;
-use crate::file::{AcceleratorFile, Bits, LevelFile, Name, TermsFile};
+use crate::file::{AcceleratorFile, Bits, Name, TermsFile};
+use crate::keys::LevelFile;
 
 /// The levels that the dataflow has by itself, all of them `auto`: an adder tree in each processing element if it
 /// takes several products, the column's chain if sums move, and the accumulator.

@@ -28,12 +28,14 @@ pub use problem::{FilePlace, HwError, Origin, Problem};
 pub use text::{description_of, name_of};
 
 use crate::{Accelerator, LayerOverrides};
-use check::Violation;
-use key::KeyPath;
+pub(crate) use check::{Violation, out_of_range};
+pub(crate) use key::KeyPath;
 use parse::MOST_BYTES;
 pub(crate) use recipe::Recipe;
+pub(crate) use rules::Rule;
 use set::{Overridden, Set};
 use sources::Sources;
+pub(crate) use text::MAX_LEVEL_NAME;
 
 /// Most overrides of the command line.
 const MOST_SETS: usize = 1000;

@@ -4,17 +4,18 @@ use guardbit_num::Overflow;
 
 use super::check::{Violation, level_key};
 use super::key::KeyPath;
-use crate::file::{AcceleratorFile, Name, PackingKind};
-use crate::{BiasPlace, Check, Datapath, Fixup, PACKED_LOW_BITS, Packing, Reduce, Register};
+use crate::file::{AcceleratorFile, PackingKind};
+use crate::keys::PackingKeys;
+use crate::{BiasPlace, Check, Datapath, PACKED_LOW_BITS, Packing, Reduce, Register};
 
 /// The packing of a file with this datapath.
 pub(super) fn packing(file: &AcceleratorFile, datapath: &Datapath) -> Result<Packing, Violation> {
-    let packing = file.packing.clone().unwrap_or_default();
+    let packing = PackingKeys::of(&file.packing.clone().unwrap_or_default(), &KeyPath::keys(&["packing"]))?;
     match packing.kind {
-        None | Some(Name(PackingKind::None)) => Ok(Packing::None),
-        Some(Name(PackingKind::Dsp48e2Int8x2)) => {
+        PackingKind::None => Ok(Packing::None),
+        PackingKind::Dsp48e2Int8x2 => {
             dsp48e2(datapath)?;
-            Ok(Packing::Dsp48e2Int8x2(packing.fixup.map_or(Fixup::Lut, |Name(fixup)| fixup)))
+            Ok(Packing::Dsp48e2Int8x2(packing.fixup))
         }
     }
 }

@@ -11,7 +11,8 @@ use super::set::{Overridden, Set};
 use super::sources::Sources;
 use super::{blame, derive};
 use crate::Accelerator;
-use crate::file::{AcceleratorFile, LevelFile};
+use crate::file::AcceleratorFile;
+use crate::keys::LevelFile;
 
 /// What the accelerators of single layers are made of.
 #[derive(Debug, Clone)]

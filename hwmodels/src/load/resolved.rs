@@ -4,12 +4,14 @@ use serde_yaml::{Mapping, Value};
 
 use super::{layers, typed};
 use crate::file::{
-    AcceleratorFile, ArrayFile, BiasBits, BiasFile, Bits, Integer, LevelFile, MemoryFile, Name, Number,
-    OpName, OperandsFile, OrderFile, PackingFile, PackingKind, ProductFile, RequantizeFile, TermsFile,
-    TimingFile, WalkKind,
+    AcceleratorFile, BiasBits, Bits, Integer, Name, Number, OpName, OrderFile, PackingKind, TermsFile,
+    WalkKind,
+};
+use crate::keys::{
+    BiasFile, Key, LevelFile, Operands, PackingFile, PackingKeys, ProductFile, Requantize, Timing,
 };
 use crate::lower::OPERATIONS;
-use crate::{Accelerator, Bias, Level, Memory, Packing, Product, ReductionOrder, Register, Terms, Walk};
+use crate::{Accelerator, Bias, Fixup, Level, Packing, Product, ReductionOrder, Register, Terms, Walk};
 
 impl Accelerator {
     /// The complete file, as YAML: every default filled, run lengths as numbers. It loads back to the same
@@ -64,27 +66,17 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
         description: Some(description.clone()),
         extends: None,
         clock_mhz: Some(Number(*clock_mhz)),
-        array: Some(ArrayFile {
-            rows: Some(count(array.rows)),
-            cols: Some(count(array.cols)),
-            dot_width: Some(count(array.dot_width)),
-            kind: Some(Name(array.kind)),
-            cores: Some(count(array.cores)),
-            stripe: Some(count(array.stripe)),
-        }),
+        array: Some(array.file()),
         dataflow: Some(Name(*dataflow)),
         offload: Some(offload.iter().filter_map(operation).collect()),
-        operands: Some(OperandsFile { zero_point: Some(Name(datapath.zero_point)) }),
+        operands: Some(Operands { zero_point: datapath.zero_point }.file()),
         reduction_order: Some(order(datapath.order)),
-        product: Some(product(datapath.product)),
+        product: Some(product(&datapath.product)),
         accumulation: Some(datapath.levels.iter().map(level).collect()),
-        bias: Some(bias(datapath.bias)),
-        requantize: Some(RequantizeFile {
-            scheme: Some(Name(datapath.scheme)),
-            output: Some(Name(datapath.output)),
-        }),
-        timing: Some(TimingFile { convention: Some(Name(*timing)) }),
-        memory: Some(memory_file(*memory)),
+        bias: Some(bias(&datapath.bias)),
+        requantize: Some(Requantize { scheme: datapath.scheme, output: datapath.output }.file()),
+        timing: Some(Timing { convention: *timing }.file()),
+        memory: Some(memory.file()),
         packing: Some(packing_file(*packing)),
         layers: None,
     }
@@ -94,77 +86,46 @@ fn order(order: ReductionOrder) -> OrderFile {
     let (walk, stride) = match order.walk {
         Walk::Forward => (WalkKind::Forward, None),
         Walk::Reverse => (WalkKind::Reverse, None),
-        Walk::Stride(stride) => (WalkKind::Stride, Some(count(stride))),
+        Walk::Stride(stride) => (WalkKind::Stride, Some(stride.to_file())),
     };
     OrderFile {
         axes: Some(order.axes.map(Name).into()),
         walk: Some(Name(walk)),
         stride,
-        ic_block: Some(count(order.ic_block.unwrap_or(0))),
+        ic_block: Some(order.ic_block.unwrap_or(0).to_file()),
     }
 }
 
 fn packing_file(packing: Packing) -> PackingFile {
-    let (kind, fixup) = match packing {
-        Packing::None => (PackingKind::None, None),
-        Packing::Dsp48e2Int8x2(fixup) => (PackingKind::Dsp48e2Int8x2, Some(Name(fixup))),
-    };
-    PackingFile { kind: Some(Name(kind)), fixup }
+    let keys = |kind, fixup| PackingKeys { kind, fixup }.file();
+    match packing {
+        Packing::None => PackingFile { fixup: None, ..keys(PackingKind::None, Fixup::Lut) },
+        Packing::Dsp48e2Int8x2(fixup) => keys(PackingKind::Dsp48e2Int8x2, fixup),
+    }
 }
 
-fn product(product: Product) -> ProductFile {
+fn product(product: &Product) -> ProductFile {
     let (bits, overflow, signed) = register(product.register);
-    ProductFile {
-        bits,
-        overflow,
-        signed,
-        shift: Some(Integer(product.shift.into())),
-        round: Some(Name(product.round)),
-    }
+    ProductFile { bits, overflow, signed, ..product.file() }
 }
 
 fn level(level: &Level) -> LevelFile {
     let (bits, overflow, signed) = register(level.register);
-    LevelFile {
-        name: Some(level.name.clone()),
-        reduce: Some(Name(level.reduce)),
-        terms: Some(match level.terms {
-            Terms::Count(terms) => TermsFile::Number(count(terms).0),
-            Terms::All => TermsFile::All,
-        }),
-        bits,
-        overflow,
-        signed,
-        check: Some(Name(level.check)),
-        shift: Some(Integer(level.shift.into())),
-        round: Some(Name(level.round)),
-    }
+    let terms = match level.terms {
+        Terms::Count(terms) => TermsFile::Number(terms.to_file().0),
+        Terms::All => TermsFile::All,
+    };
+    LevelFile { name: Some(level.name.clone()), terms: Some(terms), bits, overflow, signed, ..level.file() }
 }
 
-fn bias(bias: Bias) -> BiasFile {
+fn bias(bias: &Bias) -> BiasFile {
     let (bits, overflow, _) = register(bias.register);
     let bits = bits.map(|bits| match bits {
         _ if bias.from_model => BiasBits::FromModel,
         Bits::Auto => BiasBits::Auto,
         Bits::Number(bits) => BiasBits::Number(bits),
     });
-    BiasFile { at: Some(Name(bias.at)), bits, overflow }
-}
-
-fn memory_file(memory: Memory) -> MemoryFile {
-    let whole = |value: u64| Some(Integer(i64::try_from(value).unwrap_or(i64::MAX)));
-    MemoryFile {
-        activation_kib: Some(Number(memory.activation_kib)),
-        weight_kib: Some(Number(memory.weight_kib)),
-        accumulator_kib: Some(Number(memory.accumulator_kib)),
-        double_buffer: Some(memory.double_buffer),
-        sram_bytes_per_cycle: Some(Number(memory.sram_bytes_per_cycle)),
-        accumulator_bytes_per_cycle: Some(Number(memory.accumulator_bytes_per_cycle)),
-        dram_bytes_per_cycle: Some(Number(memory.dram_bytes_per_cycle)),
-        dram_latency_cycles: whole(memory.dram_latency_cycles),
-        dram_burst_bytes: whole(memory.dram_burst_bytes),
-        dram_outstanding_bursts: whole(memory.dram_outstanding_bursts.unwrap_or(0)),
-    }
+    BiasFile { bits, overflow, ..bias.file() }
 }
 
 type RegisterFile = (Option<Bits>, Option<Name<guardbit_num::Overflow>>, Option<bool>);
@@ -177,10 +138,6 @@ fn register(register: Register) -> RegisterFile {
             (Some(Bits::Number(format.bits().into())), Some(Name(overflow)), Some(format.is_signed()))
         }
     }
-}
-
-fn count(value: usize) -> Integer {
-    Integer(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 /// What has to be set in `base` to make it `other`, as dotted paths.

@@ -85,7 +85,10 @@ impl Set {
         let rest = self.path.strip_prefix("layers.")?;
         let dots = rest.match_indices('.').map(|(at, _)| at);
         let mut splits = dots.map(|at| (&rest[..at], &rest[at + 1..]));
-        splits.find(|(_, path)| AcceleratorFile::has_key(path.split('.').next().unwrap_or_default()))
+        splits.find(|(_, path)| {
+            let head = path.split('.').next();
+            AcceleratorFile::keys().any(|key| Some(key) == head)
+        })
     }
 
     /// The file with this override, and what it overrode.

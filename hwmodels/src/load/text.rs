@@ -3,7 +3,7 @@
 /// Longest name of an accelerator in characters.
 pub(super) const MAX_NAME: usize = 100;
 /// Longest name of a level in characters.
-pub(super) const MAX_LEVEL_NAME: usize = 64;
+pub(crate) const MAX_LEVEL_NAME: usize = 64;
 /// Longest description in characters.
 pub(super) const MAX_DESCRIPTION: usize = 1000;
 

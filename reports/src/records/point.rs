@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LevelHistogram;
 use crate::tables::{LayerRow, Point, SummaryRow, layer_rows};
-use crate::{Decibel, Outcome};
+use crate::{Decibel, Score};
 
 /// All that a sweep keeps of one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,11 +51,11 @@ impl PointRecord {
         layers: &[Option<LayerStats>],
         unlimited: &[Option<LayerStats>],
         options: &Options,
-        outcome: &Outcome,
+        score: &Score,
     ) -> Self {
         let rows = layer_rows(program, layers, unlimited, options.stats);
         Self {
-            summary: SummaryRow::new(point, options.mode, outcome, &rows),
+            summary: SummaryRow::new(point, options.mode, score, &rows),
             histograms: LevelHistogram::all(program, layers, options.stats),
             layers: rows,
         }

@@ -5,8 +5,8 @@ use guardbit_sim::{LayerStats, Options};
 use serde::Serialize;
 
 use super::{LayerActivity, LevelHistogram, NetworkTiming};
-use crate::Outcome;
 use crate::tables::{ChannelRow, EventRow, LayerRow, channel_rows, event_rows, layer_rows};
+use crate::{Score, ScoreFigures};
 
 /// All that is reported of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,7 +20,7 @@ pub struct RunRecord {
     /// How much was counted.
     pub stats: String,
     /// What the network as a whole did.
-    pub outcome: Outcome,
+    pub outcome: ScoreFigures,
     /// How long one inference takes.
     pub timing: NetworkTiming,
     /// `layers.csv`.
@@ -44,7 +44,7 @@ impl RunRecord {
         layers: &[Option<LayerStats>],
         unlimited: &[Option<LayerStats>],
         options: &Options,
-        outcome: &Outcome,
+        score: &Score,
     ) -> Self {
         let stats = options.stats;
         Self {
@@ -52,7 +52,7 @@ impl RunRecord {
             hw: hw.to_owned(),
             mode: options.mode.name().to_owned(),
             stats: stats.name().to_owned(),
-            outcome: outcome.clone(),
+            outcome: score.into(),
             timing: NetworkTiming::new(program),
             layers: layer_rows(program, layers, unlimited, stats),
             channels: channel_rows(program, layers, stats),

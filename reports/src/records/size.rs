@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::tables::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
-use crate::{Outcome, Width};
+use crate::{ScoreFigures, Width};
 
 /// All that is reported of one sizing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ pub struct SizeRecord {
     /// Inputs that attain the bounds by weights, one per level of every layer.
     pub witnesses: Vec<WitnessRecord>,
     /// What the network does on the samples at the recommended widths.
-    pub recommended: Outcome,
+    pub recommended: ScoreFigures,
     /// One design for all layers: the widest recommended register of every level.
     pub design: Vec<DesignLevel>,
     /// What a reader has to know of the budget's figures, as sentences.

@@ -42,7 +42,7 @@ fn is_formula(cell: &str) -> bool {
 fn serialized<R: Row>(rows: &[R]) -> Result<Vec<u8>, ReportError> {
     let failed = |source| ReportError::Table { table: R::FILE, source };
     let mut writer = ::csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-    writer.write_record(R::COLUMNS).map_err(failed)?;
+    writer.write_record(R::COLUMNS.iter().map(|column| column.name)).map_err(failed)?;
     for row in rows {
         writer.serialize(row).map_err(failed)?;
     }
@@ -59,7 +59,7 @@ impl Cells {
         let records = ::csv::Reader::from_reader(&bytes[..]).into_records();
         let rows = records.collect::<Result<_, _>>();
         Ok(Self {
-            columns: R::COLUMNS.iter().enumerate().map(|(i, name)| (*name, i)).collect(),
+            columns: R::COLUMNS.iter().enumerate().map(|(i, column)| (column.name, i)).collect(),
             rows: rows.map_err(|source| ReportError::Table { table: R::FILE, source })?,
         })
     }

@@ -1,74 +1,51 @@
 //! `events.csv`: the first overflow events of every layer.
 
+use super::mac_layers;
+use super::table::table;
 use guardbit_hwmodels::{MacLayer, Program};
 use guardbit_sim::{Event, LayerStats};
-use serde::{Deserialize, Serialize};
 
-use super::{Row, mac_layers};
-
-/// A row of `events.csv`: one addition, or one narrowing, whose exact result did not fit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EventRow {
-    /// Index of the sample.
-    pub sample: usize,
-    /// Index of the layer over all operations of the graph.
-    pub index: usize,
-    /// Name of the layer.
-    pub layer: String,
-    /// Name of the level.
-    pub level: String,
-    /// Image of the output element.
-    pub out_n: usize,
-    /// Row of the output element.
-    pub out_h: usize,
-    /// Column of the output element.
-    pub out_w: usize,
-    /// Channel of the output element.
-    pub out_c: usize,
-    /// Index of the run within the dot product.
-    pub run: usize,
-    /// The last product, in the order of addition, that the sum contains.
-    pub k: usize,
-    /// What the accumulator held.
-    pub held: i128,
-    /// What was added.
-    pub addend: i128,
-    /// Their exact sum, which did not fit.
-    pub exact: i128,
-    /// `high` or `low`: the rail that was crossed.
-    pub direction: String,
-    /// Cycle, from the layer's start within one inference.
-    pub cycle: u64,
-    /// Row of the processing element.
-    pub pe_row: usize,
-    /// Column of the processing element.
-    pub pe_col: usize,
-    /// Short name of the layer.
-    pub name: String,
-}
-
-impl Row for EventRow {
-    const FILE: &'static str = "events.csv";
-    const COLUMNS: &'static [&'static str] = &[
-        "sample",
-        "index",
-        "layer",
-        "level",
-        "out_n",
-        "out_h",
-        "out_w",
-        "out_c",
-        "run",
-        "k",
-        "held",
-        "addend",
-        "exact",
-        "direction",
-        "cycle",
-        "pe_row",
-        "pe_col",
-        "name",
-    ];
+table! {
+    "events.csv"
+    /// A row of `events.csv`: one addition, or one narrowing, whose exact result did not fit.
+    EventRow {
+        /// Index of the sample.
+        sample: usize,
+        /// Index of the layer over all operations of the graph.
+        index: usize,
+        /// Name of the layer.
+        layer: String,
+        /// Name of the level.
+        level: String,
+        /// Image of the output element.
+        out_n: usize,
+        /// Row of the output element.
+        out_h: usize,
+        /// Column of the output element.
+        out_w: usize,
+        /// Channel of the output element.
+        out_c: usize,
+        /// Index of the run within the dot product.
+        run: usize,
+        /// The last product, in the order of addition, that the sum contains.
+        k: usize,
+        /// What the accumulator held.
+        held: i128,
+        /// What was added.
+        addend: i128,
+        /// Their exact sum, which did not fit.
+        exact: i128,
+        /// `high` or `low`: the rail that was crossed.
+        direction: String,
+        /// Cycle, from the layer's start within one inference.
+        cycle: u64,
+        /// Row of the processing element.
+        pe_row: usize,
+        /// Column of the processing element.
+        pe_col: usize,
+        /// Short name of the layer.
+        name: String,
+    }
 }
 
 /// The events that were kept, sorted over all layers by sample, cycle, output element, level and k; events

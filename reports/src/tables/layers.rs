@@ -1,144 +1,203 @@
-//! `layers.csv`: one row per accumulation level of every accelerated layer, innermost level first.
+//! `layers.csv`, one row per accumulation level of every accelerated layer, innermost level first, and `channels.csv`, one
+//! per output channel of every level. Their columns are the rows of [`guardbit_sim::statistics!`].
 
 use guardbit_hwmodels::{MacLayer, Packing, Program};
-use guardbit_sim::{LayerStats, StatsLevel};
-use serde::{Deserialize, Serialize};
+use guardbit_sim::{ChannelErrors, ChannelLevel, LayerStats, Needs, StatsLevel};
 
-use super::{Row, mac_layers, register};
+use super::table::table;
+use super::{mac_layers, register};
 use crate::{Decibel, Fraction, Width};
 
-/// A row of `layers.csv`. What was not counted is `None`; so is, in all rows of a layer but the last, what
-/// belongs to the layer as a whole.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LayerRow {
-    /// Index of the layer over all operations of the graph.
-    pub index: usize,
-    /// Name of the layer: that of its output tensor.
-    pub layer: String,
-    /// Name of the operation.
-    pub op: String,
-    /// Name of the level.
-    pub level: String,
-    /// Width of the level.
-    pub bits: Width,
-    /// Overflow mode of the level; `None` if it cannot overflow.
-    pub overflow: Option<String>,
-    /// Dot products run, over all samples.
-    pub dots: u64,
-    /// Products per dot product.
-    pub terms: usize,
-    /// Additions at this level.
-    pub adds: Option<u64>,
-    /// Overflow events.
-    pub events: Option<u64>,
-    /// Events above the greatest value.
-    pub events_high: Option<u64>,
-    /// Events below the least value.
-    pub events_low: Option<u64>,
-    /// Dot products with an event at this level.
-    pub outputs_touched: Option<u64>,
-    /// Dot products with a final sum that does not fit the level.
-    pub persistent: Option<u64>,
-    /// Dot products with a prefix, but no final sum, that does not fit the level.
-    pub transient: Option<u64>,
-    /// Dot products whose delivered sum is not the exact one. Of the layer.
-    pub wrong: Option<u64>,
-    /// Wrong ones whose output code is right all the same. Of the layer.
-    pub harmless: Option<u64>,
-    /// Least of 0 and all unbounded prefixes.
-    pub min_prefix: Option<i128>,
-    /// Greatest of 0 and all unbounded prefixes.
-    pub max_prefix: Option<i128>,
-    /// Bits that hold every final sum on the activations that the layer read. In propagated mode they bear the marks of
-    /// the overflow before it: no width to build.
-    pub required_final: Option<u32>,
-    /// Bits that hold every prefix, likewise.
-    pub required_prefix: Option<u32>,
-    /// Sum of `|delivered - exact|`. Of the layer.
-    pub sum_abs_err: Option<u128>,
-    /// Greatest `|delivered - exact|`. Of the layer.
-    pub max_abs_err: Option<u128>,
-    /// Output codes that differ from the exact network. Of the layer.
-    pub output_mismatch: Option<u64>,
-    /// Of the layer's real output against the exact one; in JSON also `null` where it is infinite. Of the layer.
-    pub sqnr_db: Option<Decibel>,
-    /// Cycles of one inference. Of the layer.
-    pub cycles: Option<u64>,
-    /// Earliest cycle of an event. Of the layer.
-    pub first_event_cycle: Option<u64>,
-    /// Products that did not fit. Of the layer.
-    pub product_events: Option<u64>,
-    /// Biases, or sums with them, that did not fit. Of the layer.
-    pub bias_events: Option<u64>,
-    /// Cycles of one inference with memories that take no time. Of the layer.
-    pub compute_cycles: Option<u64>,
-    /// The other cycles. Of the layer.
-    pub stall_cycles: Option<u64>,
-    /// The part of the array's products that the layer needs. Of the layer.
-    pub utilization: Option<Fraction>,
-    /// Bytes between the SRAMs and the array in one inference. Of the layer.
-    pub sram_bytes: Option<u64>,
-    /// Bytes between the chip and its outside memory in one inference. Of the layer.
-    pub dram_bytes: Option<u64>,
-    /// Time of one inference at the clock, in microseconds. Of the layer.
-    pub time_us: Option<f64>,
-    /// Stalls that would be left with a memory outside that takes no time. Of the layer.
-    pub stall_sram_cycles: Option<u64>,
-    /// The other stalls: cycles that wait for the memory outside. Of the layer.
-    pub stall_dram_cycles: Option<u64>,
-    /// Bits that hold every final sum where no accumulator overflows: enough for a wrapping one. `None` too where
-    /// products overflow or share an adder: there the width of an accumulator decides nothing alone.
-    pub exact_required_final: Option<u32>,
-    /// Bits that hold every prefix where no accumulator overflows, likewise: enough for a saturating one.
-    pub exact_required_prefix: Option<u32>,
-    /// Short name of the layer.
-    pub name: String,
+/// What the cells of a row are made of.
+struct Subject<'a> {
+    layer: &'a MacLayer,
+    counts: &'a LayerStats,
+    /// Index of the level.
+    level: usize,
+    /// The counts of the level, of all channels or one.
+    seen: ChannelLevel,
+    /// The counts of the dot products, likewise.
+    errors: ChannelErrors,
+    /// The level where accumulators hold every sum.
+    wide: Option<ChannelLevel>,
+    stats: StatsLevel,
 }
 
-impl Row for LayerRow {
-    const FILE: &'static str = "layers.csv";
-    const COLUMNS: &'static [&'static str] = &[
-        "index",
-        "layer",
-        "op",
-        "level",
-        "bits",
-        "overflow",
-        "dots",
-        "terms",
-        "adds",
-        "events",
-        "events_high",
-        "events_low",
-        "outputs_touched",
-        "persistent",
-        "transient",
-        "wrong",
-        "harmless",
-        "min_prefix",
-        "max_prefix",
-        "required_final",
-        "required_prefix",
-        "sum_abs_err",
-        "max_abs_err",
-        "output_mismatch",
-        "sqnr_db",
-        "cycles",
-        "first_event_cycle",
-        "product_events",
-        "bias_events",
-        "compute_cycles",
-        "stall_cycles",
-        "utilization",
-        "sram_bytes",
-        "dram_bytes",
-        "time_us",
-        "stall_sram_cycles",
-        "stall_dram_cycles",
-        "exact_required_final",
-        "exact_required_prefix",
-        "name",
-    ];
+impl Subject<'_> {
+    fn name_of_level(&self) -> String {
+        self.layer.datapath.levels[self.level].name.clone()
+    }
+
+    fn register(&self) -> (Width, Option<String>) {
+        register(self.layer.datapath.levels[self.level].register)
+    }
+
+    /// Whether what belongs to the layer stands in its row.
+    fn is_last(&self) -> bool {
+        self.level + 1 == self.layer.datapath.levels.len()
+    }
+
+    /// What was counted.
+    fn counted<T, V: Into<Option<T>>>(&self, needs: Needs, value: impl FnOnce() -> V) -> Option<T> {
+        if self.stats.meets(needs) { value().into() } else { None }
+    }
+
+    /// What was counted and belongs to the layer.
+    fn of_layer<T, V: Into<Option<T>>>(&self, needs: Needs, value: impl FnOnce() -> V) -> Option<T> {
+        if self.is_last() { self.counted(needs, value) } else { None }
+    }
+}
+
+/// The first of two: a macro has to name something of each optional part.
+macro_rules! first {
+    ($first:expr, $second:ident) => {
+        $first
+    };
+}
+
+macro_rules! rows {
+    ($(
+        [
+            $(level $level:ident: $level_ty:ident
+                $(= $level_merge:ident $(($level_of:expr))?)? $(as($level_made:expr))?)?
+            $(dots $dots:ident: $dots_ty:ident = $dots_merge:ident $(($dots_of:expr))?)?
+            $(layer $layer:ident: $layer_ty:ident as($layer_made:expr))?
+            $(wide $wide:ident: $wide_ty:ident as($wide_made:expr))?
+        ] $unit:literal, $needs:ident, $doc:literal;
+    )*) => {
+        table! {
+            "layers.csv"
+            /// One accumulation level of one accelerated layer, innermost level first.
+            #[derive(Default)]
+            LayerRow {
+                /// Index of the layer over all operations of the graph.
+                index: usize,
+                /// Name of the layer: that of its output tensor.
+                layer: String,
+                /// Name of the operation.
+                op: String,
+                /// Name of the level.
+                level: String,
+                /// Width of the level.
+                bits: Width ["bits"],
+                /// Overflow mode of the level; blank if it cannot overflow.
+                overflow: Option<String>,
+                /// Dot products run, over all samples.
+                dots: u64 ["dot products"],
+                /// Products per dot product.
+                terms: usize ["products"],
+                $(
+                    $(#[doc = $doc] $level: Option<$level_ty> [$unit, $needs, ""],)?
+                    $(#[doc = $doc] $dots: Option<$dots_ty> [$unit, $needs, "last level"],)?
+                    $(#[doc = $doc] $layer: Option<$layer_ty> [$unit, $needs, "last level"],)?
+                    $(#[doc = $doc] $wide: Option<$wide_ty> [$unit, $needs, ""],)?
+                )*
+                /// Short name of the layer.
+                name: String,
+            }
+        }
+
+        table! {
+            "channels.csv"
+            /// One output channel of one accumulation level.
+            ChannelRow {
+                /// Index of the layer over all operations of the graph.
+                index: usize,
+                /// Name of the layer.
+                layer: String,
+                /// Name of the level.
+                level: String,
+                /// Output channel.
+                channel: usize,
+                /// Dot products run, over all samples.
+                dots: u64 ["dot products"],
+                /// Products per dot product.
+                terms: usize ["products"],
+                $(
+                    $(#[doc = $doc] $level: Option<$level_ty> [$unit, $needs, ""],)?
+                    $(#[doc = $doc] $dots: Option<$dots_ty> [$unit, $needs, "last level"],)?
+                )*
+                /// Short name of the layer.
+                name: String,
+            }
+        }
+
+        /// The statistics of a level: those that are counters, and those that are made of them.
+        #[derive(Default)]
+        struct LevelCells {
+            $($($level: Option<$level_ty>,)?)*
+            $($($dots: Option<$dots_ty>,)?)*
+        }
+
+        impl LevelCells {
+            fn new(of: &Subject<'_>) -> Self {
+                let seen = &of.seen;
+                Self {
+                    $($($level: of.counted(Needs::$needs, || {
+                        $(first!(seen.$level, $level_merge))?
+                        $({
+                            let made: fn(&ChannelLevel) -> $level_ty = $level_made;
+                            made(seen)
+                        })?
+                    }),)?)*
+                    $($($dots: of.of_layer(Needs::$needs, || of.errors.$dots),)?)*
+                }
+            }
+        }
+
+        impl LayerRow {
+            fn new(of: &Subject<'_>) -> Self {
+                let (bits, overflow) = of.register();
+                let cells = LevelCells::new(of);
+                Self {
+                    index: of.layer.node.index(),
+                    layer: of.layer.name.clone(),
+                    op: of.layer.op.to_owned(),
+                    level: of.name_of_level(),
+                    bits,
+                    overflow,
+                    dots: of.counts.dots,
+                    terms: of.layer.order.len(),
+                    $(
+                        $($level: cells.$level,)?
+                        $($dots: cells.$dots,)?
+                        $($layer: of.of_layer(Needs::$needs, || {
+                            let of: &Subject<'_> = of;
+                            apply(of, $layer_made)
+                        }),)?
+                        $($wide: of.wide.as_ref().map($wide_made),)?
+                    )*
+                    name: of.layer.short_name.clone(),
+                }
+            }
+        }
+
+        impl ChannelRow {
+            fn new(of: &Subject<'_>, channel: usize) -> Self {
+                let cells = LevelCells::new(of);
+                Self {
+                    index: of.layer.node.index(),
+                    layer: of.layer.name.clone(),
+                    level: of.name_of_level(),
+                    channel,
+                    dots: of.errors.dots,
+                    terms: of.layer.order.len(),
+                    $(
+                        $($level: cells.$level,)?
+                        $($dots: cells.$dots,)?
+                    )*
+                    name: of.layer.short_name.clone(),
+                }
+            }
+        }
+    };
+}
+
+guardbit_sim::statistics!(rows);
+
+/// Says what the argument of a function is before its body is read.
+fn apply<'a, 'b, V>(of: &'a Subject<'b>, made: impl FnOnce(&'a Subject<'b>) -> V) -> V {
+    made(of)
 }
 
 /// The rows of every accelerated layer.
@@ -151,129 +210,41 @@ pub fn layer_rows(
     unlimited: &[Option<LayerStats>],
     stats: StatsLevel,
 ) -> Vec<LayerRow> {
-    let rows = |(layer, counts): (&MacLayer, &LayerStats)| {
-        let unlimited = unlimited.get(layer.node.index()).and_then(Option::as_ref);
-        rows_of_layer(layer, counts, unlimited, stats)
-    };
-    mac_layers(program, layers).flat_map(rows).collect()
+    let mut rows = Vec::new();
+    for (layer, counts) in mac_layers(program, layers) {
+        let (errors, unlimited) = (counts.total(), wide(layer, unlimited, stats));
+        for (level, counted) in counts.levels.iter().enumerate() {
+            let wide = unlimited.map(|wide| wide.levels[level].total());
+            let subject = Subject { layer, counts, level, seen: counted.total(), errors, wide, stats };
+            rows.push(LayerRow::new(&subject));
+        }
+    }
+    rows
 }
 
-fn rows_of_layer(
+/// The statistics of a layer whose accumulators hold every sum, where their widths answer for nothing else.
+fn wide<'a>(
     layer: &MacLayer,
-    counts: &LayerStats,
-    unlimited: Option<&LayerStats>,
+    unlimited: &'a [Option<LayerStats>],
     stats: StatsLevel,
-) -> Vec<LayerRow> {
-    let last = layer.datapath.levels.len() - 1;
-    // Widths answer for nothing but the accumulators' own overflow.
-    let unlimited = unlimited
-        .filter(|counts| stats.counts_prefixes() && counts.total().product_events == 0)
-        .filter(|_| layer.packing == Packing::None);
-    (0..=last)
-        .map(|level| {
-            let mut row = identity(layer, level, counts.dots);
-            count_level(&mut row, counts, level, stats);
-            let total = unlimited.map(|counts| counts.levels[level].total());
-            row.exact_required_final = total.as_ref().map(|total| total.required_final);
-            row.exact_required_prefix = total.map(|total| total.required_prefix);
-            if level == last {
-                count_layer(&mut row, layer, counts, stats);
+) -> Option<&'a LayerStats> {
+    let counts = unlimited.get(layer.node.index())?.as_ref()?;
+    let alone = layer.packing == Packing::None && counts.total().product_events == 0;
+    (alone && stats.counts_prefixes()).then_some(counts)
+}
+
+/// The rows of every output channel of every accelerated layer.
+///
+/// `layers` are the statistics per node, `stats` says how much of them was counted.
+pub fn channel_rows(program: &Program, layers: &[Option<LayerStats>], stats: StatsLevel) -> Vec<ChannelRow> {
+    let mut rows = Vec::new();
+    for (layer, counts) in mac_layers(program, layers) {
+        for (level, counted) in counts.levels.iter().enumerate() {
+            for (channel, (&seen, &errors)) in counted.channels.iter().zip(&counts.channels).enumerate() {
+                let subject = Subject { layer, counts, level, seen, errors, wide: None, stats };
+                rows.push(ChannelRow::new(&subject, channel));
             }
-            row
-        })
-        .collect()
-}
-
-fn identity(layer: &MacLayer, level: usize, dots: u64) -> LayerRow {
-    let (bits, overflow) = register(layer.datapath.levels[level].register);
-    LayerRow {
-        index: layer.node.index(),
-        layer: layer.name.clone(),
-        name: layer.short_name.clone(),
-        op: layer.op.to_owned(),
-        level: layer.datapath.levels[level].name.clone(),
-        bits,
-        overflow,
-        dots,
-        terms: layer.order.len(),
-        adds: None,
-        events: None,
-        events_high: None,
-        events_low: None,
-        outputs_touched: None,
-        persistent: None,
-        transient: None,
-        wrong: None,
-        harmless: None,
-        min_prefix: None,
-        max_prefix: None,
-        required_final: None,
-        required_prefix: None,
-        sum_abs_err: None,
-        max_abs_err: None,
-        output_mismatch: None,
-        sqnr_db: None,
-        cycles: None,
-        first_event_cycle: None,
-        product_events: None,
-        bias_events: None,
-        compute_cycles: None,
-        stall_cycles: None,
-        utilization: None,
-        sram_bytes: None,
-        dram_bytes: None,
-        time_us: None,
-        stall_sram_cycles: None,
-        stall_dram_cycles: None,
-        exact_required_final: None,
-        exact_required_prefix: None,
+        }
     }
-}
-
-fn count_level(row: &mut LayerRow, counts: &LayerStats, level: usize, stats: StatsLevel) {
-    let total = counts.levels[level].total();
-    let can_overflow = |count| Some(if row.bits == Width::Auto { 0 } else { count });
-    if stats.counts() {
-        row.adds = Some(total.adds);
-        row.persistent = can_overflow(total.persistent);
-    }
-    if stats.counts_events() {
-        row.events = can_overflow(total.events());
-        row.events_high = can_overflow(total.events_high);
-        row.events_low = can_overflow(total.events_low);
-        row.outputs_touched = can_overflow(total.outputs_touched);
-    }
-    if stats.counts_prefixes() {
-        row.transient = can_overflow(total.transient);
-        row.min_prefix = Some(total.min_prefix);
-        row.max_prefix = Some(total.max_prefix);
-        row.required_final = Some(total.required_final);
-        row.required_prefix = Some(total.required_prefix);
-    }
-}
-
-fn count_layer(row: &mut LayerRow, layer: &MacLayer, counts: &LayerStats, stats: StatsLevel) {
-    let total = counts.total();
-    row.output_mismatch = Some(total.output_mismatch);
-    row.sqnr_db = Some(Decibel::new(counts.output_error.sqnr_db()));
-    row.cycles = Some(layer.timing.cycles);
-    let cost = &layer.timing.cost;
-    row.compute_cycles = Some(cost.compute_cycles);
-    row.stall_cycles = Some(cost.stall_cycles);
-    row.utilization = Some(Fraction::new(cost.utilization()));
-    row.sram_bytes = Some(cost.sram_bytes);
-    row.dram_bytes = Some(cost.dram_bytes);
-    // To a picosecond: a clock makes no finer figures, and decimals stay short.
-    row.time_us = Some((cost.microseconds * 1e6).round() / 1e6);
-    row.stall_sram_cycles = Some(cost.stall_sram_cycles);
-    row.stall_dram_cycles = Some(cost.stall_dram_cycles);
-    if stats.counts() {
-        row.wrong = Some(total.wrong);
-        row.harmless = Some(total.harmless);
-        row.sum_abs_err = Some(total.sum_abs_err);
-        row.max_abs_err = Some(total.max_abs_err);
-        row.first_event_cycle = counts.first_event_cycle;
-        row.product_events = Some(total.product_events);
-        row.bias_events = Some(total.bias_events);
-    }
+    rows
 }

@@ -1,36 +1,29 @@
 //! Tables: one file each. The columns and what they mean are the file format that users rely on.
 
-mod channels;
 mod csv;
+mod dictionary;
 mod events;
 mod layers;
 mod not_swept;
 mod size;
 mod summary;
 mod sweep;
+mod table;
 
 use guardbit_hwmodels::{MacLayer, Program, Register, Step};
 use guardbit_sim::LayerStats;
-use serde::Serialize;
 
 pub use self::csv::{Cells, write_csv};
-pub use channels::{ChannelRow, channel_rows};
+pub use dictionary::columns_text;
 pub use events::{EventRow, event_rows};
-pub use layers::{LayerRow, layer_rows};
+pub use layers::{ChannelRow, LayerRow, channel_rows, layer_rows};
 pub use not_swept::not_swept_text;
 pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 pub use summary::{Point, SummaryRow};
 pub use sweep::{SweepRow, sweep_rows};
+pub use table::{Column, Row};
 
 use crate::Width;
-
-/// One row of a table. Its fields, in order, are the cells.
-pub trait Row: Serialize {
-    /// Name of the file.
-    const FILE: &'static str;
-    /// Names of the columns.
-    const COLUMNS: &'static [&'static str];
-}
 
 /// The accelerated layers with their statistics, in order of execution.
 pub(crate) fn mac_layers<'a>(

@@ -3,8 +3,9 @@
 use guardbit_sim::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::{LayerRow, Row, not_swept, sum};
-use crate::{Decibel, Fraction, Outcome};
+use super::table::table;
+use super::{LayerRow, not_swept, sum};
+use crate::{Decibel, Fraction, Score, ScoreFigures};
 
 /// What tells one point of a sweep from the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,87 +22,66 @@ pub struct Point {
     pub level: String,
 }
 
-/// A row of `summary.csv`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SummaryRow {
-    /// Width of the swept level.
-    pub bits: u32,
-    /// Overflow mode of the swept level.
-    pub overflow: String,
-    /// Name of the swept level.
-    pub level: String,
-    /// What each layer read.
-    pub mode: String,
-    /// Samples run.
-    pub samples: u64,
-    /// Samples whose top-1 class is that of the exact network; `None` where no output holds one score per class.
-    pub top1_agreement: Option<Fraction>,
-    /// Accuracy of the exact network.
-    pub accuracy_exact: Option<Fraction>,
-    /// Accuracy on the narrow hardware.
-    pub accuracy: Option<Fraction>,
-    /// Output codes that differ from the exact network.
-    pub output_mismatch: u64,
-    /// Of the network's output against the exact one; in JSON also `null` where it is infinite.
-    pub output_sqnr_db: Option<Decibel>,
-    /// Overflow events at the swept level, over the layers.
-    pub events: Option<u64>,
-    /// Persistent dot products at the swept level, over the layers.
-    pub persistent: Option<u64>,
-    /// Transient dot products at the swept level, over the layers.
-    pub transient: Option<u64>,
-    /// Wrong dot products, over the layers.
-    pub wrong: Option<u64>,
-    /// Cycles of one inference, over the layers.
-    pub cycles: Option<u64>,
-    /// The model.
-    pub model: String,
-    /// The accelerator.
-    pub hw: String,
-    /// Layers whose register at the swept level is not that of the point, with what they have: `5: 20 bits saturate`.
-    pub not_swept: Option<String>,
-}
-
-impl Row for SummaryRow {
-    const FILE: &'static str = "summary.csv";
-    const COLUMNS: &'static [&'static str] = &[
-        "bits",
-        "overflow",
-        "level",
-        "mode",
-        "samples",
-        "top1_agreement",
-        "accuracy_exact",
-        "accuracy",
-        "output_mismatch",
-        "output_sqnr_db",
-        "events",
-        "persistent",
-        "transient",
-        "wrong",
-        "cycles",
-        "model",
-        "hw",
-        "not_swept",
-    ];
+table! {
+    "summary.csv"
+    /// A row of `summary.csv`.
+    SummaryRow {
+        /// Width of the swept level.
+        bits: u32,
+        /// Overflow mode of the swept level.
+        overflow: String,
+        /// Name of the swept level.
+        level: String,
+        /// What each layer read.
+        mode: String,
+        /// Samples run.
+        samples: u64,
+        /// Samples whose top-1 class is that of the exact network; `None` where no output holds one score per class.
+        top1_agreement: Option<Fraction>,
+        /// Accuracy of the exact network.
+        accuracy_exact: Option<Fraction>,
+        /// Accuracy on the narrow hardware.
+        accuracy: Option<Fraction>,
+        /// Output codes that differ from the exact network.
+        output_mismatch: u64,
+        /// Of the network's output against the exact one; in JSON also `null` where it is infinite.
+        output_sqnr_db: Option<Decibel>,
+        /// Overflow events at the swept level, over the layers.
+        events: Option<u64>,
+        /// Persistent dot products at the swept level, over the layers.
+        persistent: Option<u64>,
+        /// Transient dot products at the swept level, over the layers.
+        transient: Option<u64>,
+        /// Wrong dot products, over the layers.
+        wrong: Option<u64>,
+        /// Cycles of one inference, over the layers.
+        cycles: Option<u64>,
+        /// The model.
+        model: String,
+        /// The accelerator.
+        hw: String,
+        /// Layers whose register at the swept level is not that of the point, with what they have: `5: 20 bits saturate`.
+        not_swept: Option<String>,
+    }
 }
 
 impl SummaryRow {
     /// The row of one point, from its rows of `layers.csv`.
-    pub fn new(point: &Point, mode: Mode, outcome: &Outcome, layers: &[LayerRow]) -> Self {
+    pub fn new(point: &Point, mode: Mode, score: &Score, layers: &[LayerRow]) -> Self {
         let swept: Vec<&LayerRow> = layers.iter().filter(|row| row.level == point.level).collect();
+        let figures = ScoreFigures::from(score);
         let at_level = |value: fn(&LayerRow) -> Option<u64>| sum(swept.iter().copied(), value);
         Self {
             bits: point.bits,
             overflow: point.overflow.clone(),
             level: point.level.clone(),
             mode: mode.name().to_owned(),
-            samples: outcome.samples,
-            top1_agreement: outcome.top1_agreement,
-            accuracy_exact: outcome.accuracy_exact,
-            accuracy: outcome.accuracy,
-            output_mismatch: outcome.output_mismatch,
-            output_sqnr_db: outcome.output_sqnr_db,
+            samples: figures.samples,
+            top1_agreement: figures.top1_agreement,
+            accuracy_exact: figures.accuracy_exact,
+            accuracy: figures.accuracy,
+            output_mismatch: figures.output_mismatch,
+            output_sqnr_db: figures.output_sqnr_db,
             events: at_level(|row| row.events),
             persistent: at_level(|row| row.persistent),
             transient: at_level(|row| row.transient),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{LayerRow, Row};
+use super::{Column, LayerRow, Row};
 use crate::PointRecord;
 
 /// A row of `sweep.csv`.
@@ -24,13 +24,20 @@ pub struct SweepRow {
 
 impl Row for SweepRow {
     const FILE: &'static str = "sweep.csv";
-    const COLUMNS: &'static [&'static str] = &COLUMNS;
+    const ABOUT: &'static str = "One row of `layers.csv` of one point.";
+    const COLUMNS: &'static [Column] = &COLUMNS;
 }
 
-const POINT: [&str; 5] = ["model", "hw", "point_bits", "point_overflow", "point_level"];
+const POINT: [Column; 5] = [
+    Column::new::<String>("model", "The model."),
+    Column::new::<String>("hw", "The accelerator."),
+    Column::new::<u32>("point_bits", "Width of the swept level.").unit("bits"),
+    Column::new::<String>("point_overflow", "Overflow mode of the swept level."),
+    Column::new::<String>("point_level", "Name of the swept level."),
+];
 
-const COLUMNS: [&str; POINT.len() + LayerRow::COLUMNS.len()] = {
-    let mut all = [""; POINT.len() + LayerRow::COLUMNS.len()];
+const COLUMNS: [Column; POINT.len() + LayerRow::COLUMNS.len()] = {
+    let mut all = [POINT[0]; POINT.len() + LayerRow::COLUMNS.len()];
     let mut i = 0;
     while i < all.len() {
         all[i] = if i < POINT.len() { POINT[i] } else { LayerRow::COLUMNS[i - POINT.len()] };

@@ -11,10 +11,10 @@ use guardbit_graph::{
 use guardbit_hwmodels::{Program, from_yaml, lower};
 use guardbit_num::Scheme;
 use guardbit_reports::{
-    Decibel, DesignLevel, Fraction, Outcome, Point, PointRecord, RunRecord, SizeChannelRow, SizeGridRow,
+    DesignLevel, Fraction, OutputError, Point, PointRecord, RunRecord, Score, SizeChannelRow, SizeGridRow,
     SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, Width, WitnessRecord,
 };
-use guardbit_sim::{LayerStats, Mode, Options, Simulation, StatsLevel};
+use guardbit_sim::{LayerStats, Mode, Options, Simulation, SquaredError, StatsLevel};
 
 pub const CONV: &str = "model/activation/Relu;model/conv2d_1/BiasAdd;model/conv2d_1/Conv2D";
 pub const DENSE: &str = "StatefulPartitionedCall:0";
@@ -73,14 +73,14 @@ pub fn run(stats: StatsLevel, acc: &str) -> Ran {
     Ran { program, layers, options }
 }
 
-pub fn outcome() -> Outcome {
-    Outcome {
+pub fn score() -> Score {
+    Score {
         samples: 2,
-        top1_agreement: Fraction::of(1, 2),
-        accuracy_exact: Fraction::of(2, 2),
-        accuracy: Fraction::of(1, 2),
+        agreeing: Some(1),
+        right_exact: Some(2),
+        right: Some(1),
         output_mismatch: 3,
-        output_sqnr_db: Some(Decibel::new(f64::INFINITY)),
+        output_errors: Some(vec![OutputError { scale: 0.5, error: SquaredError { signal: 9, noise: 0 } }]),
     }
 }
 
@@ -93,7 +93,7 @@ pub fn run_record(stats: StatsLevel) -> RunRecord {
         &ran.layers,
         &ran.layers,
         &ran.options,
-        &outcome(),
+        &score(),
     )
 }
 
@@ -106,7 +106,7 @@ pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord
         overflow: overflow.into(),
         level: "acc".into(),
     };
-    PointRecord::new(&point, &ran.program, &ran.layers, &ran.layers, &ran.options, &outcome())
+    PointRecord::new(&point, &ran.program, &ran.layers, &ran.layers, &ran.options, &score())
 }
 
 pub fn sweep(stats: StatsLevel) -> Vec<PointRecord> {
@@ -241,7 +241,7 @@ pub fn size_record() -> SizeRecord {
         }],
         design: vec![DesignLevel { level: "outer".into(), bits: Width::Bits(19) }],
         remarks: vec!["something to know".into()],
-        recommended: outcome(),
+        recommended: (&score()).into(),
         layers,
     }
 }

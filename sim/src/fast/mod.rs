@@ -32,6 +32,7 @@ pub(crate) use simd::{Kernels, available};
 pub use stepper::Stepper;
 pub(crate) use tiles::{Job, Scratch};
 
+use crate::accumulate::Accumulate;
 use crate::codes::{Codes, Packed, PackedMut};
 use crate::options::Options;
 use crate::stats::LayerStats;
@@ -54,13 +55,7 @@ pub struct Settled {
     pub stepped: u64,
 }
 
-impl Settled {
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.by_weights += other.by_weights;
-        self.by_sums += other.by_sums;
-        self.stepped += other.stepped;
-    }
-}
+crate::accumulate_fields!(Settled { by_weights, by_sums, stepped });
 
 /// What a layer did, on its way to the statistics.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use guardbit_reports::Outcome;
+use guardbit_reports::Score;
 
 /// How much error is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,16 +111,12 @@ impl Budget {
     }
 
     /// Whether the network as a whole stays within it. `codes` are the output codes of one sample.
-    pub(super) fn allows(self, outcome: &Outcome, codes: u64) -> bool {
+    pub(super) fn allows(self, score: &Score, codes: u64) -> bool {
         match self {
-            Self::Mismatch(share) => share.allows(outcome.output_mismatch, codes * outcome.samples),
+            Self::Mismatch(share) => share.allows(score.output_mismatch, codes * score.samples),
             Self::Accuracy(share) => {
-                let right = |accuracy: Option<guardbit_reports::Fraction>| {
-                    // Fractions are rounded to a millionth; counts come back by rounding.
-                    accuracy.map_or(0, |a| (a.value() * outcome.samples as f64).round() as u64)
-                };
-                let lost = right(outcome.accuracy_exact).saturating_sub(right(outcome.accuracy));
-                share.allows(lost, outcome.samples)
+                let (exact, narrow) = (score.right_exact.unwrap_or(0), score.right.unwrap_or(0));
+                share.allows(exact.saturating_sub(narrow), score.samples)
             }
         }
     }
@@ -174,5 +170,26 @@ mod tests {
             [None, None, None]
         );
         assert!(said("mismatch=0.1%", 40).is_some_and(|text| text.contains("400 output codes")));
+    }
+
+    /// One sample of ten million is less than the six decimals that tables show; it counts all the same.
+    #[test]
+    fn accuracy_is_counted_not_rounded() {
+        let budget: Budget = "accuracy=0.00001%".parse().unwrap();
+        let lost = |samples, lost| {
+            let (right_exact, right) = (Some(samples), Some(samples - lost));
+            let score = Score {
+                samples,
+                agreeing: None,
+                right_exact,
+                right,
+                output_mismatch: 0,
+                output_errors: None,
+            };
+            budget.allows(&score, 0)
+        };
+        assert!(lost(10_000_000, 1), "one of ten million");
+        assert!(!lost(10_000_000, 2), "two of ten million");
+        assert!(!lost(1_000_000, 1), "one of a million");
     }
 }

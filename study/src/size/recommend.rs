@@ -1,7 +1,7 @@
 //! The accelerator with the widths that came out.
 
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register, description_of, name_of};
-use guardbit_reports::Outcome;
+use guardbit_reports::Score;
 
 use super::layers::SizedLayer;
 use super::{Sizing, search};
@@ -12,23 +12,23 @@ pub(super) struct Recommendation {
     /// The network on the recommended accelerator.
     pub program: Program,
     /// Over the samples, each layer reading what the one before it made.
-    pub outcome: Outcome,
+    pub score: Score,
 }
 
 impl Recommendation {
     /// Without a budget, or where none can be kept: the proved widths, at which no input overflows anywhere. With one: the
-    /// widths within it, at which the search saw `outcome`.
+    /// widths within it, at which the search saw `score`.
     pub fn new(
         sizing: &Sizing<'_>,
         layers: &[SizedLayer<'_>],
-        outcome: Option<Outcome>,
+        score: Option<Score>,
     ) -> Result<Self, StudyError> {
         let program = sizing.subject.lower(&accelerator(sizing, layers))?;
-        let outcome = match outcome {
-            Some(outcome) => outcome,
-            None => search::outcome(sizing, "recommended widths", &program)?,
+        let score = match score {
+            Some(score) => score,
+            None => search::score(sizing, "recommended widths", &program)?,
         };
-        Ok(Self { program, outcome })
+        Ok(Self { program, score })
     }
 
     /// The accelerator's file.

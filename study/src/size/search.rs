@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use guardbit_hwmodels::{MacLayer, Program, Register};
 use guardbit_num::{MAX_BITS, MIN_BITS, Overflow};
-use guardbit_reports::Outcome;
+use guardbit_reports::Score;
 use guardbit_sim::{LayerStats, Mode, Options, StatsLevel};
 
 use super::budget::{Budget, Share};
@@ -31,7 +31,7 @@ pub(super) fn search(
     sizing: &Sizing<'_>,
     budget: Budget,
     layers: &mut [SizedLayer<'_>],
-) -> Result<Option<Outcome>, StudyError> {
+) -> Result<Option<Score>, StudyError> {
     let curves = curves(sizing, layers)?;
     match budget {
         Budget::Mismatch(share) => curves.iter().for_each(|curve| curve.within(share, layers)),
@@ -192,8 +192,8 @@ fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>
             let allows = |narrower: usize| {
                 let mut widths = wide(layers);
                 widths[layer][level] = Some(harmless(&layers[layer], level) - narrower as u32);
-                let outcome = outcome(sizing, &title, &narrowed(sizing, layers, &widths)?)?;
-                Ok(budget.allows(&outcome, 0).then_some(()))
+                let score = score(sizing, &title, &narrowed(sizing, layers, &widths)?)?;
+                Ok(budget.allows(&score, 0).then_some(()))
             };
             let most = harmless(&layers[layer], level) - MIN_BITS;
             let found = furthest(most as usize, allows)?;
@@ -211,13 +211,13 @@ fn together(
     budget: Budget,
     curves: &[Curve],
     layers: &mut [SizedLayer<'_>],
-) -> Result<Option<Outcome>, StudyError> {
+) -> Result<Option<Score>, StudyError> {
     let mut start = wide(layers);
     for curve in curves {
         start[curve.layer][curve.level] = Some(harmless(&layers[curve.layer], curve.level));
     }
     let codes = sizing.codes_per_sample();
-    let mut best: Option<(u32, Widths, Outcome)> = None;
+    let mut best: Option<(u32, Widths, Score)> = None;
     for order in ORDERS {
         let path = path(order, curves);
         let design = |steps: usize| {
@@ -227,22 +227,22 @@ fn together(
         };
         let within = |steps: usize| {
             let program = narrowed(sizing, layers, &design(steps))?;
-            let outcome = outcome(sizing, "all levels together", &program)?;
-            Ok(budget.allows(&outcome, codes).then_some(outcome))
+            let score = score(sizing, "all levels together", &program)?;
+            Ok(budget.allows(&score, codes).then_some(score))
         };
         // All paths begin at the same design.
-        let Some((steps, outcome)) = furthest(path.len(), within)? else { return Ok(None) };
+        let Some((steps, score)) = furthest(path.len(), within)? else { return Ok(None) };
         let widths = design(steps);
         let cost = widths.iter().flatten().flatten().sum();
         if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
-            best = Some((cost, widths, outcome));
+            best = Some((cost, widths, score));
         }
     }
-    let Some((_, widths, outcome)) = best else { return Ok(None) };
+    let Some((_, widths, score)) = best else { return Ok(None) };
     for (layer, widths) in layers.iter_mut().zip(widths) {
         layer.together = Some(widths);
     }
-    Ok(Some(outcome))
+    Ok(Some(score))
 }
 
 /// A bit off one level of one layer.
@@ -291,14 +291,14 @@ fn furthest<T>(
 }
 
 /// What the network does as a whole.
-pub(super) fn outcome(sizing: &Sizing<'_>, title: &str, program: &Program) -> Result<Outcome, StudyError> {
+pub(super) fn score(sizing: &Sizing<'_>, title: &str, program: &Program) -> Result<Score, StudyError> {
     let options = Options {
         mode: Mode::Propagated,
         stats: StatsLevel::None,
         events_per_layer: 0,
         ..Options::default()
     };
-    Ok(sizing.run(title, program, options)?.outcome)
+    Ok(sizing.run(title, program, options)?.score)
 }
 
 fn wide(layers: &[SizedLayer<'_>]) -> Widths {

@@ -1,0 +1,164 @@
+//! What kinds of keys there are: how a value stands in a file, what is allowed, and what the code computes with.
+
+use std::ops::RangeInclusive;
+
+use guardbit_num::{MAX_BITS, MIN_BITS};
+
+use crate::file::{BiasBits, Bits, Integer, Name, Number, TermsFile};
+use crate::load::MAX_LEVEL_NAME;
+use crate::names::Named;
+
+/// Least and greatest size or rate, six decimals of which count.
+pub(crate) const DECIMALS: RangeInclusive<f64> = 0.000_001..=1e9;
+
+/// Greatest length of a run: as many products as the largest tensor has elements.
+pub(crate) const MAX_TERMS: i64 = 1 << 28;
+
+/// A value as a file holds it.
+pub(crate) trait FileValue {
+    /// What a row says of it, beside its type.
+    type Range;
+
+    /// What is allowed, after "it must be".
+    fn allowed(range: Self::Range) -> String;
+}
+
+/// A value as the code computes with it.
+pub(crate) trait Key: Sized {
+    /// How a file holds it.
+    type File: FileValue;
+
+    /// The value, or in words what was found, where that is out of range.
+    fn checked(value: Self::File, range: <Self::File as FileValue>::Range) -> Result<Self, String>;
+
+    /// As a file holds it.
+    fn to_file(self) -> Self::File;
+}
+
+/// `a whole number from 1 to 64`.
+pub(crate) fn range(range: RangeInclusive<i64>) -> String {
+    format!("a whole number from {} to {}", range.start(), range.end())
+}
+
+fn widths() -> String {
+    range(MIN_BITS.into()..=MAX_BITS.into())
+}
+
+impl FileValue for Integer {
+    type Range = RangeInclusive<i64>;
+
+    fn allowed(allowed: Self::Range) -> String {
+        range(allowed)
+    }
+}
+
+/// The value types that have no range beside their type.
+macro_rules! file_values {
+    ($($ty:ty: $allowed:expr;)*) => {$(
+        impl FileValue for $ty {
+            type Range = ();
+
+            fn allowed((): ()) -> String {
+                $allowed
+            }
+        }
+    )*};
+}
+
+file_values! {
+    Number: format!("a number from {} to {}", DECIMALS.start(), DECIMALS.end());
+    bool: "true or false".into();
+    Bits: format!("`auto` or {}", widths());
+    BiasBits: format!("`from_model`, `auto` or {}", widths());
+    TermsFile: format!("rows, cols, dot_width, all or {}", range(1..=MAX_TERMS));
+    // The only text of a section is the name of a level.
+    String: format!("made of at most {MAX_LEVEL_NAME} letters, digits, `_` and `-`, different for every level");
+}
+
+impl<T: Named> FileValue for Name<T> {
+    type Range = ();
+
+    fn allowed((): ()) -> String {
+        T::allowed()
+    }
+}
+
+/// The number, if it lies in the range.
+pub(crate) fn integer(Integer(value): Integer, range: RangeInclusive<i64>) -> Result<i64, String> {
+    if range.contains(&value) { Ok(value) } else { Err(value.to_string()) }
+}
+
+/// Counts; no range holds a negative number or one beyond their type.
+macro_rules! counts {
+    ($($ty:ty)*) => {$(
+        impl Key for $ty {
+            type File = Integer;
+
+            fn checked(value: Integer, range: RangeInclusive<i64>) -> Result<Self, String> {
+                let checked = integer(value, range)?;
+                Self::try_from(checked).map_err(|_| checked.to_string())
+            }
+
+            fn to_file(self) -> Integer {
+                Integer(i64::try_from(self).unwrap_or(i64::MAX))
+            }
+        }
+    )*};
+}
+
+counts!(usize u32 u64);
+
+/// A bound: 0 stands for none.
+impl Key for Option<u64> {
+    type File = Integer;
+
+    fn checked(value: Integer, range: RangeInclusive<i64>) -> Result<Self, String> {
+        u64::checked(value, range).map(|bound| (bound > 0).then_some(bound))
+    }
+
+    fn to_file(self) -> Integer {
+        self.unwrap_or(0).to_file()
+    }
+}
+
+/// Sizes and rates.
+impl Key for f64 {
+    type File = Number;
+
+    fn checked(Number(value): Number, (): ()) -> Result<Self, String> {
+        if DECIMALS.contains(&value) {
+            return Ok(value);
+        }
+        let far = value != 0.0 && value.is_finite() && !(1e-9..1e15).contains(&value.abs());
+        Err(if far { format!("{value:e}") } else { value.to_string() })
+    }
+
+    fn to_file(self) -> Number {
+        Number(self)
+    }
+}
+
+impl Key for bool {
+    type File = Self;
+
+    fn checked(value: Self, (): ()) -> Result<Self, String> {
+        Ok(value)
+    }
+
+    fn to_file(self) -> Self {
+        self
+    }
+}
+
+/// Choices.
+impl<T: Named> Key for T {
+    type File = Name<T>;
+
+    fn checked(Name(value): Name<T>, (): ()) -> Result<Self, String> {
+        Ok(value)
+    }
+
+    fn to_file(self) -> Name<T> {
+        Name(self)
+    }
+}

@@ -1,0 +1,187 @@
+//! The keys of an accelerator, section by section: one row each. What serde reads, the JSON schema, the checks with their
+//! errors, the checked types, `hw show`, `--set` and `docs/accelerator_keys.md` follow from the rows.
+//!
+//! A row is `key: TYPE = (DEFAULT) in RANGE, CODE, HINT, MEANING;` for a key that is a field of the checked type (a
+//! [`Key`]), or `key: as FILE_TYPE, CODE, HINT, MEANING;` for one that means something only together with others: what they
+//! make together is one of the fields before the rows, and `load/check.rs` says how. CODE and HINT are those of its errors.
+
+mod key;
+mod page;
+mod section;
+
+pub(crate) use key::{FileValue, Key, MAX_TERMS, range};
+pub use page::keys_text;
+pub(crate) use section::KeyRow;
+
+use guardbit_num::{Overflow, Rounding, Scheme};
+
+use crate::accelerator::{
+    ArrayKind, BiasPlace, Check, Fixup, OutputFit, Reduce, Register, Terms, TimingConvention, ZeroPoint,
+};
+use crate::file::{BiasBits, Bits, Name, PackingKind, TermsFile};
+use section::sections;
+
+sections! {
+    /// Size of the array of processing elements: at most 1048576 of them in all cores.
+    #[derive(Copy, Eq)]
+    "array" => ArrayFile, Array {} {
+        rows: usize = (16) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
+            "Rows, 1..=65536. Default: 16.";
+        cols: usize = (16) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
+            "Columns, 1..=65536. Default: 16.";
+        dot_width: usize = (1) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
+            "Products that one processing element adds in one step, 1..=65536. Default: 1.";
+        kind: ArrayKind = (ArrayKind::Outputs), "guardbit::hw::array", "what the lanes of a vector engine hold",
+            "What the lanes of a vector engine hold. outputs: any outputs, in the order of the output tensor. channels: \
+             channels of one pixel, groups one after the other. folded: channels of one pixel, of all groups. block: rows \
+             hold pixels of a small rectangle, columns hold channels. Default: outputs.";
+        cores: usize = (1) in 1..=64, "guardbit::hw::array", "arrays that share the output channels",
+            "Arrays of this size that share the output channels, 1..=64. Default: 1.";
+        stripe: usize = (1) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
+            "Least number of pixels for which an array of channels keeps its weights, 1..=65536. Default: 1.";
+    }
+
+    /// How operands reach the multiplier.
+    #[derive(Copy, Eq)]
+    "operands" => OperandsFile, Operands {} {
+        zero_point: ZeroPoint = (ZeroPoint::Subtract), "guardbit::hw::zero_point",
+            "`subtract` takes zero points off before the multiplier, `fold` after",
+            "subtract: the multiplier sees codes less their zero points. fold: it sees raw codes, and constants join the \
+             bias. Default: subtract.";
+    }
+
+    /// The multiplier's output: fitted, then shifted right.
+    #[derive(Copy, Eq)]
+    "product" => ProductFile, Product {
+        /// Width.
+        register: Register,
+    } {
+        bits: as Bits, "guardbit::hw::bits",
+            "a width in bits, sign included; `auto` is wide enough for everything",
+            "Width, 2..=64, or auto: exact. Default: auto.";
+        overflow: as Name<Overflow>, "guardbit::hw::overflow", "what happens to a value that does not fit",
+            "What happens to a product that does not fit. Default: saturate.";
+        signed: as bool, "guardbit::hw::switch", "write it without quotes",
+            "Whether the top bit is a sign. Default: true.";
+        shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
+            "Low bits dropped, 0..=31. Default: 0.";
+        round: Rounding = (Rounding::Floor), "guardbit::hw::round", "how low bits are dropped",
+            "How they are dropped. Default: floor.";
+    }
+
+    /// One accumulation level.
+    "accumulation.*" => LevelFile, Level {
+        /// Name, unique in its datapath.
+        name: String,
+        /// Length of a run.
+        terms: Terms,
+        /// Width of the accumulator.
+        register: Register,
+    } {
+        name: as String, "guardbit::hw::level_name", "overrides and reports call a level by its name",
+            "Name, unique among the levels. Default: acc for a single level, else required.";
+        reduce: Reduce = (Reduce::Serial), "guardbit::hw::reduce",
+            "`serial` has one accumulator, `tree` adds adjacent pairs",
+            "How a run is reduced. Default: serial.";
+        terms: as TermsFile, "guardbit::hw::terms",
+            "how many values of the level before make one run; the last level takes `all`",
+            "Length of a run: a number, rows, cols, dot_width or all. Default: all. The last level takes all.";
+        bits: as Bits, "guardbit::hw::bits",
+            "a width in bits, sign included; `auto` is wide enough for everything",
+            "Width of the accumulator, 2..=64, or auto: never overflows. Default: auto.";
+        overflow: as Name<Overflow>, "guardbit::hw::overflow", "what happens to a value that does not fit",
+            "What happens to a sum that does not fit. Default: saturate.";
+        signed: as bool, "guardbit::hw::switch", "write it without quotes",
+            "Whether the top bit is a sign. Default: true.";
+        check: Check = (Check::EachAdd), "guardbit::hw::check",
+            "`each_add` looks for overflow at every addition, `hand_over` when the result leaves the level",
+            "Where overflow is looked for: each_add, or hand_over (exact inside, fitted once). Default: each_add.";
+        shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
+            "Low bits dropped when the result is handed on, 0..=31. Default: 0.";
+        round: Rounding = (Rounding::Floor), "guardbit::hw::round", "how low bits are dropped",
+            "How they are dropped. Default: floor.";
+    }
+
+    /// The bias adder.
+    #[derive(Copy, Eq)]
+    "bias" => BiasFile, Bias {
+        /// Width of its adder (of the scaled bias, if added after requantization). Unused by a preload.
+        register: Register,
+        /// Whether the adder is as wide as the model's own: 64 bits instead of 32 for biases of 64.
+        from_model: bool,
+    } {
+        at: BiasPlace = (BiasPlace::Post), "guardbit::hw::bias",
+            "where the bias is added: `post` is after the last level",
+            "post: after the last level. preload: initial value of the last level. post_requantize: scaled on its own. \
+             Default: post.";
+        bits: as BiasBits, "guardbit::hw::bits",
+            "a width in bits, sign included; `from_model` is 32, and 64 for biases of 64 bits",
+            "Width of the adder, 2..=64, or auto. from_model: 32, and 64 in layers whose bias has 64 bits in the model. \
+             Default: from_model.";
+        overflow: as Name<Overflow>, "guardbit::hw::overflow", "what happens to a value that does not fit",
+            "What happens to a sum that does not fit. Default: saturate.";
+    }
+
+    /// From sums to output codes.
+    #[derive(Copy, Eq)]
+    "requantize" => RequantizeFile, Requantize {} {
+        scheme: Option<Scheme> = (None), "guardbit::hw::scheme", "`from_model` does what the model's runtime does",
+            "from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.";
+        output: OutputFit = (OutputFit::Saturate), "guardbit::hw::output",
+            "what happens to a result that does not fit the output's dtype",
+            "What happens to a result that does not fit the output's dtype, in the exact run too. saturate: clamped. wrap: \
+             its low bits are kept; a fused activation clips before. Default: saturate.";
+    }
+
+    /// How cycles are counted.
+    #[derive(Copy, Eq)]
+    "timing" => TimingFile, Timing {} {
+        convention: TimingConvention = (TimingConvention::Overlapped), "guardbit::hw::timing", "how cycles are counted",
+            "overlapped: tiles follow each other without draining the array, memory stalls count. scalesim_v3: as SCALE-Sim \
+             3.0.0 counts compute cycles. ethos_u: as Arm's compiler for Ethos-U55 estimates NPU cycles, with an array of \
+             kind block. Default: overlapped.";
+    }
+
+    /// Memories beside the array.
+    #[derive(Copy)]
+    "memory" => MemoryFile, Memory {} {
+        activation_kib: f64 = (256.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
+            "SRAM for activations in KiB, 0.000001..=1000000000; six decimals count. Default: 256.";
+        weight_kib: f64 = (256.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
+            "SRAM for weights in KiB, 0.000001..=1000000000; six decimals count. Default: 256.";
+        accumulator_kib: f64 = (64.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
+            "SRAM for sums in KiB, 0.000001..=1000000000; six decimals count. Default: 64.";
+        double_buffer: bool = (true), "guardbit::hw::switch", "write it without quotes",
+            "Whether the next tile loads while one computes. Default: true.";
+        sram_bytes_per_cycle: f64 = (16.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
+            "Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it, \
+             0.000001..=1000000000; six decimals count. Default: 16.";
+        // What 16 columns of 32-bit sums write and read.
+        accumulator_bytes_per_cycle: f64 = (128.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
+            "Bytes per cycle between the SRAM for sums and the array, written and read, 0.000001..=1000000000; six decimals \
+             count. Default: 128.";
+        dram_bytes_per_cycle: f64 = (8.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
+            "Bytes per cycle from outside, 0.000001..=1000000000; six decimals count. Default: 8.";
+        dram_latency_cycles: u64 = (100) in 0..=1000000000, "guardbit::hw::memory",
+            "the cycles before the first byte from outside",
+            "Cycles before the first byte from outside, 0..=1000000000. Default: 100.";
+        dram_burst_bytes: u64 = (1) in 1..=65536, "guardbit::hw::memory",
+            "transfers from and to the outside are rounded up to whole bursts",
+            "Bytes of a burst, 1..=65536: every transfer from and to the outside is rounded up to whole bursts. Default: 1.";
+        dram_outstanding_bursts: Option<u64> = (None) in 0..=65536, "guardbit::hw::memory",
+            "the bursts that can be on their way at a time; 0 is no limit",
+            "Bursts that can be on their way at a time, each for dram_latency_cycles, 0..=65536; 0: no limit. Default: 0.";
+    }
+
+    /// Lanes that share one adder.
+    #[derive(Copy, Eq)]
+    "packing" => PackingFile, PackingKeys {} {
+        kind: PackingKind = (PackingKind::None), "guardbit::hw::packing", "lanes that share one adder",
+            "none: every lane has its own. dsp48e2_int8x2: two output channels share the 48-bit adder of a DSP48E2, 18 bits \
+             for the first of them; the innermost level is that adder. Default: none.";
+        fixup: Fixup = (Fixup::Lut), "guardbit::hw::packing",
+            "what is done about the borrow that a negative low lane takes from the high lane",
+            "Of dsp48e2_int8x2. none: a negative low lane takes 1 from the high lane. lut: the low lane's sign is added to \
+             the high lane when the lanes leave the adder. Default: lut.";
+    }
+}

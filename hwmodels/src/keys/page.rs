@@ -1,0 +1,48 @@
+//! Every key of an accelerator file, as a page for people.
+
+use serde_json::Value;
+
+use super::KEYS;
+use crate::file::AcceleratorFile;
+use crate::load::{KeyPath, Rule};
+use crate::schema::schema;
+
+const INTRODUCTION: &str = "\
+# Accelerator keys
+
+Every key of an accelerator file: what it may hold, and what it means. `guardbit hw show PRESET` prints them all with their
+values, `--set KEY=VALUE` changes one from the command line (levels by their names: `accumulation.acc.bits=14`), and `layers`
+for single layers. [accelerators.md](accelerators.md) says what follows from them. This page is made from the code:
+`GUARDBIT_BLESS=1 cargo test -p guardbit-hwmodels` renews it.
+
+| key | it must be | meaning |
+|---|---|---|
+";
+
+/// The page, as Markdown.
+pub fn keys_text() -> String {
+    let schema: Value = serde_json::from_str(&schema()).unwrap_or_default();
+    let meaning = |of: &Value| of["description"].as_str().unwrap_or_default().to_owned();
+    let mut text = INTRODUCTION.to_owned();
+    for key in AcceleratorFile::keys() {
+        let rule = Rule::of(&KeyPath::dotted(key));
+        let rows = KEYS.iter().filter(|row| row.section.trim_end_matches(".*") == key).collect::<Vec<_>>();
+        if rows.is_empty() || rows.iter().any(|row| row.section.ends_with('*')) {
+            row(&mut text, key, &rule.allowed, &meaning(&schema["properties"][key]));
+        }
+        for of in rows {
+            row(&mut text, &format!("{}.{}", of.section, of.name), &(of.allowed)(), of.meaning);
+        }
+        if key == "reduction_order" {
+            for (part, of) in schema["$defs"]["OrderMap"]["properties"].as_object().into_iter().flatten() {
+                let path = format!("{key}.{part}");
+                row(&mut text, &path, &Rule::of(&KeyPath::dotted(&path)).allowed, &meaning(of));
+            }
+        }
+    }
+    text
+}
+
+fn row(text: &mut String, key: &str, allowed: &str, meaning: &str) {
+    *text += &format!("| `{key}` | {} | {} |\n", allowed.replace('|', "\\|"), meaning.replace('|', "\\|"));
+}

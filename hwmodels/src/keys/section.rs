@@ -1,0 +1,134 @@
+//! How rows become types, checks and rules.
+
+use super::key::{FileValue, Key};
+use crate::load::{KeyPath, Violation, out_of_range};
+
+/// What errors say of a key.
+pub(crate) struct KeyRow {
+    /// The section; `*` stands for any element of a list.
+    pub section: &'static str,
+    pub name: &'static str,
+    /// Stable code of its errors.
+    pub code: &'static str,
+    /// What is allowed, after "it must be".
+    pub allowed: fn() -> String,
+    /// What to do, in few words.
+    pub hint: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// A value in its range, or the default where it is missing.
+pub(super) fn checked<K: Key>(
+    section: &KeyPath,
+    name: &str,
+    value: Option<K::File>,
+    default: K,
+    range: <K::File as FileValue>::Range,
+) -> Result<K, Violation> {
+    let Some(value) = value else { return Ok(default) };
+    K::checked(value, range).map_err(|found| out_of_range(section.join(name), found))
+}
+
+/// Makes of every section the type that serde reads, the checked type, and the rules of its errors.
+///
+/// `FILE, CHECKED {fields} {rows}`: the fields are those that follow from several keys. `CHECKED::of(FILE, place, fields)`
+/// checks a section; `CHECKED::file` writes the keys that are fields themselves.
+macro_rules! sections {
+    ($(
+        $(#[doc = $about:literal])*
+        $(#[derive($($derive:ident),*)])?
+        $section:literal => $file:ident, $checked:ident {
+            $($(#[doc = $field_doc:literal])* $field:ident: $field_ty:ty,)*
+        } {
+            $(
+                $key:ident:
+                    $($ty:ty = ($default:expr) $(in $low:literal..=$high:literal)?)?
+                    $(as $raw:ty)?,
+                    $code:literal, $hint:literal, $doc:literal;
+            )*
+        }
+    )*) => {
+        $(
+            $(#[doc = $about])*
+            #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+            #[serde(deny_unknown_fields)]
+            pub(crate) struct $file {
+                $(
+                    #[doc = $doc]
+                    $($(#[schemars(range(min = $low, max = $high))])?)?
+                    pub $key: Option<$(<$ty as $crate::keys::Key>::File)? $($raw)?>,
+                )*
+            }
+
+            $(#[doc = $about])*
+            #[derive(Debug, Clone, PartialEq)]
+            $(#[derive($($derive),*)])?
+            pub struct $checked {
+                $($(#[doc = $field_doc])* pub $field: $field_ty,)*
+                $($(
+                    #[doc = $doc]
+                    pub $key: $ty,
+                )?)*
+            }
+
+            impl $checked {
+                /// Checks the keys at `section`.
+                pub(crate) fn of(
+                    file: &$file,
+                    section: &$crate::load::KeyPath,
+                    $($field: $field_ty,)*
+                ) -> Result<Self, $crate::load::Violation> {
+                    Ok(Self {
+                        $($(
+                            $key: $crate::keys::section::checked::<$ty>(
+                                section,
+                                stringify!($key),
+                                file.$key.clone(),
+                                $default,
+                                $crate::keys::section::bounds!($($low, $high)?),
+                            )?,
+                        )?)*
+                        $($field,)*
+                    })
+                }
+
+                /// The section of a file.
+                pub(crate) fn file(&self) -> $file {
+                    #[allow(clippy::needless_update, reason = "some sections have other keys")]
+                    $file {
+                        $($($key: Some(<$ty as $crate::keys::Key>::to_file(self.$key)),)?)*
+                        ..$file::default()
+                    }
+                }
+            }
+        )*
+
+        /// Every key of every section.
+        pub(crate) const KEYS: &[$crate::keys::KeyRow] = &[$($(
+            $crate::keys::KeyRow {
+                section: $section,
+                name: stringify!($key),
+                code: $code,
+                allowed: || {
+                    type File = $(<$ty as $crate::keys::Key>::File)? $($raw)?;
+                    <File as $crate::keys::FileValue>::allowed($crate::keys::section::bounds!($($($low, $high)?)?))
+                },
+                hint: $hint,
+                meaning: $doc,
+            },
+        )*)*];
+    };
+}
+
+/// The range of a row, or what stands for none.
+macro_rules! bounds {
+    () => {
+        ()
+    };
+    ($low:literal, $high:literal) => {
+        $low..=$high
+    };
+}
+
+pub(super) use {bounds, sections};

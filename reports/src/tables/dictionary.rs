@@ -1,0 +1,82 @@
+//! The data dictionary: what every column of every table means.
+
+use std::fmt::Write;
+
+use guardbit_sim::{Needs, StatsLevel};
+
+use super::{
+    ChannelRow, Column, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow,
+    SizeRow, SummaryRow, SweepRow,
+};
+
+/// A table with its columns.
+struct Table {
+    command: &'static str,
+    file: &'static str,
+    about: &'static str,
+    columns: &'static [Column],
+}
+
+const fn table<R: Row>(command: &'static str) -> Table {
+    Table { command, file: R::FILE, about: R::ABOUT, columns: R::COLUMNS }
+}
+
+/// Every table that guardbit writes.
+const TABLES: [Table; 10] = [
+    table::<LayerRow>("run"),
+    table::<ChannelRow>("run"),
+    table::<EventRow>("run"),
+    table::<SummaryRow>("sweep"),
+    table::<SweepRow>("sweep"),
+    table::<SizeRow>("size"),
+    table::<SizeChannelRow>("size"),
+    table::<SizeLevelRow>("size"),
+    table::<SizeGridRow>("size"),
+    table::<SizeRateRow>("size"),
+];
+
+const INTRODUCTION: &str = "\
+# Columns
+
+Every table that guardbit writes, column by column, in the order of its header. The same names stand in `sweep/points` and in
+the JSON files. [arithmetic.md](arithmetic.md) defines the words. This page is made from the code: `GUARDBIT_BLESS=1 cargo
+test -p guardbit-reports` renews it.
+
+\"May be blank\" says where: with the `--stats` levels that do not count the column, and above the last level's row of a
+layer, which holds what belongs to the layer as a whole. Elsewhere a blank means that there is none.
+";
+
+/// The data dictionary, as Markdown.
+pub fn columns_text() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for Table { command, file, about, columns } in TABLES {
+        let heading = format!("\n## {file}\n\nOf `guardbit {command}`. {}\n\n", sentence(about));
+        text.push_str(&heading);
+        text.push_str("| column | values | unit | may be blank | meaning |\n|---|---|---|---|---|\n");
+        for column in columns {
+            let Column { name, kind, unit, meaning, .. } = column;
+            let blank = blank(column);
+            writeln!(text, "| `{name}` | {kind} | {unit} | {blank} | {} |", sentence(meaning))
+                .expect("memory");
+        }
+    }
+    text
+}
+
+/// Documentation as it stands in the code, on one line.
+fn sentence(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+/// When a cell of the column is blank.
+fn blank(column: &Column) -> String {
+    let levels = StatsLevel::ALL.into_iter().filter(|level| !level.meets(column.needs));
+    let levels: Vec<String> = levels.map(|level| format!("`{}`", level.name())).collect();
+    let stats = (column.needs != Needs::Nothing).then(|| format!("with `--stats` {}", levels.join(", ")));
+    let rows = (!column.rows.is_empty()).then(|| format!("above the {}'s row", column.rows));
+    match (column.optional, [stats, rows].into_iter().flatten().collect::<Vec<_>>().join("; ")) {
+        (false, _) => String::new(),
+        (true, why) if why.is_empty() => "yes".into(),
+        (true, why) => why,
+    }
+}

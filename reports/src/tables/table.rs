@@ -1,0 +1,125 @@
+//! What a table is: one macro makes the type of its rows, its columns, and what `docs/columns.md` says of them.
+
+use guardbit_sim::Needs;
+use serde::Serialize;
+
+use crate::{Decibel, Fraction, Width};
+
+/// One row of a table. Its fields, in order, are the cells.
+pub trait Row: Serialize {
+    /// Name of the file.
+    const FILE: &'static str;
+    /// What a row tells of.
+    const ABOUT: &'static str;
+    /// The columns.
+    const COLUMNS: &'static [Column];
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Name in the header.
+    pub name: &'static str,
+    /// What its cells are.
+    pub kind: &'static str,
+    /// Whether a cell can be blank.
+    pub optional: bool,
+    /// Unit of its cells, where they have one.
+    pub unit: &'static str,
+    /// What has to be counted for it.
+    pub needs: Needs,
+    /// In which of the rows of a layer it stands; empty if in all of them.
+    pub rows: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// What a cell can hold.
+pub(super) trait Cell {
+    const KIND: &'static str;
+    const OPTIONAL: bool = false;
+}
+
+macro_rules! cells {
+    ($($ty:ty: $kind:literal)*) => {$(
+        impl Cell for $ty {
+            const KIND: &'static str = $kind;
+        }
+    )*};
+}
+
+cells! {
+    u32: "whole number"
+    u64: "whole number"
+    u128: "whole number"
+    usize: "whole number"
+    i128: "integer"
+    f64: "number"
+    bool: "true or false"
+    String: "text"
+    Fraction: "share, 0 to 1"
+    Decibel: "number, inf or -inf"
+    Width: "whole number or auto"
+}
+
+impl<T: Cell> Cell for Option<T> {
+    const KIND: &'static str = T::KIND;
+    const OPTIONAL: bool = true;
+}
+
+/// Makes the type of a table's rows. A field is `name: type`, with its unit in brackets if it has one, then what it
+/// needs and in which rows of a layer it stands.
+macro_rules! table {
+    (
+        $file:literal
+        $(#[doc = $about:literal])*
+        $(#[derive($derive:ident)])?
+        $row:ident {
+            $(
+                $(#[doc = $doc:literal])*
+                $name:ident: $ty:ty $([$unit:literal $(, $needs:ident, $rows:literal)?])?,
+            )*
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        $(#[derive($derive)])?
+        pub struct $row {
+            $(
+                $(#[doc = $doc])*
+                pub $name: $ty,
+            )*
+        }
+
+        impl $crate::tables::Row for $row {
+            const FILE: &'static str = $file;
+            const ABOUT: &'static str = concat!($($about),*);
+            const COLUMNS: &'static [$crate::tables::Column] = &[$(
+                $crate::tables::Column::new::<$ty>(stringify!($name), concat!($($doc),*))
+                    $(.unit($unit)$(.counted(guardbit_sim::Needs::$needs, $rows))?)?,
+            )*];
+        }
+    };
+}
+
+pub(super) use table;
+
+impl Column {
+    /// A column of that type.
+    pub(super) const fn new<C: Cell>(name: &'static str, meaning: &'static str) -> Self {
+        let (kind, optional) = (C::KIND, C::OPTIONAL);
+        Self { name, kind, optional, unit: "", needs: Needs::Nothing, rows: "", meaning }
+    }
+
+    /// With a unit.
+    pub(super) const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// With what it needs, and in which rows of a layer it stands.
+    pub(super) const fn counted(mut self, needs: Needs, rows: &'static str) -> Self {
+        (self.needs, self.rows) = (needs, rows);
+        self
+    }
+}

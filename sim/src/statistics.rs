@@ -1,0 +1,249 @@
+//! The statistics of layers: one row of [`statistics!`] each. Counters, their merging, the columns of `layers.csv`,
+//! `channels.csv` and `sweep.csv`, and `docs/columns.md` follow from the rows.
+
+use crate::accumulate::Accumulate;
+use crate::dot::LevelOutcome;
+
+/// Gives the rows of all statistics to a macro, in the order of the columns. New ones come last.
+///
+/// A row is `[SCOPE NAME: TYPE HOW] UNIT, NEEDS, MEANING`. SCOPE says what it is a statistic of:
+///
+/// - `level`: one accumulation level; over all output channels in `layers.csv`, of one of them in `channels.csv`,
+/// - `dots`: dot products over the whole datapath; likewise, but in the row of the last level only,
+/// - `layer`: the layer as a whole, in the row of its last level in `layers.csv`,
+/// - `wide`: one level of the same hardware with accumulators that hold every sum, in `layers.csv`.
+///
+/// HOW is `= MERGE(of one dot product)` for a counter, where MERGE is one of [`merge`](self::merge), `= MERGE` if the
+/// engines count it themselves, or `as(FUNCTION)` of what was counted. NEEDS is a variant of [`Needs`]: what is not
+/// counted is blank.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! statistics {
+    ($make:ident) => { $make! {
+        [level adds: u64 = sum(|seen| seen.outcome.adds)] "additions", Counting,
+            "Additions at this level.";
+        [level events: u64 as(|counts| counts.events())] "events", Events,
+            "Overflow events: additions, or narrowings, whose exact result does not fit.";
+        [level events_high: u64 = sum(|seen| seen.outcome.events_high)] "events", Events,
+            "Events above the greatest value.";
+        [level events_low: u64 = sum(|seen| seen.outcome.events_low)] "events", Events,
+            "Events below the least value.";
+        [level outputs_touched: u64 = sum(|seen| seen.outcome.touched().into())] "dot products", Events,
+            "Dot products with an event at this level.";
+        [level persistent: u64 = sum(|seen| seen.outcome.persistent.into())] "dot products", Counting,
+            "Dot products with a final sum that does not fit the level.";
+        [level transient: u64 = sum(|seen| seen.outcome.transient().into())] "dot products", Prefixes,
+            "Dot products with a prefix, but no final sum, that does not fit the level.";
+        [dots wrong: u64 = sum(|dot| (dot.error != 0).into())] "dot products", Counting,
+            "Dot products whose delivered sum is not the exact one.";
+        [dots harmless: u64 = sum(|dot| (dot.error != 0 && dot.harmless).into())] "dot products", Counting,
+            "Wrong ones whose output code is right all the same.";
+        [level min_prefix: i128 = least(|seen| seen.outcome.min_prefix)] "units of the level", Prefixes,
+            "Least of 0 and all unbounded prefixes.";
+        [level max_prefix: i128 = greatest(|seen| seen.outcome.max_prefix)] "units of the level", Prefixes,
+            "Greatest of 0 and all unbounded prefixes.";
+        [level required_final: u32 = widest(|seen| seen.final_bits)] "bits", Prefixes,
+            "Bits that hold every final sum on the activations that the layer read. In propagated mode they bear the \
+             marks of the overflow before it: no width to build.";
+        [level required_prefix: u32 = widest(|seen| seen.prefix_bits)] "bits", Prefixes,
+            "Bits that hold every prefix, likewise.";
+        [dots sum_abs_err: u128 = sum(|dot| dot.error.unsigned_abs())] "units of a product", Counting,
+            "Sum of `|delivered - exact|`.";
+        [dots max_abs_err: u128 = greatest(|dot| dot.error.unsigned_abs())] "units of a product", Counting,
+            "Greatest `|delivered - exact|`.";
+        [dots output_mismatch: u64 = sum] "output codes", Nothing,
+            "Output codes that differ from the exact network.";
+        [layer sqnr_db: Decibel as(|of| Decibel::new(of.counts.output_error.sqnr_db()))] "dB", Nothing,
+            "Of the layer's real output against the exact one; in JSON also `null` where it is infinite.";
+        [layer cycles: u64 as(|of| of.layer.timing.cycles)] "cycles", Nothing,
+            "Cycles of one inference.";
+        [layer first_event_cycle: u64 as(|of| of.counts.first_event_cycle)] "cycles", Counting,
+            "Earliest cycle of an event within one inference, counted from the layer's start.";
+        [dots product_events: u64 = sum] "products", Counting,
+            "Products that did not fit.";
+        [dots bias_events: u64 = sum(|dot| dot.bias_events)] "events", Counting,
+            "Biases, or sums with them, that did not fit.";
+        [layer compute_cycles: u64 as(|of| of.layer.timing.cost.compute_cycles)] "cycles", Nothing,
+            "Cycles of one inference with memories that take no time.";
+        [layer stall_cycles: u64 as(|of| of.layer.timing.cost.stall_cycles)] "cycles", Nothing,
+            "The other cycles.";
+        [layer utilization: Fraction as(|of| Fraction::new(of.layer.timing.cost.utilization()))] "", Nothing,
+            "The part of the array's products that the layer needs.";
+        [layer sram_bytes: u64 as(|of| of.layer.timing.cost.sram_bytes)] "bytes", Nothing,
+            "Bytes between the SRAMs and the array in one inference.";
+        [layer dram_bytes: u64 as(|of| of.layer.timing.cost.dram_bytes)] "bytes", Nothing,
+            "Bytes between the chip and its outside memory in one inference.";
+        // To a picosecond: a clock makes no finer figures, and decimals stay short.
+        [layer time_us: f64 as(|of| (of.layer.timing.cost.microseconds * 1e6).round() / 1e6)] "\u{b5}s", Nothing,
+            "Time of one inference at the clock.";
+        [layer stall_sram_cycles: u64 as(|of| of.layer.timing.cost.stall_sram_cycles)] "cycles", Nothing,
+            "Stalls that would be left with a memory outside that takes no time.";
+        [layer stall_dram_cycles: u64 as(|of| of.layer.timing.cost.stall_dram_cycles)] "cycles", Nothing,
+            "The other stalls: cycles that wait for the memory outside.";
+        [wide exact_required_final: u32 as(|counts| counts.required_final)] "bits", Prefixes,
+            "Bits that hold every final sum where no accumulator overflows: enough for a wrapping one. Blank where \
+             products do not fit or lanes share an adder.";
+        [wide exact_required_prefix: u32 as(|counts| counts.required_prefix)] "bits", Prefixes,
+            "Bits that hold every prefix, likewise: enough for a saturating accumulator.";
+    } };
+}
+
+/// What has to be counted for a statistic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing but output codes: it is always there.
+    Nothing,
+    /// Anything at all: every level of detail but `none`.
+    Counting,
+    /// Events: `events` and `full`.
+    Events,
+    /// Prefixes: `values` and `full`.
+    Prefixes,
+}
+
+/// What one dot product did at one level.
+pub(crate) struct LevelSeen<'a> {
+    pub outcome: &'a LevelOutcome,
+    /// Bits that hold its final sums.
+    pub final_bits: u32,
+    /// Bits that hold its prefixes.
+    pub prefix_bits: u32,
+}
+
+/// What one dot product did over the whole datapath.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DotErrors {
+    /// Delivered less exact sum.
+    pub error: i128,
+    /// Whether the output code is the right one.
+    pub harmless: bool,
+    /// Whether the bias, or the sum with it, did not fit.
+    pub bias_events: u64,
+}
+
+/// How a counter takes another value, and what it holds before the first one.
+mod merge {
+    use std::ops::AddAssign;
+
+    pub fn sum<T: AddAssign>(held: &mut T, value: T) {
+        *held += value;
+    }
+
+    pub fn least<T: Ord + Copy>(held: &mut T, value: T) {
+        *held = value.min(*held);
+    }
+
+    pub fn greatest<T: Ord + Copy>(held: &mut T, value: T) {
+        *held = value.max(*held);
+    }
+
+    /// Widths: even 0 takes a bit.
+    pub use greatest as widest;
+}
+
+/// What a counter holds before anything is counted.
+macro_rules! nothing {
+    (widest) => {
+        1
+    };
+    ($merge:ident) => {
+        0
+    };
+}
+
+/// The counters of levels and of dot products.
+macro_rules! counters {
+    ($(
+        [
+            $(level $level:ident: $level_ty:ident
+                $(= $level_merge:ident $(($level_of:expr))?)? $(as ($level_made:expr))?)?
+            $(dots $dots:ident: $dots_ty:ident = $dots_merge:ident $(($dots_of:expr))?)?
+            $(layer $layer:ident: $layer_ty:ident as ($layer_made:expr))?
+            $(wide $wide:ident: $wide_ty:ident as ($wide_made:expr))?
+        ] $unit:literal, $needs:ident, $doc:literal;
+    )*) => {
+        /// Counts of one output channel at one level.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct ChannelLevel {
+            $($($(
+                #[doc = $doc]
+                pub $level: after!($level_merge $level_ty),
+            )?)?)*
+        }
+
+        /// Counts of one output channel over the whole datapath.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct ChannelErrors {
+            /// Dot products.
+            pub dots: u64,
+            $($(
+                #[doc = $doc]
+                pub $dots: $dots_ty,
+            )?)*
+        }
+
+        impl ChannelLevel {
+            /// Nothing counted yet.
+            pub(crate) fn new() -> Self {
+                Self { $($($($level: nothing!($level_merge),)?)?)* }
+            }
+
+            /// Counts one dot product. `counted` says which needs are met.
+            pub(crate) fn record(&mut self, seen: &LevelSeen<'_>, counted: impl Fn(Needs) -> bool) {
+                $($($($(
+                    if counted(Needs::$needs) {
+                        let of: fn(&LevelSeen<'_>) -> $level_ty = $level_of;
+                        merge::$level_merge(&mut self.$level, of(seen));
+                    }
+                )?)?)?)*
+            }
+        }
+
+        impl ChannelErrors {
+            /// Counts one dot product.
+            pub(crate) fn record(&mut self, dot: DotErrors) {
+                $($($(
+                    let of: fn(DotErrors) -> $dots_ty = $dots_of;
+                    merge::$dots_merge(&mut self.$dots, of(dot));
+                )?)?)*
+            }
+        }
+
+        impl Accumulate for ChannelLevel {
+            fn empty(&self) -> Self {
+                Self::new()
+            }
+
+            fn merge(&mut self, other: Self) {
+                $($($(merge::$level_merge(&mut self.$level, other.$level);)?)?)*
+            }
+        }
+
+        impl Accumulate for ChannelErrors {
+            fn empty(&self) -> Self {
+                Self::default()
+            }
+
+            fn merge(&mut self, other: Self) {
+                self.dots += other.dots;
+                $($(merge::$dots_merge(&mut self.$dots, other.$dots);)?)*
+            }
+        }
+    };
+}
+
+/// The second of two: a macro has to name something of each optional part.
+macro_rules! after {
+    ($first:ident $second:ident) => {
+        $second
+    };
+}
+
+crate::statistics!(counters);
+
+impl ChannelLevel {
+    /// Events in both directions.
+    pub fn events(&self) -> u64 {
+        self.events_high + self.events_low
+    }
+}
