@@ -2,7 +2,7 @@
 
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 
-use crate::LayerOverrides;
+use crate::{LayerOverrides, Reduce};
 
 /// An accelerator, complete and consistent.
 #[derive(Debug, Clone, PartialEq)]
@@ -202,15 +202,6 @@ pub struct Level {
     pub shift: u32,
     /// How they are dropped.
     pub round: Rounding,
-}
-
-/// How a run of values becomes one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reduce {
-    /// One accumulator, one value after the other, from 0.
-    Serial,
-    /// Adjacent pairs, round after round; an odd last value passes up unchanged.
-    Tree,
 }
 
 /// How many values of the level below one run takes.

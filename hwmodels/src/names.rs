@@ -6,7 +6,7 @@ use guardbit_num::{Overflow, Rounding, Scheme};
 
 use crate::file::PackingKind;
 use crate::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, Reduce, TimingConvention, ZeroPoint,
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, TimingConvention, ZeroPoint,
 };
 
 /// A choice that files write as a name.
@@ -58,7 +58,6 @@ names! {
     }
     ZeroPoint, "place of zero points": { Subtract = "subtract", Fold = "fold" }
     Axis, "axis": { Kh = "kh", Kw = "kw", Ic = "ic" }
-    Reduce, "reduction": { Serial = "serial", Tree = "tree" }
     Check, "place of the overflow check": { EachAdd = "each_add", HandOver = "hand_over" }
     BiasPlace, "place of the bias": { Post = "post", Preload = "preload", PostRequantize = "post_requantize" }
     PackingKind, "packing": { None = "none", Dsp48e2Int8x2 = "dsp48e2_int8x2" }
