@@ -1,6 +1,7 @@
 //! The names that files use for the choices of an accelerator.
 
 use std::fmt;
+use std::str::FromStr;
 
 use guardbit_num::{Overflow, Rounding, Scheme};
 
@@ -23,10 +24,13 @@ pub(crate) fn list<T: Named>() -> String {
     T::all().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
 }
 
-/// Gives the variants of an enum their names: `name`, `Display` and [`Named`].
+/// Gives the variants of an enum their names: `ALL`, `name`, `Display`, `FromStr` and [`Named`].
 macro_rules! names {
     ($($ty:ident, $what:literal: { $($variant:ident = $name:literal),* $(,)? })*) => {$(
         impl $ty {
+            /// Every one, in the order of the manual.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
             /// The name used in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
@@ -36,6 +40,15 @@ macro_rules! names {
         impl fmt::Display for $ty {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $ty {
+            type Err = String;
+
+            fn from_str(name: &str) -> Result<Self, String> {
+                let found = Self::ALL.iter().find(|value| value.name() == name);
+                found.copied().ok_or_else(|| format!("unknown {} `{name}`", Self::WHAT))
             }
         }
 

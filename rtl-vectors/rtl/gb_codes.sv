@@ -1,4 +1,4 @@
-// Codes of the choices that parameters make. Made from guardbit's enums by rtl-vectors/src/hdl/codes.rs.
+// Codes of the choices that parameters make; made by rtl-vectors/src/hdl/codes.rs from guardbit's enums.
 package gb_codes;
     // No design needs them all.
     /* verilator lint_off UNUSEDPARAM */
@@ -11,11 +11,6 @@ package gb_codes;
     localparam int MODE_STICKY = 4;
     localparam int MODE_OBSERVE = 5;
     localparam int MODE_TRAP = 6;
-    // Bit MODE: the lower rail is the negative of the upper one; the register holds the first rail of a run; the value
-    // stays exact.
-    localparam logic [31:0] SYMMETRIC = 32'b0000100;
-    localparam logic [31:0] STICKY = 32'b0010000;
-    localparam logic [31:0] EXACT = 32'b1100000;
 
     // Roundings.
     localparam int ROUND_FLOOR = 0;
@@ -36,6 +31,11 @@ package gb_codes;
     localparam int SCHEME_SINGLE = 1;
     localparam int SCHEME_AWAY = 2;
     localparam int SCHEME_FLOAT64_AWAY = 6;
+
+    // What is true of an overflow mode: bit MODE.
+    localparam logic [31:0] SYMMETRIC = 32'h00000004; // the lower rail is the negative of the upper one
+    localparam logic [31:0] STICKY = 32'h00000010; // a register that has overflowed ignores further values of the run
+    localparam logic [31:0] EXACT = 32'h00000060; // the value stays exact
 
     /* verilator lint_on UNUSEDPARAM */
 endpackage

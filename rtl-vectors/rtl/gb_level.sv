@@ -54,7 +54,7 @@ module gb_level #(
     assign held       = start ? first : acc;
     assign held_stuck = gb_codes::STICKY[MODE] && (start ? (first_high || first_low) : stuck);
 
-    gb_add #(
+    gb_sum #(
         .IN_W(IN_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE), .HAND_OVER(HAND_OVER),
         .SHIFT(SHIFT), .ROUND(ROUND), .OUT_W(OUT_W)
     ) u_sum (

@@ -1,3 +1,5 @@
+// What a register holds of a value beyond its rails: a branch per overflow mode. Combinational.
+// exact: the value; wrapped: its low bits; rail: the rail that it crossed. Made by rtl-vectors/src/hdl/codes.rs from guardbit's enums.
 module gb_overflow #(
     parameter int W = 18,
     parameter int MODE = gb_codes::MODE_SATURATE
@@ -9,6 +11,10 @@ module gb_overflow #(
     /* verilator lint_on UNUSEDSIGNAL */
     output logic signed [W-1:0] y
 );
+    /* verilator lint_off UNUSEDPARAM */
+    localparam logic signed [W-1:0] zero = {W{1'b0}};
+    /* verilator lint_on UNUSEDPARAM */
+
     generate
         if (MODE == gb_codes::MODE_WRAP) begin : g_wrap
             assign y = wrapped;
@@ -20,7 +26,7 @@ module gb_overflow #(
             assign y = rail;
         end
         if (MODE == gb_codes::MODE_SATURATE_ZERO) begin : g_saturate_zero
-            assign y = {W{1'b0}};
+            assign y = zero;
         end
         if (MODE == gb_codes::MODE_STICKY) begin : g_sticky
             assign y = rail;

@@ -1,4 +1,8 @@
-// One accumulation level of any kind: the module of its kind, all with these parameters and ports.
+// One accumulation level of any kind: the module of its kind, all of which have these parameters and ports.
+// Made by rtl-vectors/src/hdl/codes.rs from guardbit's enums.
+//
+// clear: the run starts anew with this value, from init. run_last: it ends with this value; y is what the next level gets
+// then. keep: lanes in use, from lane 0 on. acc, high, low and sticky are registered; updated says when they are new.
 module gb_reduce #(
     parameter int REDUCE = gb_codes::REDUCE_SERIAL,
     parameter int LANES = 1,

@@ -22,7 +22,11 @@ module gb_requant #(
     localparam int W = 128;
     localparam logic signed [W-1:0] ONE = 1;
 
-    logic signed [W-1:0] wide_x, wide_mult, scaled;
+    logic signed [W-1:0] wide_mult, scaled;
+    // Not every scheme multiplies it as it is.
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic signed [W-1:0] wide_x;
+    /* verilator lint_on UNUSEDSIGNAL */
     assign wide_x    = {{(W - IN_W) {x[IN_W-1]}}, x};
     assign wide_mult = {{(W - MULT_W) {mult[MULT_W-1]}}, mult};
 

@@ -154,7 +154,10 @@ module gb_unit #(
     endgenerate
 
     // The delivered sum, with what belongs to its dot product.
+    // A bias of its own adder.
+    /* verilator lint_off UNUSEDSIGNAL */
     logic signed [BIAS_W-1:0] bias2;
+    /* verilator lint_on UNUSEDSIGNAL */
     logic signed [MULT_W-1:0] mult2;
     logic signed [7:0] exp2;
     always_ff @(posedge clk) begin

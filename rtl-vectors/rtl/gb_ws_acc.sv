@@ -39,7 +39,7 @@ module gb_ws_acc #(
     logic high, low;
     /* verilator lint_on UNUSEDSIGNAL */
     assign held = start ? {ACC_W{1'b0}} : word[ACC_W-1:0];
-    gb_add #(
+    gb_sum #(
         .IN_W(IN_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE), .HAND_OVER(HAND_OVER),
         .SHIFT(SHIFT), .ROUND(ROUND), .OUT_W(OUT_W)
     ) u_sum (

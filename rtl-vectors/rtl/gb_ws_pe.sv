@@ -60,7 +60,7 @@ module gb_ws_pe #(
     /* verilator lint_off UNUSEDSIGNAL */
     logic high, low;
     /* verilator lint_on UNUSEDSIGNAL */
-    gb_add #(
+    gb_sum #(
         .IN_W(P_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE), .HAND_OVER(HAND_OVER),
         .SHIFT(SHIFT), .ROUND(ROUND), .OUT_W(OUT_W)
     ) u_sum (

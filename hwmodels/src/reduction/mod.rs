@@ -16,7 +16,7 @@ macro_rules! reductions {
         $(mod $file;)*
 
         /// How a run of values becomes one.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Reduce {
             $($(#[$doc])* $variant,)*
         }

@@ -132,8 +132,13 @@ impl Overflow {
         self.mode().latches
     }
 
-    /// What a register holds of a value beyond its rails, as an expression in SystemVerilog and VHDL of `exact` (the
-    /// value), `wrapped` (the value modulo `2^bits`), `rail` (the rail that it crossed) and `zero`.
+    /// What a register holds of a value beyond its rails: `exact` is the value, `wrapped` the value modulo `2^bits`,
+    /// `rail` the rail that it crossed.
+    pub fn beyond(self, exact: i128, wrapped: i128, rail: i128) -> i128 {
+        (self.mode().beyond)(Beyond { exact, wrapped, rail })
+    }
+
+    /// The same in SystemVerilog and VHDL: an expression of `exact`, `wrapped`, `rail` and `zero`.
     pub fn hdl(self) -> &'static str {
         self.mode().hdl
     }
@@ -157,14 +162,12 @@ impl Overflow {
         } else {
             return Fit { value: exact, overflow: None };
         };
-        let value = (self.mode().beyond)(Beyond { exact, wrapped: format.wrap(exact), rail });
+        let value = self.beyond(exact, format.wrap(exact), rail);
         Fit { value, overflow: Some(overflow) }
     }
 
-    /// The least and greatest value that a register of `format` can hold after exact results from `min` to `max`.
-    ///
-    /// Both are attained, but for modes whose value beyond a rail depends on how far beyond it lies: for those it is
-    /// the whole format where anything lies beyond.
+    /// Bounds of what a register of `format` can hold after exact results from `min` to `max`: the whole format where
+    /// something lies beyond a rail and becomes a value that depends on how far.
     pub fn fit_range(self, min: i128, max: i128, format: Format) -> (i128, i128) {
         let (low, high) = self.limits(format);
         if self.keeps_exact() || low <= min && max <= high {

@@ -4,8 +4,9 @@
 module tb;
     import tb_params::*;
 
-    // Edges order the stimuli here, not assignments.
+    // Edges order the stimuli here, not assignments; an index has more bits than its memory needs.
     /* verilator lint_off BLKSEQ */
+    /* verilator lint_off UNUSEDSIGNAL */
 
     logic clk, rst_n;
     tb_clock clock (.clk(clk), .rst_n(rst_n));
@@ -86,8 +87,8 @@ module tb;
             in_valid = 1'b0;
             if (sent < beats) begin
                 for (int lane = 0; lane < LANES; lane++) begin
-                    in_a[lane*A_SLOT+:A_SLOT] = A_SLOT'(operand(A_MIN, A_MAX));
-                    in_w[lane*W_SLOT+:W_SLOT] = W_SLOT'(operand(W_MIN, W_MAX));
+                    in_a[lane*A_SLOT+:A_SLOT] = A_SLOT'(operand(longint'(A_MIN), longint'(A_MAX)));
+                    in_w[lane*W_SLOT+:W_SLOT] = W_SLOT'(operand(longint'(W_MIN), longint'(W_MAX)));
                 end
                 in_clear = 1'(draw(2));
                 in_keep = LANES'(draw(2 ** 30));
@@ -105,12 +106,12 @@ module tb;
         in_valid = 1'b1;
         in_clear = fresh || draw(64) == 0;
         kept = 1;
-        if (LANES > 1 && draw(4) == 0) kept = 1 + int'(draw(LANES));
+        if (LANES > 1 && draw(4) == 0) kept = 1 + int'(draw(64'(LANES)));
         else kept = LANES;
         for (int lane = 0; lane < LANES; lane++) in_keep[lane] = lane < kept;
         if (in_clear) begin
             for (int level = 0; level < LEVELS; level++) count[level] = 0;
-            dot = int'(draw(DOTS));
+            dot = int'(draw(64'(DOTS)));
             extremes = 1'(draw(2));
             in_bias = stim_bias[dot];
             in_mult = stim_mult[dot];

@@ -10,7 +10,7 @@ use guardbit_num::Multiplier;
 use guardbit_sim::trace::{TraceOperand, trace};
 
 use crate::beats::bias_word;
-use crate::contract::one_channel;
+use crate::arithmetic::one_channel;
 
 /// Most codes that are tried.
 const TRIED: i128 = 120;

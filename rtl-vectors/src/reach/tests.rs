@@ -3,8 +3,8 @@ use guardbit_sim::trace::{StepKind, TraceOperand, trace};
 use proptest::prelude::*;
 
 use super::*;
-use crate::contract::arithmetic;
-use crate::stand_in::LayerParameters;
+use crate::arithmetic::arithmetic;
+use crate::synthetic::LayerParameters;
 
 const MODES: [&str; 6] = ["wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe"];
 const CHECKS: [&str; 2] = ["each_add", "hand_over"];
@@ -72,7 +72,7 @@ proptest! {
         for step in &run.steps {
             let level = &arithmetic.levels[step.level];
             let seen = &reach.levels[step.level];
-            let is_fitted = (step.kind == StepKind::HandOver) == (level.check == "hand_over");
+            let is_fitted = (step.kind == StepKind::HandOver) == (level.check == Check::HandOver);
             if is_fitted {
                 prop_assert!(seen.result.min <= step.result && step.result <= seen.result.max, "{step:?} {seen:?}\n{hw}");
             }

@@ -2,7 +2,7 @@
 //
 // held + x, fitted (HAND_OVER = 0) or exact (HAND_OVER = 1). With run_last, y is what the next level gets: fitted if it
 // was not yet, then shifted. held_stuck: sticky saturation has hit a rail in this run; held stays.
-module gb_add #(
+module gb_sum #(
     parameter int IN_W = 17,
     parameter int ACC_W = 14,
     parameter int BITS = 14,

@@ -1,4 +1,4 @@
-//! The way back: layers that compute as a contract says.
+//! The way back: layers that compute as a manifest says.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use guardbit_graph::{
     Requantize, TensorType, ops::Conv2d,
 };
 use guardbit_hwmodels::{
-    Axis, Bias, BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Product, Reduce, ReductionOrder,
-    Register, Terms, Walk, ZeroPoint, lower,
+    Axis, Bias, BiasPlace, Datapath, Level, MacLayer, OutputFit, Product, ReductionOrder, Register, Terms,
+    Walk, lower,
 };
-use guardbit_num::{Format, Multiplier, Requantizer, Rounding, Scheme};
+use guardbit_num::{Format, Multiplier, Requantizer, Scheme};
 
 use crate::VectorError;
-use crate::manifest::{Arithmetic, Case, Expected, LevelInfo, MANIFEST, Stage};
+use crate::manifest::{Arithmetic, BiasAt, Case, CaseGroup, Expected, LevelInfo, MANIFEST, RegisterInfo};
 
-/// Layers of one output channel that compute as a contract says: the way back, for re-checking a bundle.
+/// Layers of one output channel that compute as a manifest says: the way back, for re-checking a bundle.
 pub(crate) struct Layers {
     base: MacLayer,
     scheme: Scheme,
@@ -25,10 +25,9 @@ impl Layers {
     pub fn new(arithmetic: &Arithmetic) -> Result<Self, VectorError> {
         let datapath = datapath(arithmetic)?;
         let requantize = &arithmetic.requantize;
-        let scheme: Scheme = name(&requantize.scheme)?;
-        let base = stand_in(&datapath)?;
+        let base = synthetic(&datapath)?;
         let Finish::Requantize(mut output) = base.dots.finish.clone() else {
-            return Err(manifest_error("the stand-in layer does not requantize".into()));
+            return Err(manifest_error("the synthetic layer does not requantize".into()));
         };
         let code = |key: &str, value: i64| {
             i32::try_from(value).map_err(|_| manifest_error(format!("{key}: {value} does not fit 32 bits")))
@@ -40,7 +39,7 @@ impl Layers {
         }
         let dots =
             DotProducts { input_zero_point: 0, finish: Finish::Requantize(output), ..base.dots.clone() };
-        Ok(Self { base: MacLayer { dots, datapath, ..base }, scheme })
+        Ok(Self { base: MacLayer { dots, datapath, ..base }, scheme: requantize.scheme })
     }
 
     /// The layer of `case`, with dot products of `terms` products.
@@ -63,7 +62,7 @@ impl Layers {
 pub(crate) fn any_case(terms: usize, bias: Option<i64>) -> Case {
     Case {
         id: "live".into(),
-        group: String::new(),
+        group: CaseGroup::Corner,
         class: String::new(),
         place: None,
         bias,
@@ -100,59 +99,46 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
     let level = |l: &LevelInfo| {
         Ok(Level {
             name: l.name.clone(),
-            reduce: if l.reduce == "tree" { Reduce::Tree } else { Reduce::Serial },
+            reduce: l.reduce,
             terms: l.terms.map_or(Terms::All, Terms::Count),
-            register: register(&l.stage)?,
-            check: if l.check == "hand_over" { Check::HandOver } else { Check::EachAdd },
-            shift: l.stage.shift,
-            round: name(&l.stage.round)?,
+            register: register(&l.register)?,
+            check: l.check,
+            shift: l.register.shift,
+            round: l.register.round,
         })
     };
-    let at = match arithmetic.bias.at.as_str() {
-        "preload" => BiasPlace::Preload,
-        "post_requantize" => BiasPlace::PostRequantize,
-        _ => BiasPlace::Post,
+    let at = match arithmetic.bias.at {
+        BiasAt::Some(place) => place,
+        BiasAt::None => BiasPlace::Post,
     };
     Ok(Datapath {
-        zero_point: if arithmetic.zero_point == "fold" { ZeroPoint::Fold } else { ZeroPoint::Subtract },
+        zero_point: arithmetic.zero_point,
         // Beats carry operands in the order of addition already.
         order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
         product: Product {
             register: register(&arithmetic.product)?,
             shift: arithmetic.product.shift,
-            round: name(&arithmetic.product.round)?,
+            round: arithmetic.product.round,
         },
         levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
-        bias: Bias { at, register: register(&arithmetic.bias.stage)?, from_model: false },
+        bias: Bias { at, register: register(&arithmetic.bias.register)?, from_model: false },
         output: OutputFit::Saturate,
-        scheme: Some(name(&arithmetic.requantize.scheme)?),
+        scheme: Some(arithmetic.requantize.scheme),
     })
 }
 
-/// The register of a stage.
-pub(crate) fn register(stage: &Stage) -> Result<Register, VectorError> {
-    match (stage.bits, &stage.overflow) {
+/// The register of a manifest.
+pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
+    match (info.bits, info.overflow) {
         (Some(bits), Some(overflow)) => {
-            Ok(Register::Fixed { format: Format::new(bits, stage.signed)?, overflow: name(overflow)? })
+            Ok(Register::Fixed { format: Format::new(bits, info.signed)?, overflow })
         }
         _ => Ok(Register::Auto),
     }
 }
 
-/// How a stage drops bits.
-pub(crate) fn rounding(stage: &Stage) -> Result<Rounding, VectorError> {
-    name(&stage.round)
-}
-
-fn name<T: std::str::FromStr>(text: &str) -> Result<T, VectorError>
-where
-    T::Err: std::fmt::Display,
-{
-    text.parse().map_err(|e: T::Err| VectorError::Manifest { path: MANIFEST.into(), problem: e.to_string() })
-}
-
 /// A layer of one product: what a layer made from a manifest starts from.
-fn stand_in(datapath: &Datapath) -> Result<MacLayer, VectorError> {
+fn synthetic(datapath: &Datapath) -> Result<MacLayer, VectorError> {
     let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
     let mut builder = GraphBuilder::new("case");
     let scaled = |shape: &[usize], scale: f32| -> Result<TensorType, VectorError> {
@@ -178,7 +164,7 @@ fn stand_in(datapath: &Datapath) -> Result<MacLayer, VectorError> {
     accelerator.datapath = datapath.clone();
     let program = lower(Arc::new(graph), &accelerator).map_err(|e| failed(&e))?;
     let layer = program.mac_layers().next().cloned();
-    layer.ok_or_else(|| manifest_error("the stand-in layer does not run".into()))
+    layer.ok_or_else(|| manifest_error("the synthetic layer does not run".into()))
 }
 
 fn manifest_error(problem: String) -> VectorError {
