@@ -32,6 +32,6 @@ pub use load::{
 };
 pub use lower::{Host, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, partition};
 pub use presets::{PRESETS, Preset, preset};
-pub use reduction::Reduce;
 pub use program::{ActivationOffset, MacLayer, Place, Program, Step};
+pub use reduction::Reduce;
 pub use schema::schema;

@@ -5,8 +5,8 @@ mod layers;
 use guardbit_graph::{DType, Finish, Graph};
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::{
-    BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, ReductionOrder, Register, Terms,
-    Walk, ZeroPoint,
+    BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, ReductionOrder, Register, Terms, Walk,
+    ZeroPoint,
 };
 use guardbit_num::{Requantizer, Rounding, Scheme};
 
@@ -14,11 +14,12 @@ pub(crate) use layers::{Layers, any_case, one_channel, register};
 
 use crate::VectorError;
 use crate::describe::formula;
-use crate::manifest::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RequantizeInfo, RegisterInfo};
+use crate::manifest::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RegisterInfo, RequantizeInfo};
 use crate::sizes::MAX_LEVELS;
 
 /// Schemes that `gb_requant.sv` has.
-pub(crate) const RTL_SCHEMES: [Scheme; 4] = [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
+pub(crate) const RTL_SCHEMES: [Scheme; 4] =
+    [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
 /// Least exponent of a float64 multiplier: with a smaller one every sum of [`MAX_WORD`] bits gives 0.
 const MIN_EXPONENT: i32 = -64;
 /// Widest word of one value.

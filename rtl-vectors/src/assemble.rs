@@ -2,8 +2,8 @@
 //! code alone.
 
 use guardbit_files::{UNSEALED, seal_of, seal_text};
-use guardbit_hwmodels::timing::LayerTiming;
 use guardbit_hwmodels::Accelerator;
+use guardbit_hwmodels::timing::LayerTiming;
 use rand_pcg::Pcg64Mcg;
 
 use crate::array::ArrayPart;

@@ -13,8 +13,8 @@ use guardbit_hwmodels::MacLayer;
 use guardbit_num::Multiplier;
 use guardbit_sim::trace::TraceOperand;
 
-use crate::beats::{self, Dot};
 use crate::arithmetic::one_channel;
+use crate::beats::{self, Dot};
 use crate::manifest::{Arithmetic, CaseGroup};
 use crate::solve::Ranges;
 

@@ -11,8 +11,8 @@ use guardbit_num::{Multiplier, MultiplierError, Requantizer};
 use guardbit_sim::trace::{LiveDot, LiveEnd, TraceOperand};
 
 use crate::VectorError;
-use crate::beats::{CLEAR, Display, LevelState, RUN_LAST, VALID, lanes, run_ends};
 use crate::arithmetic::{self, Layers, any_case};
+use crate::beats::{CLEAR, Display, LevelState, RUN_LAST, VALID, lanes, run_ends};
 use crate::interface::interface;
 use crate::manifest::{Arithmetic, BiasAt, Interface, MANIFEST, Packing};
 use crate::read::read_manifest;

@@ -7,8 +7,8 @@ use guardbit_sim::trace::operands;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
-use crate::beats::Dot;
 use crate::arithmetic::one_channel;
+use crate::beats::Dot;
 use crate::manifest::CaseGroup;
 
 /// The class of the first ones.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{UNITS, Unit, bundle};
-use guardbit_num::{Multiplier, Requantizer, Scheme};
+use guardbit_num::{Multiplier, Requantizer};
 use guardbit_rtl_vectors::manifest::{CaseGroup, Manifest};
 
 const fn unit(accelerator: &'static str, terms: usize) -> Unit {
@@ -62,7 +62,8 @@ fn chosen(manifest: &Manifest) -> Vec<(i128, Requantizer, String)> {
         .filter_map(|case| {
             let exact = Requantizer::new(scheme, Multiplier::new(case.multiplier).unwrap());
             let levels = &manifest.arithmetic.levels;
-            let shift = manifest.arithmetic.product.shift + levels.iter().map(|l| l.register.shift).sum::<u32>();
+            let shift =
+                manifest.arithmetic.product.shift + levels.iter().map(|l| l.register.shift).sum::<u32>();
             Some((case.expected.sum?.into(), exact.scaled_up(shift).unwrap(), case.id.clone()))
         })
         .collect()

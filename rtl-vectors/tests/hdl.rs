@@ -29,7 +29,16 @@ fn complaint(dir: &Path, command: &mut Command) -> Option<String> {
 /// Lints `files`, the last of which holds module `top`.
 fn lint(dir: &Path, top: &str, files: &[String]) -> Option<String> {
     let mut verilator = Command::new("verilator");
-    verilator.args(["--lint-only", "--timing", "--timescale", "1ns/1ps", "-Wall", "-Irtl", "--top-module", top]);
+    verilator.args([
+        "--lint-only",
+        "--timing",
+        "--timescale",
+        "1ns/1ps",
+        "-Wall",
+        "-Irtl",
+        "--top-module",
+        top,
+    ]);
     verilator.args(files);
     complaint(dir, &mut verilator)
 }
@@ -71,7 +80,18 @@ fn every_bundle_lints_and_is_analysed() {
         let (clock, ports) = ("tb_clock.sv", "tb_ports.sv");
         let benches: [(&str, &[&str]); 3] = [
             ("tb", &["rtl/gb_dut.sv", "tb_params.sv", clock, ports, "tb.sv"]),
-            ("tb", &["rtl/gb_dut.sv", "tb_params.sv", clock, ports, "lockstep/guardbit_dpi.sv", "lockstep/gb_lockstep.sv", "lockstep/tb.sv"]),
+            (
+                "tb",
+                &[
+                    "rtl/gb_dut.sv",
+                    "tb_params.sv",
+                    clock,
+                    ports,
+                    "lockstep/guardbit_dpi.sv",
+                    "lockstep/gb_lockstep.sv",
+                    "lockstep/tb.sv",
+                ],
+            ),
             ("tb_array", &["rtl/gb_array.sv", "tb_array_params.sv", clock, "tb_array.sv"]),
         ];
         for (top, files) in benches {

@@ -176,8 +176,14 @@ impl Overflow {
         if !self.mode().one_per_rail {
             return (format.min(), format.max());
         }
-        let ends = [min.clamp(low, high), max.clamp(low, high), self.fit(min, format).value, self.fit(max, format).value];
-        ends.into_iter().fold((ends[0], ends[0]), |(least, greatest), end| (least.min(end), greatest.max(end)))
+        let ends = [
+            min.clamp(low, high),
+            max.clamp(low, high),
+            self.fit(min, format).value,
+            self.fit(max, format).value,
+        ];
+        ends.into_iter()
+            .fold((ends[0], ends[0]), |(least, greatest), end| (least.min(end), greatest.max(end)))
     }
 }
 

@@ -58,7 +58,8 @@ fn bundles_replay_in_the_model() {
             ["exp_flags", "mask", "exp_wide", "exp_sum", "exp_out"].map(column);
         let levels = &manifest.arithmetic.levels;
         let accs: Vec<_> = levels.iter().map(|l| column(&format!("exp_acc_{}", l.name))).collect();
-        let unshifted = manifest.arithmetic.product.shift == 0 && levels.iter().all(|l| l.register.shift == 0);
+        let unshifted =
+            manifest.arithmetic.product.shift == 0 && levels.iter().all(|l| l.register.shift == 0);
 
         let path = c(&dir.to_string_lossy());
         let model = unsafe { guardbit_open_bundle(path.as_ptr()) };

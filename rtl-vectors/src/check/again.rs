@@ -11,12 +11,14 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::{Divergence, array, files, stimuli};
+use crate::arithmetic::{Codes, Unit, in_bias_unit};
 use crate::assemble::{Parts, assemble};
 use crate::beats::{self, Dot};
-use crate::arithmetic::{Codes, Unit, in_bias_unit};
 use crate::export::Bundle;
 use crate::interface::interface;
-use crate::manifest::{ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, Source, TensorInfo, WindowInfo};
+use crate::manifest::{
+    ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, Source, TensorInfo, WindowInfo,
+};
 use crate::sizes::{MAX_LANES, MAX_TERMS};
 use crate::{VectorError, real};
 

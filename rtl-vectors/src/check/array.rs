@@ -8,8 +8,8 @@ use guardbit_hwmodels::Accelerator;
 use super::again::{Refused, claim};
 use super::simulators::{Ran, number, value};
 use super::{Divergence, Outcome, files};
-use crate::array::{self, ArrayPart, MAX_ELEMENTS, NO_ACTIVATIONS, NOT_SHARED};
 use crate::arithmetic::{Layers, any_case};
+use crate::array::{self, ArrayPart, MAX_ELEMENTS, NO_ACTIVATIONS, NOT_SHARED};
 use crate::manifest::{Arithmetic, ArrayInfo, CaseGroup, Manifest};
 use crate::words::{Mem, field, sign_extend};
 

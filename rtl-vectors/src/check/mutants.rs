@@ -161,7 +161,8 @@ impl Runner<'_> {
             for register in &registers(facts, target) {
                 for fault in register.faults() {
                     let name = format!("{}, {}", fault.name(register), register.name);
-                    let edit = |work: &Path| write_design(work, target, &fault.planted(&facts.manifest, register));
+                    let edit =
+                        |work: &Path| write_design(work, target, &fault.planted(&facts.manifest, register));
                     self.run(target, name, fault.change(), fault.equivalent(register), &edit)?;
                 }
             }

@@ -7,8 +7,8 @@ use guardbit_sim::trace::TraceOperand;
 
 use super::again::{Refused, claim};
 use super::files;
-use crate::beats::{CLEAR, Dot, RUN_LAST, VALID};
 use crate::arithmetic::Layers;
+use crate::beats::{CLEAR, Dot, RUN_LAST, VALID};
 use crate::manifest::{Arithmetic, Case, Interface, Manifest, Operand};
 use crate::sizes::MAX_PRODUCTS;
 use crate::words::{Mem, field, sign_extend};

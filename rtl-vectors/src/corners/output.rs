@@ -1,7 +1,7 @@
 //! The bias adder and the requantizer: what happens to a delivered sum.
 
-use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::BiasPlace;
+use guardbit_hwmodels::bounds::Range;
 use guardbit_num::{Multiplier, Scheme};
 
 use super::{Maker, Output};
@@ -89,7 +89,9 @@ impl Maker<'_> {
     /// Results of the bias adder at and around its rails, and those that it would have with one bit less: large biases
     /// come near them alone. From several biases.
     pub(super) fn post_bias(&mut self, arithmetic: &Arithmetic) {
-        let (Some(rails), Some(biases)) = (rails(&arithmetic.bias.register), &self.layer.bias) else { return };
+        let (Some(rails), Some(biases)) = (rails(&arithmetic.bias.register), &self.layer.bias) else {
+            return;
+        };
         if self.layer.datapath.bias.at != BiasPlace::Post {
             return;
         }

@@ -17,7 +17,7 @@ pub(crate) fn design(manifest: &Manifest, info: &ArrayInfo) -> String {
         .number("COLS", info.cols)
         .number("A_W", a)
         .number("B_W", w)
-        .stage("P_", &arithmetic.product)
+        .shifted_register("P_", &arithmetic.product)
         .number("P_W", arithmetic.product.port_bits);
     let levels = &arithmetic.levels;
     let module = if is_output_stationary(info) {
@@ -69,7 +69,7 @@ endmodule
 
 fn level(all: &mut Parameters, prefix: &str, port: &str, info: &LevelInfo) {
     all.number(&format!("{prefix}ACC_W"), info.acc_bits + u32::from(!info.acc_signed))
-        .stage(prefix, &info.register)
+        .shifted_register(prefix, &info.register)
         .flag(&format!("{prefix}HAND_OVER"), info.check == Check::HandOver)
         .number(port, info.register.port_bits);
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use guardbit_hwmodels::Reduce;
-use guardbit_num::{Overflow, Rounding, Scheme};
+use guardbit_num::{Overflow, Rounding};
 
 use crate::arithmetic::RTL_SCHEMES;
 
@@ -164,7 +164,11 @@ package gb_codes is"
     text += &constants(|name, code| format!("    constant {name} : natural := {code};\n"), "--");
     text += "\n";
     for (name, what, _) in PROPERTIES {
-        let _ = writeln!(text, "    -- Whether {what}.\n    function is_{}(mode : natural) return boolean;", name.to_lowercase());
+        let _ = writeln!(
+            text,
+            "    -- Whether {what}.\n    function is_{}(mode : natural) return boolean;",
+            name.to_lowercase()
+        );
     }
     text += "
     -- What a register holds of a value beyond its rails. exact: the value; wrapped: its low bits; rail: the one that it

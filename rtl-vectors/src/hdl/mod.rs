@@ -37,9 +37,11 @@ pub(crate) const ARRAY_RTL: [(&str, &str); 6] = files! { "rtl":
 /// The reference RTL in VHDL, in the order of compilation.
 pub(crate) const VHDL: [(&str, &str); 3] = files! { "rtl": "gb_codes.vhd" "gb_pkg.vhd" "gb_mac.vhd" };
 
-const BENCH: [(&str, &str); 5] = files! { "bench": "tb.sv" "tb_clock.sv" "tb.vhd" "Makefile" "test_bundle.py" };
+const BENCH: [(&str, &str); 5] =
+    files! { "bench": "tb.sv" "tb_clock.sv" "tb.vhd" "Makefile" "test_bundle.py" };
 const ARRAY_BENCH: [(&str, &str); 1] = files! { "bench": "tb_array.sv" };
-const LOCKSTEP: [(&str, &str); 4] = files! { "capi/dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
+const LOCKSTEP: [(&str, &str); 4] =
+    files! { "capi/dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
 
 /// What a bench is compiled from, what others use first.
 pub(crate) struct Sources {

@@ -40,7 +40,7 @@ impl Parameters {
     }
 
     /// The register, and the bits dropped behind it: `SHIFT`, `ROUND`.
-    pub fn stage(&mut self, prefix: &str, info: &RegisterInfo) -> &mut Self {
+    pub fn shifted_register(&mut self, prefix: &str, info: &RegisterInfo) -> &mut Self {
         self.register(prefix, info)
             .number(&format!("{prefix}SHIFT"), info.shift)
             .number(&format!("{prefix}ROUND"), info.round.code())
@@ -82,7 +82,8 @@ impl Parameters {
             let _ = match value {
                 Value::Number(value) => writeln!(text, "    constant {name} : integer := {value};"),
                 Value::PerLevel(values) => {
-                    let values: Vec<_> = (0..).zip(values).map(|(i, v): (usize, _)| format!("{i} => {v}")).collect();
+                    let values: Vec<_> =
+                        (0..).zip(values).map(|(i, v): (usize, _)| format!("{i} => {v}")).collect();
                     writeln!(text, "    constant {name} : integer_vector := ({});", values.join(", "))
                 }
             };

@@ -38,8 +38,11 @@ fn common_ports(manifest: &Manifest) -> [Vec<Port>; 2] {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
     let (levels, lanes) = (arithmetic.levels.len(), interface.lanes);
     let requantize = &arithmetic.requantize;
-    let port = |output: bool, signed: bool, bits: Option<usize>, name: &str| {
-        Port { output, signed, bits, name: name.into() }
+    let port = |output: bool, signed: bool, bits: Option<usize>, name: &str| Port {
+        output,
+        signed,
+        bits,
+        name: name.into(),
     };
     let bit = |name| port(false, false, None, name);
     let word = |name, bits: usize| port(false, false, Some(bits), name);
@@ -100,7 +103,11 @@ pub(crate) fn design(manifest: &Manifest) -> String {
         let bits = acc_width(level);
         ports.push(format!("output logic signed [{}:0] acc_l{index}", bits - 1));
         let name = comment(&level.name);
-        let _ = writeln!(assigned, "    assign acc_l{index} = acc[{}+:{bits}]; // level {name}", index * width as usize);
+        let _ = writeln!(
+            assigned,
+            "    assign acc_l{index} = acc[{}+:{bits}]; // level {name}",
+            index * width as usize
+        );
     }
     ports.extend(after.iter().map(Port::declared));
     format!(
@@ -144,7 +151,7 @@ fn unit_parameters(manifest: &Manifest) -> Parameters {
         .number("A_SLOT", interface.activation_slot)
         .number("B_W", arithmetic.weight.bits)
         .number("B_SLOT", interface.weight_slot)
-        .stage("P_", &arithmetic.product)
+        .shifted_register("P_", &arithmetic.product)
         .number("P_W", arithmetic.product.port_bits);
     level_parameters(&mut all, levels);
     all.per_level("ACC_W", levels.iter().map(acc_width))
@@ -298,13 +305,15 @@ pub(super) fn vhdl_parameters(manifest: &Manifest) -> String {
         .number("SUM_W", sum_width(manifest))
         .per_level("ACC_BITS", levels.iter().map(|l| l.acc_bits))
         .flag("PRELOAD", arithmetic.bias.at == BiasAt::PRELOAD)
-        .stage("P_", product);
+        .shifted_register("P_", product);
     level_parameters(&mut all, levels);
-    all.number("OUTS", manifest.cases.iter().filter(|case| case.out_word.is_some()).count()).number("SHOWN", SHOWN);
+    all.number("OUTS", manifest.cases.iter().filter(|case| case.out_word.is_some()).count())
+        .number("SHOWN", SHOWN);
     let mut files = String::new();
     for (index, level) in levels.iter().enumerate() {
         let case = if index + 1 == levels.len() { "others".into() } else { index.to_string() };
-        let _ = writeln!(files, "            when {case} => return \"exp_acc_{}.mem\";", file_part(&level.name));
+        let _ =
+            writeln!(files, "            when {case} => return \"exp_acc_{}.mem\";", file_part(&level.name));
     }
     format!(
         "-- What the bench knows of this bundle; made by guardbit from the manifest.

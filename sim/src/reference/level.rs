@@ -26,7 +26,8 @@ pub(super) fn reduce(
         runs.push(&[]);
     }
     let one = |(run, values): (usize, &[Value])| {
-        let mut adders = RunAdders { index, level, run, initial, outcome: &mut *outcome, observer: &mut *observer };
+        let mut adders =
+            RunAdders { index, level, run, initial, outcome: &mut *outcome, observer: &mut *observer };
         let mut run = level.reduce.start();
         values.iter().for_each(|&value| run.push(value, &mut adders));
         let result = run.finish(&mut adders);

@@ -266,13 +266,20 @@ mod tests {
         let of = |level: &Level, run| Circuit::of(level, run, 16).map(|circuit| circuit.verilog());
         let serial = |bits, signed, mode| level(Reduce::Serial, Some((bits, signed)), mode);
         let text = of(&serial(14, true, Overflow::Saturate), 100).unwrap();
-        assert!(text.contains("gb_level #(.LANES(1), .IN_W(16), .ACC_W(14)") && text.contains(".MODE(1)"), "{text}");
+        assert!(
+            text.contains("gb_level #(.LANES(1), .IN_W(16), .ACC_W(14)") && text.contains(".MODE(1)"),
+            "{text}"
+        );
         let text = of(&serial(14, false, Overflow::Sticky), 100).unwrap();
-        assert!(text.contains(".ACC_W(15)") && text.contains(".IS_SIGNED(0)") && text.contains(".MODE(4)"), "{text}");
+        assert!(
+            text.contains(".ACC_W(15)") && text.contains(".IS_SIGNED(0)") && text.contains(".MODE(4)"),
+            "{text}"
+        );
         // Ten values of 16 bits: 4 more bits.
         let text = of(&level(Reduce::Tree, None, Overflow::Wrap), 10).unwrap();
         assert!(
-            text.contains("gb_tree #(.LANES(10), .IN_W(16), .ACC_W(20), .BITS(0)") && text.contains(".OUT_W(20)"),
+            text.contains("gb_tree #(.LANES(10), .IN_W(16), .ACC_W(20), .BITS(0)")
+                && text.contains(".OUT_W(20)"),
             "{text}"
         );
         assert_eq!(of(&level(Reduce::Serial, None, Overflow::Wrap), 10), None);

@@ -158,8 +158,9 @@ impl Fault {
 impl FitFault {
     pub fn applies(&self, facts: &Facts, target: Target) -> bool {
         let all = registers(facts, target);
-        all.iter()
-            .any(|r| (self.changed)(r.fit) != r.fit && (r.fit.mode != Overflow::Wrap || self.file.ends_with(".vhd")))
+        all.iter().any(|r| {
+            (self.changed)(r.fit) != r.fit && (r.fit.mode != Overflow::Wrap || self.file.ends_with(".vhd"))
+        })
     }
 
     pub fn equivalent(&self, facts: &Facts, target: Target) -> Option<String> {
@@ -183,8 +184,8 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     }));
     for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
         let has_memory = !level.reduce.takes_run_at_once();
-        all.extend(
-            Register::new(&level.register, reach.result).map(|register| Register {
+        all.extend(Register::new(&level.register, reach.result).map(|register| {
+            Register {
                 name: level.name.clone(),
                 place: Place::Level(index),
                 port: (has_memory && level.check == Check::EachAdd)
@@ -193,8 +194,8 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
                 has_memory,
                 goes_on: reach.goes_on,
                 ..register
-            }),
-        );
+            }
+        }));
     }
     // The VHDL unit ends with the sum.
     if let (Target::Unit, Some(reach)) = (target, facts.reach.bias.filter(|_| arithmetic.requantize.in_rtl)) {

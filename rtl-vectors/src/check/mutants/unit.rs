@@ -73,7 +73,8 @@ fn two_lanes(f: &Facts) -> Option<String> {
 /// The last level's runs end with the dot product, and the next one clears them.
 fn one_run(f: &Facts) -> Option<String> {
     let inner = f.levels().len() - 1;
-    let mut serial = f.levels().iter().zip(&f.reach.levels).take(inner).filter(|(l, _)| !l.reduce.takes_run_at_once());
+    let mut serial =
+        f.levels().iter().zip(&f.reach.levels).take(inner).filter(|(l, _)| !l.reduce.takes_run_at_once());
     let single = serial.all(|(_, reach)| reach.runs == 1);
     let terms = f.manifest.layer.terms;
     single.then(|| format!("the {terms} products of a dot product are one run of every inner level"))
@@ -190,7 +191,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         change: "the tree's hand-over port is no wider than a node: a lone value is fitted",
         file: "rtl/gb_tree.sv",
         edits: &[(".BITS((HAND_OVER != 0) ? BITS : 0)", ".BITS(BITS)")],
-        applies: |f| has_tree(f) && f.levels()[0].check == Check::EachAdd && f.levels()[0].register.bits.is_some(),
+        applies: |f| {
+            has_tree(f) && f.levels()[0].check == Check::EachAdd && f.levels()[0].register.bits.is_some()
+        },
         equivalent: lone_values_fit,
     },
     Mutant {
