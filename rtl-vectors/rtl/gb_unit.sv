@@ -148,8 +148,8 @@ module gb_unit #(
             );
             assign valid[i+1]  = valid[i] && run_last1[i];
             assign flags[i*4+:4] = {sticky, low, high, high || low};
-            assign acc[i*LEVEL_W+:LEVEL_W]  = {{(LEVEL_W - HELD_W) {held[HELD_W-1]}}, held};
-            assign port[i*LEVEL_W+:LEVEL_W] = {{(LEVEL_W - HANDED_W) {y[HANDED_W-1]}}, y};
+            assign acc[i*LEVEL_W+:LEVEL_W]  = LEVEL_W'(held);
+            assign port[i*LEVEL_W+:LEVEL_W] = LEVEL_W'(y);
         end
     endgenerate
 
@@ -178,7 +178,7 @@ module gb_unit #(
             /* verilator lint_off UNUSEDSIGNAL */
             logic bias_high, bias_low;
             /* verilator lint_on UNUSEDSIGNAL */
-            assign with_bias = {{(WITH_W - SUM_W) {sum[SUM_W-1]}}, sum} + {{(WITH_W - BIAS_W) {bias2[BIAS_W-1]}}, bias2};
+            assign with_bias = WITH_W'(sum) + WITH_W'(bias2);
             gb_fit #(
                 .IN_W(WITH_W), .OUT_W(BIASED_W), .BITS(BIAS_BITS), .IS_SIGNED(BIAS_SIGNED), .MODE(BIAS_MODE)
             ) u_bias (

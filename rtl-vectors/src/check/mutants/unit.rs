@@ -294,7 +294,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "bias_dropped",
         change: "the bias is not added",
         file: "rtl/gb_unit.sv",
-        edits: &[("bias2[BIAS_W-1]}}, bias2};", "bias2[BIAS_W-1]}}, {BIAS_W{1'b0}}};")],
+        edits: &[("WITH_W'(sum) + WITH_W'(bias2);", "WITH_W'(sum);")],
         applies: has_post_bias,
         equivalent: no_bias,
     },
