@@ -161,8 +161,8 @@ impl Runner<'_> {
             for register in &registers(facts, target) {
                 for fault in register.faults() {
                     let name = format!("{}, {}", fault.name(register), register.name);
-                    let edit =
-                        |work: &Path| write_design(work, target, &fault.planted(&facts.manifest, register));
+                    let faulty = fault.planted(&facts.manifest, register);
+                    let edit = |work: &Path| write_design(work, fault.name(register), target, &faulty);
                     self.run(target, name, fault.change(), fault.equivalent(register), &edit)?;
                 }
             }
@@ -253,13 +253,16 @@ fn edit(
     fs::write(&path, text).map_err(|source| VectorError::Write { path, source })
 }
 
-/// Writes the design of a manifest in the place of the one that is there.
-fn write_design(work: &Path, target: Target, manifest: &Manifest) -> Result<(), VectorError> {
-    let (file, text) = match (target, &manifest.array) {
-        (Target::Array, Some(info)) => ("rtl/gb_array.sv", hdl::array_design(manifest, info)),
-        _ => ("rtl/gb_dut.sv", hdl::unit_design(manifest)),
+/// Writes the design of a faulty manifest in the place of the one that is there, which has to be another one.
+fn write_design(work: &Path, mutant: &str, target: Target, faulty: &Manifest) -> Result<(), VectorError> {
+    let (file, text) = match (target, &faulty.array) {
+        (Target::Array, Some(info)) => ("rtl/gb_array.sv", hdl::array_design(faulty, info)),
+        _ => ("rtl/gb_dut.sv", hdl::unit_design(faulty)),
     };
     let path = work.join(file);
+    if read(&path)? == text.as_bytes() {
+        return Err(VectorError::Mutant { mutant: mutant.into(), file: file.into(), found: 0 });
+    }
     fs::write(&path, text).map_err(|source| VectorError::Write { path, source })
 }
 

@@ -259,18 +259,12 @@ pub(super) fn ports(manifest: &Manifest) -> String {
     let mut ports: Vec<String> = before.iter().map(Port::declared).collect();
     ports.push(format!("output logic [{}:0] acc", 64 * levels.len() - 1));
     ports.extend(after.iter().map(Port::declared));
-    let (mut extended, mut connections) = (String::new(), String::new());
+    let (mut extended, mut accumulators) = (String::new(), Vec::new());
     for (index, level) in levels.iter().enumerate() {
-        let bits = acc_width(level);
-        let _ = writeln!(
-            extended,
-            "    logic signed [{}:0] acc_l{index};\n    assign acc[{}+:64] = {{{{{}{{acc_l{index}[{}]}}}}, acc_l{index}}};",
-            bits - 1,
-            64 * index,
-            64 - bits,
-            bits - 1
-        );
-        let _ = write!(connections, ".acc_l{index}(acc_l{index}), ");
+        let top = acc_width(level) - 1;
+        let _ = writeln!(extended, "    logic signed [{top}:0] acc_l{index};");
+        let _ = writeln!(extended, "    assign acc[{}+:64] = 64'(acc_l{index});", 64 * index);
+        accumulators.push(format!(".acc_l{index}(acc_l{index})"));
     }
     format!(
         "// gb_dut with the accumulators of all levels in one vector, 64 bits each; made by guardbit from the manifest.
@@ -279,15 +273,15 @@ module tb_ports (
 );
 {extended}
     gb_dut dut (
-        {connections}
+        {},
 {}
     );
 endmodule
 ",
         declared(&ports),
+        accumulators.join(", "),
         connected(before.iter().chain(&after)),
     )
-    .replace(", \n", ",\n")
 }
 
 /// `tb_params.vhd`: all that the bench in VHDL knows of this bundle.
