@@ -41,8 +41,9 @@ fn change(bundle: &Path, from: &str, to: &str, text: &str, by: &str) {
     fs::write(bundle.join(to), source.replace(text, by)).unwrap();
 }
 
-const SATURATES: &str = ".BITS(14), .IS_SIGNED(1), .MODE(1)";
-const WRAPS: &str = ".BITS(14), .IS_SIGNED(1), .MODE(0)";
+/// The last level's mode.
+const SATURATES: &str = ".MODE({32'd1";
+const WRAPS: &str = ".MODE({32'd0";
 
 /// The reference design, a broken one, the reference design again: each is what is really run.
 #[test]
@@ -89,7 +90,7 @@ fn a_build_belongs_to_what_it_includes() {
         fs::write(bundle.join("headers/mode.svh"), format!("`define OVERFLOW_MODE {mode}\n")).unwrap();
     };
     let dut = |mode: &str| {
-        change(&bundle, "rtl/gb_dut.sv", "dut.sv", SATURATES, &SATURATES.replace("MODE(1)", mode));
+        change(&bundle, "rtl/gb_dut.sv", "dut.sv", SATURATES, &format!(".MODE({{{mode}"));
         let text = fs::read_to_string(bundle.join("dut.sv")).unwrap();
         fs::write(bundle.join("dut.sv"), format!("`include \"mode.svh\"\n{text}")).unwrap();
     };
@@ -100,13 +101,13 @@ fn a_build_belongs_to_what_it_includes() {
             assert!(passed == good && text.contains("RESULT"), "{target}: {text}");
         };
         header("1");
-        dut("MODE(`OVERFLOW_MODE)");
+        dut("32'd`OVERFLOW_MODE");
         check(true);
         header("0");
         check(false);
         header("1");
         check(true);
-        dut("MODE(0)");
+        dut("32'd0");
         check(false);
     }
 }

@@ -15,12 +15,13 @@ mod lower;
 mod names;
 mod presets;
 mod program;
+pub mod reduction;
 mod schema;
 pub mod timing;
 
 pub use accelerator::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, Memory,
-    OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Product, Reduce, ReductionOrder, Register, Terms,
+    OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Product, ReductionOrder, Register, Terms,
     TimingConvention, Walk, ZeroPoint,
 };
 pub use file::SetMap;
@@ -36,4 +37,5 @@ pub use lower::{
 };
 pub use presets::{PRESETS, Preset, preset};
 pub use program::{ActivationOffset, MacLayer, Place, Program, Step};
+pub use reduction::Reduce;
 pub use schema::schema;

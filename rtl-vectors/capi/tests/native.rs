@@ -104,7 +104,7 @@ fn a_build_belongs_to_its_sources() {
     let dir = tempfile::tempdir().unwrap();
     bundle(dir.path(), UNITS[0]);
     let dut = fs::read_to_string(dir.path().join("rtl/gb_dut.sv")).unwrap();
-    let (saturates, wraps) = (".BITS(14), .IS_SIGNED(1), .MODE(1)", ".BITS(14), .IS_SIGNED(1), .MODE(0)");
+    let (saturates, wraps) = (".MODE({32'd1})", ".MODE({32'd0})");
     assert_eq!(dut.matches(saturates).count(), 1);
     fs::write(dir.path().join("broken.sv"), dut.replace(saturates, wraps)).unwrap();
     for faulty in [false, true, false] {
@@ -121,7 +121,7 @@ fn planted_faults_are_found() {
     tools();
     let faults = [
         // The rails of saturation, a sign that is not extended, a clear that is not seen.
-        (0, "rtl/gb_dut.sv", ".BITS(14), .IS_SIGNED(1), .MODE(1)", ".BITS(14), .IS_SIGNED(1), .MODE(0)"),
+        (0, "rtl/gb_dut.sv", ".MODE({32'd1})", ".MODE({32'd0})"),
         (0, "rtl/gb_level.sv", "assign start      = fresh || clear;", "assign start      = fresh;"),
         (8, "rtl/gb_level.sv", "fresh  <= run_last;", "fresh  <= 1'b0;"),
     ];

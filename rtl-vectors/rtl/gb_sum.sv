@@ -2,15 +2,15 @@
 //
 // held + x, fitted (HAND_OVER = 0) or exact (HAND_OVER = 1). With run_last, y is what the next level gets: fitted if it
 // was not yet, then shifted. held_stuck: sticky saturation has hit a rail in this run; held stays.
-module gb_add #(
+module gb_sum #(
     parameter int IN_W = 17,
     parameter int ACC_W = 14,
     parameter int BITS = 14,
     parameter int IS_SIGNED = 1,
-    parameter int MODE = 1,
+    parameter int MODE = gb_codes::MODE_SATURATE,
     parameter int HAND_OVER = 0,
     parameter int SHIFT = 0,
-    parameter int ROUND = 0,
+    parameter int ROUND = gb_codes::ROUND_FLOOR,
     parameter int OUT_W = 14
 ) (
     input  logic signed [ACC_W-1:0] held,

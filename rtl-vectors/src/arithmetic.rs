@@ -1,53 +1,33 @@
-//! The arithmetic contract of a layer, from the lowered layer and back.
+//! The arithmetic of a layer as a manifest says it, from the lowered layer and back.
 
 mod layers;
 
 use guardbit_graph::{DType, Finish, Graph};
+use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::{
-    BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, Reduce, ReductionOrder, Register, Terms,
-    Walk, ZeroPoint,
+    BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, ReductionOrder, Register, Terms, Walk,
+    ZeroPoint,
 };
-use guardbit_num::{Overflow, Requantizer, Rounding, Scheme, required_bits};
+use guardbit_num::{Requantizer, Rounding, Scheme};
 
-pub(crate) use layers::{Layers, any_case, one_channel, register, rounding};
+pub(crate) use layers::{Layers, any_case, one_channel, register};
 
 use crate::VectorError;
 use crate::describe::formula;
-use crate::manifest::{Arithmetic, BiasInfo, LevelInfo, Operand, RequantizeInfo, Stage};
+use crate::manifest::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RegisterInfo, RequantizeInfo};
 use crate::sizes::MAX_LEVELS;
 
 /// Schemes that `gb_requant.sv` has.
-const RTL_SCHEMES: [Scheme; 4] = [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
+pub(crate) const RTL_SCHEMES: [Scheme; 4] =
+    [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
 /// Least exponent of a float64 multiplier: with a smaller one every sum of [`MAX_WORD`] bits gives 0.
 const MIN_EXPONENT: i32 = -64;
 /// Widest word of one value.
 const MAX_WORD: u32 = 62;
 
-/// A closed interval of values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub min: i128,
-    pub max: i128,
-}
-
-impl Range {
-    pub fn join(self, other: Self) -> Self {
-        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
-    }
-
-    /// Every sum of a value of each.
-    pub fn plus(self, other: Self) -> Self {
-        Self { min: self.min + other.min, max: self.max + other.max }
-    }
-
-    /// Width in two's complement.
-    fn bits(self) -> u32 {
-        required_bits(self.min, true).max(required_bits(self.max, true)).max(2)
-    }
-
-    pub fn map(self, f: impl Fn(i128) -> i128) -> Self {
-        Self { min: f(self.min), max: f(self.max) }
-    }
+/// Width in two's complement of a port for every value of `range`.
+fn port_bits(range: Range) -> u32 {
+    range.bits(true).max(2)
 }
 
 /// Types and zero points of a layer's codes.
@@ -63,19 +43,20 @@ pub(crate) struct Codes<'a> {
 impl Codes<'_> {
     /// Activations and weights as the multiplier sees them.
     pub fn operands(&self, zero_point: ZeroPoint) -> [Range; 2] {
-        let codes = |d: DType| Range { min: d.min().into(), max: d.max().into() };
-        let zero = Range { min: 0, max: 0 };
-        let activation = codes(self.activation).map(|v| v - i128::from(self.subtract)).join(zero);
-        let shifted = |&z: &i32| match zero_point {
-            ZeroPoint::Subtract => codes(self.weight).map(|v| v - i128::from(z)),
-            ZeroPoint::Fold => codes(self.weight),
+        let less = |dtype: DType, zero_point: i32| {
+            Range::of_codes(dtype).plus(Range::point(-i128::from(zero_point)))
         };
-        let weight = self.weight_zero_points.iter().map(shifted).reduce(Range::join).unwrap_or(zero);
+        let activation = less(self.activation, self.subtract).hull(Range::ZERO);
+        let shifted = |&z: &i32| match zero_point {
+            ZeroPoint::Subtract => less(self.weight, z),
+            ZeroPoint::Fold => less(self.weight, 0),
+        };
+        let weight = self.weight_zero_points.iter().map(shifted).reduce(Range::hull).unwrap_or(Range::ZERO);
         [activation, weight]
     }
 }
 
-/// All that the contract of a MAC unit follows from.
+/// All that the arithmetic of a MAC unit follows from.
 pub(crate) struct Unit<'a> {
     /// Name of the layer.
     pub name: &'a str,
@@ -98,7 +79,7 @@ pub(crate) struct Unit<'a> {
     pub clamp: (i32, i32),
 }
 
-/// The contract of `layer`.
+/// The arithmetic of `layer`.
 pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, VectorError> {
     let (Finish::Requantize(output), Some(weights)) = (&layer.dots.finish, &layer.dots.weights) else {
         let (layer, what) = (layer.name.clone(), "a pool, mean or sum, which divides by itself,".into());
@@ -124,7 +105,7 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         operands,
         has_bias: layer.bias.is_some(),
         has_side: layer.input_sum_factor.iter().any(|&f| f != 0),
-        words: bias_words(layer, operands[0]).map(|v| in_bias_unit(datapath, v)),
+        words: bias_words(layer, operands[0]),
         scheme: layer.requantizers.first().map_or(Scheme::Double, |r| r.scheme()),
         zero_point: output.output_zero_point,
         clamp: output.clamp,
@@ -133,7 +114,7 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
 }
 
 impl Unit<'_> {
-    /// The contract.
+    /// The arithmetic.
     pub(crate) fn arithmetic(&self) -> Result<Arithmetic, VectorError> {
         let unsupported =
             |what: &str| VectorError::Unsupported { layer: self.name.into(), what: what.into() };
@@ -141,8 +122,8 @@ impl Unit<'_> {
         if datapath.levels.len() > MAX_LEVELS {
             return Err(unsupported("a datapath of more than 12 levels"));
         }
-        if datapath.levels.iter().skip(1).any(|l| l.reduce == Reduce::Tree) {
-            return Err(unsupported("a tree above another level"));
+        if let Some(level) = datapath.levels.iter().skip(1).find(|l| l.reduce.takes_run_at_once()) {
+            return Err(unsupported(&format!("a {} above another level", level.reduce)));
         }
         if self.packing != Packing::None {
             return Err(unsupported("a layer whose lanes share adders (`packing`)"));
@@ -154,19 +135,13 @@ impl Unit<'_> {
             return Err(unsupported("a sum of activations beside a bias that is not `post`"));
         }
         let [activation, weight] = self.operands;
-        let corners = [activation.min, activation.max].map(|a| [a * weight.min, a * weight.max]);
-        let all = corners.as_flattened();
-        let exact = Range {
-            min: all.iter().copied().min().unwrap_or(0),
-            max: all.iter().copied().max().unwrap_or(0),
-        };
-        let zero = Range { min: 0, max: 0 };
+        let zero = Range::ZERO;
+        let exact = activation.times(weight).hull(zero);
         let product = datapath.product;
-        let mut port =
-            fitted(exact.join(zero), product.register).map(|v| product.round.shift_right(v, product.shift));
-        let product_info = stage(product.register, product.shift, product.round, port);
+        let mut port = fitted(exact, product.register).shift_right(product.shift, product.round);
+        let product_info = register_info(product.register, product.shift, product.round, port);
 
-        let mut unbounded = exact.join(zero).map(|v| product.round.shift_right(v, product.shift));
+        let mut unbounded = exact.shift_right(product.shift, product.round);
         let mut levels = Vec::new();
         let mut values = self.terms;
         for (index, level) in datapath.levels.iter().enumerate() {
@@ -178,35 +153,36 @@ impl Unit<'_> {
                 min: start.min + r.min.min(0) * run as i128,
                 max: start.max + r.max.max(0) * run as i128,
             };
-            unbounded = sum(unbounded).join(zero);
-            // Inside a run; a tree's lone value keeps the width that it came with.
-            let inside = match (level.check, level.reduce) {
-                (Check::EachAdd, Reduce::Serial) => fitted(sum(port).join(zero), level.register),
-                (Check::EachAdd, Reduce::Tree) => fitted(sum(port), level.register).join(port),
-                (Check::HandOver, _) => sum(port).join(zero),
+            unbounded = sum(unbounded).hull(zero);
+            // Inside a run; where a lone value is no addition, it keeps the width that it came with.
+            let at_once = level.reduce.takes_run_at_once();
+            let inside = match (level.check, at_once) {
+                (Check::EachAdd, false) => fitted(sum(port).hull(zero), level.register),
+                (Check::EachAdd, true) => fitted(sum(port), level.register).hull(port),
+                (Check::HandOver, _) => sum(port).hull(zero),
             };
             let out = if level.check == Check::HandOver { fitted(inside, level.register) } else { inside };
-            port = out.map(|v| level.round.shift_right(v, level.shift)).join(zero);
-            let acc = if level.reduce == Reduce::Tree { port } else { inside };
+            port = out.shift_right(level.shift, level.round).hull(zero);
+            let acc = if at_once { port } else { inside };
             let unsigned = acc.min >= 0
                 && matches!(level.register, Register::Fixed { format, .. } if !format.is_signed());
             let limits = limits(level.register);
             let narrow = |v: i128| i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX });
             let bits = acc_bits(level, acc, unsigned);
-            if bits > MAX_WORD || port.bits() > MAX_WORD {
-                let (layer, port, bits) = (self.name.into(), level.name.clone(), bits.max(port.bits()));
+            if bits.max(port_bits(port)) > MAX_WORD {
+                let (layer, bits, port) = (self.name.into(), bits.max(port_bits(port)), level.name.clone());
                 return Err(VectorError::TooWide { layer, port, bits });
             }
             levels.push(LevelInfo {
                 name: level.name.clone(),
-                reduce: level.reduce.name().into(),
-                pairing: (level.reduce == Reduce::Tree).then(|| "adjacent".into()),
+                reduce: level.reduce,
+                pairing: level.reduce.pairing().map(str::to_owned),
                 terms: match level.terms {
                     Terms::All => None,
                     Terms::Count(n) => Some(n),
                 },
-                check: level.check.name().into(),
-                stage: stage(level.register, level.shift, level.round, port),
+                check: level.check,
+                register: register_info(level.register, level.shift, level.round, port),
                 acc_bits: bits,
                 acc_signed: !unsigned,
                 min: limits.map(|(low, _)| narrow(low)),
@@ -214,20 +190,20 @@ impl Unit<'_> {
                 bound_min: narrow(unbounded.min),
                 bound_max: narrow(unbounded.max),
             });
-            unbounded = unbounded.map(|v| level.round.shift_right(v, level.shift));
+            unbounded = unbounded.shift_right(level.shift, level.round);
         }
 
         let bias = self.bias_info(port)?;
-        if self.has_side && !self.has_bias && bias.stage.bits.is_some_and(|bits| bits < port.bits()) {
+        if self.has_side && !self.has_bias && bias.register.bits.is_some_and(|bits| bits < port_bits(port)) {
             return Err(unsupported(
                 "a bias adder narrower than the sum, used only where zero points ask for it,",
             ));
         }
-        let operand = |r: Range| Operand { bits: r.bits(), min: r.min as i64, max: r.max as i64 };
+        let operand = |r: Range| Operand { bits: port_bits(r), min: r.min as i64, max: r.max as i64 };
         Ok(Arithmetic {
             activation: operand(activation),
             weight: operand(weight),
-            zero_point: datapath.zero_point.name().into(),
+            zero_point: datapath.zero_point,
             reduction_order: order_text(datapath.order),
             product: product_info,
             levels,
@@ -240,22 +216,22 @@ impl Unit<'_> {
     fn preload(&self) -> Range {
         match self.datapath.bias.at {
             BiasPlace::Preload if self.has_bias => self.words,
-            _ => Range { min: 0, max: 0 },
+            _ => Range::ZERO,
         }
     }
 
     fn bias_info(&self, sum: Range) -> Result<BiasInfo, VectorError> {
         let datapath = self.datapath;
         let at = match (self.has_bias, self.has_side) {
-            (false, false) => "none",
-            _ => datapath.bias.at.name(),
+            (false, false) => BiasAt::None,
+            _ => BiasAt::Some(datapath.bias.at),
         };
         // Beside sums of activations the port has 33 bits at least.
         let side: i128 = if self.has_side { 1 << 31 } else { 0 };
-        let input = self.words.join(Range { min: -side, max: side });
+        let input = self.words.hull(Range { min: -side, max: side });
         let with = sum.plus(input);
         let port = match at {
-            "post" => fitted(with, datapath.bias.register),
+            BiasAt::POST => fitted(with, datapath.bias.register),
             _ => sum,
         };
         let too_wide = |port: &str, bits: u32| {
@@ -270,17 +246,17 @@ impl Unit<'_> {
             _ => datapath.bias.register,
         };
         for (what, range) in [("bias", input), ("bias adder", port)] {
-            if range.bits() > MAX_WORD {
-                return Err(too_wide(what, range.bits()));
+            if port_bits(range) > MAX_WORD {
+                return Err(too_wide(what, port_bits(range)));
             }
         }
         let at_unit = bias_level(datapath);
         Ok(BiasInfo {
-            at: at.into(),
-            stage: stage(register, 0, Rounding::Floor, port),
+            at,
+            register: register_info(register, 0, Rounding::Floor, port),
             unit_shift: datapath.unit_shift(at_unit),
-            unit_round: datapath.unit_rounding(at_unit).name().into(),
-            input_bits: input.bits(),
+            unit_round: datapath.unit_rounding(at_unit),
+            input_bits: port_bits(input),
             word_min: self.words.min as i64,
             word_max: self.words.max as i64,
         })
@@ -292,14 +268,14 @@ impl Unit<'_> {
         // A 31-bit significand below 1, or the 53 bits of a float64.
         let (mult_bits, mult_point) = if is_float64(scheme) { (54, 53) } else { (32, 31) };
         RequantizeInfo {
-            scheme: scheme.name().into(),
+            scheme,
             id: scheme.id().into(),
             formula: formula(scheme).into(),
             unit_shift: datapath.unit_shift(datapath.levels.len()),
             zero_point: self.zero_point.into(),
             clamp_min: self.clamp.0.into(),
             clamp_max: self.clamp.1.into(),
-            out_bits: clamp.bits(),
+            out_bits: port_bits(clamp),
             mult_bits,
             mult_point,
             in_rtl: RTL_SCHEMES.contains(&scheme) && datapath.bias.at != BiasPlace::PostRequantize,
@@ -311,20 +287,20 @@ fn acc_bits(level: &Level, acc: Range, unsigned: bool) -> u32 {
     match level.register {
         Register::Fixed { format, overflow }
             if level.check == Check::EachAdd
-                && level.reduce == Reduce::Serial
-                && !matches!(overflow, Overflow::Observe | Overflow::Trap) =>
+                && !level.reduce.takes_run_at_once()
+                && !overflow.keeps_exact() =>
         {
             format.bits()
         }
-        _ if unsigned => acc.bits() - 1,
-        _ => acc.bits(),
+        _ if unsigned => port_bits(acc) - 1,
+        _ => port_bits(acc),
     }
 }
 
 /// What leaves a register.
 fn fitted(range: Range, register: Register) -> Range {
     match register {
-        Register::Fixed { format, overflow } if !matches!(overflow, Overflow::Observe | Overflow::Trap) => {
+        Register::Fixed { format, overflow } if !overflow.keeps_exact() => {
             // Rounded up to the register: its port has its width, whatever the operands reach.
             let (min, max) = overflow.limits(format);
             Range { min, max }
@@ -340,14 +316,12 @@ fn limits(register: Register) -> Option<(i128, i128)> {
     }
 }
 
-fn stage(register: Register, shift: u32, round: Rounding, port: Range) -> Stage {
+fn register_info(register: Register, shift: u32, round: Rounding, port: Range) -> RegisterInfo {
     let (bits, signed, overflow) = match register {
         Register::Auto => (None, true, None),
-        Register::Fixed { format, overflow } => {
-            (Some(format.bits()), format.is_signed(), Some(overflow.name().to_owned()))
-        }
+        Register::Fixed { format, overflow } => (Some(format.bits()), format.is_signed(), Some(overflow)),
     };
-    Stage { bits, signed, overflow, shift, round: round.name().into(), port_bits: port.bits() }
+    RegisterInfo { bits, signed, overflow, shift, round, port_bits: port_bits(port) }
 }
 
 /// The level at whose unit the bias joins; behind the last one where it does so there.
@@ -364,7 +338,7 @@ pub(crate) fn in_bias_unit(datapath: &Datapath, value: i128) -> i128 {
     datapath.unit_rounding(at).shift_right(value, datapath.unit_shift(at))
 }
 
-/// What is added at unit 1, 0 included: a channel's bias, and its factor times a sum of activations.
+/// What is added in the unit of its place, 0 included: a channel's bias, and its factor times a sum of activations.
 fn bias_words(layer: &MacLayer, activation: Range) -> Range {
     let terms = layer.order.len() as i128;
     let channels = layer.input_sum_factor.iter().enumerate().map(|(channel, &factor)| {
@@ -372,7 +346,9 @@ fn bias_words(layer: &MacLayer, activation: Range) -> Range {
         let ends = [activation.min.min(0), activation.max.max(0)].map(|a| i128::from(factor) * terms * a);
         Range { min: bias + ends[0].min(ends[1]), max: bias + ends[0].max(ends[1]) }
     });
-    channels.fold(Range { min: 0, max: 0 }, Range::join)
+    let words = channels.fold(Range::ZERO, Range::hull);
+    let [min, max] = [words.min, words.max].map(|word| in_bias_unit(&layer.datapath, word));
+    Range { min, max }
 }
 
 fn is_float64(scheme: Scheme) -> bool {

@@ -1,19 +1,19 @@
-//! The way back: layers that compute as a contract says.
+//! The way back: layers that compute as a manifest says.
 
 use guardbit_graph::{
     Activation, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize, Window, ops::Conv2d,
 };
 use guardbit_hwmodels::timing::Widths;
 use guardbit_hwmodels::{
-    Axis, Bias, BiasPlace, Check, Datapath, LayerInfo, Level, MacLayer, OutputFit, Product, Reduce,
-    ReductionOrder, Register, Terms, Walk, ZeroPoint, lower_dot_products,
+    Axis, Bias, BiasPlace, Datapath, LayerInfo, Level, MacLayer, OutputFit, Product, ReductionOrder,
+    Register, Terms, Walk, lower_dot_products,
 };
-use guardbit_num::{Format, Multiplier, Requantizer, Rounding, Scheme};
+use guardbit_num::{Format, Multiplier, Requantizer, Scheme};
 
 use crate::VectorError;
-use crate::manifest::{Arithmetic, Case, Expected, LevelInfo, MANIFEST, Stage};
+use crate::manifest::{Arithmetic, BiasAt, Case, CaseGroup, Expected, LevelInfo, MANIFEST, RegisterInfo};
 
-/// Layers of one output channel that compute as a contract says: the way back, for re-checking a bundle.
+/// Layers of one output channel that compute as a manifest says: the way back, for re-checking a bundle.
 pub(crate) struct Layers {
     base: MacLayer,
     scheme: Scheme,
@@ -23,7 +23,6 @@ impl Layers {
     pub fn new(arithmetic: &Arithmetic) -> Result<Self, VectorError> {
         let datapath = datapath(arithmetic)?;
         let requantize = &arithmetic.requantize;
-        let scheme: Scheme = name(&requantize.scheme)?;
         let code = |key: &str, value: i64| {
             i32::try_from(value).map_err(|_| manifest_error(format!("{key}: {value} does not fit 32 bits")))
         };
@@ -42,7 +41,7 @@ impl Layers {
             activation: Activation::None,
             clamp,
         };
-        Ok(Self { base: synthetic(&datapath, output)?, scheme })
+        Ok(Self { base: synthetic(&datapath, output)?, scheme: requantize.scheme })
     }
 
     /// The layer of `case`, with dot products of `terms` products.
@@ -65,7 +64,7 @@ impl Layers {
 pub(crate) fn any_case(terms: usize, bias: Option<i64>) -> Case {
     Case {
         id: "live".into(),
-        group: String::new(),
+        group: CaseGroup::Corner,
         class: String::new(),
         place: None,
         bias,
@@ -102,55 +101,42 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
     let level = |l: &LevelInfo| {
         Ok(Level {
             name: l.name.clone(),
-            reduce: if l.reduce == "tree" { Reduce::Tree } else { Reduce::Serial },
+            reduce: l.reduce,
             terms: l.terms.map_or(Terms::All, Terms::Count),
-            register: register(&l.stage)?,
-            check: if l.check == "hand_over" { Check::HandOver } else { Check::EachAdd },
-            shift: l.stage.shift,
-            round: name(&l.stage.round)?,
+            register: register(&l.register)?,
+            check: l.check,
+            shift: l.register.shift,
+            round: l.register.round,
         })
     };
-    let at = match arithmetic.bias.at.as_str() {
-        "preload" => BiasPlace::Preload,
-        "post_requantize" => BiasPlace::PostRequantize,
-        _ => BiasPlace::Post,
+    let at = match arithmetic.bias.at {
+        BiasAt::Some(place) => place,
+        BiasAt::None => BiasPlace::Post,
     };
     Ok(Datapath {
-        zero_point: if arithmetic.zero_point == "fold" { ZeroPoint::Fold } else { ZeroPoint::Subtract },
+        zero_point: arithmetic.zero_point,
         // Beats carry operands in the order of addition already.
         order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
         product: Product {
             register: register(&arithmetic.product)?,
             shift: arithmetic.product.shift,
-            round: name(&arithmetic.product.round)?,
+            round: arithmetic.product.round,
         },
         levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
-        bias: Bias { at, register: register(&arithmetic.bias.stage)?, from_model: false },
+        bias: Bias { at, register: register(&arithmetic.bias.register)?, from_model: false },
         output: OutputFit::Saturate,
-        scheme: Some(name(&arithmetic.requantize.scheme)?),
+        scheme: Some(arithmetic.requantize.scheme),
     })
 }
 
-/// The register of a stage.
-pub(crate) fn register(stage: &Stage) -> Result<Register, VectorError> {
-    match (stage.bits, &stage.overflow) {
+/// The register of a manifest.
+pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
+    match (info.bits, info.overflow) {
         (Some(bits), Some(overflow)) => {
-            Ok(Register::Fixed { format: Format::new(bits, stage.signed)?, overflow: name(overflow)? })
+            Ok(Register::Fixed { format: Format::new(bits, info.signed)?, overflow })
         }
         _ => Ok(Register::Auto),
     }
-}
-
-/// How a stage drops bits.
-pub(crate) fn rounding(stage: &Stage) -> Result<Rounding, VectorError> {
-    name(&stage.round)
-}
-
-fn name<T: std::str::FromStr>(text: &str) -> Result<T, VectorError>
-where
-    T::Err: std::fmt::Display,
-{
-    text.parse().map_err(|e: T::Err| VectorError::Manifest { path: MANIFEST.into(), problem: e.to_string() })
 }
 
 /// A layer of one product with that output stage: what a layer made from a manifest starts from.
