@@ -257,12 +257,43 @@ impl Division {
 impl DotProducts {
     /// Every output code, exactly, as the model's runtime computes it.
     pub(crate) fn evaluate(&self, input: &[i32]) -> Vec<i32> {
-        let requantizers = match &self.finish {
-            // The builder has checked the multipliers.
-            Finish::Requantize(stage) => stage.requantizers(None).unwrap_or_default(),
-            Finish::Divide(_) => Vec::new(),
-        };
-        (0..self.window.dots()).map(|index| self.output_code(input, &requantizers, index)).collect()
+        match (&self.weights, &self.finish) {
+            (None, Finish::Divide(division)) => self.pool(division, input),
+            (_, finish) => {
+                let requantizers = match finish {
+                    // The builder has checked the multipliers.
+                    Finish::Requantize(stage) => stage.requantizers(None).unwrap_or_default(),
+                    Finish::Divide(_) => Vec::new(),
+                };
+                (0..self.window.dots()).map(|index| self.output_code(input, &requantizers, index)).collect()
+            }
+        }
+    }
+
+    /// The output codes of a pool, mean or sum: a window is found once for all of its channels.
+    fn pool(&self, division: &Division, input: &[i32]) -> Vec<i32> {
+        let window = &self.window;
+        let [rows, cols, depth] = window.kernel;
+        let cells = || (0..rows).flat_map(move |h| (0..cols).map(move |w| KernelPosition { h, w, c: 0 }));
+        let channels = window.channels();
+        let mut codes = Vec::with_capacity(window.dots());
+        let mut sums = vec![0i64; channels];
+        for index in (0..window.dots()).step_by(channels.max(1)) {
+            let out = window.output_position(index);
+            sums.fill(0);
+            let mut count = 0;
+            for cell in cells() {
+                let Tap::Input(first) = window.tap(out, cell) else { continue };
+                for (channel, sum) in sums.iter_mut().enumerate() {
+                    let from = first + window.group(channel) * depth;
+                    // 2^31 codes of 32 bits fit.
+                    *sum += input[from..from + depth].iter().map(|&code| i64::from(code)).sum::<i64>();
+                }
+                count += depth;
+            }
+            codes.extend(sums.iter().map(|&sum| division.finish(sum.into(), count)));
+        }
+        codes
     }
 
     fn output_code(&self, input: &[i32], requantizers: &[Requantizer], index: usize) -> i32 {
@@ -276,7 +307,7 @@ impl DotProducts {
                     let weight = weights.code(out.c, k) - weights.zero_points[out.c];
                     i128::from(input[at] - self.input_zero_point) * i128::from(weight)
                 }
-                None => input[at].into(),
+                None => i128::from(input[at]),
             };
             count += 1;
         }

@@ -280,21 +280,23 @@ impl Image<'_> {
     }
 
     /// Magnitudes of the operands, of a sample that has [`Self::bytes`].
-    pub fn magnitudes(&self) -> &[u8] {
+    pub fn magnitudes(&self, kernels: Kernels) -> &[u8] {
         if self.origin == 0 {
             return self.bytes();
         }
         self.magnitudes.get_or_init(|| {
-            let operand = |byte: u8| i16::from(byte) + self.origin as i16;
-            self.bytes().iter().map(|&byte| operand(byte).unsigned_abs() as u8).collect()
+            let mut magnitudes = Vec::with_capacity(self.bytes().len());
+            kernels.magnitudes(self.bytes(), self.origin, &mut magnitudes);
+            magnitudes
         })
     }
 
     /// What the multipliers see.
     pub fn operands(&self) -> &[i16] {
         self.operands.get_or_init(|| {
-            let origin = self.origin as i16;
-            self.bytes().iter().map(|&byte| i16::from(byte) + origin).collect()
+            let mut operands = Vec::with_capacity(self.bytes().len());
+            Kernels::choose(None).operands(self.bytes(), self.origin, &mut operands);
+            operands
         })
     }
 

@@ -174,6 +174,20 @@ pub(crate) struct PairStepping<'a> {
     pub rails: Rails,
 }
 
+/// Operands, which are `origin` more than their bytes.
+#[inline(always)]
+pub(crate) fn operands(bytes: &[u8], origin: i32, out: &mut Vec<i16>) {
+    let origin = origin as i16;
+    out.extend(bytes.iter().map(|&byte| i16::from(byte) + origin));
+}
+
+/// Magnitudes of operands, which are `origin` more than their bytes.
+#[inline(always)]
+pub(crate) fn magnitudes(bytes: &[u8], origin: i32, out: &mut Vec<u8>) {
+    let origin = origin as i16;
+    out.extend(bytes.iter().map(|&byte| (i16::from(byte) + origin).unsigned_abs() as u8));
+}
+
 /// Every operand beside that `distance` cells further, which is any where there is none; an operand is `origin` more
 /// than its byte.
 #[inline(always)]
@@ -197,9 +211,14 @@ pub(crate) struct Turn {
     pub parts: [u8; LANES],
     /// Which of the checkpoints of the block that is.
     pub entries: [u16; LANES],
+    /// Least and greatest product of those.
+    pub between: (u16, u16),
     /// Whether all lanes enter the same part.
     pub together: bool,
 }
+
+/// The turns of one block at one pixel, and the products before which there is one, ascending.
+pub(crate) type Turns<'t> = (&'t [Turn], &'t [u32]);
 
 /// Two windows that are stepped together.
 #[derive(Debug, Clone, Copy, Default)]

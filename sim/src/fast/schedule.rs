@@ -120,11 +120,18 @@ impl Schedule {
         let most = of_lane.iter().map(Vec::len).max().unwrap_or(0);
         let turns_from = self.turns.len();
         for index in 0..most {
-            let mut turn = Turn { at: [NEVER; LANES], parts: begin, entries: [0; LANES], together: true };
+            let mut turn = Turn {
+                at: [NEVER; LANES],
+                parts: begin,
+                entries: [0; LANES],
+                between: (u16::MAX, 0),
+                together: true,
+            };
             for (lane, turns) in of_lane.iter().enumerate().take(count) {
                 match turns.get(index) {
                     Some(&(k, part)) => {
                         turn.at[lane] = k as i16;
+                        turn.between = (turn.between.0.min(k as u16), turn.between.1.max(k as u16));
                         turn.parts[lane] = part;
                         // There are fewer checkpoints than lanes times parts of a layer's time.
                         turn.entries[lane] = checkpoints.partition_point(|&step| (step as usize) < k) as u16;

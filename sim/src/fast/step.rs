@@ -4,7 +4,7 @@ use guardbit_hwmodels::Check;
 use guardbit_num::{Direction, Overflow};
 
 use super::FastLayer;
-use super::kernels::{self, Lanes, PairOfWindows, PairStepping, Rails, Stepped, TILE, Trail, Walked};
+use super::kernels::{self, Lanes, PairOfWindows, PairStepping, Rails, Stepped, TILE, Trail, Turns, Walked};
 use super::prepare::Narrow;
 use super::schedule::Log;
 use super::simd::VectorActivations;
@@ -131,11 +131,11 @@ impl Stepping<'_, '_> {
             layer.kernels.step_pairs::<COUNT>(mode, &stepping, windows, out);
             return true;
         };
-        let mut turns = [&[][..]; TILE + 1];
+        let mut turns: [Turns<'_>; TILE + 1] = [(&[], &[]); TILE + 1];
         for (turns, &at) in turns.iter_mut().zip(*pixels) {
-            (*turns, _) = layer.sites.turns(tile.pixel + at, tile.index);
+            *turns = layer.sites.turns(tile.pixel + at, tile.index);
         }
-        log.clear(turns[..pixels.len()].iter().map(|turns| turns.len()));
+        log.clear(turns[..pixels.len()].iter().map(|(turns, _)| turns.len()));
         layer.kernels.step_pairs_logged(mode, &stepping, windows, &turns, log, out);
         true
     }

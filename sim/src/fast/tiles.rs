@@ -189,7 +189,7 @@ impl TileAt<'_, '_> {
             match how {
                 Sums::Only => return kernels.sum_bytes(image.bytes(), at, layout, bytes, walked),
                 Sums::Bounded => {
-                    let images = [image.bytes(), image.magnitudes()];
+                    let images = [image.bytes(), image.magnitudes(kernels)];
                     return kernels.bound_bytes(images, at, layout, bytes, walked);
                 }
                 Sums::Walked => {}

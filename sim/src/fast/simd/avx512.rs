@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::super::bytes::{ByteBlock, Gather, Shared, Source};
 use super::super::kernels::{
-    LANES, Lanes, NEVER, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turn, Walked,
+    LANES, Lanes, NEVER, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turns, Walked,
 };
 use super::super::schedule::Log;
 
@@ -245,7 +245,7 @@ const COUNTED: usize = 252;
 pub(super) fn step_logged<const MODE: u8>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows],
-    turns: &[&[Turn]],
+    turns: &[Turns<'_>],
     log: &mut Log,
     out: &mut [Stepped],
 ) {
@@ -276,7 +276,7 @@ fn step<const MODE: u8, const COUNT: bool, const P: usize>(
 fn logged<const MODE: u8, const P: usize>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows; P],
-    turns: &[&[Turn]],
+    turns: &[Turns<'_>],
     log: &mut Log,
     out: &mut [Stepped],
 ) {
@@ -320,7 +320,7 @@ fn logged<const MODE: u8, const P: usize>(
 
 /// Where the dot products of some pairs of windows enter another part of the layer's time.
 struct TurnsOfPairs<'t, const P: usize> {
-    by_slot: &'t [&'t [Turn]],
+    by_slot: &'t [Turns<'t>],
     /// `[turn][pair]`, lane by lane as pairs are stepped.
     at: Vec<[[i16; 2 * LANES]; P]>,
     /// Least and greatest step of each turn.
@@ -330,37 +330,35 @@ struct TurnsOfPairs<'t, const P: usize> {
 }
 
 impl<'t, const P: usize> TurnsOfPairs<'t, P> {
-    fn new(windows: &[PairOfWindows; P], by_slot: &'t [&'t [Turn]], steps: usize) -> Self {
-        let slots = windows.iter().flat_map(|window| window.slots);
-        let most = slots.map(|slot| by_slot[slot].len()).max().unwrap_or(0);
+    fn new(windows: &[PairOfWindows; P], by_slot: &'t [Turns<'t>], steps: usize) -> Self {
+        let slots = || windows.iter().flat_map(|window| window.slots);
+        let most = slots().map(|slot| by_slot[slot].0.len()).max().unwrap_or(0);
         let mut turns = Self {
             by_slot,
             at: vec![[[NEVER; 2 * LANES]; P]; most],
-            between: Vec::with_capacity(most),
+            between: vec![usize::MAX..=0; most],
             steps: vec![0; steps / 64 + 1],
         };
-        for (index, at) in turns.at.iter_mut().enumerate() {
-            let (mut least, mut greatest) = (usize::MAX, 0);
-            for (at, window) in at.iter_mut().zip(windows) {
-                for (half, &slot) in window.slots.iter().enumerate() {
-                    let Some(turn) = by_slot[slot].get(index) else { continue };
-                    for (at, &step) in at[half..].iter_mut().step_by(2).zip(&turn.at) {
-                        *at = step;
-                        if step != NEVER {
-                            let step = step as usize;
-                            turns.steps[step / 64] |= 1 << (step % 64);
-                            (least, greatest) = (least.min(step), greatest.max(step));
-                        }
+        for &step in slots().flat_map(|slot| by_slot[slot].1) {
+            turns.steps[step as usize / 64] |= 1 << (step % 64);
+        }
+        for (pair, window) in windows.iter().enumerate() {
+            for (half, &slot) in window.slots.iter().enumerate() {
+                for ((at, between), turn) in turns.at.iter_mut().zip(&mut turns.between).zip(by_slot[slot].0)
+                {
+                    for l in 0..LANES {
+                        at[pair][2 * l + half] = turn.at[l];
                     }
+                    let [least, greatest] = [turn.between.0, turn.between.1].map(usize::from);
+                    *between = least.min(*between.start())..=greatest.max(*between.end());
                 }
             }
-            turns.between.push(least..=greatest);
         }
         turns
     }
 
     fn count(&self, slot: usize) -> usize {
-        self.by_slot[slot].len()
+        self.by_slot[slot].0.len()
     }
 
     fn steps(&self) -> impl Iterator<Item = usize> {

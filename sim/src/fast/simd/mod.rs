@@ -10,7 +10,7 @@ use super::bytes::{ByteBlock, QuadLayout};
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
     self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, PairOfWindows, PairStepping, Rails, Row,
-    SATURATE, Scaling, Stepped, Trail, Turn, Walked,
+    SATURATE, Scaling, Stepped, Trail, Turns, Walked,
 };
 use super::schedule::Log;
 use crate::options::Isa;
@@ -138,7 +138,7 @@ impl Kernels {
         /// [`kernels::walk`] for every pixel of a tile.
         walk [X: Activations, const SHORT: bool] [X, SHORT]
         (x: &[X], weights: &[Row], start: &Lanes, out: &mut [Walked])
-        in_chunks!(x, out, [2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
+        in_chunks!(x, out, [4, 2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
     }
 
     /// [`kernels::misfits`] of every pixel of a tile.
@@ -403,7 +403,7 @@ impl Kernels {
         mode: PairMode,
         stepping: &PairStepping<'_>,
         windows: &[PairOfWindows],
-        turns: &[&[Turn]],
+        turns: &[Turns<'_>],
         log: &mut Log,
         out: &mut [Stepped],
     ) {
@@ -428,6 +428,20 @@ impl Kernels {
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")
+    }
+
+    kernel! {
+        /// [`kernels::operands`].
+        operands [] []
+        (bytes: &[u8], origin: i32, out: &mut Vec<i16>)
+        kernels::operands(bytes, origin, out)
+    }
+
+    kernel! {
+        /// [`kernels::magnitudes`].
+        magnitudes [] []
+        (bytes: &[u8], origin: i32, out: &mut Vec<u8>)
+        kernels::magnitudes(bytes, origin, out)
     }
 
     kernel! {
