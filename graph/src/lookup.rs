@@ -7,7 +7,7 @@ use crate::{Graph, NodeId};
 const SUGGESTIONS: usize = 5;
 
 /// Least likeness of a suggestion, from 0 (nothing in common) to 1 (equal).
-const ALIKE: f64 = 0.6;
+const LEAST_LIKENESS: f64 = 0.6;
 
 /// Longer names are not compared letter by letter.
 const COMPARED: usize = 200;
@@ -55,7 +55,7 @@ impl Graph {
     pub fn near_nodes(&self, name: &str, among: impl Fn(NodeId) -> bool) -> Vec<NodeId> {
         let nodes = (0..self.nodes.len()).map(NodeId).filter(|&id| among(id));
         let mut near: Vec<(f64, NodeId)> = nodes.map(|id| (self.likeness(name, id), id)).collect();
-        near.retain(|&(likeness, _)| likeness >= ALIKE);
+        near.retain(|&(likeness, _)| likeness >= LEAST_LIKENESS);
         near.sort_by(|a, b| b.0.total_cmp(&a.0));
         near.truncate(SUGGESTIONS);
         near.into_iter().map(|(_, id)| id).collect()

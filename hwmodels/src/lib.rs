@@ -33,7 +33,7 @@ pub use load::{
     load, name_of,
 };
 pub use lower::{
-    Host, LayerInfo, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, lower_dot_products, partition,
+    Host, LayerSpec, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, lower_dot_products, partition,
 };
 pub use presets::{PRESETS, Preset, preset};
 pub use program::{ActivationOffset, MacLayer, Place, Program, Step};

@@ -159,7 +159,7 @@ pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, Lo
         let accelerator = overrides.of_node(node);
         steps.push(match partition::place(&graph, node, accelerator) {
             Ok(dots) => {
-                Step::Mac(Box::new(lower_dot_products(LayerInfo::of(&graph, node), dots, accelerator)?))
+                Step::Mac(Box::new(lower_dot_products(LayerSpec::of(&graph, node), dots, accelerator)?))
             }
             Err(_) => Step::Host,
         });
@@ -194,7 +194,7 @@ fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
 
 /// What there is to know of a layer beside its dot products.
 #[derive(Debug, Clone)]
-pub struct LayerInfo {
+pub struct LayerSpec {
     /// The node; the default for a layer without a network.
     pub node: NodeId,
     /// Name of the layer.
@@ -209,7 +209,7 @@ pub struct LayerInfo {
     pub widths: Widths,
 }
 
-impl LayerInfo {
+impl LayerSpec {
     fn of(graph: &Graph, node: NodeId) -> Self {
         Self {
             node,
@@ -227,11 +227,11 @@ impl LayerInfo {
 /// # Errors
 /// [`LowerError`] as [`lower`] has it.
 pub fn lower_dot_products(
-    info: LayerInfo,
+    spec: LayerSpec,
     dots: DotProducts,
     accelerator: &Accelerator,
 ) -> Result<MacLayer, LowerError> {
-    let LayerInfo { node, name, short_name, op, output, widths } = info;
+    let LayerSpec { node, name, short_name, op, output, widths } = spec;
     let mut datapath = accelerator.datapath.clone();
     if let Some(bias) = &dots.bias {
         datapath.bias = datapath.bias.of_layer(bias.bits);

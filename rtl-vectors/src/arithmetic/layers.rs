@@ -5,7 +5,7 @@ use guardbit_graph::{
 };
 use guardbit_hwmodels::timing::Widths;
 use guardbit_hwmodels::{
-    Axis, Bias, BiasPlace, Datapath, LayerInfo, Level, MacLayer, OutputFit, Product, ReductionOrder,
+    Axis, Bias, BiasPlace, Datapath, LayerSpec, Level, MacLayer, OutputFit, Product, ReductionOrder,
     Register, Terms, Walk, lower_dot_products,
 };
 use guardbit_num::{Format, Multiplier, Requantizer, Scheme};
@@ -151,7 +151,7 @@ fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, Vecto
         finish: Finish::Requantize(output),
     };
     let name = String::from("case");
-    let info = LayerInfo {
+    let spec = LayerSpec {
         node: NodeId::default(),
         short_name: name.clone(),
         name,
@@ -161,7 +161,7 @@ fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, Vecto
     };
     let mut accelerator = guardbit_hwmodels::load("exact-int32-os", &[]).map_err(|e| failed(&e))?;
     accelerator.datapath = datapath.clone();
-    lower_dot_products(info, dots, &accelerator).map_err(|e| failed(&e))
+    lower_dot_products(spec, dots, &accelerator).map_err(|e| failed(&e))
 }
 
 fn manifest_error(problem: String) -> VectorError {
