@@ -115,14 +115,7 @@ fn level(level: &Level) -> LevelFile {
         Terms::Count(terms) => TermsFile::Number(terms.to_file().0),
         Terms::All => TermsFile::All,
     };
-    LevelFile {
-        name: Some(level.name.clone()),
-        terms: Some(terms),
-        bits,
-        overflow,
-        signed,
-        ..level.file()
-    }
+    LevelFile { name: Some(level.name.clone()), terms: Some(terms), bits, overflow, signed, ..level.file() }
 }
 
 fn bias(bias: &Bias) -> BiasFile {
