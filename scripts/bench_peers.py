@@ -139,7 +139,7 @@ def verilator(bundle):
         sources = [f"rtl/{path.name}" for path in sorted((work / "rtl").glob("*.sv")) if "array" not in path.name]
         flags = ["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", "tb"]
         speed = ["-MAKEFLAGS", "OPT_FAST=-O2 OPT_SLOW=-O2 OPT_GLOBAL=-O2"]
-        build = ["verilator", *flags, *speed, "--Mdir", "verilated", "-o", "Vtb", *sources, "tb.sv"]
+        build = ["verilator", *flags, *speed, "--Mdir", "verilated", "-o", "Vtb", *sources, "tb_params.sv", "tb_clock.sv", "tb_ports.sv", "tb.sv"]
         subprocess.run(build, cwd=work, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         before = os.times()
         subprocess.run(["./verilated/Vtb"], cwd=work, check=True, stdout=subprocess.DEVNULL)

@@ -3,7 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand};
+use guardbit_frontends::network_files;
+use guardbit_graph::passes::PASSES;
 use guardbit_num::{Overflow, Scheme};
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{AreaTool, BitList, Budget, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES};
@@ -38,6 +41,10 @@ pub struct Global {
     pub quiet: bool,
 }
 
+fn model_help() -> String {
+    format!("The network: {}", network_files())
+}
+
 /// Most threads: beyond this starting them fails on many systems.
 const MOST_THREADS: usize = 1024;
 
@@ -69,7 +76,7 @@ pub enum Command {
 
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
-    /// The network: .tflite, or graph .yaml
+    #[arg(help = model_help())]
     pub model: PathBuf,
     /// The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
     #[arg(long)]
@@ -115,7 +122,7 @@ pub struct SweepArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct SizeArgs {
-    /// The network: .tflite, or graph .yaml
+    #[arg(help = model_help())]
     pub model: PathBuf,
     /// The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
     #[arg(long)]
@@ -175,7 +182,7 @@ pub struct Common {
 
 #[derive(Debug, clap::Args)]
 pub struct VectorsArgs {
-    /// The network: .tflite, or graph .yaml
+    #[arg(help = model_help())]
     pub model: PathBuf,
     /// The accelerator: a preset's name or a YAML file
     #[arg(long)]
@@ -237,7 +244,7 @@ pub enum SimulatorChoice {
 
 #[derive(Debug, clap::Args)]
 pub struct InspectArgs {
-    /// The network: .tflite, or graph .yaml
+    #[arg(help = model_help())]
     pub model: PathBuf,
     /// The accelerator: a preset's name or a YAML file
     #[arg(long)]
@@ -245,6 +252,16 @@ pub struct InspectArgs {
     /// Override a key of the accelerator, as accumulation.acc.bits=12
     #[arg(long, value_name = "KEY=VALUE", requires = "hw")]
     pub set: Vec<String>,
+    /// Print the network after this pass too; several are run one after another
+    #[arg(long, value_name = "NAME", value_parser = passes())]
+    pub pass: Vec<String>,
+}
+
+/// The names of the passes, with what they do.
+fn passes() -> PossibleValuesParser {
+    PossibleValuesParser::new(
+        PASSES.iter().map(|pass| PossibleValue::new(pass.name()).help(pass.description())),
+    )
 }
 
 #[derive(Debug, clap::Args)]
@@ -271,8 +288,7 @@ pub enum HwCommand {
     Check {
         /// A preset's name or a YAML file
         hw: String,
-        /// Check it for this network too: .tflite, or graph .yaml
-        #[arg(long)]
+        #[arg(long, help = format!("Check it for this network too: {}", network_files()))]
         model: Option<PathBuf>,
         /// Override a key, as accumulation.acc.bits=12
         #[arg(long, value_name = "KEY=VALUE")]

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use crate::output::say;
 use guardbit_frontends::FrontendError;
+use guardbit_graph::PatchError;
 use guardbit_hwmodels::{HwError, LowerError, Origin, Problem};
 use guardbit_sim::SimError;
 use guardbit_study::StudyError;
@@ -113,6 +114,12 @@ impl From<FrontendError> for Failure {
             (Some(at), Ok(text)) => failure.at_line(&file.display().to_string(), &text, at.line, at.column),
             _ => failure,
         }
+    }
+}
+
+impl From<PatchError> for Failure {
+    fn from(error: PatchError) -> Self {
+        Self { code: error.code(), help: Some(error.help().into()), ..Self::usage(error.to_string()) }
     }
 }
 

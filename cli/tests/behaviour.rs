@@ -186,6 +186,36 @@ fn inspect_says_where_operations_run() {
     assert_eq!(places, ["accelerator", "accelerator", "accelerator", host, host, "accelerator"]);
 }
 
+/// `inspect --pass` prints the network before and after.
+#[test]
+fn inspect_shows_passes() {
+    let model = digits("digits_int8.tflite");
+    let inspect = |args: &[&str]| succeed(&[&["inspect", &model][..], args].concat());
+    let plain = inspect(&[]);
+    let passed = inspect(&["--pass", "merge_layouts", "--pass", "dead_nodes"]);
+    let after = passed.strip_prefix(&plain).unwrap();
+    assert!(
+        after.starts_with(
+            "\nafter merge_layouts, dead_nodes, with 5 operations in the place of 6:\n\ndigits_int8\n"
+        ),
+        "{after}"
+    );
+    assert!(plain.contains(" reshape ") && !after.contains(" reshape "), "{after}");
+    assert_eq!(inspect(&["--pass", "fold_pads"]), format!("{plain}\nfold_pads: nothing to do\n"));
+    let json: serde_json::Value =
+        serde_json::from_str(&inspect(&["--pass", "merge_layouts", "--hw", "fpga-int14-os", "--json"]))
+            .unwrap();
+    let count = |key: &str| json[key].as_array().unwrap().len();
+    assert_eq!([count("before"), count("after")], [6, 5]);
+    assert_eq!(json["after"][4]["runs_on"], "accelerator");
+    let unknown = guardbit(&["inspect", &model, "--pass", "none"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let listed = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    for pass in guardbit_graph::passes::PASSES {
+        assert!(listed.contains(pass.name()), "{listed}");
+    }
+}
+
 #[test]
 fn an_accelerator_is_checked_for_a_network() {
     let model = digits("digits_int8.tflite");
@@ -302,6 +332,7 @@ fn quiet_is_quiet() {
 
 /// An output as long as an input gives back what came in: it has no classes.
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn an_autoencoder_has_no_top_1() {
     let Some(model) = common::shared_model("anomaly_autoencoder_int8.tflite") else { return };
     let dir = tempfile::tempdir().unwrap();

@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rtl-vectors", &["sim"]),
     ("capi", &["rtl-vectors"]),
     ("study", &["frontends", "sim", "reports"]),
+    ("library", &["study", "rtl-vectors"]),
     ("fuzz", &["study", "rtl-vectors"]),
 ];
 

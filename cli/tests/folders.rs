@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use common::writers::{COMMANDS, Place, command, has_faults, number_of, stderr};
+use common::writers::{COMMANDS, Place, command, number_of, stderr};
 
 /// `--force` is refused with a list, and nothing is touched.
 fn refuses(command: &str, prepare: impl Fn(&Place), listed: &[&str]) {
@@ -162,10 +162,8 @@ fn a_sweep_goes_on_beside_other_files() {
 
 /// One writer at a time, whatever it is asked.
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "needs a build with debug assertions")]
 fn a_second_writer_is_refused() {
-    if !has_faults() {
-        return;
-    }
     let place = Place::new();
     for (name, command) in COMMANDS {
         let args = format!("{command} --random 2");
@@ -196,10 +194,8 @@ fn a_second_writer_is_refused() {
 
 /// What appears while results are made is not overwritten.
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "needs a build with debug assertions")]
 fn what_appears_meanwhile_is_not_replaced() {
-    if !has_faults() {
-        return;
-    }
     let run = format!("{} --random 2", command("run"));
     let elsewhere = tempfile::tempdir().unwrap();
     let go = elsewhere.path().join("go");

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
-use common::{digits, int8_array, int8_arrays, root, shared_model, succeed};
+use common::{digits, int8_array, int8_arrays, needed, root, shared_model, succeed};
 use ndarray_npy::{NpzReader, WriteNpyExt};
 
 /// Both runs, where no sum overflows.
@@ -106,10 +106,7 @@ fn the_exact_accuracy_is_one_figure() {
 /// Runs `model` on the arguments' input here and in LiteRT.
 fn check_model(model: &str, input: &[&str], hw: &[&str], runs: &[&str]) {
     let Some(model) = shared_model(model) else { return };
-    let Ok(python) = std::env::var("GUARDBIT_ORACLE_PYTHON") else {
-        eprintln!("skipped: GUARDBIT_ORACLE_PYTHON names no Python with ai-edge-litert; see scripts/test");
-        return;
-    };
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let out_text = out.to_string_lossy();
@@ -140,32 +137,38 @@ fn check_real_and_random(model: &str, inputs: Option<&str>) {
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn resnet8() {
     check_real_and_random("resnet8_cifar10_int8.tflite", Some("resnet8_cifar10_images.npy"));
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn visual_wake_words() {
     check_real_and_random("vww_mobilenet_v1_025_int8.tflite", Some("vww_images.npy"));
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn anomaly_autoencoder() {
     check_real_and_random("anomaly_autoencoder_int8.tflite", Some("anomaly_windows.npy"));
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn keyword_spotting() {
     check_real_and_random("kws_dscnn_int8.tflite", None);
 }
 
 /// Random datapaths against another implementation of `docs/arithmetic.md`.
 #[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn arithmetic() {
-    let Ok(python) = std::env::var("GUARDBIT_ORACLE_PYTHON") else {
-        eprintln!("skipped: GUARDBIT_ORACLE_PYTHON names no Python with numpy; see scripts/test");
-        return;
-    };
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
     let script = root().join("scripts/check_arithmetic.py");
     let guardbit = assert_cmd::cargo::cargo_bin("guardbit");
     let status = Command::new(python).arg(script).arg(guardbit).args(["--cases", "60"]).status().unwrap();

@@ -17,6 +17,7 @@ fn presets() -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn every_preset_runs_every_model() {
     for model in MODELS {
         let Some(model) = shared_model(model) else { return };

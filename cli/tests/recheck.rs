@@ -8,17 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{digits, guardbit, root, shared_model, succeed};
+use common::{digits, guardbit, needed, root, shared_model, succeed};
 
 const FORMATS: &str = "dec,npy,bin,mif,coe,axis";
-
-fn python() -> Option<String> {
-    let python = std::env::var("GUARDBIT_ORACLE_PYTHON").ok();
-    if python.is_none() {
-        eprintln!("skipped: GUARDBIT_ORACLE_PYTHON is not set; see scripts/test");
-    }
-    python
-}
 
 /// Whether the script finds nothing, and what it prints.
 fn recheck(python: &str, bundle: &Path) -> (bool, String) {
@@ -55,8 +47,9 @@ const REFUSED: &[(&str, &str)] =
 
 /// Every preset that can be exported, on a convolution, a depthwise one and a fully connected layer.
 #[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn bundles_of_every_preset_are_recomputed() {
-    let Some(python) = python() else { return };
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
     let dir = tempfile::tempdir().unwrap();
     let listed: serde_json::Value = serde_json::from_str(&succeed(&["hw", "list", "--json"])).unwrap();
     let presets: Vec<&str> = listed.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
@@ -182,8 +175,9 @@ const DATAPATHS: &[(&str, &str, &[&str])] = &[
 ];
 
 #[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn bundles_of_every_datapath_are_recomputed() {
-    let Some(python) = python() else { return };
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
     for (index, (hw, layer, more)) in DATAPATHS.iter().enumerate() {
@@ -204,8 +198,9 @@ fn bundles_of_every_datapath_are_recomputed() {
 }
 
 #[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn bundles_of_every_scheme_are_recomputed() {
-    let Some(python) = python() else { return };
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
     let schemes =
@@ -219,12 +214,13 @@ fn bundles_of_every_scheme_are_recomputed() {
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn bundles_of_real_networks_are_recomputed() {
-    let (Some(python), Some(resnet), Some(wake)) = (
-        python(),
-        shared_model("resnet8_cifar10_int8.tflite"),
-        shared_model("vww_mobilenet_v1_025_int8.tflite"),
-    ) else {
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
+    let (Some(resnet), Some(wake)) =
+        (shared_model("resnet8_cifar10_int8.tflite"), shared_model("vww_mobilenet_v1_025_int8.tflite"))
+    else {
         return;
     };
     let dir = tempfile::tempdir().unwrap();
@@ -243,8 +239,9 @@ fn bundles_of_real_networks_are_recomputed() {
 
 /// A changed digit in any expected file, and a changed contract, are found.
 #[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn planted_faults_are_found() {
-    let Some(python) = python() else { return };
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
     let dir = tempfile::tempdir().unwrap();
     let bundle = dir.path().join("bundle");
     let more = ["--set", "bias.at=post", "--set", "accumulation.chain.shift=1"];

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{csv_rows, digits, shared_model, succeed};
+use common::{csv_rows, digits, needed, shared_model, succeed};
 use serde_json::Value;
 
 const RESNET: [&str; 2] = ["resnet8_cifar10_int8.tflite", "resnet8_cifar10_images.npy"];
@@ -87,19 +87,9 @@ impl Case {
     }
 }
 
-fn simulators() -> bool {
-    let wanted = std::env::var_os("GUARDBIT_SIMULATORS").is_some();
-    if !wanted {
-        eprintln!("skipped: GUARDBIT_SIMULATORS is not set; see scripts/test");
-    }
-    wanted
-}
-
 /// Replays the grid; the checks by name must be those of `expected` (with the array's, where there is one).
 fn replay_grid(simulator: &str) {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     for (index, case) in GRID.iter().enumerate() {
         let Some(bundle) = case.export(&dir.path().join(index.to_string())) else { return };
@@ -133,27 +123,32 @@ fn replay_grid(simulator: &str) {
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_SIMULATORS, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn real_layers_replay_in_icarus() {
     replay_grid("icarus");
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_SIMULATORS, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn real_layers_replay_in_verilator() {
     replay_grid("verilator");
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_SIMULATORS, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn real_layers_replay_in_ghdl() {
     replay_grid("ghdl");
 }
 
 /// The folder of cocotb 1.9's programs is given by `GUARDBIT_COCOTB_BIN`.
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_COCOTB_BIN, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn real_layers_pass_in_cocotb() {
-    let Ok(bin) = std::env::var("GUARDBIT_COCOTB_BIN") else {
-        eprintln!("skipped: GUARDBIT_COCOTB_BIN is not set; see scripts/test");
-        return;
-    };
+    let bin = needed("GUARDBIT_COCOTB_BIN");
     let path = format!("{bin}:{}", std::env::var("PATH").unwrap_or_default());
     let dir = tempfile::tempdir().unwrap();
     for (index, simulator) in [(1, "icarus"), (8, "icarus"), (9, "verilator")] {
@@ -191,9 +186,7 @@ const ARRAYS: &[(&str, &str, &[&str], u64)] = &[
 /// The replay fails if a cycle is missing or too many (`kind=cycles`).
 #[test]
 fn arrays_take_the_cycles_of_the_model() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     for (index, (hw, layer, more, shorter)) in ARRAYS.iter().enumerate() {
         for convention in ["overlapped", "scalesim_v3"] {
@@ -221,6 +214,7 @@ fn arrays_take_the_cycles_of_the_model() {
 
 /// Where the tiles are the whole layer, the array's cycles are the layer's compute cycles in `layers.csv`.
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn whole_layers_take_the_compute_cycles_of_a_run() {
     let Some(model) = shared_model(RESNET[0]) else { return };
     let dir = tempfile::tempdir().unwrap();
@@ -241,9 +235,7 @@ fn whole_layers_take_the_compute_cycles_of_a_run() {
 
 /// Every mutant of the bundle that is made without further arguments, in Icarus.
 fn mutants(hw: &str, layer: &str, levels: &[&str]) {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     for overflow in ["saturate", "wrap", "sticky", "saturate_symmetric"] {
         let out = dir.path().join(overflow).to_string_lossy().into_owned();
@@ -261,16 +253,19 @@ fn mutants(hw: &str, layer: &str, levels: &[&str]) {
 }
 
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn mutants_of_an_output_stationary_array_are_caught() {
     mutants("fpga-int14-os", "0", &["acc"]);
 }
 
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn mutants_of_a_weight_stationary_array_are_caught() {
     mutants("fpga-int14-ws", "5", &["chain", "acc"]);
 }
 
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn mutants_of_a_tree_are_caught() {
     mutants("fpga-int14-tree", "5", &["tree", "acc"]);
 }
@@ -304,10 +299,10 @@ const SHOWN: &[Shown<'_>] = &[
 
 /// Every mutant of these layers is caught, or proved to change nothing.
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_SIMULATORS, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn mutants_of_real_layers_show_or_are_equivalent() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     for (index, (network, layer, hw, more, row, answer)) in SHOWN.iter().enumerate() {
         let Some(model) = shared_model(network[0]) else { return };

@@ -4,29 +4,24 @@ mod common;
 
 use std::process::Command;
 
-use common::{csv_rows, shared_model, succeed};
+use common::{csv_rows, needed, shared_model, succeed};
 
 /// Codes from numpy's generator: `default_rng(1).integers(-128, 128, shape)`.
-///
-/// `None`, said aloud, without a Python that has numpy.
-fn numpy_codes(dir: &std::path::Path, shape: &str) -> Option<String> {
-    let Ok(python) = std::env::var("GUARDBIT_ORACLE_PYTHON") else {
-        eprintln!("skipped: GUARDBIT_ORACLE_PYTHON names no Python with numpy; see scripts/test");
-        return None;
-    };
+fn numpy_codes(dir: &std::path::Path, shape: &str) -> String {
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
     let path = dir.join("x.npy").to_string_lossy().into_owned();
     let script = format!(
         "import numpy as np; np.save({path:?}, np.random.default_rng(1).integers(-128, 128, {shape}).astype('int8'))"
     );
     assert!(Command::new(python).args(["-c", &script]).status().unwrap().success());
-    Some(path)
+    path
 }
 
 /// Pool sums of the keyword network that do not fit 14 bits.
 fn pool_sums_that_do_not_fit(zero_point: &str) -> Option<(String, String)> {
     let model = shared_model("kws_dscnn_int8.tflite")?;
     let dir = tempfile::tempdir().unwrap();
-    let input = numpy_codes(dir.path(), "(20, 49, 10, 1)")?;
+    let input = numpy_codes(dir.path(), "(20, 49, 10, 1)");
     let out = dir.path().join("out");
     let zero_point = format!("operands.zero_point={zero_point}");
     let out_text = out.to_string_lossy();
@@ -52,6 +47,8 @@ fn pool_sums_that_do_not_fit(zero_point: &str) -> Option<(String, String)> {
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn pool_sums_overflow_by_zero_point() {
     for (zero_point, expected) in [("subtract", "22"), ("fold", "1251")] {
         let Some((sums, misfits)) = pool_sums_that_do_not_fit(zero_point) else { return };
@@ -60,6 +57,7 @@ fn pool_sums_overflow_by_zero_point() {
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn resnet8_classifies_the_photographs() {
     let (Some(model), Some(images), Some(labels)) = (
         shared_model("resnet8_cifar10_int8.tflite"),
@@ -99,10 +97,12 @@ fn resnet8_classifies_the_photographs() {
 
 /// Out-of-range final sums of random inputs, pooled over all layers (no bias, exact activations).
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn resnet8_out_of_range_rates() {
     let Some(model) = shared_model("resnet8_cifar10_int8.tflite") else { return };
     let dir = tempfile::tempdir().unwrap();
-    let Some(input) = numpy_codes(dir.path(), "(1, 32, 32, 3)") else { return };
+    let input = numpy_codes(dir.path(), "(1, 32, 32, 3)");
     let out = dir.path().join("out");
     let out = out.to_string_lossy();
     let args = [
@@ -138,10 +138,12 @@ fn resnet8_out_of_range_rates() {
 
 /// The same from `size`, which pools them over the layers by itself.
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn resnet8_out_of_range_rates_of_size() {
     let Some(model) = shared_model("resnet8_cifar10_int8.tflite") else { return };
     let dir = tempfile::tempdir().unwrap();
-    let Some(input) = numpy_codes(dir.path(), "(1, 32, 32, 3)") else { return };
+    let input = numpy_codes(dir.path(), "(1, 32, 32, 3)");
     let out = dir.path().join("out");
     succeed(&["size", &model, "--hw", "fpga-int14-os", "--input", &input, "-o", &out.to_string_lossy()]);
     let rates = csv_rows(&out.join("size_rates.csv"));

@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{csv_rows, digits, guardbit, shared_model, succeed};
+use common::{csv_rows, digits, guardbit, needed, shared_model, succeed};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{LayerBounds, Witness};
 use guardbit_hwmodels::{load, lower};
@@ -30,6 +30,7 @@ fn column(path: &Path, name: &str) -> Vec<String> {
 
 /// Published with the models: worst-case widths of the dot products, for any input, without the bias.
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn worst_case_widths_of_real_networks() {
     let check = |model: &str, expected: &[&str]| {
         let Some(path) = shared_model(model) else { return };
@@ -257,11 +258,9 @@ fn bad_budgets_and_tools_are_said() {
 /// The levels are synthesized as the modules of the reference RTL: a serial one has its register, whether a run starts,
 /// two flags, and when sticky whether it is stuck; a tree has its result and the flags.
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn areas_come_from_yosys() {
-    if !std::process::Command::new("yosys").arg("-V").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: yosys is not installed");
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
     let area = |name: &str, hw: &str, sets: &[&str]| {
@@ -375,6 +374,7 @@ fn a_looser_budget_never_costs_more() {
 
 /// The same on ResNet-8.
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn a_looser_budget_never_costs_more_on_resnet8() {
     let Some(model) = shared_model(MODELS[0]) else { return };
     let dir = tempfile::tempdir().unwrap();
@@ -518,6 +518,7 @@ fn recommended_files_take_overrides_of_their_layers() {
 
 /// What a run calls enough, set at every level, is enough: the same codes as the exact network's.
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn widths_that_a_run_calls_enough_are_enough_on_real_networks() {
     for (model, hw) in [(MODELS[0], "fpga-int14-os"), (MODELS[0], TWO_LEVELS), (MODELS[3], "fpga-int14-os")] {
         let Some(path) = shared_model(model) else { continue };

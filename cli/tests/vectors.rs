@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{digits, guardbit, shared_model, succeed};
+use common::{digits, guardbit, needed, shared_model, succeed};
 
 const RESNET: &str = "resnet8_cifar10_int8.tflite";
 const KEYWORDS: &str = "kws_dscnn_int8.tflite";
@@ -22,14 +22,6 @@ fn export(dir: &Path, model: &str, hw: &str, layer: &str, more: &[&str]) -> Stri
     args.extend(more);
     succeed(&args);
     out.into_owned()
-}
-
-fn simulators() -> bool {
-    let wanted = std::env::var_os("GUARDBIT_SIMULATORS").is_some();
-    if !wanted {
-        eprintln!("skipped: GUARDBIT_SIMULATORS is not set; see scripts/test");
-    }
-    wanted
 }
 
 /// Every file of a folder with its bytes.
@@ -206,10 +198,9 @@ fn replay(bundle: &str, simulator: &str) {
 }
 
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn every_datapath_replays_in_icarus() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     for (index, (hw, layer, more)) in DATAPATHS.iter().enumerate() {
         let out = dir.path().join(index.to_string());
@@ -219,10 +210,9 @@ fn every_datapath_replays_in_icarus() {
 }
 
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn every_datapath_replays_in_ghdl() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     for (index, (hw, layer, more)) in DATAPATHS.iter().enumerate() {
         let out = dir.path().join(index.to_string());
@@ -233,11 +223,9 @@ fn every_datapath_replays_in_ghdl() {
 
 /// The folder of cocotb 1.9's programs is given by `GUARDBIT_COCOTB_BIN`.
 #[test]
+#[ignore = "needs GUARDBIT_COCOTB_BIN, see scripts/test"]
 fn the_cocotb_test_passes() {
-    let Ok(bin) = std::env::var("GUARDBIT_COCOTB_BIN") else {
-        eprintln!("skipped: GUARDBIT_COCOTB_BIN is not set; see scripts/test");
-        return;
-    };
+    let bin = needed("GUARDBIT_COCOTB_BIN");
     let dir = tempfile::tempdir().unwrap();
     let bundle = dir.path().join("bundle");
     export(&bundle, &digits("digits_int8.tflite"), "fpga-int14-tree", "0", &[]);
@@ -263,11 +251,11 @@ fn the_cocotb_test_passes() {
 }
 
 #[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_SIMULATORS, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn real_networks_replay() {
-    let (Some(resnet), Some(keywords), true) = (shared_model(RESNET), shared_model(KEYWORDS), simulators())
-    else {
-        return;
-    };
+    needed("GUARDBIT_SIMULATORS");
+    let (Some(resnet), Some(keywords)) = (shared_model(RESNET), shared_model(KEYWORDS)) else { return };
     let dir = tempfile::tempdir().unwrap();
     let cases = [
         (&resnet, "fpga-int14-os", "2", "12", "icarus"),
@@ -285,10 +273,9 @@ fn real_networks_replay() {
 }
 
 #[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn every_mutant_is_caught() {
-    if !simulators() {
-        return;
-    }
+    needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     let cases = [
         ("fpga-int14-os", "0", "accumulation.acc.overflow=saturate"),

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{TfliteError, YamlError};
+use crate::frontend::{network_extensions, network_files};
 
 /// A network that cannot be read: which file, where in it, what is wrong, and what may help.
 #[derive(Debug, thiserror::Error)]
@@ -29,22 +29,28 @@ pub enum FrontendError {
         /// The file.
         file: PathBuf,
     },
-    /// A TFLite file at fault.
-    #[error("{}: {}", file.display(), self.message())]
-    Tflite {
+    /// A file that its format's reader does not take.
+    #[error("{}{}: {}", file.display(), place(error.location()), self.message())]
+    Format {
         /// The file.
         file: PathBuf,
         /// What is wrong with it.
-        error: Box<TfliteError>,
+        error: Box<dyn FormatError>,
     },
-    /// A graph YAML file at fault.
-    #[error("{}{}: {}", file.display(), place(error), self.message())]
-    Yaml {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it.
-        error: Box<YamlError>,
-    },
+}
+
+/// What the reader of a format says is wrong with a file.
+pub trait FormatError: std::error::Error + Send + Sync {
+    /// A name for this kind of error that does not change.
+    fn code(&self) -> &'static str;
+
+    /// What may help.
+    fn help(&self) -> Option<String>;
+
+    /// Where in the file, if it is text.
+    fn location(&self) -> Option<Location> {
+        None
+    }
 }
 
 /// A place in a text file.
@@ -57,14 +63,23 @@ pub struct Location {
 }
 
 impl FrontendError {
+    /// A file that cannot be read at all.
+    pub(crate) fn io(file: &Path, error: io::Error) -> Self {
+        Self::Io { file: file.into(), error }
+    }
+
+    /// A file that its format's reader does not take.
+    pub(crate) fn format(file: impl Into<PathBuf>, error: impl FormatError + 'static) -> Self {
+        Self::Format { file: file.into(), error: Box::new(error) }
+    }
+
     /// A name for this kind of error that does not change.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Io { .. } => "guardbit::model::io",
             Self::UnknownExtension { .. } => "guardbit::model::extension",
             Self::Onnx { .. } => "guardbit::onnx::unsupported",
-            Self::Tflite { error, .. } => error.code(),
-            Self::Yaml { error, .. } => error.code(),
+            Self::Format { error, .. } => error.code(),
         }
     }
 
@@ -73,12 +88,11 @@ impl FrontendError {
         match self {
             Self::Io { file, .. } => {
                 let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-                Some(format!("looked for {}: a network in a .tflite or graph .yaml file", file.display()))
+                Some(format!("looked for {}: a network in a {} file", file.display(), network_files()))
             }
-            Self::UnknownExtension { .. } => Some("networks are .tflite, .yaml or .yml files".into()),
+            Self::UnknownExtension { .. } => Some(format!("networks are {} files", network_extensions())),
             Self::Onnx { .. } => Some("convert the network to .tflite, or describe it in graph YAML".into()),
-            Self::Tflite { error, .. } => error.help(),
-            Self::Yaml { error, .. } => error.help(),
+            Self::Format { error, .. } => error.help(),
         }
     }
 
@@ -88,8 +102,7 @@ impl FrontendError {
             Self::Io { file, .. }
             | Self::UnknownExtension { file }
             | Self::Onnx { file }
-            | Self::Tflite { file, .. }
-            | Self::Yaml { file, .. } => file,
+            | Self::Format { file, .. } => file,
         }
     }
 
@@ -99,15 +112,14 @@ impl FrontendError {
             Self::Io { error, .. } => error.to_string(),
             Self::UnknownExtension { .. } => "not a file name of a network".into(),
             Self::Onnx { .. } => "ONNX files cannot be read yet".into(),
-            Self::Tflite { error, .. } => error.to_string(),
-            Self::Yaml { error, .. } => error.to_string(),
+            Self::Format { error, .. } => error.to_string(),
         }
     }
 
     /// Where in the file, if it is text.
     pub fn location(&self) -> Option<Location> {
         match self {
-            Self::Yaml { error, .. } => error.location(),
+            Self::Format { error, .. } => error.location(),
             _ => None,
         }
     }
@@ -120,6 +132,6 @@ impl From<serde_yaml::Location> for Location {
 }
 
 /// `:line:column`, as editors and terminals know it.
-fn place(error: &YamlError) -> String {
-    error.location().map_or_else(String::new, |at| format!(":{}:{}", at.line, at.column))
+fn place(location: Option<Location>) -> String {
+    location.map_or_else(String::new, |at| format!(":{}:{}", at.line, at.column))
 }

@@ -2,16 +2,19 @@
 //!
 //! Every reader checks what it reads and hands on a [`Graph`](guardbit_graph::Graph), the one form in which the
 //! rest of guardbit knows networks. What a reader cannot represent exactly is an error, never a guess.
+//!
+//! To add a format, write a folder with a type that is a [`Frontend`], and add it to [`FRONTENDS`]: file names, help
+//! texts and messages follow.
 
 mod error;
-mod load;
+mod frontend;
 pub mod npy;
 mod random;
 pub mod tflite;
 pub mod yaml;
 
-pub use error::{FrontendError, Location};
-pub use load::load;
+pub use error::{FormatError, FrontendError, Location};
+pub use frontend::{FRONTENDS, Frontend, frontend, load, network_files};
 pub use random::{RandomCodes, random_codes, random_subset};
 pub use tflite::{TFLITE_POLICY, TfliteError, read_tflite};
 pub use yaml::{YamlError, read_yaml};

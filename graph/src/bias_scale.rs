@@ -2,7 +2,7 @@
 
 use crate::Op;
 use crate::model::Note;
-use crate::ops::Operands;
+use crate::ops::{Mac, Operands};
 
 /// Greatest ratio of the two scales, less 1, that is taken for rounding.
 const ROUNDING: f64 = 1e-4;
@@ -13,7 +13,7 @@ const BIAS: usize = 2;
 /// What is to be said of a node's bias: runtimes add its integers to the sums of products as they stand, whatever
 /// scale it has, so a scale of its own changes nothing.
 pub(crate) fn note(op: &Op, operands: &Operands<'_>) -> Option<Note> {
-    if !matches!(op, Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::FullyConnected(_)) {
+    if op.kind().mac != Some(Mac::Weighted) {
         return None;
     }
     let bias = operands.optional(BIAS)?;

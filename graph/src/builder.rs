@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use crate::limits::Budget;
-use crate::model::{Constant, Graph, Node, Note, Tensor, TensorId, TensorType};
+use crate::model::{Graph, Node, Note, Tensor, TensorId, TensorType};
 use crate::names::{self, Named};
-use crate::ops::Operands;
-use crate::{DType, GraphError, Op, Quantization, bias_scale, tensor_name};
+use crate::ops::{Mac, Operands};
+use crate::{DType, GraphError, Op, Quantization, QuantizationError, bias_scale, checks, tensor_name};
 
 /// Builds a [`Graph`] node by node. A node can only read what is already there, so the order of building is
 /// the order of execution.
@@ -26,6 +26,28 @@ pub struct OutputSpec {
     pub dtype: DType,
     /// Its scales and zero points.
     pub quantization: Option<Quantization>,
+}
+
+impl OutputSpec {
+    /// An output with one scale and zero point.
+    ///
+    /// # Errors
+    /// [`QuantizationError`] unless `scale` is finite and above 0.
+    pub fn quantized(
+        name: impl Into<String>,
+        dtype: DType,
+        scale: f32,
+        zero_point: i32,
+    ) -> Result<Self, QuantizationError> {
+        let quantization = Some(Quantization::per_tensor(scale, zero_point)?);
+        Ok(Self { name: name.into(), dtype, quantization })
+    }
+
+    /// An output like a tensor that there is, under its name.
+    pub fn of(tensor: &Tensor) -> Self {
+        let TensorType { dtype, quantization, .. } = &tensor.ty;
+        Self { name: tensor.name.clone(), dtype: *dtype, quantization: quantization.clone() }
+    }
 }
 
 impl GraphBuilder {
@@ -57,7 +79,7 @@ impl GraphBuilder {
     /// [`GraphError`] if the name is taken or the type is inconsistent.
     pub fn input(&mut self, name: impl Into<String>, ty: TensorType) -> Result<TensorId, GraphError> {
         let name = name.into();
-        check_not_wide(&name, &ty)?;
+        checks::not_wide(&name, &ty)?;
         let id = self.add(Tensor { name, ty, constant: None })?;
         self.graph.inputs.push(id);
         Ok(id)
@@ -74,14 +96,8 @@ impl GraphBuilder {
         codes: Vec<i32>,
     ) -> Result<TensorId, GraphError> {
         let name = name.into();
-        self.check_count(&name, &ty, codes.len())?;
-        let allowed = ty.dtype.min()..=ty.dtype.max();
-        if let Some(index) = codes.iter().position(|code| !allowed.contains(code)) {
-            let code = codes[index].into();
-            return Err(GraphError::CodeRange { tensor: name, code, index, dtype: ty.dtype });
-        }
-        check_not_wide(&name, &ty)?;
-        self.add(Tensor { name, ty, constant: Some(Constant::Codes(codes.into())) })
+        self.check_room(&name, &ty)?;
+        self.add(checks::constant(name, ty, codes)?)
     }
 
     /// Adds a constant of 64-bit biases.
@@ -95,12 +111,8 @@ impl GraphBuilder {
         values: Vec<i64>,
     ) -> Result<TensorId, GraphError> {
         let name = name.into();
-        self.check_count(&name, &ty, values.len())?;
-        if ty.dtype != DType::Int64 {
-            let problem = format!("64-bit biases are int64, not {}", ty.dtype);
-            return Err(GraphError::TensorType { tensor: name, problem });
-        }
-        self.add(Tensor { name, ty, constant: Some(Constant::Wide(values.into())) })
+        self.check_room(&name, &ty)?;
+        self.add(checks::wide_constant(name, ty, values)?)
     }
 
     /// Adds a node and its output tensor.
@@ -114,21 +126,14 @@ impl GraphBuilder {
         output: OutputSpec,
     ) -> Result<TensorId, GraphError> {
         let op = op.into();
-        let operands = Operands {
-            op: op.name(),
-            inputs: inputs.iter().map(|id| id.map(|id| self.graph.tensor(id))).collect(),
-            output_name: &output.name,
-            output_dtype: output.dtype,
-            output_quantization: output.quantization.as_ref(),
-        };
-        let shape = op.output_shape(&operands)?;
-        self.budget.with(&output.name, &shape)?;
+        let inputs_read = inputs.iter().map(|id| id.map(|id| self.graph.tensor(id))).collect();
+        let operands = Operands::new(&op, inputs_read, &output);
+        let tensor = checks::output(&op, &operands, &output)?;
+        self.budget.with(&output.name, &tensor.ty.shape)?;
         let budget = self.budget.with_node(&output.name, &op, &operands)?;
         let note = bias_scale::note(&op, &operands);
-        let ty = TensorType { shape, dtype: output.dtype, quantization: output.quantization };
-        check_not_wide(&output.name, &ty)?;
         self.budget = budget;
-        let id = self.add(Tensor { name: output.name, ty, constant: None })?;
+        let id = self.add(tensor)?;
         self.graph.notes.extend(note);
         self.graph.nodes.push(Node { op, inputs: inputs.to_vec(), output: id });
         Ok(id)
@@ -165,55 +170,20 @@ impl GraphBuilder {
         let named = |node: &Node| Named {
             name: &self.graph.tensor(node.output).name,
             op: node.op.name(),
-            first: matches!(node.op, Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::FullyConnected(_)),
+            first: node.op.kind().mac == Some(Mac::Weighted),
         };
         self.graph.nodes.iter().map(named).collect()
     }
 
-    fn add(&mut self, tensor: Tensor) -> Result<TensorId, GraphError> {
-        tensor_name::check(&tensor.name)?;
+    /// Adds a tensor that belongs to no node.
+    pub(crate) fn add(&mut self, tensor: Tensor) -> Result<TensorId, GraphError> {
+        checks::tensor(&tensor)?;
         let budget = self.budget.with(&tensor.name, &tensor.ty.shape)?;
-        check_quantization(&tensor)?;
         if !self.names.insert(tensor.name.clone()) {
             return Err(GraphError::DuplicateTensor { tensor: tensor.name });
         }
         self.budget = budget;
         self.graph.tensors.push(tensor);
         Ok(TensorId(self.graph.tensors.len() - 1))
-    }
-
-    fn check_count(&self, name: &str, ty: &TensorType, found: usize) -> Result<(), GraphError> {
-        self.check_room(name, ty)?;
-        if found == ty.len() {
-            return Ok(());
-        }
-        let (expected, shape) = (ty.len(), ty.shape.clone());
-        Err(GraphError::CodeCount { tensor: name.into(), expected, shape, found })
-    }
-}
-
-/// Fails for a dtype that only constant biases have.
-fn check_not_wide(name: &str, ty: &TensorType) -> Result<(), GraphError> {
-    if ty.dtype != DType::Int64 {
-        return Ok(());
-    }
-    let problem = "int64 is a type of constant biases alone".into();
-    Err(GraphError::TensorType { tensor: name.into(), problem })
-}
-
-fn check_quantization(tensor: &Tensor) -> Result<(), GraphError> {
-    let fail = |problem: String| Err(GraphError::TensorType { tensor: tensor.name.clone(), problem });
-    let Some(quantization) = &tensor.ty.quantization else { return Ok(()) };
-    if let Some(axis) = quantization.axis() {
-        let size = tensor.ty.shape.get(axis).copied();
-        let scales = quantization.scales().len();
-        if size != Some(scales) {
-            return fail(format!("{scales} scales along axis {axis} of shape {:?}", tensor.ty.shape));
-        }
-    }
-    let (min, max) = (tensor.ty.dtype.min(), tensor.ty.dtype.max());
-    match quantization.zero_points().iter().find(|z| !(min..=max).contains(*z)) {
-        Some(z) => fail(format!("zero point {z} is outside {}", tensor.ty.dtype)),
-        None => Ok(()),
     }
 }

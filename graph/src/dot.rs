@@ -150,6 +150,20 @@ pub enum Tap {
 }
 
 impl Window {
+    /// `batch` times a vector of `terms` elements against `channels` vectors of weights.
+    pub fn dense(batch: usize, terms: usize, channels: usize) -> Self {
+        Self {
+            batch,
+            input: [1, 1, terms],
+            output: [1, 1, channels],
+            kernel: [1, 1, terms],
+            stride: [1, 1],
+            dilation: [1, 1],
+            pad: [0, 0],
+            groups: 1,
+        }
+    }
+
     /// Products per dot product, padding included.
     pub fn terms(&self) -> usize {
         self.kernel.iter().product()

@@ -154,6 +154,14 @@ pub enum GraphError {
         /// What is wrong.
         source: MultiplierError,
     },
+    /// A network that is given the wrong number of inputs.
+    #[error("the network has {expected} inputs, found codes for {found}")]
+    InputCount {
+        /// Inputs of the network.
+        expected: usize,
+        /// Lists of codes that were given.
+        found: usize,
+    },
     /// A graph without inputs or outputs.
     #[error("the graph has no {what}")]
     Empty {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::{DType, DotProducts, Op, Quantization, ops::Operands};
+use crate::{DType, DotProducts, Op, Quantization, QuantizationError, Window, ops::Operands};
 
 /// Index of a tensor in its graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub struct TensorId(pub(crate) usize);
 
-/// Index of a node in its graph: its place in the order of execution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+/// Index of a node in its graph: its place in the order of execution. The default is the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize)]
 pub struct NodeId(pub(crate) usize);
 
 impl TensorId {
@@ -38,6 +38,20 @@ pub struct TensorType {
 }
 
 impl TensorType {
+    /// A type with one scale and zero point.
+    ///
+    /// # Errors
+    /// [`QuantizationError`] unless `scale` is finite and above 0.
+    pub fn quantized(
+        shape: &[usize],
+        dtype: DType,
+        scale: f32,
+        zero_point: i32,
+    ) -> Result<Self, QuantizationError> {
+        let quantization = Some(Quantization::per_tensor(scale, zero_point)?);
+        Ok(Self { shape: shape.to_vec(), dtype, quantization })
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
@@ -126,7 +140,7 @@ pub struct Graph {
 }
 
 /// Something that the reader of a file took otherwise than it stands there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Note {
     /// Name of the tensor that it is about.
     pub tensor: String,
@@ -194,6 +208,12 @@ impl Graph {
     pub fn dot_products(&self, id: NodeId) -> Option<DotProducts> {
         let node = self.node(id);
         node.op.dot_products(&self.operands(node))
+    }
+
+    /// The window that a node slides over its first input, if it does.
+    pub fn window(&self, id: NodeId) -> Option<Window> {
+        let node = self.node(id);
+        node.op.window(&self.operands(node))
     }
 
     /// Runs one node exactly, as its runtime does.

@@ -34,6 +34,13 @@ pub struct Requantize {
     pub rule: MultiplierRule,
 }
 
+/// What TensorFlow Lite does for most operations: double rounding, multipliers formed in float64.
+impl Default for Requantize {
+    fn default() -> Self {
+        Self { scheme: Scheme::Double, rule: MultiplierRule::Float64 }
+    }
+}
+
 impl Requantize {
     /// The same operation under another scheme: its multiplier is still formed as before.
     pub fn with_scheme(self, scheme: Scheme) -> Self {

@@ -3,9 +3,52 @@
 use std::collections::HashMap;
 
 use crate::model::Node;
-use crate::{Graph, NodeId, TensorId};
+use crate::{Graph, GraphBuilder, GraphError, NodeId, Op, OutputSpec, TensorId, TensorType};
+
+/// What the only node of a network reads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operand {
+    /// Unique name.
+    pub name: String,
+    /// Its type.
+    pub ty: TensorType,
+    /// Its codes, if it is a constant.
+    pub codes: Option<Vec<i32>>,
+}
+
+impl Operand {
+    /// An input of the network.
+    pub fn input(name: impl Into<String>, ty: TensorType) -> Self {
+        Self { name: name.into(), ty, codes: None }
+    }
+
+    /// A constant.
+    pub fn constant(name: impl Into<String>, ty: TensorType, codes: Vec<i32>) -> Self {
+        Self { name: name.into(), ty, codes: Some(codes) }
+    }
+}
 
 impl Graph {
+    /// The network of one operation.
+    ///
+    /// # Errors
+    /// [`GraphError`] if the operation cannot work on these operands.
+    pub fn of_op(
+        name: impl Into<String>,
+        op: impl Into<Op>,
+        operands: impl IntoIterator<Item = Operand>,
+        output: OutputSpec,
+    ) -> Result<Self, GraphError> {
+        let mut builder = GraphBuilder::new(name);
+        let mut add = |Operand { name, ty, codes }| match codes {
+            Some(codes) => builder.constant(name, ty, codes).map(Some),
+            None => builder.input(name, ty).map(Some),
+        };
+        let inputs = operands.into_iter().map(&mut add).collect::<Result<Vec<_>, _>>()?;
+        let output = builder.node(op, &inputs, output)?;
+        builder.finish(vec![output])
+    }
+
     /// The network of one node alone: its first operand, and what it reads of other nodes, become inputs under the same
     /// names, in the order in which the node reads them; its output is the network's. It keeps its names.
     pub fn single_node(&self, id: NodeId) -> Self {

@@ -158,15 +158,6 @@ pub enum Register {
     },
 }
 
-/// How a run of values becomes one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reduce {
-    /// One accumulator, one value after the other, from 0.
-    Serial,
-    /// Adjacent pairs, round after round; an odd last value passes up unchanged.
-    Tree,
-}
-
 /// How many values of the level below one run takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Terms {

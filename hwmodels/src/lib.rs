@@ -15,12 +15,13 @@ mod lower;
 mod names;
 mod presets;
 mod program;
+pub mod reduction;
 mod schema;
 pub mod timing;
 
 pub use accelerator::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, Memory,
-    OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Product, Reduce, ReductionOrder, Register, Terms,
+    OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Product, ReductionOrder, Register, Terms,
     TimingConvention, Walk, ZeroPoint,
 };
 pub use file::SetMap;
@@ -31,7 +32,10 @@ pub use load::{
     FilePlace, HwError, Origin, Problem, check, check_yaml, description_of, from_complete_yaml, from_yaml,
     load, name_of,
 };
-pub use lower::{Host, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, partition};
+pub use lower::{
+    Host, LayerInfo, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, lower_dot_products, partition,
+};
 pub use presets::{PRESETS, Preset, preset};
 pub use program::{ActivationOffset, MacLayer, Place, Program, Step};
+pub use reduction::Reduce;
 pub use schema::schema;

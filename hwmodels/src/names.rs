@@ -1,13 +1,12 @@
 //! The names that files use for the choices of an accelerator.
 
 use std::fmt;
+use std::str::FromStr;
 
 use guardbit_num::{Overflow, Rounding, Scheme};
 
 use crate::file::PackingKind;
-use crate::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, Reduce, TimingConvention, ZeroPoint,
-};
+use crate::{ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, TimingConvention, ZeroPoint};
 
 /// A choice that files write as a name.
 pub(crate) trait Named: Copy + PartialEq + 'static {
@@ -28,10 +27,13 @@ pub(crate) fn list<T: Named>() -> String {
     T::all().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
 }
 
-/// Gives the variants of an enum their names: `name`, `Display` and [`Named`].
+/// Gives the variants of an enum their names: `ALL`, `name`, `Display`, `FromStr` and [`Named`].
 macro_rules! names {
     ($($ty:ident, $what:literal: { $($variant:ident = $name:literal),* $(,)? })*) => {$(
         impl $ty {
+            /// Every one, in the order of the manual.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
             /// The name used in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
@@ -41,6 +43,15 @@ macro_rules! names {
         impl fmt::Display for $ty {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $ty {
+            type Err = String;
+
+            fn from_str(name: &str) -> Result<Self, String> {
+                let found = Self::ALL.iter().find(|value| value.name() == name);
+                found.copied().ok_or_else(|| format!("unknown {} `{name}`", Self::WHAT))
             }
         }
 
@@ -63,7 +74,6 @@ names! {
     }
     ZeroPoint, "place of zero points": { Subtract = "subtract", Fold = "fold" }
     Axis, "axis": { Kh = "kh", Kw = "kw", Ic = "ic" }
-    Reduce, "reduction": { Serial = "serial", Tree = "tree" }
     Check, "place of the overflow check": { EachAdd = "each_add", HandOver = "hand_over" }
     BiasPlace, "place of the bias": { Post = "post", Preload = "preload", PostRequantize = "post_requantize" }
     PackingKind, "packing": { None = "none", Dsp48e2Int8x2 = "dsp48e2_int8x2" }

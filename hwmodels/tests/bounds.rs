@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use guardbit_graph::ops::Conv2d;
-use guardbit_graph::{
-    Activation, DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization, Requantize,
-    TensorType,
-};
+use guardbit_graph::{DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Requantize, TensorType};
 use guardbit_hwmodels::bounds::closed_form::{
     OperandBits, a2q_bits, a2q_plus_bits, a2q_type_bits, outer_bits,
 };
@@ -116,30 +113,18 @@ proptest! {
 /// Two 1x1 convolutions; the first one's output is a single code, whatever it reads.
 fn constant_then_any() -> Graph {
     let mut builder = GraphBuilder::new("test");
-    let quantization = |zero_point| Some(Quantization::per_tensor(1.0, zero_point).unwrap());
-    let ty = |shape: &[usize], zero_point| TensorType {
-        shape: shape.into(),
-        dtype: DType::Int8,
-        quantization: quantization(zero_point),
+    let ty =
+        |shape: &[usize], zero_point| TensorType::quantized(shape, DType::Int8, 1.0, zero_point).unwrap();
+    let conv = || Conv2d {
+        requantize: Requantize { scheme: Scheme::Single, rule: MultiplierRule::Float64 },
+        ..Conv2d::default()
     };
-    let conv = |output_scale| {
-        let requantize = Requantize { scheme: Scheme::Single, rule: MultiplierRule::Float64 };
-        let output = move |name: &str| OutputSpec {
-            name: name.into(),
-            dtype: DType::Int8,
-            quantization: Some(Quantization::per_tensor(output_scale, 0).unwrap()),
-        };
-        let (stride, dilation) = ([1; 2], [1; 2]);
-        let padding = Padding::Valid;
-        (Conv2d { stride, dilation, padding, activation: Activation::None, requantize }, output)
-    };
+    let output = |name: &str, scale| OutputSpec::quantized(name, DType::Int8, scale, 0).unwrap();
     let x = builder.input("x", ty(&[1, 2, 2, 3], -128)).unwrap();
     let w = builder.constant("w1", ty(&[2, 1, 1, 3], 0), vec![1, 2, -3, 4, -5, 2]).unwrap();
-    let (op, output) = conv(1e6);
-    let y = builder.node(op, &[Some(x), Some(w)], output("y")).unwrap();
+    let y = builder.node(conv(), &[Some(x), Some(w)], output("y", 1e6)).unwrap();
     let w = builder.constant("w2", ty(&[1, 1, 1, 2], 0), vec![127, -127]).unwrap();
-    let (op, output) = conv(1.0);
-    let z = builder.node(op, &[Some(y), Some(w)], output("z")).unwrap();
+    let z = builder.node(conv(), &[Some(y), Some(w)], output("z", 1.0)).unwrap();
     builder.finish(vec![z]).unwrap()
 }
 

@@ -32,7 +32,7 @@ fn a_minimal_file_has_the_defaults_of_the_manual() {
     assert_eq!(accelerator.name, "hw");
     assert_eq!(accelerator.clock_mhz, 300.0);
     assert_eq!(accelerator.dataflow, Dataflow::OutputStationary);
-    assert_eq!(accelerator.offload, MAC_OPERATIONS);
+    assert_eq!(accelerator.offload, *MAC_OPERATIONS);
     assert_eq!(levels(&accelerator), [("acc", Reduce::Serial, Terms::All, None)]);
     assert_eq!(accelerator.datapath.bias.at, BiasPlace::Post);
     let wide = Register::Fixed { format: Format::signed(32).unwrap(), overflow: Overflow::Saturate };
@@ -285,4 +285,15 @@ fn errors_are_placed_in_the_file_that_holds_them() {
     let (code, text) = message(&[top]);
     assert_eq!(code, "guardbit::hw::unknown_preset");
     assert_eq!(text, "top.yaml:2:10: there is no preset `base.yaml` and no file `base.yaml`");
+}
+
+/// Files may list operations that no network can hold yet; nobody hears of these again.
+#[test]
+fn operations_to_come_have_no_effect() {
+    let named = "offload: [conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul]";
+    let accelerator = from_yaml(&format!("schema: 1\n{named}\n"), "hw.yaml", &[]).unwrap();
+    assert_eq!(accelerator.offload, ["conv2d", "depthwise_conv2d", "fully_connected"]);
+    assert_eq!(accelerator, from_yaml("schema: 1\n", "hw.yaml", &[]).unwrap());
+    assert!(!accelerator.commented_yaml().contains("matmul"));
+    assert!(!schema().contains("transpose_conv2d"));
 }

@@ -42,7 +42,7 @@ impl Accumulator {
     fn write(&mut self, exact: i128) -> Option<Direction> {
         let Fit { value, overflow } = self.overflow.fit(exact, self.format);
         self.value = value;
-        self.stuck = overflow.is_some() && self.overflow == Overflow::Sticky;
+        self.stuck = overflow.is_some() && self.overflow.latches();
         overflow
     }
 }

@@ -54,6 +54,11 @@ impl Rounding {
         }
     }
 
+    /// The number used for it in the RTL.
+    pub fn code(self) -> u32 {
+        self as u32
+    }
+
     /// `value / 2^shift`, rounded. `shift` must be below 127.
     pub fn shift_right(self, value: i128, shift: u32) -> i128 {
         if shift == 0 {
@@ -93,7 +98,5 @@ impl FromStr for Rounding {
 
 /// A name that is no rounding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown rounding `{0}`; the roundings are floor, toward_zero, half_up, half_down, half_away, half_to_zero, half_even, half_odd"
-)]
+#[error("unknown rounding `{0}`; the roundings are {names}", names = Rounding::ALL.map(Rounding::name).join(", "))]
 pub struct UnknownRounding(String);

@@ -177,3 +177,17 @@ proptest! {
         prop_assert!((rebuilt * count as f64 / real - 1.0).abs() <= 2f64.powi(-28));
     }
 }
+
+proptest! {
+    /// What a register can hold after a range of results, against every result of a short one.
+    #[test]
+    fn ranges_of_fits(bits in MIN_BITS..8, signed: bool, overflow in modes(), from in -600i128..600, length in 0i128..300) {
+        let format = Format::new(bits, signed).unwrap();
+        let fits: Vec<i128> = (from..=from + length).map(|exact| overflow.fit(exact, format).value).collect();
+        let (least, greatest) = overflow.fit_range(from, from + length, format);
+        prop_assert!(fits.iter().all(|fit| (least..=greatest).contains(fit)), "{overflow}: {least}..={greatest}");
+        if [Overflow::Saturate, Overflow::SaturateSymmetric, Overflow::Observe].contains(&overflow) {
+            prop_assert_eq!((Some(&least), Some(&greatest)), (fits.iter().min(), fits.iter().max()));
+        }
+    }
+}

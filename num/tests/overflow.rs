@@ -174,3 +174,14 @@ fn modes_are_read_by_name() {
     assert!(error.starts_with("unknown overflow mode `clip`; the modes are wrap,"), "{error}");
     assert_eq!([High.name(), Low.name()], ["high", "low"]);
 }
+
+/// No mode is another one: names and codes differ, and one that is not known is an error.
+#[test]
+fn modes_are_told_apart() {
+    for (index, overflow) in Overflow::ALL.into_iter().enumerate() {
+        assert_eq!(overflow.code() as usize, index);
+        let namesakes = Overflow::ALL.iter().filter(|other| other.name() == overflow.name());
+        assert_eq!(namesakes.count(), 1, "{overflow}");
+        assert!(["exact", "wrapped", "rail", "zero"].iter().any(|value| overflow.hdl().contains(value)));
+    }
+}

@@ -6,12 +6,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use guardbit_graph::{
-    Activation, DType, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization, Requantize,
-    TensorType, ops::Conv2d,
-};
+use guardbit_graph::{DType, Graph, Operand, OutputSpec, Padding, TensorType, ops::Conv2d};
 use guardbit_hwmodels::{Program, lower};
-use guardbit_num::Scheme;
 use guardbit_rtl_vectors::manifest::{Packing, Source};
 use guardbit_rtl_vectors::{Format, Request, export};
 use rand_pcg::Pcg64Mcg;
@@ -57,22 +53,11 @@ fn main() -> Result<(), AnyError> {
 fn layer(hw: &str) -> Result<(Program, Vec<i32>), AnyError> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let mut codes = |count: usize| (0..count).map(|_| i32::from(random.next_u64() as i8)).collect::<Vec<_>>();
-    let ty = |shape: &[usize]| -> Result<TensorType, AnyError> {
-        let quantization = Some(Quantization::per_tensor(0.01, 0)?);
-        Ok(TensorType { shape: shape.to_vec(), dtype: DType::Int8, quantization })
-    };
-    let op = Conv2d {
-        stride: [1; 2],
-        dilation: [1; 2],
-        padding: Padding::Same,
-        activation: Activation::None,
-        requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 },
-    };
-    let mut builder = GraphBuilder::new("layer");
-    let x = builder.input("x", ty(&SHAPE)?)?;
-    let w = builder.constant("w", ty(&[64, 3, 3, 64])?, codes(64 * 9 * 64))?;
-    let out = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization: ty(&[1])?.quantization };
-    let y = builder.node(op, &[Some(x), Some(w)], out)?;
-    let program = lower(Arc::new(builder.finish(vec![y])?), &guardbit_hwmodels::load(hw, &[])?)?;
+    let ty = |shape: &[usize]| TensorType::quantized(shape, DType::Int8, 0.01, 0);
+    let op = Conv2d { padding: Padding::Same, ..Conv2d::default() };
+    let operands =
+        [Operand::input("x", ty(&SHAPE)?), Operand::constant("w", ty(&[64, 3, 3, 64])?, codes(64 * 9 * 64))];
+    let graph = Graph::of_op("layer", op, operands, OutputSpec::quantized("y", DType::Int8, 0.01, 0)?)?;
+    let program = lower(Arc::new(graph), &guardbit_hwmodels::load(hw, &[])?)?;
     Ok((program, codes(SHAPE.iter().product())))
 }

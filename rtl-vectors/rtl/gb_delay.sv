@@ -3,8 +3,11 @@ module gb_delay #(
     parameter int W = 8,
     parameter int DEPTH = 1
 ) (
+    // Without registers it is a wire.
+    /* verilator lint_off UNUSEDSIGNAL */
     input  logic         clk,
     input  logic         rst_n,
+    /* verilator lint_on UNUSEDSIGNAL */
     input  logic [W-1:0] d,
     output logic [W-1:0] q
 );

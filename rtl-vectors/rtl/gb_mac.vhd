@@ -1,10 +1,11 @@
 -- One MAC unit: products, an optional adder tree over the lanes, serial levels, one within the other.
 --
--- A generic per level (index 0 innermost). The same timing as gb_dut.sv: products are registered, then accumulators.
+-- A generic per level (index 0 innermost), choices by gb_codes. The same timing as gb_unit.sv: products are registered, then accumulators.
 -- Registers are 64 bits wide here; what they hold fits the level's width.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
+use work.gb_codes.all;
 use work.gb_pkg.all;
 
 entity gb_mac is
@@ -15,13 +16,13 @@ entity gb_mac is
         A_SLOT    : positive;
         W_W       : positive;
         W_SLOT    : positive;
-        TREE      : natural;
         PRELOAD   : natural;
         P_BITS    : natural;
         P_SIGNED  : natural;
         P_MODE    : natural;
         P_SHIFT   : natural;
         P_ROUND   : natural;
+        REDUCE    : integer_vector;
         BITS      : integer_vector;
         IS_SIGNED : integer_vector;
         MODE      : integer_vector;
@@ -118,7 +119,7 @@ begin
                         add_bits := 0;
                         out_bits := BITS(level);
                     end if;
-                    if level = 0 and TREE = 1 then
+                    if REDUCE(level) = REDUCE_TREE then
                         -- Adjacent pairs, round after round; an odd last value passes up unchanged.
                         node_bits := add_bits;
                         node  := product1;
@@ -152,6 +153,7 @@ begin
                             flags(3 downto 0) <= (high or low) & low & high & (high or low);
                         end if;
                     else
+                        assert REDUCE(level) = REDUCE_SERIAL report "there is no such level" severity failure;
                         start    := fresh(level) or clear1;
                         held     := reg(level);
                         is_stuck := stuck(level);
@@ -164,7 +166,7 @@ begin
                                 is_stuck := fitted.high or fitted.low;
                             end if;
                         end if;
-                        if MODE(level) /= 4 then
+                        if not is_sticky(MODE(level)) then
                             is_stuck := '0';
                         end if;
                         if is_stuck = '0' then

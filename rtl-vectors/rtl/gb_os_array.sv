@@ -12,24 +12,30 @@ module gb_os_array #(
     parameter int B_W = 8,
     parameter int P_BITS = 0,
     parameter int P_SIGNED = 1,
-    parameter int P_MODE = 1,
+    parameter int P_MODE = gb_codes::MODE_SATURATE,
     parameter int P_SHIFT = 0,
-    parameter int P_ROUND = 0,
+    parameter int P_ROUND = gb_codes::ROUND_FLOOR,
     parameter int P_W = 17,
     parameter int ACC_W = 14,
     parameter int BITS = 14,
     parameter int IS_SIGNED = 1,
-    parameter int MODE = 1,
+    parameter int MODE = gb_codes::MODE_SATURATE,
     parameter int HAND_OVER = 0,
     parameter int SHIFT = 0,
-    parameter int ROUND = 0,
+    parameter int ROUND = gb_codes::ROUND_FLOOR,
     parameter int OUT_W = 14
 ) (
+    // in_load, in_start and in_done are for arrays whose weights stay.
     input  logic                  clk,
     input  logic                  rst_n,
     input  logic                  in_valid,
     input  logic                  in_first,
     input  logic                  in_last,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  logic                  in_load,
+    input  logic                  in_start,
+    input  logic                  in_done,
+    /* verilator lint_on UNUSEDSIGNAL */
     input  logic [  ROWS*A_W-1:0] in_a,
     input  logic [  COLS*B_W-1:0] in_w,
     output logic [      COLS-1:0] out_valid,
@@ -45,6 +51,9 @@ module gb_os_array #(
     wire signed [  A_W-1:0] a    [0:ROWS-1] [0:COLS];
     wire signed [  B_W-1:0] w    [  0:ROWS] [0:COLS-1];
     wire signed [OUT_W-1:0] drain[  0:ROWS] [0:COLS-1];
+
+    localparam int STEP_W = $clog2(ROWS + 1);
+    localparam logic [STEP_W-1:0] LAST_STEP = STEP_W'(ROWS - 1);
 
     genvar row, col;
     generate
@@ -68,11 +77,11 @@ module gb_os_array #(
             // The column drains from the cycle after its bottom row's last addition: step counts its sums. Row r
             // shifts in the first r steps only: after that it may hold the next tile's sum.
             logic draining;
-            logic [$clog2(ROWS+1)-1:0] step;
+            logic [STEP_W-1:0] step;
             always_ff @(posedge clk) begin
                 if (!rst_n) draining <= 1'b0;
                 else if (valid[ROWS-1][col] && last[ROWS-1][col]) draining <= 1'b1;
-                else if (step == ROWS - 1) draining <= 1'b0;
+                else if (step == LAST_STEP) draining <= 1'b0;
                 if (valid[ROWS-1][col] && last[ROWS-1][col]) step <= 0;
                 else step <= step + 1'b1;
             end
@@ -80,6 +89,9 @@ module gb_os_array #(
             assign out_sum[col*OUT_W+:OUT_W] = drain[ROWS][col];
 
             for (row = 0; row < ROWS; row = row + 1) begin : g_row
+                localparam logic [STEP_W-1:0] ROW = STEP_W'(row);
+                // Row 0 never shifts.
+                /* verilator lint_off UNSIGNED */
                 gb_os_pe #(
                     .A_W(A_W), .B_W(B_W), .P_BITS(P_BITS), .P_SIGNED(P_SIGNED), .P_MODE(P_MODE), .P_SHIFT(P_SHIFT),
                     .P_ROUND(P_ROUND), .P_W(P_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE),
@@ -90,8 +102,9 @@ module gb_os_array #(
                     .a_in(a[row][col]), .w_in(w[row][col]),
                     .valid_out(valid[row][col+1]), .first_out(first[row][col+1]), .last_out(last[row][col+1]),
                     .a_out(a[row][col+1]), .w_out(w[row+1][col]),
-                    .drain_shift(draining && step < row), .drain_in(drain[row][col]), .drain_out(drain[row+1][col])
+                    .drain_shift(draining && step < ROW), .drain_in(drain[row][col]), .drain_out(drain[row+1][col])
                 );
+                /* verilator lint_on UNSIGNED */
             end
         end
     endgenerate

@@ -7,17 +7,17 @@ module gb_os_pe #(
     parameter int B_W = 8,
     parameter int P_BITS = 0,
     parameter int P_SIGNED = 1,
-    parameter int P_MODE = 1,
+    parameter int P_MODE = gb_codes::MODE_SATURATE,
     parameter int P_SHIFT = 0,
-    parameter int P_ROUND = 0,
+    parameter int P_ROUND = gb_codes::ROUND_FLOOR,
     parameter int P_W = 17,
     parameter int ACC_W = 14,
     parameter int BITS = 14,
     parameter int IS_SIGNED = 1,
-    parameter int MODE = 1,
+    parameter int MODE = gb_codes::MODE_SATURATE,
     parameter int HAND_OVER = 0,
     parameter int SHIFT = 0,
-    parameter int ROUND = 0,
+    parameter int ROUND = gb_codes::ROUND_FLOOR,
     parameter int OUT_W = 14
 ) (
     input  logic                    clk,
@@ -47,13 +47,16 @@ module gb_os_pe #(
     );
 
     logic signed [OUT_W-1:0] sum;
+    // What a level shows beside its sum.
+    /* verilator lint_off UNUSEDSIGNAL */
     logic signed [ACC_W-1:0] acc;
     logic updated, high, low, sticky;
+    /* verilator lint_on UNUSEDSIGNAL */
     gb_level #(
         .IN_W(P_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE), .HAND_OVER(HAND_OVER),
         .SHIFT(SHIFT), .ROUND(ROUND), .OUT_W(OUT_W), .INIT_W(2)
     ) u_acc (
-        .clk(clk), .rst_n(rst_n), .clear(valid_in && first_in), .valid(valid_in), .run_last(last_in), .x(product),
+        .clk(clk), .rst_n(rst_n), .clear(valid_in && first_in), .valid(valid_in), .run_last(last_in), .keep(1'b1), .x(product),
         .init(2'sb00), .y(sum), .acc(acc), .updated(updated), .high(high), .low(low), .sticky(sticky)
     );
 

@@ -2,6 +2,7 @@
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
+use work.gb_codes.all;
 
 package gb_pkg is
     subtype word_t is signed(63 downto 0);
@@ -12,11 +13,10 @@ package gb_pkg is
         low   : std_logic;
     end record;
 
-    -- mode: 0 wrap, 1 saturate, 2 saturate_symmetric, 3 saturate_zero, 4 sticky (saturates here), 5 observe and trap.
-    -- bits = 0: everything passes.
+    -- mode: the overflow mode, by gb_codes. A sticky one saturates here. bits = 0: everything passes.
     function fit(x : word_t; bits : natural; is_signed : natural; mode : natural) return fit_t;
 
-    -- kind: 0 floor, 1 toward_zero, 2 half_up, 3 half_down, 4 half_away, 5 half_to_zero, 6 half_even, 7 half_odd.
+    -- kind: the rounding, by gb_codes.
     function round_shift(x : word_t; shift : natural; kind : natural) return word_t;
 end package;
 
@@ -26,6 +26,7 @@ package body gb_pkg is
         variable top   : natural;
         variable max   : word_t;
         variable min   : word_t;
+        variable wrapped, rail : word_t;
         variable result : fit_t := (value => x, high => '0', low => '0');
     begin
         if bits = 0 then
@@ -36,32 +37,24 @@ package body gb_pkg is
         min := (others => '0');
         if is_signed = 1 then
             min := -max - one;
-            if mode = 2 then
+            if is_symmetric(mode) then
                 min := -max;
             end if;
         end if;
         if x > max then
             result.high := '1';
+            rail := max;
         elsif x < min then
             result.low := '1';
+            rail := min;
         else
             return result;
         end if;
-        case mode is
-            when 0 =>
-                if is_signed = 1 then
-                    result.value := resize(x(bits - 1 downto 0), 64);
-                else
-                    result.value := signed(resize(unsigned(x(bits - 1 downto 0)), 64));
-                end if;
-            when 3 => result.value := (others => '0');
-            when 5 => null;
-            when others =>
-                result.value := min;
-                if result.high = '1' then
-                    result.value := max;
-                end if;
-        end case;
+        wrapped := resize(x(bits - 1 downto 0), 64);
+        if is_signed = 0 then
+            wrapped := signed(resize(unsigned(x(bits - 1 downto 0)), 64));
+        end if;
+        result.value := beyond(mode, x, wrapped, rail);
         return result;
     end function;
 
@@ -77,20 +70,21 @@ package body gb_pkg is
         quotient := shift_right(x, shift);
         rest     := x - shift_left(quotient, shift);
         half     := shift_left(to_signed(1, 64), shift - 1);
-        if kind = 0 then
+        if kind = ROUND_FLOOR then
             up := false;
-        elsif kind = 1 then
+        elsif kind = ROUND_TOWARD_ZERO then
             up := x < 0 and rest /= 0;
         elsif rest /= half then
             up := rest > half;
         else
             case kind is
-                when 2 => up := true;
-                when 3 => up := false;
-                when 4 => up := x >= 0;
-                when 5 => up := x < 0;
-                when 6 => up := quotient(0) = '1';
-                when others => up := quotient(0) = '0';
+                when ROUND_HALF_UP => up := true;
+                when ROUND_HALF_DOWN => up := false;
+                when ROUND_HALF_AWAY => up := x >= 0;
+                when ROUND_HALF_TO_ZERO => up := x < 0;
+                when ROUND_HALF_EVEN => up := quotient(0) = '1';
+                when ROUND_HALF_ODD => up := quotient(0) = '0';
+                when others => assert false report "there is no such rounding" severity failure;
             end case;
         end if;
         if up then

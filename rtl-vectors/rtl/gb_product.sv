@@ -4,9 +4,9 @@ module gb_product #(
     parameter int B_W = 8,
     parameter int BITS = 0,
     parameter int IS_SIGNED = 1,
-    parameter int MODE = 1,
+    parameter int MODE = gb_codes::MODE_SATURATE,
     parameter int SHIFT = 0,
-    parameter int ROUND = 0,
+    parameter int ROUND = gb_codes::ROUND_FLOOR,
     parameter int OUT_W = 17
 ) (
     input  logic signed [  A_W-1:0] a,
@@ -18,7 +18,10 @@ module gb_product #(
 
     logic signed [FULL_W-1:0] exact;
     logic signed [FIT_W-1:0] fitted;
+    // A product that does not fit is not flagged.
+    /* verilator lint_off UNUSEDSIGNAL */
     logic high, low;
+    /* verilator lint_on UNUSEDSIGNAL */
 
     assign exact = a * b;
 

@@ -1,17 +1,18 @@
 // From a sum to an output code: round(x * multiplier) + zero point, clamped. Combinational.
 //
-// SCHEME: 0 double (TensorFlow Lite, gemmlowp: two roundings in 32 bits), 1 single (one rounding, half up),
-// 2 away (one rounding, half away from zero): the multiplier is mult * 2^(expo - 31), MULT_W = 32.
-// 3 float64_away (LiteRT's fully connected layers): it is the float64 mult * 2^(expo - 53), MULT_W = 54, expo from -64
+// SCHEME, by gb_codes: double (TensorFlow Lite, gemmlowp: two roundings in 32 bits), single (one rounding, half up),
+// away (one rounding, half away from zero): the multiplier is mult * 2^(expo - 31), MULT_W = 32.
+// float64_away (LiteRT's fully connected layers): it is the float64 mult * 2^(expo - 53), MULT_W = 54, expo from -64
 // to 30. Sum and product are rounded to a float64 each, the product then half away from zero. IN_W is at most 62.
+// Any other scheme is not here: the code is 0.
 module gb_requant #(
     parameter int IN_W = 32,
     parameter int OUT_W = 8,
     parameter int MULT_W = 32,
-    parameter int SCHEME = 0,
-    parameter int ZERO_POINT = 0,
-    parameter int CLAMP_MIN = -128,
-    parameter int CLAMP_MAX = 127
+    parameter int SCHEME = gb_codes::SCHEME_DOUBLE,
+    parameter logic signed [31:0] ZERO_POINT = 0,
+    parameter logic signed [31:0] CLAMP_MIN = -128,
+    parameter logic signed [31:0] CLAMP_MAX = 127
 ) (
     input  logic signed [  IN_W-1:0] x,
     input  logic signed [MULT_W-1:0] mult,
@@ -21,24 +22,31 @@ module gb_requant #(
     localparam int W = 128;
     localparam logic signed [W-1:0] ONE = 1;
 
-    logic signed [W-1:0] wide_x, wide_mult, scaled;
+    logic signed [W-1:0] wide_mult, scaled;
+    // Not every scheme multiplies it as it is.
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic signed [W-1:0] wide_x;
+    /* verilator lint_on UNUSEDSIGNAL */
     assign wide_x    = {{(W - IN_W) {x[IN_W-1]}}, x};
     assign wide_mult = {{(W - MULT_W) {mult[MULT_W-1]}}, mult};
 
     generate
-        if (SCHEME == 0) begin : g_double
+        if (SCHEME == gb_codes::SCHEME_DOUBLE) begin : g_double
             logic [7:0] left, right;
-            logic signed [W-1:0] moved, low32, product, high_half, adjusted;
+            logic signed [W-1:0] low32, product, high_half, adjusted;
             assign left  = expo[7] ? 8'd0 : expo;
             assign right = expo[7] ? -expo : 8'd0;
             // The register before the multiplier has 32 bits and does not saturate.
+            /* verilator lint_off UNUSEDSIGNAL */
+            logic signed [W-1:0] moved;
+            /* verilator lint_on UNUSEDSIGNAL */
             assign moved     = wide_x <<< left;
             assign low32     = {{(W - 32) {moved[31]}}, moved[31:0]};
             assign product   = low32 * wide_mult;
             assign high_half = (product + (ONE <<< 30)) >>> 31;
             assign adjusted  = high_half + ((ONE <<< right) >>> 1) - ((high_half[W-1] && right != 0) ? ONE : (ONE - ONE));
             assign scaled    = adjusted >>> right;
-        end else if (SCHEME == 3) begin : g_float64
+        end else if (SCHEME == gb_codes::SCHEME_FLOAT64_AWAY) begin : g_float64
             // Unsigned: the sign is taken off first, as a float has it.
             logic [7:0] shift;
             logic [IN_W-1:0] size, float_x;
@@ -50,21 +58,30 @@ module gb_requant #(
             assign shift   = 8'd53 - expo;
             assign rounded = (float_product + ((ONE <<< shift) >>> 1)) >> shift;
             assign scaled  = x[IN_W-1] ? -rounded : rounded;
-        end else begin : g_single
+        end else if (SCHEME == gb_codes::SCHEME_SINGLE || SCHEME == gb_codes::SCHEME_AWAY) begin : g_single
             logic [7:0] shift;
             logic signed [W-1:0] product, adjusted;
             assign shift    = 8'd31 - expo;
             assign product  = wide_x * wide_mult;
             assign adjusted = product + ((ONE <<< shift) >>> 1)
-                            - ((SCHEME == 2 && product[W-1]) ? ONE : (ONE - ONE));
+                            - ((SCHEME == gb_codes::SCHEME_AWAY && product[W-1]) ? ONE : (ONE - ONE));
             assign scaled   = adjusted >>> shift;
+        end else begin : g_none
+            assign scaled = {W{1'b0}};
         end
     endgenerate
 
-    logic signed [W-1:0] shifted, low_end, high_end, clamped;
-    assign low_end  = CLAMP_MIN;
-    assign high_end = CLAMP_MAX;
-    assign shifted  = scaled + ZERO_POINT;
+    localparam logic signed [W-1:0] ZERO = W'(ZERO_POINT);
+    localparam logic signed [W-1:0] LEAST = W'(CLAMP_MIN);
+    localparam logic signed [W-1:0] GREATEST = W'(CLAMP_MAX);
+    logic signed [W-1:0] shifted, low_end, high_end;
+    assign low_end  = LEAST;
+    assign high_end = GREATEST;
+    assign shifted  = scaled + ZERO;
+    // It fits the port once it is clamped.
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic signed [W-1:0] clamped;
+    /* verilator lint_on UNUSEDSIGNAL */
     assign clamped  = (shifted < low_end) ? low_end : (shifted > high_end) ? high_end : shifted;
     assign code     = clamped[OUT_W-1:0];
 endmodule

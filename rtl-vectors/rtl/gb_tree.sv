@@ -8,32 +8,48 @@ module gb_tree #(
     parameter int IN_W = 17,
     parameter int BITS = 14,
     parameter int IS_SIGNED = 1,
-    parameter int MODE = 1,
+    parameter int MODE = gb_codes::MODE_SATURATE,
     parameter int HAND_OVER = 0,
     parameter int SHIFT = 0,
-    parameter int ROUND = 0,
-    parameter int OUT_W = 17
+    parameter int ROUND = gb_codes::ROUND_FLOOR,
+    parameter int OUT_W = 17,
+    // Those of other kinds of levels: what the register shows is y, and a run starts from nothing.
+    parameter int ACC_W = 17,
+    parameter int INIT_W = 2
 ) (
     input  logic                         clk,
     input  logic                         rst_n,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  logic                         clear,
+    /* verilator lint_on UNUSEDSIGNAL */
     input  logic                         valid,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  logic                         run_last,
+    /* verilator lint_on UNUSEDSIGNAL */
     input  logic        [     LANES-1:0] keep,
     input  logic        [LANES*IN_W-1:0] x,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  logic signed [    INIT_W-1:0] init,
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic signed [     OUT_W-1:0] y,
-    output logic signed [     OUT_W-1:0] acc,
+    output logic signed [     ACC_W-1:0] acc,
     output logic                         updated,
     output logic                         high,
-    output logic                         low
+    output logic                         low,
+    output logic                         sticky
 );
     // A full binary tree in heap order: node 1 is the root, node i has the children 2i and 2i + 1.
     localparam int ROUNDS = (LANES > 1) ? $clog2(LANES) : 0;
     localparam int LEAVES = 1 << ROUNDS;
     localparam int BASE_W = (IN_W > BITS + 1) ? IN_W : BITS + 1;
-    localparam int NODE_W = ((HAND_OVER != 0 || MODE == 5 || BITS == 0) ? IN_W + ROUNDS : BASE_W) + 1;
+    localparam int NODE_W = ((HAND_OVER != 0 || gb_codes::EXACT[MODE] || BITS == 0) ? IN_W + ROUNDS : BASE_W) + 1;
     localparam int NODE_BITS = (HAND_OVER != 0) ? 0 : BITS;
 
-    logic signed [NODE_W-1:0] node [1:2*LEAVES-1];
-    logic [2*LEAVES-1:1] used;
+    logic signed [NODE_W-1:0] node [1:2*LEAVES-1] /* verilator split_var */;
+    // Nothing asks for the root's.
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic [2*LEAVES-1:1] used /* verilator split_var */;
+    /* verilator lint_on UNUSEDSIGNAL */
     logic [2*LEAVES-1:1] node_high;
     logic [2*LEAVES-1:1] node_low;
 
@@ -77,9 +93,10 @@ module gb_tree #(
     );
     gb_round_shift #(.IN_W(ROOT_W), .OUT_W(OUT_W), .SHIFT(SHIFT), .ROUND(ROUND)) u_shift (.x(root), .y(y));
 
+    assign sticky = high || low;
     always_ff @(posedge clk) begin
         if (!rst_n) begin
-            acc     <= {OUT_W{1'b0}};
+            acc     <= {ACC_W{1'b0}};
             updated <= 1'b0;
             high    <= 1'b0;
             low     <= 1'b0;

@@ -8,10 +8,10 @@ module gb_ws_acc #(
     parameter int ACC_W = 14,
     parameter int BITS = 14,
     parameter int IS_SIGNED = 1,
-    parameter int MODE = 1,
+    parameter int MODE = gb_codes::MODE_SATURATE,
     parameter int HAND_OVER = 0,
     parameter int SHIFT = 0,
-    parameter int ROUND = 0,
+    parameter int ROUND = gb_codes::ROUND_FLOOR,
     parameter int OUT_W = 14
 ) (
     input  logic                    clk,
@@ -23,7 +23,6 @@ module gb_ws_acc #(
     output logic                    out_valid,
     output logic signed [OUT_W-1:0] y
 );
-    localparam int STICKY = 4;
     localparam int AT_W = (DEPTH > 1) ? $clog2(DEPTH) : 1;
 
     // The top bit remembers sticky saturation.
@@ -34,13 +33,17 @@ module gb_ws_acc #(
     assign word = sums[at];
 
     logic signed [ACC_W-1:0] held, next;
-    logic next_stuck, high, low;
+    logic next_stuck;
+    // The array shows no flags.
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic high, low;
+    /* verilator lint_on UNUSEDSIGNAL */
     assign held = start ? {ACC_W{1'b0}} : word[ACC_W-1:0];
-    gb_add #(
+    gb_sum #(
         .IN_W(IN_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE), .HAND_OVER(HAND_OVER),
         .SHIFT(SHIFT), .ROUND(ROUND), .OUT_W(OUT_W)
     ) u_sum (
-        .held(held), .held_stuck(MODE == STICKY && !start && word[ACC_W]), .x(x), .run_last(done),
+        .held(held), .held_stuck(gb_codes::STICKY[MODE] && !start && word[ACC_W]), .x(x), .run_last(done),
         .next(next), .next_stuck(next_stuck), .y(y), .high(high), .low(low)
     );
     assign out_valid = valid && done;

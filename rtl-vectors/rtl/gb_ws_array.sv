@@ -16,38 +16,42 @@ module gb_ws_array #(
     parameter int B_W = 8,
     parameter int P_BITS = 0,
     parameter int P_SIGNED = 1,
-    parameter int P_MODE = 1,
+    parameter int P_MODE = gb_codes::MODE_SATURATE,
     parameter int P_SHIFT = 0,
-    parameter int P_ROUND = 0,
+    parameter int P_ROUND = gb_codes::ROUND_FLOOR,
     parameter int P_W = 17,
     // The column's chain.
     parameter int C_ACC_W = 14,
     parameter int C_BITS = 14,
     parameter int C_SIGNED = 1,
-    parameter int C_MODE = 1,
+    parameter int C_MODE = gb_codes::MODE_SATURATE,
     parameter int C_HAND_OVER = 0,
     parameter int C_SHIFT = 0,
-    parameter int C_ROUND = 0,
+    parameter int C_ROUND = gb_codes::ROUND_FLOOR,
     parameter int C_W = 17,
     // The accumulator memory.
     parameter int ACC_W = 14,
     parameter int BITS = 14,
     parameter int IS_SIGNED = 1,
-    parameter int MODE = 1,
+    parameter int MODE = gb_codes::MODE_SATURATE,
     parameter int HAND_OVER = 0,
     parameter int SHIFT = 0,
-    parameter int ROUND = 0,
+    parameter int ROUND = gb_codes::ROUND_FLOOR,
     parameter int OUT_W = 14
 ) (
+    // in_last is for arrays whose sums stay.
     input  logic                  clk,
     input  logic                  rst_n,
-    input  logic                  in_load,
-    input  logic [  COLS*B_W-1:0] in_w,
     input  logic                  in_valid,
     input  logic                  in_first,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  logic                  in_last,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  logic                  in_load,
     input  logic                  in_start,
     input  logic                  in_done,
     input  logic [  ROWS*A_W-1:0] in_a,
+    input  logic [  COLS*B_W-1:0] in_w,
     output logic [      COLS-1:0] out_valid,
     output logic [COLS*OUT_W-1:0] out_sum,
     // For those who measure: the first element starts a tile; the last element adds.
@@ -62,6 +66,9 @@ module gb_ws_array #(
     wire signed [C_ACC_W-1:0] sum  [  0:ROWS] [0:COLS-1];
     wire                      stuck[  0:ROWS] [0:COLS-1];
     wire signed [    C_W-1:0] chain[0:ROWS-1] [0:COLS-1];
+
+    localparam int STEP_W = $clog2(ROWS + 1);
+    localparam logic [STEP_W-1:0] LAST_STEP = STEP_W'(ROWS - 1);
 
     genvar row, col;
     generate
@@ -81,7 +88,7 @@ module gb_ws_array #(
             logic load;
             logic [B_W:0] skewed;
             logic [1:0] tile;
-            logic [$clog2(ROWS+1)-1:0] step;
+            logic [STEP_W-1:0] step;
             gb_delay #(.W(B_W + 1), .DEPTH(col)) u_skew (
                 .clk(clk), .rst_n(rst_n), .d({in_load, in_w[col*B_W+:B_W]}), .q(skewed)
             );
@@ -89,24 +96,28 @@ module gb_ws_array #(
             assign w[0][col] = skewed[B_W-1:0];
             always_ff @(posedge clk) begin
                 if (!rst_n) step <= 0;
-                else if (load) step <= (step == ROWS - 1) ? 0 : step + 1'b1;
+                else if (load) step <= (step == LAST_STEP) ? 0 : step + 1'b1;
             end
             assign sum[0][col]   = {C_ACC_W{1'b0}};
             assign stuck[0][col] = 1'b0;
 
             for (row = 0; row < ROWS; row = row + 1) begin : g_row
+                localparam logic [STEP_W-1:0] ROW = STEP_W'(row);
+                // Row 0 takes them from the first cycle on.
+                /* verilator lint_off UNSIGNED */
                 gb_ws_pe #(
                     .A_W(A_W), .B_W(B_W), .P_BITS(P_BITS), .P_SIGNED(P_SIGNED), .P_MODE(P_MODE), .P_SHIFT(P_SHIFT),
                     .P_ROUND(P_ROUND), .P_W(P_W), .ACC_W(C_ACC_W), .BITS(C_BITS), .IS_SIGNED(C_SIGNED), .MODE(C_MODE),
                     .HAND_OVER(C_HAND_OVER), .SHIFT(C_SHIFT), .ROUND(C_ROUND), .OUT_W(C_W)
                 ) u_pe (
                     .clk(clk), .rst_n(rst_n),
-                    .load(load && step >= row), .w_in(w[row][col]), .w_out(w[row+1][col]),
+                    .load(load && step >= ROW), .w_in(w[row][col]), .w_out(w[row+1][col]),
                     .valid_in(valid[row][col]), .first_in(first[row][col]), .a_in(a[row][col]),
                     .valid_out(valid[row][col+1]), .first_out(first[row][col+1]), .a_out(a[row][col+1]),
                     .sum_in(sum[row][col]), .stuck_in(stuck[row][col]),
                     .sum_out(sum[row+1][col]), .stuck_out(stuck[row+1][col]), .chain(chain[row][col])
                 );
+                /* verilator lint_on UNSIGNED */
             end
 
             gb_delay #(.W(2), .DEPTH(ROWS - 1 + col)) u_tile (

@@ -7,17 +7,17 @@ module gb_ws_pe #(
     parameter int B_W = 8,
     parameter int P_BITS = 0,
     parameter int P_SIGNED = 1,
-    parameter int P_MODE = 1,
+    parameter int P_MODE = gb_codes::MODE_SATURATE,
     parameter int P_SHIFT = 0,
-    parameter int P_ROUND = 0,
+    parameter int P_ROUND = gb_codes::ROUND_FLOOR,
     parameter int P_W = 17,
     parameter int ACC_W = 14,
     parameter int BITS = 14,
     parameter int IS_SIGNED = 1,
-    parameter int MODE = 1,
+    parameter int MODE = gb_codes::MODE_SATURATE,
     parameter int HAND_OVER = 0,
     parameter int SHIFT = 0,
-    parameter int ROUND = 0,
+    parameter int ROUND = gb_codes::ROUND_FLOOR,
     parameter int OUT_W = 14
 ) (
     input  logic                    clk,
@@ -41,7 +41,6 @@ module gb_ws_pe #(
     // What the chain hands over if it ends here, in the cycle of the addition.
     output logic signed [OUT_W-1:0] chain
 );
-    localparam int STICKY = 4;
 
     logic signed [B_W-1:0] next, now, w;
     assign w     = (valid_in && first_in) ? next : now;
@@ -56,12 +55,16 @@ module gb_ws_pe #(
     );
 
     logic signed [ACC_W-1:0] sum;
-    logic stuck, high, low;
-    gb_add #(
+    logic stuck;
+    // The array shows no flags.
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic high, low;
+    /* verilator lint_on UNUSEDSIGNAL */
+    gb_sum #(
         .IN_W(P_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE), .HAND_OVER(HAND_OVER),
         .SHIFT(SHIFT), .ROUND(ROUND), .OUT_W(OUT_W)
     ) u_sum (
-        .held(sum_in), .held_stuck(MODE == STICKY && stuck_in), .x(product), .run_last(1'b1),
+        .held(sum_in), .held_stuck(gb_codes::STICKY[MODE] && stuck_in), .x(product), .run_last(1'b1),
         .next(sum), .next_stuck(stuck), .y(chain), .high(high), .low(low)
     );
 

@@ -12,7 +12,7 @@ use guardbit_sim::trace::{TraceOperand, operands, trace};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-use crate::manifest::{Arithmetic, ArrayInfo, Tile};
+use crate::manifest::{Arithmetic, ArrayInfo, TileInfo};
 use slice::Slice;
 
 /// Most processing elements: what a slow simulator runs in seconds.
@@ -227,7 +227,7 @@ impl ArrayPart {
         }
     }
 
-    fn output_stationary(&mut self, tile: &Tile, columns: &Columns) {
+    fn output_stationary(&mut self, tile: &TileInfo, columns: &Columns) {
         for k in 0..tile.terms {
             let beat = tile.first_beat + k;
             self.ctrl[beat] |= VALID;
@@ -243,7 +243,7 @@ impl ArrayPart {
         }
     }
 
-    fn weight_stationary(&mut self, tile: &Tile, columns: &Columns) {
+    fn weight_stationary(&mut self, tile: &TileInfo, columns: &Columns) {
         let (rows, cols) = (self.info.rows, self.info.cols);
         for row in 0..rows {
             // The bottom row's weights come first.
@@ -305,7 +305,7 @@ impl ArrayInfo {
             .find(|(_, tile)| tile.first_word.is_some_and(|w| (w..w + tile.words).contains(&word)))?;
         let line = word - tile.first_word?;
         // A column of sums that stay leaves from the bottom row on.
-        let row = if self.dataflow == "output_stationary" { self.rows - 1 - line } else { line };
+        let row = if self.dataflow == Dataflow::OutputStationary { self.rows - 1 - line } else { line };
         (row < tile.pixels && col < tile.channels).then_some(Output {
             group: tile.group,
             pixel: tile.first_pixel + row,
@@ -322,7 +322,7 @@ impl ArrayInfo {
         weight: impl Fn(usize, usize) -> i64,
     ) -> Vec<TraceOperand> {
         let mut all = Vec::new();
-        let same = |t: &&Tile| {
+        let same = |t: &&TileInfo| {
             t.group == output.group
                 && (t.first_pixel..t.first_pixel + t.pixels).contains(&output.pixel)
                 && (t.first_channel..t.first_channel + t.channels).contains(&output.channel)
@@ -330,8 +330,8 @@ impl ArrayInfo {
         for tile in self.tiles.iter().filter(same) {
             let (pixel, col) = (output.pixel - tile.first_pixel, output.channel - tile.first_channel);
             for k in 0..tile.terms {
-                let (a, w) = match self.dataflow.as_str() {
-                    "output_stationary" => {
+                let (a, w) = match self.dataflow {
+                    Dataflow::OutputStationary => {
                         (activation(tile.first_beat + k, pixel), weight(tile.first_beat + k, col))
                     }
                     _ => (activation(tile.first_beat + pixel, k), weight(tile.first_beat - 1 - k, col)),
@@ -355,10 +355,10 @@ pub(crate) fn ctrl_bits() -> u32 {
 
 /// What the array computes with: parameters of its modules.
 pub(crate) fn is_output_stationary(info: &ArrayInfo) -> bool {
-    info.dataflow == "output_stationary"
+    info.dataflow == Dataflow::OutputStationary
 }
 
 /// Width of a sum that leaves.
 pub(crate) fn sum_bits(arithmetic: &Arithmetic) -> u32 {
-    arithmetic.levels.last().map_or(32, |l| l.stage.port_bits)
+    arithmetic.levels.last().map_or(32, |l| l.register.port_bits)
 }

@@ -2,8 +2,8 @@
 //! code alone.
 
 use guardbit_files::{UNSEALED, seal_of, seal_text};
+use guardbit_hwmodels::Accelerator;
 use guardbit_hwmodels::timing::LayerTiming;
-use guardbit_hwmodels::{Accelerator, Dataflow};
 use rand_pcg::Pcg64Mcg;
 
 use crate::array::ArrayPart;
@@ -17,7 +17,7 @@ use crate::manifest::{
     Source, Timing, Tool, manifest_schema,
 };
 use crate::waves::{WaveFormat, waves};
-use crate::{VectorError, bench, lockstep};
+use crate::{VectorError, hdl};
 
 /// What a bundle follows from.
 pub(crate) struct Parts<'a> {
@@ -93,12 +93,12 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         sha256: UNSEALED.into(),
     };
     let sizes = beats.sizes();
-    let benches = bench::files(&manifest, &sizes).into_iter().chain(lockstep::files(&manifest, &sizes));
+    let benches = hdl::files(&manifest, &sizes);
     let plain = |path: &str, role: &str, text: String| {
         let info = plain_info(path, role, text.as_bytes());
         DataFile { info, bytes: text.into_bytes() }
     };
-    files.extend(benches.map(|(path, text)| plain(&path, "bench", text)));
+    files.extend(benches.into_iter().map(|(path, text)| plain(&path, "bench", text)));
     files.push(plain(
         ACCELERATOR,
         "the accelerator, with the layer's own overrides",
@@ -119,7 +119,7 @@ fn case(dot: &Dot, sent: beats::Sent) -> Case {
     let layer = &dot.layer;
     Case {
         id: dot.id.clone(),
-        group: dot.group.into(),
+        group: dot.group,
         class: dot.class.clone(),
         place: dot.place,
         bias: layer.bias.as_ref().map(|b| b[0] as i64),
@@ -134,14 +134,8 @@ fn case(dot: &Dot, sent: beats::Sent) -> Case {
 }
 
 fn timing(accelerator: &Accelerator, timing: &LayerTiming, terms: usize, lanes: usize) -> Timing {
-    let dataflow = match accelerator.dataflow {
-        Dataflow::OutputStationary => "output_stationary",
-        Dataflow::WeightStationary => "weight_stationary",
-        Dataflow::InputStationary => "input_stationary",
-        Dataflow::Vector => "vector",
-    };
     Timing {
-        dataflow: dataflow.into(),
+        dataflow: accelerator.dataflow,
         rows: timing.array.rows,
         cols: timing.array.cols,
         cycles: timing.cycles,

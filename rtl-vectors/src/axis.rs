@@ -108,7 +108,7 @@ pub(crate) fn streams(beats: &Beats, arithmetic: &Arithmetic) -> Vec<Stream> {
         }
         streams.push(stream);
     }
-    let last = arithmetic.levels.last().map_or(32, |l| l.stage.port_bits);
+    let last = arithmetic.levels.last().map_or(32, |l| l.register.port_bits);
     let per_dot = [
         (
             "stim_bias",

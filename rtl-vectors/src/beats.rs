@@ -1,21 +1,21 @@
 //! From dot products to beats: what goes in per cycle, and what every register holds afterwards.
 
-use guardbit_hwmodels::{BiasPlace, Datapath, MacLayer, Reduce};
+use guardbit_hwmodels::{BiasPlace, Datapath, MacLayer};
 use guardbit_num::Direction;
 use guardbit_sim::trace::{DotTrace, LevelStep, StepKind, TraceOperand, trace};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
-use crate::contract::multiplier_words;
-use crate::manifest::{Arithmetic, Expected};
+use crate::arithmetic::multiplier_words;
+use crate::manifest::{Arithmetic, CaseGroup, Expected};
 
 /// A dot product to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Dot {
     /// Identifier, unique in the bundle.
     pub id: String,
-    /// `real` or `corner`.
-    pub group: &'static str,
+    /// Where its operands are from.
+    pub group: CaseGroup,
     /// Corner class.
     pub class: String,
     /// Sample and output element of a real one.
@@ -58,16 +58,16 @@ impl LevelState {
 /// Turns steps into what the levels show.
 #[derive(Debug, Clone)]
 pub(crate) struct Display {
-    /// Whether the innermost level is a tree.
-    tree: bool,
+    /// Whether the innermost level takes its run at once.
+    at_once: bool,
     /// Per level: the run, and whether it has overflowed.
     runs: Vec<(usize, bool)>,
 }
 
 impl Display {
     pub fn new(datapath: &Datapath) -> Self {
-        let tree = datapath.levels[0].reduce == Reduce::Tree;
-        Self { tree, runs: vec![(usize::MAX, false); datapath.levels.len()] }
+        let at_once = datapath.levels[0].reduce.takes_run_at_once();
+        Self { at_once, runs: vec![(usize::MAX, false); datapath.levels.len()] }
     }
 
     /// Adds `step` to the states of its beat.
@@ -81,9 +81,8 @@ impl Display {
         state.high |= step.overflow == Some(Direction::High);
         state.low |= step.overflow == Some(Direction::Low);
         state.sticky = *sticky;
-        // A tree shows what it hands over; a serial level shows its register.
-        let is_tree = step.level == 0 && self.tree;
-        let shown = if is_tree { StepKind::HandOver } else { StepKind::Add };
+        // A level without a register within its run shows what it hands over.
+        let shown = if step.level == 0 && self.at_once { StepKind::HandOver } else { StepKind::Add };
         if step.kind == shown {
             (state.acc, state.exact, state.updated) = (step.value as i64, step.unbounded as i64, true);
         }
@@ -126,12 +125,10 @@ pub(crate) struct Sent {
     pub trace: DotTrace,
 }
 
-/// Products per beat: an adder tree takes its run at once.
+/// Products per beat: more than one where the innermost level takes its run at once.
 pub(crate) fn lanes(datapath: &Datapath, terms: usize) -> usize {
-    match datapath.levels[0].reduce {
-        Reduce::Tree => datapath.levels[0].terms.run_length(terms),
-        Reduce::Serial => 1,
-    }
+    let level = &datapath.levels[0];
+    if level.reduce.takes_run_at_once() { level.terms.run_length(terms) } else { 1 }
 }
 
 /// Control bits, from the least significant one on.

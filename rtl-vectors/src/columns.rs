@@ -69,7 +69,7 @@ pub(crate) fn data_files(
     };
     let flags = per_beat(&|level, s| (s.flags() as i64) << (level as u32 * FLAG_BITS));
     let mask = per_beat(&|level, s| i64::from(s.updated) << level);
-    let last = arithmetic.levels.last().map_or(32, |l| l.stage.port_bits);
+    let last = arithmetic.levels.last().map_or(32, |l| l.register.port_bits);
     columns.push((
         "exp_flags".into(),
         "expected: flags of every level",

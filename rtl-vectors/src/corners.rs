@@ -13,9 +13,9 @@ use guardbit_hwmodels::MacLayer;
 use guardbit_num::Multiplier;
 use guardbit_sim::trace::TraceOperand;
 
+use crate::arithmetic::one_channel;
 use crate::beats::{self, Dot};
-use crate::contract::one_channel;
-use crate::manifest::Arithmetic;
+use crate::manifest::{Arithmetic, CaseGroup};
 use crate::solve::Ranges;
 
 /// Products of a generated dot product, at most: enough for any path, and short enough for a slow simulator.
@@ -115,7 +115,7 @@ impl<'a> Maker<'a> {
         }
         self.dots.push(Dot {
             id,
-            group: "corner",
+            group: CaseGroup::Corner,
             class: class.into(),
             place: None,
             layer,

@@ -2,13 +2,13 @@
 
 mod proofs;
 
+use guardbit_hwmodels::bounds::Range;
 use std::collections::BTreeMap;
 
 use guardbit_sim::trace::{DotTrace, LevelStep, StepKind};
 
 use crate::beats::{Dot, bias_input};
-use crate::contract::Range;
-use crate::manifest::{Arithmetic, Bin, Coverage};
+use crate::manifest::{Arithmetic, BiasAt, Bin, Coverage};
 use crate::reach::{Reach, rails};
 
 /// A register that has bins: the multiplier's, a level's, the bias adder's.
@@ -128,22 +128,22 @@ impl Counter {
             }
         }
         for (index, level) in arithmetic.levels.iter().enumerate() {
-            let Some(rails) = rails(&level.stage) else { continue };
-            let lanes = if level.reduce == "tree" { lanes } else { 1 };
-            let check = Check { at_hand_over: level.check == "hand_over", lanes };
+            let Some(rails) = rails(&level.register) else { continue };
+            let lanes = if level.reduce.takes_run_at_once() { lanes } else { 1 };
+            let check = Check { at_hand_over: level.check == guardbit_hwmodels::Check::HandOver, lanes };
             let steps: Vec<_> = trace.steps.iter().filter(|s| s.level == index).collect();
             seen.level(Place::Level(index), rails, &steps, &check);
         }
         let bias = &arithmetic.bias;
-        match bias.at.as_str() {
-            "post" => {
-                if let Some(rails) = rails(&bias.stage) {
+        match bias.at {
+            BiasAt::POST => {
+                if let Some(rails) = rails(&bias.register) {
                     seen.value(Place::Bias, trace.delivered + i128::from(bias_input(dot)), rails);
                 }
             }
-            "preload" => {
+            BiasAt::PRELOAD => {
                 let last = arithmetic.levels.len() - 1;
-                if let Some(rails) = rails(&arithmetic.levels[last].stage) {
+                if let Some(rails) = rails(&arithmetic.levels[last].register) {
                     let side = Side::of(bias_input(dot).into(), rails);
                     seen.bin(Place::Level(last), format!("load:{}", side.name()));
                 }
@@ -165,15 +165,15 @@ impl Counter {
             all.push((Place::Product, "product", proofs::products(rails, reach.product, arithmetic)));
         }
         for (index, (level, reach)) in arithmetic.levels.iter().zip(&reach.levels).enumerate() {
-            let Some(rails) = rails(&level.stage) else { continue };
+            let Some(rails) = rails(&level.register) else { continue };
             let mut bins = proofs::values(rails, reach.result);
             bins.extend(proofs::level(level, rails, reach, lanes));
-            if arithmetic.bias.at == "preload" && index + 1 == arithmetic.levels.len() {
+            if arithmetic.bias.at == BiasAt::PRELOAD && index + 1 == arithmetic.levels.len() {
                 bins.extend(proofs::load(rails, &arithmetic.bias));
             }
             all.push((Place::Level(index), &level.name, bins));
         }
-        if let (Some(rails), Some(reach)) = (rails(&arithmetic.bias.stage), reach.bias) {
+        if let (Some(rails), Some(reach)) = (rails(&arithmetic.bias.register), reach.bias) {
             all.push((Place::Bias, "bias", proofs::values(rails, reach)));
         }
         let mut bins = Vec::new();

@@ -9,7 +9,7 @@ use crate::assemble::{Parts, assemble};
 use crate::manifest::{LayerInfo, Manifest, Packing, Source};
 use crate::sizes::{MAX_LANES, MAX_PRODUCTS, MAX_TERMS};
 use crate::waves::WaveFormat;
-use crate::{VectorError, array, beats, contract, corners, describe, real};
+use crate::{VectorError, arithmetic, array, beats, corners, describe, real};
 
 /// What to export.
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ pub fn export(
             what: "an operation that runs on the host".into(),
         });
     };
-    let arithmetic = contract::arithmetic(&program.graph, layer)?;
+    let arithmetic = arithmetic::arithmetic(&program.graph, layer)?;
     let lanes = beats::lanes(&layer.datapath, layer.order.len());
     if lanes > MAX_LANES {
         let what = format!("a tree over {lanes} products (at most {MAX_LANES})");

@@ -6,18 +6,18 @@
 use std::path::Path;
 
 use guardbit_graph::{Finish, OutputStage};
-use guardbit_hwmodels::{BiasPlace, HwError, LowerError, MacLayer, Reduce};
+use guardbit_hwmodels::{BiasPlace, HwError, LowerError, MacLayer};
 use guardbit_num::{Multiplier, MultiplierError, Requantizer};
 use guardbit_sim::trace::{LiveDot, LiveEnd, TraceOperand};
 
 use crate::VectorError;
+use crate::arithmetic::{self, Layers, any_case};
 use crate::beats::{CLEAR, Display, LevelState, RUN_LAST, VALID, lanes, run_ends};
-use crate::contract::{self, Layers, any_case};
 use crate::interface::interface;
-use crate::manifest::{Arithmetic, Interface, MANIFEST, Packing};
+use crate::manifest::{Arithmetic, BiasAt, Interface, MANIFEST, Packing};
 use crate::read::read_manifest;
 use crate::sizes::{self, MAX_LANES};
-use crate::stand_in::LayerParameters;
+use crate::synthetic::LayerParameters;
 use crate::words::{field, sign_extend};
 
 /// Why a golden model cannot be had, or cannot do what it is asked for.
@@ -88,7 +88,7 @@ impl GoldenModel {
         let Some(layer) = program.mac_layers().next() else {
             return Err(GoldenError::Parameters("the accelerator does not run conv2d (`offload`)".into()));
         };
-        let arithmetic = contract::arithmetic(&program.graph, layer)?;
+        let arithmetic = arithmetic::arithmetic(&program.graph, layer)?;
         let lanes = lanes(&layer.datapath, parameters.terms);
         if lanes > MAX_LANES {
             let what = format!("a tree over {lanes} products (at most {MAX_LANES})");
@@ -99,7 +99,7 @@ impl GoldenModel {
     }
 
     fn new(arithmetic: Arithmetic, interface: Interface, terms: usize) -> Result<Self, GoldenError> {
-        let bias = (arithmetic.bias.at != "none").then_some(0);
+        let bias = (arithmetic.bias.at != BiasAt::None).then_some(0);
         let layer = Layers::new(&arithmetic)?.of(&any_case(terms, bias), terms)?;
         let unsupported =
             |what: &str| VectorError::Unsupported { layer: "live".into(), what: what.to_owned() };
@@ -319,9 +319,10 @@ impl GoldenModel {
             return Err(GoldenError::Beat(format!("keep is {keep:#b}: not a row of lanes from lane 0 on")));
         }
         let run_last: Vec<bool> = (0..levels).map(|i| field(&ctrl, RUN_LAST + i, 1) == 1).collect();
-        let is_tree = self.layer.datapath.levels[0].reduce == Reduce::Tree;
-        if is_tree && !run_last[0] {
-            return Err(GoldenError::Beat("run_last of a tree is 0: its run is one beat".into()));
+        let level = &self.layer.datapath.levels[0];
+        if level.reduce.takes_run_at_once() && !run_last[0] {
+            let kind = level.reduce;
+            return Err(GoldenError::Beat(format!("run_last of a {kind} is 0: its run is one beat")));
         }
         if field(&ctrl, CLEAR, 1) == 1 {
             self.restart();

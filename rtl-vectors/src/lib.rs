@@ -6,29 +6,28 @@
 //! simulator's reference engine, step by step ([`guardbit_sim::trace`]). [`GoldenModel`] is the same unit alive, for
 //! lockstep with RTL.
 
+mod arithmetic;
 mod array;
 mod assemble;
 mod axis;
 mod beats;
-mod bench;
 mod check;
 mod columns;
-mod contract;
 mod corners;
 mod coverage;
 mod describe;
 mod error;
 mod export;
 mod golden;
+mod hdl;
 mod interface;
-mod lockstep;
 pub mod manifest;
 mod reach;
 mod read;
 mod real;
 mod sizes;
 mod solve;
-mod stand_in;
+mod synthetic;
 mod text;
 mod waves;
 mod words;
@@ -41,11 +40,11 @@ pub use check::{
 pub use error::VectorError;
 pub use export::{Bundle, Format, Request, export};
 pub use golden::{GoldenError, GoldenModel};
-pub use stand_in::LayerParameters;
+pub use synthetic::LayerParameters;
 pub use waves::WaveFormat;
 pub use words::Words;
 
 /// The reference RTL in SystemVerilog, name and text of every file: for those who synthesize it.
 pub fn reference_rtl() -> &'static [(&'static str, &'static str)] {
-    &bench::RTL
+    &hdl::UNIT_RTL
 }

@@ -7,11 +7,10 @@ use guardbit_sim::trace::operands;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
+use crate::arithmetic::one_channel;
 use crate::beats::Dot;
-use crate::contract::one_channel;
+use crate::manifest::CaseGroup;
 
-/// The group of these cases.
-pub(crate) const GROUP: &str = "real";
 /// The class of the first ones.
 pub(crate) const FIRST: &str = "first";
 /// The class of those with the largest sums on the way.
@@ -75,7 +74,7 @@ fn dot(layer: &MacLayer, inputs: &[Vec<i32>], number: usize, index: usize, class
     let (sample, out) = (index / window.dots(), window.output_position(index % window.dots()));
     Dot {
         id: id(class, number),
-        group: GROUP,
+        group: CaseGroup::Real,
         class: class.into(),
         place: Some([sample, out.n, out.h, out.w, out.c]),
         layer: one_channel(layer, out.c, None),

@@ -38,27 +38,27 @@ pub(crate) fn check(arithmetic: &Arithmetic, interface: &Interface, terms: usize
         ("weight", arithmetic.weight.bits),
         ("product", arithmetic.product.port_bits),
         ("bias", arithmetic.bias.input_bits),
-        ("bias adder", arithmetic.bias.stage.port_bits),
+        ("bias adder", arithmetic.bias.register.port_bits),
         ("output", requantize.out_bits),
         ("multiplier", requantize.mult_bits),
     ];
-    let levels = arithmetic.levels.iter().flat_map(|l| [l.acc_bits, l.stage.port_bits]);
+    let levels = arithmetic.levels.iter().flat_map(|l| [l.acc_bits, l.register.port_bits]);
     for (what, bits) in widths.into_iter().chain(levels.map(|bits| ("level", bits))) {
         within(&format!("bits of the {what}"), bits as usize, MAX_BITS as usize)?;
     }
     for operand in [&arithmetic.activation, &arithmetic.weight] {
         within("bits of an operand", operand.bits as usize, MAX_OPERAND as usize)?;
     }
-    if arithmetic.levels.iter().skip(1).any(|level| level.reduce == "tree") {
+    if arithmetic.levels.iter().skip(1).any(|level| level.reduce.takes_run_at_once()) {
         return Err("a tree above another level".into());
     }
-    let tree = arithmetic.levels.first().filter(|level| level.reduce == "tree");
+    let tree = arithmetic.levels.first().filter(|level| level.reduce.takes_run_at_once());
     let expected = tree.map_or(1, |level| level.terms.map_or(Terms::All, Terms::Count).run_length(terms));
     if interface.lanes != expected {
         return Err(format!("lanes: {}; this datapath takes {expected} products a beat", interface.lanes));
     }
     within("mult_point", requantize.mult_point as usize, requantize.mult_bits as usize - 1)?;
-    let shifts = arithmetic.levels.iter().map(|l| l.stage.shift).chain([arithmetic.product.shift]);
+    let shifts = arithmetic.levels.iter().map(|l| l.register.shift).chain([arithmetic.product.shift]);
     if shifts.fold(0u32, u32::saturating_add) > MAX_TOTAL_SHIFT {
         return Err(format!("the shifts drop more than {MAX_TOTAL_SHIFT} bits together"));
     }

@@ -1,9 +1,9 @@
 //! Operands with a given sum: solved for, not hoped for.
 
+use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::{Product, Register};
 use guardbit_sim::trace::TraceOperand;
 
-use crate::contract::Range;
 use crate::manifest::Operand;
 
 /// Largest weight that a given product is divided by.
@@ -68,7 +68,7 @@ impl Ranges {
     pub fn reach(&self) -> Range {
         let Product { register, shift, round } = self.product;
         let products = self.extremes().into_iter().map(|o| o.activation * o.weight);
-        let exact = products.fold(Range { min: 0, max: 0 }, |r, v| r.join(Range { min: v, max: v }));
+        let exact = products.fold(Range::ZERO, |range, value| range.hull(Range::point(value)));
         let held = match register {
             Register::Fixed { format, overflow } => {
                 let (min, max) = overflow.limits(format);
@@ -76,7 +76,7 @@ impl Ranges {
             }
             Register::Auto => exact,
         };
-        held.map(|v| round.shift_right(v, shift))
+        held.shift_right(shift, round)
     }
 
     /// What the multiplier hands over; `None` if its register does not hold the product.

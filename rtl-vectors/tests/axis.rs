@@ -109,7 +109,7 @@ fn streams_hold_what_the_files_hold() {
 
         for (name, width) in [
             ("stim_bias", arithmetic.bias.input_bits),
-            ("exp_sum", arithmetic.levels[levels - 1].stage.port_bits),
+            ("exp_sum", arithmetic.levels[levels - 1].register.port_bits),
             ("exp_out", arithmetic.requantize.out_bits),
         ] {
             let plain: Vec<i64> = mem(dir, name).iter().map(|w| signed(&w[..width as usize])).collect();

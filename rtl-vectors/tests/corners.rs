@@ -3,8 +3,8 @@
 mod common;
 
 use common::{UNITS, Unit, bundle};
-use guardbit_num::{Multiplier, Requantizer, Scheme};
-use guardbit_rtl_vectors::manifest::Manifest;
+use guardbit_num::{Multiplier, Requantizer};
+use guardbit_rtl_vectors::manifest::{CaseGroup, Manifest};
 
 const fn unit(accelerator: &'static str, terms: usize) -> Unit {
     Unit { accelerator, terms, packing: guardbit_rtl_vectors::manifest::Packing::Dense }
@@ -56,13 +56,14 @@ fn the_bias_adder_has_bins() {
 /// Corner cases whose multiplier is theirs to choose.
 fn chosen(manifest: &Manifest) -> Vec<(i128, Requantizer, String)> {
     let own = |class: &str| class.starts_with("requantize") || class == "bound_attained";
-    let scheme: Scheme = manifest.arithmetic.requantize.scheme.parse().unwrap();
-    let cases = manifest.cases.iter().filter(|case| case.group == "corner" && !own(&case.class));
+    let scheme = manifest.arithmetic.requantize.scheme;
+    let cases = manifest.cases.iter().filter(|case| case.group == CaseGroup::Corner && !own(&case.class));
     cases
         .filter_map(|case| {
             let exact = Requantizer::new(scheme, Multiplier::new(case.multiplier).unwrap());
             let levels = &manifest.arithmetic.levels;
-            let shift = manifest.arithmetic.product.shift + levels.iter().map(|l| l.stage.shift).sum::<u32>();
+            let shift =
+                manifest.arithmetic.product.shift + levels.iter().map(|l| l.register.shift).sum::<u32>();
             Some((case.expected.sum?.into(), exact.scaled_up(shift).unwrap(), case.id.clone()))
         })
         .collect()

@@ -1,4 +1,4 @@
-//! One bench per kernel of the fast engine, in every body that this CPU can run: `cargo bench -p guardbit-sim`.
+//! One bench per kernel of the fast engine, in every isa that this CPU can run: `cargo bench -p guardbit-sim`.
 //!
 //! Kernels run as a layer runs them: exact sums, output codes and counts are part of the time. All operands are
 //! random and of full range, so that at 14 bits nearly every dot product has to be stepped and at 32 none.
@@ -14,7 +14,7 @@ use guardbit_graph::{
 };
 use guardbit_hwmodels::Program;
 use guardbit_num::Scheme;
-use guardbit_sim::{Body, Engine, Options, Simulation, StatsLevel};
+use guardbit_sim::{Engine, Isa, Options, Simulation, StatsLevel};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -59,7 +59,7 @@ const CASES: &[Case] = &[
 ];
 
 fn kernels(criterion: &mut Criterion) {
-    let bodies: Vec<Body> = Body::ALL.into_iter().filter(|body| body.is_available()).collect();
+    let isas: Vec<Isa> = Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect();
     for &(name, layer, preset, settings, stats) in CASES {
         let settings: Vec<String> = settings.iter().map(|setting| setting.to_string()).collect();
         let accelerator = guardbit_hwmodels::load(preset, &settings).expect("a preset with valid settings");
@@ -68,12 +68,12 @@ fn kernels(criterion: &mut Criterion) {
         let program = guardbit_hwmodels::lower(Arc::new(graph), &accelerator).expect("it can be lowered");
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Elements((OUTPUT.iter().product::<usize>() * terms) as u64));
-        for &body in &bodies {
+        for &isa in &isas {
             group.bench_with_input(
-                BenchmarkId::from_parameter(format!("{body:?}")),
+                BenchmarkId::from_parameter(format!("{isa:?}")),
                 &program,
                 |bencher, program| {
-                    let mut simulation = simulation(program, body, stats);
+                    let mut simulation = simulation(program, isa, stats);
                     let batch = [vec![input.clone()]];
                     bencher.iter(|| simulation.run_batch(&batch).expect("a sample of the network's shape"));
                 },
@@ -83,9 +83,9 @@ fn kernels(criterion: &mut Criterion) {
     }
 }
 
-fn simulation(program: &Program, body: Body, stats: StatsLevel) -> Simulation<'_> {
+fn simulation(program: &Program, isa: Isa, stats: StatsLevel) -> Simulation<'_> {
     let options =
-        Options { engine: Engine::Fast, body: Some(body), stats, events_per_layer: 0, ..Options::default() };
+        Options { engine: Engine::Fast, isa: Some(isa), stats, events_per_layer: 0, ..Options::default() };
     Simulation::new(program, options)
 }
 

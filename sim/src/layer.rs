@@ -1,24 +1,25 @@
-//! One accelerated layer over a batch of samples.
+//! One accelerated layer on the activations of one sample.
 
-use std::ops::Range;
-
+use guardbit_graph::DType;
 use guardbit_hwmodels::MacLayer;
 use rayon::prelude::*;
 
 use crate::accumulate::Accumulate;
+use crate::codes::{Codes, Packed, PackedMut};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::error::Trap;
-use crate::fast::{self, Image, LevelsLayer, LevelsTask, Prepared, Settled};
+use crate::fast::{self, Image, Job, LayerCounts, LevelsTask, Prepared, Scratch};
 use crate::options::{Engine, Options};
-use crate::parallel::ParallelEngine;
-use crate::reference::ReferenceEngine;
-use crate::simulation::Codes;
+use crate::output::{self, Sum};
+use crate::reference::{ReferenceEngine, read_operands};
 use crate::stats::LayerStats;
 
-/// Multiplications that are worth a task of their own.
-const MACS_PER_TASK: usize = 1 << 18;
+/// Dot products of the reference that are worth a task of their own, in multiplications.
+const REFERENCE_TASK: usize = 1 << 16;
 /// The same for the fast engine.
-const FAST_MACS_PER_TASK: usize = 1 << 21;
+const FAST_TASK: usize = 1 << 23;
+/// Additions per lane that counters have room for.
+const MOST_ADDITIONS: usize = 1 << 29;
 
 /// The layer of one program. Those that run together differ in their registers alone.
 pub(crate) struct LayerRun<'a, 'p> {
@@ -26,247 +27,224 @@ pub(crate) struct LayerRun<'a, 'p> {
     /// The layer as the fast engine runs it; empty if that is not wanted.
     pub prepared: &'a Prepared<'p>,
     /// What it did is added to these.
-    pub stats: &'a mut LayerStats,
-    pub settled: &'a mut Settled,
+    pub counts: &'a mut LayerCounts,
     /// The first overflow that stops the program.
     pub trap: Option<Trap>,
 }
 
-/// The activations of one sample.
+/// What a layer reads, and what it makes of it.
 pub(crate) struct Reading<'a> {
-    pub sample: usize,
     pub codes: &'a Codes,
-    /// Whether they are those of the exact network.
-    pub exact: bool,
-    /// Which programs read them, by ascending index.
-    pub by: Vec<usize>,
+    /// Type of the output codes.
+    pub dtype: DType,
+    pub sample: usize,
+    pub options: &'a Options,
 }
 
 /// Output codes that were made from the same activations.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct LayerCodes {
+pub(crate) struct Made {
     /// What the exact sums make.
-    pub exact: Vec<i32>,
-    /// What the narrow hardware of each program that read them made; `None` where that is the same.
-    pub simulated: Vec<Option<Vec<i32>>>,
+    pub exact: Codes,
+    /// What the narrow hardware of each program made; `None` where that is the same.
+    pub simulated: Vec<Option<Codes>>,
 }
 
-/// Runs every program's layer over the readings that are its own. The first sample has index `first`.
-pub(crate) fn run(
-    runs: &mut [LayerRun<'_, '_>],
-    readings: &[Reading<'_>],
-    first: usize,
+/// Runs every program's layer on the same activations.
+pub(crate) fn run(runs: &mut [LayerRun<'_, '_>], reading: &Reading<'_>, scratch: &mut Scratch) -> Made {
+    let mut made = Made { exact: Packed::zeros(reading.dtype, 0).into(), simulated: vec![None; runs.len()] };
+    let image = runs.iter().find_map(|run| run.prepared.image(reading.codes));
+    let mut together = Vec::with_capacity(runs.len());
+    let mut slots = Vec::with_capacity(runs.len());
+    let layer = runs.first().map(|run| run.layer);
+    for (slot, run) in runs.iter_mut().enumerate() {
+        match (run.prepared.covered(), &run.prepared.levels, &image) {
+            (Some(_), ..) => {
+                together.push((run.prepared, &mut *run.counts));
+                slots.push(slot);
+            }
+            (None, Some(levels), Some(image)) => {
+                let pixels = 0..run.layer.dots.window.dots() / run.layer.dots.window.channels().max(1);
+                let task = LevelsTask { image, input: reading.codes, pixels, sample: reading.sample };
+                let counts = &mut *run.counts;
+                let (exact, simulated) =
+                    levels.run(task, &mut counts.stats, &mut counts.settled, reading.options);
+                made.exact = Codes::within(reading.dtype, &exact);
+                made.simulated[slot] = Some(Codes::within(reading.dtype, &simulated));
+            }
+            _ => {
+                let (exact, simulated) = run_reference(run, reading);
+                made.exact = Codes::within(reading.dtype, &exact);
+                made.simulated[slot] = Some(Codes::within(reading.dtype, &simulated));
+            }
+        }
+    }
+    if let (Some(layer), Some(image), false) = (layer, &image, together.is_empty()) {
+        let (exact, simulated) = run_fast(layer, together, image, reading, scratch);
+        made.exact = exact;
+        slots.into_iter().zip(simulated).for_each(|(slot, codes)| made.simulated[slot] = codes);
+    }
+    made
+}
+
+/// The exact output codes of a layer.
+pub(crate) fn exact_codes(
+    layer: &MacLayer,
+    dtype: DType,
+    prepared: Option<&Prepared<'_>>,
+    codes: &Codes,
     options: &Options,
-) -> Vec<LayerCodes> {
-    let Some(LayerRun { layer, .. }) = runs.first() else { return Vec::new() };
-    let is_fast = runs.iter().any(|run| run.prepared.covers_datapath());
-    let tasks = tasks(layer, readings.len(), if is_fast { FAST_MACS_PER_TASK } else { MACS_PER_TASK });
-    let shared = &*runs;
-    let image = |reading: &Reading<'_>| {
-        reading.by.iter().find_map(|&index| shared[index].prepared.image(reading.codes))
-    };
-    let images: Vec<Option<Image>> = readings.par_iter().map(image).collect();
-    let new = || Part { codes: Vec::new(), shares: shared.iter().map(|_| None).collect() };
-    let with = |mut part: Part, (index, task): (usize, &Task)| {
-        let work = Work {
-            runs: shared,
-            reading: &readings[task.reading],
-            image: images[task.reading].as_ref(),
-            outputs: &task.outputs,
-            first,
-            options,
+    scratch: &mut Scratch,
+) -> Codes {
+    if let Some(codes) = prepared.and_then(|prepared| prepared.exact_codes(codes, options, scratch)) {
+        return codes;
+    }
+    let input = codes.to_vec();
+    let one = |index| {
+        let out = layer.dots.window.output_position(index);
+        let operands = read_operands(layer, &input, out);
+        let products = operands.iter().map(|o| o.activation * o.weight).sum();
+        let sum = Sum {
+            delivered: 0,
+            exact: output::exact_sum(layer, out.c, products),
+            activations: operands.iter().map(|o| o.activation).sum(),
+            count: operands.len(),
         };
-        let codes = part.run(&work);
-        part.codes.push((index, codes));
+        output::exact_code(layer, out.c, &sum)
+    };
+    let dots = 0..layer.dots.window.dots();
+    let made: Vec<i32> = match options.engine {
+        Engine::Reference => dots.map(one).collect(),
+        Engine::Fast => dots.into_par_iter().with_min_len(task(layer, REFERENCE_TASK)).map(one).collect(),
+    };
+    Codes::within(dtype, &made)
+}
+
+/// Outputs that make a task of so many multiplications.
+fn task(layer: &MacLayer, macs: usize) -> usize {
+    (macs / layer.order.len().max(1)).max(1)
+}
+
+type Together<'t, 'a, 'p> = Vec<(&'a Prepared<'p>, &'t mut LayerCounts)>;
+
+/// Layers of one serial level, on vectors.
+fn run_fast(
+    layer: &MacLayer,
+    together: Together<'_, '_, '_>,
+    image: &Image<'_>,
+    reading: &Reading<'_>,
+    scratch: &mut Scratch,
+) -> (Codes, Vec<Option<Codes>>) {
+    let window = &layer.dots.window;
+    let channels = window.channels().max(1);
+    let pixels = window.dots() / channels;
+    let mut exact = Packed::zeros(reading.dtype, window.dots());
+    let count = together.len();
+    let job = |pixels| Job { image, pixels, sample: reading.sample, options: reading.options };
+    let step =
+        (task(layer, FAST_TASK) / channels).clamp(1, (MOST_ADDITIONS / layer.order.len().max(1)).max(1));
+    let is_whole =
+        pixels <= step || (rayon::current_num_threads() == 1 && pixels * layer.order.len() <= MOST_ADDITIONS);
+    if is_whole {
+        let made = fast::run(together, job((0, pixels)), scratch, exact.as_mut());
+        return (exact.into(), made.into_iter().map(|codes| codes.map(Codes::from)).collect());
+    }
+    let mut pieces = Vec::new();
+    let mut rest = exact.as_mut();
+    for first in (0..pixels).step_by(step) {
+        let end = pixels.min(first + step);
+        let (piece, after) = rest.split_at((end - first) * channels);
+        pieces.push(((first, end), piece));
+        rest = after;
+    }
+    let own = |(prepared, counts): &(&Prepared<'_>, &mut LayerCounts)| counts.empty(prepared, reading.sample);
+    let shared = &together;
+    let run_piece = |(pixels, piece): ((usize, usize), PackedMut<'_>)| {
+        let mut counts: Vec<LayerCounts> = shared.iter().map(own).collect();
+        let layers = shared.iter().map(|(prepared, _)| *prepared).zip(&mut counts).collect();
+        let made = fast::run(layers, job(pixels), &mut Scratch::default(), piece);
+        for (counts, (prepared, _)) in counts.iter_mut().zip(shared) {
+            counts.flush(prepared, reading.options);
+        }
+        (pixels, made, counts)
+    };
+    let done: Vec<_> = pieces.into_par_iter().map(run_piece).collect();
+    let mut simulated: Vec<Option<Packed>> = (0..count).map(|_| None).collect();
+    let mut together = together;
+    for (pixels, made, counts) in done {
+        for ((_, all), counts) in together.iter_mut().zip(counts) {
+            all.merge(counts);
+        }
+        for (whole, piece) in simulated.iter_mut().zip(made) {
+            if let Some(piece) = piece {
+                whole.get_or_insert_with(|| exact.clone()).overwrite(pixels.0 * channels, &piece);
+            }
+        }
+    }
+    (exact.into(), simulated.into_iter().map(|codes| codes.map(Codes::from)).collect())
+}
+
+/// Dot product by dot product, on the reference; gives the exact and the simulated codes.
+fn run_reference(run: &mut LayerRun<'_, '_>, reading: &Reading<'_>) -> (Vec<i32>, Vec<i32>) {
+    let input = reading.codes.to_vec();
+    let dots = run.layer.dots.window.dots();
+    let step = task(run.layer, REFERENCE_TASK);
+    let shared = &*run;
+    let new = || Dots::new(shared.counts.stats.empty_part(reading.sample));
+    let with = |mut part: Dots, begin: usize| {
+        part.run(shared.layer, &input, begin..dots.min(begin + step), reading);
         part
     };
-    let part = match options.engine {
-        Engine::Reference => tasks.iter().enumerate().fold(new(), with),
-        Engine::Parallel | Engine::Fast => {
-            tasks.par_iter().enumerate().fold(new, with).reduce(new, Part::merge)
-        }
+    let starts: Vec<usize> = (0..dots).step_by(step).collect();
+    let part = match reading.options.engine {
+        Engine::Reference => starts.into_iter().fold(new(), with),
+        Engine::Fast => starts.into_par_iter().fold(new, with).reduce(new, Dots::merge),
     };
-    for (run, share) in runs.iter_mut().zip(part.shares) {
-        let Some(share) = share else { continue };
-        run.stats.merge(share.stats);
-        run.settled.merge(share.settled);
-        run.trap = share.trap;
-    }
-    let mut pieces = part.codes;
-    pieces.sort_unstable_by_key(|(index, _)| *index);
-    let mut all = vec![LayerCodes::default(); readings.len()];
-    for (index, piece) in pieces {
-        all[tasks[index].reading].append(piece);
-    }
-    all
+    let Dots { stats, trap, mut codes } = part;
+    run.counts.stats.merge(stats);
+    run.trap = trap;
+    codes.sort_unstable_by_key(|(index, ..)| *index);
+    codes.into_iter().map(|(_, exact, simulated)| (exact, simulated)).unzip()
 }
 
-impl LayerCodes {
-    fn append(&mut self, piece: Self) {
-        if self.exact.is_empty() {
-            *self = piece;
-            return;
-        }
-        for (whole, made) in self.simulated.iter_mut().zip(piece.simulated) {
-            if whole.is_some() || made.is_some() {
-                let whole = whole.get_or_insert_with(|| self.exact.clone());
-                whole.extend(made.as_deref().unwrap_or(&piece.exact));
-            }
-        }
-        self.exact.extend(piece.exact);
-    }
-}
-
-/// A stretch of one reading's outputs.
-struct Task {
-    reading: usize,
-    outputs: Range<usize>,
-}
-
-fn tasks(layer: &MacLayer, readings: usize, macs_per_task: usize) -> Vec<Task> {
-    let window = &layer.dots.window;
-    // Whole pixels, so that a window is read once for all of its channels.
-    let pixel = window.channels().max(1);
-    let macs_per_pixel = (pixel * window.terms()).max(1);
-    let step = pixel * (macs_per_task / macs_per_pixel).max(1);
-    let of_reading = |reading| {
-        let dots = window.dots();
-        (0..dots).step_by(step).map(move |start| Task { reading, outputs: start..(start + step).min(dots) })
-    };
-    (0..readings).flat_map(of_reading).collect()
-}
-
-/// A task with all that it needs.
-struct Work<'w, 'a, 'p> {
-    runs: &'w [LayerRun<'a, 'p>],
-    reading: &'w Reading<'w>,
-    image: Option<&'w Image>,
-    outputs: &'w Range<usize>,
-    first: usize,
-    options: &'w Options,
-}
-
-impl Work<'_, '_, '_> {
-    fn pixels(&self) -> Range<usize> {
-        let channels = self.runs[0].layer.dots.window.channels();
-        self.outputs.start / channels..self.outputs.end / channels
-    }
-}
-
-/// What some tasks left behind.
-struct Part {
-    codes: Vec<(usize, LayerCodes)>,
-    /// By program; `None` where it had nothing to do.
-    shares: Vec<Option<Share>>,
-}
-
-/// What some tasks left behind of one program.
-struct Share {
+/// What some dot products of the reference left behind.
+struct Dots {
     stats: LayerStats,
-    settled: Settled,
     trap: Option<Trap>,
+    /// Index of the output, exact and simulated code.
+    codes: Vec<(usize, i32, i32)>,
 }
 
-impl Part {
-    fn run(&mut self, work: &Work<'_, '_, '_>) -> LayerCodes {
-        let by = &work.reading.by;
-        let mut codes = LayerCodes { exact: Vec::new(), simulated: vec![None; by.len()] };
-        // Those that the fast engine covers go through it together.
-        let mut points = Vec::new();
-        let mut slots = Vec::new();
-        for (index, (run, share)) in work.runs.iter().zip(&mut self.shares).enumerate() {
-            let Ok(slot) = by.binary_search(&index) else { continue };
-            let share = share.get_or_insert_with(|| Share::new(run.stats.empty_part(work.first)));
-            match (run.prepared.covered(), &run.prepared.levels, work.image) {
-                (Some(fast), ..) => {
-                    points.push((fast, &mut share.stats, &mut share.settled));
-                    slots.push(slot);
-                }
-                (None, Some(levels), Some(image)) => {
-                    let (exact, simulated) = share.run_levels(levels, image, work);
-                    (codes.exact, codes.simulated[slot]) = (exact, Some(simulated));
-                }
-                _ => {
-                    let (exact, simulated) = share.run(run.layer, work);
-                    (codes.exact, codes.simulated[slot]) = (exact, Some(simulated));
-                }
-            }
-        }
-        if let (Some(image), false) = (work.image, points.is_empty()) {
-            let (exact, simulated) =
-                fast::run(points, image, work.pixels(), work.reading.sample, work.options);
-            codes.exact = exact;
-            slots.into_iter().zip(simulated).for_each(|(slot, made)| codes.simulated[slot] = made);
-        }
-        codes
-    }
-
-    fn merge(mut self, other: Self) -> Self {
-        self.codes.extend(other.codes);
-        for (mine, others) in self.shares.iter_mut().zip(other.shares) {
-            *mine = match (mine.take(), others) {
-                (Some(a), Some(b)) => Some(a.merge(b)),
-                (a, b) => a.or(b),
-            };
-        }
-        self
-    }
-}
-
-impl Share {
+impl Dots {
     fn new(stats: LayerStats) -> Self {
-        Self { stats, settled: Settled::default(), trap: None }
+        Self { stats, trap: None, codes: Vec::new() }
     }
 
-    /// Dot product by dot product; gives the exact and the simulated codes.
-    fn run(&mut self, layer: &MacLayer, work: &Work<'_, '_, '_>) -> (Vec<i32>, Vec<i32>) {
-        match work.options.engine {
-            Engine::Reference => self.run_on(layer, ReferenceEngine::new(layer, work.reading.codes), work),
-            Engine::Parallel | Engine::Fast => {
-                self.run_on(layer, ParallelEngine::new(layer, work.reading.codes), work)
-            }
-        }
-    }
-
-    /// On lanes, whatever the datapath.
-    fn run_levels(
-        &mut self,
-        levels: &LevelsLayer<'_>,
-        image: &Image,
-        work: &Work<'_, '_, '_>,
-    ) -> (Vec<i32>, Vec<i32>) {
-        let (input, sample) = (work.reading.codes, work.reading.sample);
-        let task = LevelsTask { image, input, pixels: work.pixels(), sample };
-        levels.run(task, &mut self.stats, &mut self.settled, work.options)
-    }
-
-    fn run_on(
+    fn run(
         &mut self,
         layer: &MacLayer,
-        mut engine: impl DotEngine,
-        work: &Work<'_, '_, '_>,
-    ) -> (Vec<i32>, Vec<i32>) {
-        let (mut exact, mut simulated) = (Vec::new(), Vec::new());
+        input: &[i32],
+        outputs: std::ops::Range<usize>,
+        reading: &Reading<'_>,
+    ) {
+        let mut engine = ReferenceEngine::new(layer, input);
         let mut outcome = DotOutcome::default();
-        let sample = work.reading.sample;
-        for index in work.outputs.clone() {
+        let sample = reading.sample;
+        for index in outputs {
             let out = layer.dots.window.output_position(index);
             engine.run(out, &mut outcome);
-            simulated.push(outcome.code);
-            exact.push(outcome.exact_code);
-            self.stats.record(layer, sample, out, &outcome, work.options);
+            self.codes.push((index, outcome.exact_code, outcome.code));
+            self.stats.record(layer, sample, out, &outcome, reading.options);
             if let Some((stage, k)) = outcome.trap {
                 let cycle = layer.timing.place(out, k, stage.level(layer)).cycle;
                 let trap = Trap { sample, cycle, out, stage, k };
                 self.trap = Some(self.trap.map_or(trap, |earlier| earlier.min(trap)));
             }
         }
-        (exact, simulated)
     }
 
     fn merge(mut self, other: Self) -> Self {
         self.stats.merge(other.stats);
-        self.settled.merge(other.settled);
+        self.codes.extend(other.codes);
         self.trap = match (self.trap, other.trap) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

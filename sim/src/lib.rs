@@ -1,31 +1,30 @@
 //! Runs a lowered program: values, overflow events, statistics.
 //!
 //! [`Simulation`] takes samples in batches and runs every layer twice: as the narrow hardware does, and
-//! exactly. [`Points`] does so for several programs that differ in their registers alone, with one exact run. Three
-//! engines compute the dot products: the [`reference`](Engine::Reference) engine is the
-//! definition, written to be read; the [`parallel`](Engine::Parallel) engine is equal to it on 64-bit integers
-//! for every datapath; the [`fast`](Engine::Fast) engine is equal to it and vectorized where it can be. No I/O
-//! happens here.
+//! exactly. [`Batch`] does so for several programs that differ in their registers alone, with one exact run. Two
+//! engines compute the dot products: the [`reference`](Engine::Reference) engine is the definition, written to be read;
+//! the [`fast`](Engine::Fast) engine is equal to it, vectorized where it can be, and the reference, in parallel, where it
+//! cannot. No I/O happens here.
 
 #![deny(unsafe_code)]
 
 mod accumulate;
-mod alike;
+mod batch;
+mod codes;
+mod comparable;
+mod counts;
 mod dot;
 mod error;
 mod event;
-mod exact;
 mod fast;
-mod group;
+mod host;
 mod layer;
 mod options;
 mod output;
 mod packing;
-mod parallel;
-mod points;
 mod reference;
+mod sample;
 mod simulation;
-mod spare;
 mod statistics;
 mod stats;
 pub mod trace;
@@ -39,14 +38,15 @@ pub mod trace;
 pub const ARITHMETIC_VERSION: u32 = 2;
 
 pub use accumulate::Accumulate;
+pub use batch::{Batch, BatchTensors};
+pub use codes::{Codes, ToCodes};
 pub use error::SimError;
 pub use event::Event;
 pub use fast::Settled;
 #[doc(hidden)]
 pub use fast::Stepper;
-pub use options::{Body, Engine, Keep, Mode, Options, Placing, StatsLevel, UnknownOption};
-pub use points::{PointTensors, Points};
-pub use simulation::{Codes, SampleTensors, Simulation};
+pub use options::{Engine, Isa, Keep, Mode, Options, Placing, StatsLevel, UnknownOption};
+pub use simulation::{SampleTensors, Simulation};
 pub use statistics::Needs;
 pub use stats::{
     ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,

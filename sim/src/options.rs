@@ -19,29 +19,29 @@ pub enum Mode {
 pub enum Engine {
     /// The definition: one dot product after the other.
     Reference,
-    /// Equal to the reference, in parallel over outputs.
-    Parallel,
-    /// Equal to the reference, vectorized; the parallel engine does what it does not cover.
+    /// Equal to the reference, vectorized; the reference does what it does not cover, in parallel over outputs.
     #[default]
     Fast,
 }
 
-/// Vector instructions that the fast engine is compiled for.
+/// Vector instructions that the fast engine uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Body {
+pub enum Isa {
     /// What every CPU of the target has.
     Portable,
     /// x86-64 with AVX2.
     Avx2,
     /// x86-64 with AVX-512 BW and VL.
     Avx512,
+    /// The same with VNNI.
+    Avx512Vnni,
 }
 
-impl Body {
-    /// Every body.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+impl Isa {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Avx512Vnni];
 
-    /// Whether this CPU can run it.
+    /// Whether this CPU has them.
     pub fn is_available(self) -> bool {
         crate::fast::available(self)
     }
@@ -88,8 +88,8 @@ pub struct Options {
     pub mode: Mode,
     /// Which engine computes the dot products.
     pub engine: Engine,
-    /// The body of the fast engine; `None`, or one that the CPU cannot run, means the best one.
-    pub body: Option<Body>,
+    /// The instructions of the fast engine; `None`, or some that the CPU does not have, means the best ones.
+    pub isa: Option<Isa>,
     /// How much is counted.
     pub stats: StatsLevel,
     /// Which events are placed in time and in the array.
@@ -105,7 +105,7 @@ impl Default for Options {
         Self {
             mode: Mode::default(),
             engine: Engine::default(),
-            body: None,
+            isa: None,
             stats: StatsLevel::default(),
             placing: Placing::default(),
             events_per_layer: 1000,

@@ -1,21 +1,17 @@
 //! A network over batches of samples.
 
-use std::sync::Arc;
-
 use guardbit_hwmodels::Program;
 
+use crate::batch::Batch;
+use crate::codes::{Codes, ToCodes};
 use crate::error::SimError;
 use crate::fast::Settled;
 use crate::options::Options;
-use crate::points::Points;
 use crate::stats::LayerStats;
-
-/// Codes of one tensor, shared where several runs have the same.
-pub type Codes = Arc<Vec<i32>>;
 
 /// A running simulation: feed it samples, then take the statistics.
 #[derive(Debug)]
-pub struct Simulation<'p>(Points<'p>);
+pub struct Simulation<'p>(Batch<'p>);
 
 /// Codes of one sample's tensors, by tensor index; `None` for what was not kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,7 +25,7 @@ pub struct SampleTensors {
 impl<'p> Simulation<'p> {
     /// A simulation of `program` with nothing run yet.
     pub fn new(program: &'p Program, options: Options) -> Self {
-        Self(Points::of_one(program, options))
+        Self(Batch::of_one(program, options))
     }
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
@@ -38,7 +34,7 @@ impl<'p> Simulation<'p> {
     ///
     /// # Errors
     /// [`SimError`] if a sample does not fit the graph, or an overflow is trapped.
-    pub fn run_batch(&mut self, samples: &[Vec<Vec<i32>>]) -> Result<Vec<SampleTensors>, SimError> {
+    pub fn run_batch<C: ToCodes>(&mut self, samples: &[Vec<C>]) -> Result<Vec<SampleTensors>, SimError> {
         let batch = self.0.run_batch(samples)?;
         let only = |mut simulated: Vec<_>| simulated.pop().unwrap_or_default();
         Ok(batch
@@ -54,7 +50,7 @@ impl<'p> Simulation<'p> {
 
     /// How many dot products the fast engine settled in which way, so far.
     ///
-    /// The same for any thread count and body; `stats` makes a difference.
+    /// The same for any thread count; instructions and `stats` makes a difference.
     pub fn settled(&self) -> Settled {
         self.0.settled(0)
     }
@@ -62,6 +58,6 @@ impl<'p> Simulation<'p> {
     /// The statistics per node; `None` for what the host runs.
     pub fn finish(self) -> Vec<Option<LayerStats>> {
         // A trap has been said by the batch in which it happened.
-        self.0.finish().ok().and_then(|mut points| points.pop()).unwrap_or_default()
+        self.0.finish().pop().and_then(Result::ok).unwrap_or_default()
     }
 }

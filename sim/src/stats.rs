@@ -6,6 +6,7 @@ use guardbit_num::required_bits;
 
 use crate::accumulate::Accumulate;
 use crate::accumulate_fields;
+use crate::codes::{Codes, Packed};
 use crate::dot::{DotEvent, DotOutcome, LevelOutcome};
 use crate::event::{Event, FirstEvents};
 use crate::fast::Kernels;
@@ -332,9 +333,13 @@ impl Accumulate for LayerStats {
 }
 
 /// Sum of the squares of codes less their zero point. Codes have at most 16 bits, and are fewer than 2^28.
-pub(crate) fn signal(codes: &[i32], zero_point: i32) -> u64 {
-    let mut signal = 0;
-    Kernels::choose(None).signal(codes, zero_point, &mut signal);
+pub(crate) fn signal(codes: &Codes, zero_point: i32) -> u64 {
+    let (kernels, mut signal) = (Kernels::choose(None), 0);
+    match codes.packed() {
+        Packed::Bytes(codes) => kernels.signal(codes.get(), zero_point - codes.least, &mut signal),
+        Packed::I16(codes) => kernels.signal(codes, zero_point, &mut signal),
+        Packed::I32(codes) => kernels.signal(codes, zero_point, &mut signal),
+    }
     signal
 }
 
@@ -347,11 +352,23 @@ pub(crate) struct Differences {
 }
 
 impl Differences {
-    /// Compares codes `[pixel][channel]`, of at most 16 bits and fewer than 2^28.
-    pub fn new(channels: usize, exact: &[i32], simulated: &[i32]) -> Self {
+    /// Compares codes `[pixel][channel]` of one dtype, of at most 16 bits and fewer than 2^28.
+    pub fn new(channels: usize, exact: &Codes, simulated: &Codes) -> Self {
         let mut differences = Self { noise: 0, mismatches: vec![0; channels] };
         let Self { noise, mismatches } = &mut differences;
-        Kernels::choose(None).compare(exact, simulated, mismatches, noise);
+        let kernels = Kernels::choose(None);
+        match (exact.packed(), simulated.packed()) {
+            (Packed::Bytes(exact), Packed::Bytes(simulated)) => {
+                kernels.compare(exact.get(), simulated.get(), mismatches, noise);
+            }
+            (Packed::I16(exact), Packed::I16(simulated)) => {
+                kernels.compare(exact, simulated, mismatches, noise);
+            }
+            (Packed::I32(exact), Packed::I32(simulated)) => {
+                kernels.compare(exact, simulated, mismatches, noise);
+            }
+            _ => debug_assert!(false, "codes of one dtype"),
+        }
         differences
     }
 }

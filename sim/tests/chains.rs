@@ -13,7 +13,7 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::Overflow;
 use guardbit_sim::{
-    Body, Engine, Keep, LayerStats, Mode, Options, Placing, SampleTensors, SimError, Simulation, StatsLevel,
+    Engine, Isa, Keep, LayerStats, Mode, Options, Placing, SampleTensors, SimError, Simulation, StatsLevel,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -25,7 +25,7 @@ type Ran = Result<(Vec<SampleTensors>, Vec<Option<LayerStats>>), SimError>;
 
 const REFERENCE: Options = Options {
     engine: Engine::Reference,
-    body: None,
+    isa: None,
     mode: Mode::Propagated,
     stats: StatsLevel::Full,
     placing: Placing::All,
@@ -35,9 +35,9 @@ const REFERENCE: Options = Options {
 
 /// Every engine but the reference, with every body of the fast one that this CPU can run.
 fn engines(options: Options) -> impl Iterator<Item = Options> {
-    let bodies = Body::ALL.into_iter().filter(|body| body.is_available());
-    let fast = bodies.map(move |body| Options { engine: Engine::Fast, body: Some(body), ..options });
-    [Options { engine: Engine::Parallel, ..options }].into_iter().chain(fast)
+    let bodies = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+    let fast = bodies.map(move |isa| Options { engine: Engine::Fast, isa: Some(isa), ..options });
+    fast
 }
 
 fn program(case: &NetworkCase, accelerator: &Accelerator) -> Program {
@@ -126,7 +126,7 @@ fn lifted(path: &Datapath) -> Datapath {
 /// Widths, shifts, levels, order, zero points and the place of a bias in the sum make no difference to the exact run.
 fn check_lifted(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
     let plain = program(case, &with_datapaths(&case.accelerator, lifted));
-    let expected = exact(run(&plain, &case.samples, Options { engine: Engine::Parallel, ..options }));
+    let expected = exact(run(&plain, &case.samples, Options { engine: Engine::Fast, ..options }));
     let program = program(case, &case.accelerator);
     for options in engines(options) {
         prop_assert_eq!(&exact(run(&program, &case.samples, options)), &expected, "{:?}", options);
@@ -222,7 +222,7 @@ fn errors_reach_the_next_layer() {
         let case = network_case().new_tree(&mut runner).unwrap().current();
         let program = program(&case, &case.accelerator);
         let (tensors, _) =
-            run(&program, &case.samples, Options { engine: Engine::Parallel, ..REFERENCE }).unwrap();
+            run(&program, &case.samples, Options { engine: Engine::Fast, ..REFERENCE }).unwrap();
         let reads_wrong = |layer: &MacLayer| {
             let at = case.graph.node(layer.node).inputs[0].unwrap().index();
             tensors.iter().any(|tensors| tensors.exact[at] != tensors.simulated[at])

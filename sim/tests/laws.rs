@@ -11,25 +11,26 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::{Format, Overflow};
 use guardbit_sim::trace::operands;
-use guardbit_sim::{Body, Engine, Mode, Options, StatsLevel};
+use guardbit_sim::{Codes, Engine, Isa, Mode, Options, StatsLevel};
 use proptest::prelude::*;
 
 const REFERENCE: Options = Options {
     engine: Engine::Reference,
-    body: None,
+    isa: None,
     mode: Mode::Propagated,
     stats: StatsLevel::Full,
     placing: guardbit_sim::Placing::All,
     events_per_layer: 50,
     keep: guardbit_sim::Keep::All,
 };
-const PARALLEL: Options = Options { engine: Engine::Parallel, ..REFERENCE };
 
-/// Every engine, and every body of the fast one that this CPU can run.
+const FAST: Options = Options { engine: Engine::Fast, ..REFERENCE };
+
+/// The fast engine with all instructions that this CPU has: every one that this CPU can run.
 fn engines() -> impl Iterator<Item = Options> {
-    let bodies = Body::ALL.into_iter().filter(|body| body.is_available());
-    let fast = bodies.map(|body| Options { engine: Engine::Fast, body: Some(body), ..REFERENCE });
-    [PARALLEL].into_iter().chain(fast)
+    let bodies = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+    let fast = bodies.map(|isa| Options { engine: Engine::Fast, isa: Some(isa), ..REFERENCE });
+    fast
 }
 
 fn check_engines(case: &Case) -> Result<(), TestCaseError> {
@@ -58,12 +59,12 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
 /// What the fast engine covers it settles: every dot product of a layer without packing.
 fn check_settled(case: &Case) -> Result<(), TestCaseError> {
     let program = program(&case.graph, &case.accelerator);
-    for body in Body::ALL.into_iter().filter(|body| body.is_available()) {
-        let options = Options { engine: Engine::Fast, body: Some(body), ..REFERENCE };
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        let options = Options { engine: Engine::Fast, isa: Some(isa), ..REFERENCE };
         let ran = run(&program, &case.samples, options).unwrap();
         let settled = ran.settled.by_weights + ran.settled.by_sums + ran.settled.stepped;
         let packed = case.accelerator.packing != Packing::None;
-        prop_assert_eq!(settled, if packed { 0 } else { ran.stats.dots }, "{:?}", body);
+        prop_assert_eq!(settled, if packed { 0 } else { ran.stats.dots }, "{:?}", isa);
     }
     Ok(())
 }
@@ -100,14 +101,14 @@ fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     accelerator.datapath.output = OutputFit::Saturate;
     accelerator.datapath.bias.at = in_the_sum(accelerator.datapath.bias.at);
     let program = program(&case.graph, &accelerator);
-    let ran = run(&program, &case.samples, PARALLEL).unwrap();
+    let ran = run(&program, &case.samples, FAST).unwrap();
     let (id, node) = case.graph.nodes_with_ids().next().unwrap();
     for (sample, tensors) in case.samples.iter().zip(&ran.tensors) {
         let constant = |id: &guardbit_graph::TensorId| case.graph.tensor(*id).codes().map(|codes| &codes[..]);
         let inputs: Vec<&[i32]> =
             node.inputs.iter().flatten().map(|id| constant(id).unwrap_or(sample)).collect();
         let expected = case.graph.evaluate(id, &inputs);
-        prop_assert_eq!(tensors.exact[node.output.index()].as_deref(), Some(&expected));
+        prop_assert_eq!(tensors.exact[node.output.index()].as_ref().map(Codes::to_vec), Some(expected));
     }
     Ok(())
 }
@@ -124,7 +125,7 @@ fn check_packed_lanes(case: &Case) -> Result<(), TestCaseError> {
     accelerator.datapath.levels = vec![adder, serial("outer", Terms::All, Register::Auto)];
     accelerator.datapath.bias.at = BiasPlace::Post;
     let program = program(&case.graph, &accelerator);
-    let ran = run(&program, &case.samples, PARALLEL).unwrap();
+    let ran = run(&program, &case.samples, FAST).unwrap();
     let layer = program.mac_layers().next().unwrap();
     let window = &layer.dots.window;
     let mut errors = vec![0u128; window.channels()];
@@ -166,7 +167,7 @@ fn check_wrap(case: &Case, bits: u32, signed: bool, others: [Walk; 2]) -> Result
         let mut path = datapath(vec![Level { check, reduce, ..level.clone() }]);
         path.zero_point = case.accelerator.datapath.zero_point;
         path.order.walk = walk;
-        let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, PARALLEL).unwrap();
+        let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, FAST).unwrap();
         let persistent: Vec<u64> = ran.stats.levels[0].channels.iter().map(|c| c.persistent).collect();
         (ran.tensors, ran.stats.channels, persistent)
     };
@@ -197,7 +198,7 @@ fn check_wide_enough(case: &Case, modes: &[Overflow], spare: u32) -> Result<(), 
         level.shift = 0;
         level.register = Register::Auto;
     }
-    let exact = run(&program(&case.graph, &accelerator), &case.samples, PARALLEL).unwrap();
+    let exact = run(&program(&case.graph, &accelerator), &case.samples, FAST).unwrap();
     let levels = accelerator.datapath.levels.iter_mut().zip(&exact.stats.levels).zip(modes.iter().cycle());
     for ((level, seen), &overflow) in levels {
         let total = seen.total();
@@ -207,7 +208,7 @@ fn check_wide_enough(case: &Case, modes: &[Overflow], spare: u32) -> Result<(), 
         let bits = required + u32::from(at_the_most_negative) + spare;
         level.register = Register::Fixed { format: Format::signed(bits).unwrap(), overflow };
     }
-    let ran = run(&program(&case.graph, &accelerator), &case.samples, PARALLEL).unwrap();
+    let ran = run(&program(&case.graph, &accelerator), &case.samples, FAST).unwrap();
     for level in &ran.stats.levels {
         let total = level.total();
         prop_assert_eq!((total.events(), total.persistent, total.transient), (0, 0, 0));
@@ -229,7 +230,7 @@ fn check_fold(case: &Case) -> Result<(), TestCaseError> {
         path.bias.register = Register::Auto;
         path.bias.at = in_the_sum(case.accelerator.datapath.bias.at);
         path.zero_point = zero_point;
-        let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, PARALLEL).unwrap();
+        let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, FAST).unwrap();
         ran.tensors
     };
     prop_assert_eq!(exact(ZeroPoint::Subtract), exact(ZeroPoint::Fold));

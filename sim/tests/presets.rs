@@ -25,7 +25,7 @@ fn typed(x: (DType, &[i32]), weights: (DType, &[Vec<i32>]), shift: i32, out: DTy
 fn simulate(hw: &str, sets: &[&str], (graph, x): &(Graph, Vec<i32>)) -> (Vec<i32>, LayerStats) {
     let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
     let program = program(graph, &load(hw, &sets).unwrap());
-    let [reference, parallel] = [Engine::Reference, Engine::Parallel].map(|engine| {
+    let [reference, parallel] = [Engine::Reference, Engine::Fast].map(|engine| {
         let ran = run(&program, std::slice::from_ref(x), Options { engine, ..Options::default() }).unwrap();
         let output = graph.outputs()[0].index();
         (ran.tensors[0].simulated[output].as_ref().unwrap().to_vec(), ran.stats)

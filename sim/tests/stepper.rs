@@ -1,7 +1,7 @@
 //! The stepping kernel that benchmarks time does what the register is defined to do.
 
 use guardbit_num::{Direction, Format, Overflow};
-use guardbit_sim::{Body, Stepper};
+use guardbit_sim::{Isa, Stepper};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -42,13 +42,13 @@ proptest! {
     #[test]
     fn every_body_steps_as_defined((activations, weights, bits) in cases()) {
         let (expected, events) = stepped(&activations, &weights, bits);
-        for body in Body::ALL.into_iter().filter(|body| body.is_available()) {
-            let stepper = Stepper::new(&weights, bits, Some(body)).unwrap();
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let stepper = Stepper::new(&weights, bits, Some(isa)).unwrap();
             let mut sums = Vec::new();
-            prop_assert_eq!(stepper.run(&activations, &mut sums), events, "{:?}", body);
+            prop_assert_eq!(stepper.run(&activations, &mut sums), events, "{:?}", isa);
             let filled = weights[0].len().next_multiple_of(16);
             for (sums, expected) in sums.chunks(filled).zip(&expected) {
-                prop_assert_eq!(&sums[..expected.len()], &expected[..], "{:?}", body);
+                prop_assert_eq!(&sums[..expected.len()], &expected[..], "{:?}", isa);
             }
         }
     }

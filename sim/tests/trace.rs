@@ -46,7 +46,7 @@ fn traces_and_runs_agree() {
     let ran = run(&program, std::slice::from_ref(&input), Options::default()).unwrap();
     let codes = ran.tensors[0].simulated[program.graph.outputs()[0].index()].clone().unwrap();
     let mut events = [0, 0];
-    for (c, &code) in codes.iter().enumerate() {
+    for (c, code) in codes.to_vec().into_iter().enumerate() {
         let out = layer.dots.window.output_position(c);
         let trace = trace(layer, c, &operands(layer, &input, out));
         assert_eq!(trace.code, code, "channel {c}");

@@ -14,7 +14,7 @@ use std::time::Instant;
 use common::{Failure, Samples, cpu_seconds, load};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Program, lower};
-use guardbit_sim::{Mode, Options, Placing, Points, StatsLevel};
+use guardbit_sim::{Batch, Mode, Options, Placing, StatsLevel};
 use guardbit_study::POINTS_TOGETHER;
 
 fn main() -> Result<(), Failure> {
@@ -90,7 +90,7 @@ fn sweep(programs: &[&Program], samples: &Samples, options: Options) -> Result<f
 
 /// Seconds that this thread worked; the first sample runs untimed.
 fn time(programs: &[&Program], samples: &Samples, options: Options) -> Result<f64, Failure> {
-    let mut points = Points::new(programs, options)?;
+    let mut points = Batch::new(programs, options)?;
     points.run_batch(&samples[..1])?;
     let (start, cpu) = (Instant::now(), cpu_seconds());
     for batch in samples.chunks(8) {

@@ -15,12 +15,8 @@ use std::time::{Duration, Instant};
 
 use common::{Failure, Samples, cpu_seconds, load};
 use guardbit_graph::ops::Conv2d;
-use guardbit_graph::{
-    Activation, DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Padding, Quantization, Requantize,
-    TensorType,
-};
-use guardbit_num::Scheme;
-use guardbit_sim::{Body, Engine, Options, Simulation, StatsLevel, Stepper};
+use guardbit_graph::{DType, Graph, Operand, OutputSpec, TensorType};
+use guardbit_sim::{Engine, Isa, Options, Simulation, StatsLevel, Stepper};
 
 /// Samples of a network.
 const BATCH: usize = 64;
@@ -59,39 +55,27 @@ const MACS: f64 = (LAYER[0] * LAYER[1] * LAYER[2]) as f64;
 
 /// A 3x3 convolution of 64 channels over 16x16 pixels, full-range random operands: what peers step through too.
 fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Failure> {
-    let mut builder = GraphBuilder::new("layer");
-    let ty = |shape: &[usize], dtype| {
-        let quantization = Some(Quantization::per_tensor(1.0, 0)?);
-        Ok::<_, Failure>(TensorType { shape: shape.to_vec(), dtype, quantization })
-    };
+    let ty = |shape: &[usize], dtype| TensorType::quantized(shape, dtype, 1.0, 0);
     let codes =
         |seed, dtype: DType, count| guardbit_frontends::random_codes(seed, dtype.min()..=dtype.max(), count);
-    let x = builder.input("x", ty(&[1, 18, 18, 64], activations)?)?;
-    let w = ty(&[64, 3, 3, 64], DType::Int8)?;
-    let w = builder.constant("w", w, codes(1, DType::Int8, 64 * 9 * 64))?;
-    let op = Conv2d {
-        stride: [1; 2],
-        dilation: [1; 2],
-        padding: Padding::Valid,
-        activation: Activation::None,
-        requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 },
-    };
-    let quantization = Some(Quantization::per_tensor(1024.0, 0)?);
-    let out = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization };
-    let y = builder.node(op, &[Some(x), Some(w)], out)?;
-    let graph = Arc::new(builder.finish(vec![y])?);
+    let operands = [
+        Operand::input("x", ty(&[1, 18, 18, 64], activations)?),
+        Operand::constant("w", ty(&[64, 3, 3, 64], DType::Int8)?, codes(1, DType::Int8, 64 * 9 * 64)),
+    ];
+    let out = OutputSpec::quantized("y", DType::Int8, 1024.0, 0)?;
+    let graph = Arc::new(Graph::of_op("layer", Conv2d::default(), operands, out)?);
     let samples = (0..8).map(|seed| vec![codes(seed + 2, activations, 18 * 18 * 64)]).collect();
     Ok((graph, samples))
 }
 
 fn layer() -> Result<(), Failure> {
     let (graph, samples) = convolution(DType::Int8)?;
-    for body in Body::ALL.into_iter().filter(|body| body.is_available()) {
-        kernel(body)?;
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        kernel(isa)?;
         for (bits, stats) in [(14, StatsLevel::Events), (14, StatsLevel::Full), (18, StatsLevel::Events)] {
-            let options = Options { stats, body: Some(body), ..quiet() };
+            let options = Options { stats, isa: Some(isa), ..quiet() };
             let seconds = time(&graph, ("fpga-int14-os", &[acc(bits)]), &samples, options, 1)?;
-            let setting = format!("{bits} bits saturating {} {body:?}", stats.name());
+            let setting = format!("{bits} bits saturating {} {isa:?}", stats.name());
             println!("guardbit,layer,{setting},1,{:.3},GMAC/s", MACS / seconds / 1e9);
         }
     }
@@ -99,19 +83,19 @@ fn layer() -> Result<(), Failure> {
 }
 
 /// The stepping kernel by itself: it steps and counts, as the peers do, and nothing more.
-fn kernel(body: Body) -> Result<(), Failure> {
+fn kernel(isa: Isa) -> Result<(), Failure> {
     let [pixels, channels, terms] = LAYER;
     let rows = |seed, rows: usize, cols: usize| -> Vec<Vec<i16>> {
         let codes = guardbit_frontends::random_codes(seed, -128..=127, rows * cols);
         codes.chunks(cols).map(|row| row.iter().map(|&code| code as i16).collect()).collect()
     };
-    let stepper = Stepper::new(&rows(1, terms, channels), 14, Some(body)).ok_or("14 bits are a width")?;
+    let stepper = Stepper::new(&rows(1, terms, channels), 14, Some(isa)).ok_or("14 bits are a width")?;
     let (activations, mut sums) = (rows(2, pixels, terms), Vec::new());
     let seconds = time_of(1, || {
         std::hint::black_box(stepper.run(&activations, &mut sums));
         Ok::<_, Failure>(())
     })?;
-    println!("guardbit,layer,kernel 14 bits saturating events {body:?},1,{:.3},GMAC/s", MACS / seconds / 1e9);
+    println!("guardbit,layer,kernel 14 bits saturating events {isa:?},1,{:.3},GMAC/s", MACS / seconds / 1e9);
     Ok(())
 }
 
@@ -135,13 +119,13 @@ fn datapaths() -> Result<(), Failure> {
     for (name, hw, activations, sets) in &rows {
         let (graph, samples) = convolution(*activations)?;
         for stats in [StatsLevel::Events, StatsLevel::Full] {
-            let scalar = Options { stats, engine: Engine::Parallel, ..quiet() };
-            let fast = Body::ALL.into_iter().filter(|body| body.is_available());
-            let fast = fast.map(|body| Options { stats, body: Some(body), ..quiet() });
+            let scalar = Options { stats, engine: Engine::Reference, ..quiet() };
+            let fast = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+            let fast = fast.map(|isa| Options { stats, isa: Some(isa), ..quiet() });
             for options in std::iter::once(scalar).chain(fast) {
                 let seconds = time(&graph, (hw, sets), &samples, options, 1)?;
-                let body = options.body.map_or("scalar".into(), |body| format!("{body:?}"));
-                let setting = format!("{name} {} {body}", stats.name());
+                let isa = options.isa.map_or("reference".into(), |isa| format!("{isa:?}"));
+                let setting = format!("{name} {} {isa}", stats.name());
                 println!("guardbit,layer,{setting},1,{:.3},GMAC/s", MACS / seconds / 1e9);
             }
         }

@@ -173,8 +173,22 @@ impl Array {
         Ok(pick(&columns, &from))
     }
 
+    /// The bytes of `count` rows from row `first` on, in C order; `None` if they lie otherwise in the file.
+    pub fn row_bytes(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, StudyError> {
+        if self.header.fortran {
+            return Ok(None);
+        }
+        let len: usize = self.shape().iter().skip(1).product();
+        self.bytes(first * len, count * len).map(Some)
+    }
+
     /// `count` elements from element `first` on, in the order of the file.
     fn read(&self, first: usize, count: usize) -> Result<Values, StudyError> {
+        let bytes = self.bytes(first, count)?;
+        self.header.element.values(&bytes).map_err(|error| broken(&self.path, error))
+    }
+
+    fn bytes(&self, first: usize, count: usize) -> Result<Vec<u8>, StudyError> {
         let failed = |error: NpyError| broken(&self.path, error);
         let size = self.header.element.bytes();
         let mut file = self.file.borrow_mut();
@@ -182,7 +196,7 @@ impl Array {
         file.seek(at).map_err(|error| failed(error.into()))?;
         let mut bytes = vec![0; count * size];
         file.read_exact(&mut bytes).map_err(|error| failed(error.into()))?;
-        self.header.element.values(&bytes).map_err(failed)
+        Ok(bytes)
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::FolderError;
-use guardbit_frontends::FrontendError;
+use guardbit_frontends::{FrontendError, network_files};
 use guardbit_graph::{Brief, DType};
 use guardbit_hwmodels::{HwError, LowerError};
 use guardbit_reports::ReportError;
@@ -247,7 +247,7 @@ impl Wanted {
     fn help(self, path: &Path) -> String {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
         let holds = match self {
-            Self::Model => "a .tflite or graph .yaml file",
+            Self::Model => &format!("a {} file", network_files()),
             Self::Samples => "a .npy file, or a .npz file with an array per input",
             Self::Labels => "a .npy file of integers, one class per sample",
             Self::Study => "a study in YAML; a network goes with --hw and --bits",

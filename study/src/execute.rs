@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::Score;
-use guardbit_sim::{LayerStats, Mode, Options, PointTensors, Points, Settled};
+use guardbit_sim::{Batch, BatchTensors, LayerStats, Mode, Options, Settled};
 
 use crate::score::Scorer;
 use crate::subject::Subject;
@@ -66,7 +66,7 @@ pub(crate) fn execute(
     program: &Program,
     options: Options,
     progress: &dyn Progress,
-    then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
+    then: &mut dyn FnMut(&BatchTensors) -> Result<(), StudyError>,
 ) -> Result<Executed, StudyError> {
     let mut executed = Batches { subject, options, pace: None, beside: 0, progress }.run(&[program], then)?;
     Ok(executed.swap_remove(0))
@@ -80,12 +80,11 @@ pub(crate) fn execute_together(
     options: Options,
     pace: Option<Pace>,
     progress: &dyn Progress,
-    then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
+    then: &mut dyn FnMut(&BatchTensors) -> Result<(), StudyError>,
 ) -> Result<ExecutedTogether, StudyError> {
     let beside = options.mode == Mode::Propagated && options.stats.counts_prefixes();
     let unlimited = programs.first().filter(|_| beside);
     let unlimited = unlimited.map(|program| registers::unlimited(subject, program)).transpose()?;
-    // First, since a trap stops all programs behind it.
     let all: Vec<&Program> = unlimited.iter().chain(programs.iter().copied()).collect();
     let batches = Batches { subject, options, pace, beside: usize::from(unlimited.is_some()), progress };
     let mut each = batches.run(&all, then)?;
@@ -107,10 +106,10 @@ impl Batches<'_> {
     fn run(
         &self,
         programs: &[&Program],
-        then: &mut dyn FnMut(&PointTensors) -> Result<(), StudyError>,
+        then: &mut dyn FnMut(&BatchTensors) -> Result<(), StudyError>,
     ) -> Result<Vec<Executed>, StudyError> {
         let Self { subject, options, pace, beside, progress } = *self;
-        let mut points = Points::new(programs, options)?;
+        let mut points = Batch::new(programs, options)?;
         let scorer =
             || Scorer::new(&subject.graph, &subject.outputs, subject.labels.as_deref(), options.mode);
         let mut scorers: Vec<Scorer<'_>> = programs.iter().map(|_| scorer()).collect();
@@ -124,9 +123,8 @@ impl Batches<'_> {
             let size = if alone { 1 } else { batch.min(count - next) };
             let start = Instant::now();
             let done = points.run_batch(&samples.read(size)?)?;
-            // Nothing is left but what runs beside: `finish` says what stopped the first of the others.
-            if points.active() == beside {
-                break;
+            if let Some(stopped) = points.stopped(beside) {
+                return Err(stopped.clone().into());
             }
             for mut sample in done {
                 for (scorer, simulated) in scorers.iter_mut().zip(&sample.simulated) {
@@ -151,10 +149,11 @@ impl Batches<'_> {
         }
         let settled: Vec<Settled> = (0..scorers.len()).map(|point| points.settled(point)).collect();
         let executed =
-            points.finish()?.into_iter().zip(scorers).zip(settled).map(|((layers, scorer), settled)| {
-                Executed { score: scorer.finish(&layers), settled, layers }
+            points.finish().into_iter().zip(scorers).zip(settled).map(|((layers, scorer), settled)| {
+                let layers = layers?;
+                Ok(Executed { score: scorer.finish(&layers), settled, layers })
             });
-        Ok(executed.collect())
+        executed.collect()
     }
 }
 

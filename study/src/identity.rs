@@ -10,7 +10,7 @@
 //! | `arithmetic` | [`ARITHMETIC_VERSION`]: version of all that turns a program and samples into figures |
 //! | `model` | SHA-256 of the graph as JSON: tensors with shapes, dtypes, scales, zero points and constants, operations with every attribute, inputs, outputs |
 //! | `accelerator` | SHA-256 of the resolved accelerator as JSON with sorted keys, without its `name` and `description` |
-//! | `input` | SHA-256 of the codes that are run, as little-endian 32-bit integers, input after input |
+//! | `input` | SHA-256 of the codes that are run, as little-endian integers of their dtype's width (a byte for those of 4 bits), input after input |
 //! | `labels` | SHA-256 of the classes as little-endian 64-bit integers, one per sample; `null` without labels |
 //! | `settings` | what else decides the figures: the mode, what is counted, which outputs are scored |
 //!
@@ -28,7 +28,7 @@ use guardbit_sim::ARITHMETIC_VERSION;
 use serde::{Deserialize, Serialize};
 
 /// Version of the derivation: raised when the same things are to get another identity.
-pub const DERIVATION: u32 = 1;
+pub const DERIVATION: u32 = 2;
 
 /// What a result is known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

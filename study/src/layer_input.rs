@@ -3,7 +3,7 @@
 use guardbit_graph::{LookupError, NodeId};
 use guardbit_hwmodels::{Program, Register, Step};
 use guardbit_num::Overflow;
-use guardbit_sim::{Keep, Mode, Options, Simulation, StatsLevel};
+use guardbit_sim::{Codes, Keep, Mode, Options, Simulation, StatsLevel};
 
 use crate::settings::RunRequest;
 use crate::subject::{HwId, Subject};
@@ -58,7 +58,7 @@ pub fn layer_input(
                 Mode::Propagated => &tensors.simulated,
                 Mode::Isolated => &tensors.exact,
             };
-            inputs.extend(read.and_then(|id| run[id.index()].as_deref().cloned()));
+            inputs.extend(read.and_then(|id| run[id.index()].as_ref().map(Codes::to_vec)));
         }
         progress.advance(1);
     }

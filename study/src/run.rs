@@ -7,7 +7,7 @@ use guardbit_hwmodels::{Accelerator, Program};
 use guardbit_reports::{
     About, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, batch_shape, run_documents,
 };
-use guardbit_sim::{Keep, Options, PointTensors, Settled};
+use guardbit_sim::{BatchTensors, Keep, Options, Settled};
 use serde::Serialize;
 
 use crate::execute::{ExecutedTogether, execute_together};
@@ -46,7 +46,7 @@ pub fn run(
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
     let mut spool = Spool::new(&subject.graph, options.keep, target.parent())?;
-    let mut store = |sample: &PointTensors| spool.add(&sample.exact, &sample.simulated[0]);
+    let mut store = |sample: &BatchTensors| spool.add(&sample.exact, &sample.simulated[0]);
     let ExecutedTogether { mut each, unlimited } =
         execute_together(&subject, &[&program], options, None, progress, &mut store)?;
     let executed = each.swap_remove(0);

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use guardbit_files::{Digest, Hasher};
-use guardbit_frontends::RandomCodes;
 use guardbit_frontends::npy::{Header, Values};
-use guardbit_graph::{Graph, Tensor, TensorId};
+use guardbit_frontends::{Frontend, RandomCodes};
+use guardbit_graph::{DType, Graph, Tensor, TensorId};
 use guardbit_reports::member_name;
+use guardbit_sim::{Codes, SimError};
 
 use crate::array::{self, Array, ArrayFile};
 use crate::error::Wanted;
@@ -63,7 +64,7 @@ struct Input {
 
 #[derive(Debug)]
 enum Source {
-    Array { path: PathBuf, array: Array },
+    Array { path: PathBuf, array: Array, frontend: &'static dyn Frontend },
     Seed(u64),
 }
 
@@ -84,10 +85,14 @@ pub(crate) struct InputReader<'a> {
 }
 
 impl Samples {
-    /// Finds the samples for `graph`, and checks them all.
-    pub fn load(graph: &Graph, source: &InputSource) -> Result<Self, StudyError> {
+    /// Finds the samples for `graph`, which `frontend` has read, and checks them all.
+    pub fn load(
+        graph: &Graph,
+        frontend: &'static dyn Frontend,
+        source: &InputSource,
+    ) -> Result<Self, StudyError> {
         match source {
-            InputSource::File { path, pick } => Self::from_file(graph, path, *pick),
+            InputSource::File { path, pick } => Self::from_file(graph, frontend, path, *pick),
             InputSource::Random { count: 0, .. } => Err(StudyError::NoSamples),
             InputSource::Random { count, seed } => Self::random(graph, *count, *seed),
         }
@@ -108,7 +113,8 @@ impl Samples {
         self.picked.as_ref().map_or(index, |picked| picked[index])
     }
 
-    /// The SHA-256 of all codes as little-endian 32-bit integers, input after input.
+    /// The SHA-256 of all codes as little-endian integers of the dtype's own width (a byte for those of 4 bits), input
+    /// after input.
     pub fn digest(&self) -> Digest {
         self.digest
     }
@@ -150,10 +156,7 @@ impl Samples {
     fn checked(mut self) -> Result<Self, StudyError> {
         let (mut hasher, mut clipped) = (Hasher::default(), 0);
         for (_, mut pieces) in self.inputs() {
-            for piece in pieces.by_ref() {
-                let bytes: Vec<u8> = piece?.into_iter().flat_map(i32::to_le_bytes).collect();
-                hasher.update(&bytes);
-            }
+            pieces.hash(&mut hasher)?;
             clipped += pieces.reader.clipped;
         }
         (self.digest, self.clipped) = (hasher.finish(), clipped);
@@ -166,7 +169,12 @@ impl Samples {
         Self { count, picked, available, digest: Digest::of_bytes(&[]), clipped: 0, inputs }
     }
 
-    fn from_file(graph: &Graph, path: &Path, pick: Pick) -> Result<Self, StudyError> {
+    fn from_file(
+        graph: &Graph,
+        frontend: &'static dyn Frontend,
+        path: &Path,
+        pick: Pick,
+    ) -> Result<Self, StudyError> {
         let mut file = ArrayFile::open(path, Wanted::Samples)?;
         let mut inputs = Vec::new();
         let mut count = None;
@@ -177,7 +185,7 @@ impl Samples {
                 let problem = format!("`{}` has {samples} samples, other inputs have others", tensor.name);
                 return Err(StudyError::Array { path: path.into(), problem });
             }
-            inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array }));
+            inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array, frontend }));
         }
         let available = count.filter(|&count| count > 0).ok_or(StudyError::NoSamples)?;
         match pick.count() {
@@ -193,13 +201,19 @@ impl Samples {
 
 impl SampleReader<'_> {
     /// The codes of every graph input for each of the next `count` samples.
-    pub fn read(&mut self, count: usize) -> Result<Vec<Vec<Vec<i32>>>, StudyError> {
+    pub fn read(&mut self, count: usize) -> Result<Vec<Vec<Codes>>, StudyError> {
         let mut samples = vec![Vec::with_capacity(self.inputs.len()); count];
         for input in &mut self.inputs {
+            let (dtype, len) = (input.input.tensor.ty.dtype, input.input.tensor.ty.len());
+            if let Some(bytes) = input.read_bytes(count)? {
+                for (index, sample) in samples.iter_mut().enumerate() {
+                    sample.extend(Codes::from_bytes(dtype, &bytes[index * len..(index + 1) * len]));
+                }
+                continue;
+            }
             let codes = input.read(count)?;
-            let len = input.input.tensor.ty.len();
             for (index, sample) in samples.iter_mut().enumerate() {
-                sample.push(codes[index * len..(index + 1) * len].to_vec());
+                sample.push(input.input.codes(&codes[index * len..(index + 1) * len])?);
             }
         }
         Ok(samples)
@@ -216,16 +230,56 @@ impl Iterator for Pieces<'_> {
     type Item = Result<Vec<i32>, StudyError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        let count = self.next_count();
+        (count > 0).then(|| self.reader.read(count))
+    }
+}
+
+impl Pieces<'_> {
+    /// Samples of the next piece; 0 at the end.
+    fn next_count(&mut self) -> usize {
         let len = self.reader.input.tensor.ty.len().max(1);
         let count = (array::CHUNK / len).max(1).min(self.left);
         self.left -= count;
-        (count > 0).then(|| self.reader.read(count))
+        count
+    }
+
+    /// Adds all codes to `hasher`, each in the bytes that a file holds it in.
+    fn hash(&mut self, hasher: &mut Hasher) -> Result<(), StudyError> {
+        let mut bytes = Vec::new();
+        loop {
+            let count = self.next_count();
+            if count == 0 {
+                return Ok(());
+            }
+            if let Some(bytes) = self.reader.read_bytes(count)? {
+                hasher.update(&bytes);
+                continue;
+            }
+            bytes.clear();
+            let codes = self.reader.read(count)?;
+            self.reader.input.codes(&codes)?.extend_le_bytes(self.reader.input.code_bytes(), &mut bytes);
+            hasher.update(&bytes);
+        }
     }
 }
 
 impl Input {
     fn new(graph: &Graph, id: TensorId, source: Source) -> Self {
         Self { tensor: graph.tensor(id).clone(), id, source }
+    }
+
+    /// Codes that are known to be of the input's dtype.
+    fn codes(&self, codes: &[i32]) -> Result<Codes, StudyError> {
+        let tensor = &self.tensor;
+        let outside =
+            |code| SimError::InputCode { tensor: tensor.name.clone(), code, dtype: tensor.ty.dtype };
+        Ok(Codes::new(tensor.ty.dtype, codes).map_err(outside)?)
+    }
+
+    /// Bytes of a code in a file.
+    fn code_bytes(&self) -> usize {
+        (self.tensor.ty.dtype.bits() as usize).div_ceil(8)
     }
 
     fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
@@ -242,13 +296,28 @@ impl Input {
 }
 
 impl InputReader<'_> {
+    /// The bytes of the next `count` samples, where the file holds codes of 8 bits one after the other; all of them are
+    /// codes.
+    fn read_bytes(&mut self, count: usize) -> Result<Option<Vec<u8>>, StudyError> {
+        let (Source::Array { array, .. }, None) = (&self.input.source, self.picked) else { return Ok(None) };
+        let dtype = self.input.tensor.ty.dtype;
+        if !matches!(dtype, DType::Int8 | DType::UInt8) || array.dtype() != dtype.name() {
+            return Ok(None);
+        }
+        let bytes = array.row_bytes(self.next, count)?;
+        if bytes.is_some() {
+            self.next += count;
+        }
+        Ok(bytes)
+    }
+
     /// The codes of the next `count` samples.
     fn read(&mut self, count: usize) -> Result<Vec<i32>, StudyError> {
         let first = self.next;
         self.next += count;
         match &self.input.source {
             Source::Seed(_) => Ok(self.random.by_ref().take(count * self.input.tensor.ty.len()).collect()),
-            Source::Array { path, array } => {
+            Source::Array { path, array, frontend } => {
                 let rows = match self.picked {
                     None => array.rows(first, count)?,
                     Some(picked) => {
@@ -259,7 +328,7 @@ impl InputReader<'_> {
                         rows
                     }
                 };
-                let (codes, clipped) = codes_of(&self.input.tensor, array.dtype(), rows, path)?;
+                let (codes, clipped) = codes_of(&self.input.tensor, *frontend, array.dtype(), rows, path)?;
                 self.clipped += clipped;
                 Ok(codes)
             }
@@ -303,6 +372,7 @@ fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), 
 /// The codes that elements of dtype `found` stand for, and how many of these had to be clipped.
 fn codes_of(
     tensor: &Tensor,
+    frontend: &dyn Frontend,
     found: &'static str,
     values: Values,
     path: &Path,
@@ -319,7 +389,7 @@ fn codes_of(
         Values::Float32(values) => {
             let mut clipped = 0;
             let code = |value| {
-                let steps = quantize(tensor, value, path)?;
+                let steps = quantize(tensor, frontend, value, path)?;
                 let code = dtype.saturate(steps);
                 clipped += u64::from(i128::from(code) != steps);
                 Ok(code)
@@ -351,8 +421,8 @@ fn sample_count(tensor: &Tensor, found: &[usize], path: &Path) -> Result<usize, 
     }
 }
 
-/// `round_half_away(x / scale) + zero_point`, which TensorFlow Lite then clamps: how it quantizes its inputs.
-fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i128, StudyError> {
+/// The code of a real value, not yet clamped.
+fn quantize(tensor: &Tensor, frontend: &dyn Frontend, value: f32, path: &Path) -> Result<i128, StudyError> {
     let Some(quantization) = &tensor.ty.quantization else {
         return Err(StudyError::InputDType {
             path: path.into(),
@@ -365,16 +435,12 @@ fn quantize(tensor: &Tensor, value: f32, path: &Path) -> Result<i128, StudyError
         let problem = format!("`{}` holds {value}, which is no real number", tensor.name);
         return Err(StudyError::Array { path: path.into(), problem });
     }
-    let steps = (value / quantization.scale(0)).round();
-    // Both ends of i128 are far outside any dtype; a quotient beyond them, infinity too, becomes the end.
-    Ok((steps as i128).saturating_add(quantization.zero_point(0).into()))
+    Ok(frontend.quantize_input(value, quantization))
 }
 
 #[cfg(test)]
 mod tests {
-    use guardbit_graph::{DType, GraphBuilder, OutputSpec, Quantization, TensorType, ops::Relu};
-    use guardbit_graph::{MultiplierRule, Requantize};
-    use guardbit_num::Scheme;
+    use guardbit_graph::{DType, Operand, OutputSpec, Requantize, TensorType, ops::Relu};
     use ndarray::{ArrayD, IxDyn, ShapeBuilder};
     use ndarray_npy::{WritableElement, WriteNpyExt};
     use proptest::prelude::*;
@@ -383,15 +449,13 @@ mod tests {
 
     use super::*;
 
+    const TFLITE: &dyn Frontend = &guardbit_frontends::tflite::Tflite;
+
     /// A network with one input of `shape`.
     fn network(shape: &[usize], dtype: DType, scale: f32, zero_point: i32) -> Graph {
-        let quantization = Some(Quantization::per_tensor(scale, zero_point).unwrap());
-        let mut builder = GraphBuilder::new("net");
-        let ty = TensorType { shape: shape.to_vec(), dtype, quantization: quantization.clone() };
-        let x = builder.input("x", ty).unwrap();
-        let op = Relu { requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float32 } };
-        let y = builder.node(op, &[Some(x)], OutputSpec { name: "y".into(), dtype, quantization }).unwrap();
-        builder.finish(vec![y]).unwrap()
+        let x = Operand::input("x", TensorType::quantized(shape, dtype, scale, zero_point).unwrap());
+        let output = OutputSpec::quantized("y", dtype, scale, zero_point).unwrap();
+        Graph::of_op("net", Relu { requantize: Requantize::default() }, [x], output).unwrap()
     }
 
     /// Number of samples and codes of an array of the given shape.
@@ -401,7 +465,7 @@ mod tests {
         (dtype, values): (&'static str, Values),
     ) -> Result<(usize, Vec<i32>), StudyError> {
         let (tensor, path) = (graph.tensor(graph.inputs()[0]), Path::new("x.npy"));
-        Ok((sample_count(tensor, shape, path)?, codes_of(tensor, dtype, values, path)?.0))
+        Ok((sample_count(tensor, shape, path)?, codes_of(tensor, TFLITE, dtype, values, path)?.0))
     }
 
     fn real(values: Vec<f32>) -> (&'static str, Values) {
@@ -433,7 +497,7 @@ mod tests {
         let graph = network(&[1, 6], DType::Int8, 1.0, 3);
         let values = Values::Float32(vec![124.4, 124.5, -131.4, -131.5, 0.0, 1e38]);
         let (codes, clipped) =
-            codes_of(graph.tensor(graph.inputs()[0]), "float32", values, Path::new("x.npy")).unwrap();
+            codes_of(graph.tensor(graph.inputs()[0]), TFLITE, "float32", values, Path::new("x.npy")).unwrap();
         assert_eq!((codes, clipped), (vec![127, 127, -128, -128, 3, 127], 3));
     }
 
@@ -492,7 +556,7 @@ mod tests {
         let values = [[0.0f32, 1e38, -1e38, 63.0, 63.4, 0.0]; 40].as_flattened().to_vec();
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), &npy(&[40, 3, 2], values, false), None);
-        let loaded = Samples::load(&graph, &InputSource::File { path, pick: Pick::All }).unwrap();
+        let loaded = Samples::load(&graph, TFLITE, &InputSource::File { path, pick: Pick::All }).unwrap();
         // 63.4 is code 128.
         assert_eq!((loaded.count(), loaded.clipped()), (40, 120));
     }
@@ -506,12 +570,12 @@ mod tests {
     ) -> Result<(), TestCaseError> {
         let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);
         let loaded =
-            Samples::load(&graph, &InputSource::File { path: path.into(), pick: Pick::All }).unwrap();
+            Samples::load(&graph, TFLITE, &InputSource::File { path: path.into(), pick: Pick::All }).unwrap();
         prop_assert_eq!(loaded.count(), samples);
         let (mut reader, mut found) = (loaded.reader(), Vec::new());
         for &piece in pieces.iter().cycle() {
             let piece = piece.min(samples - found.len() / 6);
-            found.extend(reader.read(piece).unwrap().into_iter().flatten().flatten());
+            found.extend(reader.read(piece).unwrap().into_iter().flatten().flat_map(|codes| codes.to_vec()));
             if found.len() == expected.len() {
                 break;
             }
@@ -551,10 +615,11 @@ mod tests {
     #[test]
     fn random_samples_are_those_of_the_seed() {
         let graph = network(&[1, 5], DType::Int8, 1.0, 0);
-        let samples = Samples::load(&graph, &InputSource::Random { count: 9, seed: 3 }).unwrap();
+        let samples = Samples::load(&graph, TFLITE, &InputSource::Random { count: 9, seed: 3 }).unwrap();
         let mut reader = samples.reader();
         let pieces = [4, 1, 4].map(|count| reader.read(count).unwrap());
-        let found: Vec<i32> = pieces.into_iter().flatten().flatten().flatten().collect();
+        let found: Vec<i32> =
+            pieces.into_iter().flatten().flatten().flat_map(|codes| codes.to_vec()).collect();
         assert_eq!(found, guardbit_frontends::random_codes(3, -128..=127, 45));
     }
 
@@ -565,13 +630,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), &npy(&[50, 2], (0..100).map(|i| i as i8).collect(), false), None);
         let codes = |pick: Pick| -> Vec<i32> {
-            let samples = Samples::load(&graph, &InputSource::File { path: path.clone(), pick }).unwrap();
+            let samples =
+                Samples::load(&graph, TFLITE, &InputSource::File { path: path.clone(), pick }).unwrap();
             let codes: Vec<i32> =
                 samples.inputs().flat_map(|(_, pieces)| pieces).flat_map(Result::unwrap).collect();
             assert_eq!(samples.count() * 2, codes.len());
             let mut reader = samples.reader();
             let (first, rest) = (reader.read(3).unwrap(), reader.read(samples.count() - 3).unwrap());
-            let again: Vec<i32> = first.into_iter().chain(rest).flatten().flatten().collect();
+            let again: Vec<i32> =
+                first.into_iter().chain(rest).flatten().flat_map(|codes| codes.to_vec()).collect();
             assert_eq!(again, codes);
             codes
         };
@@ -585,7 +652,7 @@ mod tests {
         assert_eq!(codes(Pick::Random { count: 50, seed: 7 }), codes(Pick::All));
         let too_many = InputSource::File { path: path.clone(), pick: Pick::First { first: 51 } };
         assert!(matches!(
-            Samples::load(&graph, &too_many),
+            Samples::load(&graph, TFLITE, &too_many),
             Err(StudyError::TooFewSamples { available: 50, .. })
         ));
     }

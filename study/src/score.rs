@@ -102,12 +102,12 @@ impl<'a> Scorer<'a> {
         for (&id, OutputError { error, .. }) in self.outputs.compared.iter().zip(errors) {
             let ty = &self.graph.tensor(id).ty;
             let zero_point = ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
-            for (&exact, &simulated) in codes(exact, id).iter().zip(codes(simulated, id)) {
+            for (exact, simulated) in codes(exact, id).into_iter().zip(codes(simulated, id)) {
                 sample.output_mismatch += u64::from(exact != simulated);
                 error.add(exact, simulated, zero_point);
             }
         }
-        let class = |tensors| self.outputs.classes.and_then(|id| top1(codes(tensors, id)));
+        let class = |tensors| self.outputs.classes.and_then(|id| top1(&codes(tensors, id)));
         let (exact, simulated) = (class(exact), class(simulated));
         let label = self.labels.map(|labels| labels[self.score.samples as usize]);
         sample.samples = 1;
@@ -132,8 +132,8 @@ fn top1(codes: &[i32]) -> Option<usize> {
     codes.iter().enumerate().rev().max_by_key(|(_, code)| **code).map(|(index, _)| index)
 }
 
-fn codes(tensors: &[Option<Codes>], id: TensorId) -> &[i32] {
-    tensors[id.index()].as_ref().map_or(&[], |codes| codes.as_slice())
+fn codes(tensors: &[Option<Codes>], id: TensorId) -> Vec<i32> {
+    tensors[id.index()].as_ref().map_or(Vec::new(), Codes::to_vec)
 }
 
 #[cfg(test)]

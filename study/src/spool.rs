@@ -57,9 +57,9 @@ impl Spool {
         let mut bytes = Vec::with_capacity(self.stride as usize);
         for tensor in self.tensors.iter().filter(|tensor| tensor.len > 0) {
             for run in [exact, simulated] {
-                let codes = run[tensor.id.index()].as_ref().map_or(&[][..], |codes| codes);
-                let size = code_bytes(tensor.dtype);
-                codes.iter().for_each(|code| bytes.extend(&code.to_le_bytes()[..size]));
+                if let Some(codes) = &run[tensor.id.index()] {
+                    codes.extend_le_bytes(code_bytes(tensor.dtype), &mut bytes);
+                }
             }
         }
         debug_assert_eq!(bytes.len() as u64, self.stride, "a kept tensor has codes");
@@ -141,25 +141,18 @@ fn code_bytes(dtype: DType) -> usize {
 mod tests {
     use guardbit_files::{Existing, Target};
     use guardbit_graph::ops::Relu;
-    use guardbit_graph::{GraphBuilder, MultiplierRule, OutputSpec, Quantization, Requantize, TensorType};
-    use std::sync::Arc;
-
-    use guardbit_num::Scheme;
+    use guardbit_graph::{Operand, OutputSpec, Requantize, TensorType};
 
     use super::*;
 
     /// What goes in comes out, run by run and sample by sample.
     fn check(dtype: DType) {
-        let quantization = Some(Quantization::per_tensor(1.0, 0).unwrap());
-        let mut builder = GraphBuilder::new("net");
-        let ty = TensorType { shape: vec![1, 2], dtype, quantization: quantization.clone() };
-        let x = builder.input("x", ty).unwrap();
-        let op = Relu { requantize: Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float32 } };
-        let y = builder.node(op, &[Some(x)], OutputSpec { name: "y".into(), dtype, quantization }).unwrap();
-        let graph = builder.finish(vec![y]).unwrap();
+        let x = Operand::input("x", TensorType::quantized(&[1, 2], dtype, 1.0, 0).unwrap());
+        let output = OutputSpec::quantized("y", dtype, 1.0, 0).unwrap();
+        let graph = Graph::of_op("net", Relu { requantize: Requantize::default() }, [x], output).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(&graph, Keep::All, folder.path()).unwrap();
-        let codes = |a: i32, b: i32| Some(Arc::new(vec![a, b]));
+        let codes = |a: i32, b: i32| Codes::new(dtype, &[a, b]).ok();
         let (min, max) = (dtype.min(), dtype.max());
         for sample in [
             [[codes(min, 1), codes(2, max)], [codes(3, 4), codes(5, 6)]],

@@ -113,7 +113,7 @@ impl Subject {
     }
 
     fn of_graph(graph: Graph, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
-        let samples = Samples::load(&graph, &settings.input)?;
+        let samples = Samples::load(&graph, guardbit_frontends::frontend(model)?, &settings.input)?;
         let outputs = ScoredOutputs::choose(&graph, settings.output.as_deref(), settings.labels.is_some())?;
         let classes = |id: TensorId| graph.tensor(id).ty.len();
         let labels = match (&settings.labels, outputs.classes) {

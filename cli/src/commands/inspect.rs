@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use guardbit_graph::{Graph, NodeId, Note, TensorId};
-use guardbit_hwmodels::{MacLayer, Program, check_program, load, lower, partition};
+use guardbit_graph::{Graph, NodeId, Note, PatchError, TensorId, passes};
+use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_program, load, lower, partition};
 use guardbit_reports::{TileRecord, text_table, tiles_text};
 use serde::Serialize;
 
@@ -14,28 +14,81 @@ use crate::output::{print, print_json};
 
 pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure> {
     let graph = Arc::new(guardbit_frontends::load(&args.model)?);
-    let program = match &args.hw {
+    let accelerator = args.hw.as_ref().map(|hw| load(hw, &args.set)).transpose()?;
+    let before = View::new(Arc::clone(&graph), accelerator.as_ref(), global)?;
+    let after = match after(&graph, &args.pass)? {
+        Some(changed) => Some(View::new(Arc::new(changed), accelerator.as_ref(), global)?),
         None => None,
-        Some(hw) => Some(lower(Arc::clone(&graph), &load(hw, &args.set)?)?),
     };
-    let places = program.as_ref().map(|program| partition(&graph, &program.accelerator)).transpose()?;
-    for warning in program.iter().filter(|_| !global.quiet).flat_map(check_program) {
-        Failure::warning(&warning).report();
+    match (global.json, args.pass.is_empty()) {
+        (true, true) => print_json(&before.ops)?,
+        (true, false) => {
+            let after = &after.as_ref().unwrap_or(&before).ops;
+            print_json(&Passed { passes: &args.pass, before: &before.ops, after })?;
+        }
+        (false, true) => print(&before.text())?,
+        (false, false) => print(&passed(&args.pass, &before, after.as_ref()))?,
     }
-    let ops: Vec<OpLine> = graph
-        .nodes_with_ids()
-        .map(|(id, _)| {
+    Ok(ExitCode::SUCCESS)
+}
+
+fn passed(passes: &[String], before: &View, after: Option<&View>) -> String {
+    let (passes, first) = (passes.join(", "), before.text());
+    match after {
+        None => format!("{first}\n{passes}: nothing to do\n"),
+        Some(after) => {
+            let [from, to] = [before, after].map(|view| view.ops.len());
+            format!(
+                "{first}\nafter {passes}, with {to} operations in the place of {from}:\n\n{}",
+                after.text()
+            )
+        }
+    }
+}
+
+/// The network after these passes; `None` if they leave it as it is.
+fn after(graph: &Graph, passes: &[String]) -> Result<Option<Graph>, PatchError> {
+    let mut changed = None;
+    for pass in passes.iter().filter_map(|name| passes::find(name)) {
+        changed = pass.run(changed.as_ref().unwrap_or(graph))?.or(changed);
+    }
+    Ok(changed)
+}
+
+/// A network before and after passes.
+#[derive(Serialize)]
+struct Passed<'a> {
+    passes: &'a [String],
+    before: &'a [OpLine],
+    after: &'a [OpLine],
+}
+
+/// A network, on an accelerator where one is given.
+struct View {
+    graph: Arc<Graph>,
+    program: Option<Program>,
+    ops: Vec<OpLine>,
+}
+
+impl View {
+    fn new(graph: Arc<Graph>, accelerator: Option<&Accelerator>, global: &Global) -> Result<Self, Failure> {
+        let program = accelerator.map(|hw| lower(Arc::clone(&graph), hw)).transpose()?;
+        let places = program.as_ref().map(|program| partition(&graph, &program.accelerator)).transpose()?;
+        for warning in program.iter().filter(|_| !global.quiet).flat_map(check_program) {
+            Failure::warning(&warning).report();
+        }
+        let line = |(id, _): (NodeId, _)| {
             let lowered = program.as_ref().and_then(|program| program.mac_layer(id));
             let place = places.as_ref().map(|places| places[id.index()].to_string());
             OpLine::new(&graph, id, lowered, place)
-        })
-        .collect();
-    if global.json {
-        print_json(&ops)?;
-    } else {
-        print(&text(&graph, &ops, program.as_ref()))?;
+        };
+        let ops = graph.nodes_with_ids().map(line).collect();
+        Ok(Self { graph, program, ops })
     }
-    Ok(ExitCode::SUCCESS)
+
+    fn text(&self) -> String {
+        text(&self.graph, &self.ops, self.program.as_ref())
+    }
 }
 
 /// One operation, as it is printed.

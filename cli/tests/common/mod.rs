@@ -31,6 +31,11 @@ pub fn shared_model(file: &str) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
+/// What an environment variable names: a tool that tests need which are ignored without it.
+pub fn needed(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set; see scripts/test"))
+}
+
 pub fn guardbit(args: &[&str]) -> Output {
     Command::cargo_bin("guardbit").unwrap().args(args).output().unwrap()
 }

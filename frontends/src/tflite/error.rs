@@ -6,6 +6,7 @@ use guardbit_graph::{GraphError, QuantizationError};
 
 use super::flatbuffer::FlatbufferError;
 use super::ops;
+use crate::FormatError;
 
 /// A TFLite file that cannot be read, with the operator or the tensor at fault.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -133,9 +134,8 @@ pub struct OperatorPlace {
     pub name: &'static str,
 }
 
-impl TfliteError {
-    /// A name for this kind of error that does not change.
-    pub fn code(&self) -> &'static str {
+impl FormatError for TfliteError {
+    fn code(&self) -> &'static str {
         match self {
             Self::Identifier => "guardbit::tflite::identifier",
             Self::Truncated { .. } => "guardbit::tflite::truncated",
@@ -155,8 +155,7 @@ impl TfliteError {
         }
     }
 
-    /// What may help.
-    pub fn help(&self) -> Option<String> {
+    fn help(&self) -> Option<String> {
         match self {
             Self::Truncated { .. } | Self::Malformed { .. } | Self::Index { .. } => {
                 Some("compare its size or checksum with the original".into())

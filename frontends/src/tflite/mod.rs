@@ -17,9 +17,12 @@ mod policy;
 mod schema;
 mod tensors;
 
-use guardbit_graph::Graph;
+use std::path::Path;
 
-use crate::FrontendError;
+use guardbit_graph::{Graph, Quantization};
+
+use crate::frontend::half_away;
+use crate::{Frontend, FrontendError};
 
 pub use error::{OperatorPlace, TfliteError};
 pub use flatbuffer::FlatbufferError;
@@ -28,11 +31,33 @@ pub use policy::TFLITE_POLICY;
 /// Reads a TFLite file from memory. The network is called `name`, and so is the file in errors.
 ///
 /// # Errors
-/// [`FrontendError::Tflite`] if the file is damaged, or is no quantized network that guardbit can represent.
+/// [`FrontendError::Format`] if the file is damaged, or is no quantized network that guardbit can represent.
 pub fn read_tflite(bytes: &[u8], name: &str) -> Result<Graph, FrontendError> {
-    read(bytes, name).map_err(|error| FrontendError::Tflite { file: name.into(), error: Box::new(error) })
+    network::read(bytes, name).map_err(|error| FrontendError::format(name, error))
 }
 
-pub(crate) fn read(bytes: &[u8], name: &str) -> Result<Graph, TfliteError> {
-    network::read(bytes, name)
+/// Bytes of a file.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// TensorFlow Lite files.
+#[derive(Debug)]
+pub struct Tflite;
+
+impl Frontend for Tflite {
+    fn name(&self) -> &'static str {
+        "TensorFlow Lite"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["tflite"]
+    }
+
+    fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError> {
+        let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
+        network::read(&bytes, name).map_err(|error| FrontendError::format(path, error))
+    }
+
+    fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128 {
+        half_away(value, quantization)
+    }
 }

@@ -1,6 +1,6 @@
 //! What can be wrong with a graph YAML file.
 
-use crate::Location;
+use crate::{FormatError, Location};
 
 /// A graph YAML file that cannot be taken: the key at fault, what is wrong, where, and what may help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,9 +35,8 @@ pub(super) enum Kind {
     Graph,
 }
 
-impl YamlError {
-    /// A name for this kind of error that does not change.
-    pub fn code(&self) -> &'static str {
+impl FormatError for YamlError {
+    fn code(&self) -> &'static str {
         match self.kind {
             Kind::Syntax => "guardbit::graph_yaml::syntax",
             Kind::UnknownKey => "guardbit::graph_yaml::unknown_key",
@@ -51,13 +50,11 @@ impl YamlError {
         }
     }
 
-    /// What may help.
-    pub fn help(&self) -> Option<String> {
+    fn help(&self) -> Option<String> {
         self.help.clone()
     }
 
-    /// Where in the text.
-    pub fn location(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.location
     }
 }

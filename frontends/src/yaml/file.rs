@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::values::{Integers, OneOrMany, PaddingFile};
+use super::operations::NodeFile;
+use super::values::{Integers, OneOrMany};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,47 +58,4 @@ pub(super) struct OutputFile {
     pub scale: f32,
     #[serde(default)]
     pub zero_point: i32,
-}
-
-/// Writes the type of a node, which holds the attributes of every operation. Which of them an operation takes is
-/// checked later, so that an error can name the place.
-macro_rules! node_file {
-    ($($attribute:ident: $ty:ty,)*) => {
-        #[derive(Debug, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub(super) struct NodeFile {
-            pub op: String,
-            pub inputs: Vec<Option<String>>,
-            pub output: OutputFile,
-            $(pub $attribute: Option<$ty>,)*
-        }
-
-        impl NodeFile {
-            /// The names of the attributes that are given.
-            pub fn given(&self) -> Vec<&'static str> {
-                let mut given = Vec::new();
-                $(if self.$attribute.is_some() { given.push(stringify!($attribute)); })*
-                given
-            }
-        }
-    };
-}
-
-node_file! {
-    stride: [usize; 2],
-    dilation: [usize; 2],
-    kernel: [usize; 2],
-    padding: PaddingFile,
-    activation: String,
-    requantize: String,
-    multiplier: String,
-    keep_num_dims: bool,
-    axes: Vec<usize>,
-    keep_dims: bool,
-    beta: f32,
-    shape: Vec<i64>,
-    axis: usize,
-    paddings: Vec<[usize; 2]>,
-    value: i32,
-    permutation: Vec<usize>,
 }

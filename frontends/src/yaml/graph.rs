@@ -9,7 +9,8 @@ use guardbit_graph::{
 
 use super::constants::Values;
 use super::error::Kind;
-use super::file::{ConstantFile, GraphFile, InputFile, NodeFile, OutputFile};
+use super::file::{ConstantFile, GraphFile, InputFile, OutputFile};
+use super::operations::NodeFile;
 use super::problem::{Path, Problem};
 use super::{constants, operations};
 

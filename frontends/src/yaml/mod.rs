@@ -38,23 +38,8 @@
 //!
 //! # Nodes
 //! `inputs` are names, in the order of the operation; an absent optional input is `null` or, at the end, left out.
-//! Attributes stand beside `op`:
-//!
-//! | `op` | inputs | attributes |
-//! |---|---|---|
-//! | `conv2d` | x, weights `[o, kh, kw, c/groups]`, bias? | `stride`, `dilation`, `padding`, `activation`, `requantize`, `multiplier` |
-//! | `depthwise_conv2d` | x, weights `[1, kh, kw, c*m]`, bias? | as `conv2d` |
-//! | `fully_connected` | x, weights `[units, k]`, bias? | `keep_num_dims`, `activation`, `requantize`, `multiplier` |
-//! | `add` | a, b | `activation`, `requantize` |
-//! | `mul` | a, b | `activation`, `requantize`, `multiplier` |
-//! | `avg_pool2d`, `max_pool2d` | x | `kernel` (required), `stride`, `padding`, `activation` |
-//! | `mean`, `sum` | x | `axes` (required), `keep_dims`, `requantize`, `multiplier` |
-//! | `relu`, `relu6`, `quantize` | x | `requantize`, `multiplier` |
-//! | `softmax` | x | `beta` |
-//! | `reshape` | x | `shape` (required; one size may be -1) |
-//! | `concat` | one or more | `axis` (required), `requantize`, `multiplier` |
-//! | `pad` | x | `paddings` (required), `value` |
-//! | `transpose` | x | `permutation` (required) |
+//! Attributes stand beside `op`; [`OPERATIONS`] lists which operation has which. `kernel`, `axes`, `axis`, `shape`,
+//! `paddings` and `permutation` are required where there are any.
 //!
 //! | attribute | value | default |
 //! |---|---|---|
@@ -67,6 +52,7 @@
 //! | `axes`, `axis`, `permutation` | axes from 0 | - |
 //! | `beta` | a number | 1 |
 //! | `paddings` | `[before, after]` for every axis | - |
+//! | `shape` | sizes, one of which may be -1 | - |
 //! | `value` | a code | the zero point |
 
 mod aliases;
@@ -83,22 +69,57 @@ mod values;
 
 use std::path::Path;
 
-use guardbit_graph::Graph;
+use guardbit_graph::{Graph, Quantization};
 
-use crate::FrontendError;
+use crate::frontend::half_away;
+use crate::{Frontend, FrontendError};
 
 pub use error::YamlError;
+pub use operations::{OPERATIONS, Operation};
 
 /// Reads graph YAML from memory. Files that it names are relative to `dir`. The network is called `name` unless the
 /// text says otherwise, and so is the file in errors.
 ///
 /// # Errors
-/// [`FrontendError::Yaml`] with the line, the column and the key at fault.
+/// [`FrontendError::Format`] with the line, the column and the key at fault.
 pub fn read_yaml(text: &str, dir: &Path, name: &str) -> Result<Graph, FrontendError> {
-    read(text, dir, name).map_err(|error| FrontendError::Yaml { file: name.into(), error: Box::new(error) })
+    read(text, dir, name).map_err(|error| FrontendError::format(name, error))
 }
 
-pub(crate) fn read(text: &str, dir: &Path, name: &str) -> Result<Graph, YamlError> {
+/// Bytes of a file. Large constants lie in `.npy` files beside it.
+const MAX_BYTES: u64 = 1 << 26;
+
+/// Graph YAML files.
+#[derive(Debug)]
+pub struct GraphYaml;
+
+impl Frontend for GraphYaml {
+    fn name(&self) -> &'static str {
+        "graph YAML"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["yaml", "yml"]
+    }
+
+    /// YAML may be anything.
+    fn files(&self) -> String {
+        "graph .yaml".into()
+    }
+
+    fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError> {
+        let text = guardbit_files::read_text(path, MAX_BYTES);
+        let text = text.map_err(|error| FrontendError::io(path, error))?;
+        let dir = path.parent().unwrap_or(Path::new(""));
+        read(&text, dir, name).map_err(|error| FrontendError::format(path, error))
+    }
+
+    fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128 {
+        half_away(value, quantization)
+    }
+}
+
+fn read(text: &str, dir: &Path, name: &str) -> Result<Graph, YamlError> {
     let file = parse::parse(text)?;
     graph::build(file, dir, name).map_err(|problem| problem.place(text))
 }

@@ -7,17 +7,158 @@ use guardbit_graph::ops::{
 use guardbit_graph::{Activation, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::Scheme;
 
+use serde::Deserialize;
+
 use super::error::Kind;
-use super::file::NodeFile;
+use super::file::OutputFile;
 use super::problem::{Path, Problem};
 use super::values::PaddingFile;
 
+/// Writes the type of a node, which holds the attributes of every operation. Which of them an operation takes is
+/// checked later, so that an error can name the place.
+macro_rules! attributes {
+    ($($attribute:ident: $ty:ty,)*) => {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct NodeFile {
+            pub op: String,
+            pub inputs: Vec<Option<String>>,
+            pub output: OutputFile,
+            $($attribute: Option<$ty>,)*
+        }
+
+        impl NodeFile {
+            /// The names of the attributes that are given.
+            fn given(&self) -> Vec<&'static str> {
+                let mut given = Vec::new();
+                $(if self.$attribute.is_some() { given.push(stringify!($attribute)); })*
+                given
+            }
+        }
+    };
+}
+
+attributes! {
+    stride: [usize; 2],
+    dilation: [usize; 2],
+    kernel: [usize; 2],
+    padding: PaddingFile,
+    activation: String,
+    requantize: String,
+    multiplier: String,
+    keep_num_dims: bool,
+    axes: Vec<usize>,
+    keep_dims: bool,
+    beta: f32,
+    shape: Vec<i64>,
+    axis: usize,
+    paddings: Vec<[usize; 2]>,
+    value: i32,
+    permutation: Vec<usize>,
+}
+
+/// An operation as graph YAML writes it.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation {
+    /// Its name, the value of `op`.
+    pub name: &'static str,
+    /// The attributes that it takes.
+    pub attributes: &'static [&'static str],
+    read: fn(&Attributes<'_>) -> Result<Op, Problem>,
+}
+
+/// Lists the operations: name, inputs, attributes, and how the operation is made of them.
+macro_rules! operations {
+    ($($name:ident, $inputs:literal, [$($attribute:ident),*], |$a:ident| $op:expr;)*) => {
+        /// Every operation with its inputs and attributes.
+        ///
+        /// | `op` | inputs | attributes |
+        /// |---|---|---|
+        $(#[doc = concat!(
+            "| `", stringify!($name), "` | ", $inputs, " | ", $("`", stringify!($attribute), "` ",)* "|"
+        )])*
+        pub const OPERATIONS: &[Operation] = &[$(Operation {
+            name: stringify!($name),
+            attributes: &[$(stringify!($attribute)),*],
+            read: |$a| Ok(Op::from($op)),
+        }),*];
+    };
+}
+
+/// A convolution of type `$ty`.
+macro_rules! convolution {
+    ($a:ident, $ty:ident) => {
+        $ty {
+            stride: $a.node.stride.unwrap_or([1, 1]),
+            dilation: $a.node.dilation.unwrap_or([1, 1]),
+            padding: $a.padding()?,
+            activation: $a.activation()?,
+            requantize: $a.requantize()?,
+        }
+    };
+}
+
+/// A pool of type `$ty`.
+macro_rules! pool {
+    ($a:ident, $ty:ident) => {
+        $ty {
+            kernel: $a.required("kernel", $a.node.kernel)?,
+            stride: $a.node.stride.unwrap_or([1, 1]),
+            padding: $a.padding()?,
+            activation: $a.activation()?,
+        }
+    };
+}
+
+/// A reduction of type `$ty`.
+macro_rules! reduction {
+    ($a:ident, $ty:ident) => {
+        $ty {
+            axes: $a.required("axes", $a.node.axes.clone())?,
+            keep_dims: $a.node.keep_dims.unwrap_or(false),
+            requantize: $a.requantize()?,
+        }
+    };
+}
+
+operations! {
+    conv2d, "x, weights `[o, kh, kw, c/groups]`, bias?",
+        [stride, dilation, padding, activation, requantize, multiplier], |a| convolution!(a, Conv2d);
+    depthwise_conv2d, "x, weights `[1, kh, kw, c*m]`, bias?",
+        [stride, dilation, padding, activation, requantize, multiplier], |a| convolution!(a, DepthwiseConv2d);
+    fully_connected, "x, weights `[units, k]`, bias?", [keep_num_dims, activation, requantize, multiplier],
+        |a| FullyConnected {
+            keep_num_dims: a.node.keep_num_dims.unwrap_or(false),
+            activation: a.activation()?,
+            requantize: a.requantize()?,
+        };
+    add, "a, b", [activation, requantize], |a| Add { activation: a.activation()?, scheme: a.scheme()? };
+    mul, "a, b", [activation, requantize, multiplier],
+        |a| Mul { activation: a.activation()?, requantize: a.requantize()? };
+    avg_pool2d, "x", [kernel, stride, padding, activation], |a| pool!(a, AvgPool2d);
+    max_pool2d, "x", [kernel, stride, padding, activation], |a| pool!(a, MaxPool2d);
+    mean, "x", [axes, keep_dims, requantize, multiplier], |a| reduction!(a, Mean);
+    sum, "x", [axes, keep_dims, requantize, multiplier], |a| reduction!(a, Sum);
+    relu, "x", [requantize, multiplier], |a| Relu { requantize: a.requantize()? };
+    relu6, "x", [requantize, multiplier], |a| Relu6 { requantize: a.requantize()? };
+    softmax, "x", [beta], |a| Softmax { beta: a.node.beta.unwrap_or(1.0) };
+    reshape, "x", [shape], |a| Reshape { shape: a.required("shape", a.node.shape.clone())? };
+    concat, "one or more", [axis, requantize, multiplier],
+        |a| Concat { axis: a.required("axis", a.node.axis)?, requantize: a.requantize()? };
+    pad, "x", [paddings, value],
+        |a| Pad { paddings: a.required("paddings", a.node.paddings.clone())?, value: a.node.value };
+    transpose, "x", [permutation],
+        |a| Transpose { permutation: a.required("permutation", a.node.permutation.clone())? };
+    quantize, "x", [requantize, multiplier], |a| Quantize { requantize: a.requantize()? };
+}
+
 /// The operation of a node at `path` with its attributes.
 pub(super) fn read(node: &NodeFile, path: &Path) -> Result<Op, Problem> {
-    let Some((name, attributes, read)) = OPERATIONS.iter().find(|(name, ..)| *name == node.op) else {
-        let names = OPERATIONS.iter().map(|(name, ..)| *name);
+    let Some(operation) = OPERATIONS.iter().find(|operation| operation.name == node.op) else {
+        let names = OPERATIONS.iter().map(|operation| operation.name);
         return Err(Problem::not_one_of(path.then("op"), &node.op, names));
     };
+    let Operation { name, attributes, read } = operation;
     if let Some(other) = node.given().into_iter().find(|given| !attributes.contains(given)) {
         let help = match attributes {
             [] => format!("{name} takes no attributes"),
@@ -28,92 +169,6 @@ pub(super) fn read(node: &NodeFile, path: &Path) -> Result<Op, Problem> {
     }
     read(&Attributes { node, path })
 }
-
-type Read = fn(&Attributes<'_>) -> Result<Op, Problem>;
-
-/// Name, attributes, and how the operation is made of them.
-const OPERATIONS: &[(&str, &[&str], Read)] = &[
-    ("conv2d", CONVOLUTION, |a| {
-        Ok(Op::from(Conv2d {
-            stride: a.node.stride.unwrap_or([1, 1]),
-            dilation: a.node.dilation.unwrap_or([1, 1]),
-            padding: a.padding()?,
-            activation: a.activation()?,
-            requantize: a.requantize()?,
-        }))
-    }),
-    ("depthwise_conv2d", CONVOLUTION, |a| {
-        Ok(Op::from(DepthwiseConv2d {
-            stride: a.node.stride.unwrap_or([1, 1]),
-            dilation: a.node.dilation.unwrap_or([1, 1]),
-            padding: a.padding()?,
-            activation: a.activation()?,
-            requantize: a.requantize()?,
-        }))
-    }),
-    ("fully_connected", &["keep_num_dims", "activation", "requantize", "multiplier"], |a| {
-        Ok(Op::from(FullyConnected {
-            keep_num_dims: a.node.keep_num_dims.unwrap_or(false),
-            activation: a.activation()?,
-            requantize: a.requantize()?,
-        }))
-    }),
-    ("add", &["activation", "requantize"], |a| {
-        Ok(Op::from(Add { activation: a.activation()?, scheme: a.scheme()? }))
-    }),
-    ("mul", &["activation", "requantize", "multiplier"], |a| {
-        Ok(Op::from(Mul { activation: a.activation()?, requantize: a.requantize()? }))
-    }),
-    ("avg_pool2d", POOL, |a| {
-        Ok(Op::from(AvgPool2d {
-            kernel: a.required("kernel", a.node.kernel)?,
-            stride: a.node.stride.unwrap_or([1, 1]),
-            padding: a.padding()?,
-            activation: a.activation()?,
-        }))
-    }),
-    ("max_pool2d", POOL, |a| {
-        Ok(Op::from(MaxPool2d {
-            kernel: a.required("kernel", a.node.kernel)?,
-            stride: a.node.stride.unwrap_or([1, 1]),
-            padding: a.padding()?,
-            activation: a.activation()?,
-        }))
-    }),
-    ("mean", REDUCTION, |a| {
-        Ok(Op::from(Mean {
-            axes: a.required("axes", a.node.axes.clone())?,
-            keep_dims: a.node.keep_dims.unwrap_or(false),
-            requantize: a.requantize()?,
-        }))
-    }),
-    ("sum", REDUCTION, |a| {
-        Ok(Op::from(Sum {
-            axes: a.required("axes", a.node.axes.clone())?,
-            keep_dims: a.node.keep_dims.unwrap_or(false),
-            requantize: a.requantize()?,
-        }))
-    }),
-    ("relu", RESCALE, |a| Ok(Op::from(Relu { requantize: a.requantize()? }))),
-    ("relu6", RESCALE, |a| Ok(Op::from(Relu6 { requantize: a.requantize()? }))),
-    ("softmax", &["beta"], |a| Ok(Op::from(Softmax { beta: a.node.beta.unwrap_or(1.0) }))),
-    ("reshape", &["shape"], |a| Ok(Op::from(Reshape { shape: a.required("shape", a.node.shape.clone())? }))),
-    ("concat", &["axis", "requantize", "multiplier"], |a| {
-        Ok(Op::from(Concat { axis: a.required("axis", a.node.axis)?, requantize: a.requantize()? }))
-    }),
-    ("pad", &["paddings", "value"], |a| {
-        Ok(Op::from(Pad { paddings: a.required("paddings", a.node.paddings.clone())?, value: a.node.value }))
-    }),
-    ("transpose", &["permutation"], |a| {
-        Ok(Op::from(Transpose { permutation: a.required("permutation", a.node.permutation.clone())? }))
-    }),
-    ("quantize", RESCALE, |a| Ok(Op::from(Quantize { requantize: a.requantize()? }))),
-];
-
-const CONVOLUTION: &[&str] = &["stride", "dilation", "padding", "activation", "requantize", "multiplier"];
-const POOL: &[&str] = &["kernel", "stride", "padding", "activation"];
-const REDUCTION: &[&str] = &["axes", "keep_dims", "requantize", "multiplier"];
-const RESCALE: &[&str] = &["requantize", "multiplier"];
 
 const RULES: [(&str, MultiplierRule); 3] = [
     ("float64", MultiplierRule::Float64),
@@ -182,7 +237,7 @@ mod tests {
 
     #[test]
     fn every_operation_of_the_graph_can_be_written() {
-        let names: Vec<_> = OPERATIONS.iter().map(|(name, ..)| *name).collect();
-        assert_eq!(names, Op::NAMES);
+        let names = OPERATIONS.iter().map(|operation| operation.name);
+        assert!(names.eq(Op::KINDS.iter().map(|kind| kind.name)));
     }
 }

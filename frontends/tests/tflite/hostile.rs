@@ -132,6 +132,7 @@ fn shared_operators_are_no_product() {
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/hostile")]
 fn shared_hostile_names_are_plain() {
     for file in ["long.tflite", "ctrl.tflite"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/hostile").join(file);

@@ -60,6 +60,7 @@ fn digits() {
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn resnet8() {
     let Some(listing) = shared_model("resnet8_cifar10_int8.tflite") else { return };
     insta::assert_snapshot!(listing, @r"
@@ -85,6 +86,7 @@ fn resnet8() {
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn keyword_spotting() {
     let Some(listing) = shared_model("kws_dscnn_int8.tflite") else { return };
     insta::assert_snapshot!(listing, @r"
@@ -107,6 +109,7 @@ fn keyword_spotting() {
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn anomaly_detection() {
     let Some(listing) = shared_model("anomaly_autoencoder_int8.tflite") else { return };
     insta::assert_snapshot!(listing, @r"
@@ -126,6 +129,7 @@ fn anomaly_detection() {
 }
 
 #[test]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn visual_wake_words() {
     let Some(listing) = shared_model("vww_mobilenet_v1_025_int8.tflite") else { return };
     insta::assert_snapshot!(listing, @r"

@@ -1,5 +1,6 @@
 //! Small networks of a few layers, of every operation that graph YAML has.
 
+use guardbit_frontends::yaml::{OPERATIONS, Operation};
 use serde_json::{Value, json};
 
 use crate::Choices;
@@ -36,64 +37,31 @@ impl Network {
             "inputs": [read],
             "output": {"name": name, "dtype": dtype(choices), "scale": scale(choices), "zero_point": zero_point(choices)},
         });
-        let op = choices.one(&[
-            "conv2d",
-            "conv2d",
-            "depthwise_conv2d",
-            "fully_connected",
-            "fully_connected",
-            "avg_pool2d",
-            "max_pool2d",
-            "mean",
-            "sum",
-            "add",
-            "mul",
-            "relu",
-            "relu6",
-            "reshape",
-            "concat",
-            "pad",
-            "softmax",
-            "quantize",
-            "transpose",
-        ]);
+        let Operation { name: op, attributes, .. } = choices.one(OPERATIONS);
         node["op"] = json!(op);
-        self.attributes(op, &mut node, choices);
+        attributes.iter().for_each(|&attribute| self.attribute(attribute, &mut node, choices));
         self.operands(op, index, &mut node, choices);
         self.nodes.push(node);
         name
     }
 
-    fn attributes(&mut self, op: &str, node: &mut Value, choices: &mut Choices<'_>) {
+    /// A value that an attribute can have, or none.
+    fn attribute(&mut self, attribute: &str, node: &mut Value, choices: &mut Choices<'_>) {
         let pair = |choices: &mut Choices<'_>| json!([1 + choices.below(3), 1 + choices.below(3)]);
-        if op.contains("2d") {
-            node["padding"] = json!(choices.one(&["same", "valid"]));
-            if choices.once_in(2) {
-                node["stride"] = pair(choices);
-            }
-        }
-        if op.contains("conv2d") && choices.once_in(4) {
-            node["dilation"] = pair(choices);
-        }
-        if op.contains("pool2d") {
-            node["kernel"] = pair(choices);
-        }
-        if op.contains("conv2d") || op.contains("pool2d") || ["fully_connected", "add", "mul"].contains(&op) {
-            node["activation"] = json!(choices.one(&["none", "relu", "relu6", "relu_n1_to_1"]));
-        }
-        match op {
-            "mean" | "sum" => {
-                node["axes"] = choices.one(&[json!([1, 2]), json!([1]), json!([3]), json!([0, 1, 2, 3])]);
-                node["keep_dims"] = json!(choices.once_in(2));
-            }
-            "reshape" => node["shape"] = choices.one(&[json!([1, -1]), json!([1, 1, 1, -1]), json!([-1])]),
-            "concat" => node["axis"] = json!(choices.below(5)),
-            "pad" => node["paddings"] = json!([[0, 0], [choices.below(4), 1], [0, choices.below(4)], [0, 0]]),
-            "transpose" => {
-                node["permutation"] = choices.one(&[json!([0, 2, 1, 3]), json!([0, 3, 1, 2]), json!([1, 0])])
-            }
-            _ => {}
-        }
+        node[attribute] = match attribute {
+            "kernel" => pair(choices),
+            "padding" => json!(choices.one(&["same", "valid"])),
+            "stride" if choices.once_in(2) => pair(choices),
+            "dilation" if choices.once_in(4) => pair(choices),
+            "activation" => json!(choices.one(&["none", "relu", "relu6", "relu_n1_to_1"])),
+            "axes" => choices.one(&[json!([1, 2]), json!([1]), json!([3]), json!([0, 1, 2, 3])]),
+            "keep_dims" => json!(choices.once_in(2)),
+            "shape" => choices.one(&[json!([1, -1]), json!([1, 1, 1, -1]), json!([-1])]),
+            "axis" => json!(choices.below(5)),
+            "paddings" => json!([[0, 0], [choices.below(4), 1], [0, choices.below(4)], [0, 0]]),
+            "permutation" => choices.one(&[json!([0, 2, 1, 3]), json!([0, 3, 1, 2]), json!([1, 0])]),
+            _ => return,
+        };
     }
 
     /// Constants and further inputs.

@@ -50,7 +50,7 @@ fn follow(program: &Program, choices: &mut Choices<'_>) {
     let layers: Vec<_> = program.mac_layers().collect();
     let layer = if layers.is_empty() { return } else { choices.one(&layers) };
     let Some(read) = program.graph.node(layer.node).inputs[0] else { return };
-    let inputs: Vec<_> = tensors.iter().filter_map(|t| t.exact[read.index()].as_deref().cloned()).collect();
+    let inputs: Vec<_> = tensors.iter().filter_map(|t| t.exact[read.index()].as_ref().map(|codes| codes.to_vec())).collect();
     match export(program, layer.node, &inputs, &manifest::request()) {
         Ok(bundle) => {
             let folder = scratch::folder().join("exported");

@@ -2,7 +2,7 @@
 
 use guardbit_num::{Multiplier, Requantizer, Scale32, Scheme};
 
-use super::{Operands, Operator, elementwise};
+use super::{Monotonicity, Operands, Operator, elementwise};
 use crate::{Activation, DType, GraphError};
 
 /// `a + b` with numpy's broadcasting.
@@ -21,6 +21,7 @@ pub struct Add {
 
 impl Operator for Add {
     const NAME: &'static str = "add";
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let shape = elementwise::output_shape(operands)?;

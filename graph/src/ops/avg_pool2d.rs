@@ -1,6 +1,6 @@
 //! Average pool.
 
-use super::{Operands, Operator, pool, window};
+use super::{Mac, Monotonicity, Operands, Operator, pool, window};
 use crate::dot::{Division, DotProducts, Finish};
 use crate::{Activation, GraphError, Padding};
 
@@ -21,6 +21,8 @@ pub struct AvgPool2d {
 
 impl Operator for AvgPool2d {
     const NAME: &'static str = "avg_pool2d";
+    const MAC: Option<Mac> = Some(Mac::Unweighted);
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         self.parts(operands).map(|parts| window::output_shape(&parts.window))
@@ -28,10 +30,6 @@ impl Operator for AvgPool2d {
 
     fn dot_products(&self, operands: &Operands<'_>) -> Option<DotProducts> {
         self.parts(operands).ok()
-    }
-
-    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        window::evaluate(self.dot_products(operands), inputs)
     }
 }
 

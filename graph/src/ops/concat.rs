@@ -2,7 +2,7 @@
 
 use super::rescale::Rescale;
 use super::strides::{offsets, row_major};
-use super::{Operands, Operator};
+use super::{Monotonicity, Operands, Operator};
 use crate::{Activation, GraphError, Requantize};
 
 /// One or more tensors, one after another along `axis`.
@@ -18,6 +18,7 @@ pub struct Concat {
 
 impl Operator for Concat {
     const NAME: &'static str = "concat";
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_some_inputs()?;

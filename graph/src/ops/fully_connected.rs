@@ -1,8 +1,9 @@
 //! Fully connected layer.
 
-use super::operands::{Operands, WEIGHTS};
-use super::{Operator, window};
-use crate::dot::{DotProducts, DotWeights, Finish, Window};
+use super::operands::Operands;
+use super::weighted::{self, Geometry};
+use super::{Mac, Operator};
+use crate::dot::{DotProducts, Window};
 use crate::{Activation, GraphError, Requantize};
 
 /// `y[n,u] = sum over i of (x[n,i] - zx) * (w[u,i] - zw)`, plus bias, requantized.
@@ -21,9 +22,9 @@ pub struct FullyConnected {
 
 impl Operator for FullyConnected {
     const NAME: &'static str = "fully_connected";
+    const MAC: Option<Mac> = Some(Mac::Weighted);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
-        operands.expect_inputs(2, 3)?;
         let Window { batch, input: [.., terms], output: [.., units], .. } = self.parts(operands)?.window;
         if !self.keep_num_dims {
             return Ok(vec![batch, units]);
@@ -37,42 +38,20 @@ impl Operator for FullyConnected {
     fn dot_products(&self, operands: &Operands<'_>) -> Option<DotProducts> {
         self.parts(operands).ok()
     }
-
-    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        window::evaluate(self.dot_products(operands), inputs)
-    }
 }
 
 impl FullyConnected {
     fn parts(&self, operands: &Operands<'_>) -> Result<DotProducts, GraphError> {
-        operands.expect_dtype(1, WEIGHTS)?;
-        let [units, terms] = operands.shape(1)?;
-        let len = operands.input(0).ty.len();
-        if !len.is_multiple_of(terms) {
-            return Err(operands.shape_error(operands.input(0), format!("a multiple of {terms} elements")));
-        }
-        let (weight_scales, zero_points) = operands.weight_channels(1, 0, units)?;
-        let stage = window::output_stage(operands, self.requantize, self.activation, weight_scales)?;
-        let window = Window {
-            batch: len / terms,
-            input: [1, 1, terms],
-            output: [1, 1, units],
-            kernel: [1, 1, terms],
-            stride: [1, 1],
-            dilation: [1, 1],
-            pad: [0, 0],
-            groups: 1,
-        };
-        Ok(DotProducts {
-            window,
-            input_zero_point: operands.activation(0)?.zero_point(0),
-            weights: Some(DotWeights {
-                codes: operands.constant(1)?,
-                zero_points,
-                strides: [terms, 0, 0, 1],
-            }),
-            bias: operands.bias(2, units)?,
-            finish: Finish::Requantize(stage),
-        })
+        weighted::dot_products(operands, self.requantize, self.activation, || geometry(operands))
     }
+}
+
+fn geometry(operands: &Operands<'_>) -> Result<Geometry, GraphError> {
+    let [units, terms] = operands.shape(1)?;
+    let len = operands.input(0).ty.len();
+    if !len.is_multiple_of(terms) {
+        return Err(operands.shape_error(operands.input(0), format!("a multiple of {terms} elements")));
+    }
+    let window = Window::dense(len / terms, terms, units);
+    Ok(Geometry { window, axis: 0, strides: [terms, 0, 0, 1] })
 }

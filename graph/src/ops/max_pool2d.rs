@@ -1,6 +1,6 @@
 //! Max pool.
 
-use super::{Operands, Operator, pool, window};
+use super::{Monotonicity, Operands, Operator, pool, window};
 use crate::dot::{Tap, Window};
 use crate::{Activation, GraphError, Padding};
 
@@ -21,6 +21,7 @@ pub struct MaxPool2d {
 
 impl Operator for MaxPool2d {
     const NAME: &'static str = "max_pool2d";
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         self.geometry(operands).map(|window| window::output_shape(&window))

@@ -1,23 +1,63 @@
 //! The operations: one file each.
 //!
-//! To add one, write its file (attributes, shape rule, exact integer meaning) and add its line to `ops!`.
+//! To add one, write its file (attributes and [`Operator`]: shape rule, exact integer meaning, what an accelerator can
+//! do with it) and add its line to `ops!`. Lists of operations elsewhere (`offload` and its checks, short names, ranges,
+//! fuzzing) follow from that line.
 
+mod convolution;
 mod elementwise;
 mod operands;
 mod pool;
 mod reduce;
 mod rescale;
 mod strides;
+mod weighted;
 mod window;
 
 pub(crate) use operands::Operands;
 
 use crate::{DotProducts, GraphError, Window};
 
+/// The sums that an accelerator computes for an operation that it can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mac {
+    /// Products with constant weights, a bias perhaps: accelerators run them unless told otherwise.
+    Weighted,
+    /// Codes alone, as if all weights were 1: accelerators that are told to run them.
+    Unweighted,
+}
+
+/// What greater inputs do to the outputs of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Monotonicity {
+    /// A greater code of any input never makes a lesser output.
+    Increasing,
+    /// In each of two inputs, the other fixed, outputs only grow or only fall.
+    Bilinear,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// An operation by its name, whatever its attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpKind {
+    /// The name used in files.
+    pub name: &'static str,
+    /// What an accelerator that runs it adds up; `None` if only a host can run it.
+    pub mac: Option<Mac>,
+}
+
 /// What every operation says about itself.
 pub(crate) trait Operator {
     /// The name used in files.
     const NAME: &'static str;
+
+    /// What an accelerator that runs it adds up; `None` if only a host can run it. Whoever gives a kind here gives
+    /// [`dot_products`](Self::dot_products) too.
+    const MAC: Option<Mac> = None;
+
+    /// How outputs follow inputs.
+    const MONOTONICITY: Monotonicity = Monotonicity::Unknown;
 
     /// Checks the operands and gives the shape of the output.
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError>;
@@ -33,7 +73,9 @@ pub(crate) trait Operator {
     }
 
     /// The exact output codes. `inputs` are the codes of every input in order, constants included.
-    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32>;
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        self.dot_products(operands).map_or_else(Vec::new, |dots| dots.evaluate(inputs[0]))
+    }
 }
 
 /// Registers the operations: file and type.
@@ -50,15 +92,25 @@ macro_rules! ops {
 
         $(impl From<$ty> for Op {
             fn from(op: $ty) -> Self { Self::$ty(op) }
+        }
+
+        impl $ty {
+            /// What there is to know of this operation whatever its attributes.
+            pub const KIND: OpKind = OpKind { name: <Self as Operator>::NAME, mac: <Self as Operator>::MAC };
         })*
 
         impl Op {
-            /// The names of all operations, in the order of registration.
-            pub const NAMES: &[&str] = &[$($ty::NAME),*];
+            /// All operations, in the order of registration.
+            pub const KINDS: &[OpKind] = &[$($ty::KIND),*];
 
-            /// The name used in files.
-            pub fn name(&self) -> &'static str {
-                match self { $(Self::$ty(_) => $ty::NAME,)* }
+            /// What there is to know of this operation whatever its attributes.
+            pub fn kind(&self) -> OpKind {
+                match self { $(Self::$ty(_) => $ty::KIND,)* }
+            }
+
+            /// How outputs follow inputs.
+            pub fn monotonicity(&self) -> Monotonicity {
+                match self { $(Self::$ty(_) => $ty::MONOTONICITY,)* }
             }
 
             pub(crate) fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -98,4 +150,11 @@ ops! {
     pad::Pad,
     transpose::Transpose,
     quantize::Quantize,
+}
+
+impl Op {
+    /// The name used in files.
+    pub fn name(&self) -> &'static str {
+        self.kind().name
+    }
 }

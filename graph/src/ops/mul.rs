@@ -2,7 +2,7 @@
 
 use guardbit_num::Requantizer;
 
-use super::{Operands, Operator, elementwise};
+use super::{Monotonicity, Operands, Operator, elementwise};
 use crate::{Activation, GraphError, Requantize};
 
 /// `a * b` with numpy's broadcasting: `y = round((a - za) * (b - zb) * sa*sb/sy) + zy`, clamped.
@@ -18,6 +18,7 @@ pub struct Mul {
 
 impl Operator for Mul {
     const NAME: &'static str = "mul";
+    const MONOTONICITY: Monotonicity = Monotonicity::Bilinear;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let shape = elementwise::output_shape(operands)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guardbit_num::{MultiplierError, Requantizer};
 
 use crate::dot::Bias;
-use crate::{DType, GraphError, Quantization, Requantize, Tensor};
+use crate::{DType, GraphError, Op, OutputSpec, Quantization, Requantize, Tensor};
 
 /// The inputs and the output of one node.
 pub(crate) struct Operands<'a> {
@@ -17,6 +17,17 @@ pub(crate) struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
+    /// The operands of a node that is to make `output`.
+    pub fn new(op: &Op, inputs: Vec<Option<&'a Tensor>>, output: &'a OutputSpec) -> Self {
+        Self {
+            op: op.name(),
+            inputs,
+            output_name: &output.name,
+            output_dtype: output.dtype,
+            output_quantization: output.quantization.as_ref(),
+        }
+    }
+
     /// Fails unless there are `min..=max` inputs and the first `min` are present.
     pub fn expect_inputs(&self, min: usize, max: usize) -> Result<(), GraphError> {
         let present = self.inputs.iter().take(min).all(Option::is_some);

@@ -1,7 +1,7 @@
 //! Padding.
 
 use super::strides::{offsets, row_major};
-use super::{Operands, Operator};
+use super::{Monotonicity, Operands, Operator};
 use crate::GraphError;
 
 /// The input with cells of one value around it.
@@ -17,6 +17,7 @@ pub struct Pad {
 
 impl Operator for Pad {
     const NAME: &'static str = "pad";
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

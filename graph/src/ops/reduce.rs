@@ -108,3 +108,46 @@ impl<'a> Reduction<'a> {
         })
     }
 }
+
+/// Writes a reduction: its attributes and [`Operator`](super::Operator), around what becomes of the requantizer from
+/// input to output scale where one sum has that many elements.
+macro_rules! reduction {
+    ($(#[$doc:meta])* $ty:ident, $name:literal, $finish:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+        pub struct $ty {
+            /// The axes that are summed over, each once.
+            pub axes: Vec<usize>,
+            /// Whether those axes stay, with size 1.
+            pub keep_dims: bool,
+            /// From sums to codes. The multiplier is that of `s_x * 1 / s_y`.
+            pub requantize: $crate::Requantize,
+        }
+
+        impl $crate::ops::Operator for $ty {
+            const NAME: &'static str = $name;
+            const MAC: Option<$crate::ops::Mac> = Some($crate::ops::Mac::Unweighted);
+            const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
+
+            fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+                self.reduction(operands).map(|reduction| reduction.output_shape(self.keep_dims))
+            }
+
+            fn dot_products(&self, operands: &Operands<'_>) -> Option<$crate::DotProducts> {
+                self.reduction(operands).ok()?.dot_products()
+            }
+
+            fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+                self.reduction(operands).map_or_else(|_| Vec::new(), |reduction| reduction.evaluate(inputs[0]))
+            }
+        }
+
+        impl $ty {
+            fn reduction<'a>(&self, operands: &Operands<'a>) -> Result<Reduction<'a>, GraphError> {
+                Reduction::new(operands, &self.axes, self.requantize, $finish)
+            }
+        }
+    };
+}
+
+pub(super) use reduction;

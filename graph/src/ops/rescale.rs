@@ -38,24 +38,39 @@ impl Rescale {
     }
 }
 
-/// The shape of an operation that rescales its only input.
-pub(super) fn output_shape(
-    operands: &Operands<'_>,
-    requantize: Requantize,
-    activation: Activation,
-) -> Result<Vec<usize>, GraphError> {
-    operands.expect_inputs(1, 1)?;
-    Rescale::new(operands, 0, requantize, activation)?;
-    Ok(operands.input(0).ty.shape.clone())
+/// Writes an operation that moves its only input to the quantization of the output, under an activation: its attributes
+/// and [`Operator`](super::Operator).
+macro_rules! rescale {
+    ($(#[$doc:meta])* $ty:ident, $name:literal, $activation:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+        pub struct $ty {
+            /// From input to output codes.
+            pub requantize: $crate::Requantize,
+        }
+
+        impl $crate::ops::Operator for $ty {
+            const NAME: &'static str = $name;
+            const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
+
+            fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+                operands.expect_inputs(1, 1)?;
+                self.rescale(operands)?;
+                Ok(operands.input(0).ty.shape.clone())
+            }
+
+            fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+                let Ok(rescale) = self.rescale(operands) else { return Vec::new() };
+                inputs[0].iter().map(|&code| rescale.code(code)).collect()
+            }
+        }
+
+        impl $ty {
+            fn rescale(&self, operands: &Operands<'_>) -> Result<Rescale, GraphError> {
+                Rescale::new(operands, 0, self.requantize, $activation)
+            }
+        }
+    };
 }
 
-/// The codes of an operation that rescales its only input.
-pub(super) fn evaluate(
-    operands: &Operands<'_>,
-    requantize: Requantize,
-    activation: Activation,
-    codes: &[i32],
-) -> Vec<i32> {
-    let rescale = Rescale::new(operands, 0, requantize, activation);
-    rescale.map_or_else(|_| Vec::new(), |rescale| codes.iter().map(|&code| rescale.code(code)).collect())
-}
+pub(super) use rescale;

@@ -1,6 +1,6 @@
 //! Another shape for the same codes.
 
-use super::{Operands, Operator};
+use super::{Monotonicity, Operands, Operator};
 use crate::{Brief, GraphError};
 
 /// The codes of the input in the same order under another shape.
@@ -12,6 +12,7 @@ pub struct Reshape {
 
 impl Operator for Reshape {
     const NAME: &'static str = "reshape";
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

@@ -1,7 +1,7 @@
 //! Another order of axes.
 
 use super::strides::{offsets, row_major};
-use super::{Operands, Operator};
+use super::{Monotonicity, Operands, Operator};
 use crate::{Brief, GraphError};
 
 /// Axis `i` of the output is axis `permutation[i]` of the input.
@@ -15,6 +15,7 @@ pub struct Transpose {
 
 impl Operator for Transpose {
     const NAME: &'static str = "transpose";
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;
@@ -37,6 +38,12 @@ impl Operator for Transpose {
 }
 
 impl Transpose {
+    /// Whether the elements of a tensor of that shape stay in their order: only axes of size 1 move.
+    pub fn keeps_order(&self, shape: &[usize]) -> bool {
+        let moved = self.permutation.iter().filter(|&&axis| shape.get(axis) != Some(&1));
+        moved.is_sorted()
+    }
+
     fn permuted(&self, sizes: &[usize]) -> Vec<usize> {
         self.permutation.iter().map(|&axis| sizes[axis]).collect()
     }

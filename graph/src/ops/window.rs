@@ -1,9 +1,9 @@
 //! What operations on windows share.
 
 use super::Operands;
-use crate::dot::{DotProducts, OutputStage, Window};
+use crate::dot::Window;
 use crate::padding::WindowAxis;
-use crate::{Activation, GraphError, Padding, Requantize};
+use crate::{GraphError, Padding};
 
 /// The moving part of a window: sizes in cells, rows first.
 pub(super) struct Sliding {
@@ -57,30 +57,4 @@ impl Sliding {
 pub(super) fn output_shape(window: &Window) -> Vec<usize> {
     let [rows, cols, channels] = window.output;
     vec![window.batch, rows, cols, channels]
-}
-
-/// The requantization of a multiply-accumulate operation, checked.
-pub(super) fn output_stage(
-    operands: &Operands<'_>,
-    requantize: Requantize,
-    activation: Activation,
-    weight_scales: Vec<f32>,
-) -> Result<OutputStage, GraphError> {
-    let output = operands.output_activation()?;
-    let stage = OutputStage {
-        requantize,
-        input_scale: operands.activation(0)?.scale(0),
-        weight_scales,
-        output_scale: output.scale(0),
-        output_zero_point: output.zero_point(0),
-        activation,
-        clamp: activation.clamp(operands.output_dtype, output),
-    };
-    stage.requantizers(None).map_err(|e| operands.multiplier_error(e))?;
-    Ok(stage)
-}
-
-/// The exact codes of an operation that is made of dot products.
-pub(super) fn evaluate(dot_products: Option<DotProducts>, inputs: &[&[i32]]) -> Vec<i32> {
-    dot_products.map_or_else(Vec::new, |dots| dots.evaluate(inputs[0]))
 }

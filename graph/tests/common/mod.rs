@@ -4,8 +4,7 @@
 #![allow(dead_code)]
 
 use guardbit_graph::{
-    DType, Graph, GraphBuilder, GraphError, MultiplierRule, NodeId, Op, OutputSpec, Quantization, Requantize,
-    TensorType,
+    DType, Graph, GraphError, MultiplierRule, NodeId, Op, OutputSpec, Quantization, Requantize, TensorType,
 };
 use guardbit_num::Scheme;
 
@@ -66,18 +65,12 @@ pub fn int8_output() -> OutputSpec {
 
 /// The graph of one node.
 pub fn build(op: impl Into<Op>, inputs: &[Input], output: OutputSpec) -> Result<Graph, GraphError> {
-    let mut builder = GraphBuilder::new("one op");
-    let mut ids = Vec::new();
-    for (index, Input { ty, codes, constant }) in inputs.iter().enumerate() {
-        let name = format!("input{index}");
-        let id = match constant {
-            true => builder.constant(name, ty.clone(), codes.clone()),
-            false => builder.input(name, ty.clone()),
-        };
-        ids.push(Some(id?));
-    }
-    let id = builder.node(op, &ids, output)?;
-    builder.finish(vec![id])
+    let operand = |(index, input): (usize, &Input)| guardbit_graph::Operand {
+        name: format!("input{index}"),
+        ty: input.ty.clone(),
+        codes: input.constant.then(|| input.codes.clone()),
+    };
+    Graph::of_op("one op", op, inputs.iter().enumerate().map(operand), output)
 }
 
 /// The graph's node.

@@ -1,6 +1,6 @@
 //! Ranges propagated through the network, element by element.
 
-use guardbit_graph::{DotProducts, Finish, Graph, NodeId, Op, Tap, TensorId};
+use guardbit_graph::{DotProducts, Finish, Graph, Monotonicity, NodeId, Tap, TensorId};
 use guardbit_num::Requantizer;
 
 use super::layer::initial;
@@ -112,9 +112,9 @@ fn output(graph: &Graph, id: NodeId, layer: Option<&MacLayer>, codes: &[Option<C
         return weighted().unwrap_or_else(anything);
     }
     let at = |ends: &[End]| evaluate(graph, id, codes, ends);
-    match order_of(&graph.node(id).op) {
-        Order::Kept => Codes { low: at(&[End::Low]), high: at(&[End::High]) },
-        Order::Bilinear => {
+    match graph.node(id).op.monotonicity() {
+        Monotonicity::Increasing => Codes { low: at(&[End::Low]), high: at(&[End::High]) },
+        Monotonicity::Bilinear => {
             let corners =
                 [[End::Low, End::Low], [End::Low, End::High], [End::High, End::Low], [End::High, End::High]];
             let corners = corners.map(|corner| at(&corner));
@@ -124,36 +124,7 @@ fn output(graph: &Graph, id: NodeId, layer: Option<&MacLayer>, codes: &[Option<C
             };
             Codes { low: fold(i32::min), high: fold(i32::max) }
         }
-        Order::Unknown => anything(),
-    }
-}
-
-/// How an operation treats the order of codes.
-enum Order {
-    /// Greater inputs never make a lesser output.
-    Kept,
-    /// It keeps or reverses order in each of two inputs.
-    Bilinear,
-    /// Nothing is known.
-    Unknown,
-}
-
-fn order_of(op: &Op) -> Order {
-    match op {
-        Op::Add(_)
-        | Op::AvgPool2d(_)
-        | Op::MaxPool2d(_)
-        | Op::Mean(_)
-        | Op::Sum(_)
-        | Op::Relu(_)
-        | Op::Relu6(_)
-        | Op::Reshape(_)
-        | Op::Concat(_)
-        | Op::Pad(_)
-        | Op::Transpose(_)
-        | Op::Quantize(_) => Order::Kept,
-        Op::Mul(_) => Order::Bilinear,
-        _ => Order::Unknown,
+        Monotonicity::Unknown => anything(),
     }
 }
 

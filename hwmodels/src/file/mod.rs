@@ -45,7 +45,7 @@ pub(crate) struct AcceleratorFile {
     /// Which operand stays in the array; decides when and where things happen, and the accumulation levels if
     /// `accumulation` is missing. Default: output_stationary.
     pub dataflow: Option<Name<Dataflow>>,
-    /// Operations that the accelerator runs; the host runs the others exactly. Default: the five
+    /// Operations that the accelerator runs; the host runs the others exactly. Default: all
     /// multiply-accumulate operations.
     #[serde(default, deserialize_with = "bounded::short")]
     pub offload: Option<Vec<OpName>>,

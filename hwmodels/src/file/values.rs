@@ -50,13 +50,23 @@ pub(crate) enum TermsFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Name<T>(pub T);
 
-/// The name of an operation that an accelerator can run.
+/// The name of an operation that an accelerator can run, or of one of [`OPERATIONS_TO_COME`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpName(pub &'static str);
+
+/// Operations that files may list, although no network can hold them yet: to no effect.
+pub(crate) const OPERATIONS_TO_COME: [&str; 2] = ["transpose_conv2d", "batch_matmul"];
 
 impl TermsFile {
     const NAMES: [(&'static str, Self); 4] =
         [("rows", Self::Rows), ("cols", Self::Cols), ("dot_width", Self::DotWidth), ("all", Self::All)];
+}
+
+impl OpName {
+    /// Whether a network can hold it.
+    pub fn exists(self) -> bool {
+        OPERATIONS.contains(&self.0)
+    }
 }
 
 impl Named for WalkKind {
@@ -223,7 +233,7 @@ impl<'de> Deserialize<'de> for OpName {
             }
 
             fn visit_str<E: Error>(self, value: &str) -> Result<&'static str, E> {
-                let found = OPERATIONS.iter().find(|name| **name == value);
+                let found = OPERATIONS.iter().chain(&OPERATIONS_TO_COME).find(|name| **name == value);
                 found.copied().ok_or_else(|| E::custom(format!("an accelerator cannot run `{value}`")))
             }
         }
@@ -356,6 +366,6 @@ schemas! {
         { "enum": ["rows", "cols", "dot_width", "all"] },
         { "type": "integer", "minimum": 1, "maximum": 268_435_456 },
     ] });
-    OpName: json_schema!({ "enum": OPERATIONS });
+    OpName: json_schema!({ "enum": *OPERATIONS });
     Name<T>: json_schema!({ "enum": T::all().into_iter().map(|(name, _)| name).collect::<Vec<_>>() });
 }

@@ -15,8 +15,9 @@ pub(crate) use section::KeyRow;
 
 use guardbit_num::{Overflow, Rounding, Scheme};
 
+use crate::Reduce;
 use crate::accelerator::{
-    ArrayKind, BiasPlace, Check, Fixup, OutputFit, Reduce, Register, Terms, TimingConvention, ZeroPoint,
+    ArrayKind, BiasPlace, Check, Fixup, OutputFit, Register, Terms, TimingConvention, ZeroPoint,
 };
 use crate::file::{BiasBits, Bits, Name, PackingKind, TermsFile};
 use section::sections;

@@ -12,8 +12,8 @@ use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, Number, OrderF
 use crate::keys::{Key, LevelFile, MAX_TERMS, Operands, Requantize, Timing};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Datapath, Level, Memory, Product, Reduce, ReductionOrder,
-    Register, Terms, Walk,
+    Accelerator, Array, Axis, Bias, BiasPlace, Datapath, Level, Memory, Product, ReductionOrder, Register,
+    Terms, Walk,
 };
 
 /// Most characters of a text in a message.
@@ -41,7 +41,7 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
         array,
         dataflow: name(file.dataflow, defaults::DATAFLOW),
         offload: match &file.offload {
-            Some(operations) => operations.iter().map(|op| op.0.to_owned()).collect(),
+            Some(named) => named.iter().filter(|op| op.exists()).map(|op| op.0.to_owned()).collect(),
             None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
         },
         timing: Timing::of(&file.timing.clone().unwrap_or_default(), &KeyPath::keys(&["timing"]))?.convention,
@@ -276,15 +276,15 @@ fn bias(file: &AcceleratorFile) -> Result<Bias, Violation> {
 
 fn preload(datapath: &Datapath) -> Result<(), Violation> {
     let index = datapath.levels.len() - 1;
-    if datapath.levels[index].reduce == Reduce::Serial {
+    if !datapath.levels[index].reduce.takes_run_at_once() {
         return Ok(());
     }
-    let name = &datapath.levels[index].name;
+    let Level { name, reduce: kind, .. } = &datapath.levels[index];
     Err(Violation {
         code: "guardbit::hw::bias",
         keys: vec![KeyPath::keys(&["bias", "at"]), level_key(datapath, index).join("reduce")],
         message: format!(
-            "`bias.at` is preload, but the last level, `{name}`, is a tree: it has no initial value"
+            "`bias.at` is preload, but the last level, `{name}`, is a {kind}: it has no initial value"
         ),
         help: "write `bias: {at: post}`, or end with a serial level".into(),
     })

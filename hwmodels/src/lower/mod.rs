@@ -5,9 +5,9 @@ mod overrides;
 mod partition;
 mod requantize;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use guardbit_graph::{DotProducts, Graph, NodeId, Window};
+use guardbit_graph::{DType, DotProducts, Graph, Mac, NodeId, Op, Window};
 use guardbit_num::MultiplierError;
 
 pub use partition::{Host, Placement};
@@ -17,20 +17,14 @@ use crate::{Accelerator, HwError, MacLayer, Program, Step};
 use overrides::Overrides;
 
 /// Names of the operations that are multiply-accumulate layers: what `offload` lists by default.
-pub const MAC_OPERATIONS: [&str; 5] =
-    ["conv2d", "depthwise_conv2d", "transpose_conv2d", "fully_connected", "batch_matmul"];
+pub static MAC_OPERATIONS: LazyLock<Vec<&str>> = LazyLock::new(|| names(|mac| mac == Mac::Weighted));
 
 /// Names of all operations that an accelerator can run: those, and sums with weights of 1.
-pub const OPERATIONS: [&str; 8] = [
-    "conv2d",
-    "depthwise_conv2d",
-    "transpose_conv2d",
-    "fully_connected",
-    "batch_matmul",
-    "avg_pool2d",
-    "mean",
-    "sum",
-];
+pub static OPERATIONS: LazyLock<Vec<&str>> = LazyLock::new(|| names(|_| true));
+
+fn names(wanted: impl Fn(Mac) -> bool) -> Vec<&'static str> {
+    Op::KINDS.iter().filter(|kind| kind.mac.is_some_and(&wanted)).map(|kind| kind.name).collect()
+}
 
 /// Most weights of a layer: as many as the largest tensor has elements.
 const MAX_WEIGHTS: usize = 1 << 28;
@@ -164,7 +158,9 @@ pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, Lo
     for (node, _) in graph.nodes_with_ids() {
         let accelerator = overrides.of_node(node);
         steps.push(match partition::place(&graph, node, accelerator) {
-            Ok(dots) => Step::Mac(Box::new(layer(&graph, node, accelerator, dots)?)),
+            Ok(dots) => {
+                Step::Mac(Box::new(lower_dot_products(LayerInfo::of(&graph, node), dots, accelerator)?))
+            }
             Err(_) => Step::Host,
         });
     }
@@ -196,28 +192,60 @@ fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
     Err(LowerError::TooManyProducts { layer: layer.into(), channels, cells })
 }
 
-fn layer(
-    graph: &Graph,
-    node: NodeId,
-    accelerator: &Accelerator,
+/// What there is to know of a layer beside its dot products.
+#[derive(Debug, Clone)]
+pub struct LayerInfo {
+    /// The node; the default for a layer without a network.
+    pub node: NodeId,
+    /// Name of the layer.
+    pub name: String,
+    /// A unique name for people.
+    pub short_name: String,
+    /// Name of the operation.
+    pub op: &'static str,
+    /// Type of the output's codes.
+    pub output: DType,
+    /// Bits of activations, weights and outputs.
+    pub widths: Widths,
+}
+
+impl LayerInfo {
+    fn of(graph: &Graph, node: NodeId) -> Self {
+        Self {
+            node,
+            name: graph.node_name(node).to_owned(),
+            short_name: graph.short_name(node).to_owned(),
+            op: graph.node(node).op.name(),
+            output: graph.tensor(graph.node(node).output).ty.dtype,
+            widths: Widths::of(graph, node),
+        }
+    }
+}
+
+/// Lowers dot products onto an accelerator, which runs them whatever it offloads. No network is needed for it.
+///
+/// # Errors
+/// [`LowerError`] as [`lower`] has it.
+pub fn lower_dot_products(
+    info: LayerInfo,
     dots: DotProducts,
+    accelerator: &Accelerator,
 ) -> Result<MacLayer, LowerError> {
+    let LayerInfo { node, name, short_name, op, output, widths } = info;
     let mut datapath = accelerator.datapath.clone();
     if let Some(bias) = &dots.bias {
         datapath.bias = datapath.bias.of_layer(bias.bits);
     }
-    let name = graph.node_name(node).to_owned();
     check_size(&name, &dots.window)?;
     let order = datapath.order.permutation(dots.window.kernel);
-    let output = graph.tensor(graph.node(node).output).ty.dtype;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
-    let timing = LayerTiming::new(accelerator, &dots.window, Widths::of(graph, node));
+    let timing = LayerTiming::new(accelerator, &dots.window, widths);
     if timing.cycles > MAX_CYCLES {
         return Err(LowerError::TooManyCycles { layer: name });
     }
     Ok(MacLayer {
         node,
-        op: graph.node(node).op.name(),
+        op,
         weights: operands::weights(&dots, datapath.zero_point, &order),
         bias: operands::bias(&dots, datapath.zero_point),
         input_sum_factor: operands::input_sum_factor(&dots, datapath.zero_point),
@@ -226,7 +254,7 @@ fn layer(
         output_range: (output.min(), output.max()),
         packing: accelerator.packing,
         timing,
-        short_name: graph.short_name(node).to_owned(),
+        short_name,
         name,
         dots,
         datapath,

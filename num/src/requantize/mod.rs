@@ -36,6 +36,11 @@ macro_rules! schemes {
                 match self { $(Self::$variant => $name,)* }
             }
 
+            /// The number used for it in the RTL.
+            pub fn code(self) -> u32 {
+                self as u32
+            }
+
             /// `round(M * x) + zero_point`.
             fn requantize(self, x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
                 match self { $(Self::$variant => $file::requantize(x, multiplier, zero_point),)* }

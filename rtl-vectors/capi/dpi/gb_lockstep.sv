@@ -30,6 +30,10 @@ module gb_lockstep #(
 );
     import guardbit_dpi::*;
 
+    // The model is stepped within an edge; an index has more bits than its memory needs.
+    /* verilator lint_off BLKSEQ */
+    /* verilator lint_off UNUSEDSIGNAL */
+
     // What the model has shown and the design has yet to: rings, as deep as the longest pipeline may be.
     localparam int DEPTH = 256;
     logic [63:0] want_acc [0:LEVELS*DEPTH-1];

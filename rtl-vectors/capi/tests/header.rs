@@ -11,11 +11,9 @@ fn read(path: &str) -> String {
 
 /// The program is given by `GUARDBIT_CBINDGEN`; see `scripts/test`.
 #[test]
+#[ignore = "needs GUARDBIT_CBINDGEN, see scripts/test"]
 fn the_header_is_current() {
-    let Some(cbindgen) = std::env::var_os("GUARDBIT_CBINDGEN") else {
-        eprintln!("skipped: GUARDBIT_CBINDGEN is not set; see scripts/test");
-        return;
-    };
+    let cbindgen = std::env::var_os("GUARDBIT_CBINDGEN").expect("GUARDBIT_CBINDGEN is set, see scripts/test");
     let output = Command::new(cbindgen)
         .args(["--quiet", "--config", "cbindgen.toml", "src/exports.rs"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -58,7 +58,8 @@ fn bundles_replay_in_the_model() {
             ["exp_flags", "mask", "exp_wide", "exp_sum", "exp_out"].map(column);
         let levels = &manifest.arithmetic.levels;
         let accs: Vec<_> = levels.iter().map(|l| column(&format!("exp_acc_{}", l.name))).collect();
-        let unshifted = manifest.arithmetic.product.shift == 0 && levels.iter().all(|l| l.stage.shift == 0);
+        let unshifted =
+            manifest.arithmetic.product.shift == 0 && levels.iter().all(|l| l.register.shift == 0);
 
         let path = c(&dir.to_string_lossy());
         let model = unsafe { guardbit_open_bundle(path.as_ptr()) };
@@ -110,7 +111,7 @@ fn bundles_replay_in_the_model() {
             assert_eq!(unsafe { guardbit_get_exact(model, &mut exact) }, GUARDBIT_OK);
             assert!(!unshifted || exact == wide[beat].1 as i64, "beat {beat}: {exact}");
             if unsafe { guardbit_get_sum(model, &mut sum) } == 1 {
-                let last = &levels[levels.len() - 1].stage;
+                let last = &levels[levels.len() - 1].register;
                 assert_eq!(sum, signed(sums[ended].1, last.port_bits), "{}", unit.accelerator);
                 assert_eq!(unsafe { guardbit_get_code(model, &mut code) }, 1);
                 let out = manifest.arithmetic.requantize.out_bits;

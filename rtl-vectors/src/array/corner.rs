@@ -10,7 +10,7 @@ use rand_pcg::rand_core::Rng;
 
 use super::{Columns, corner_gap, is_output_stationary};
 use crate::corners::walk;
-use crate::manifest::{Arithmetic, ArrayInfo, Operand, Tile};
+use crate::manifest::{Arithmetic, ArrayInfo, Operand, TileInfo};
 
 /// Most beats of all corner tiles.
 const MAX_BEATS: usize = 4096;
@@ -56,14 +56,14 @@ pub(super) fn append(
 }
 
 /// Steps of an element in `tile`.
-fn steps(info: &ArrayInfo, tile: &Tile) -> usize {
+fn steps(info: &ArrayInfo, tile: &TileInfo) -> usize {
     if is_output_stationary(info) { tile.terms } else { tile.pixels }
 }
 
 /// The fillings of the array for `corner`, the first one at beat `next` or later; `next` moves to behind the last step.
 ///
 /// The last steps of tiles are `rows` or more apart: a column needs that long to drain, and to load.
-fn tiles(info: &ArrayInfo, corner: &Corner, group: usize, next: &mut usize) -> Vec<Tile> {
+fn tiles(info: &ArrayInfo, corner: &Corner, group: usize, next: &mut usize) -> Vec<TileInfo> {
     let (terms, pixels) = (corner.activations[0].len(), corner.activations.len());
     let per_tile = if is_output_stationary(info) { terms } else { info.rows };
     let firsts = (0..terms).step_by(per_tile.max(1));
@@ -71,7 +71,7 @@ fn tiles(info: &ArrayInfo, corner: &Corner, group: usize, next: &mut usize) -> V
         .map(|first_term| {
             let here = per_tile.min(terms - first_term);
             let is_done = first_term + here == terms;
-            let tile = Tile {
+            let tile = TileInfo {
                 group,
                 first_pixel: 0,
                 pixels,
@@ -86,7 +86,7 @@ fn tiles(info: &ArrayInfo, corner: &Corner, group: usize, next: &mut usize) -> V
             };
             let first_beat = *next + info.rows.saturating_sub(steps(info, &tile));
             *next = first_beat + steps(info, &tile);
-            Tile { first_beat, ..tile }
+            TileInfo { first_beat, ..tile }
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use guardbit_hwmodels::{Accelerator, Dataflow, MacLayer, TimingConvention};
 use guardbit_sim::trace::{operands, trace};
 
 use super::CTRL;
-use crate::manifest::{ArrayCycleInfo, ArrayInfo, Field, Tile};
+use crate::manifest::{ArrayCycleInfo, ArrayInfo, Field, TileInfo, WordOrder};
 
 /// Most beats.
 const MAX_BEATS: usize = 1536;
@@ -88,7 +88,7 @@ impl Slice {
         let (tiles, words) = self.tiles(accelerator);
         let field = |(lsb, name): (u32, &&str)| Field { name: (*name).into(), lsb, bits: 1 };
         ArrayInfo {
-            dataflow: accelerator.dataflow.name().into(),
+            dataflow: accelerator.dataflow,
             rows: array.rows,
             cols: array.cols,
             sample: self.sample,
@@ -100,8 +100,8 @@ impl Slice {
             beats: beats(&self.cycles),
             words,
             word_order: match accelerator.dataflow {
-                Dataflow::OutputStationary => "bottom_row_first".into(),
-                _ => "pixels".into(),
+                Dataflow::OutputStationary => WordOrder::BottomRowFirst,
+                _ => WordOrder::Pixels,
             },
             real_beats: beats(&self.cycles),
             real_words: words,
@@ -124,7 +124,7 @@ impl Slice {
             )
         };
         ArrayCycleInfo {
-            convention: if scalesim { "scalesim_v3" } else { "overlapped" }.into(),
+            convention: accelerator.timing,
             preload: c.preload,
             fill: c.skew,
             steps: c.steps,
@@ -137,11 +137,11 @@ impl Slice {
     }
 
     /// Tiles in the order of time, and the number of words of sums.
-    fn tiles(&self, accelerator: &Accelerator) -> (Vec<Tile>, usize) {
+    fn tiles(&self, accelerator: &Accelerator) -> (Vec<TileInfo>, usize) {
         let (rows, cols) = (accelerator.array.rows, accelerator.array.cols);
         let Gemm { pixels, terms, channels, groups, .. } = self.gemm;
         let output_stationary = accelerator.dataflow == Dataflow::OutputStationary;
-        let mut tiles: Vec<Tile> = Vec::new();
+        let mut tiles: Vec<TileInfo> = Vec::new();
         let mut words = 0;
         for group in 0..groups {
             for first_channel in (0..channels).step_by(cols) {
@@ -149,7 +149,7 @@ impl Slice {
                 for first in (0..inner).step_by(rows) {
                     let here = rows.min(inner - first);
                     let start = tiles.len() * self.cycles.period + self.cycles.preload;
-                    let tile = Tile {
+                    let tile = TileInfo {
                         group,
                         first_pixel: if output_stationary { first } else { 0 },
                         pixels: if output_stationary { here } else { pixels },
@@ -166,7 +166,7 @@ impl Slice {
                     let done = output_stationary || first + here == terms;
                     let (first_word, count) = if done { (Some(words), leaves) } else { (None, 0) };
                     words += count;
-                    tiles.push(Tile { first_word, words: count, ..tile });
+                    tiles.push(TileInfo { first_word, words: count, ..tile });
                 }
             }
         }

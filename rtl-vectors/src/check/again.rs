@@ -4,19 +4,21 @@
 use std::path::Path;
 
 use guardbit_graph::{DType, Window};
+use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::timing::{LayerTiming, MAX_CYCLES, Widths};
 use guardbit_hwmodels::{Accelerator, Datapath, MAC_OPERATIONS, ZeroPoint, from_complete_yaml};
-use guardbit_num::Scheme;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::{Divergence, array, files, stimuli};
+use crate::arithmetic::{Codes, Unit, in_bias_unit};
 use crate::assemble::{Parts, assemble};
 use crate::beats::{self, Dot};
-use crate::contract::{Codes, Range, Unit, in_bias_unit};
 use crate::export::Bundle;
 use crate::interface::interface;
-use crate::manifest::{ACCELERATOR, Arithmetic, LayerInfo, Manifest, Source, TensorInfo, WindowInfo};
+use crate::manifest::{
+    ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, Source, TensorInfo, WindowInfo,
+};
 use crate::sizes::{MAX_LANES, MAX_TERMS};
 use crate::{VectorError, real};
 
@@ -186,14 +188,14 @@ impl Types {
     }
 }
 
-/// The accelerator's datapath; where it leaves the bias's width to the network, with that of the contract.
+/// The accelerator's datapath; where it leaves the bias's width to the network, with the one that is claimed.
 fn datapath(accelerator: &Accelerator, claimed: &Arithmetic) -> Datapath {
-    let bits = if claimed.bias.stage.bits == Some(64) { 64 } else { 32 };
+    let bits = if claimed.bias.register.bits == Some(64) { 64 } else { 32 };
     let datapath = accelerator.datapath.clone();
     Datapath { bias: datapath.bias.of_layer(bits), ..datapath }
 }
 
-/// The contract of the unit. The network alone knows the range of all biases, the scheme (unless the accelerator has
+/// The arithmetic of the unit. The network alone knows the range of all biases, the scheme (unless the accelerator has
 /// one) and the clamp.
 fn arithmetic(
     manifest: &Manifest,
@@ -213,12 +215,9 @@ fn arithmetic(
     if min > max {
         return Err(claim("/arithmetic/requantize/clamp_min", "lies above clamp_max"));
     }
-    let scheme: Scheme = match datapath.scheme {
+    let scheme = match datapath.scheme {
         Some(scheme) => scheme,
-        None => {
-            let name = &claimed.requantize.scheme;
-            name.parse().map_err(|_| claim("/arithmetic/requantize/scheme", "there is no such scheme"))?
-        }
+        None => claimed.requantize.scheme,
     };
     let subtract = match datapath.zero_point {
         ZeroPoint::Subtract => types.activation.1,
@@ -281,7 +280,7 @@ fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
     let mut is_real = true;
     for (index, case) in manifest.cases.iter().enumerate() {
         let at = |key: &str| format!("/cases/{index}/{key}");
-        is_real &= case.group == real::GROUP;
+        is_real &= case.group == CaseGroup::Real;
         let is_name = |text: &str| {
             let legal = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
             (1..=MAX_ID).contains(&text.len()) && text.chars().all(legal)
@@ -291,7 +290,7 @@ fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
         {
             return Err(claim(&at(key), format!("it is made of up to {MAX_ID} letters, digits and _ - + .")));
         }
-        let place = match (case.group == real::GROUP, case.place) {
+        let place = match (case.group == CaseGroup::Real, case.place) {
             (false, None) => continue,
             (true, Some(place)) if is_real => place,
             (true, _) if !is_real => return Err(claim(&at("group"), "real cases come first")),
@@ -317,7 +316,7 @@ fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
 
 /// The source, with what can be told of it.
 fn source(manifest: &Manifest, accelerator: &Accelerator, window: &Window) -> Source {
-    let real = manifest.cases.iter().filter(|case| case.group == real::GROUP).count();
+    let real = manifest.cases.iter().filter(|case| case.group == CaseGroup::Real).count();
     let asked = manifest.source.cases;
     // All dot products of the samples, where more were asked for.
     let is_all = real < asked && real % window.dots() == 0;
@@ -343,7 +342,7 @@ fn formats<T: std::str::FromStr + PartialEq>(manifest: &Manifest, stem: &str) ->
 /// The noise of the stimuli: random numbers after those that chose cases.
 fn noise(seed: u64, dots: &[Dot]) -> Pcg64Mcg {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    for _ in dots.iter().filter(|dot| dot.group == real::GROUP && dot.class == real::RANDOM) {
+    for _ in dots.iter().filter(|dot| dot.group == CaseGroup::Real && dot.class == real::RANDOM) {
         random.next_u64();
     }
     random

@@ -8,10 +8,9 @@ use guardbit_hwmodels::Accelerator;
 use super::again::{Refused, claim};
 use super::simulators::{Ran, number, value};
 use super::{Divergence, Outcome, files};
+use crate::arithmetic::{Layers, any_case};
 use crate::array::{self, ArrayPart, MAX_ELEMENTS, NO_ACTIVATIONS, NOT_SHARED};
-use crate::contract::{Layers, any_case};
-use crate::manifest::{Arithmetic, ArrayInfo, Manifest};
-use crate::real;
+use crate::manifest::{Arithmetic, ArrayInfo, CaseGroup, Manifest};
 use crate::words::{Mem, field, sign_extend};
 
 /// The array part: from its own stimuli where there are any.
@@ -48,7 +47,7 @@ pub(super) fn part(
     match (made, manifest.array_absent.as_deref()) {
         (Ok(_), Some(NOT_SHARED)) if manifest.array.is_none() => Ok(Err(NOT_SHARED.into())),
         (Ok(_), Some(NO_ACTIVATIONS)) if manifest.array.is_none() => {
-            match manifest.cases.iter().any(|case| case.group == real::GROUP) {
+            match manifest.cases.iter().any(|case| case.group == CaseGroup::Real) {
                 true => Err(claim("/array_absent", "there are cases with real activations")),
                 false => Ok(Err(NO_ACTIVATIONS.into())),
             }

@@ -8,15 +8,18 @@ mod unit;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use guardbit_num::Scheme;
+
 use super::again::{self, Refused};
 use super::simulators::{Bench, Ran, Stop, replay};
 use super::{CheckRequest, Divergence, Outcome, Simulator, files};
 use crate::VectorError;
 use crate::export::Bundle;
+use crate::hdl;
 use crate::manifest::{ArrayInfo, LevelInfo, MANIFEST, Manifest};
 use crate::reach::Reach;
 use crate::read::read_manifest;
-use registers::{FIT_FAULTS, Fault, Register, registers};
+use registers::{FIT_FAULTS, registers};
 
 /// What became of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,8 +108,8 @@ impl Facts {
         self.manifest.array.as_ref()
     }
 
-    fn scheme(&self) -> &str {
-        &self.manifest.arithmetic.requantize.scheme
+    fn scheme(&self) -> Scheme {
+        self.manifest.arithmetic.requantize.scheme
     }
 
     /// Whether all sums up to 0 have the same code.
@@ -155,11 +158,11 @@ impl Runner<'_> {
     fn design(&mut self, target: Target) -> Result<(), VectorError> {
         let facts = self.facts;
         if target != Target::VhdlUnit {
-            let file = if target == Target::Unit { "rtl/gb_dut.sv" } else { "rtl/gb_array.sv" };
             for register in &registers(facts, target) {
                 for fault in register.faults() {
                     let name = format!("{}, {}", fault.name(register), register.name);
-                    let edit = |work: &Path| set_parameter(work, file, fault, register);
+                    let faulty = fault.planted(&facts.manifest, register);
+                    let edit = |work: &Path| write_design(work, fault.name(register), target, &faulty);
                     self.run(target, name, fault.change(), fault.equivalent(register), &edit)?;
                 }
             }
@@ -250,26 +253,17 @@ fn edit(
     fs::write(&path, text).map_err(|source| VectorError::Write { path, source })
 }
 
-/// Gives the parameter of one register another value.
-fn set_parameter(work: &Path, file: &str, fault: Fault, register: &Register) -> Result<(), VectorError> {
+/// Writes the design of a faulty manifest in the place of the one that is there, which has to be another one.
+fn write_design(work: &Path, mutant: &str, target: Target, faulty: &Manifest) -> Result<(), VectorError> {
+    let (file, text) = match (target, &faulty.array) {
+        (Target::Array, Some(info)) => ("rtl/gb_array.sv", hdl::array_design(faulty, info)),
+        _ => ("rtl/gb_dut.sv", hdl::unit_design(faulty)),
+    };
     let path = work.join(file);
-    let text = String::from_utf8_lossy(&read(&path)?).into_owned();
-    let (parameter, value) = fault.parameter(register);
-    let start = format!(".{}{parameter}(", register.prefix);
-    let mut found = 0;
-    let changed = text.lines().map(|line| {
-        let split = line.split_once(&start).filter(|_| line.contains(&register.instance));
-        let Some((before, (_, after))) = split.and_then(|(b, rest)| Some((b, rest.split_once(')')?))) else {
-            return line.to_owned();
-        };
-        found += 1;
-        format!("{before}{start}{value}){after}")
-    });
-    let changed = changed.collect::<Vec<_>>().join("\n") + "\n";
-    if found != 1 {
-        return Err(VectorError::Mutant { mutant: fault.name(register).into(), file: file.into(), found });
+    if read(&path)? == text.as_bytes() {
+        return Err(VectorError::Mutant { mutant: mutant.into(), file: file.into(), found: 0 });
     }
-    fs::write(&path, changed).map_err(|source| VectorError::Write { path, source })
+    fs::write(&path, text).map_err(|source| VectorError::Write { path, source })
 }
 
 /// Flips the last digit of a line.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Divergence, Outcome, array, process};
 use crate::VectorError;
-use crate::bench::{ARRAY_RTL, RTL, VHDL};
+use crate::hdl::Sources;
 use crate::manifest::{Case, Manifest};
 
 /// A simulator that bundles are replayed in.
@@ -81,6 +81,10 @@ pub(super) fn run(
         let reason = format!("`{}` is not installed", simulator.program());
         return Ok(Outcome::Absent { reason });
     }
+    let mut kinds = manifest.arithmetic.levels.iter().map(|level| level.reduce);
+    if let (Simulator::Ghdl, Some(kind)) = (simulator, kinds.find(|kind| !kind.is_in_vhdl())) {
+        return Ok(Outcome::Absent { reason: format!("the reference RTL in VHDL has no {kind} level") });
+    }
     Ok(match replay(simulator, bench, Stop::AtEnd, work, manifest, limit)? {
         Ran::Report(outcome) => outcome,
         Ran::Broken(text) => {
@@ -107,21 +111,17 @@ pub(super) fn replay(
     manifest: &Manifest,
     limit: Duration,
 ) -> Result<Ran, VectorError> {
-    let (top, more, modules) = match bench {
-        Bench::Unit => ("tb", "rtl/gb_dut.sv", &[][..]),
-        Bench::Array => ("tb_array", "rtl/gb_array.sv", &ARRAY_RTL[..]),
+    let Sources { top, files: sources } = match (bench, simulator) {
+        (Bench::Unit, Simulator::Ghdl) => Sources::vhdl(),
+        (Bench::Unit, _) => Sources::unit(),
+        (Bench::Array, _) => Sources::array(),
     };
-    let rtl = RTL.iter().chain(modules).map(|(name, _)| format!("rtl/{name}"));
-    let sources: Vec<String> = rtl.chain([more.into(), format!("{top}.sv")]).collect();
     let (build, mut run) = match simulator {
         Simulator::Ghdl => {
             let mut build = Command::new("ghdl");
-            build
-                .args(["-a", "--std=08"])
-                .args(VHDL.iter().map(|(name, _)| format!("rtl/{name}")))
-                .arg("tb.vhd");
+            build.args(["-a", "--std=08"]).args(&sources);
             let mut run = Command::new("ghdl");
-            run.args(["--elab-run", "--std=08", "tb"]);
+            run.args(["--elab-run", "--std=08", top]);
             (build, run)
         }
         Simulator::Icarus => {
@@ -214,9 +214,9 @@ fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
     let cycles = value(result, "cycles").unwrap_or_default();
     let mut notes = vec![format!("{cycles} cycles for {beats} beats")];
     if let (Some(acc), Some(out)) = (value(result, "acc_latency"), value(result, "out_latency")) {
-        let (acc_contract, out_contract) = (manifest.interface.acc_latency, manifest.interface.out_latency);
+        let (acc_asked, out_asked) = (manifest.interface.acc_latency, manifest.interface.out_latency);
         notes.push(format!(
-            "measured latency: accumulators {acc}, outputs {out} (contract {acc_contract} and {out_contract})"
+            "measured latency: accumulators {acc}, outputs {out} (contract {acc_asked} and {out_asked})"
         ));
     }
     if value(result, "vhdl").is_some() {

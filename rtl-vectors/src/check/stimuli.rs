@@ -7,15 +7,11 @@ use guardbit_sim::trace::TraceOperand;
 
 use super::again::{Refused, claim};
 use super::files;
+use crate::arithmetic::Layers;
 use crate::beats::{CLEAR, Dot, RUN_LAST, VALID};
-use crate::contract::Layers;
 use crate::manifest::{Arithmetic, Case, Interface, Manifest, Operand};
-use crate::real;
 use crate::sizes::MAX_PRODUCTS;
 use crate::words::{Mem, field, sign_extend};
-
-/// Groups of cases.
-const GROUPS: [&str; 2] = [real::GROUP, "corner"];
 
 /// Every dot product, with what the manifest says about it.
 pub(super) fn dots(
@@ -90,9 +86,6 @@ impl Beats<'_> {
         terms: usize,
     ) -> Result<Dot, Refused> {
         let at = |key: &str| format!("/cases/{index}/{key}");
-        let Some(group) = GROUPS.into_iter().find(|group| *group == case.group) else {
-            return Err(claim(&at("group"), "it is real or corner"));
-        };
         let valid: Vec<usize> = span.clone().filter(|&beat| self.bit(beat, VALID)).collect();
         let mut operands = Vec::new();
         for &beat in &valid {
@@ -115,7 +108,7 @@ impl Beats<'_> {
         let before = span.clone().zip(&valid).position(|(beat, &valid)| beat != valid);
         Ok(Dot {
             id: case.id.clone(),
-            group,
+            group: case.group,
             class: case.class.clone(),
             place: case.place,
             layer,

@@ -1,11 +1,11 @@
 //! The bias adder and the requantizer: what happens to a delivered sum.
 
 use guardbit_hwmodels::BiasPlace;
+use guardbit_hwmodels::bounds::Range;
 use guardbit_num::{Multiplier, Scheme};
 
 use super::{Maker, Output};
-use crate::contract::Range;
-use crate::manifest::Arithmetic;
+use crate::manifest::{Arithmetic, BiasAt};
 use crate::reach::rails;
 
 /// Sums and multipliers whose exact product lies below a tie by less than half a unit of a float64.
@@ -89,7 +89,9 @@ impl Maker<'_> {
     /// Results of the bias adder at and around its rails, and those that it would have with one bit less: large biases
     /// come near them alone. From several biases.
     pub(super) fn post_bias(&mut self, arithmetic: &Arithmetic) {
-        let (Some(rails), Some(biases)) = (rails(&arithmetic.bias.stage), &self.layer.bias) else { return };
+        let (Some(rails), Some(biases)) = (rails(&arithmetic.bias.register), &self.layer.bias) else {
+            return;
+        };
         if self.layer.datapath.bias.at != BiasPlace::Post {
             return;
         }
@@ -129,12 +131,12 @@ impl Maker<'_> {
     /// A register that starts from a bias: the least and the greatest one, from there to the rails and back.
     pub(super) fn preload(&mut self, arithmetic: &Arithmetic) {
         let (last, _) = self.last();
-        let Some(biases) = self.layer.bias.as_ref().filter(|_| arithmetic.bias.at == "preload") else {
+        let Some(biases) = self.layer.bias.as_ref().filter(|_| arithmetic.bias.at == BiasAt::PRELOAD) else {
             return;
         };
         let shift = self.layer.datapath.unit_shift(last);
         let round = self.layer.datapath.unit_rounding(last);
-        let rails = rails(&arithmetic.levels[last].stage);
+        let rails = rails(&arithmetic.levels[last].register);
         let ends = [("max", biases.iter().max(), 1), ("min", biases.iter().min(), -1)];
         for (end, bias, out) in ends {
             let Some(&bias) = bias else { continue };

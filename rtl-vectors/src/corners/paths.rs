@@ -3,10 +3,10 @@
 //! A path is a list of steps, each of which the level adds as one value or a few of one sign. Levels below may drop bits:
 //! a step is then made of products that are multiples of what they drop, so that nothing is rounded on the way.
 
+use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::TraceOperand;
 
 use super::Maker;
-use crate::contract::Range;
 
 impl Maker<'_> {
     /// Boundary sums from both sides, transients, order witnesses and saturation state of one level.

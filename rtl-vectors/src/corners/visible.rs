@@ -9,8 +9,8 @@ use guardbit_hwmodels::{BiasPlace, MacLayer, Register};
 use guardbit_num::Multiplier;
 use guardbit_sim::trace::{TraceOperand, trace};
 
+use crate::arithmetic::one_channel;
 use crate::beats::bias_word;
-use crate::contract::one_channel;
 
 /// Most codes that are tried.
 const TRIED: i128 = 120;

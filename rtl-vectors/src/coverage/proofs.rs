@@ -1,6 +1,8 @@
 //! The bins of a register, and why one cannot be hit: bounds that hold for all operands of the layer.
 
-use crate::contract::Range;
+use guardbit_hwmodels::Check;
+use guardbit_hwmodels::bounds::Range;
+
 use crate::manifest::{Arithmetic, BiasInfo, LevelInfo};
 use crate::reach::LevelReach;
 use crate::solve::{factors, tries_all};
@@ -49,7 +51,7 @@ pub(super) fn products(rails: Range, reach: Range, arithmetic: &Arithmetic) -> B
 /// Where unbounded sums of a run end and have been; which lanes of a tree overflow.
 pub(super) fn level(level: &LevelInfo, rails: Range, reach: &LevelReach, lanes: usize) -> Bins {
     let mut bins = Bins::new();
-    if level.check == "each_add" {
+    if level.check == Check::EachAdd {
         for last in ["in", "high", "low"] {
             for prefix in ["in", "high", "low", "both"] {
                 // A final sum is a prefix; where there is no addition, it is the only one, and checked nowhere.
@@ -62,12 +64,12 @@ pub(super) fn level(level: &LevelInfo, rails: Range, reach: &LevelReach, lanes: 
             }
         }
     }
-    if level.reduce == "tree" && lanes > 1 {
+    if level.reduce.takes_run_at_once() && lanes > 1 {
         let never = reach.result.min >= rails.min && reach.result.max <= rails.max;
         for lane in 0..lanes {
-            let reason = match (level.check.as_str(), lane) {
+            let reason = match (level.check, lane) {
                 // The root is fitted whatever it holds.
-                ("each_add", 0) => Some("no node ends with lane 0".to_owned()),
+                (Check::EachAdd, 0) => Some("no node ends with lane 0".to_owned()),
                 _ => never.then(|| {
                     format!("every exact result lies in {}..={}", reach.result.min, reach.result.max)
                 }),
@@ -98,7 +100,7 @@ fn route(level: &LevelInfo, last: &str, prefix: &str, rails: Range, reach: &Leve
     {
         return Some(within());
     }
-    if level.reduce == "tree" {
+    if level.reduce.takes_run_at_once() {
         return None;
     }
     // Fewest values of a run that the route takes, each as large as a value can be.

@@ -1,35 +1,35 @@
 use guardbit_graph::DType;
+use guardbit_hwmodels::Reduce;
 use guardbit_sim::trace::{StepKind, TraceOperand, trace};
 use proptest::prelude::*;
 
 use super::*;
-use crate::contract::arithmetic;
-use crate::stand_in::LayerParameters;
+use crate::arithmetic::arithmetic;
+use crate::synthetic::LayerParameters;
 
-const MODES: [&str; 6] = ["wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe"];
 const CHECKS: [&str; 2] = ["each_add", "hand_over"];
 
-/// A datapath of one or two levels, a tree or not, as YAML.
+/// A datapath of one or two levels, the inner one of any kind, as YAML.
 fn accelerators() -> impl Strategy<Value = String> {
-    let level = || (6u32..=20, 0..MODES.len(), 0..CHECKS.len(), 0u32..3);
-    (level(), level(), any::<bool>(), any::<bool>(), 2usize..9, prop::option::of((8u32..18, 0..5usize)), 0u32..3)
-        .prop_map(|(inner, outer, tree, two, run, product, shift)| {
+    let level = || (6u32..=20, 0..Overflow::ALL.len(), 0..CHECKS.len(), 0u32..3);
+    (level(), level(), 0..Reduce::ALL.len(), any::<bool>(), 2usize..9, prop::option::of((8u32..18, 0..Overflow::ALL.len())), 0u32..3)
+        .prop_map(|(inner, outer, kind, two, run, product, shift)| {
             let one = |name: &str, reduce: &str, terms: String, level: (u32, usize, usize, u32)| {
                 let (bits, mode, check, shift) = level;
                 format!(
                     "  - {{name: {name}, reduce: {reduce}, terms: {terms}, bits: {bits}, overflow: {}, check: {}, \
                      shift: {shift}, round: half_even}}\n",
-                    MODES[mode], CHECKS[check]
+                    Overflow::ALL[mode], CHECKS[check]
                 )
             };
             let mut text = "schema: 1\nextends: fpga-int14-os\naccumulation:\n".to_owned();
-            if two || tree {
-                let reduce = if tree { "tree" } else { "serial" };
-                text += &one("inner", reduce, run.to_string(), inner);
+            let kind = Reduce::ALL[kind];
+            if two || kind.takes_run_at_once() {
+                text += &one("inner", kind.name(), run.to_string(), inner);
             }
             text += &one("acc", "serial", "all".into(), outer);
             let product = match product {
-                Some((bits, mode)) => format!("bits: {bits}, overflow: {}", MODES[mode]),
+                Some((bits, mode)) => format!("bits: {bits}, overflow: {}", Overflow::ALL[mode]),
                 None => "bits: auto".into(),
             };
             text + &format!("product: {{{product}, shift: {shift}, round: floor}}\n")
@@ -72,7 +72,7 @@ proptest! {
         for step in &run.steps {
             let level = &arithmetic.levels[step.level];
             let seen = &reach.levels[step.level];
-            let is_fitted = (step.kind == StepKind::HandOver) == (level.check == "hand_over");
+            let is_fitted = (step.kind == StepKind::HandOver) == (level.check == Check::HandOver);
             if is_fitted {
                 prop_assert!(seen.result.min <= step.result && step.result <= seen.result.max, "{step:?} {seen:?}\n{hw}");
             }

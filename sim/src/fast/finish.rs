@@ -7,7 +7,7 @@ use guardbit_graph::Finish;
 use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit, Register};
 use guardbit_num::{Requantizer, Scale32};
 
-use super::kernels::{self, Activations, Delivered, LANES, Lanes, Scaling, Walked};
+use super::kernels::{self, Activations, Delivered, LANES, Lanes, Scaling};
 use super::prepare::{Block, Path};
 use super::simd::Kernels;
 use crate::dot::DotOutcome;
@@ -91,26 +91,6 @@ impl<'a> Finisher<'a> {
         let mut outcome = DotOutcome::default();
         output::finish(self.layer, channel, &self.sum(delivered, exact, x, lane), &mut outcome);
         (outcome.code, outcome.bias_events)
-    }
-
-    /// The codes of the exact sums of a block at some pixels.
-    pub fn exact_codes<X: Activations>(
-        &self,
-        kernels: Kernels,
-        index: usize,
-        block: &Block,
-        (x, walked): (&[X], &[Walked]),
-        out: &mut [Lanes],
-    ) {
-        if self.scales() {
-            self.scale(kernels, index, walked, out);
-            return;
-        }
-        for ((out, walked), &x) in out.iter_mut().zip(walked).zip(x) {
-            for (lane, out) in out.iter_mut().enumerate().take(block.count) {
-                *out = self.exact_code(block.first + lane, walked.sum[lane], x, lane);
-            }
-        }
     }
 
     /// The output code of an exact sum.

@@ -1,10 +1,15 @@
 //! The activations of one sample as the multipliers see them, and where each window lies in them.
 
+use std::ops::RangeInclusive;
+use std::sync::OnceLock;
+
 use guardbit_hwmodels::MacLayer;
 
 use super::kernels::{LANES, Neighbours, Row};
+use super::simd::Kernels;
+use crate::codes::{Codes, Packed, SLACK};
 
-/// Geometry of a layer over a padded image of 16-bit operands, `[image, row, column, channel]`.
+/// Geometry of a layer over a padded image, `[image, row, column, channel]`.
 #[derive(Debug, Clone)]
 pub(super) struct Geometry {
     batch: usize,
@@ -18,7 +23,10 @@ pub(super) struct Geometry {
     /// Taken off every code.
     subtract: i32,
     /// The operand of a padding cell.
-    padding: i16,
+    padding: i32,
+    /// Least code of the activations' dtype; what bytes count from, where it has at most 8 bits.
+    least: i32,
+    bits: u32,
     /// Products of a dot product.
     terms: usize,
     /// Distance of each product's activation from that of the window's first cell, in the order of addition; some
@@ -26,18 +34,34 @@ pub(super) struct Geometry {
     offsets: Vec<usize>,
     /// The greatest distance.
     reach: usize,
-    /// The same as stretches that lie one after the other: distance and length.
-    stretches: Vec<(usize, usize)>,
+    /// The same as runs of neighbours: distance and length.
+    runs: Vec<(usize, usize)>,
 }
 
-/// One sample.
-#[derive(Debug, Clone)]
-pub(crate) struct Image {
-    operands: Vec<i16>,
+/// One sample in the padded geometry of a layer. What is derived from the codes is made when it is first asked for.
+#[derive(Debug)]
+pub(crate) struct Image<'c> {
+    /// Codes of at most 8 bits less the least one; empty for wider ones.
+    bytes: Cells<'c>,
+    /// From a byte to the operand.
+    origin: i32,
+    magnitudes: OnceLock<Vec<u8>>,
+    operands: OnceLock<Vec<i16>>,
+    pairs: OnceLock<Vec<u32>>,
+    /// Distance between the two cells of a pair: one output pixel.
+    pair_distance: usize,
+}
+
+/// Cells as they are in a tensor, or laid out anew.
+#[derive(Debug)]
+enum Cells<'c> {
+    InPlace(&'c [u8]),
+    LaidOut(Vec<u8>),
 }
 
 impl Geometry {
-    pub fn new(layer: &MacLayer) -> Self {
+    /// For activations whose dtype has codes in `codes`.
+    pub fn new(layer: &MacLayer, codes: &RangeInclusive<i32>) -> Self {
         let window = &layer.dots.window;
         let [kernel_rows, kernel_cols, _] = window.kernel;
         let reach = |out: usize, stride: usize, kernel: usize, dilation: usize| {
@@ -53,11 +77,12 @@ impl Geometry {
             (at.h * window.dilation[0] * padded[1] + at.w * window.dilation[1]) * channels + at.c
         };
         let mut offsets: Vec<usize> = layer.order.iter().map(offset).collect();
-        let stretches = stretches(&offsets);
+        let runs = runs(offsets.iter().copied());
         if offsets.len() % 2 == 1 {
             offsets.push(0);
         }
         let activation = layer.activation_offset();
+        let span = i64::from(*codes.end()) - i64::from(*codes.start());
         Self {
             batch: window.batch,
             input: window.input,
@@ -66,11 +91,13 @@ impl Geometry {
             stride: window.stride,
             output: [window.output[0], window.output[1]],
             subtract: activation.subtract,
-            padding: activation.padding as i16,
-            stretches,
+            padding: activation.padding,
+            least: *codes.start(),
+            bits: 64 - span.leading_zeros(),
             terms: layer.order.len(),
             reach: offsets.iter().copied().max().unwrap_or(0),
             offsets,
+            runs,
         }
     }
 
@@ -84,25 +111,78 @@ impl Geometry {
         self.batch * self.output[0] * self.output[1]
     }
 
+    /// Distances of each product's activation from the window's first cell, in the order of addition.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets[..self.terms]
+    }
+
+    /// The greatest of them.
+    pub fn reach(&self) -> usize {
+        self.reach
+    }
+
+    /// Whether activations travel as bytes: codes of at most 8 bits, and a padding cell is one of them.
+    pub fn has_bytes(&self) -> bool {
+        self.bits <= 8 && (0..=255).contains(&(self.padding - self.origin()))
+    }
+
+    /// What a byte has to be added to for the operand.
+    pub fn origin(&self) -> i32 {
+        self.least - self.subtract
+    }
+
     /// Lays out the codes of a sample. They lie in the range that the layer was prepared for.
-    pub fn image(&self, codes: &[i32]) -> Image {
+    pub fn image<'c>(&self, codes: &'c Codes) -> Image<'c> {
+        let mut image = Image {
+            bytes: Cells::InPlace(&[]),
+            origin: self.origin(),
+            magnitudes: OnceLock::new(),
+            operands: OnceLock::new(),
+            pairs: OnceLock::new(),
+            pair_distance: self.stride[1] * self.input[2],
+        };
+        let operand = |code: i32| (code - self.subtract) as i16;
+        let padding = self.padding as i16;
+        match codes.packed() {
+            Packed::Bytes(codes) if self.has_bytes() => {
+                image.bytes = match self.padded == [self.input[0], self.input[1]] && self.pad == [0, 0] {
+                    true => Cells::InPlace(codes.with_slack()),
+                    false => Cells::LaidOut(self.lay_out(codes.get(), self.padding_byte(), |byte| byte)),
+                };
+            }
+            Packed::Bytes(codes) => {
+                let cell = |byte: u8| operand(i32::from(byte) + self.least);
+                image.operands = OnceLock::from(self.lay_out(codes.get(), padding, cell));
+            }
+            Packed::I16(codes) => {
+                image.operands = OnceLock::from(self.lay_out(codes, padding, |code| operand(code.into())));
+            }
+            Packed::I32(codes) => image.operands = OnceLock::from(self.lay_out(codes, padding, operand)),
+        }
+        image
+    }
+
+    fn padding_byte(&self) -> u8 {
+        (self.padding - self.origin()) as u8
+    }
+
+    fn lay_out<C: Copy, T: Copy>(&self, codes: &[C], padding: T, cell: impl Fn(C) -> T) -> Vec<T> {
         let [rows, cols, channels] = self.input;
         let [padded_rows, padded_cols] = self.padded;
-        // Lanes without a channel read on beyond the end.
-        let cells = self.batch * padded_rows * padded_cols * channels + LANES;
-        let mut operands = Vec::with_capacity(cells);
+        let cells = self.batch * padded_rows * padded_cols * channels;
+        let mut image = Vec::with_capacity(cells + SLACK);
         let first_col = self.pad[1].min(padded_cols);
         let width = cols.min(padded_cols - first_col) * channels;
         for n in 0..self.batch {
             for row in 0..rows.min(padded_rows.saturating_sub(self.pad[0])) {
                 let from = (n * rows + row) * cols * channels;
                 let to = ((n * padded_rows + row + self.pad[0]) * padded_cols + first_col) * channels;
-                operands.resize(to, self.padding);
-                operands.extend(codes[from..from + width].iter().map(|code| (code - self.subtract) as i16));
+                image.resize(to, padding);
+                image.extend(codes[from..from + width].iter().map(|&code| cell(code)));
             }
         }
-        operands.resize(cells, self.padding);
-        Image { operands }
+        image.resize(cells + SLACK, padding);
+        image
     }
 
     /// Index of the first cell of the window over an output pixel.
@@ -135,49 +215,110 @@ impl Geometry {
 
     /// The activations of a window whose lanes all read the same ones, from cell `corner` on. A 0 follows where their
     /// number is odd.
-    pub fn patch<'a>(&self, image: &'a Image, corner: usize, buffer: &'a mut Vec<i16>) -> &'a [i16] {
-        if let [(distance, length)] = self.stretches[..]
-            && length % 2 == 0
-        {
-            return &image.operands[corner + distance..][..length];
+    pub fn window<'a>(&self, image: &'a Image<'_>, corner: usize, buffer: &'a mut Vec<i16>) -> &'a [i16] {
+        if self.in_place().is_none() {
+            let operands = image.operands();
+            buffer.clear();
+            for &(distance, length) in &self.runs {
+                buffer.extend_from_slice(&operands[corner + distance..][..length]);
+            }
+            if buffer.len() % 2 == 1 {
+                buffer.push(0);
+            }
         }
-        buffer.clear();
-        for &(distance, length) in &self.stretches {
-            buffer.extend_from_slice(&image.operands[corner + distance..][..length]);
+        self.held_window(image, corner, buffer)
+    }
+
+    /// The same, if `buffer` has been filled already.
+    pub fn held_window<'a>(&self, image: &'a Image<'_>, corner: usize, buffer: &'a [i16]) -> &'a [i16] {
+        match self.in_place() {
+            Some((distance, length)) => &image.operands()[corner + distance..][..length],
+            None => buffer,
         }
-        if buffer.len() % 2 == 1 {
-            buffer.push(0);
+    }
+
+    /// Distance and length of windows that need not be gathered.
+    fn in_place(&self) -> Option<(usize, usize)> {
+        match self.runs[..] {
+            [run] if run.1 % 2 == 0 => Some(run),
+            _ => None,
         }
-        buffer
     }
 
     /// The activations of a window whose lanes read neighbouring channels, from cell `corner` on.
-    pub fn neighbours<'a>(&'a self, image: &'a Image, corner: usize) -> Neighbours<'a> {
-        Neighbours::new(&image.operands[corner..], &self.offsets, self.reach)
+    pub fn neighbours<'a>(&'a self, image: &'a Image<'_>, corner: usize) -> Neighbours<'a> {
+        Neighbours::new(&image.operands()[corner..], &self.offsets, self.reach)
     }
 
     /// The activations of a window where lane `l` reads input channel `channels[l]`. A row of zeros follows where
     /// their number is odd.
-    pub fn lane_patch<'a>(
+    pub fn lane_window<'a>(
         &self,
-        image: &Image,
+        image: &Image<'_>,
         corner: usize,
         channels: &[usize],
         rows: &'a mut Vec<Row>,
     ) -> &'a [Row] {
         rows.clear();
         rows.resize(self.offsets.len(), [0; LANES]);
-        for (row, offset) in rows.iter_mut().zip(&self.offsets[..self.terms]) {
-            let cell = &image.operands[corner + offset..];
+        let operands = image.operands();
+        for (row, offset) in rows.iter_mut().zip(self.offsets()) {
+            let cell = &operands[corner + offset..];
             row.iter_mut().zip(channels).for_each(|(lane, &channel)| *lane = cell[channel]);
         }
         rows
     }
 }
 
-fn stretches(offsets: &[usize]) -> Vec<(usize, usize)> {
+impl Image<'_> {
+    /// Codes less the least one of their dtype; empty if they have more than 8 bits.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Cells::InPlace(bytes) => bytes,
+            Cells::LaidOut(bytes) => bytes,
+        }
+    }
+
+    /// Magnitudes of the operands, of a sample that has [`Self::bytes`].
+    pub fn magnitudes(&self) -> &[u8] {
+        if self.origin == 0 {
+            return self.bytes();
+        }
+        self.magnitudes.get_or_init(|| {
+            let operand = |byte: u8| i16::from(byte) + self.origin as i16;
+            self.bytes().iter().map(|&byte| operand(byte).unsigned_abs() as u8).collect()
+        })
+    }
+
+    /// What the multipliers see.
+    pub fn operands(&self) -> &[i16] {
+        self.operands.get_or_init(|| {
+            let origin = self.origin as i16;
+            self.bytes().iter().map(|&byte| i16::from(byte) + origin).collect()
+        })
+    }
+
+    /// Cells from one output pixel to the next.
+    pub fn pair_distance(&self) -> usize {
+        self.pair_distance
+    }
+
+    /// Every operand in the low half, in the high one that of the same window cell one output pixel further; of a
+    /// sample that has [`Self::bytes`].
+    pub fn pairs(&self, kernels: Kernels) -> &[u32] {
+        self.pairs.get_or_init(|| {
+            let bytes = self.bytes();
+            let mut pairs = Vec::with_capacity(bytes.len());
+            kernels.pairs(bytes, self.pair_distance, self.origin, &mut pairs);
+            pairs
+        })
+    }
+}
+
+/// Runs of neighbours.
+pub(super) fn runs(offsets: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
-    for &offset in offsets {
+    for offset in offsets {
         match found.last_mut() {
             Some((distance, length)) if *distance + *length == offset => *length += 1,
             _ => found.push((offset, 1)),

@@ -11,7 +11,7 @@
 pub(crate) const LANES: usize = 16;
 
 /// Pixels that are handed to a kernel at once, at most.
-pub(crate) const TILE: usize = 8;
+pub(crate) const TILE: usize = 16;
 
 /// One 16-bit operand per lane.
 pub(crate) type Row = [i16; LANES];
@@ -158,6 +158,39 @@ pub(crate) struct Rails {
     pub high: i32,
     /// Width; used where the register wraps.
     pub bits: u32,
+}
+
+/// Dot products that are stepped two windows to a lane: the low 16 bits the first, the high ones the second.
+pub(crate) struct PairStepping<'a> {
+    /// Every operand in the low half, in the high one that of the second window.
+    pub cells: &'a [u32],
+    /// Distance of each product's cell from the window's first one.
+    pub offsets: &'a [u32],
+    /// The greatest of them.
+    pub reach: usize,
+    /// `[k][lane]`, each twice.
+    pub weights: &'a [[i16; 2 * LANES]],
+    pub start: &'a Lanes,
+    pub rails: Rails,
+}
+
+/// Every operand beside that `distance` cells further, which is any where there is none; an operand is `origin` more
+/// than its byte.
+#[inline(always)]
+pub(crate) fn pairs(bytes: &[u8], distance: usize, origin: i32, out: &mut Vec<u32>) {
+    let operand = |byte: u8| (i32::from(byte) + origin) as u32;
+    let second = bytes.get(distance..).unwrap_or_default();
+    out.extend(bytes.iter().zip(second).map(|(&a, &b)| operand(a) & 0xffff | operand(b) << 16));
+    out.extend(bytes[second.len()..].iter().map(|&a| operand(a) & 0xffff));
+}
+
+/// Two windows that are stepped together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PairOfWindows {
+    /// First cell of the first one.
+    pub corner: usize,
+    /// Where the results of both go; those of a second one that nobody asks for, somewhere else.
+    pub slots: [usize; 2],
 }
 
 pub(crate) const SATURATE: u8 = 0;
@@ -435,7 +468,7 @@ fn single(x: i32, significand: i32, right: u32) -> i32 {
 
 /// Counts of one block of channels, lane by lane, over at most 2^31 additions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct LaneCounters {
     pub events_high: Lanes,
     pub events_low: Lanes,
     pub touched: Lanes,
@@ -450,7 +483,7 @@ pub(crate) struct Tally {
     pub finals: [Lanes; 2],
 }
 
-impl Tally {
+impl LaneCounters {
     pub const ZERO: Self = Self {
         events_high: [0; LANES],
         events_low: [0; LANES],
@@ -468,38 +501,50 @@ impl Tally {
 
 /// Counts what delivered sums are wrong about; `code` is what became of them, `right` the exact code.
 #[inline(always)]
-pub(crate) fn count_errors(tally: &mut Tally, delivered: &Lanes, exact: &Lanes, code: &Lanes, right: &Lanes) {
+pub(crate) fn count_errors(
+    counters: &mut LaneCounters,
+    delivered: &Lanes,
+    exact: &Lanes,
+    code: &Lanes,
+    right: &Lanes,
+) {
     for l in 0..LANES {
         let error = delivered[l].abs_diff(exact[l]);
-        tally.wrong[l] += i32::from(error != 0);
-        tally.harmless[l] += i32::from((error != 0) & (code[l] == right[l]));
-        tally.max_abs_err[l] = tally.max_abs_err[l].max(error);
-        tally.sum_abs_err[l] += u64::from(error);
+        counters.wrong[l] += i32::from(error != 0);
+        counters.harmless[l] += i32::from((error != 0) & (code[l] == right[l]));
+        counters.max_abs_err[l] = counters.max_abs_err[l].max(error);
+        counters.sum_abs_err[l] += u64::from(error);
     }
 }
 
 /// Counts what happened in the register; its format holds `least..=greatest`.
 #[inline(always)]
-pub(crate) fn count_events(tally: &mut Tally, stepped: &Stepped, sum: &Lanes, least: i32, greatest: i32) {
+pub(crate) fn count_events(
+    counters: &mut LaneCounters,
+    stepped: &Stepped,
+    sum: &Lanes,
+    least: i32,
+    greatest: i32,
+) {
     for l in 0..LANES {
-        tally.events_high[l] += stepped.high[l];
-        tally.events_low[l] += stepped.low[l];
-        tally.touched[l] += i32::from((stepped.high[l] | stepped.low[l]) != 0);
-        tally.persistent[l] += i32::from((sum[l] < least) | (sum[l] > greatest));
+        counters.events_high[l] += stepped.high[l];
+        counters.events_low[l] += stepped.low[l];
+        counters.touched[l] += i32::from((stepped.high[l] | stepped.low[l]) != 0);
+        counters.persistent[l] += i32::from((sum[l] < least) | (sum[l] > greatest));
     }
 }
 
 /// Counts what unbounded sums do; the register's format holds `least..=greatest`.
 #[inline(always)]
-pub(crate) fn count_prefixes(tally: &mut Tally, walked: &Walked, least: i32, greatest: i32) {
+pub(crate) fn count_prefixes(counters: &mut LaneCounters, walked: &Walked, least: i32, greatest: i32) {
     for l in 0..LANES {
         let (sum, min, max) = (walked.sum[l], walked.min[l].min(0), walked.max[l].max(0));
         let fits = (sum >= least) & (sum <= greatest);
-        tally.transient[l] += i32::from(fits & ((min < least) | (max > greatest)));
-        tally.prefixes[0][l] = tally.prefixes[0][l].min(min);
-        tally.prefixes[1][l] = tally.prefixes[1][l].max(max);
-        tally.finals[0][l] = tally.finals[0][l].min(sum);
-        tally.finals[1][l] = tally.finals[1][l].max(sum);
+        counters.transient[l] += i32::from(fits & ((min < least) | (max > greatest)));
+        counters.prefixes[0][l] = counters.prefixes[0][l].min(min);
+        counters.prefixes[1][l] = counters.prefixes[1][l].max(max);
+        counters.finals[0][l] = counters.finals[0][l].min(sum);
+        counters.finals[1][l] = counters.finals[1][l].max(sum);
     }
 }
 
@@ -518,25 +563,71 @@ pub(crate) fn required(walked: &Walked) -> [Lanes; 2] {
 
 /// Adds the squares of codes less their zero point: of at most 16 bits, fewer than 2^28.
 #[inline(always)]
-pub(crate) fn signal(codes: &[i32], zero_point: i32, signal: &mut u64) {
-    for code in codes {
-        let value = i64::from(code - zero_point);
-        *signal += (value * value) as u64;
+pub(crate) fn signal<C: Code>(codes: &[C], zero_point: i32, signal: &mut u64) {
+    // Parts of which 32 bits hold the squares, where codes have 8 bits.
+    for part in codes.chunks(1 << 12) {
+        let mut squares = C::Squares::default();
+        for &code in part {
+            let value = code.value() - zero_point;
+            squares = C::add_square(squares, value);
+        }
+        *signal += squares.into();
     }
 }
 
 /// Compares codes of at most 16 bits, fewer than 2^28, `[pixel][channel]`; adds to the mismatches per channel and
 /// to the squares of the differences.
 #[inline(always)]
-pub(crate) fn compare(exact: &[i32], simulated: &[i32], mismatches: &mut [u32], noise: &mut u64) {
+pub(crate) fn compare<C: Code>(exact: &[C], simulated: &[C], mismatches: &mut [u32], noise: &mut u64) {
     let channels = mismatches.len().max(1);
-    for (exact, simulated) in exact.chunks_exact(channels).zip(simulated.chunks_exact(channels)) {
-        let mut squares = 0;
-        for ((exact, simulated), mismatches) in exact.iter().zip(simulated).zip(&mut *mismatches) {
-            let error = i64::from(exact - simulated);
-            squares += (error * error) as u64;
-            *mismatches += u32::from(error != 0);
+    // As many pixels as a byte counts.
+    let mut counts = vec![0u8; channels];
+    for (exact, simulated) in exact.chunks(255 * channels).zip(simulated.chunks(255 * channels)) {
+        for (exact, simulated) in exact.chunks_exact(channels).zip(simulated.chunks_exact(channels)) {
+            for ((&exact, &simulated), count) in exact.iter().zip(simulated).zip(&mut counts) {
+                *count += u8::from(exact != simulated);
+            }
         }
-        *noise += squares;
+        for (mismatches, count) in mismatches.iter_mut().zip(&mut counts) {
+            *mismatches += u32::from(std::mem::take(count));
+        }
+        for (exact, simulated) in exact.chunks(1 << 12).zip(simulated.chunks(1 << 12)) {
+            let mut squares = C::Squares::default();
+            for (&exact, &simulated) in exact.iter().zip(simulated) {
+                squares = C::add_square(squares, exact.value() - simulated.value());
+            }
+            *noise += squares.into();
+        }
     }
 }
+
+/// A code as it is stored.
+pub(crate) trait Code: Copy + PartialEq {
+    /// Holds 2^12 squares of differences.
+    type Squares: Copy + Default + Into<u64>;
+    fn value(self) -> i32;
+    fn add_square(squares: Self::Squares, value: i32) -> Self::Squares;
+}
+
+macro_rules! code {
+    ($code:ty, $squares:ty) => {
+        impl Code for $code {
+            type Squares = $squares;
+
+            #[inline(always)]
+            fn value(self) -> i32 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn add_square(squares: $squares, value: i32) -> $squares {
+                let value = <$squares>::from(value.unsigned_abs());
+                squares + value * value
+            }
+        }
+    };
+}
+
+code!(u8, u32);
+code!(i16, u64);
+code!(i32, u64);

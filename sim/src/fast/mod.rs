@@ -5,6 +5,8 @@
 //! not stepped: by bounds from the weights and the input's range, or because their exact prefixes, or bounds of
 //! them, fit.
 
+mod bytes;
+mod counters;
 mod finish;
 mod image;
 mod kernels;
@@ -14,29 +16,33 @@ mod prepare;
 mod simd;
 mod step;
 mod stepper;
-mod stretch;
-mod tally;
+mod tiles;
 mod trace;
 mod windows;
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use guardbit_graph::DType;
 use guardbit_hwmodels::MacLayer;
 
 pub(crate) use image::Image;
 pub(crate) use levels::{LevelsLayer, LevelsTask};
 pub(crate) use simd::{Kernels, available};
 pub use stepper::Stepper;
+pub(crate) use tiles::{Job, Scratch};
 
+use crate::accumulate::Accumulate;
+use crate::codes::{Codes, Packed, PackedMut};
 use crate::options::Options;
-use crate::spare::Spare;
 use crate::stats::LayerStats;
+use bytes::QuadLayout;
+use counters::Counters;
 use finish::Finisher;
 use image::Geometry;
 use places::Places;
 use prepare::{Block, Path};
-use stretch::Point;
+use tiles::Run;
 
 /// How many dot products the fast engine settled in which way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,17 +55,64 @@ pub struct Settled {
     pub stepped: u64,
 }
 
-impl Settled {
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.by_weights += other.by_weights;
-        self.by_sums += other.by_sums;
-        self.stepped += other.stepped;
+crate::accumulate_fields!(Settled { by_weights, by_sums, stepped });
+
+/// What a layer did, on its way to the statistics.
+#[derive(Debug)]
+pub(crate) struct LayerCounts {
+    pub stats: LayerStats,
+    pub settled: Settled,
+    /// Not yet in `stats`: see [`Self::flush`].
+    counters: Counters,
+    /// Additions per lane that the counters still have room for.
+    room: u64,
+}
+
+impl LayerCounts {
+    /// Lanes count up to 2^31 additions.
+    const ROOM: u64 = 1 << 30;
+
+    /// Nothing counted yet.
+    pub fn new(stats: LayerStats, prepared: &Prepared<'_>) -> Self {
+        let blocks = prepared.covered().map_or(0, |fast| fast.blocks.len());
+        Self { stats, settled: Settled::default(), counters: Counters::new(blocks), room: Self::ROOM }
+    }
+
+    /// Nothing counted yet, in the same shape, for samples from `first` on.
+    pub fn empty(&self, prepared: &Prepared<'_>, first: usize) -> Self {
+        Self::new(self.stats.empty_part(first), prepared)
+    }
+
+    /// Adds what another part counted, which was flushed.
+    pub fn merge(&mut self, other: Self) {
+        self.stats.merge(other.stats);
+        self.settled.merge(other.settled);
+    }
+
+    /// Puts everything into the statistics.
+    pub fn flush(&mut self, prepared: &Prepared<'_>, options: &Options) {
+        let Some((fast, path)) = prepared.covered().and_then(|fast| Some((fast, fast.path?))) else { return };
+        if self.room < Self::ROOM {
+            self.counters.flush(&fast.blocks, path, &mut self.stats, options.stats);
+            self.counters = Counters::new(fast.blocks.len());
+            self.room = Self::ROOM;
+        }
+    }
+
+    /// Makes room for `additions` per lane.
+    fn reserve(&mut self, additions: u64, prepared: &Prepared<'_>, options: &Options) {
+        if additions > self.room {
+            self.flush(prepared, options);
+        }
+        self.room = self.room.saturating_sub(additions);
     }
 }
 
 /// A layer as the fast engine runs it, as far as it covers it.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared<'a> {
+    /// Type of the output codes.
+    output: Option<DType>,
     /// One serial level.
     one: Option<FastLayer<'a>>,
     /// Any other datapath.
@@ -67,25 +120,20 @@ pub(crate) struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Prepares `layer`, whose activation codes lie in `codes`. `like` is a layer that differs in its registers and
-    /// timing alone: what does not depend on them is shared.
+    /// Prepares `layer`, whose activation codes lie in `codes` and whose output has type `output`. `like` is a layer
+    /// that differs in its registers and timing alone: what does not depend on them is shared.
     pub fn new(
         layer: &'a MacLayer,
         codes: RangeInclusive<i32>,
+        output: DType,
         like: Option<&Self>,
         options: &Options,
-        spare: &Arc<Spare>,
     ) -> Self {
         let like = like.and_then(|like| like.one.as_ref());
-        let one = FastLayer::new(layer, codes.clone(), like, options, spare);
+        let one = FastLayer::new(layer, codes.clone(), output, like, options);
         let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
         let levels = if covered { None } else { LevelsLayer::new(layer, codes, options) };
-        Self { one, levels }
-    }
-
-    /// Whether the narrow run is covered.
-    pub fn covers_datapath(&self) -> bool {
-        self.covered().is_some() || self.levels.is_some()
+        Self { output: Some(output), one, levels }
     }
 
     /// The layer of one serial level, if its narrow run is covered.
@@ -93,19 +141,26 @@ impl<'a> Prepared<'a> {
         self.one.as_ref().filter(|fast| fast.covers_datapath())
     }
 
-    /// Lays out the codes of one sample, where the narrow run is covered.
-    pub fn image(&self, codes: &[i32]) -> Option<Image> {
-        match self.covered() {
-            Some(fast) => Some(fast.image(codes)),
+    /// Lays out the codes of one sample, where the exact run is covered.
+    pub fn image<'c>(&self, codes: &'c Codes) -> Option<Image<'c>> {
+        match &self.one {
+            Some(fast) => Some(fast.geometry.image(codes)),
             None => self.levels.as_ref().map(|levels| levels.image(codes)),
         }
     }
 
     /// The exact output codes of one sample, where they are covered.
-    pub fn exact_codes(&self, codes: &[i32]) -> Option<Vec<i32>> {
+    pub fn exact_codes(&self, codes: &Codes, options: &Options, scratch: &mut Scratch) -> Option<Codes> {
+        let image = self.image(codes)?;
         match &self.one {
-            Some(fast) => Some(fast.exact_codes(&fast.image(codes))),
-            None => self.levels.as_ref().map(|levels| levels.exact_codes(&levels.image(codes))),
+            Some(fast) => {
+                let pixels = fast.geometry.pixels();
+                let mut out = Packed::zeros(fast.output, fast.layer.dots.window.dots());
+                let job = Job { image: &image, pixels: (0, pixels), sample: 0, options };
+                tiles::exact_codes(fast, job, scratch, out.as_mut());
+                Some(out.into())
+            }
+            None => Some(Codes::within(self.output?, &self.levels.as_ref()?.exact_codes(&image))),
         }
     }
 }
@@ -116,81 +171,80 @@ pub(crate) struct FastLayer<'a> {
     layer: &'a MacLayer,
     kernels: Kernels,
     geometry: Arc<Geometry>,
+    /// How windows are read as bytes, where sums are made from bytes.
+    layout: Option<Arc<QuadLayout>>,
+    /// Distance of each product's activation from the window's first cell.
+    cells: Arc<[u32]>,
     blocks: Arc<[Block]>,
     finisher: Finisher<'a>,
     /// `None` where only the exact run is covered.
     path: Option<Path>,
     places: Arc<Places<'a>>,
-    /// Where output codes get their memory.
-    spare: Arc<Spare>,
+    /// Type of the output codes.
+    output: DType,
 }
 
 impl<'a> FastLayer<'a> {
     /// Prepares `layer`, whose activation codes lie in `codes`, beside one like it. `None` if not even its exact run
     /// is covered.
-    pub fn new(
+    fn new(
         layer: &'a MacLayer,
         codes: RangeInclusive<i32>,
+        output: DType,
         like: Option<&Self>,
         options: &Options,
-        spare: &Arc<Spare>,
     ) -> Option<Self> {
-        let (geometry, blocks) = match like {
-            Some(like) => (Arc::clone(&like.geometry), Arc::clone(&like.blocks)),
+        let kernels = Kernels::choose(options.isa);
+        let (geometry, layout, cells, blocks) = match like {
+            Some(like) => (
+                Arc::clone(&like.geometry),
+                like.layout.clone(),
+                Arc::clone(&like.cells),
+                Arc::clone(&like.blocks),
+            ),
             None => {
-                let geometry = Geometry::new(layer);
-                let blocks = prepare::blocks(layer, &geometry, codes.clone())?.into();
-                (Arc::new(geometry), blocks)
+                let geometry = Geometry::new(layer, &codes);
+                let layout = prepare::layout(layer, &geometry, kernels);
+                let blocks =
+                    prepare::blocks(layer, &geometry, codes.clone(), kernels, layout.as_ref())?.into();
+                let cells = geometry.offsets().iter().map(|&offset| u32::try_from(offset).ok());
+                let cells = cells.collect::<Option<Vec<u32>>>()?.into();
+                (Arc::new(geometry), layout.map(Arc::new), cells, blocks)
             }
         };
         let path = prepare::path(layer, &geometry, codes, &blocks);
-        let kernels = Kernels::choose(options.body);
         let finisher = Finisher::new(layer, &blocks, path);
         let places = match like.filter(|like| like.layer.timing.places_like(&layer.timing)) {
             Some(like) => Arc::clone(&like.places),
             None => Arc::new(Places::new(layer, &blocks)),
         };
-        Some(Self { layer, kernels, geometry, blocks, finisher, path, places, spare: Arc::clone(spare) })
+        Some(Self { layer, kernels, geometry, layout, cells, blocks, finisher, path, places, output })
     }
 
     /// Whether the narrow run is covered too.
-    pub fn covers_datapath(&self) -> bool {
+    fn covers_datapath(&self) -> bool {
         self.path.is_some()
-    }
-
-    /// Lays out the codes of one sample.
-    pub fn image(&self, codes: &[i32]) -> Image {
-        self.geometry.image(codes)
-    }
-
-    /// The exact output codes of one sample.
-    pub fn exact_codes(&self, image: &Image) -> Vec<i32> {
-        stretch::exact_codes(self, image, 0..self.geometry.pixels())
     }
 }
 
-/// The narrow runs of some pixels of one sample through layers that differ in their registers alone, each counted in
-/// its own statistics. Their datapaths must be covered. Gives the exact codes and what each layer made, `None` where
-/// that is the same.
+/// The narrow runs of some pixels of one sample through layers that differ in their registers alone, each counted by
+/// itself. Their datapaths must be covered. `exact` gets the exact codes; gives what each layer made, `None` where that
+/// is the same.
 pub(crate) fn run(
-    layers: Vec<(&FastLayer<'_>, &mut LayerStats, &mut Settled)>,
-    image: &Image,
-    pixels: Range<usize>,
-    sample: usize,
-    options: &Options,
-) -> (Vec<i32>, Vec<Option<Vec<i32>>>) {
-    let (mut points, mut counts) = (Vec::new(), Vec::new());
-    for (layer, stats, settled) in layers {
-        let Some(path) = layer.path else { continue };
-        points.push(Point::new(layer, path, stats, &pixels));
-        counts.push(settled);
+    layers: Vec<(&Prepared<'_>, &mut LayerCounts)>,
+    job: Job<'_>,
+    scratch: &mut Scratch,
+    mut exact: PackedMut<'_>,
+) -> Vec<Option<Packed>> {
+    let pixels = job.pixels.1 - job.pixels.0;
+    let mut runs = Vec::with_capacity(layers.len());
+    for (prepared, counts) in layers {
+        let Some((fast, path)) = prepared.covered().and_then(|fast| Some((fast, fast.path?))) else {
+            continue;
+        };
+        counts.reserve((pixels * fast.layer.order.len()) as u64, prepared, job.options);
+        runs.push(Run::new(fast, path, counts, pixels));
     }
-    let exact = stretch::run(&mut points, image, pixels, sample, options);
-    let changed = |(point, count): (Point<'_, '_>, &mut Settled)| {
-        let (codes, settled) = point.into_codes(&exact);
-        count.merge(settled);
-        codes
-    };
-    let codes = points.into_iter().zip(counts).map(changed).collect();
-    (exact, codes)
+    tiles::run(&mut runs, job, scratch, exact.reborrow());
+    runs.into_iter().map(|run| run.into_codes(&exact)).collect()
 }

@@ -153,7 +153,10 @@ impl<'a> Places<'a> {
         // Events that are not the first one of the layer need not be found.
         let (steps, limit) = match all {
             true => (terms, usize::MAX),
-            false => (self.steps_before(&dot, stats.first_event_cycle), 1),
+            false => {
+                let place = (dot.pixel, dot.channel, dot.block, dot.lane);
+                (self.steps_before(place, stats.first_event_cycle), 1)
+            }
         };
         if steps == 0 {
             return;
@@ -171,24 +174,50 @@ impl<'a> Places<'a> {
         }
     }
 
+    /// Whether every event is placed, or listed.
+    pub fn asks_for_all(&self, record: &Record<'_>) -> bool {
+        record.options.places_all() || record.stats.wants_events(record.sample)
+    }
+
+    /// How many products of the dot products of block `block` at `pixel` come before a cycle, or some more; all if
+    /// there is no cycle.
+    pub fn steps_before_first(&self, pixel: usize, block: usize, cycle: Option<u64>) -> usize {
+        let begin = self.earliest.get_or_init(|| self.look_up())[pixel * self.blocks.len() + block];
+        match (cycle, self.ways()) {
+            (Some(cycle), Some(ways)) => ways.partition_point(|way| begin + way < cycle),
+            _ => self.layer.order.len(),
+        }
+    }
+
     /// How many products of a dot product come before a cycle, or a few more; all if there is no cycle.
-    fn steps_before(&self, dot: &Dot, cycle: Option<u64>) -> usize {
+    fn steps_before(
+        &self,
+        (pixel, channel, block, lane): (usize, usize, usize, usize),
+        cycle: Option<u64>,
+    ) -> usize {
         let (timing, terms) = (&self.layer.timing, self.layer.order.len());
         let Some(cycle) = cycle else { return terms };
-        let begin = self.begins(dot.pixel, dot.block)[dot.lane];
+        let begin = self.begins(pixel, block)[lane];
         if begin >= cycle {
             return 0;
         }
         let place = |index, k| timing.place(self.layer.dots.window.output_position(index), k, 0).cycle;
-        let way = || (0..terms).map(|k| place(0, k) - place(0, 0)).collect();
-        match self.ways.get_or_init(|| timing.ways_are_alike().then(way)) {
+        match self.ways() {
             // Places that are held at the layer's last cycle make ways shorter, never longer.
             Some(ways) => ways.partition_point(|way| begin + way < cycle),
             None => {
-                let index = dot.pixel * self.layer.dots.window.channels() + dot.channel;
+                let index = pixel * self.layer.dots.window.channels() + channel;
                 first_where(0, terms, |k| k == terms || place(index, k) >= cycle)
             }
         }
+    }
+
+    /// Cycles from the first product to each one, if they are the same for all dot products.
+    fn ways(&self) -> Option<&[u64]> {
+        let (timing, terms) = (&self.layer.timing, self.layer.order.len());
+        let cycle = |k| timing.place(self.layer.dots.window.output_position(0), k, 0).cycle;
+        let ways = || (0..terms).map(|k| cycle(k) - cycle(0)).collect();
+        self.ways.get_or_init(|| timing.ways_are_alike().then(ways)).as_deref()
     }
 
     /// The cycles in which the lanes of block `block` at `pixel` begin.

@@ -1,12 +1,14 @@
-//! What a layer needs to run fast, made once: packed weights, bounds, the register's rails.
+//! What a layer needs to run fast, made once: packed weights, bounds, the register.
 
 use std::ops::RangeInclusive;
 
 use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, Register};
 use guardbit_num::{Format, Overflow};
 
+use super::bytes::{ByteBlock, QuadLayout};
 use super::image::Geometry;
 use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row};
+use super::simd::{Kernels, PairMode};
 use crate::output;
 
 /// No sum may come nearer to the ends of 32 bits than this.
@@ -23,6 +25,10 @@ pub(super) struct Block {
     pub weights: Vec<Row>,
     /// The same, two steps at a time, where sums can be made from that.
     pub pairs: Option<Vec<Pair>>,
+    /// The same as bytes, four steps at a time, where sums are made from bytes.
+    pub bytes: Option<ByteBlock>,
+    /// The same with every lane twice, where two windows are stepped together.
+    pub doubled: Option<Vec<[i16; 2 * LANES]>>,
     /// Whether every product fits 16 bits.
     pub short: bool,
     /// What exact sums start from: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so that what the
@@ -59,14 +65,24 @@ pub(super) struct Narrow {
     pub overflow: Overflow,
     /// The greatest rails that 32-bit sums can meet.
     pub rails: Rails,
-    /// Whether 16-bit lanes are enough.
+    /// Whether 16-bit lanes hold more than the register.
     pub sixteen: bool,
+    /// How 16-bit lanes step two windows together, if they can.
+    pub pairs: Option<PairMode>,
     /// Least and greatest value of the format, as far as 32-bit sums can meet them: what persistent and
     /// transient speak of.
     pub held: (i32, i32),
 }
 
 impl Reads {
+    /// The first input channel that the lanes read; 0 where each has an index of its own.
+    pub fn first(&self) -> usize {
+        match *self {
+            Self::Window(first) | Self::Neighbours(first) => first,
+            Self::Lanes(_) => 0,
+        }
+    }
+
     /// One input channel per lane.
     pub fn lanes(channels: Vec<usize>) -> Self {
         match channels.first() {
@@ -92,11 +108,30 @@ impl Narrow {
     }
 }
 
+/// How the windows of a layer are read as bytes, where that is done.
+pub(super) fn layout(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) -> Option<QuadLayout> {
+    if !kernels.sums_bytes() || !geometry.has_bytes() || layer.order.is_empty() {
+        return None;
+    }
+    Some(match is_lane_wise(layer) {
+        true => QuadLayout::gathered(geometry),
+        false => QuadLayout::shared(geometry),
+    })
+}
+
+/// Groups of one input channel share lanes; larger ones have blocks of their own.
+fn is_lane_wise(layer: &MacLayer) -> bool {
+    let window = &layer.dots.window;
+    window.kernel[2] == 1 && window.groups > 1
+}
+
 /// The blocks of a layer whose activation codes lie in `codes`; `None` if operands or sums are too wide.
 pub(super) fn blocks(
     layer: &MacLayer,
     geometry: &Geometry,
     codes: RangeInclusive<i32>,
+    kernels: Kernels,
+    layout: Option<&QuadLayout>,
 ) -> Option<Vec<Block>> {
     let window = &layer.dots.window;
     if window.dots() == 0 || layer.order.is_empty() {
@@ -113,20 +148,28 @@ pub(super) fn blocks(
     }
     let channels = window.channels();
     let per_group = channels / window.groups;
-    // Groups of one input channel share lanes; larger ones have blocks of their own.
-    let lane_wise = window.kernel[2] == 1 && window.groups > 1;
-    let stretch = if lane_wise { channels } else { per_group };
+    let lane_wise = is_lane_wise(layer);
+    let together = if lane_wise { channels } else { per_group };
     let mut blocks = Vec::new();
-    for start in (0..channels).step_by(stretch) {
-        for first in (start..start + stretch).step_by(LANES) {
-            let count = LANES.min(start + stretch - first);
+    for start in (0..channels).step_by(together) {
+        for first in (start..start + together).step_by(LANES) {
+            let count = LANES.min(start + together - first);
             let reads = if lane_wise {
                 let read: Vec<usize> = (first..first + count).map(|c| window.group(c)).collect();
                 Reads::lanes(read)
             } else {
                 Reads::Window(window.group(first) * window.kernel[2])
             };
-            blocks.push(block(layer, first, count, reads, operands)?);
+            let mut block = block(layer, first, count, reads, operands)?;
+            if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
+                block.bytes = layout.block(&block.weights, &block.start, geometry.origin());
+            }
+            let shares = matches!(block.reads, Reads::Window(_));
+            if kernels.steps_pairs() && geometry.has_bytes() && block.short && shares {
+                let doubled = |row: &Row| std::array::from_fn(|i| row[i / 2]);
+                block.doubled = Some(block.weights.iter().map(doubled).collect());
+            }
+            blocks.push(block);
         }
     }
     Some(blocks)
@@ -141,7 +184,7 @@ pub(super) fn path(
 ) -> Option<Path> {
     let datapath = &layer.datapath;
     let [level] = datapath.levels.as_slice() else { return None };
-    // Lanes that share an adder are left to the parallel engine: there a dot product that cannot overflow need not
+    // Lanes that share an adder are left to the reference: there a dot product that cannot overflow need not
     // give the exact code.
     if layer.packing != Packing::None {
         return None;
@@ -189,14 +232,21 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
     // Sums stay within 32 bits: wider rails are never met.
     let clamp = |rail: i128| rail.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
     let rails = Rails { low: clamp(low), high: clamp(high), bits: format.bits() };
-    let sixteen = level.check == Check::EachAdd
+    let short = level.check == Check::EachAdd && product <= i64::from(i16::MAX) && steps <= i16::MAX as usize;
+    let sixteen = short
         && overflow != Overflow::Observe
         && i64::from(rails.high) < i64::from(i16::MAX)
-        && i64::from(rails.low) > i64::from(i16::MIN)
-        && product <= i64::from(i16::MAX)
-        && steps <= i16::MAX as usize;
+        && i64::from(rails.low) > i64::from(i16::MIN);
+    let whole = short && format.is_signed() && format.bits() == 16;
+    let pairs = match overflow {
+        Overflow::Saturate if whole => Some(PairMode::Saturate16),
+        Overflow::Wrap if whole => Some(PairMode::Wrap16),
+        Overflow::Saturate | Overflow::SaturateSymmetric if sixteen => Some(PairMode::Saturate),
+        Overflow::Wrap if sixteen && format.is_signed() => Some(PairMode::Wrap),
+        _ => None,
+    };
     let held = (clamp(format.min()), clamp(format.max()));
-    Some(Narrow { format, overflow, rails, sixteen, held })
+    Some(Narrow { format, overflow, rails, sixteen, pairs, held })
 }
 
 /// Least and greatest operand that a multiplier can see, joined with 0.
@@ -246,7 +296,7 @@ fn block(
     let fits = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
     let pairs = fits.then(|| pairs(&weights));
     let short = operand * weight <= i64::from(i16::MAX);
-    Some(Block { first, count, reads, weights, pairs, short, start, bounds })
+    Some(Block { first, count, reads, weights, pairs, bytes: None, doubled: None, short, start, bounds })
 }
 
 /// Two rows in one, lane by lane; a row of zeros follows where their number is odd.

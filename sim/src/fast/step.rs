@@ -4,11 +4,15 @@ use guardbit_hwmodels::Check;
 use guardbit_num::{Direction, Overflow};
 
 use super::FastLayer;
-use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
+use super::kernels::{self, Lanes, PairOfWindows, PairStepping, Rails, Stepped, TILE, Trail, Walked};
 use super::places::Log;
 use super::prepare::Narrow;
 use super::simd::VectorActivations;
-use super::stretch::Tile;
+use super::tiles::Tile;
+use super::windows::{Read, Windows, on_windows};
+
+/// Where results go that nobody asks for: behind those of a tile.
+const UNUSED: usize = TILE;
 
 /// What is noted of overflows.
 pub(super) enum Noted<'l> {
@@ -21,34 +25,43 @@ pub(super) enum Noted<'l> {
 }
 
 /// Some pixels of a tile on a narrow register.
-pub(super) struct Stepping<'s, 'a, X> {
+pub(super) struct Stepping<'s, 'a> {
     pub layer: &'s FastLayer<'a>,
     pub check: Check,
     pub narrow: &'s Narrow,
-    pub tile: &'s Tile<'s, X>,
-    /// Which pixels of the tile.
+    pub tile: &'s Tile<'s>,
+    /// Which pixels of the tile, ascending.
     pub pixels: &'s [usize],
 }
 
-impl<X: VectorActivations> Stepping<'_, '_, X> {
-    /// Runs the register; `out` gets one entry per pixel.
-    pub fn run(&self, noted: Noted<'_>, out: &mut [Stepped]) {
-        match (self.check, noted) {
-            (Check::HandOver, Noted::Counts | Noted::Log(_)) => self.each(out, hand_over),
-            (Check::EachAdd, Noted::Counts) => self.step(None, out),
-            (Check::EachAdd, Noted::Log(log)) => self.step(Some(log), out),
-            (check, Noted::Nothing) => {
-                match check {
-                    Check::HandOver => self.each(out, hand_over),
-                    Check::EachAdd => self.run_uncounted(out),
-                }
-                out.iter_mut().for_each(|out| (out.high, out.low) = Default::default());
+impl Stepping<'_, '_> {
+    /// Runs the register; the first entries of `all` get what became of each pixel.
+    pub fn run(&self, noted: Noted<'_>, windows: &mut Windows, all: &mut [Stepped; TILE + 1]) {
+        let counts = !matches!(noted, Noted::Nothing);
+        let clamps = matches!(self.narrow.overflow, Overflow::Saturate | Overflow::SaturateSymmetric);
+        if self.check == Check::EachAdd
+            && match noted {
+                Noted::Counts => self.step_pairs::<true>(all),
+                Noted::Nothing => clamps && self.step_pairs::<false>(all),
+                Noted::Log(_) => false,
             }
+        {
+            return;
+        }
+        let out = &mut all[..self.pixels.len()];
+        match (self.check, noted) {
+            (Check::HandOver, _) => self.each(out, hand_over),
+            (Check::EachAdd, Noted::Counts) => self.step(None, windows, out),
+            (Check::EachAdd, Noted::Log(log)) => self.step(Some(log), windows, out),
+            (Check::EachAdd, Noted::Nothing) => self.run_uncounted(windows, out),
+        }
+        if !counts {
+            out.iter_mut().for_each(|out| (out.high, out.low) = Default::default());
         }
     }
 
     /// What is held in the end follows from the exact sum where nothing is clamped on the way.
-    fn run_uncounted(&self, out: &mut [Stepped]) {
+    fn run_uncounted(&self, windows: &mut Windows, out: &mut [Stepped]) {
         let narrow = self.narrow;
         let (kernels, block, rails) = (self.layer.kernels, self.tile.block, narrow.rails);
         match narrow.overflow {
@@ -57,13 +70,15 @@ impl<X: VectorActivations> Stepping<'_, '_, X> {
                 self.each(out, |_, &value| Stepped { value, ..Stepped::ZERO })
             }
             Overflow::Saturate | Overflow::SaturateSymmetric => {
-                let x = &self.windows()[..self.pixels.len()];
-                match narrow.sixteen {
-                    true => kernels.clamp_i16(x, &block.weights, &block.start, rails, out),
-                    false => kernels.clamp_i32(x, &block.weights, &block.start, rails, out),
-                }
+                on_windows!(self.read(windows), x => {
+                    let x = &self.chosen(&x)[..self.pixels.len()];
+                    match narrow.sixteen {
+                        true => kernels.clamp_i16(x, &block.weights, &block.start, rails, out),
+                        false => kernels.clamp_i32(x, &block.weights, &block.start, rails, out),
+                    }
+                });
             }
-            Overflow::SaturateZero | Overflow::Sticky => self.step(None, out),
+            Overflow::SaturateZero | Overflow::Sticky => self.step(None, windows, out),
         }
     }
 
@@ -75,14 +90,48 @@ impl<X: VectorActivations> Stepping<'_, '_, X> {
         }
     }
 
-    fn windows(&self) -> [X; TILE] {
-        let mut x = [self.tile.x[0]; TILE];
-        x.iter_mut().zip(self.pixels).for_each(|(x, &at)| *x = self.tile.x[at]);
-        x
+    fn read<'w>(&'w self, windows: &'w mut Windows) -> Read<'w> {
+        let Tile { block, pixel, corners, image, .. } = *self.tile;
+        windows.read((&self.layer.geometry, image), block, pixel, corners)
+    }
+
+    /// The windows of the pixels that are stepped.
+    fn chosen<X: Copy>(&self, x: &[X; TILE]) -> [X; TILE] {
+        let mut chosen = [x[0]; TILE];
+        chosen.iter_mut().zip(self.pixels).for_each(|(chosen, &at)| *chosen = x[at]);
+        chosen
+    }
+
+    /// Two windows to a lane; whether that could be done.
+    fn step_pairs<const COUNT: bool>(&self, out: &mut [Stepped; TILE + 1]) -> bool {
+        let Self { layer, narrow, tile, pixels, .. } = self;
+        let (Some(mode), Some(weights)) = (narrow.pairs, &tile.block.doubled) else { return false };
+        let stepping = PairStepping {
+            cells: tile.image.pairs(layer.kernels),
+            offsets: &layer.cells,
+            reach: layer.geometry.reach(),
+            weights,
+            start: &tile.block.start,
+            rails: narrow.rails,
+        };
+        let first = tile.block.reads.first();
+        let distance = tile.image.pair_distance();
+        let mut windows = [PairOfWindows::default(); TILE];
+        let (mut count, mut slot) = (0, 0);
+        while slot < pixels.len() {
+            let corner = tile.corners[pixels[slot]];
+            let next = pixels.get(slot + 1).is_some_and(|&next| tile.corners[next] == corner + distance);
+            windows[count] =
+                PairOfWindows { corner: corner + first, slots: [slot, if next { slot + 1 } else { UNUSED }] };
+            slot += 1 + usize::from(next);
+            count += 1;
+        }
+        layer.kernels.step_pairs::<COUNT>(mode, &stepping, &windows[..count], out);
+        true
     }
 
     /// Addition by addition, counted.
-    fn step(&self, log: Option<&mut Log>, out: &mut [Stepped]) {
+    fn step(&self, log: Option<&mut Log>, windows: &mut Windows, out: &mut [Stepped]) {
         let mut checkpoints = [&[][..]; TILE];
         if log.is_some() {
             for (checkpoints, &at) in checkpoints.iter_mut().zip(self.pixels) {
@@ -91,25 +140,38 @@ impl<X: VectorActivations> Stepping<'_, '_, X> {
         }
         let log = log.filter(|_| checkpoints.iter().any(|checkpoints| !checkpoints.is_empty()));
         let log = log.map(|log| (&checkpoints[..self.pixels.len()], log));
+        on_windows!(self.read(windows), x => self.step_windows(&self.chosen(&x)[..self.pixels.len()], log, out));
+    }
+
+    fn step_windows<X: VectorActivations>(
+        &self,
+        x: &[X],
+        log: Option<(&[&[u32]], &mut Log)>,
+        out: &mut [Stepped],
+    ) {
         match self.narrow.overflow {
             Overflow::Saturate | Overflow::SaturateSymmetric => {
-                self.step_mode::<{ kernels::SATURATE }>(log, out)
+                self.step_mode::<X, { kernels::SATURATE }>(x, log, out)
             }
             Overflow::Wrap if self.narrow.format.is_signed() => {
-                self.step_mode::<{ kernels::WRAP_SIGNED }>(log, out)
+                self.step_mode::<X, { kernels::WRAP_SIGNED }>(x, log, out)
             }
-            Overflow::Wrap => self.step_mode::<{ kernels::WRAP_UNSIGNED }>(log, out),
-            Overflow::SaturateZero => self.step_mode::<{ kernels::ZERO }>(log, out),
-            Overflow::Sticky => self.step_mode::<{ kernels::STICKY }>(log, out),
-            Overflow::Observe | Overflow::Trap => self.step_mode::<{ kernels::OBSERVE }>(log, out),
+            Overflow::Wrap => self.step_mode::<X, { kernels::WRAP_UNSIGNED }>(x, log, out),
+            Overflow::SaturateZero => self.step_mode::<X, { kernels::ZERO }>(x, log, out),
+            Overflow::Sticky => self.step_mode::<X, { kernels::STICKY }>(x, log, out),
+            Overflow::Observe | Overflow::Trap => self.step_mode::<X, { kernels::OBSERVE }>(x, log, out),
         }
     }
 
-    fn step_mode<const MODE: u8>(&self, log: Option<(&[&[u32]], &mut Log)>, out: &mut [Stepped]) {
-        let Self { layer, narrow, tile, pixels, .. } = self;
+    fn step_mode<X: VectorActivations, const MODE: u8>(
+        &self,
+        x: &[X],
+        log: Option<(&[&[u32]], &mut Log)>,
+        out: &mut [Stepped],
+    ) {
+        let Self { layer, narrow, tile, .. } = self;
         let (kernels, weights, start, rails) =
             (layer.kernels, &tile.block.weights, &tile.block.start, narrow.rails);
-        let x = &self.windows()[..pixels.len()];
         let Some((checkpoints, log)) = log else {
             match narrow.sixteen {
                 true => kernels.step_i16::<X, MODE>(x, weights, start, rails, out),

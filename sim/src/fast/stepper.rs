@@ -4,7 +4,7 @@ use guardbit_num::{Format, Overflow};
 
 use super::kernels::{LANES, Rails, Row, SATURATE, Stepped, TILE};
 use super::simd::Kernels;
-use crate::options::Body;
+use crate::options::Isa;
 
 /// Dot products on one saturating register that 16-bit lanes are enough for.
 #[derive(Debug)]
@@ -17,8 +17,8 @@ pub struct Stepper {
 
 impl Stepper {
     /// A register of `bits` bits, 2 to 15, for products of `weights`, `[k][channel]`, with activations; products fit
-    /// 16 bits. `body` is the best one that the CPU has, if none is given.
-    pub fn new(weights: &[Vec<i16>], bits: u32, body: Option<Body>) -> Option<Self> {
+    /// 16 bits. `isa` are the best that the CPU has, if none are given.
+    pub fn new(weights: &[Vec<i16>], bits: u32, isa: Option<Isa>) -> Option<Self> {
         let format = Format::signed(bits).ok().filter(|_| bits <= 15)?;
         let (low, high) = Overflow::Saturate.limits(format);
         let channels = weights.first()?.len();
@@ -27,7 +27,7 @@ impl Stepper {
         };
         let block = |first| weights.iter().map(|weights| row(first, weights)).collect();
         Some(Self {
-            kernels: Kernels::choose(body),
+            kernels: Kernels::choose(isa),
             weights: (0..channels).step_by(LANES).map(block).collect(),
             rails: Rails { low: low as i32, high: high as i32, bits },
         })

@@ -1,4 +1,4 @@
-//! The activations of the pixels of a tile, laid out for the kernels.
+//! The activations of the windows of a tile, laid out for kernels of 16-bit operands.
 
 use super::image::{Geometry, Image};
 use super::kernels::{Neighbours, Row, TILE};
@@ -7,8 +7,10 @@ use super::prepare::{Block, Reads};
 /// Memory for the windows of one tile.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
-    patches: [Vec<i16>; TILE],
+    shared: [Vec<i16>; TILE],
     rows: [Vec<Row>; TILE],
+    /// First pixel and first input channel of the windows in `shared`.
+    held: Option<(usize, usize)>,
 }
 
 /// One window per pixel of a tile.
@@ -19,20 +21,41 @@ pub(super) enum Read<'w> {
     Lanes([&'w [Row]; TILE]),
 }
 
+/// Runs an expression on whatever windows a [`Read`] holds.
+macro_rules! on_windows {
+    ($read:expr, $x:ident => $work:expr) => {
+        match $read {
+            $crate::fast::windows::Read::Window($x) => $work,
+            $crate::fast::windows::Read::Neighbours($x) => $work,
+            $crate::fast::windows::Read::Lanes($x) => $work,
+        }
+    };
+}
+pub(super) use on_windows;
+
 impl Windows {
-    /// What `block` reads in the windows with these corners.
+    /// Forgets what it holds: another image follows.
+    pub fn clear(&mut self) {
+        self.held = None;
+    }
+
+    /// What `block` reads in the windows with these corners, the first of which is that of `pixel`.
     pub fn read<'w>(
         &'w mut self,
-        geometry: &'w Geometry,
-        image: &'w Image,
+        (geometry, image): (&'w Geometry, &'w Image<'_>),
         block: &Block,
+        pixel: usize,
         corners: &[usize],
     ) -> Read<'w> {
         match &block.reads {
-            Reads::Window(first) => {
+            &Reads::Window(first) => {
+                let held = self.held.replace((pixel, first)) == Some((pixel, first));
                 let mut windows = [&[][..]; TILE];
-                for ((window, buffer), &corner) in windows.iter_mut().zip(&mut self.patches).zip(corners) {
-                    *window = geometry.patch(image, corner + first, buffer);
+                for ((window, buffer), &corner) in windows.iter_mut().zip(&mut self.shared).zip(corners) {
+                    *window = match held {
+                        true => geometry.held_window(image, corner + first, buffer),
+                        false => geometry.window(image, corner + first, buffer),
+                    };
                 }
                 Read::Window(windows)
             }
@@ -46,7 +69,7 @@ impl Windows {
             Reads::Lanes(channels) => {
                 let mut windows = [&[][..]; TILE];
                 for ((window, buffer), &corner) in windows.iter_mut().zip(&mut self.rows).zip(corners) {
-                    *window = geometry.lane_patch(image, corner, channels, buffer);
+                    *window = geometry.lane_window(image, corner, channels, buffer);
                 }
                 Read::Lanes(windows)
             }

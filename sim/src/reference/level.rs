@@ -1,6 +1,7 @@
 //! One accumulation level: runs of values become one value each.
 
-use guardbit_hwmodels::{Check, Level, Reduce, Register};
+use guardbit_hwmodels::reduction::Adders;
+use guardbit_hwmodels::{Check, Level, Register};
 use guardbit_num::{Accumulator, Direction, Fit, Format, Overflow};
 
 use super::Value;
@@ -25,58 +26,47 @@ pub(super) fn reduce(
         runs.push(&[]);
     }
     let one = |(run, values): (usize, &[Value])| {
-        let mut stage = Stage { index, level, run, outcome: &mut *outcome, observer: &mut *observer };
-        let result = match level.reduce {
-            Reduce::Serial => stage.serial(values, initial),
-            Reduce::Tree => stage.tree(values),
-        };
-        stage.hand_over(result)
+        let mut adders =
+            RunAdders { index, level, run, initial, outcome: &mut *outcome, observer: &mut *observer };
+        let mut run = level.reduce.start();
+        values.iter().for_each(|&value| run.push(value, &mut adders));
+        let result = run.finish(&mut adders);
+        adders.hand_over(result)
     };
     runs.into_iter().enumerate().map(one).collect()
 }
 
-/// One run on its way through a level.
-pub(super) struct Stage<'a> {
+/// The adders of a level in one run, and who counts what they do.
+pub(super) struct RunAdders<'a> {
     pub index: usize,
     pub level: &'a Level,
     pub run: usize,
+    /// The bias, if this level is preloaded with it.
+    pub initial: Option<i128>,
     pub outcome: &'a mut DotOutcome,
     pub observer: &'a mut dyn FnMut(LevelStep),
 }
 
-/// The register of a serial level within a run.
+/// A register within a run.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
     register: Adder,
     sum: Value,
 }
 
-impl Running {
-    /// What the run has come to.
-    pub fn sum(&self) -> Value {
-        self.sum
-    }
-}
+impl Adders for RunAdders<'_> {
+    type Value = Value;
+    type Register = Running;
 
-impl Stage<'_> {
-    /// One register, one addition per value.
-    fn serial(&mut self, values: &[Value], initial: Option<i128>) -> Value {
-        let mut running = self.start(initial);
-        for value in values {
-            self.add(&mut running, value);
-        }
-        running.sum
-    }
-
-    /// A serial run before its first value.
-    pub fn start(&mut self, initial: Option<i128>) -> Running {
-        let register = self.load(initial);
-        let sum = Value { narrow: register.value(), counterpart: initial.unwrap_or(0), last_k: 0 };
+    /// Cleared, or loaded with the bias.
+    fn load(&mut self) -> Running {
+        let register = self.load_register();
+        let sum = Value { narrow: register.value(), counterpart: self.initial.unwrap_or(0), last_k: 0 };
         Running { register, sum }
     }
 
-    /// One addition of a serial run.
-    pub fn add(&mut self, running: &mut Running, value: &Value) {
+    /// One addition to a register.
+    fn add(&mut self, running: &mut Running, value: Value) {
         let held = running.register.value();
         let overflow = running.register.add(value.narrow);
         if let Some(direction) = overflow {
@@ -91,18 +81,12 @@ impl Stage<'_> {
         self.show(StepKind::Add, held + value.narrow, running.sum, overflow);
     }
 
-    /// Adjacent pairs, round after round; an odd last value passes up unchanged.
-    pub fn tree(&mut self, values: &[Value]) -> Value {
-        let mut round = values.to_vec();
-        while round.len() > 1 {
-            round = round.chunks(2).map(|pair| self.node(pair)).collect();
-        }
-        round.first().copied().unwrap_or(Value { narrow: 0, counterpart: 0, last_k: 0 })
+    fn held(&self, running: &Running) -> Value {
+        running.sum
     }
 
-    /// One adder of a tree. A lone value is not a node.
-    fn node(&mut self, pair: &[Value]) -> Value {
-        let &[left, right] = pair else { return pair[0] };
+    /// One adder without a register.
+    fn node(&mut self, left: Value, right: Value) -> Value {
         let sum = left.narrow + right.narrow;
         let fit = match self.checked_at_each_add() {
             Some((format, overflow)) => overflow.fit(sum, format),
@@ -118,6 +102,12 @@ impl Stage<'_> {
         node
     }
 
+    fn nothing(&self) -> Value {
+        Value { narrow: 0, counterpart: 0, last_k: 0 }
+    }
+}
+
+impl RunAdders<'_> {
     /// The end of a run: fitted first, then shifted.
     pub fn hand_over(&mut self, result: Value) -> Value {
         let sum = result.narrow;
@@ -153,8 +143,9 @@ impl Stage<'_> {
         }
     }
 
-    /// The register of a serial level, cleared or loaded with the bias.
-    fn load(&mut self, initial: Option<i128>) -> Adder {
+    /// A register, cleared or loaded with the bias.
+    fn load_register(&mut self) -> Adder {
+        let initial = self.initial;
         if self.level.check == Check::EachAdd {
             self.prefix(initial.unwrap_or(0));
         }
@@ -215,7 +206,7 @@ impl Stage<'_> {
     }
 }
 
-/// The adder of a serial level.
+/// The adder of a register.
 #[derive(Debug, Clone)]
 enum Adder {
     /// As wide as it takes.

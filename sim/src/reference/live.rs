@@ -1,8 +1,8 @@
 //! One dot product whose operands arrive beat by beat, and whose runs end when they are told to.
 
-use guardbit_hwmodels::{MacLayer, Reduce};
+use guardbit_hwmodels::{MacLayer, reduction};
 
-use super::level::{Running, Stage};
+use super::level::{RunAdders, Running};
 use super::{Operand, Value, product};
 use crate::dot::DotOutcome;
 use crate::output;
@@ -19,22 +19,20 @@ pub(crate) struct Live {
 }
 
 /// A level within a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Run {
     /// The run within the dot product.
     index: usize,
-    /// A serial level's register, from its first addition on.
-    register: Option<Running>,
-    /// A tree's values so far.
-    waiting: Vec<Value>,
+    so_far: reduction::Run<Value, Running>,
 }
 
 impl Live {
     pub fn new(layer: &MacLayer) -> Self {
-        let levels = layer.datapath.levels.len();
+        let levels = &layer.datapath.levels;
         let mut outcome = DotOutcome::default();
-        outcome.clear(levels);
-        Self { levels: vec![Run::default(); levels], outcome, products: 0, activations: 0, count: 0 }
+        outcome.clear(levels.len());
+        let levels = levels.iter().map(|level| Run { index: 0, so_far: level.reduce.start() }).collect();
+        Self { levels, outcome, products: 0, activations: 0, count: 0 }
     }
 
     pub fn products(&self) -> i128 {
@@ -62,26 +60,21 @@ impl Live {
         let last = datapath.levels.len() - 1;
         for (index, level) in datapath.levels.iter().enumerate() {
             let run = &mut self.levels[index];
-            let mut stage =
-                Stage { index, level, run: run.index, outcome: &mut self.outcome, observer: &mut *observer };
-            let initial = if index == last { output::preload(layer, channel) } else { None };
-            match level.reduce {
-                Reduce::Tree => run.waiting.extend(&values),
-                Reduce::Serial => {
-                    for value in &values {
-                        let register = run.register.get_or_insert_with(|| stage.start(initial));
-                        stage.add(register, value);
-                    }
-                }
-            }
+            let mut adders = RunAdders {
+                index,
+                level,
+                run: run.index,
+                initial: if index == last { output::preload(layer, channel) } else { None },
+                outcome: &mut self.outcome,
+                observer: &mut *observer,
+            };
+            values.iter().for_each(|&value| run.so_far.push(value, &mut adders));
             let ends = !values.is_empty() && run_last.get(index).copied().unwrap_or(false);
             values.clear();
             if ends {
-                let result = match run.register.take() {
-                    Some(register) => register.sum(),
-                    None => stage.tree(&std::mem::take(&mut run.waiting)),
-                };
-                values.push(stage.hand_over(result));
+                let done = std::mem::replace(&mut run.so_far, level.reduce.start());
+                let result = done.finish(&mut adders);
+                values.push(adders.hand_over(result));
                 run.index += 1;
             }
         }

@@ -42,8 +42,9 @@ pub(super) struct Synthesis {
 /// One level: what decides its area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Circuit {
-    /// Values that are added at a time: one in a serial level.
-    lanes: Option<usize>,
+    reduce: Reduce,
+    /// Values that arrive at a time.
+    lanes: usize,
     addend_bits: u32,
     /// `None`: wide enough for everything.
     bits: Option<u32>,
@@ -148,16 +149,14 @@ impl Circuit {
             Register::Auto => (None, true, Overflow::Wrap),
             Register::Fixed { format, overflow } => (Some(format.bits()), format.is_signed(), overflow),
         };
-        let lanes = (level.reduce == Reduce::Tree).then_some(run.max(1));
-        let buildable = match lanes {
-            Some(lanes) => lanes <= MAX_LANES,
-            None => bits.is_some(),
-        };
-        let exact = matches!(overflow, Overflow::Trap | Overflow::Observe);
+        let at_once = level.reduce.takes_run_at_once();
+        let lanes = if at_once { run.max(1) } else { 1 };
+        let buildable = if at_once { lanes <= MAX_LANES } else { bits.is_some() };
         let hand_over = level.check == Check::HandOver;
-        let growth = if lanes.is_some() || hand_over { run.max(1).next_power_of_two().ilog2() } else { 0 };
-        (buildable && !exact).then_some(Self {
+        let growth = if at_once || hand_over { run.max(1).next_power_of_two().ilog2() } else { 0 };
+        (buildable && !overflow.keeps_exact()).then_some(Self {
             growth,
+            reduce: level.reduce,
             lanes,
             addend_bits,
             bits,
@@ -172,18 +171,19 @@ impl Circuit {
     /// Bits of the level's register, with a sign.
     fn held_bits(&self) -> u32 {
         let exact = (self.addend_bits + self.growth).min(MAX_BITS);
-        match (self.bits, self.lanes) {
+        match (self.bits, self.reduce.takes_run_at_once()) {
             (None, _) => exact,
-            (Some(_), None) if self.hand_over => exact,
-            // A lone value passes a tree as it is.
-            (Some(_), Some(_)) => self.fitted_bits(exact).max(self.addend_bits),
-            (Some(_), None) => self.fitted_bits(exact),
+            (Some(_), false) if self.hand_over => exact,
+            // A lone value passes as it is.
+            (Some(_), true) => self.fitted_bits(exact).max(self.addend_bits),
+            (Some(_), false) => self.fitted_bits(exact),
         }
     }
 
     /// Bits of what leaves the level, with a sign.
     fn leaving_bits(&self) -> u32 {
-        let bits = if self.lanes.is_some() { self.held_bits() } else { self.fitted_bits(self.held_bits()) };
+        let held = self.held_bits();
+        let bits = if self.reduce.takes_run_at_once() { held } else { self.fitted_bits(held) };
         bits - self.shift.min(bits - 1)
     }
 
@@ -192,49 +192,31 @@ impl Circuit {
         self.bits.map_or(exact, |bits| bits + u32::from(!self.signed))
     }
 
-    /// The module of the reference RTL with its parameters. All lanes of a tree are in use; of the flags, those of the
-    /// last addition are kept.
+    /// The module of the reference RTL with its parameters. All lanes are in use; of the flags, those of the last addition
+    /// are kept.
     fn verilog(&self) -> String {
-        let mode = match self.overflow {
-            Overflow::Wrap => 0,
-            Overflow::Saturate => 1,
-            Overflow::SaturateSymmetric => 2,
-            Overflow::SaturateZero => 3,
-            Overflow::Sticky => 4,
-            Overflow::Observe | Overflow::Trap => 5,
-        };
-        let round = Rounding::ALL.iter().position(|&round| round == self.round).unwrap_or(0);
-        let (addend, held, leaving) = (self.addend_bits, self.held_bits(), self.leaving_bits());
-        let common = format!(
-            ".BITS({}), .IS_SIGNED({}), .MODE({mode}), .HAND_OVER({}), .SHIFT({}), .ROUND({round}), .OUT_W({leaving})",
-            self.bits.unwrap_or(0),
-            u8::from(self.signed),
-            u8::from(self.hand_over),
-            self.shift,
-        );
-        let ports = "input logic clk, input logic rst_n, input logic valid";
-        match self.lanes {
-            Some(lanes) => format!(
-                "module accumulator({ports}, input logic [{top}:0] x,\n\
-                 \x20 output logic signed [{y}:0] y, acc, output logic high, low);\n\
-                 \x20 gb_tree #(.LANES({lanes}), .IN_W({addend}), {common}) u (.clk(clk), .rst_n(rst_n), .valid(valid),\n\
-                 \x20   .keep({{{lanes}{{1'b1}}}}), .x(x), .y(y), .acc(acc), .updated(), .high(high), .low(low));\n\
-                 endmodule\n",
-                top = lanes * addend as usize - 1,
-                y = leaving - 1,
-            ),
-            None => format!(
-                "module accumulator({ports}, input logic clear, run_last, input logic signed [{top}:0] x,\n\
-                 \x20 output logic signed [{y}:0] y, output logic signed [{a}:0] acc, output logic high, low);\n\
-                 \x20 gb_level #(.IN_W({addend}), .ACC_W({held}), .INIT_W(2), {common}) u (.clk(clk), .rst_n(rst_n),\n\
-                 \x20   .clear(clear), .valid(valid), .run_last(run_last), .x(x), .init(2'sb00), .y(y), .acc(acc),\n\
-                 \x20   .updated(), .high(high), .low(low), .sticky());\n\
-                 endmodule\n",
-                top = addend - 1,
-                y = leaving - 1,
-                a = held - 1,
-            ),
-        }
+        let (addend, leaving, lanes) = (self.addend_bits, self.leaving_bits(), self.lanes);
+        // Without a register within a run, what is shown is what leaves.
+        let held = if self.reduce.takes_run_at_once() { leaving } else { self.held_bits() };
+        format!(
+            "module accumulator(input logic clk, rst_n, clear, valid, run_last, input logic [{top}:0] x,\n\
+             \x20 output logic signed [{y}:0] y, output logic signed [{a}:0] acc, output logic high, low);\n\
+             \x20 {module} #(.LANES({lanes}), .IN_W({addend}), .ACC_W({held}), .BITS({bits}), .IS_SIGNED({signed}),\n\
+             \x20   .MODE({mode}), .HAND_OVER({hand_over}), .SHIFT({shift}), .ROUND({round}), .OUT_W({leaving}), .INIT_W(2)) u (\n\
+             \x20   .clk(clk), .rst_n(rst_n), .clear(clear), .valid(valid), .run_last(run_last), .keep({{{lanes}{{1'b1}}}}),\n\
+             \x20   .x(x), .init(2'sb00), .y(y), .acc(acc), .updated(), .high(high), .low(low), .sticky());\n\
+             endmodule\n",
+            top = lanes * addend as usize - 1,
+            y = leaving - 1,
+            a = held - 1,
+            module = self.reduce.module(),
+            bits = self.bits.unwrap_or(0),
+            signed = u8::from(self.signed),
+            mode = self.overflow.code(),
+            hand_over = u8::from(self.hand_over),
+            shift = self.shift,
+            round = self.round.code(),
+        )
     }
 }
 
@@ -284,13 +266,20 @@ mod tests {
         let of = |level: &Level, run| Circuit::of(level, run, 16).map(|circuit| circuit.verilog());
         let serial = |bits, signed, mode| level(Reduce::Serial, Some((bits, signed)), mode);
         let text = of(&serial(14, true, Overflow::Saturate), 100).unwrap();
-        assert!(text.contains("gb_level #(.IN_W(16), .ACC_W(14)") && text.contains(".MODE(1)"), "{text}");
+        assert!(
+            text.contains("gb_level #(.LANES(1), .IN_W(16), .ACC_W(14)") && text.contains(".MODE(1)"),
+            "{text}"
+        );
         let text = of(&serial(14, false, Overflow::Sticky), 100).unwrap();
-        assert!(text.contains(".ACC_W(15)") && text.contains(".IS_SIGNED(0), .MODE(4)"), "{text}");
+        assert!(
+            text.contains(".ACC_W(15)") && text.contains(".IS_SIGNED(0)") && text.contains(".MODE(4)"),
+            "{text}"
+        );
         // Ten values of 16 bits: 4 more bits.
         let text = of(&level(Reduce::Tree, None, Overflow::Wrap), 10).unwrap();
         assert!(
-            text.contains("gb_tree #(.LANES(10), .IN_W(16), .BITS(0)") && text.contains(".OUT_W(20)"),
+            text.contains("gb_tree #(.LANES(10), .IN_W(16), .ACC_W(20), .BITS(0)")
+                && text.contains(".OUT_W(20)"),
             "{text}"
         );
         assert_eq!(of(&level(Reduce::Serial, None, Overflow::Wrap), 10), None);

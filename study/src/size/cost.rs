@@ -1,6 +1,6 @@
 //! What an accumulator costs before synthesis.
 
-use guardbit_hwmodels::{MacLayer, Reduce, Register};
+use guardbit_hwmodels::{MacLayer, Register};
 
 /// Bits and bytes of one accumulator with all its levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,9 +22,9 @@ impl Cost {
         for level in &layer.datapath.levels {
             let run = level.terms.run_length(values);
             let bits = width(level.register);
-            let (adders, registers) = match level.reduce {
-                Reduce::Serial => (1, 1),
-                Reduce::Tree => (run.saturating_sub(1) as u64, 0),
+            let (adders, registers) = match level.reduce.takes_run_at_once() {
+                false => (1, 1),
+                true => (level.reduce.additions(run) as u64, 0),
             };
             cost.adder_bits += adders * bits;
             cost.register_bits += registers * bits;

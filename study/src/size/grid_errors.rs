@@ -49,9 +49,9 @@ impl LayerDots {
             }
             for tensors in simulation.run_batch(&codes)? {
                 for (layer, dots) in sizing.program.mac_layers().zip(&mut layers) {
-                    let read = input_of(sizing.program, layer).and_then(|id| tensors.exact[id].as_deref());
+                    let read = input_of(sizing.program, layer).and_then(|id| tensors.exact[id].as_ref());
                     if let (Some(dots), Some(input)) = (dots, read) {
-                        dots.take(layer, input, DOTS.div_ceil(taken));
+                        dots.take(layer, &input.to_vec(), DOTS.div_ceil(taken));
                     }
                 }
             }

@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use guardbit_hwmodels::{MacLayer, Program, Register};
-use guardbit_num::{MAX_BITS, MIN_BITS, Overflow};
+use guardbit_num::{MAX_BITS, MIN_BITS};
 use guardbit_reports::Score;
 use guardbit_sim::{LayerStats, Mode, Options, StatsLevel};
 
@@ -124,8 +124,7 @@ fn harmless(layer: &SizedLayer<'_>, level: usize) -> u32 {
 
 /// Whether a level is searched: what traps allows no error, what observes makes none.
 fn is_searched(layer: &SizedLayer<'_>, level: usize) -> bool {
-    let overflow = registers::overflow(&layer.layer.datapath.levels[level]);
-    !matches!(overflow, Overflow::Trap | Overflow::Observe)
+    !registers::overflow(&layer.layer.datapath.levels[level]).keeps_exact()
 }
 
 /// The curves of every level, all layers at once: on exact activations they do not disturb each other.

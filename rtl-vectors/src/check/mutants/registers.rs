@@ -6,10 +6,12 @@
 
 use std::collections::BTreeSet;
 
+use guardbit_hwmodels::Check;
+use guardbit_hwmodels::bounds::Range;
+use guardbit_num::Overflow;
+
 use super::{Facts, Target};
-use crate::bench::mode;
-use crate::contract::Range;
-use crate::manifest::Stage;
+use crate::manifest::{Manifest, RegisterInfo};
 
 /// Most pieces that are compared.
 const MAX_PIECES: i128 = 1 << 14;
@@ -35,13 +37,10 @@ pub(super) struct FitFault {
     pub changed: fn(Fit) -> Fit,
 }
 
-const CLAMPS: [u32; 3] = [SATURATE, SYMMETRIC, STICKY];
-const WRAP: u32 = 0;
-const SATURATE: u32 = 1;
-const SYMMETRIC: u32 = 2;
-const TO_ZERO: u32 = 3;
-const STICKY: u32 = 4;
-const OBSERVE: u32 = 5;
+/// Whether a value beyond a rail becomes that rail.
+fn clamps(mode: Overflow) -> bool {
+    mode.beyond(1, 2, 3) == 3
+}
 
 pub(super) const FIT_FAULTS: &[FitFault] = &[
     FitFault {
@@ -55,15 +54,15 @@ pub(super) const FIT_FAULTS: &[FitFault] = &[
         name: "direction_swapped",
         change: "the clamp goes to the wrong rail",
         file: "rtl/gb_fit.sv",
-        edit: (": high ? MAX : MIN;", ": high ? MIN : MAX;"),
+        edit: ("high ? MAX : MIN;", "high ? MIN : MAX;"),
         changed: |fit| Fit { swapped: true, ..fit },
     },
     FitFault {
         name: "vhdl_wrap_for_saturate",
         change: "registers wrap instead of clamping",
         file: "rtl/gb_pkg.vhd",
-        edit: ("when 0 =>", "when 0 | 1 | 2 | 4 =>"),
-        changed: |fit| Fit { mode: if CLAMPS.contains(&fit.mode) { WRAP } else { fit.mode }, ..fit },
+        edit: ("beyond(mode, x, wrapped, rail)", "beyond(mode, x, wrapped, wrapped)"),
+        changed: |fit| Fit { mode: if clamps(fit.mode) { Overflow::Wrap } else { fit.mode }, ..fit },
     },
     FitFault {
         name: "vhdl_one_bit_narrower",
@@ -81,9 +80,12 @@ impl Fault {
     pub fn name(self, register: &Register) -> &'static str {
         match self {
             Self::Wrap => "wrap_for_saturate",
-            Self::Saturate if register.fit.mode == WRAP => "saturate_for_wrap",
-            Self::Saturate if register.fit.mode == TO_ZERO => "saturate_for_zero",
-            Self::Saturate => "asymmetric_rail",
+            Self::Saturate => match register.fit.mode {
+                Overflow::Wrap => "saturate_for_wrap",
+                Overflow::SaturateZero => "saturate_for_zero",
+                mode if mode.is_symmetric() => "asymmetric_rail",
+                _ => "saturate_for_other",
+            },
             Self::Symmetric => "symmetric_for_saturate",
             Self::NotSticky => "sticky_leaves_rail",
             Self::Narrower => "one_bit_narrower",
@@ -104,12 +106,12 @@ impl Fault {
 
     /// Whether a register can have it.
     fn applies(self, register: &Register) -> bool {
-        let (mode, has_memory) = (register.fit.mode, register.is_serial);
+        let (mode, has_memory) = (register.fit.mode, register.has_memory);
         match self {
-            Self::Wrap => CLAMPS.contains(&mode) || mode == TO_ZERO,
-            Self::Saturate => [WRAP, SYMMETRIC, TO_ZERO].contains(&mode),
-            Self::Symmetric => mode == SATURATE && register.fit.signed,
-            Self::NotSticky => mode == STICKY && has_memory,
+            Self::Wrap => mode != Overflow::Wrap && !mode.keeps_exact(),
+            Self::Saturate => mode != Overflow::Saturate && !mode.latches() && !mode.keeps_exact(),
+            Self::Symmetric => mode == Overflow::Saturate && register.fit.signed,
+            Self::NotSticky => mode.latches() && has_memory,
             Self::Narrower => register.fit.bits > 2,
             Self::Wider => true,
         }
@@ -117,21 +119,25 @@ impl Fault {
 
     fn changed(self, fit: Fit) -> Fit {
         match self {
-            Self::Wrap => Fit { mode: WRAP, ..fit },
-            Self::Saturate | Self::NotSticky => Fit { mode: SATURATE, ..fit },
-            Self::Symmetric => Fit { mode: SYMMETRIC, ..fit },
+            Self::Wrap => Fit { mode: Overflow::Wrap, ..fit },
+            Self::Saturate | Self::NotSticky => Fit { mode: Overflow::Saturate, ..fit },
+            Self::Symmetric => Fit { mode: Overflow::SaturateSymmetric, ..fit },
             Self::Narrower => Fit { bits: fit.bits - 1, ..fit },
             Self::Wider => Fit { bits: fit.bits + 1, ..fit },
         }
     }
 
-    /// The parameter and its value.
-    pub fn parameter(self, register: &Register) -> (&'static str, u32) {
+    /// The manifest of a design with this fault: one parameter of one register differs.
+    pub fn planted(self, manifest: &Manifest, register: &Register) -> Manifest {
+        let mut faulty = manifest.clone();
+        let info = match register.place {
+            Place::Product => &mut faulty.arithmetic.product,
+            Place::Level(index) => &mut faulty.arithmetic.levels[index].register,
+            Place::Bias => &mut faulty.arithmetic.bias.register,
+        };
         let changed = self.changed(register.fit);
-        match self {
-            Self::Narrower | Self::Wider => ("BITS", changed.bits),
-            _ => ("MODE", changed.mode),
-        }
+        (info.bits, info.overflow) = (Some(changed.bits), Some(changed.mode));
+        faulty
     }
 
     /// Why it changes nothing, if that is proved.
@@ -152,8 +158,9 @@ impl Fault {
 impl FitFault {
     pub fn applies(&self, facts: &Facts, target: Target) -> bool {
         let all = registers(facts, target);
-        all.iter()
-            .any(|r| (self.changed)(r.fit) != r.fit && (r.fit.mode != WRAP || self.file.ends_with(".vhd")))
+        all.iter().any(|r| {
+            (self.changed)(r.fit) != r.fit && (r.fit.mode != Overflow::Wrap || self.file.ends_with(".vhd"))
+        })
     }
 
     pub fn equivalent(&self, facts: &Facts, target: Target) -> Option<String> {
@@ -171,34 +178,31 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     let product = &arithmetic.product;
     all.extend(Register::new(product, facts.reach.product).map(|register| Register {
         name: "product".into(),
-        instance: if is_unit { ") u_product (".into() } else { String::new() },
-        prefix: if is_unit { "" } else { "P_" },
+        place: Place::Product,
         port: (product.shift == 0).then_some(product.port_bits),
         ..register
     }));
-    let count = arithmetic.levels.len();
     for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
-        let serial = level.reduce == "serial";
-        all.extend(
-            Register::new(&level.stage, reach.result).map(|register| Register {
+        let has_memory = !level.reduce.takes_run_at_once();
+        all.extend(Register::new(&level.register, reach.result).map(|register| {
+            Register {
                 name: level.name.clone(),
-                instance: if is_unit { format!(") u_l{index} (") } else { String::new() },
-                prefix: if is_unit || index + 1 == count { "" } else { "C_" },
-                port: (serial && level.check == "each_add")
+                place: Place::Level(index),
+                port: (has_memory && level.check == Check::EachAdd)
                     .then_some(level.acc_bits + u32::from(!level.acc_signed)),
                 shows_flags: is_unit,
-                is_serial: serial,
+                has_memory,
                 goes_on: reach.goes_on,
                 ..register
-            }),
-        );
+            }
+        }));
     }
     // The VHDL unit ends with the sum.
     if let (Target::Unit, Some(reach)) = (target, facts.reach.bias.filter(|_| arithmetic.requantize.in_rtl)) {
-        all.extend(Register::new(&arithmetic.bias.stage, reach).map(|register| Register {
+        all.extend(Register::new(&arithmetic.bias.register, reach).map(|register| Register {
             name: "bias".into(),
-            instance: ") u_bias (".into(),
-            port: Some(arithmetic.bias.stage.port_bits),
+            place: Place::Bias,
+            port: Some(arithmetic.bias.register.port_bits),
             hides_negative: facts.hides_negative(),
             ..register
         }));
@@ -206,44 +210,49 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     all
 }
 
+/// Where a register is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Product,
+    Level(usize),
+    Bias,
+}
+
 /// A register with rails.
 #[derive(Debug, Clone)]
 pub(super) struct Register {
     pub name: String,
-    /// What its instance is called in the generated design; empty where names of parameters tell.
-    pub instance: String,
-    /// What its parameters' names start with.
-    pub prefix: &'static str,
+    place: Place,
     pub fit: Fit,
     /// Every exact value that it is shown.
     reach: Range,
     /// The low bits that the module behind keeps; none if that is not looked at.
     port: Option<u32>,
     shows_flags: bool,
-    is_serial: bool,
+    /// Whether it holds a value between two additions.
+    has_memory: bool,
     goes_on: bool,
     /// Values below 0 all give the same code.
     hides_negative: bool,
 }
 
 impl Register {
-    fn new(stage: &Stage, reach: Range) -> Option<Self> {
+    fn new(info: &RegisterInfo, reach: Range) -> Option<Self> {
         let fit = Fit {
-            bits: stage.bits?,
-            signed: stage.signed,
-            mode: mode(stage),
+            bits: info.bits?,
+            signed: info.signed,
+            mode: info.overflow?,
             off_by_one: false,
             swapped: false,
         };
         Some(Self {
             name: String::new(),
-            instance: String::new(),
-            prefix: "",
+            place: Place::Product,
             fit,
             reach,
             port: None,
             shows_flags: false,
-            is_serial: false,
+            has_memory: false,
             goes_on: true,
             hides_negative: false,
         })
@@ -294,7 +303,7 @@ impl Register {
         }
         Some(match () {
             () if !self.overflows() => format!("{}, within the rails either way", self.range()),
-            () if self.fit.mode == WRAP => {
+            () if self.fit.mode == Overflow::Wrap => {
                 format!("{}: the low bits that are kept do not differ", self.range())
             }
             () if self.hides_negative => {
@@ -321,7 +330,7 @@ impl Register {
 pub(super) struct Fit {
     pub bits: u32,
     pub signed: bool,
-    pub mode: u32,
+    pub mode: Overflow,
     off_by_one: bool,
     swapped: bool,
 }
@@ -331,10 +340,10 @@ impl Fit {
     fn rails(self) -> (i128, i128) {
         let top = self.bits - u32::from(self.signed);
         let max = (1i128 << top) - 1 - i128::from(self.off_by_one);
-        let min = match (self.signed, self.mode) {
+        let min = match (self.signed, self.mode.is_symmetric()) {
             (false, _) => 0,
-            (true, SYMMETRIC) => -max,
-            (true, _) => -max - 1,
+            (true, true) => -max,
+            (true, false) => -max - 1,
         };
         (min, max)
     }
@@ -343,24 +352,14 @@ impl Fit {
     fn apply(self, value: i128) -> (i128, (bool, bool)) {
         let (min, max) = self.rails();
         let (high, low) = (value > max, value < min);
-        let held = match self.mode {
-            OBSERVE => value,
-            _ if !high && !low => value,
-            WRAP => {
-                let modulus = 1i128 << self.bits;
-                let half = if self.signed { modulus / 2 } else { 0 };
-                (value + half).rem_euclid(modulus) - half
-            }
-            TO_ZERO => 0,
-            _ => {
-                if high != self.swapped {
-                    max
-                } else {
-                    min
-                }
-            }
-        };
-        (held, (high, low))
+        if !high && !low {
+            return (value, (high, low));
+        }
+        let modulus = 1i128 << self.bits;
+        let half = if self.signed { modulus / 2 } else { 0 };
+        let wrapped = (value + half).rem_euclid(modulus) - half;
+        let rail = if high != self.swapped { max } else { min };
+        (self.mode.beyond(value, wrapped, rail), (high, low))
     }
 }
 

@@ -1,7 +1,10 @@
 //! Faults of the MAC unit outside of its registers' rails: control, order, requantization.
 
+use guardbit_hwmodels::Check;
+use guardbit_num::Scheme;
+
 use super::{Facts, Mutant};
-use crate::contract::Range;
+use crate::manifest::BiasAt;
 use crate::reach::rails;
 
 fn always(_: &Facts) -> bool {
@@ -9,7 +12,7 @@ fn always(_: &Facts) -> bool {
 }
 
 fn has_serial(f: &Facts) -> bool {
-    f.levels().iter().any(|l| l.reduce == "serial")
+    f.levels().iter().any(|l| !l.reduce.takes_run_at_once())
 }
 
 fn has_tree(f: &Facts) -> bool {
@@ -21,11 +24,11 @@ fn has_rtl_requantizer(f: &Facts) -> bool {
 }
 
 fn in_float64(f: &Facts) -> bool {
-    f.scheme() == "float64_away"
+    f.scheme() == Scheme::Float64Away
 }
 
 fn has_post_bias(f: &Facts) -> bool {
-    f.manifest.arithmetic.bias.at == "post" && has_rtl_requantizer(f)
+    f.manifest.arithmetic.bias.at == BiasAt::POST && has_rtl_requantizer(f)
 }
 
 fn never(_: &Facts) -> Option<String> {
@@ -34,7 +37,7 @@ fn never(_: &Facts) -> Option<String> {
 
 /// Sign extension is for negative values.
 fn no_negative_values(f: &Facts) -> Option<String> {
-    let serial = f.levels().iter().zip(&f.reach.levels).filter(|(l, _)| l.reduce == "serial");
+    let serial = f.levels().iter().zip(&f.reach.levels).filter(|(l, _)| !l.reduce.takes_run_at_once());
     let least = serial.map(|(_, reach)| reach.input.min).min()?;
     (least >= 0).then(|| "no level gets a negative value".into())
 }
@@ -50,19 +53,16 @@ fn one_beat(f: &Facts) -> Option<String> {
     (beats == 1).then(|| "every dot product is one beat, so that no clear falls inside a run".into())
 }
 
-fn within(range: Range, rails: Range) -> bool {
-    rails.min <= range.min && range.max <= rails.max
-}
-
 fn no_serial_overflow(f: &Facts) -> Option<String> {
-    let mut serial = f.levels().iter().zip(&f.reach.levels).filter(|(l, _)| l.reduce == "serial");
-    let fits = serial.all(|(level, reach)| rails(&level.stage).is_none_or(|r| within(reach.result, r)));
+    let mut serial = f.levels().iter().zip(&f.reach.levels).filter(|(l, _)| !l.reduce.takes_run_at_once());
+    let fits = serial.all(|(level, reach)| rails(&level.register).is_none_or(|r| r.contains(reach.result)));
     fits.then(|| "no exact result of a serial level lies outside its rails: the flag is never set".into())
 }
 
 fn lone_values_fit(f: &Facts) -> Option<String> {
-    let (product, rails) = (f.reach.product_out, rails(&f.levels()[0].stage)?);
-    within(product, rails)
+    let (product, rails) = (f.reach.product_out, rails(&f.levels()[0].register)?);
+    rails
+        .contains(product)
         .then(|| format!("products lie in {}..={}, which a node holds", product.min, product.max))
 }
 
@@ -73,7 +73,8 @@ fn two_lanes(f: &Facts) -> Option<String> {
 /// The last level's runs end with the dot product, and the next one clears them.
 fn one_run(f: &Facts) -> Option<String> {
     let inner = f.levels().len() - 1;
-    let mut serial = f.levels().iter().zip(&f.reach.levels).take(inner).filter(|(l, _)| l.reduce == "serial");
+    let mut serial =
+        f.levels().iter().zip(&f.reach.levels).take(inner).filter(|(l, _)| !l.reduce.takes_run_at_once());
     let single = serial.all(|(_, reach)| reach.runs == 1);
     let terms = f.manifest.layer.terms;
     single.then(|| format!("the {terms} products of a dot product are one run of every inner level"))
@@ -92,7 +93,7 @@ fn no_bias(f: &Facts) -> Option<String> {
 const LATE: &[(&str, &str)] = &[
     ("    logic valid1, clear1;", "    logic valid1, clear1, valid0, clear0;"),
     ("run_last1;", "run_last0, run_last1;"),
-    ("keep1;", "keep0, keep1;"),
+    ("] keep1;", "] keep0, keep1;"),
     ("] bias1;", "] bias0, bias1;"),
     ("] mult1;", "] mult0, mult1;"),
     ("] exp1;", "] exp0, exp1;"),
@@ -113,7 +114,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "dropped_sign_extension",
         change: "an addend is zero-extended",
-        file: "rtl/gb_add.sv",
+        file: "rtl/gb_sum.sv",
         edits: &[("{{(SUM_W - IN_W) {x[IN_W-1]}}, x};", "{{(SUM_W - IN_W) {1'b0}}, x};")],
         applies: has_serial,
         equivalent: no_negative_values,
@@ -145,7 +146,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "bubble_adds",
         change: "a cycle without a beat adds too",
-        file: "rtl/gb_dut.sv",
+        file: "rtl/gb_unit.sv",
         edits: &[("valid1 <= in_valid;", "valid1 <= 1'b1;")],
         applies: always,
         equivalent: never,
@@ -153,7 +154,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "latency_off_by_one",
         change: "one more register between products and accumulators",
-        file: "rtl/gb_dut.sv",
+        file: "rtl/gb_unit.sv",
         edits: LATE,
         applies: always,
         equivalent: never,
@@ -161,7 +162,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "products_late",
         change: "products come one cycle after their control",
-        file: "rtl/gb_dut.sv",
+        file: "rtl/gb_unit.sv",
         edits: &[
             ("product1  <= product;", "product0 <= product; product1 <= product0;"),
             ("product, product1;", "product, product0, product1;"),
@@ -190,7 +191,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         change: "the tree's hand-over port is no wider than a node: a lone value is fitted",
         file: "rtl/gb_tree.sv",
         edits: &[(".BITS((HAND_OVER != 0) ? BITS : 0)", ".BITS(BITS)")],
-        applies: |f| has_tree(f) && f.levels()[0].check == "each_add" && f.levels()[0].stage.bits.is_some(),
+        applies: |f| {
+            has_tree(f) && f.levels()[0].check == Check::EachAdd && f.levels()[0].register.bits.is_some()
+        },
         equivalent: lone_values_fit,
     },
     Mutant {
@@ -206,7 +209,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         change: "an inner level starts no new run where one ends",
         file: "rtl/gb_level.sv",
         edits: &[("fresh  <= run_last;", "fresh  <= 1'b0;")],
-        applies: |f| f.levels().iter().filter(|l| l.reduce == "serial").count() > 1,
+        applies: |f| f.levels().iter().filter(|l| !l.reduce.takes_run_at_once()).count() > 1,
         equivalent: one_run,
     },
     Mutant {
@@ -214,7 +217,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         change: "the requantizer cuts bits off instead of rounding",
         file: "rtl/gb_requant.sv",
         edits: &[("assign scaled    = adjusted >>> right;", "assign scaled    = high_half >>> right;")],
-        applies: |f| f.scheme() == "double",
+        applies: |f| f.scheme() == Scheme::Double,
         equivalent: never,
     },
     Mutant {
@@ -222,7 +225,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         change: "the requantizer cuts bits off instead of rounding",
         file: "rtl/gb_requant.sv",
         edits: &[("assign scaled   = adjusted >>> shift;", "assign scaled   = product >>> shift;")],
-        applies: |f| ["single", "away"].contains(&f.scheme()),
+        applies: |f| [Scheme::Single, Scheme::Away].contains(&f.scheme()),
         equivalent: never,
     },
     Mutant {
@@ -230,7 +233,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         change: "ties go the other way",
         file: "rtl/gb_requant.sv",
         edits: &[("(high_half[W-1] && right != 0)", "(1'b0)")],
-        applies: |f| f.scheme() == "double",
+        applies: |f| f.scheme() == Scheme::Double,
         equivalent: below_zero_clamped,
     },
     Mutant {
@@ -275,7 +278,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "zero_point_dropped",
         change: "the output zero point is not added",
         file: "rtl/gb_requant.sv",
-        edits: &[("scaled + ZERO_POINT;", "scaled;")],
+        edits: &[("scaled + ZERO;", "scaled;")],
         applies: |f| has_rtl_requantizer(f) && f.manifest.arithmetic.requantize.zero_point != 0,
         equivalent: never,
     },
@@ -283,15 +286,15 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "clamp_off_by_one",
         change: "the upper clamp is one too low",
         file: "rtl/gb_requant.sv",
-        edits: &[("assign high_end = CLAMP_MAX;", "assign high_end = CLAMP_MAX - 1;")],
+        edits: &[("assign high_end = GREATEST;", "assign high_end = GREATEST - 1;")],
         applies: has_rtl_requantizer,
         equivalent: never,
     },
     Mutant {
         name: "bias_dropped",
         change: "the bias is not added",
-        file: "rtl/gb_dut.sv",
-        edits: &[("with_bias = sum + bias2;", "with_bias = sum;")],
+        file: "rtl/gb_unit.sv",
+        edits: &[("WITH_W'(sum) + WITH_W'(bias2);", "WITH_W'(sum);")],
         applies: has_post_bias,
         equivalent: no_bias,
     },

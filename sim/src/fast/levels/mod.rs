@@ -1,6 +1,6 @@
 //! Any datapath, vectorized across outputs: several levels, trees, hand-overs, shifts, narrow products.
 //!
-//! What it does not cover goes to the parallel engine: stages that trap, lanes that share an adder, pools over
+//! What it does not cover is left to the reference: stages that trap, lanes that share an adder, pools over
 //! padding, operands beyond 16 bits, sums beyond 62.
 
 #![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
@@ -25,10 +25,11 @@ use super::image::{Geometry, Image};
 use super::kernels::{Activations, LANES, Neighbours, Pair, Row, Walked};
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
+use crate::codes::Codes;
 use crate::dot::{DotEngine, DotOutcome, LevelOutcome};
 use crate::options::Options;
 use crate::output;
-use crate::parallel::ParallelEngine;
+use crate::reference::ReferenceEngine;
 use crate::stats::{DotErrors, LayerStats};
 use kernel::{Exact, Inner, Outer, Work};
 use lane::Lane;
@@ -99,8 +100,8 @@ struct LevelFacts {
 /// Some pixels of one sample.
 pub(crate) struct LevelsTask<'t> {
     /// Its codes as [`LevelsLayer::image`] lays them out, and as they are.
-    pub image: &'t Image,
-    pub input: &'t [i32],
+    pub image: &'t Image<'t>,
+    pub input: &'t Codes,
     pub pixels: Range<usize>,
     pub sample: usize,
 }
@@ -109,7 +110,7 @@ pub(crate) struct LevelsTask<'t> {
 struct Task<'t, 's, 'i> {
     layer: &'i MacLayer,
     sample: usize,
-    input: &'i [i32],
+    input: &'i Codes,
     options: &'t Options,
     stats: &'s mut LayerStats,
     exact: Vec<i32>,
@@ -117,14 +118,14 @@ struct Task<'t, 's, 'i> {
     /// First pixel of the stretch.
     origin: usize,
     settled: &'s mut Settled,
-    walker: Option<Walker<'i>>,
+    walker: Option<Walker>,
 }
 
 impl<'a> LevelsLayer<'a> {
     /// Prepares `layer`, whose activation codes lie in `codes`; `None` if it is not covered.
     pub fn new(layer: &'a MacLayer, codes: RangeInclusive<i32>, options: &Options) -> Option<Self> {
         let window = &layer.dots.window;
-        let geometry = Geometry::new(layer);
+        let geometry = Geometry::new(layer, &codes);
         let pool = layer.dots.weights.is_none();
         let traps = |register| matches!(register, Register::Fixed { overflow: Overflow::Trap, .. });
         if window.dots() == 0
@@ -149,7 +150,7 @@ impl<'a> LevelsLayer<'a> {
         let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
         Some(Self {
             layer,
-            kernels: Kernels::choose(options.body),
+            kernels: Kernels::choose(options.isa),
             geometry,
             blocks,
             finisher: Finisher::new(layer, &[], None),
@@ -161,7 +162,7 @@ impl<'a> LevelsLayer<'a> {
     }
 
     /// Lays out the codes of one sample.
-    pub fn image(&self, codes: &[i32]) -> Image {
+    pub fn image<'c>(&self, codes: &'c Codes) -> Image<'c> {
         self.geometry.image(codes)
     }
 
@@ -202,14 +203,14 @@ impl<'a> LevelsLayer<'a> {
     }
 
     /// The exact output codes of one sample.
-    pub fn exact_codes(&self, image: &Image) -> Vec<i32> {
+    pub fn exact_codes(&self, image: &Image<'_>) -> Vec<i32> {
         match &self.lanes {
             Lanes::Bits32(_) => self.exact_codes_on::<i32>(image),
             Lanes::Bits64(_) => self.exact_codes_on::<i64>(image),
         }
     }
 
-    fn exact_codes_on<V: Lane>(&self, image: &Image) -> Vec<i32> {
+    fn exact_codes_on<V: Lane>(&self, image: &Image<'_>) -> Vec<i32> {
         let channels = self.layer.dots.window.channels();
         let mut codes = vec![0; self.geometry.pixels() * channels];
         let mut buffers = Buffers::default();
@@ -253,12 +254,12 @@ impl<'a> LevelsLayer<'a> {
     fn operands<'b>(
         &'b self,
         block: &Block,
-        image: &'b Image,
+        image: &'b Image<'_>,
         pixel: usize,
         buffers: &'b mut Buffers,
     ) -> Operands<'b> {
         match &block.reads {
-            Reads::Window(first) => Operands::Window(self.geometry.patch(
+            Reads::Window(first) => Operands::Window(self.geometry.window(
                 image,
                 self.geometry.corner(pixel) + first,
                 &mut buffers.window,
@@ -267,7 +268,7 @@ impl<'a> LevelsLayer<'a> {
                 Operands::Neighbours(self.geometry.neighbours(image, self.geometry.corner(pixel) + first))
             }
             Reads::Lanes(channels) => {
-                self.geometry.lane_patch(image, self.geometry.corner(pixel), channels, &mut buffers.rows);
+                self.geometry.lane_window(image, self.geometry.corner(pixel), channels, &mut buffers.rows);
                 Operands::Lanes(&buffers.rows)
             }
         }
@@ -276,7 +277,7 @@ impl<'a> LevelsLayer<'a> {
     fn run_on<V: Lane>(
         &self,
         plan: &Plan<V>,
-        image: &Image,
+        image: &Image<'_>,
         pixels: Range<usize>,
         task: &mut Task<'_, '_, '_>,
     ) {
@@ -432,8 +433,10 @@ impl<'a> LevelsLayer<'a> {
             if lists || task.stats.would_be_first(self.places.earliest(index)) {
                 let (layer, input) = (task.layer, task.input);
                 let out = layer.dots.window.output_position(index);
-                let walker = task.walker.get_or_insert_with(|| Walker::new(layer, input));
-                walker.engine.run(out, &mut walker.outcome);
+                let walker = task
+                    .walker
+                    .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
+                ReferenceEngine::new(layer, &walker.input).run(out, &mut walker.outcome);
                 task.stats.place_events(layer, task.sample, out, &walker.outcome.events, task.options);
             }
         }
@@ -441,15 +444,9 @@ impl<'a> LevelsLayer<'a> {
 }
 
 /// Walks single dot products again to find their events.
-struct Walker<'a> {
-    engine: ParallelEngine<'a>,
+struct Walker {
+    input: Vec<i32>,
     outcome: DotOutcome,
-}
-
-impl<'a> Walker<'a> {
-    fn new(layer: &'a MacLayer, input: &'a [i32]) -> Self {
-        Self { engine: ParallelEngine::new(layer, input), outcome: DotOutcome::default() }
-    }
 }
 
 impl LevelFacts {

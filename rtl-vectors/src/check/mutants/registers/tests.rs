@@ -5,13 +5,12 @@ use super::*;
 fn register(fit: Fit, reach: Range, port: Option<u32>, seen: (bool, bool)) -> Register {
     Register {
         name: "acc".into(),
-        instance: String::new(),
-        prefix: "",
+        place: Place::Product,
         fit,
         reach,
         port,
         shows_flags: seen.0,
-        is_serial: true,
+        has_memory: true,
         goes_on: true,
         hides_negative: seen.1,
     }
@@ -23,7 +22,7 @@ proptest! {
     fn pieces_stand_for_all_values(
         bits in 3u32..7,
         signed: bool,
-        mode in 0u32..6,
+        mode in prop::sample::select(Overflow::ALL.to_vec()),
         fault in 0usize..8,
         min in -200i128..1,
         max in 0i128..200,
@@ -45,7 +44,7 @@ proptest! {
 /// Why, in words.
 #[test]
 fn reasons() {
-    let fit = Fit { bits: 6, signed: true, mode: SATURATE, off_by_one: false, swapped: false };
+    let fit = Fit { bits: 6, signed: true, mode: Overflow::Saturate, off_by_one: false, swapped: false };
     let inside = register(fit, Range { min: -16, max: 15 }, Some(6), (true, false));
     let reason = "every exact result of acc lies in -16..=15, within the rails either way";
     assert_eq!(Fault::Narrower.equivalent(&inside).as_deref(), Some(reason));
@@ -53,7 +52,7 @@ fn reasons() {
     assert_eq!(Fault::Narrower.equivalent(&beyond), None);
     assert!(Fault::Wrap.equivalent(&beyond).is_some());
     // A wider register that wraps keeps the same low bits, and only flags tell.
-    let wraps = Fit { mode: WRAP, ..fit };
+    let wraps = Fit { mode: Overflow::Wrap, ..fit };
     assert!(
         Fault::Wider
             .equivalent(&register(wraps, Range { min: -99, max: 99 }, Some(6), (false, false)))

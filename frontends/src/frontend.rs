@@ -1,0 +1,102 @@
+//! The list of formats, and networks by file name.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use guardbit_graph::{Graph, Quantization};
+
+use crate::{FrontendError, tflite, yaml};
+
+/// A reader of the network files of one format.
+pub trait Frontend: Debug + Sync {
+    /// Name of the format.
+    fn name(&self) -> &'static str;
+
+    /// What its file names end in: lower case, without the dot, the usual one first.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// What help texts call its files.
+    fn files(&self) -> String {
+        format!(".{}", self.extensions().first().unwrap_or(&""))
+    }
+
+    /// Reads the file at `path`. The network is called `name`, unless the file names it.
+    ///
+    /// # Errors
+    /// [`FrontendError`] if the file cannot be read, or is no quantized network that guardbit can represent.
+    fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError>;
+
+    /// The code of a finite real value at an input of the network, not yet clamped to the input's dtype, as the runtime of
+    /// the format has it.
+    fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128;
+}
+
+/// All formats, in the order in which help texts name them.
+pub const FRONTENDS: &[&dyn Frontend] = &[&tflite::Tflite, &yaml::GraphYaml];
+
+/// The format of a file, by its name.
+///
+/// # Errors
+/// [`FrontendError`] if no format has such file names.
+pub fn frontend(path: &Path) -> Result<&'static dyn Frontend, FrontendError> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let found = FRONTENDS.iter().find(|frontend| frontend.extensions().contains(&extension.as_str()));
+    found.copied().ok_or_else(|| match extension.as_str() {
+        "onnx" => FrontendError::Onnx { file: path.into() },
+        _ => FrontendError::UnknownExtension { file: path.into() },
+    })
+}
+
+/// Reads a network from a file of any format. The network is named after the file, unless the file names it.
+///
+/// # Errors
+/// [`FrontendError`] if the file cannot be read, or is no quantized network that guardbit can represent.
+pub fn load(path: &Path) -> Result<Graph, FrontendError> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    frontend(path)?.read(path, &name)
+}
+
+/// The files that can be read, for help texts: `.tflite or graph .yaml`.
+pub fn network_files() -> String {
+    either(FRONTENDS.iter().map(|frontend| frontend.files()))
+}
+
+/// The endings of files that can be read: `.tflite, .yaml or .yml`.
+pub(crate) fn network_extensions() -> String {
+    let all = FRONTENDS.iter().flat_map(|frontend| frontend.extensions());
+    either(all.map(|extension| format!(".{extension}")))
+}
+
+fn either(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    match items.split_last() {
+        Some((last, front)) if !front.is_empty() => format!("{} or {last}", front.join(", ")),
+        Some((only, _)) => only.clone(),
+        None => String::new(),
+    }
+}
+
+/// `value / scale` in float32, rounded half away from zero, moved by the zero point: how TensorFlow Lite quantizes inputs
+/// (`tensorflow/lite/kernels/internal/quantization_util.h`, `TfLiteRound`).
+pub(crate) fn half_away(value: f32, quantization: &Quantization) -> i128 {
+    let steps = (value / quantization.scale(0)).round();
+    // Both ends of i128 are far outside any dtype; a quotient beyond them, infinity too, becomes the end.
+    (steps as i128).saturating_add(quantization.zero_point(0).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_extension_has_one_format() {
+        let all: Vec<_> = FRONTENDS.iter().flat_map(|frontend| frontend.extensions()).collect();
+        for (index, extension) in all.iter().enumerate() {
+            assert!(!all[..index].contains(extension), "{extension}");
+            let found = frontend(Path::new(&format!("net.{}", extension.to_uppercase()))).unwrap();
+            assert!(found.extensions().contains(extension) && !found.name().is_empty());
+        }
+        assert_eq!(network_files(), ".tflite or graph .yaml");
+        assert_eq!(network_extensions(), ".tflite, .yaml or .yml");
+    }
+}

@@ -1,0 +1,87 @@
+//! What every tensor and node of a graph is checked for, however it gets there.
+
+use crate::limits::Budget;
+use crate::model::{Constant, Tensor, TensorType};
+use crate::ops::Operands;
+use crate::{DType, GraphError, Op, OutputSpec, tensor_name};
+
+/// A constant of codes.
+pub(crate) fn constant(name: String, ty: TensorType, codes: Vec<i32>) -> Result<Tensor, GraphError> {
+    count(&name, &ty, codes.len())?;
+    in_range(&name, &ty, &codes)?;
+    not_wide(&name, &ty)?;
+    Ok(Tensor { name, ty, constant: Some(Constant::Codes(codes.into())) })
+}
+
+/// A constant of 64-bit biases.
+pub(crate) fn wide_constant(name: String, ty: TensorType, values: Vec<i64>) -> Result<Tensor, GraphError> {
+    count(&name, &ty, values.len())?;
+    if ty.dtype != DType::Int64 {
+        let problem = format!("64-bit biases are int64, not {}", ty.dtype);
+        return Err(GraphError::TensorType { tensor: name, problem });
+    }
+    Ok(Tensor { name, ty, constant: Some(Constant::Wide(values.into())) })
+}
+
+/// The tensor that a node makes of its operands, which name it already.
+pub(crate) fn output(op: &Op, operands: &Operands<'_>, output: &OutputSpec) -> Result<Tensor, GraphError> {
+    let shape = op.output_shape(operands)?;
+    Budget::new().with(&output.name, &shape)?;
+    let ty = TensorType { shape, dtype: output.dtype, quantization: output.quantization.clone() };
+    not_wide(&output.name, &ty)?;
+    Ok(Tensor { name: output.name.clone(), ty, constant: None })
+}
+
+/// Fails for a name that is none, and scales and zero points that do not go with shape and dtype.
+pub(crate) fn tensor(tensor: &Tensor) -> Result<(), GraphError> {
+    tensor_name::check(&tensor.name)?;
+    quantization(tensor)
+}
+
+/// Fails unless a tensor of that type has so many codes.
+pub(crate) fn count(name: &str, ty: &TensorType, found: usize) -> Result<(), GraphError> {
+    Budget::new().with(name, &ty.shape)?;
+    if found == ty.len() {
+        return Ok(());
+    }
+    let (expected, shape) = (ty.len(), ty.shape.clone());
+    Err(GraphError::CodeCount { tensor: name.into(), expected, shape, found })
+}
+
+/// Fails for codes outside their dtype.
+pub(crate) fn in_range(name: &str, ty: &TensorType, codes: &[i32]) -> Result<(), GraphError> {
+    let allowed = ty.dtype.min()..=ty.dtype.max();
+    match codes.iter().position(|code| !allowed.contains(code)) {
+        Some(index) => {
+            let code = codes[index].into();
+            Err(GraphError::CodeRange { tensor: name.into(), code, index, dtype: ty.dtype })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Fails for a dtype that only constant biases have.
+pub(crate) fn not_wide(name: &str, ty: &TensorType) -> Result<(), GraphError> {
+    if ty.dtype != DType::Int64 {
+        return Ok(());
+    }
+    let problem = "int64 is a type of constant biases alone".into();
+    Err(GraphError::TensorType { tensor: name.into(), problem })
+}
+
+fn quantization(tensor: &Tensor) -> Result<(), GraphError> {
+    let fail = |problem: String| Err(GraphError::TensorType { tensor: tensor.name.clone(), problem });
+    let Some(quantization) = &tensor.ty.quantization else { return Ok(()) };
+    if let Some(axis) = quantization.axis() {
+        let size = tensor.ty.shape.get(axis).copied();
+        let scales = quantization.scales().len();
+        if size != Some(scales) {
+            return fail(format!("{scales} scales along axis {axis} of shape {:?}", tensor.ty.shape));
+        }
+    }
+    let (min, max) = (tensor.ty.dtype.min(), tensor.ty.dtype.max());
+    match quantization.zero_points().iter().find(|z| !(min..=max).contains(*z)) {
+        Some(z) => fail(format!("zero point {z} is outside {}", tensor.ty.dtype)),
+        None => Ok(()),
+    }
+}

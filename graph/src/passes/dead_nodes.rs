@@ -1,0 +1,23 @@
+//! Nodes that no output depends on.
+
+use super::Pass;
+use crate::{Graph, GraphPatch, PatchError};
+
+/// Leaves out nodes and constants that no output of the network depends on.
+#[derive(Debug)]
+pub struct DeadNodes;
+
+impl Pass for DeadNodes {
+    fn name(&self) -> &'static str {
+        "dead_nodes"
+    }
+
+    fn description(&self) -> &'static str {
+        "leaves out operations and constants that no output depends on"
+    }
+
+    fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError> {
+        let patch = GraphPatch::new(graph);
+        Ok(patch.leaves_out().then_some(patch))
+    }
+}

@@ -1,0 +1,53 @@
+//! Operations on constants.
+
+use std::collections::HashMap;
+
+use super::Pass;
+use crate::model::Node;
+use crate::{Graph, GraphPatch, Links, PatchError, TensorId};
+
+/// Makes constants of what is computed from constants alone. What an output of the network is made by stays.
+#[derive(Debug)]
+pub struct FoldConstants;
+
+impl Pass for FoldConstants {
+    fn name(&self) -> &'static str {
+        "fold_constants"
+    }
+
+    fn description(&self) -> &'static str {
+        "makes constants of what is computed from constants alone"
+    }
+
+    fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError> {
+        let links = Links::new(graph);
+        let mut patch = GraphPatch::new(graph);
+        let mut folded: HashMap<TensorId, Vec<i32>> = HashMap::new();
+        for (id, node) in graph.nodes_with_ids() {
+            if links.is_output(node.output) || !is_constant(graph, node, &folded) {
+                continue;
+            }
+            let codes = |input: &Option<TensorId>| -> &[i32] {
+                let Some(input) = input else { return &[] };
+                let constant = graph.tensor(*input).codes().map(|codes| &codes[..]);
+                constant.or_else(|| folded.get(input).map(Vec::as_slice)).unwrap_or_default()
+            };
+            let made = graph.evaluate(id, &node.inputs.iter().map(codes).collect::<Vec<_>>());
+            folded.insert(node.output, made);
+        }
+        let changes = folded.len();
+        for node in graph.nodes() {
+            let Some(codes) = folded.remove(&node.output) else { continue };
+            let tensor = graph.tensor(node.output);
+            let constant = patch.constant(&tensor.name, tensor.ty.clone(), codes)?;
+            patch.replace(node.output, constant)?;
+        }
+        Ok(super::unless_empty(changes, patch))
+    }
+}
+
+/// Whether all that a node reads is constant, or was made of constants.
+fn is_constant(graph: &Graph, node: &Node, folded: &HashMap<TensorId, Vec<i32>>) -> bool {
+    let mut inputs = node.inputs.iter().flatten();
+    inputs.all(|input| graph.tensor(*input).constant.is_some() || folded.contains_key(input))
+}

@@ -1,0 +1,82 @@
+//! Passes keep every code of every output.
+
+mod cases;
+#[path = "../common/mod.rs"]
+mod common;
+mod networks;
+mod patches;
+
+use guardbit_graph::passes::{PASSES, Pass};
+use guardbit_graph::{Graph, Links};
+use networks::{KINDS, Random, layers, network};
+use proptest::prelude::*;
+
+/// Names and codes of the outputs for these inputs.
+pub fn outputs(graph: &Graph, inputs: &[Vec<i32>]) -> Vec<(String, Vec<i32>)> {
+    let inputs: Vec<&[i32]> = inputs.iter().map(Vec::as_slice).collect();
+    let codes = graph.interpret(&inputs).unwrap();
+    let of = |id: &guardbit_graph::TensorId| (graph.tensor(*id).name.clone(), codes[id.index()].clone());
+    graph.outputs().iter().map(of).collect()
+}
+
+/// Random codes for every input.
+fn sample(graph: &Graph, seed: u64) -> Vec<Vec<i32>> {
+    let mut random = Random(seed);
+    let inputs = graph.inputs().iter().map(|&id| &graph.tensor(id).ty);
+    inputs.map(|ty| random.codes(ty.dtype, ty.len())).collect()
+}
+
+/// Runs a pass and compares; whether there was something to do.
+fn check(pass: &dyn Pass, graph: &Graph) -> bool {
+    let Some(changed) = pass.run(graph).unwrap() else { return false };
+    for seed in 0..3 {
+        let inputs = sample(graph, seed);
+        assert_eq!(outputs(&changed, &inputs), outputs(graph, &inputs), "{}: {graph:#?}", pass.name());
+    }
+    let links = Links::new(&changed);
+    for tensor in changed.tensors().iter().filter_map(|tensor| changed.find_tensor(&tensor.name)) {
+        let kept = links.is_output(tensor) || !links.readers(tensor).is_empty();
+        assert!(kept || changed.inputs().contains(&tensor), "{} is left over", changed.tensor(tensor).name);
+    }
+    assert!(pass.patch(&changed).unwrap().is_none(), "{} is not done", pass.name());
+    let again = pass.run(graph).unwrap().unwrap();
+    assert_eq!(format!("{again:?}"), format!("{changed:?}"), "{} is not the same again", pass.name());
+    true
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_pass_keeps_every_output(layers in layers()) {
+        let graph = network(&layers);
+        for pass in PASSES {
+            check(*pass, &graph);
+        }
+    }
+
+    #[test]
+    fn passes_one_after_another_keep_every_output(layers in layers()) {
+        let graph = network(&layers);
+        let mut changed = graph.clone();
+        for pass in PASSES.iter().chain(PASSES) {
+            changed = pass.run(&changed).unwrap().unwrap_or(changed);
+        }
+        let inputs = sample(&graph, 1);
+        prop_assert_eq!(outputs(&changed, &inputs), outputs(&graph, &inputs));
+    }
+}
+
+/// The networks above give every pass something to do.
+#[test]
+fn every_pass_finds_something_to_do() {
+    let mut random = Random(7);
+    let mut layer = || (random.below(KINDS.into()) as u8, random.below(usize::MAX) as u64);
+    let graphs: Vec<Graph> =
+        (0..300).map(|_| network(&(0..8).map(|_| layer()).collect::<Vec<_>>())).collect();
+    for pass in PASSES {
+        let found = graphs.iter().filter(|graph| check(*pass, graph)).count();
+        println!("{}: {found} of {}", pass.name(), graphs.len());
+        assert!(found >= 15, "{}: {found} of {}", pass.name(), graphs.len());
+    }
+}

@@ -1,0 +1,254 @@
+//! Random networks of several layers in which passes find something to do.
+
+use guardbit_graph::ops::{
+    Add, AvgPool2d, Concat, Conv2d, DepthwiseConv2d, FullyConnected, MaxPool2d, Mean, Pad, Quantize, Relu,
+    Relu6, Reshape, Transpose,
+};
+use guardbit_graph::{
+    Activation, DType, Graph, GraphBuilder, Op, OutputSpec, Padding, Quantization, TensorId, TensorType,
+};
+use guardbit_num::Scheme;
+use proptest::prelude::*;
+
+use crate::common::DOUBLE;
+
+/// What one layer is, and the seed of all that it leaves open. What cannot be built is left out.
+pub type Layer = (u8, u64);
+
+pub const KINDS: u8 = 16;
+
+/// Two to twelve layers.
+pub fn layers() -> impl Strategy<Value = Vec<Layer>> {
+    prop::collection::vec((0..KINDS, any::<u64>()), 2..=12)
+}
+
+/// Pseudo-random numbers (Knuth's MMIX generator).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % end.max(1)
+    }
+
+    fn between(&mut self, least: i32, greatest: i32) -> i32 {
+        least + self.below((greatest - least + 1) as usize) as i32
+    }
+
+    pub fn codes(&mut self, dtype: DType, count: usize) -> Vec<i32> {
+        (0..count).map(|_| self.between(dtype.min(), dtype.max())).collect()
+    }
+
+    fn one<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())].clone()
+    }
+
+    fn pair(&mut self, end: usize) -> [usize; 2] {
+        [1 + self.below(end), 1 + self.below(end)]
+    }
+}
+
+/// A network of these layers.
+pub fn network(layers: &[Layer]) -> Graph {
+    let seed = layers.iter().fold(1, |all, (kind, seed)| all ^ seed.rotate_left((*kind).into()));
+    let mut random = Random(seed);
+    let mut builder = GraphBuilder::new("network");
+    let quantization = quantization(&mut random, DType::Int8);
+    let shape = vec![1, 2 + random.below(4), 2 + random.below(4), 1 + random.below(3)];
+    let x = builder.input("x", TensorType { shape, dtype: DType::Int8, quantization }).unwrap();
+    let mut network = Network { builder, at: x, made: vec![x], names: 0 };
+    for &(kind, seed) in layers {
+        network.layer(kind, &mut Random(seed));
+    }
+    network.finish(&mut random)
+}
+
+fn quantization(random: &mut Random, dtype: DType) -> Option<Quantization> {
+    let zero_point = match random.below(3) {
+        0 => dtype.min(),
+        1 => 0.max(dtype.min()),
+        _ => random.between(dtype.min(), dtype.max()),
+    };
+    let scale = random.one(&[0.1, 0.1, 0.05, 0.3]);
+    Some(Quantization::per_tensor(scale, zero_point).unwrap())
+}
+
+struct Network {
+    builder: GraphBuilder,
+    at: TensorId,
+    made: Vec<TensorId>,
+    names: usize,
+}
+
+impl Network {
+    fn shape(&self) -> Vec<usize> {
+        self.builder.tensor(self.at).ty.shape.clone()
+    }
+
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("t{}", self.names)
+    }
+
+    /// Adds an operation whose output is like its input, or is of a type of its own.
+    fn add(&mut self, op: impl Into<Op>, inputs: &[TensorId], like: TensorId) -> Option<TensorId> {
+        let output = OutputSpec { name: self.name(), ..OutputSpec::of(self.builder.tensor(like)) };
+        self.add_as(op, inputs, output)
+    }
+
+    fn add_as(&mut self, op: impl Into<Op>, inputs: &[TensorId], output: OutputSpec) -> Option<TensorId> {
+        let inputs: Vec<_> = inputs.iter().map(|&id| Some(id)).collect();
+        self.builder.node(op, &inputs, output).ok()
+    }
+
+    fn constant(
+        &mut self,
+        shape: &[usize],
+        random: &mut Random,
+        quantization: Option<Quantization>,
+    ) -> TensorId {
+        let ty = TensorType { shape: shape.to_vec(), dtype: DType::Int8, quantization };
+        let codes = random.codes(DType::Int8, ty.len());
+        let name = self.name();
+        self.builder.constant(name, ty, codes).unwrap()
+    }
+
+    fn spec(&mut self, random: &mut Random) -> OutputSpec {
+        let dtype = self.builder.tensor(self.at).ty.dtype;
+        OutputSpec { name: self.name(), dtype, quantization: quantization(random, dtype) }
+    }
+
+    fn layer(&mut self, kind: u8, random: &mut Random) {
+        let (x, shape) = (self.at, self.shape());
+        let padding = match random.below(3) {
+            0 => Padding::Valid,
+            1 => Padding::Same,
+            _ => Padding::Explicit { rows: [random.below(2), random.below(3)], cols: [random.below(2); 2] },
+        };
+        let activation = random.one(&Activation::ALL);
+        let channels = shape.last().copied().unwrap_or(1);
+        let made = match kind {
+            0..=2 => {
+                let [rows, cols] = random.pair(3);
+                let depthwise = kind == 2;
+                let weights = if depthwise {
+                    [1, rows, cols, channels]
+                } else {
+                    [1 + random.below(3), rows, cols, channels]
+                };
+                let scale = Quantization::per_tensor(0.02, random.one(&[0, 0, 3])).unwrap();
+                let weights = self.constant(&weights, random, Some(scale));
+                let spec = self.spec(random);
+                let (stride, dilation) = (random.pair(2), random.pair(2));
+                let op: Op = match depthwise {
+                    true => {
+                        DepthwiseConv2d { stride, dilation, padding, activation, requantize: DOUBLE }.into()
+                    }
+                    false => Conv2d { stride, dilation, padding, activation, requantize: DOUBLE }.into(),
+                };
+                self.add_as(op, &[x, weights], spec)
+            }
+            3 | 4 => {
+                let mut paddings = vec![[0, 0]; shape.len()];
+                let last = random.below(6) / 5;
+                for sides in paddings.iter_mut().skip(1).rev().skip(1 - last) {
+                    *sides = random.one(&[[0, 0], [1, 1], [0, 1], [2, 1]]);
+                }
+                let dtype = self.builder.tensor(x).ty.dtype;
+                let value = random.one(&[None, None, Some(dtype.min()), Some(0)]);
+                self.add(Pad { paddings, value }, &[x], x)
+            }
+            5 | 6 => {
+                let elements: usize = shape.iter().product();
+                let flat = vec![1, elements as i64];
+                let same = shape.iter().map(|&size| size as i64).collect();
+                let four = vec![1, -1, 1, channels as i64];
+                self.add(Reshape { shape: random.one(&[flat, same, four]) }, &[x], x)
+            }
+            7 | 8 => {
+                let mut permutation: Vec<usize> = (0..shape.len()).collect();
+                for _ in 0..random.below(3) {
+                    let (a, b) = (random.below(shape.len()), random.below(shape.len()));
+                    permutation.swap(a, b);
+                }
+                self.add(Transpose { permutation }, &[x], x)
+            }
+            9 => {
+                let (kernel, stride) = (random.pair(3), random.pair(2));
+                self.add(
+                    MaxPool2d {
+                        kernel,
+                        stride,
+                        padding,
+                        activation: random.one(&[Activation::None, activation]),
+                    },
+                    &[x],
+                    x,
+                )
+            }
+            10 => {
+                let (kernel, stride) = (random.pair(2), random.pair(2));
+                self.add(
+                    AvgPool2d {
+                        kernel,
+                        stride,
+                        padding,
+                        activation: random.one(&[Activation::None, activation]),
+                    },
+                    &[x],
+                    x,
+                )
+            }
+            11 => match random.below(4) {
+                0 => self.add(Relu { requantize: DOUBLE }, &[x], x),
+                1 => self.add(Relu6 { requantize: DOUBLE }, &[x], x),
+                2 => self.add(Quantize { requantize: DOUBLE }, &[x], x),
+                _ => {
+                    let spec = self.spec(random);
+                    self.add_as(Quantize { requantize: DOUBLE }, &[x], spec)
+                }
+            },
+            12 => {
+                let inputs = vec![x; 1 + random.below(2)];
+                self.add(Concat { axis: random.below(shape.len()), requantize: DOUBLE }, &inputs, x)
+            }
+            13 => {
+                let scale = Quantization::per_tensor(0.02, 0).unwrap();
+                let elements: usize = shape.iter().product();
+                let weights = self.constant(&[1 + random.below(4), elements], random, Some(scale));
+                let spec = self.spec(random);
+                let op =
+                    FullyConnected { keep_num_dims: random.below(3) == 0, activation, requantize: DOUBLE };
+                self.add_as(op, &[x, weights], spec)
+            }
+            // What is computed of constants, and joined.
+            14 => {
+                let ty = self.builder.tensor(x).ty.clone();
+                let constant = self.constant(&[channels], random, ty.quantization);
+                let made = self.add(Reshape { shape: vec![1, -1] }, &[constant], constant);
+                let made = made.and_then(|made| self.add(Relu { requantize: DOUBLE }, &[made], made));
+                made.and_then(|made| self.add(Add { activation, scheme: Scheme::Double }, &[x, made], x))
+            }
+            // What nobody reads, or a mean.
+            _ => {
+                let dead = self.add(Relu { requantize: DOUBLE }, &[x], x);
+                let axes = vec![random.below(shape.len())];
+                let keep_dims = random.below(2) == 0;
+                let mean = self.add(Mean { axes, keep_dims, requantize: DOUBLE }, &[x], x);
+                mean.filter(|_| dead.is_some() && keep_dims)
+            }
+        };
+        if let Some(made) = made {
+            self.made.push(made);
+            self.at = made;
+        }
+    }
+
+    fn finish(self, random: &mut Random) -> Graph {
+        let mut outputs = vec![self.at];
+        if random.below(3) == 0 {
+            outputs.push(random.one(&self.made));
+        }
+        self.builder.finish(outputs).unwrap()
+    }
+}

@@ -1,0 +1,377 @@
+//! The arithmetic of a layer as a manifest says it, from the lowered layer and back.
+
+mod layers;
+
+use guardbit_graph::{DType, Finish, Graph};
+use guardbit_hwmodels::bounds::Range;
+use guardbit_hwmodels::{
+    BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, ReductionOrder, Register, Terms, Walk,
+    ZeroPoint,
+};
+use guardbit_num::{Requantizer, Rounding, Scheme};
+
+pub(crate) use layers::{Layers, any_case, one_channel, register};
+
+use crate::VectorError;
+use crate::describe::formula;
+use crate::manifest::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RegisterInfo, RequantizeInfo};
+use crate::sizes::MAX_LEVELS;
+
+/// Schemes that `gb_requant.sv` has.
+pub(crate) const RTL_SCHEMES: [Scheme; 4] =
+    [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
+/// Least exponent of a float64 multiplier: with a smaller one every sum of [`MAX_WORD`] bits gives 0.
+const MIN_EXPONENT: i32 = -64;
+/// Widest word of one value.
+const MAX_WORD: u32 = 62;
+
+/// Width in two's complement of a port for every value of `range`.
+fn port_bits(range: Range) -> u32 {
+    range.bits(true).max(2)
+}
+
+/// Types and zero points of a layer's codes.
+pub(crate) struct Codes<'a> {
+    pub activation: DType,
+    /// Taken off every activation code that is read.
+    pub subtract: i32,
+    pub weight: DType,
+    /// One, or one per output channel.
+    pub weight_zero_points: &'a [i32],
+}
+
+impl Codes<'_> {
+    /// Activations and weights as the multiplier sees them.
+    pub fn operands(&self, zero_point: ZeroPoint) -> [Range; 2] {
+        let less = |dtype: DType, zero_point: i32| {
+            Range::of_codes(dtype).plus(Range::point(-i128::from(zero_point)))
+        };
+        let activation = less(self.activation, self.subtract).hull(Range::ZERO);
+        let shifted = |&z: &i32| match zero_point {
+            ZeroPoint::Subtract => less(self.weight, z),
+            ZeroPoint::Fold => less(self.weight, 0),
+        };
+        let weight = self.weight_zero_points.iter().map(shifted).reduce(Range::hull).unwrap_or(Range::ZERO);
+        [activation, weight]
+    }
+}
+
+/// All that the arithmetic of a MAC unit follows from.
+pub(crate) struct Unit<'a> {
+    /// Name of the layer.
+    pub name: &'a str,
+    /// The datapath, with the layer's own overrides.
+    pub datapath: &'a Datapath,
+    /// Lanes that share one adder.
+    pub packing: Packing,
+    /// Products per dot product.
+    pub terms: usize,
+    /// Activations and weights as the multiplier sees them.
+    pub operands: [Range; 2],
+    /// Whether there is a bias.
+    pub has_bias: bool,
+    /// Whether a sum of activations joins it.
+    pub has_side: bool,
+    /// What can join the sums there, 0 included, in the unit of that place.
+    pub words: Range,
+    pub scheme: Scheme,
+    pub zero_point: i32,
+    pub clamp: (i32, i32),
+}
+
+/// The arithmetic of `layer`.
+pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, VectorError> {
+    let (Finish::Requantize(output), Some(weights)) = (&layer.dots.finish, &layer.dots.weights) else {
+        let (layer, what) = (layer.name.clone(), "a pool, mean or sum, which divides by itself,".into());
+        return Err(VectorError::Unsupported { layer, what });
+    };
+    let dtype = |input: usize| {
+        let id = graph.node(layer.node).inputs.get(input).copied().flatten();
+        id.map_or(DType::Int8, |id| graph.tensor(id).ty.dtype)
+    };
+    let codes = Codes {
+        activation: dtype(0),
+        subtract: layer.activation_offset().subtract,
+        weight: dtype(1),
+        weight_zero_points: &weights.zero_points,
+    };
+    let operands = codes.operands(layer.datapath.zero_point);
+    let datapath = &layer.datapath;
+    Unit {
+        name: &layer.name,
+        datapath,
+        packing: layer.packing,
+        terms: layer.order.len(),
+        operands,
+        has_bias: layer.bias.is_some(),
+        has_side: layer.input_sum_factor.iter().any(|&f| f != 0),
+        words: bias_words(layer, operands[0]),
+        scheme: layer.requantizers.first().map_or(Scheme::Double, |r| r.scheme()),
+        zero_point: output.output_zero_point,
+        clamp: output.clamp,
+    }
+    .arithmetic()
+}
+
+impl Unit<'_> {
+    /// The arithmetic.
+    pub(crate) fn arithmetic(&self) -> Result<Arithmetic, VectorError> {
+        let unsupported =
+            |what: &str| VectorError::Unsupported { layer: self.name.into(), what: what.into() };
+        let datapath = self.datapath;
+        if datapath.levels.len() > MAX_LEVELS {
+            return Err(unsupported("a datapath of more than 12 levels"));
+        }
+        if let Some(level) = datapath.levels.iter().skip(1).find(|l| l.reduce.takes_run_at_once()) {
+            return Err(unsupported(&format!("a {} above another level", level.reduce)));
+        }
+        if self.packing != Packing::None {
+            return Err(unsupported("a layer whose lanes share adders (`packing`)"));
+        }
+        if datapath.output == OutputFit::Wrap {
+            return Err(unsupported("an output that wraps"));
+        }
+        if self.has_side && datapath.bias.at != BiasPlace::Post {
+            return Err(unsupported("a sum of activations beside a bias that is not `post`"));
+        }
+        let [activation, weight] = self.operands;
+        let zero = Range::ZERO;
+        let exact = activation.times(weight).hull(zero);
+        let product = datapath.product;
+        let mut port = fitted(exact, product.register).shift_right(product.shift, product.round);
+        let product_info = register_info(product.register, product.shift, product.round, port);
+
+        let mut unbounded = exact.shift_right(product.shift, product.round);
+        let mut levels = Vec::new();
+        let mut values = self.terms;
+        for (index, level) in datapath.levels.iter().enumerate() {
+            let run = level.terms.run_length(values).min(values.max(1));
+            values = values.div_ceil(level.terms.run_length(values)).max(1);
+            let last = index + 1 == datapath.levels.len();
+            let start = if last { self.preload() } else { zero };
+            let sum = |r: Range| Range {
+                min: start.min + r.min.min(0) * run as i128,
+                max: start.max + r.max.max(0) * run as i128,
+            };
+            unbounded = sum(unbounded).hull(zero);
+            // Inside a run; where a lone value is no addition, it keeps the width that it came with.
+            let at_once = level.reduce.takes_run_at_once();
+            let inside = match (level.check, at_once) {
+                (Check::EachAdd, false) => fitted(sum(port).hull(zero), level.register),
+                (Check::EachAdd, true) => fitted(sum(port), level.register).hull(port),
+                (Check::HandOver, _) => sum(port).hull(zero),
+            };
+            let out = if level.check == Check::HandOver { fitted(inside, level.register) } else { inside };
+            port = out.shift_right(level.shift, level.round).hull(zero);
+            let acc = if at_once { port } else { inside };
+            let unsigned = acc.min >= 0
+                && matches!(level.register, Register::Fixed { format, .. } if !format.is_signed());
+            let limits = limits(level.register);
+            let narrow = |v: i128| i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX });
+            let bits = acc_bits(level, acc, unsigned);
+            if bits.max(port_bits(port)) > MAX_WORD {
+                let (layer, bits, port) = (self.name.into(), bits.max(port_bits(port)), level.name.clone());
+                return Err(VectorError::TooWide { layer, port, bits });
+            }
+            levels.push(LevelInfo {
+                name: level.name.clone(),
+                reduce: level.reduce,
+                pairing: level.reduce.pairing().map(str::to_owned),
+                terms: match level.terms {
+                    Terms::All => None,
+                    Terms::Count(n) => Some(n),
+                },
+                check: level.check,
+                register: register_info(level.register, level.shift, level.round, port),
+                acc_bits: bits,
+                acc_signed: !unsigned,
+                min: limits.map(|(low, _)| narrow(low)),
+                max: limits.map(|(_, high)| narrow(high)),
+                bound_min: narrow(unbounded.min),
+                bound_max: narrow(unbounded.max),
+            });
+            unbounded = unbounded.shift_right(level.shift, level.round);
+        }
+
+        let bias = self.bias_info(port)?;
+        if self.has_side && !self.has_bias && bias.register.bits.is_some_and(|bits| bits < port_bits(port)) {
+            return Err(unsupported(
+                "a bias adder narrower than the sum, used only where zero points ask for it,",
+            ));
+        }
+        let operand = |r: Range| Operand { bits: port_bits(r), min: r.min as i64, max: r.max as i64 };
+        Ok(Arithmetic {
+            activation: operand(activation),
+            weight: operand(weight),
+            zero_point: datapath.zero_point,
+            reduction_order: order_text(datapath.order),
+            product: product_info,
+            levels,
+            bias,
+            requantize: self.requantize_info(),
+        })
+    }
+
+    /// What the last level starts from.
+    fn preload(&self) -> Range {
+        match self.datapath.bias.at {
+            BiasPlace::Preload if self.has_bias => self.words,
+            _ => Range::ZERO,
+        }
+    }
+
+    fn bias_info(&self, sum: Range) -> Result<BiasInfo, VectorError> {
+        let datapath = self.datapath;
+        let at = match (self.has_bias, self.has_side) {
+            (false, false) => BiasAt::None,
+            _ => BiasAt::Some(datapath.bias.at),
+        };
+        // Beside sums of activations the port has 33 bits at least.
+        let side: i128 = if self.has_side { 1 << 31 } else { 0 };
+        let input = self.words.hull(Range { min: -side, max: side });
+        let with = sum.plus(input);
+        let port = match at {
+            BiasAt::POST => fitted(with, datapath.bias.register),
+            _ => sum,
+        };
+        let too_wide = |port: &str, bits: u32| {
+            let (layer, port) = (self.name.into(), port.into());
+            VectorError::TooWide { layer, port, bits }
+        };
+        let last = &datapath.levels[datapath.levels.len() - 1];
+        let register = match (datapath.bias.at, last.check) {
+            (BiasPlace::Preload, Check::EachAdd) => last.register,
+            // The register is exact inside.
+            (BiasPlace::Preload, Check::HandOver) => Register::Auto,
+            _ => datapath.bias.register,
+        };
+        for (what, range) in [("bias", input), ("bias adder", port)] {
+            if port_bits(range) > MAX_WORD {
+                return Err(too_wide(what, port_bits(range)));
+            }
+        }
+        let at_unit = bias_level(datapath);
+        Ok(BiasInfo {
+            at,
+            register: register_info(register, 0, Rounding::Floor, port),
+            unit_shift: datapath.unit_shift(at_unit),
+            unit_round: datapath.unit_rounding(at_unit),
+            input_bits: port_bits(input),
+            word_min: self.words.min as i64,
+            word_max: self.words.max as i64,
+        })
+    }
+
+    fn requantize_info(&self) -> RequantizeInfo {
+        let (datapath, scheme) = (self.datapath, self.scheme);
+        let clamp = Range { min: self.clamp.0.into(), max: self.clamp.1.into() };
+        // A 31-bit significand below 1, or the 53 bits of a float64.
+        let (mult_bits, mult_point) = if is_float64(scheme) { (54, 53) } else { (32, 31) };
+        RequantizeInfo {
+            scheme,
+            id: scheme.id().into(),
+            formula: formula(scheme).into(),
+            unit_shift: datapath.unit_shift(datapath.levels.len()),
+            zero_point: self.zero_point.into(),
+            clamp_min: self.clamp.0.into(),
+            clamp_max: self.clamp.1.into(),
+            out_bits: port_bits(clamp),
+            mult_bits,
+            mult_point,
+            in_rtl: RTL_SCHEMES.contains(&scheme) && datapath.bias.at != BiasPlace::PostRequantize,
+        }
+    }
+}
+
+fn acc_bits(level: &Level, acc: Range, unsigned: bool) -> u32 {
+    match level.register {
+        Register::Fixed { format, overflow }
+            if level.check == Check::EachAdd
+                && !level.reduce.takes_run_at_once()
+                && !overflow.keeps_exact() =>
+        {
+            format.bits()
+        }
+        _ if unsigned => port_bits(acc) - 1,
+        _ => port_bits(acc),
+    }
+}
+
+/// What leaves a register.
+fn fitted(range: Range, register: Register) -> Range {
+    match register {
+        Register::Fixed { format, overflow } if !overflow.keeps_exact() => {
+            // Rounded up to the register: its port has its width, whatever the operands reach.
+            let (min, max) = overflow.limits(format);
+            Range { min, max }
+        }
+        _ => range,
+    }
+}
+
+fn limits(register: Register) -> Option<(i128, i128)> {
+    match register {
+        Register::Auto => None,
+        Register::Fixed { format, overflow } => Some(overflow.limits(format)),
+    }
+}
+
+fn register_info(register: Register, shift: u32, round: Rounding, port: Range) -> RegisterInfo {
+    let (bits, signed, overflow) = match register {
+        Register::Auto => (None, true, None),
+        Register::Fixed { format, overflow } => (Some(format.bits()), format.is_signed(), Some(overflow)),
+    };
+    RegisterInfo { bits, signed, overflow, shift, round, port_bits: port_bits(port) }
+}
+
+/// The level at whose unit the bias joins; behind the last one where it does so there.
+fn bias_level(datapath: &Datapath) -> usize {
+    match datapath.bias.at {
+        BiasPlace::Preload => datapath.levels.len() - 1,
+        BiasPlace::Post | BiasPlace::PostRequantize => datapath.levels.len(),
+    }
+}
+
+/// A value at unit 1 in the unit of the place where the bias joins.
+pub(crate) fn in_bias_unit(datapath: &Datapath, value: i128) -> i128 {
+    let at = bias_level(datapath);
+    datapath.unit_rounding(at).shift_right(value, datapath.unit_shift(at))
+}
+
+/// What is added in the unit of its place, 0 included: a channel's bias, and its factor times a sum of activations.
+fn bias_words(layer: &MacLayer, activation: Range) -> Range {
+    let terms = layer.order.len() as i128;
+    let channels = layer.input_sum_factor.iter().enumerate().map(|(channel, &factor)| {
+        let bias = layer.bias.as_ref().map_or(0, |b| b[channel]);
+        let ends = [activation.min.min(0), activation.max.max(0)].map(|a| i128::from(factor) * terms * a);
+        Range { min: bias + ends[0].min(ends[1]), max: bias + ends[0].max(ends[1]) }
+    });
+    let words = channels.fold(Range::ZERO, Range::hull);
+    let [min, max] = [words.min, words.max].map(|word| in_bias_unit(&layer.datapath, word));
+    Range { min, max }
+}
+
+fn is_float64(scheme: Scheme) -> bool {
+    scheme == Scheme::Float64Away
+}
+
+/// What the multiplier ports show: significand and exponent.
+pub(crate) fn multiplier_words(requantizer: Requantizer) -> [i64; 2] {
+    let multiplier = requantizer.multiplier();
+    if !is_float64(requantizer.scheme()) {
+        return [multiplier.significand().into(), multiplier.exponent().into()];
+    }
+    let (significand, exponent) = multiplier.exact();
+    if exponent < MIN_EXPONENT { [0, 0] } else { [significand as i64, exponent.into()] }
+}
+
+fn order_text(order: ReductionOrder) -> String {
+    let axes: Vec<_> = order.axes.iter().map(|a| a.name()).collect();
+    let walk = match order.walk {
+        Walk::Forward => "forward".into(),
+        Walk::Reverse => "reverse".into(),
+        Walk::Stride(n) => format!("stride {n}"),
+    };
+    let blocks = order.ic_block.map_or(String::new(), |n| format!(", input channels in blocks of {n}"));
+    format!("{}, {walk}{blocks}", axes.join(" "))
+}

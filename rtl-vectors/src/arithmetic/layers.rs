@@ -1,0 +1,169 @@
+//! The way back: layers that compute as a manifest says.
+
+use guardbit_graph::{
+    Activation, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize, Window, ops::Conv2d,
+};
+use guardbit_hwmodels::timing::Widths;
+use guardbit_hwmodels::{
+    Axis, Bias, BiasPlace, Datapath, LayerInfo, Level, MacLayer, OutputFit, Product, ReductionOrder,
+    Register, Terms, Walk, lower_dot_products,
+};
+use guardbit_num::{Format, Multiplier, Requantizer, Scheme};
+
+use crate::VectorError;
+use crate::manifest::{Arithmetic, BiasAt, Case, CaseGroup, Expected, LevelInfo, MANIFEST, RegisterInfo};
+
+/// Layers of one output channel that compute as a manifest says: the way back, for re-checking a bundle.
+pub(crate) struct Layers {
+    base: MacLayer,
+    scheme: Scheme,
+}
+
+impl Layers {
+    pub fn new(arithmetic: &Arithmetic) -> Result<Self, VectorError> {
+        let datapath = datapath(arithmetic)?;
+        let requantize = &arithmetic.requantize;
+        let code = |key: &str, value: i64| {
+            i32::try_from(value).map_err(|_| manifest_error(format!("{key}: {value} does not fit 32 bits")))
+        };
+        let output_zero_point = code("zero_point", requantize.zero_point)?;
+        let clamp = (code("clamp_min", requantize.clamp_min)?, code("clamp_max", requantize.clamp_max)?);
+        if clamp.0 > clamp.1 {
+            return Err(manifest_error("clamp_min lies above clamp_max".into()));
+        }
+        let output = OutputStage {
+            requantize: Requantize::default(),
+            input_scale: 1.0,
+            weight_scales: vec![1.0],
+            // Every case brings its own multiplier. This one has room for all bits that a datapath may drop.
+            output_scale: 2f32.powi(40),
+            output_zero_point,
+            activation: Activation::None,
+            clamp,
+        };
+        Ok(Self { base: synthetic(&datapath, output)?, scheme: requantize.scheme })
+    }
+
+    /// The layer of `case`, with dot products of `terms` products.
+    pub fn of(&self, case: &Case, terms: usize) -> Result<MacLayer, VectorError> {
+        let exact = Requantizer::new(self.scheme, Multiplier::new(case.multiplier)?);
+        let datapath = &self.base.datapath;
+        Ok(MacLayer {
+            name: case.id.clone(),
+            order: (0..terms).collect(),
+            bias: case.bias.map(|b| vec![b.into()]),
+            input_sum_factor: vec![case.input_sum_factor],
+            requantizers: vec![exact.scaled_up(datapath.unit_shift(datapath.levels.len()))?],
+            exact_requantizers: vec![exact],
+            ..self.base.clone()
+        })
+    }
+}
+
+/// A dot product without anything of its own.
+pub(crate) fn any_case(terms: usize, bias: Option<i64>) -> Case {
+    Case {
+        id: "live".into(),
+        group: CaseGroup::Corner,
+        class: String::new(),
+        place: None,
+        bias,
+        input_sum_factor: 0,
+        multiplier: 0.0,
+        first_beat: 0,
+        beats: 0,
+        terms,
+        out_word: None,
+        expected: Expected::default(),
+    }
+}
+
+/// `layer`, cut down to `channel`, with another multiplier where one is given.
+pub(crate) fn one_channel(layer: &MacLayer, channel: usize, multiplier: Option<Multiplier>) -> MacLayer {
+    let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
+    let exact = match multiplier {
+        None => layer.exact_requantizers[channel],
+        Some(multiplier) => Requantizer::new(layer.exact_requantizers[channel].scheme(), multiplier),
+    };
+    // A multiplier of a corner case is below 1; it leaves room for the shifts of any datapath that loads.
+    let scaled = exact.scaled_up(shift).unwrap_or(exact);
+    MacLayer {
+        bias: layer.bias.as_ref().map(|b| vec![b[channel]]),
+        input_sum_factor: vec![layer.input_sum_factor[channel]],
+        requantizers: vec![scaled],
+        exact_requantizers: vec![exact],
+        weights: Vec::new(),
+        ..layer.clone()
+    }
+}
+
+fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
+    let level = |l: &LevelInfo| {
+        Ok(Level {
+            name: l.name.clone(),
+            reduce: l.reduce,
+            terms: l.terms.map_or(Terms::All, Terms::Count),
+            register: register(&l.register)?,
+            check: l.check,
+            shift: l.register.shift,
+            round: l.register.round,
+        })
+    };
+    let at = match arithmetic.bias.at {
+        BiasAt::Some(place) => place,
+        BiasAt::None => BiasPlace::Post,
+    };
+    Ok(Datapath {
+        zero_point: arithmetic.zero_point,
+        // Beats carry operands in the order of addition already.
+        order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
+        product: Product {
+            register: register(&arithmetic.product)?,
+            shift: arithmetic.product.shift,
+            round: arithmetic.product.round,
+        },
+        levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
+        bias: Bias { at, register: register(&arithmetic.bias.register)?, from_model: false },
+        output: OutputFit::Saturate,
+        scheme: Some(arithmetic.requantize.scheme),
+    })
+}
+
+/// The register of a manifest.
+pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
+    match (info.bits, info.overflow) {
+        (Some(bits), Some(overflow)) => {
+            Ok(Register::Fixed { format: Format::new(bits, info.signed)?, overflow })
+        }
+        _ => Ok(Register::Auto),
+    }
+}
+
+/// A layer of one product with that output stage: what a layer made from a manifest starts from.
+fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, VectorError> {
+    let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
+    let weights = DotWeights { codes: [1].into(), zero_points: vec![0], strides: [1, 0, 0, 1] };
+    let dots = DotProducts {
+        window: Window::dense(1, 1, 1),
+        input_zero_point: 0,
+        weights: Some(weights),
+        bias: None,
+        finish: Finish::Requantize(output),
+    };
+    let name = String::from("case");
+    let info = LayerInfo {
+        node: NodeId::default(),
+        short_name: name.clone(),
+        name,
+        op: Conv2d::KIND.name,
+        output: DType::Int8,
+        widths: Widths { activation: 8, weight: 8, output: 8 },
+    };
+    let mut accelerator = guardbit_hwmodels::load("exact-int32-os", &[]).map_err(|e| failed(&e))?;
+    accelerator.datapath = datapath.clone();
+    lower_dot_products(info, dots, &accelerator).map_err(|e| failed(&e))
+}
+
+fn manifest_error(problem: String) -> VectorError {
+    VectorError::Manifest { path: MANIFEST.into(), problem }
+}

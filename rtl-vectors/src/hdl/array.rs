@@ -1,0 +1,106 @@
+//! The whole array: `gb_array.sv`, which gives one of the arrays the layer's parameters, and what its bench has to know.
+
+use guardbit_hwmodels::Check;
+
+use super::SHOWN;
+use super::parameters::Parameters;
+use crate::array::{corner_gap, is_output_stationary, sum_bits};
+use crate::manifest::{ArrayInfo, LevelInfo, Manifest};
+use crate::text::comment;
+
+/// `gb_array.sv`: the ports are the same for every array.
+pub(crate) fn design(manifest: &Manifest, info: &ArrayInfo) -> String {
+    let arithmetic = &manifest.arithmetic;
+    let (a, w, sum) = (arithmetic.activation.bits, arithmetic.weight.bits, sum_bits(arithmetic));
+    let mut all = Parameters::default();
+    all.number("ROWS", info.rows)
+        .number("COLS", info.cols)
+        .number("A_W", a)
+        .number("B_W", w)
+        .shifted_register("P_", &arithmetic.product)
+        .number("P_W", arithmetic.product.port_bits);
+    let levels = &arithmetic.levels;
+    let module = if is_output_stationary(info) {
+        "gb_os_array"
+    } else {
+        all.number("DEPTH", info.tiles.iter().map(|tile| tile.pixels).max().unwrap_or(1));
+        level(&mut all, "C_", "C_W", &levels[0]);
+        "gb_ws_array"
+    };
+    level(&mut all, "", "OUT_W", &levels[levels.len() - 1]);
+    format!(
+        "// The {} x {} array ({}) of {} with its parameters; made by guardbit from the accelerator file.
+// in_last is used where sums stay; in_load, in_start and in_done where weights stay.
+module gb_array (
+    input  logic clk,
+    input  logic rst_n,
+    input  logic in_valid,
+    input  logic in_first,
+    input  logic in_last,
+    input  logic in_load,
+    input  logic in_start,
+    input  logic in_done,
+    input  logic [{}:0] in_a,
+    input  logic [{}:0] in_w,
+    output logic [{}:0] out_valid,
+    output logic [{}:0] out_sum,
+    output logic tile_first,
+    output logic adds_last
+);
+    {module} #(
+{}    ) u_array (
+        .clk(clk), .rst_n(rst_n), .in_valid(in_valid), .in_first(in_first), .in_last(in_last), .in_load(in_load),
+        .in_start(in_start), .in_done(in_done), .in_a(in_a), .in_w(in_w), .out_valid(out_valid), .out_sum(out_sum),
+        .tile_first(tile_first), .adds_last(adds_last)
+    );
+endmodule
+",
+        info.rows,
+        info.cols,
+        info.dataflow,
+        comment(&manifest.source.accelerator),
+        info.rows * a as usize - 1,
+        info.cols * w as usize - 1,
+        info.cols - 1,
+        info.cols * sum as usize - 1,
+        all.of_instance(),
+    )
+}
+
+fn level(all: &mut Parameters, prefix: &str, port: &str, info: &LevelInfo) {
+    all.number(&format!("{prefix}ACC_W"), info.acc_bits + u32::from(!info.acc_signed))
+        .shifted_register(prefix, &info.register)
+        .flag(&format!("{prefix}HAND_OVER"), info.check == Check::HandOver)
+        .number(port, info.register.port_bits);
+}
+
+/// `tb_array_params.sv`: all that the bench knows of this bundle.
+pub(super) fn bench_parameters(manifest: &Manifest, info: &ArrayInfo) -> String {
+    let arithmetic = &manifest.arithmetic;
+    let mut all = Parameters::default();
+    all.number("ROWS", info.rows)
+        .number("COLS", info.cols)
+        .number("A_W", arithmetic.activation.bits)
+        .number("W_W", arithmetic.weight.bits)
+        .number("SUM_W", sum_bits(arithmetic))
+        .number("BEATS", info.beats)
+        .number("WORDS", info.words)
+        .flag("SUMS_STAY", is_output_stationary(info));
+    let mut measured = Parameters::default();
+    measured
+        .number("CYCLES", info.cycles.cycles)
+        .number("REAL_BEATS", info.real_beats + corner_gap(info))
+        .number("REAL_WORDS", info.real_words)
+        .number("SHOWN", SHOWN);
+    format!(
+        "// What the bench of the array knows of this bundle; made by guardbit from the manifest.
+package tb_array_params;
+{}
+    // What the cycle model says, from the first operand to the last sum. It is measured over tiles with real operands,
+    // which come first.
+{}endpackage
+",
+        all.of_package(),
+        measured.of_package()
+    )
+}

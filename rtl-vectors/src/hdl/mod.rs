@@ -1,0 +1,120 @@
+//! The SystemVerilog and VHDL of a bundle: the reference RTL and the benches, which are files, and the parameters that
+//! this layer gives them, which are made here.
+
+mod array;
+#[cfg(test)]
+mod codes;
+mod parameters;
+mod unit;
+
+use crate::assemble::Sizes;
+use crate::manifest::{Case, Manifest, TileInfo};
+
+pub(crate) use array::design as array_design;
+pub(crate) use unit::design as unit_design;
+
+/// Mismatches that a bench prints.
+const SHOWN: usize = 10;
+
+/// Files of a folder by name.
+macro_rules! files {
+    ($folder:literal: $($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../", $folder, "/", $name)))),*]
+    };
+}
+
+/// The reference RTL of the unit, name and text of every file: what others use comes first.
+pub(crate) const UNIT_RTL: [(&str, &str); 12] = files! { "rtl":
+    "gb_codes.sv" "gb_overflow.sv" "gb_fit.sv" "gb_round_shift.sv" "gb_product.sv" "gb_sum.sv" "gb_level.sv" "gb_tree.sv"
+    "gb_reduce.sv" "gb_float53.sv" "gb_requant.sv" "gb_unit.sv"
+};
+
+/// The arrays of the reference RTL, and what they are built from beside the modules above.
+pub(crate) const ARRAY_RTL: [(&str, &str); 6] = files! { "rtl":
+    "gb_delay.sv" "gb_os_pe.sv" "gb_os_array.sv" "gb_ws_pe.sv" "gb_ws_acc.sv" "gb_ws_array.sv"
+};
+
+/// The reference RTL in VHDL, in the order of compilation.
+pub(crate) const VHDL: [(&str, &str); 3] = files! { "rtl": "gb_codes.vhd" "gb_pkg.vhd" "gb_mac.vhd" };
+
+const BENCH: [(&str, &str); 5] =
+    files! { "bench": "tb.sv" "tb_clock.sv" "tb.vhd" "Makefile" "test_bundle.py" };
+const ARRAY_BENCH: [(&str, &str); 1] = files! { "bench": "tb_array.sv" };
+const LOCKSTEP: [(&str, &str); 4] =
+    files! { "capi/dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
+
+/// What a bench is compiled from, what others use first.
+pub(crate) struct Sources {
+    /// Its top module.
+    pub top: &'static str,
+    pub files: Vec<String>,
+}
+
+impl Sources {
+    /// Of the bench of one MAC unit.
+    pub fn unit() -> Self {
+        Self::new("tb", &[], &["rtl/gb_dut.sv", "tb_params.sv", "tb_clock.sv", "tb_ports.sv", "tb.sv"])
+    }
+
+    /// Of the bench of the whole array.
+    pub fn array() -> Self {
+        let more = ["rtl/gb_array.sv", "tb_array_params.sv", "tb_clock.sv", "tb_array.sv"];
+        Self::new("tb_array", &ARRAY_RTL, &more)
+    }
+
+    /// Of the bench of the MAC unit in VHDL.
+    pub fn vhdl() -> Self {
+        let rtl = VHDL.iter().map(|(name, _)| format!("rtl/{name}"));
+        Self { top: "tb", files: rtl.chain(["tb_params.vhd", "tb.vhd"].map(String::from)).collect() }
+    }
+
+    fn new(top: &'static str, modules: &[(&str, &str)], more: &[&str]) -> Self {
+        let rtl = UNIT_RTL.iter().chain(modules).map(|(name, _)| format!("rtl/{name}"));
+        Self { top, files: rtl.chain(more.iter().map(|&file| file.into())).collect() }
+    }
+}
+
+/// Every such file of a bundle, by path.
+pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut put = |folder: &str, all: &[(&str, &str)]| {
+        files.extend(all.iter().map(|(name, text)| (format!("{folder}{name}"), (*text).to_owned())));
+    };
+    put("rtl/", &UNIT_RTL);
+    put("rtl/", &VHDL);
+    put("", &BENCH);
+    put("lockstep/", &LOCKSTEP);
+    put("rtl/", &[("gb_dut.sv", &unit_design(manifest))]);
+    put("", &[("tb_params.sv", &unit::bench_parameters(manifest, sizes))]);
+    put("", &[("tb_params.vhd", &unit::vhdl_parameters(manifest))]);
+    put("", &[("tb_ports.sv", &unit::ports(manifest)), ("cases.txt", &cases(manifest))]);
+    if let Some(info) = &manifest.array {
+        put("rtl/", &ARRAY_RTL);
+        put("rtl/", &[("gb_array.sv", &array_design(manifest, info))]);
+        put("", &ARRAY_BENCH);
+        put("", &[("tb_array_params.sv", &array::bench_parameters(manifest, info))]);
+        put("array/", &[("tiles.txt", &tiles(&info.tiles))]);
+    }
+    files
+}
+
+/// The cases for benches that cannot read JSON, a line each: first beat, beats, word of the output (-1: none), identifier.
+fn cases(manifest: &Manifest) -> String {
+    let line = |case: &Case| {
+        let word = case.out_word.map_or("-1".into(), |word| word.to_string());
+        format!("{} {} {word} {}\n", case.first_beat, case.beats, case.id)
+    };
+    manifest.cases.iter().map(line).collect()
+}
+
+/// The tiles for the bench, a line each: first beat, terms, first word (-1: later tiles add to its sums), words.
+fn tiles(tiles: &[TileInfo]) -> String {
+    let line = |tile: &TileInfo| {
+        let word = tile.first_word.map_or("-1".into(), |word| word.to_string());
+        format!("{} {} {word} {}\n", tile.first_beat, tile.terms, tile.words)
+    };
+    tiles.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests;

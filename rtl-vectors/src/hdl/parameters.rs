@@ -1,0 +1,104 @@
+//! Named values, as SystemVerilog and VHDL write them.
+
+use std::fmt::Write;
+
+use crate::manifest::RegisterInfo;
+
+/// Parameters in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Parameters(Vec<(String, Value)>);
+
+#[derive(Debug, Clone)]
+enum Value {
+    Number(i64),
+    /// One per level, innermost first.
+    PerLevel(Vec<i64>),
+}
+
+impl Parameters {
+    pub fn number(&mut self, name: &str, value: impl TryInto<i64>) -> &mut Self {
+        // Everything in a manifest fits; sizes are those of files.
+        self.0.push((name.into(), Value::Number(value.try_into().unwrap_or(i64::MAX))));
+        self
+    }
+
+    pub fn flag(&mut self, name: &str, value: bool) -> &mut Self {
+        self.number(name, u8::from(value))
+    }
+
+    pub fn per_level(&mut self, name: &str, values: impl IntoIterator<Item = impl Into<i64>>) -> &mut Self {
+        self.0.push((name.into(), Value::PerLevel(values.into_iter().map(Into::into).collect())));
+        self
+    }
+
+    /// The register with the names `BITS`, `IS_SIGNED` (after a prefix `SIGNED`), `MODE`.
+    pub fn register(&mut self, prefix: &str, info: &RegisterInfo) -> &mut Self {
+        let signed = if prefix.is_empty() { "IS_SIGNED".into() } else { format!("{prefix}SIGNED") };
+        self.number(&format!("{prefix}BITS"), info.bits.unwrap_or(0))
+            .flag(&signed, info.signed)
+            .number(&format!("{prefix}MODE"), mode(info))
+    }
+
+    /// The register, and the bits dropped behind it: `SHIFT`, `ROUND`.
+    pub fn shifted_register(&mut self, prefix: &str, info: &RegisterInfo) -> &mut Self {
+        self.register(prefix, info)
+            .number(&format!("{prefix}SHIFT"), info.shift)
+            .number(&format!("{prefix}ROUND"), info.round.code())
+    }
+
+    /// Assignments of an instance, a line each.
+    pub fn of_instance(&self) -> String {
+        let lines: Vec<String> = self
+            .0
+            .iter()
+            .map(|(name, value)| match value {
+                Value::Number(value) => format!("        .{name}({value})"),
+                Value::PerLevel(values) => format!("        .{name}({})", levels(values)),
+            })
+            .collect();
+        lines.join(",\n") + "\n"
+    }
+
+    /// Constants of a package in SystemVerilog.
+    pub fn of_package(&self) -> String {
+        self.0.iter().fold(String::new(), |mut text, (name, value)| {
+            let _ = match value {
+                Value::Number(value) if i32::try_from(*value).is_ok() => {
+                    writeln!(text, "    localparam int {name} = {value};")
+                }
+                Value::Number(value) => writeln!(text, "    localparam longint {name} = {value};"),
+                Value::PerLevel(values) => {
+                    let top = 32 * values.len() - 1;
+                    writeln!(text, "    localparam logic [{top}:0] {name} = {};", levels(values))
+                }
+            };
+            text
+        })
+    }
+
+    /// Constants of a package in VHDL.
+    pub fn of_vhdl_package(&self) -> String {
+        self.0.iter().fold(String::new(), |mut text, (name, value)| {
+            let _ = match value {
+                Value::Number(value) => writeln!(text, "    constant {name} : integer := {value};"),
+                Value::PerLevel(values) => {
+                    let values: Vec<_> =
+                        (0..).zip(values).map(|(i, v): (usize, _)| format!("{i} => {v}")).collect();
+                    writeln!(text, "    constant {name} : integer_vector := ({});", values.join(", "))
+                }
+            };
+            text
+        })
+    }
+}
+
+/// Number of an overflow mode in the RTL. Without a width there is none; then no value gets that far.
+pub(super) fn mode(info: &RegisterInfo) -> u32 {
+    info.overflow.unwrap_or(guardbit_num::Overflow::Saturate).code()
+}
+
+/// 32 bits a level, the innermost in the least significant ones.
+fn levels(values: &[i64]) -> String {
+    let words: Vec<String> = values.iter().rev().map(|value| format!("32'd{value}")).collect();
+    format!("{{{}}}", words.join(", "))
+}

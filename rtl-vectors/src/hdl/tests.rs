@@ -1,0 +1,23 @@
+use std::path::Path;
+
+use super::codes;
+
+/// The files that are lists of the simulator's choices are what its enums make of them.
+#[test]
+fn lists_in_the_rtl_follow_the_enums() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rtl");
+    let renews = std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always");
+    for (name, made) in [
+        ("gb_codes.sv", codes::package()),
+        ("gb_overflow.sv", codes::overflow()),
+        ("gb_reduce.sv", codes::reduce()),
+        ("gb_codes.vhd", codes::vhdl_package()),
+    ] {
+        let path = folder.join(name);
+        if renews {
+            std::fs::write(&path, &made).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(kept == made, "rtl/{name} is not what the enums make: INSTA_UPDATE=always renews it");
+    }
+}

@@ -1,0 +1,330 @@
+//! One MAC unit: `gb_dut.sv`, which gives `gb_unit` the layer's parameters, and what its benches have to know.
+
+use std::fmt::Write;
+
+use guardbit_hwmodels::Check;
+
+use super::SHOWN;
+use super::parameters::Parameters;
+use crate::assemble::Sizes;
+use crate::beats::RUN_LAST;
+use crate::manifest::{BiasAt, LevelInfo, Manifest, RegisterInfo};
+use crate::text::{comment, file_part};
+
+/// A port of `gb_dut`: direction, type and bits (none: one bit), name.
+struct Port {
+    output: bool,
+    signed: bool,
+    bits: Option<usize>,
+    name: String,
+}
+
+impl Port {
+    fn declared(&self) -> String {
+        let direction = if self.output { "output" } else { "input " };
+        let signed = if self.signed { " signed" } else { "" };
+        let range = self.bits.map_or(String::new(), |bits| format!(" [{}:0]", bits - 1));
+        format!("{direction} logic{signed}{range} {}", self.name)
+    }
+}
+
+/// Signed width of a level's register.
+fn acc_width(level: &LevelInfo) -> u32 {
+    level.acc_bits + u32::from(!level.acc_signed)
+}
+
+/// The ports that come before and after the accumulators.
+fn common_ports(manifest: &Manifest) -> [Vec<Port>; 2] {
+    let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
+    let (levels, lanes) = (arithmetic.levels.len(), interface.lanes);
+    let requantize = &arithmetic.requantize;
+    let port = |output: bool, signed: bool, bits: Option<usize>, name: &str| Port {
+        output,
+        signed,
+        bits,
+        name: name.into(),
+    };
+    let bit = |name| port(false, false, None, name);
+    let word = |name, bits: usize| port(false, false, Some(bits), name);
+    let number = |name, bits: u32| port(false, true, Some(bits as usize), name);
+    let before = vec![
+        bit("clk"),
+        bit("rst_n"),
+        bit("in_valid"),
+        bit("in_clear"),
+        word("in_run_last", levels),
+        word("in_keep", lanes),
+        word("in_a", interface.activation_slot as usize * lanes),
+        word("in_w", interface.weight_slot as usize * lanes),
+        number("in_bias", arithmetic.bias.input_bits),
+        number("in_mult", requantize.mult_bits),
+        number("in_exp", 8),
+    ];
+    let out = |signed: bool, bits: Option<usize>, name| port(true, signed, bits, name);
+    let after = vec![
+        out(false, Some(levels), "updated"),
+        out(false, Some(levels * 4), "flags"),
+        out(false, None, "sum_valid"),
+        out(true, Some(sum_width(manifest) as usize), "sum"),
+        out(false, None, "out_valid"),
+        out(true, Some(requantize.out_bits as usize), "out_code"),
+    ];
+    [before, after]
+}
+
+fn sum_width(manifest: &Manifest) -> u32 {
+    manifest.arithmetic.levels.last().map_or(1, |level| level.register.port_bits)
+}
+
+/// Connections of ports to signals of the same names.
+fn connected<'a>(ports: impl IntoIterator<Item = &'a Port>) -> String {
+    let all: Vec<String> = ports.into_iter().map(|port| format!(".{0}({0})", port.name)).collect();
+    all.chunks(6).map(|line| format!("        {}", line.join(", "))).collect::<Vec<_>>().join(",\n")
+}
+
+fn declared(ports: &[String]) -> String {
+    ports.iter().map(|port| format!("    {port}")).collect::<Vec<_>>().join(",\n")
+}
+
+/// Bits of a level in the vector of all accumulators: as many as the widest register or port has.
+fn level_width(manifest: &Manifest) -> u32 {
+    let widths = manifest.arithmetic.levels.iter().map(|l| acc_width(l).max(l.register.port_bits));
+    widths.max().unwrap_or(1)
+}
+
+/// `gb_dut.sv`.
+pub(crate) fn design(manifest: &Manifest) -> String {
+    let levels = &manifest.arithmetic.levels;
+    let [before, after] = common_ports(manifest);
+    let mut ports: Vec<String> = before.iter().map(Port::declared).collect();
+    let mut assigned = String::new();
+    let width = level_width(manifest);
+    for (index, level) in levels.iter().enumerate() {
+        let bits = acc_width(level);
+        ports.push(format!("output logic signed [{}:0] acc_l{index}", bits - 1));
+        let name = comment(&level.name);
+        let _ = writeln!(
+            assigned,
+            "    assign acc_l{index} = acc[{}+:{bits}]; // level {name}",
+            index * width as usize
+        );
+    }
+    ports.extend(after.iter().map(Port::declared));
+    format!(
+        "// Reference design of one MAC unit for layer {} ({}) on {}.
+// {} product(s) per beat, {} level(s); made by guardbit from the accelerator file.
+module gb_dut (
+{}
+);
+    // Narrower registers are sign-extended.
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic [{}:0] acc;
+    /* verilator lint_on UNUSEDSIGNAL */
+{assigned}
+    gb_unit #(
+{}    ) u_unit (
+{},
+        .acc(acc)
+    );
+endmodule
+",
+        manifest.layer.index,
+        comment(&manifest.layer.op),
+        comment(&manifest.source.accelerator),
+        manifest.interface.lanes,
+        levels.len(),
+        declared(&ports),
+        levels.len() * width as usize - 1,
+        unit_parameters(manifest).of_instance(),
+        connected(before.iter().chain(&after)),
+    )
+}
+
+/// What `gb_unit` computes with.
+fn unit_parameters(manifest: &Manifest) -> Parameters {
+    let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
+    let (levels, bias, requantize) = (&arithmetic.levels, &arithmetic.bias, &arithmetic.requantize);
+    let mut all = Parameters::default();
+    all.number("LANES", interface.lanes)
+        .number("LEVELS", levels.len())
+        .number("A_W", arithmetic.activation.bits)
+        .number("A_SLOT", interface.activation_slot)
+        .number("B_W", arithmetic.weight.bits)
+        .number("B_SLOT", interface.weight_slot)
+        .shifted_register("P_", &arithmetic.product)
+        .number("P_W", arithmetic.product.port_bits);
+    level_parameters(&mut all, levels);
+    all.per_level("ACC_W", levels.iter().map(acc_width))
+        .per_level("OUT_W", levels.iter().map(|l| l.register.port_bits))
+        .number("LEVEL_W", level_width(manifest))
+        .number("SUM_W", sum_width(manifest))
+        .number("BIAS_W", bias.input_bits)
+        .flag("PRELOAD", bias.at == BiasAt::PRELOAD)
+        .flag("POST", bias.at == BiasAt::POST)
+        .register("BIAS_", &bias.register)
+        .number("BIASED_W", bias.register.port_bits)
+        .number("MULT_W", requantize.mult_bits)
+        .number("SCHEME", requantize.scheme.code())
+        .number("ZERO_POINT", requantize.zero_point)
+        .number("CLAMP_MIN", requantize.clamp_min)
+        .number("CLAMP_MAX", requantize.clamp_max)
+        .number("CODE_W", requantize.out_bits);
+    all
+}
+
+/// Kinds and registers of the levels, in the unit and its copy in VHDL.
+fn level_parameters(all: &mut Parameters, levels: &[LevelInfo]) {
+    let of = |f: &dyn Fn(&RegisterInfo) -> u32| levels.iter().map(|l| f(&l.register)).collect::<Vec<_>>();
+    all.per_level("REDUCE", levels.iter().map(|l| l.reduce.code()))
+        .per_level("BITS", of(&|r| r.bits.unwrap_or(0)))
+        .per_level("IS_SIGNED", of(&|r| r.signed.into()))
+        .per_level("MODE", of(&super::parameters::mode))
+        .per_level("HAND_OVER", levels.iter().map(|l| u32::from(l.check == Check::HandOver)))
+        .per_level("SHIFT", of(&|r| r.shift))
+        .per_level("ROUND", of(&|r| r.round.code()));
+}
+
+/// `tb_params.sv`: all that the benches know of this bundle.
+pub(super) fn bench_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
+    let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
+    let (levels, requantize) = (&arithmetic.levels, &arithmetic.requantize);
+    let mut all = Parameters::default();
+    all.number("LANES", interface.lanes)
+        .number("LEVELS", levels.len())
+        .number("A_W", arithmetic.activation.bits)
+        .number("A_SLOT", interface.activation_slot)
+        .number("W_W", arithmetic.weight.bits)
+        .number("W_SLOT", interface.weight_slot)
+        .number("CTRL_W", RUN_LAST as usize + levels.len() + interface.lanes)
+        .number("KEEP", RUN_LAST as usize + levels.len())
+        .number("BIAS_W", arithmetic.bias.input_bits)
+        .number("MULT_W", requantize.mult_bits)
+        .number("SUM_W", sum_width(manifest))
+        .number("CODE_W", requantize.out_bits)
+        .per_level("ACC_BITS", levels.iter().map(|l| l.acc_bits))
+        .per_level("ACC_SIGNED", levels.iter().map(|l| u32::from(l.acc_signed)))
+        .number("BEATS", sizes.beats)
+        .number("DOTS", sizes.dots)
+        .number("OUTS", sizes.outputs)
+        .flag("CHECK_OUT", requantize.in_rtl)
+        .number("ACC_LATENCY", interface.acc_latency)
+        .number("OUT_LATENCY", interface.out_latency)
+        .number("SHOWN", SHOWN);
+    // Random beats: which operands, and when a run has to end.
+    let (a, w) = (&arithmetic.activation, &arithmetic.weight);
+    all.number("A_MIN", a.min)
+        .number("A_MAX", a.max)
+        .number("W_MIN", w.min)
+        .number("W_MAX", w.max)
+        .flag("AT_ONCE", levels[0].reduce.takes_run_at_once())
+        .per_level("LONGEST_RUN", longest_runs(manifest));
+    let mut files = String::new();
+    for (index, level) in levels.iter().enumerate() {
+        let case = if index + 1 == levels.len() { "default".into() } else { index.to_string() };
+        let _ = writeln!(files, "            {case}: acc_file = \"exp_acc_{}.mem\";", file_part(&level.name));
+    }
+    format!(
+        "// What the benches know of this bundle; made by guardbit from the manifest.
+package tb_params;
+    // No bench needs it all.
+    /* verilator lint_off UNUSEDPARAM */
+{}    /* verilator lint_on UNUSEDPARAM */
+
+    // Expected accumulators of a level.
+    function automatic string acc_file(input int level);
+        case (level)
+{files}        endcase
+    endfunction
+endpackage
+",
+        all.of_package()
+    )
+}
+
+/// Most values of a run, level by level: with more of them, registers without a width of their own would not do.
+fn longest_runs(manifest: &Manifest) -> Vec<i64> {
+    let mut values = manifest.layer.terms.max(1);
+    let one = |terms: Option<usize>| {
+        let run = terms.unwrap_or(values).min(values).max(1);
+        values = values.div_ceil(run);
+        run as i64
+    };
+    manifest.arithmetic.levels.iter().map(|l| l.terms).map(one).collect()
+}
+
+/// `tb_ports.sv`: the design, with the accumulators of all levels in one vector.
+pub(super) fn ports(manifest: &Manifest) -> String {
+    let levels = &manifest.arithmetic.levels;
+    let [before, after] = common_ports(manifest);
+    let mut ports: Vec<String> = before.iter().map(Port::declared).collect();
+    ports.push(format!("output logic [{}:0] acc", 64 * levels.len() - 1));
+    ports.extend(after.iter().map(Port::declared));
+    let (mut extended, mut accumulators) = (String::new(), Vec::new());
+    for (index, level) in levels.iter().enumerate() {
+        let top = acc_width(level) - 1;
+        let _ = writeln!(extended, "    logic signed [{top}:0] acc_l{index};");
+        let _ = writeln!(extended, "    assign acc[{}+:64] = 64'(acc_l{index});", 64 * index);
+        accumulators.push(format!(".acc_l{index}(acc_l{index})"));
+    }
+    format!(
+        "// gb_dut with the accumulators of all levels in one vector, 64 bits each; made by guardbit from the manifest.
+module tb_ports (
+{}
+);
+{extended}
+    gb_dut dut (
+        {},
+{}
+    );
+endmodule
+",
+        declared(&ports),
+        accumulators.join(", "),
+        connected(before.iter().chain(&after)),
+    )
+}
+
+/// `tb_params.vhd`: all that the bench in VHDL knows of this bundle.
+pub(super) fn vhdl_parameters(manifest: &Manifest) -> String {
+    let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
+    let (levels, product) = (&arithmetic.levels, &arithmetic.product);
+    let mut all = Parameters::default();
+    all.number("LANES", interface.lanes)
+        .number("LEVELS", levels.len())
+        .number("A_W", arithmetic.activation.bits)
+        .number("A_SLOT", interface.activation_slot)
+        .number("W_W", arithmetic.weight.bits)
+        .number("W_SLOT", interface.weight_slot)
+        .number("BIAS_W", arithmetic.bias.input_bits)
+        .number("SUM_W", sum_width(manifest))
+        .per_level("ACC_BITS", levels.iter().map(|l| l.acc_bits))
+        .flag("PRELOAD", arithmetic.bias.at == BiasAt::PRELOAD)
+        .shifted_register("P_", product);
+    level_parameters(&mut all, levels);
+    all.number("OUTS", manifest.cases.iter().filter(|case| case.out_word.is_some()).count())
+        .number("SHOWN", SHOWN);
+    let mut files = String::new();
+    for (index, level) in levels.iter().enumerate() {
+        let case = if index + 1 == levels.len() { "others".into() } else { index.to_string() };
+        let _ =
+            writeln!(files, "            when {case} => return \"exp_acc_{}.mem\";", file_part(&level.name));
+    }
+    format!(
+        "-- What the bench knows of this bundle; made by guardbit from the manifest.
+package tb_params is
+{}
+    -- Expected accumulators of a level.
+    function acc_file(level : natural) return string;
+end package;
+
+package body tb_params is
+    function acc_file(level : natural) return string is
+    begin
+        case level is
+{files}        end case;
+    end function;
+end package body;
+",
+        all.of_vhdl_package()
+    )
+}

@@ -1,0 +1,98 @@
+//! Test cases, and what they reach.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One dot product.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Identifier, unique in the bundle.
+    pub id: String,
+    /// `real` or `corner`.
+    #[schemars(with = "String", extend("enum" = ["real", "corner"]))]
+    pub group: CaseGroup,
+    /// Corner class, or how a real one was chosen.
+    pub class: String,
+    /// For a real one: sample and output element `[n, h, w, c]`.
+    pub place: Option<[usize; 5]>,
+    /// Bias in unit 1; none where nothing is added.
+    pub bias: Option<i64>,
+    /// Factor of the sum of the activations that joins the bias.
+    pub input_sum_factor: i64,
+    /// The real multiplier of the requantization.
+    pub multiplier: f64,
+    /// First beat.
+    pub first_beat: usize,
+    /// Beats, bubbles included.
+    pub beats: usize,
+    /// Products that are sent.
+    pub terms: usize,
+    /// Word of `exp_sum` and `exp_out`; none for a dot product that is cut off by the next one's clear.
+    pub out_word: Option<usize>,
+    /// What is expected.
+    pub expected: Expected,
+}
+
+/// Where the operands of a case are from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaseGroup {
+    /// The network and its input.
+    Real,
+    /// They were solved for.
+    Corner,
+}
+
+impl std::fmt::Display for CaseGroup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Real => "real",
+            Self::Corner => "corner",
+        })
+    }
+}
+
+/// What a dot product does.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// Per level: beats with an overflow above.
+    pub high: Vec<u64>,
+    /// Per level: beats with an overflow below.
+    pub low: Vec<u64>,
+    /// Exact sum at unit 1 of the products that were sent, a preloaded bias included.
+    pub exact: i64,
+    /// What the last level delivers.
+    pub sum: Option<i64>,
+    /// The output code.
+    pub code: Option<i32>,
+}
+
+/// What the cases reach.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Coverage {
+    /// Bins that are hit.
+    pub hit: usize,
+    /// Bins that could be hit and are not.
+    pub missed: usize,
+    /// Bins proved unreachable.
+    pub unreachable: usize,
+    /// Every bin.
+    pub bins: Vec<Bin>,
+}
+
+/// A coverage bin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bin {
+    /// The level; empty for the whole unit.
+    pub level: String,
+    /// Name.
+    pub name: String,
+    /// Cases that hit it.
+    pub cases: usize,
+    /// Why it cannot be hit.
+    pub unreachable: Option<String>,
+}

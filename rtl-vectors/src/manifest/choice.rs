@@ -1,0 +1,61 @@
+//! Choices of the simulator, written by their names.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serializer};
+
+pub(super) fn serialize<T: Display, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(choice)
+}
+
+pub(super) fn deserialize<'de, T, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Display + FromStr<Err: Display>,
+{
+    parse(&String::deserialize(deserializer)?)
+}
+
+/// A choice that may be absent.
+pub(super) mod optional {
+    use super::*;
+
+    pub(in crate::manifest) fn serialize<T: Display, S: Serializer>(
+        choice: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match choice {
+            Some(choice) => serializer.collect_str(choice),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(in crate::manifest) fn deserialize<'de, T, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error>
+    where
+        T: Display + FromStr<Err: Display>,
+    {
+        Option::<String>::deserialize(deserializer)?.map(|name| parse(&name)).transpose()
+    }
+}
+
+/// The choice of that name: the one that it is written by, not another one for it.
+fn parse<T, E: Error>(name: &str) -> Result<T, E>
+where
+    T: Display + FromStr<Err: Display>,
+{
+    let choice: T = name.parse().map_err(E::custom)?;
+    if choice.to_string() == name { Ok(choice) } else { Err(E::custom(format!("`{name}` is `{choice}`"))) }
+}
+
+/// Names of choices, for the schema.
+pub(super) fn names<T: Display>(all: impl IntoIterator<Item = T>) -> Vec<String> {
+    all.into_iter().map(|choice| choice.to_string()).collect()
+}
+
+/// Names of choices that may be absent, for the schema.
+pub(super) fn optional_names<T: Display>(all: impl IntoIterator<Item = T>) -> Vec<Option<String>> {
+    names(all).into_iter().map(Some).chain([None]).collect()
+}

@@ -1,0 +1,64 @@
+//! The layer of a bundle: its types and geometry.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LayerInfo {
+    /// Index over all operations of the network.
+    pub index: usize,
+    /// Name: that of its output tensor.
+    pub name: String,
+    /// Operation.
+    pub op: String,
+    /// Products per dot product, padding included.
+    #[schemars(range(min = 1))]
+    pub terms: usize,
+    /// Dot products per inference.
+    pub dots: usize,
+    /// Output channels.
+    pub channels: usize,
+    /// The activations' codes.
+    pub input: TensorInfo,
+    /// The weights' codes.
+    pub weight: TensorInfo,
+    /// The output's codes.
+    pub output: TensorInfo,
+    /// Which activations an output element reads.
+    pub window: WindowInfo,
+}
+
+/// Type and zero points of codes: real = scale * (code - zero point).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TensorInfo {
+    /// `int8`, `uint8`, ...
+    pub dtype: String,
+    /// One, or one per output channel.
+    pub zero_points: Vec<i64>,
+}
+
+/// Which activations an output element reads: output row `h` reads window row `i` at input row
+/// `h * stride + i * dilation - pad`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WindowInfo {
+    /// Images per inference.
+    pub batch: usize,
+    /// `[rows, columns, channels]` of the input.
+    pub input: [usize; 3],
+    /// `[rows, columns, channels]` of the output.
+    pub output: [usize; 3],
+    /// `[rows, columns, channels per group]` of the window.
+    pub kernel: [usize; 3],
+    /// Step of the window, rows and columns.
+    pub stride: [usize; 2],
+    /// Distance between cells of the window, rows and columns.
+    pub dilation: [usize; 2],
+    /// Padding cells before the first row and column.
+    pub pad: [usize; 2],
+    /// Groups of channels.
+    pub groups: usize,
+}

@@ -1,0 +1,64 @@
+//! A layer from its parameters alone, without a network.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use guardbit_graph::{DType, Graph, Operand, OutputSpec, TensorType, ops::Conv2d};
+use guardbit_hwmodels::{Program, from_yaml, load, lower};
+
+use crate::golden::GoldenError;
+use crate::sizes::MAX_TERMS;
+
+/// What a MAC unit has to know of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayerParameters {
+    /// Products per dot product.
+    pub terms: usize,
+    /// Type of the activations' codes.
+    pub activation: DType,
+    /// Their zero point.
+    pub activation_zero_point: i32,
+    /// Type of the weights' codes.
+    pub weight: DType,
+    /// Their zero point.
+    pub weight_zero_point: i32,
+}
+
+impl LayerParameters {
+    /// A layer like this, lowered onto an accelerator: a preset's name, a file's path, or the text of a file.
+    ///
+    /// # Errors
+    /// [`GoldenError`] if there is no such accelerator, or it cannot run the layer.
+    pub fn program(&self, hw: &str) -> Result<Program, GoldenError> {
+        if !(1..=MAX_TERMS).contains(&self.terms) {
+            let problem = format!("{} terms: 1 to {MAX_TERMS} can be had", self.terms);
+            return Err(GoldenError::Parameters(problem));
+        }
+        let loaded = match hw.contains('\n') {
+            true => from_yaml(hw, "accelerator.yaml", &[]),
+            false => load(hw, &[]),
+        };
+        let accelerator = loaded.map_err(Box::new)?;
+        Ok(lower(Arc::new(self.graph()?), &accelerator)?)
+    }
+
+    /// A convolution of one output element over `terms` channels. It has a bias, so that the bias adder is there.
+    fn graph(&self) -> Result<Graph, GoldenError> {
+        let tensor = |shape: &[usize], dtype, zero_point| {
+            TensorType::quantized(shape, dtype, 1.0, zero_point).map_err(problem)
+        };
+        let shape = [1, 1, 1, self.terms];
+        let weights = vec![self.weight_zero_point; self.terms];
+        let operands = [
+            Operand::input("x", tensor(&shape, self.activation, self.activation_zero_point)?),
+            Operand::constant("w", tensor(&shape, self.weight, self.weight_zero_point)?, weights),
+            Operand::constant("b", tensor(&[1], DType::Int32, 0)?, vec![0]),
+        ];
+        let output = OutputSpec::quantized("y", self.activation, 1.0, 0).map_err(problem)?;
+        Graph::of_op("unit", Conv2d::default(), operands, output).map_err(problem)
+    }
+}
+
+fn problem(error: impl Display) -> GoldenError {
+    GoldenError::Parameters(error.to_string())
+}

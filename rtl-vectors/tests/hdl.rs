@@ -1,0 +1,115 @@
+//! The HDL of the project and of bundles as tools read it: Verilator's lint has no warning, GHDL analyses it.
+//!
+//! Runs where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the simulators and sets it).
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{UNITS, bundle};
+
+fn simulators() -> bool {
+    let wanted = std::env::var_os("GUARDBIT_SIMULATORS").is_some();
+    if !wanted {
+        eprintln!("skipped: GUARDBIT_SIMULATORS is not set; see scripts/test");
+    }
+    wanted
+}
+
+/// What a tool says, if it does not pass.
+fn complaint(dir: &Path, command: &mut Command) -> Option<String> {
+    let output = command.current_dir(dir).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (!output.status.success() || !said.is_empty()).then(|| String::from_utf8_lossy(&said).into_owned())
+}
+
+/// Lints `files`, the last of which holds module `top`.
+fn lint(dir: &Path, top: &str, files: &[String]) -> Option<String> {
+    let mut verilator = Command::new("verilator");
+    verilator.args([
+        "--lint-only",
+        "--timing",
+        "--timescale",
+        "1ns/1ps",
+        "-Wall",
+        "-Irtl",
+        "--top-module",
+        top,
+    ]);
+    verilator.args(files);
+    complaint(dir, &mut verilator)
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// Names of the files with an extension in a folder of the crate.
+fn named(folder: &str, extension: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let here = entries.filter(|path| path.extension().is_some_and(|e| e == extension));
+    here.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+}
+
+/// Every module of the reference RTL on its own, with its default parameters.
+#[test]
+fn every_module_lints() {
+    if !simulators() {
+        return;
+    }
+    for name in named("rtl", "sv").iter().filter(|name| *name != "gb_codes.sv") {
+        let files = ["rtl/gb_codes.sv".into(), format!("rtl/{name}")];
+        let said = lint(&root(), name.trim_end_matches(".sv"), &files);
+        assert_eq!(said, None, "{name}");
+    }
+}
+
+/// Designs and benches with the parameters of every kind of unit.
+#[test]
+fn every_bundle_lints_and_is_analysed() {
+    if !simulators() {
+        return;
+    }
+    let mut linted = BTreeSet::new();
+    for unit in UNITS {
+        let dir = tempfile::tempdir().unwrap();
+        bundle(dir.path(), *unit);
+        let (clock, ports) = ("tb_clock.sv", "tb_ports.sv");
+        let benches: [(&str, &[&str]); 3] = [
+            ("tb", &["rtl/gb_dut.sv", "tb_params.sv", clock, ports, "tb.sv"]),
+            (
+                "tb",
+                &[
+                    "rtl/gb_dut.sv",
+                    "tb_params.sv",
+                    clock,
+                    ports,
+                    "lockstep/guardbit_dpi.sv",
+                    "lockstep/gb_lockstep.sv",
+                    "lockstep/tb.sv",
+                ],
+            ),
+            ("tb_array", &["rtl/gb_array.sv", "tb_array_params.sv", clock, "tb_array.sv"]),
+        ];
+        for (top, files) in benches {
+            if files.iter().any(|file| !dir.path().join(file).exists()) {
+                continue;
+            }
+            let all: Vec<String> = ["rtl/gb_codes.sv"].iter().chain(files).map(|&file| file.into()).collect();
+            assert_eq!(lint(dir.path(), top, &all), None, "{}: {files:?}", unit.accelerator);
+            linted.extend(files.iter().map(|file| file.rsplit('/').next().unwrap().to_owned()));
+        }
+        let vhdl = ["rtl/gb_codes.vhd", "rtl/gb_pkg.vhd", "rtl/gb_mac.vhd", "tb_params.vhd", "tb.vhd"];
+        let said = complaint(dir.path(), Command::new("ghdl").args(["-a", "--std=08"]).args(vhdl));
+        assert_eq!(said, None, "{}", unit.accelerator);
+        linted.extend(vhdl.iter().map(|file| file.rsplit('/').next().unwrap().to_owned()));
+    }
+    // Every file but those of a folder that the test above lints.
+    let benches = ["bench", "capi/dpi"].iter().flat_map(|folder| [named(folder, "sv"), named(folder, "vhd")]);
+    for name in benches.flatten().chain(named("rtl", "vhd")).filter(|name| name != "tb_array.sv") {
+        assert!(linted.contains(&name), "{name} is linted nowhere");
+    }
+}

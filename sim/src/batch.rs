@@ -1,0 +1,289 @@
+//! Programs that differ in their registers alone, over the same samples together: the points of a sweep.
+//!
+//! The exact network runs once for all. What several programs read in common is summed once for all of them; a
+//! layer whose sums all fit a program's register makes the exact codes there, and is shared with the exact network.
+//! Samples go through side by side.
+
+use guardbit_graph::NodeId;
+use guardbit_hwmodels::{Program, Step};
+use rayon::prelude::*;
+
+use crate::codes::{Codes, ToCodes};
+use crate::comparable;
+use crate::counts::Counts;
+use crate::error::SimError;
+use crate::fast::{Prepared, Scratch, Settled};
+use crate::host::HostNode;
+use crate::options::{Engine, Options};
+use crate::sample::Sample;
+use crate::stats::LayerStats;
+
+/// A running simulation of several programs: feed it samples, then take the statistics.
+#[derive(Debug)]
+pub struct Batch<'p> {
+    pub(crate) programs: Vec<Ready<'p>>,
+    pub(crate) options: Options,
+    samples: usize,
+    /// Per node, as the host runs it.
+    pub(crate) host: Vec<HostNode>,
+    /// The node that reads each tensor last; graph inputs and outputs are needed to the end.
+    pub(crate) last_use: Vec<Option<NodeId>>,
+    /// By tensor, the codes of the constants that are activations of an accelerated layer, or outputs.
+    pub(crate) constants: Vec<Option<Codes>>,
+    /// By program.
+    counts: Vec<Counts>,
+}
+
+/// Codes of one sample's tensors, by tensor index; `None` for what was not kept. Equal codes are shared.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BatchTensors {
+    /// Of the exact network.
+    pub exact: Vec<Option<Codes>>,
+    /// Of the narrow hardware, program by program. In isolated mode each tensor is what its own layer made from exact
+    /// inputs. Of a program that was stopped, what it made before.
+    pub simulated: Vec<Vec<Option<Codes>>>,
+}
+
+/// One program, ready to run.
+#[derive(Debug)]
+pub(crate) struct Ready<'p> {
+    pub program: &'p Program,
+    /// Per node; empty for what the host runs and what the fast engine does not cover.
+    pub prepared: Vec<Prepared<'p>>,
+}
+
+impl<'p> Batch<'p> {
+    /// A simulation of `programs` with nothing run yet.
+    ///
+    /// # Errors
+    /// [`SimError::Unlike`] if they differ in more than registers and timing.
+    pub fn new(programs: &[&'p Program], options: Options) -> Result<Self, SimError> {
+        if let Some((first, rest)) = programs.split_first() {
+            rest.iter().try_for_each(|program| comparable::check(first, program))?;
+        }
+        Ok(Self::of_comparable(programs, options))
+    }
+
+    /// A simulation of a single program.
+    pub(crate) fn of_one(program: &'p Program, options: Options) -> Self {
+        Self::of_comparable(&[program], options)
+    }
+
+    fn of_comparable(programs: &[&'p Program], options: Options) -> Self {
+        let mut ready: Vec<Ready<'p>> = Vec::with_capacity(programs.len());
+        for program in programs {
+            ready.push(Ready::new(program, ready.first(), &options));
+        }
+        let counts = ready.iter().map(|one| Counts::new(one.program, &one.prepared, &options)).collect();
+        let first = programs.first();
+        Self {
+            programs: ready,
+            options,
+            samples: 0,
+            host: first.map_or(Vec::new(), |program| host(program)),
+            last_use: first.map_or(Vec::new(), |program| last_use(program)),
+            constants: first.map_or(Vec::new(), |program| constants(program)),
+            counts,
+        }
+    }
+
+    /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
+    ///
+    /// Which samples share a batch makes no difference to any result. A program in which an overflow is trapped runs no
+    /// further: see [`Self::stopped`].
+    ///
+    /// # Errors
+    /// [`SimError`] if a sample does not fit the graph, or every program is stopped: what stopped the first one.
+    pub fn run_batch<C: ToCodes>(&mut self, samples: &[Vec<C>]) -> Result<Vec<BatchTensors>, SimError> {
+        let Some(program) = self.programs.first().map(|one| one.program) else { return Ok(Vec::new()) };
+        let inputs: Vec<Vec<Codes>> =
+            samples.iter().map(|sample| inputs(program, sample)).collect::<Result<_, _>>()?;
+        let first = self.samples;
+        let Part { counts, mut done } = self.run_samples(&inputs);
+        for (mine, part) in self.counts.iter_mut().zip(counts) {
+            mine.merge(part);
+        }
+        self.samples = first + samples.len();
+        if let Some(stopped) = self.stopped(0).filter(|_| (0..self.counts.len()).all(|i| self.is_stopped(i)))
+        {
+            return Err(stopped.clone());
+        }
+        done.sort_unstable_by_key(|(sample, _)| *sample);
+        Ok(done.into_iter().map(|(_, tensors)| tensors).collect())
+    }
+
+    fn run_samples(&self, samples: &[Vec<Codes>]) -> Part {
+        let new = || Worker {
+            counts: self
+                .counts
+                .iter()
+                .zip(&self.programs)
+                .map(|(counts, one)| counts.empty(&one.prepared, self.samples))
+                .collect(),
+            done: Vec::new(),
+            scratch: Scratch::default(),
+        };
+        let with = |mut worker: Worker, (index, inputs): (usize, &Vec<Codes>)| {
+            worker.run(self, self.samples + index, inputs);
+            worker
+        };
+        let parts = |worker: Worker| worker.finish(self);
+        match self.options.engine {
+            Engine::Reference => parts(samples.iter().enumerate().fold(new(), with)),
+            Engine::Fast => {
+                let parts = samples.par_iter().enumerate().fold(new, with).map(parts);
+                parts
+                    .reduce_with(Part::merge)
+                    .unwrap_or_else(|| Part { counts: Vec::new(), done: Vec::new() })
+            }
+        }
+    }
+
+    /// Goes on with the first `count` programs alone, as if there had never been others.
+    pub fn keep_first(&mut self, count: usize) {
+        self.programs.truncate(count);
+        self.counts.truncate(count);
+    }
+
+    /// Samples run so far.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
+    /// What stopped program `index`: the first overflow of a stage that traps, sample by sample and layer by layer.
+    pub fn stopped(&self, index: usize) -> Option<&SimError> {
+        self.counts[index].trapped.as_ref().map(|(_, error)| error)
+    }
+
+    pub(crate) fn is_stopped(&self, index: usize) -> bool {
+        self.counts[index].trapped.is_some()
+    }
+
+    /// How many dot products of program `index` the fast engine settled in which way, so far.
+    pub fn settled(&self, index: usize) -> Settled {
+        self.counts[index].settled()
+    }
+
+    /// Per program its statistics per node, `None` for what the host runs, or what stopped it.
+    pub fn finish(self) -> Vec<Result<Vec<Option<LayerStats>>, SimError>> {
+        self.counts.into_iter().map(Counts::finish).collect()
+    }
+}
+
+impl<'p> Ready<'p> {
+    /// `program` made ready; what it has in common with one `like` it is shared.
+    fn new(program: &'p Program, like: Option<&Self>, options: &Options) -> Self {
+        let prepared = program.steps.iter().enumerate().map(|(node, step)| {
+            let like = like.map(|one| &one.prepared[node]);
+            prepare(program, step, like, options)
+        });
+        Self { program, prepared: prepared.collect() }
+    }
+}
+
+/// What samples leave behind that went through one after the other.
+struct Worker {
+    /// By program.
+    counts: Vec<Counts>,
+    /// By index of the sample.
+    done: Vec<(usize, BatchTensors)>,
+    scratch: Scratch,
+}
+
+/// What some samples left behind.
+struct Part {
+    counts: Vec<Counts>,
+    done: Vec<(usize, BatchTensors)>,
+}
+
+impl Worker {
+    fn run(&mut self, batch: &Batch<'_>, index: usize, inputs: &[Codes]) {
+        let mut sample = Sample::new(batch, &mut self.counts, &mut self.scratch, index, inputs);
+        sample.run();
+        self.done.push((index, sample.into_tensors()));
+    }
+
+    fn finish(mut self, batch: &Batch<'_>) -> Part {
+        for (counts, one) in self.counts.iter_mut().zip(&batch.programs) {
+            counts.flush(&one.prepared, &batch.options);
+        }
+        Part { counts: self.counts, done: self.done }
+    }
+}
+
+impl Part {
+    fn merge(mut self, other: Self) -> Self {
+        self.counts.iter_mut().zip(other.counts).for_each(|(mine, others)| mine.merge(others));
+        self.done.extend(other.done);
+        self
+    }
+}
+
+/// A layer made ready for the fast engine, if that is wanted.
+fn prepare<'p>(
+    program: &'p Program,
+    step: &'p Step,
+    like: Option<&Prepared<'p>>,
+    options: &Options,
+) -> Prepared<'p> {
+    let Step::Mac(layer) = step else { return Prepared::default() };
+    let node = program.graph.node(layer.node);
+    let Some(input) = node.inputs[0].filter(|_| options.engine == Engine::Fast) else {
+        return Prepared::default();
+    };
+    let [input, output] = [input, node.output].map(|id| program.graph.tensor(id).ty.dtype);
+    Prepared::new(layer, input.min()..=input.max(), output, like, options)
+}
+
+/// The codes of one sample, checked.
+fn inputs<C: ToCodes>(program: &Program, sample: &[C]) -> Result<Vec<Codes>, SimError> {
+    let graph = &program.graph;
+    if sample.len() != graph.inputs().len() {
+        return Err(SimError::InputCount { expected: graph.inputs().len(), found: sample.len() });
+    }
+    let one = |(&id, codes): (&guardbit_graph::TensorId, &C)| {
+        let tensor = graph.tensor(id);
+        let (name, ty) = (&tensor.name, &tensor.ty);
+        if codes.count() != ty.len() {
+            let (expected, found) = (ty.len(), codes.count());
+            return Err(SimError::InputSize { tensor: name.clone(), expected, found });
+        }
+        let outside = |code| SimError::InputCode { tensor: name.clone(), code, dtype: ty.dtype };
+        codes.to_codes(ty.dtype).map_err(outside)
+    };
+    graph.inputs().iter().zip(sample).map(one).collect()
+}
+
+/// How the host runs each node.
+fn host(program: &Program) -> Vec<HostNode> {
+    let graph = &program.graph;
+    let of_step = |(node, step): (_, &Step)| match step {
+        Step::Host => HostNode::new(graph, node),
+        Step::Mac(_) => HostNode::Any,
+    };
+    graph.nodes_with_ids().map(|(node, _)| node).zip(&program.steps).map(of_step).collect()
+}
+
+/// By tensor, the codes of the constants that are activations of an accelerated layer, or outputs: they are there like
+/// what a sample brings along.
+fn constants(program: &Program) -> Vec<Option<Codes>> {
+    let graph = &program.graph;
+    let mut constants = vec![None; graph.tensors().len()];
+    let activations = program.mac_layers().filter_map(|layer| graph.node(layer.node).inputs[0]);
+    for id in activations.chain(graph.outputs().iter().copied()) {
+        let tensor = graph.tensor(id);
+        constants[id.index()] = tensor.codes().map(|codes| Codes::within(tensor.ty.dtype, codes));
+    }
+    constants
+}
+
+/// The node that reads each tensor last; graph inputs and outputs are needed to the end.
+fn last_use(program: &Program) -> Vec<Option<NodeId>> {
+    let graph = &program.graph;
+    let mut last = vec![None; graph.tensors().len()];
+    for (id, node) in graph.nodes_with_ids() {
+        node.inputs.iter().flatten().for_each(|input| last[input.index()] = Some(id));
+    }
+    graph.outputs().iter().for_each(|output| last[output.index()] = None);
+    last
+}

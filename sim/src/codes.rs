@@ -1,0 +1,305 @@
+//! Codes of one tensor in their own width, shared where several runs have the same.
+
+use std::sync::Arc;
+
+use guardbit_graph::DType;
+
+/// Codes of one tensor of one sample, in row-major order. A clone shares them.
+#[derive(Debug, Clone)]
+pub struct Codes(Arc<Packed>);
+
+/// The narrowest integers that hold every code of a dtype.
+#[derive(Debug, Clone)]
+pub(crate) enum Packed {
+    Bytes(Bytes),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+}
+
+/// Codes of at most 8 bits, less the least one of their dtype.
+#[derive(Debug, Clone)]
+pub(crate) struct Bytes {
+    /// [`SLACK`] more than there are codes.
+    bytes: Vec<u8>,
+    /// The least code.
+    pub least: i32,
+}
+
+/// Bytes that vectors may read beyond the last code.
+pub(crate) const SLACK: usize = 64;
+
+/// A range of codes that are being made.
+#[derive(Debug)]
+pub(crate) enum PackedMut<'p> {
+    /// See [`Bytes`].
+    Bytes(&'p mut [u8]),
+    I16(&'p mut [i16]),
+    I32(&'p mut [i32]),
+}
+
+/// Codes that a sample is given as: [`Codes`], or 32-bit integers.
+pub trait ToCodes: Sync {
+    /// Number of codes.
+    fn count(&self) -> usize;
+
+    /// The codes of a tensor of type `dtype`.
+    ///
+    /// # Errors
+    /// The first code that is outside of it.
+    fn to_codes(&self, dtype: DType) -> Result<Codes, i32>;
+}
+
+impl Codes {
+    /// Packs codes of type `dtype`.
+    ///
+    /// # Errors
+    /// The first code that is outside of it.
+    pub fn new(dtype: DType, codes: &[i32]) -> Result<Self, i32> {
+        let (least, greatest) = (dtype.min(), dtype.max());
+        // Without an early end it is done on vectors.
+        if codes.iter().fold(false, |found, &code| found | (code < least) | (code > greatest)) {
+            return Err(codes.iter().copied().find(|code| !(least..=greatest).contains(code)).unwrap_or(0));
+        }
+        Ok(Self::within(dtype, codes))
+    }
+
+    /// Packs codes that are known to be of type `dtype`.
+    pub(crate) fn within(dtype: DType, codes: &[i32]) -> Self {
+        Packed::collect(dtype, codes).into()
+    }
+
+    /// Codes of 8 bits as the bytes of a file hold them, two's complement where `dtype` is signed; `None` if `dtype`
+    /// is none of 8 bits.
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Option<Self> {
+        let flip = match dtype {
+            DType::Int8 => 0x80,
+            DType::UInt8 => 0,
+            _ => return None,
+        };
+        let mut packed = Bytes::zeros(dtype.min(), bytes.len());
+        packed.get_mut().iter_mut().zip(bytes).for_each(|(to, from)| *to = from ^ flip);
+        Some(Packed::Bytes(packed).into())
+    }
+
+    /// Number of codes.
+    pub fn len(&self) -> usize {
+        match self.packed() {
+            Packed::Bytes(codes) => codes.get().len(),
+            Packed::I16(codes) => codes.len(),
+            Packed::I32(codes) => codes.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The code of that index.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn get(&self, index: usize) -> i32 {
+        match self.packed() {
+            Packed::Bytes(codes) => codes.code(codes.get()[index]),
+            Packed::I16(codes) => codes[index].into(),
+            Packed::I32(codes) => codes[index],
+        }
+    }
+
+    /// All codes as 32-bit integers.
+    pub fn to_vec(&self) -> Vec<i32> {
+        match self.packed() {
+            Packed::Bytes(codes) => codes.get().iter().map(|&byte| codes.code(byte)).collect(),
+            Packed::I16(codes) => codes.iter().map(|&code| code.into()).collect(),
+            Packed::I32(codes) => codes.clone(),
+        }
+    }
+
+    /// Writes every code as `bytes` bytes, little-endian two's complement.
+    pub fn extend_le_bytes(&self, bytes: usize, out: &mut Vec<u8>) {
+        match self.packed() {
+            Packed::Bytes(codes) if bytes == 1 => {
+                let least = codes.least as u8;
+                out.extend(codes.get().iter().map(|byte| byte.wrapping_add(least)));
+            }
+            _ => self.to_vec().iter().for_each(|code| out.extend(&code.to_le_bytes()[..bytes])),
+        }
+    }
+
+    /// Whether both are the same in memory.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub(crate) fn packed(&self) -> &Packed {
+        &self.0
+    }
+}
+
+impl PartialEq for Codes {
+    fn eq(&self, other: &Self) -> bool {
+        self.is(other) || self.0 == other.0
+    }
+}
+
+impl Eq for Codes {}
+
+impl PartialEq for Packed {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Bytes(a), Self::Bytes(b)) => a.least == b.least && a.get() == b.get(),
+            (Self::I16(a), Self::I16(b)) => a == b,
+            (Self::I32(a), Self::I32(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl From<Packed> for Codes {
+    fn from(packed: Packed) -> Self {
+        Self(Arc::new(packed))
+    }
+}
+
+impl Bytes {
+    /// `count` codes, all the least one.
+    pub fn zeros(least: i32, count: usize) -> Self {
+        Self { bytes: vec![0; count + SLACK], least }
+    }
+
+    /// One byte per code.
+    pub fn get(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - SLACK]
+    }
+
+    /// The same, to be written.
+    pub fn get_mut(&mut self) -> &mut [u8] {
+        let count = self.bytes.len() - SLACK;
+        &mut self.bytes[..count]
+    }
+
+    /// The same with [`SLACK`] more.
+    pub fn with_slack(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The code of a byte.
+    fn code(&self, byte: u8) -> i32 {
+        i32::from(byte) + self.least
+    }
+}
+
+impl Packed {
+    /// Codes of type `dtype`.
+    fn collect(dtype: DType, codes: &[i32]) -> Self {
+        match dtype {
+            DType::Int16 => Self::I16(codes.iter().map(|&code| code as i16).collect()),
+            DType::UInt16 | DType::Int32 | DType::Int64 => Self::I32(codes.to_vec()),
+            DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => {
+                let mut bytes = Bytes::zeros(dtype.min(), codes.len());
+                let pairs = bytes.get_mut().iter_mut().zip(codes);
+                pairs.for_each(|(byte, code)| *byte = (code - dtype.min()) as u8);
+                Self::Bytes(bytes)
+            }
+        }
+    }
+
+    /// `count` codes of type `dtype`, to be written.
+    pub fn zeros(dtype: DType, count: usize) -> Self {
+        match dtype {
+            DType::Int16 => Self::I16(vec![0; count]),
+            DType::UInt16 | DType::Int32 | DType::Int64 => Self::I32(vec![0; count]),
+            DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => {
+                Self::Bytes(Bytes::zeros(dtype.min(), count))
+            }
+        }
+    }
+
+    /// Replaces the codes from index `at` on by those of `piece`, which has the same dtype.
+    pub fn overwrite(&mut self, at: usize, piece: &Self) {
+        match (self, piece) {
+            (Self::Bytes(to), Self::Bytes(from)) => {
+                to.get_mut()[at..at + from.get().len()].copy_from_slice(from.get());
+            }
+            (Self::I16(to), Self::I16(from)) => to[at..at + from.len()].copy_from_slice(from),
+            (Self::I32(to), Self::I32(from)) => to[at..at + from.len()].copy_from_slice(from),
+            _ => debug_assert!(false, "codes of one dtype"),
+        }
+    }
+
+    /// All of them, to be written.
+    pub fn as_mut(&mut self) -> PackedMut<'_> {
+        match self {
+            Self::Bytes(codes) => PackedMut::Bytes(codes.get_mut()),
+            Self::I16(codes) => PackedMut::I16(codes),
+            Self::I32(codes) => PackedMut::I32(codes),
+        }
+    }
+}
+
+impl<'p> PackedMut<'p> {
+    /// The same codes for a while.
+    pub fn reborrow(&mut self) -> PackedMut<'_> {
+        match self {
+            Self::Bytes(codes) => PackedMut::Bytes(codes),
+            Self::I16(codes) => PackedMut::I16(codes),
+            Self::I32(codes) => PackedMut::I32(codes),
+        }
+    }
+
+    /// The first `count` codes, and the rest.
+    pub fn split_at(self, count: usize) -> (Self, Self) {
+        match self {
+            Self::Bytes(codes) => {
+                let (first, rest) = codes.split_at_mut(count);
+                (Self::Bytes(first), Self::Bytes(rest))
+            }
+            Self::I16(codes) => {
+                let (first, rest) = codes.split_at_mut(count);
+                (Self::I16(first), Self::I16(rest))
+            }
+            Self::I32(codes) => {
+                let (first, rest) = codes.split_at_mut(count);
+                (Self::I32(first), Self::I32(rest))
+            }
+        }
+    }
+
+    /// Copies `len` codes from index `at` on of other codes of the same dtype, which have the same indices.
+    pub fn copy_from(&mut self, from: &PackedMut<'_>, at: usize, len: usize) {
+        let range = at..at + len;
+        match (self, from) {
+            (Self::Bytes(to), PackedMut::Bytes(from)) => to[range.clone()].copy_from_slice(&from[range]),
+            (Self::I16(to), PackedMut::I16(from)) => to[range.clone()].copy_from_slice(&from[range]),
+            (Self::I32(to), PackedMut::I32(from)) => to[range.clone()].copy_from_slice(&from[range]),
+            _ => debug_assert!(false, "codes of one dtype"),
+        }
+    }
+}
+
+impl ToCodes for Codes {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn to_codes(&self, dtype: DType) -> Result<Codes, i32> {
+        match (self.packed(), dtype) {
+            (Packed::Bytes(bytes), DType::Int8 | DType::UInt8) if bytes.least == dtype.min() => {
+                Ok(self.clone())
+            }
+            (Packed::I16(_), DType::Int16) => Ok(self.clone()),
+            _ => Codes::new(dtype, &self.to_vec()),
+        }
+    }
+}
+
+impl ToCodes for Vec<i32> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn to_codes(&self, dtype: DType) -> Result<Codes, i32> {
+        Codes::new(dtype, self)
+    }
+}

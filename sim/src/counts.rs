@@ -1,0 +1,82 @@
+//! What a program did so far, part by part.
+
+use guardbit_hwmodels::{Program, Step};
+
+use crate::accumulate::Accumulate;
+use crate::error::SimError;
+use crate::fast::{LayerCounts, Prepared, Settled};
+use crate::options::Options;
+use crate::stats::LayerStats;
+
+/// What one program did on some samples.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    /// Per node; `None` for what the host runs.
+    pub layers: Vec<Option<LayerCounts>>,
+    /// What stopped it first, and in which sample.
+    pub trapped: Option<(usize, SimError)>,
+}
+
+impl Counts {
+    /// Nothing counted yet.
+    pub fn new(program: &Program, prepared: &[Prepared<'_>], options: &Options) -> Self {
+        let of_step = |(step, prepared): (&Step, &Prepared<'_>)| match step {
+            Step::Host => None,
+            Step::Mac(layer) => Some(LayerCounts::new(LayerStats::new(layer, options), prepared)),
+        };
+        Self { layers: program.steps.iter().zip(prepared).map(of_step).collect(), trapped: None }
+    }
+
+    /// Nothing counted yet, in the same shape, for samples from `first` on.
+    pub fn empty(&self, prepared: &[Prepared<'_>], first: usize) -> Self {
+        let empty = |(layer, prepared): (&Option<LayerCounts>, &Prepared<'_>)| {
+            layer.as_ref().map(|layer| layer.empty(prepared, first))
+        };
+        Self { layers: self.layers.iter().zip(prepared).map(empty).collect(), trapped: None }
+    }
+
+    /// Adds what another part counted, which was flushed.
+    pub fn merge(&mut self, other: Self) {
+        for (mine, others) in self.layers.iter_mut().zip(other.layers) {
+            if let (Some(mine), Some(others)) = (mine, others) {
+                mine.merge(others);
+            }
+        }
+        let earlier = |(sample, _): &(usize, SimError), other: &Option<(usize, SimError)>| {
+            other.as_ref().is_none_or(|(others, _)| sample <= others)
+        };
+        self.trapped = match (self.trapped.take(), other.trapped) {
+            (Some(mine), others) if earlier(&mine, &others) => Some(mine),
+            (mine, others) => others.or(mine),
+        };
+    }
+
+    /// Puts everything into the statistics.
+    pub fn flush(&mut self, prepared: &[Prepared<'_>], options: &Options) {
+        for (layer, prepared) in self.layers.iter_mut().zip(prepared) {
+            if let Some(layer) = layer {
+                layer.flush(prepared, options);
+            }
+        }
+    }
+
+    /// How dot products were settled.
+    pub fn settled(&self) -> Settled {
+        let mut settled = Settled::default();
+        self.layers.iter().flatten().for_each(|layer| settled.merge(layer.settled));
+        settled
+    }
+
+    /// The statistics per node, or what stopped the program.
+    pub fn finish(self) -> Result<Vec<Option<LayerStats>>, SimError> {
+        if let Some((_, error)) = self.trapped {
+            return Err(error);
+        }
+        let finish = |layer: LayerCounts| {
+            let mut stats = layer.stats;
+            stats.finish();
+            stats
+        };
+        Ok(self.layers.into_iter().map(|layer| layer.map(finish)).collect())
+    }
+}

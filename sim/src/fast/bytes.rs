@@ -1,0 +1,161 @@
+//! Weights and windows of a layer whose activations travel as bytes, four products to a lane.
+
+use super::image::{self, Geometry};
+use super::kernels::{LANES, Lanes, Row};
+
+/// Quads after which a bound is taken anew.
+const QUADS_PER_BOUND: usize = 16;
+
+/// Where the quads of a window are: four products that are added up at once.
+#[derive(Debug)]
+pub(crate) struct QuadLayout {
+    /// The products of every quad, in the order of addition; those that there are not have weight 0.
+    products: Vec<[Option<usize>; 4]>,
+    /// Distance from the window's first cell: of every quad if its cells are neighbours, else of each of its cells.
+    pub cells: QuadCells,
+    /// The greatest distance.
+    pub reach: usize,
+    /// Quads after which a bound may be taken: those before are complete.
+    part: usize,
+}
+
+/// See [`QuadLayout::cells`].
+#[derive(Debug)]
+pub(crate) enum QuadCells {
+    Shared(Vec<u32>),
+    Gather(Vec<[u32; 4]>),
+}
+
+/// Weights of up to [`LANES`] output channels as bytes, quad by quad.
+#[derive(Debug)]
+pub(crate) struct ByteBlock {
+    /// `[quad][lane][product]`.
+    pub weights: Vec<[i8; 4 * LANES]>,
+    /// Their magnitudes.
+    pub sizes: Vec<[i8; 4 * LANES]>,
+    /// What sums of bytes start from to become sums of operands.
+    pub start: Lanes,
+    /// What sums of operands start from.
+    pub bias: Lanes,
+    /// The difference of the two, part by part.
+    pub corrections: Vec<Lanes>,
+    /// Quads of a part: where a bound is taken.
+    pub part: usize,
+}
+
+/// How lanes find their activations.
+pub(crate) trait Source: Copy {
+    /// Number of quads.
+    fn quads(self) -> usize;
+    /// Whether the window at `corner` can be read within so many bytes.
+    fn fits(self, corner: usize, len: usize) -> bool;
+}
+
+/// All lanes read the same four cells, which are neighbours.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shared<'o> {
+    pub offsets: &'o [u32],
+    pub reach: usize,
+}
+
+/// Lane `l` reads cell `l` after each of four.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gather<'o> {
+    pub offsets: &'o [[u32; 4]],
+    pub reach: usize,
+}
+
+impl Source for Shared<'_> {
+    fn quads(self) -> usize {
+        self.offsets.len()
+    }
+
+    fn fits(self, corner: usize, len: usize) -> bool {
+        corner + self.reach + 4 <= len
+    }
+}
+
+impl Source for Gather<'_> {
+    fn quads(self) -> usize {
+        self.offsets.len()
+    }
+
+    fn fits(self, corner: usize, len: usize) -> bool {
+        corner + self.reach + LANES <= len
+    }
+}
+
+impl QuadLayout {
+    /// Of windows that all lanes share.
+    pub(super) fn shared(geometry: &Geometry) -> Self {
+        let offsets = geometry.offsets();
+        let mut order: Vec<usize> = (0..offsets.len()).collect();
+        let in_order = quads(&order, offsets);
+        let (products, part) = if 2 * in_order.len() <= offsets.len() {
+            (in_order, QUADS_PER_BOUND)
+        } else {
+            // Neighbours are not added one after the other: only all together is a prefix.
+            order.sort_by_key(|&k| offsets[k]);
+            let products = quads(&order, offsets);
+            let part = products.len();
+            (products, part)
+        };
+        let first = |quad: &[Option<usize>; 4]| quad[0].map_or(0, |k| offsets[k] as u32);
+        let cells = QuadCells::Shared(products.iter().map(first).collect());
+        Self { products, cells, reach: geometry.reach(), part: part.max(1) }
+    }
+
+    /// Of windows where every lane reads a channel of its own.
+    pub(super) fn gathered(geometry: &Geometry) -> Self {
+        let offsets = geometry.offsets();
+        let quad = |begin: usize| std::array::from_fn(|i| (begin + i < offsets.len()).then_some(begin + i));
+        let products: Vec<[Option<usize>; 4]> = (0..offsets.len()).step_by(4).map(quad).collect();
+        let cell = |k: Option<usize>| k.map_or(0, |k| offsets[k] as u32);
+        let cells = QuadCells::Gather(products.iter().map(|quad| quad.map(cell)).collect());
+        Self { products, cells, reach: geometry.reach(), part: QUADS_PER_BOUND }
+    }
+
+    /// Weights `rows`, `[k][lane]`, of operands that are `origin` more than their bytes; `None` if they are no bytes,
+    /// or bounds of a part do not fit 31 bits.
+    pub fn block(&self, rows: &[Row], bias: &Lanes, origin: i32) -> Option<ByteBlock> {
+        let small = |w: &i16| (-127..=127).contains(w);
+        if !rows.iter().flatten().all(small) || self.part >= (1 << 30) / (4 * 255 * 127) {
+            return None;
+        }
+        let pack = |f: fn(i16) -> i16| {
+            let quad = |products: &[Option<usize>; 4]| {
+                let weight = |i: usize| products[i % 4].map_or(0, |k| f(rows[k][i / 4]) as i8);
+                std::array::from_fn(weight)
+            };
+            self.products.iter().map(quad).collect::<Vec<[i8; 4 * LANES]>>()
+        };
+        let correction = |quads: &[[Option<usize>; 4]]| {
+            let mut correction: Lanes = [0; LANES];
+            for k in quads.iter().flatten().flatten() {
+                let terms = correction.iter_mut().zip(&rows[*k]);
+                terms.for_each(|(sum, &w)| *sum = sum.wrapping_add(origin.wrapping_mul(w.into())));
+            }
+            correction
+        };
+        let corrections: Vec<Lanes> = self.products.chunks(self.part).map(correction).collect();
+        let mut start = *bias;
+        for correction in &corrections {
+            start.iter_mut().zip(correction).for_each(|(sum, c)| *sum = sum.wrapping_add(*c));
+        }
+        let (weights, sizes) = (pack(|w| w), pack(i16::abs));
+        Some(ByteBlock { weights, sizes, start, bias: *bias, corrections, part: self.part })
+    }
+}
+
+/// Products `order` in quads of neighbouring cells.
+fn quads(order: &[usize], offsets: &[usize]) -> Vec<[Option<usize>; 4]> {
+    let runs = image::runs(order.iter().map(|&k| offsets[k]));
+    let mut quads = Vec::new();
+    let mut rest = order;
+    for (_, length) in runs {
+        let (run, after) = rest.split_at(length);
+        quads.extend(run.chunks(4).map(|quad| std::array::from_fn(|i| quad.get(i).copied())));
+        rest = after;
+    }
+    quads
+}

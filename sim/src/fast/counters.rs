@@ -1,0 +1,98 @@
+//! What happened in the register of a layer, counted lane by lane.
+
+use super::kernels::{LANES, LaneCounters, Lanes, TILE, Walked};
+use super::prepare::{Block, Path};
+use super::simd::Kernels;
+use crate::options::StatsLevel;
+use crate::stats::{ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
+
+/// Counts of every block of a layer.
+#[derive(Debug)]
+pub(super) struct Counters {
+    blocks: Vec<LaneCounters>,
+    /// Dot products by the bits that their final sums, and that their prefixes need.
+    required: [[u64; HISTOGRAM_BINS]; 2],
+}
+
+impl Counters {
+    pub fn new(blocks: usize) -> Self {
+        Self { blocks: vec![LaneCounters::ZERO; blocks], required: [[0; HISTOGRAM_BINS]; 2] }
+    }
+
+    /// The counts of block `index`.
+    pub fn of(&mut self, index: usize) -> &mut LaneCounters {
+        &mut self.blocks[index]
+    }
+
+    /// Sorts the first `lanes` dot products of every pixel of a tile by the bits that they need.
+    pub fn count_required(&mut self, kernels: Kernels, walked: &[Walked], lanes: usize, signed: bool) {
+        let mut bits = [[[0; LANES]; 2]; TILE];
+        if signed {
+            kernels.required(walked, &mut bits);
+        } else {
+            bits.iter_mut().zip(walked).for_each(|(bits, walked)| *bits = unsigned(walked));
+        }
+        for [finals, prefixes] in &bits[..walked.len()] {
+            for (&of_sum, &of_prefixes) in finals.iter().zip(prefixes).take(lanes) {
+                self.required[0][of_sum as usize] += 1;
+                self.required[1][of_prefixes as usize] += 1;
+            }
+        }
+    }
+
+    /// Adds everything to `stats`.
+    pub fn flush(&self, blocks: &[Block], path: Path, stats: &mut LayerStats, level: StatsLevel) {
+        if !level.counts() {
+            return;
+        }
+        for (block, counters) in blocks.iter().zip(&self.blocks) {
+            for lane in 0..block.count {
+                let mut seen = counters.level(lane);
+                if level.counts_prefixes() {
+                    counters.prefixes(lane, path.signed, &mut seen);
+                }
+                stats.add_channel(block.first + lane, &seen, &counters.errors(lane));
+            }
+        }
+        stats.add_required(&self.required);
+    }
+}
+
+impl LaneCounters {
+    fn level(&self, lane: usize) -> ChannelLevel {
+        ChannelLevel {
+            events_high: self.events_high[lane] as u64,
+            events_low: self.events_low[lane] as u64,
+            outputs_touched: self.touched[lane] as u64,
+            persistent: self.persistent[lane] as u64,
+            ..ChannelLevel::new()
+        }
+    }
+
+    fn prefixes(&self, lane: usize, signed: bool, seen: &mut ChannelLevel) {
+        let [min, max] = self.prefixes.map(|lanes| i128::from(lanes[lane]));
+        let [min_final, max_final] = self.finals.map(|lanes| i128::from(lanes[lane]));
+        seen.transient = self.transient[lane] as u64;
+        (seen.min_prefix, seen.max_prefix) = (min, max);
+        seen.required_final = required(min_final, max_final, signed);
+        seen.required_prefix = required(min, max, signed);
+    }
+
+    fn errors(&self, lane: usize) -> ChannelErrors {
+        ChannelErrors {
+            wrong: self.wrong[lane] as u64,
+            harmless: self.harmless[lane] as u64,
+            sum_abs_err: self.sum_abs_err[lane].into(),
+            max_abs_err: self.max_abs_err[lane].into(),
+            ..ChannelErrors::default()
+        }
+    }
+}
+
+/// Bits that hold the final sums, and bits that hold the prefixes, without a sign: a negative number has none that do.
+fn unsigned(walked: &Walked) -> [Lanes; 2] {
+    let bits = |min: i32, max: i32| required(min.min(0).into(), max.max(0).into(), false) as i32;
+    let lanes = |bits: &dyn Fn(usize) -> i32| std::array::from_fn(bits);
+    let Walked { sum, min, max } = walked;
+    [lanes(&|l| bits(sum[l], sum[l])), lanes(&|l| bits(min[l], max[l]))]
+}

@@ -1,0 +1,366 @@
+//! Kernels for AVX-512 with VNNI, 16 output channels to a vector of 32 bits.
+
+use std::arch::x86_64::*;
+
+use super::super::bytes::{ByteBlock, Gather, Shared, Source};
+use super::super::kernels::{LANES, Lanes, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Walked};
+
+/// Four activations per lane.
+pub(crate) trait Quads: Source {
+    /// Those of quad `quad` in the window that begins at `corner`.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW, VL and VNNI, and the window lies within `bytes` as [`Source::fits`] says.
+    unsafe fn load(self, bytes: *const u8, corner: usize, quad: usize) -> __m512i;
+}
+
+impl Quads for Shared<'_> {
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+    unsafe fn load(self, bytes: *const u8, corner: usize, quad: usize) -> __m512i {
+        // SAFETY: four bytes from there on lie within the image; the load takes any alignment.
+        let quad = unsafe {
+            let offset = *self.offsets.get_unchecked(quad) as usize;
+            bytes.add(corner + offset).cast::<i32>().read_unaligned()
+        };
+        _mm512_set1_epi32(quad)
+    }
+}
+
+impl Quads for Gather<'_> {
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+    unsafe fn load(self, bytes: *const u8, corner: usize, quad: usize) -> __m512i {
+        // SAFETY: sixteen bytes from each of the four cells on lie within the image.
+        let [a, b, c, d] = unsafe {
+            let offsets = self.offsets.get_unchecked(quad);
+            offsets.map(|offset| _mm_loadu_si128(bytes.add(corner + offset as usize).cast()))
+        };
+        let rows = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(a), b);
+        let rows = _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(rows, c), d);
+        // Channels 4 i .. 4 i + 4 of all four cells into part i, then cell by cell into channel by channel.
+        let columns = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        let order =
+            _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+        _mm512_shuffle_epi8(_mm512_permutexvar_epi32(columns, rows), order)
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn load(lanes: &Lanes) -> __m512i {
+    // SAFETY: sixteen lanes of 32 bits; the load takes any alignment.
+    unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn store(lanes: &mut Lanes, value: __m512i) {
+    // SAFETY: as above.
+    unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), value) };
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn load_bytes(bytes: &[i8; 64]) -> __m512i {
+    // SAFETY: 64 bytes; the load takes any alignment.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+/// Exact sums of a block at some windows.
+///
+/// # Panics
+/// If a window does not lie within `bytes`.
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+pub(super) fn sum_tile<S: Quads>(
+    bytes: &[u8],
+    corners: &[usize],
+    source: S,
+    block: &ByteBlock,
+    out: &mut [Walked],
+) {
+    assert!(corners.iter().all(|&corner| source.fits(corner, bytes.len())), "windows lie within the image");
+    let weights = &block.weights[..source.quads()];
+    if let ([corner], [out]) = (corners, &mut *out) {
+        store(&mut out.sum, sum_one(bytes, *corner, source, weights, &block.start));
+        return;
+    }
+    in_chunks!(corners, out, [8, 4, 2, 1], |corners, out| {
+        sum(bytes, corners, source, weights, &block.start, out)
+    });
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn sum<S: Quads, const P: usize>(
+    bytes: &[u8],
+    corners: &[usize; P],
+    source: S,
+    weights: &[[i8; 64]],
+    start: &Lanes,
+    out: &mut [Walked; P],
+) {
+    let mut sum = [load(start); P];
+    for (quad, weights) in weights.iter().enumerate() {
+        let w = load_bytes(weights);
+        for p in 0..P {
+            // SAFETY: `sum_tile` has checked the windows, and there are as many weights as quads.
+            let a = unsafe { source.load(bytes.as_ptr(), corners[p], quad) };
+            sum[p] = _mm512_dpbusd_epi32(sum[p], a, w);
+        }
+    }
+    for p in 0..P {
+        store(&mut out[p].sum, sum[p]);
+    }
+}
+
+/// One window alone: four sums side by side.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn sum_one<S: Quads>(bytes: &[u8], corner: usize, source: S, weights: &[[i8; 64]], start: &Lanes) -> __m512i {
+    let mut sums = [load(start), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()];
+    let (fours, rest) = weights.as_chunks::<4>();
+    for (i, four) in fours.iter().enumerate() {
+        for (j, weights) in four.iter().enumerate() {
+            // SAFETY: `sum_tile` has checked the window, and there are as many weights as quads.
+            let a = unsafe { source.load(bytes.as_ptr(), corner, 4 * i + j) };
+            sums[j] = _mm512_dpbusd_epi32(sums[j], a, load_bytes(weights));
+        }
+    }
+    for (j, weights) in rest.iter().enumerate() {
+        // SAFETY: as above.
+        let a = unsafe { source.load(bytes.as_ptr(), corner, 4 * fours.len() + j) };
+        sums[j] = _mm512_dpbusd_epi32(sums[j], a, load_bytes(weights));
+    }
+    _mm512_add_epi32(_mm512_add_epi32(sums[0], sums[1]), _mm512_add_epi32(sums[2], sums[3]))
+}
+
+/// The same with bounds of their prefixes: see [`kernels::sum`](super::super::kernels::sum). `magnitudes` are those of
+/// the operands that `bytes` stand for.
+///
+/// # Panics
+/// If a window does not lie within both.
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+pub(super) fn bound_tile<S: Quads>(
+    [bytes, magnitudes]: [&[u8]; 2],
+    corners: &[usize],
+    source: S,
+    block: &ByteBlock,
+    out: &mut [Walked],
+) {
+    let len = bytes.len().min(magnitudes.len());
+    assert!(corners.iter().all(|&corner| source.fits(corner, len)), "windows lie within the image");
+    assert!(block.weights.len() == source.quads() && block.sizes.len() == source.quads());
+    in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+        bound([bytes, magnitudes], corners, source, block, out)
+    });
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn bound<S: Quads, const P: usize>(
+    [bytes, magnitudes]: [&[u8]; 2],
+    corners: &[usize; P],
+    source: S,
+    block: &ByteBlock,
+    out: &mut [Walked; P],
+) {
+    let mut sum = [load(&block.bias); P];
+    let mut min = sum;
+    let mut max = sum;
+    let parts = block.weights.chunks(block.part).zip(block.sizes.chunks(block.part)).zip(&block.corrections);
+    for (part, ((weights, sizes), correction)) in parts.enumerate() {
+        let mut change = [load(correction); P];
+        let mut size = [_mm512_setzero_si512(); P];
+        for (i, (weights, sizes)) in weights.iter().zip(sizes).enumerate() {
+            let quad = part * block.part + i;
+            let (w, w_size) = (load_bytes(weights), load_bytes(sizes));
+            for p in 0..P {
+                // SAFETY: `bound_tile` has checked the windows in both, and the number of quads.
+                let (a, a_size) = unsafe {
+                    (
+                        source.load(bytes.as_ptr(), corners[p], quad),
+                        source.load(magnitudes.as_ptr(), corners[p], quad),
+                    )
+                };
+                change[p] = _mm512_dpbusd_epi32(change[p], a, w);
+                size[p] = _mm512_dpbusd_epi32(size[p], a_size, w_size);
+            }
+        }
+        for p in 0..P {
+            let up = _mm512_srai_epi32::<1>(_mm512_add_epi32(size[p], change[p]));
+            let down = _mm512_srai_epi32::<1>(_mm512_sub_epi32(size[p], change[p]));
+            max[p] = _mm512_max_epi32(max[p], _mm512_add_epi32(sum[p], up));
+            min[p] = _mm512_min_epi32(min[p], _mm512_sub_epi32(sum[p], down));
+            sum[p] = _mm512_add_epi32(sum[p], change[p]);
+        }
+    }
+    for p in 0..P {
+        store(&mut out[p].sum, sum[p]);
+        store(&mut out[p].min, min[p]);
+        store(&mut out[p].max, max[p]);
+    }
+}
+
+/// How a register of at most 16 bits steps: saturating within the lanes.
+pub(super) const SATURATE: u8 = 0;
+/// Saturating at the ends of the lanes.
+pub(super) const SATURATE_16: u8 = 1;
+/// Wrapping within the lanes.
+pub(super) const WRAP: u8 = 2;
+/// Wrapping as the lanes do.
+pub(super) const WRAP_16: u8 = 3;
+
+/// Steps pairs of windows, the low half of every lane on the first window and the high half on the second.
+///
+/// # Panics
+/// If a window does not lie within the pairs, or a slot not in `out`.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) fn step_pairs<const MODE: u8, const COUNT: bool>(
+    stepping: &PairStepping<'_>,
+    windows: &[PairOfWindows],
+    out: &mut [Stepped],
+) {
+    let PairStepping { cells, offsets, weights, reach, .. } = *stepping;
+    assert!(windows.iter().all(|window| window.corner + reach < cells.len()), "windows lie within the image");
+    assert_eq!(offsets.len(), weights.len());
+    let (fours, rest) = windows.as_chunks::<4>();
+    fours.iter().for_each(|windows| step::<MODE, COUNT, 4>(stepping, windows, out));
+    let (twos, rest) = rest.as_chunks::<2>();
+    twos.iter().for_each(|windows| step::<MODE, COUNT, 2>(stepping, windows, out));
+    rest.iter().for_each(|&window| step::<MODE, COUNT, 1>(stepping, &[window], out));
+}
+
+/// Steps after which counts of a byte are moved to where there is room; fewer than a byte counts.
+const COUNTED: usize = 252;
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn step<const MODE: u8, const COUNT: bool, const P: usize>(
+    stepping: &PairStepping<'_>,
+    windows: &[PairOfWindows; P],
+    out: &mut [Stepped],
+) {
+    let &PairStepping { cells, offsets, weights, start, rails, .. } = stepping;
+    let Rails { low, high, bits } = rails;
+    let (low, high) = (_mm512_set1_epi16(low as i16), _mm512_set1_epi16(high as i16));
+    let shift = _mm_cvtsi32_si128(16 - bits.min(16) as i32);
+    let (zero, sign) = (_mm512_setzero_si512(), _mm512_set1_epi16(i16::MIN));
+    // The start fits 16 bits: it lies between the rails.
+    let start = load(start);
+    let start =
+        _mm512_or_si512(_mm512_and_si512(start, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32::<16>(start));
+    let mut value = [start; P];
+    let (mut above, mut below) = ([zero; P], [zero; P]);
+    for (offsets, weights) in offsets.chunks(COUNTED).zip(weights.chunks(COUNTED)) {
+        // In the high byte the overflows below, in the low one those above.
+        let mut counts = [zero; P];
+        for (&offset, weights) in offsets.iter().zip(weights) {
+            // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
+            let w = unsafe { _mm512_loadu_si512(weights.as_ptr().cast()) };
+            for p in 0..P {
+                // SAFETY: `step_pairs` has checked that this cell exists.
+                let cell = unsafe { *cells.get_unchecked(windows[p].corner + offset as usize) };
+                let product = _mm512_mullo_epi16(_mm512_set1_epi32(cell as i32), w);
+                let sum = _mm512_adds_epi16(value[p], product);
+                // Negative where the sum is too great, and where it is too small.
+                let (over, under, next) = match MODE {
+                    SATURATE | WRAP => {
+                        let least = _mm512_min_epi16(sum, high);
+                        let clamped = _mm512_max_epi16(least, low);
+                        let next = match MODE {
+                            SATURATE => clamped,
+                            _ => {
+                                let wide = _mm512_sll_epi16(_mm512_add_epi16(value[p], product), shift);
+                                _mm512_sra_epi16(wide, shift)
+                            }
+                        };
+                        (_mm512_sub_epi16(least, sum), _mm512_sub_epi16(least, clamped), next)
+                    }
+                    _ => {
+                        let wrapped = _mm512_add_epi16(value[p], product);
+                        // Both addends have the sign that the result does not have.
+                        let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
+                        let under = _mm512_ternarylogic_epi32::<0x40>(value[p], product, wrapped);
+                        (over, under, if MODE == SATURATE_16 { sum } else { wrapped })
+                    }
+                };
+                if COUNT {
+                    let over = _mm512_srli_epi16::<8>(over);
+                    let both = _mm512_ternarylogic_epi32::<0xca>(sign, under, over);
+                    counts[p] = _mm512_add_epi16(counts[p], _mm512_srli_epi16::<7>(both));
+                }
+                value[p] = next;
+            }
+        }
+        for p in 0..P {
+            let under = _mm512_srli_epi16::<8>(counts[p]);
+            let over = _mm512_and_si512(counts[p], _mm512_set1_epi16(0xff));
+            above[p] = _mm512_add_epi16(above[p], over);
+            below[p] = _mm512_add_epi16(below[p], under);
+        }
+    }
+    for p in 0..P {
+        for (lanes, field) in [(value[p], 0), (above[p], 1), (below[p], 2)] {
+            let halves =
+                [_mm512_srai_epi32::<16>(_mm512_slli_epi32::<16>(lanes)), _mm512_srai_epi32::<16>(lanes)];
+            for (slot, half) in windows[p].slots.into_iter().zip(halves) {
+                let stepped = &mut out[slot];
+                let lanes = match field {
+                    0 => &mut stepped.value,
+                    1 => &mut stepped.high,
+                    _ => &mut stepped.low,
+                };
+                store(lanes, half);
+            }
+        }
+    }
+}
+
+/// Output codes under scheme D: see [`kernels::codes`](super::super::kernels::codes).
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) fn codes_double<'s>(
+    sums: impl Iterator<Item = &'s Lanes>,
+    scaling: &Scaling,
+    out: impl Iterator<Item = &'s mut Lanes>,
+) {
+    let [bias, left, right, low, high] =
+        [&scaling.bias, &scaling.left, &scaling.right, &scaling.low, &scaling.high].map(|lanes| load(lanes));
+    let significand = load(&scaling.significand);
+    let odd_significand = _mm512_srli_epi64::<32>(significand);
+    let half = _mm512_set1_epi64(1 << 30);
+    let one = _mm512_set1_epi32(1);
+    let mask = _mm512_sub_epi32(_mm512_sllv_epi32(one, right), one);
+    let threshold = _mm512_srli_epi32::<1>(mask);
+    let zero_point = _mm512_set1_epi32(scaling.zero_point);
+    for (sum, out) in sums.zip(out) {
+        let x = _mm512_sllv_epi32(_mm512_add_epi32(load(sum), bias), left);
+        let even = _mm512_add_epi64(_mm512_mul_epi32(x, significand), half);
+        let odd = _mm512_mul_epi32(_mm512_srli_epi64::<32>(x), odd_significand);
+        let odd = _mm512_slli_epi64::<1>(_mm512_add_epi64(odd, half));
+        let product = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64::<31>(even), odd);
+        // Ties away from zero.
+        let threshold = _mm512_sub_epi32(threshold, _mm512_srai_epi32::<31>(product));
+        let up = _mm512_cmpgt_epi32_mask(_mm512_and_si512(product, mask), threshold);
+        let shifted = _mm512_srav_epi32(product, right);
+        let scaled = _mm512_mask_add_epi32(shifted, up, shifted, one);
+        let clamped = _mm512_min_epi32(_mm512_max_epi32(scaled, low), high);
+        store(out, _mm512_add_epi32(clamped, zero_point));
+    }
+}
+
+/// Writes the lanes of every pixel less `least` as bytes, `stride` bytes apart.
+///
+/// # Panics
+/// If `out` is too short.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) fn put_bytes(codes: &[Lanes], count: usize, least: i32, out: &mut [u8], stride: usize) {
+    assert!(count <= LANES && codes.len().saturating_sub(1) * stride + count <= out.len());
+    let mask = ((1u32 << count) - 1) as __mmask16;
+    let least = _mm512_set1_epi32(least);
+    for (i, codes) in codes.iter().enumerate() {
+        let bytes = _mm512_sub_epi32(load(codes), least);
+        // SAFETY: `count` bytes from there on lie within `out`; the others are not written.
+        unsafe { _mm512_mask_cvtepi32_storeu_epi8(out.as_mut_ptr().add(i * stride).cast(), mask, bytes) };
+    }
+}

@@ -1,0 +1,442 @@
+//! The bodies of the kernels: the same safe code, compiled for different vector instructions and chosen at
+//! run time. The only `unsafe` of the crate: calls of functions whose instructions the CPU is known to have.
+
+#![allow(unsafe_code)]
+// See `kernels`.
+#![allow(clippy::needless_range_loop)]
+
+use super::bytes::{ByteBlock, QuadLayout};
+#[cfg(target_arch = "x86_64")]
+use super::bytes::{Gather, QuadCells, Shared};
+use super::kernels::{
+    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, PairOfWindows, PairStepping, Rails, Row,
+    SATURATE, Scaling, Stepped, Trail, Walked,
+};
+use crate::options::Isa;
+
+/// The instructions that the kernels use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kernels {
+    /// Only ever one for which [`available`] has answered yes, or AVX2 where it has for AVX-512, which implies it.
+    isa: Isa,
+}
+
+/// Whether this CPU has the instructions.
+pub(crate) fn available(isa: Isa) -> bool {
+    match isa {
+        Isa::Portable => true,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => is_x86_feature_detected!("avx2"),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl"),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512Vnni => available(Isa::Avx512) && is_x86_feature_detected!("avx512vnni"),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => false,
+    }
+}
+
+/// What a register of at most 16 bits does, two windows to a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PairMode {
+    /// Saturates within 16 bits.
+    Saturate,
+    /// Saturates at the ends of 16 bits.
+    Saturate16,
+    /// Wraps within 16 bits.
+    Wrap,
+    /// Wraps as 16 bits do.
+    Wrap16,
+}
+
+/// Plain safe code that is compiled for each body; `run` is to be inlined always.
+pub(crate) trait Vectorized {
+    fn run(self);
+}
+
+/// Defines a method of [`Kernels`] that runs its expression in the chosen body.
+macro_rules! kernel {
+    (
+        $(#[$doc:meta])*
+        $name:ident [$($parameters:tt)*] [$($generics:tt)*]
+        ($($argument:ident: $ty:ty),*) $work:expr
+    ) => {
+        $(#[$doc])*
+        pub fn $name<$($parameters)*>(self, $($argument: $ty),*) {
+            #[inline(never)]
+            fn portable<$($parameters)*>($($argument: $ty),*) {
+                $work
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2")]
+            fn avx2<$($parameters)*>($($argument: $ty),*) {
+                $work
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512bw,avx512vl")]
+            fn avx512<$($parameters)*>($($argument: $ty),*) {
+                $work
+            }
+            match self.isa {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+                Isa::Avx2 => unsafe { avx2::<$($generics)*>($($argument),*) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+                Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::<$($generics)*>($($argument),*) },
+                _ => portable::<$($generics)*>($($argument),*),
+            }
+        }
+    };
+}
+
+/// Runs a kernel on as many pixels at a time as given first, on the rest as many at a time as given next, and so on;
+/// the last number is to be 1.
+macro_rules! in_chunks {
+    ($x:ident, $out:ident, [$($pixels:literal),+], |$some:ident, $results:ident| $work:expr) => {{
+        let (rest, out_rest) = (&$x[..], &mut $out[..]);
+        $(
+            let (chunks, rest) = rest.as_chunks::<$pixels>();
+            let (out_chunks, out_rest) = out_rest.as_chunks_mut::<$pixels>();
+            for ($some, $results) in chunks.iter().zip(out_chunks) {
+                $work
+            }
+        )+
+        debug_assert!(rest.is_empty() && out_rest.is_empty());
+    }};
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+impl Kernels {
+    /// The forced instructions where the CPU has them, else the best ones that it has.
+    pub fn choose(forced: Option<Isa>) -> Self {
+        let mut wanted = forced.into_iter().chain([Isa::Avx512Vnni, Isa::Avx512, Isa::Avx2]);
+        Self { isa: wanted.find(|&isa| available(isa)).unwrap_or(Isa::Portable) }
+    }
+
+    /// Whether sums can be made from bytes.
+    pub fn sums_bytes(self) -> bool {
+        self.isa == Isa::Avx512Vnni
+    }
+
+    /// Whether registers of 16 bits are stepped two windows to a lane.
+    pub fn steps_pairs(self) -> bool {
+        matches!(self.isa, Isa::Avx512 | Isa::Avx512Vnni)
+    }
+
+    kernel! {
+        /// Runs `work`.
+        run [W: Vectorized] [W] (work: W) work.run()
+    }
+
+    kernel! {
+        /// [`kernels::walk`] for every pixel of a tile.
+        walk [X: Activations, const SHORT: bool] [X, SHORT]
+        (x: &[X], weights: &[Row], start: &Lanes, out: &mut [Walked])
+        in_chunks!(x, out, [2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
+    }
+
+    /// [`kernels::misfits`] of every pixel of a tile.
+    pub fn misfits(self, walked: &[Walked], rails: Rails, out: &mut [usize]) {
+        // With masks of AVX-512 compilers count bit by bit, or gather over pixels.
+        let isa = if self.steps_pairs() { Isa::Avx2 } else { self.isa };
+        Self { isa }.misfits_on_lanes(walked, rails, out);
+    }
+
+    kernel! {
+        /// [`kernels::misfits`] of every pixel of a tile.
+        misfits_on_lanes [] []
+        (walked: &[Walked], rails: Rails, out: &mut [usize])
+        for (walked, out) in walked.iter().zip(out) {
+            *out = kernels::misfits(walked, rails);
+        }
+    }
+
+    /// [`kernels::step_i16`] for every pixel of a tile.
+    pub fn step_i16<X: VectorActivations, const MODE: u8>(
+        self,
+        x: &[X],
+        weights: &[Row],
+        start: &Lanes,
+        rails: Rails,
+        out: &mut [Stepped],
+    ) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            Isa::Avx2 | Isa::Avx512 | Isa::Avx512Vnni if MODE == SATURATE => unsafe {
+                avx2::saturate_tile(x, weights, start, rails, out);
+            },
+            _ => self.step_i16_any::<X, MODE>(x, weights, start, rails, out),
+        }
+    }
+
+    kernel! {
+        /// [`kernels::step_i16`] for every pixel of a tile, in any mode.
+        step_i16_any [X: Activations, const MODE: u8] [X, MODE]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, [2, 1], |x, out| {
+            kernels::step_i16::<_, _, MODE, true>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// [`kernels::step_i16`] for one pixel, with a trail.
+        step_i16_with_trail [X: Activations, const MODE: u8] [X, MODE]
+        (
+            x: X,
+            weights: &[Row],
+            start: &Lanes,
+            rails: Rails,
+            trail: Trail<'_>,
+            out: &mut [Stepped; 1]
+        )
+        kernels::step_i16::<_, _, MODE, true>(&[x], weights, start, rails, trail, out)
+    }
+
+    kernel! {
+        /// [`kernels::step_i32`] for every pixel of a tile.
+        step_i32 [X: Activations, const MODE: u8] [X, MODE]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, [2, 1], |x, out| {
+            kernels::step_i32::<_, _, MODE, true>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// [`kernels::step_i32`] for one pixel, with a trail.
+        step_i32_with_trail [X: Activations, const MODE: u8] [X, MODE]
+        (
+            x: X,
+            weights: &[Row],
+            start: &Lanes,
+            rails: Rails,
+            trail: Trail<'_>,
+            out: &mut [Stepped; 1]
+        )
+        kernels::step_i32::<_, _, MODE, true>(&[x], weights, start, rails, trail, out)
+    }
+
+    kernel! {
+        /// A saturating [`kernels::step_i16`] for every pixel of a tile, without counts.
+        clamp_i16 [X: Activations] [X]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, [4, 2, 1], |x, out| {
+            kernels::step_i16::<_, _, SATURATE, false>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    kernel! {
+        /// A saturating [`kernels::step_i32`] for every pixel of a tile, without counts.
+        clamp_i32 [X: Activations] [X]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        in_chunks!(x, out, [4, 2, 1], |x, out| {
+            kernels::step_i32::<_, _, SATURATE, false>(x, weights, start, rails, Trail::none(), out)
+        })
+    }
+
+    /// [`kernels::codes`] for every pixel of a tile.
+    pub fn codes<D: Delivered, const SCHEME: u8>(self, sums: &[D], scaling: &Scaling, out: &mut [Lanes]) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni if SCHEME == kernels::DOUBLE => unsafe {
+                avx512::codes_double(sums.iter().map(Delivered::delivered), scaling, out.iter_mut());
+            },
+            _ => self.codes_any::<D, SCHEME>(sums, scaling, out),
+        }
+    }
+
+    kernel! {
+        /// [`kernels::codes`] for every pixel of a tile.
+        codes_any [D: Delivered, const SCHEME: u8] [D, SCHEME]
+        (sums: &[D], scaling: &Scaling, out: &mut [Lanes])
+        for (sum, out) in sums.iter().zip(out) {
+            *out = kernels::codes::<SCHEME>(sum.delivered(), scaling);
+        }
+    }
+
+    /// Writes the first `count` lanes of every pixel less `least` as bytes, `stride` bytes apart.
+    ///
+    /// # Panics
+    /// If `out` is too short.
+    pub fn put_bytes(self, codes: &[Lanes], count: usize, least: i32, out: &mut [u8], stride: usize) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::put_bytes(codes, count, least, out, stride) },
+            _ => {
+                for (place, codes) in out.chunks_mut(stride).zip(codes) {
+                    place.iter_mut().zip(&codes[..count]).for_each(|(to, &code)| *to = (code - least) as u8);
+                }
+            }
+        }
+    }
+
+    /// Exact sums of a block at the windows from `corners` on. Asked for where [`Self::sums_bytes`] is true.
+    pub fn sum_bytes(
+        self,
+        bytes: &[u8],
+        corners: &[usize],
+        layout: &QuadLayout,
+        block: &ByteBlock,
+        out: &mut [Walked],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.isa == Isa::Avx512Vnni {
+            let reach = layout.reach;
+            // SAFETY: `Kernels` holds this only if the CPU has AVX-512BW, VL and VNNI.
+            return unsafe {
+                match &layout.cells {
+                    QuadCells::Shared(offsets) => {
+                        avx512::sum_tile(bytes, corners, Shared { offsets, reach }, block, out);
+                    }
+                    QuadCells::Gather(offsets) => {
+                        avx512::sum_tile(bytes, corners, Gather { offsets, reach }, block, out);
+                    }
+                }
+            };
+        }
+        unreachable!("sums of bytes are asked for where there are instructions for them")
+    }
+
+    /// The same with bounds of their prefixes; see [`avx512::bound_tile`].
+    pub fn bound_bytes(
+        self,
+        images: [&[u8]; 2],
+        corners: &[usize],
+        layout: &QuadLayout,
+        block: &ByteBlock,
+        out: &mut [Walked],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.isa == Isa::Avx512Vnni {
+            let reach = layout.reach;
+            // SAFETY: `Kernels` holds this only if the CPU has AVX-512BW, VL and VNNI.
+            return unsafe {
+                match &layout.cells {
+                    QuadCells::Shared(offsets) => {
+                        avx512::bound_tile(images, corners, Shared { offsets, reach }, block, out);
+                    }
+                    QuadCells::Gather(offsets) => {
+                        avx512::bound_tile(images, corners, Gather { offsets, reach }, block, out);
+                    }
+                }
+            };
+        }
+        unreachable!("sums of bytes are asked for where there are instructions for them")
+    }
+
+    /// Steps pairs of windows on a register of 16 bits. Asked for where [`Self::steps_pairs`] is true.
+    pub fn step_pairs<const COUNT: bool>(
+        self,
+        mode: PairMode,
+        stepping: &PairStepping<'_>,
+        windows: &[PairOfWindows],
+        out: &mut [Stepped],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_pairs() {
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            return unsafe {
+                match mode {
+                    PairMode::Saturate => {
+                        avx512::step_pairs::<{ avx512::SATURATE }, COUNT>(stepping, windows, out);
+                    }
+                    PairMode::Saturate16 => {
+                        avx512::step_pairs::<{ avx512::SATURATE_16 }, COUNT>(stepping, windows, out);
+                    }
+                    PairMode::Wrap => avx512::step_pairs::<{ avx512::WRAP }, COUNT>(stepping, windows, out),
+                    PairMode::Wrap16 => {
+                        avx512::step_pairs::<{ avx512::WRAP_16 }, COUNT>(stepping, windows, out);
+                    }
+                }
+            };
+        }
+        unreachable!("pairs are stepped where there are instructions for them")
+    }
+
+    kernel! {
+        /// [`kernels::count_errors`] for some pixels of a tile.
+        count_errors [] []
+        (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
+        for (i, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
+            kernels::count_errors(counters, &stepped.value, &walked[at].sum, &codes[0][i], &codes[1][at]);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::count_events`] for some pixels of a tile.
+        count_events [] []
+        (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
+        for (&at, stepped) in pixels.iter().zip(stepped) {
+            kernels::count_events(counters, stepped, &walked[at].sum, held.0, held.1);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::count_prefixes`] for every pixel of a tile.
+        count_prefixes [] []
+        (counters: &mut LaneCounters, walked: &[Walked], held: (i32, i32))
+        for walked in walked {
+            kernels::count_prefixes(counters, walked, held.0, held.1);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::required`] of every pixel of a tile.
+        required [] []
+        (walked: &[Walked], out: &mut [[Lanes; 2]])
+        for (walked, out) in walked.iter().zip(out) {
+            *out = kernels::required(walked);
+        }
+    }
+
+    kernel! {
+        /// [`kernels::pairs`].
+        pairs [] []
+        (bytes: &[u8], distance: usize, origin: i32, out: &mut Vec<u32>)
+        kernels::pairs(bytes, distance, origin, out)
+    }
+
+    kernel! {
+        /// [`kernels::compare`].
+        compare [C: Code] [C]
+        (exact: &[C], simulated: &[C], mismatches: &mut [u32], noise: &mut u64)
+        kernels::compare(exact, simulated, mismatches, noise)
+    }
+
+    kernel! {
+        /// [`kernels::signal`].
+        signal [C: Code] [C]
+        (codes: &[C], zero_point: i32, signal: &mut u64)
+        kernels::signal(codes, zero_point, signal)
+    }
+
+    /// [`kernels::sum`] for every pixel of a tile.
+    pub fn sum<X: VectorActivations, const BOUNDED: bool>(
+        self,
+        x: &[X],
+        weights: &[Pair],
+        start: &Lanes,
+        out: &mut [Walked],
+    ) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            Isa::Avx2 | Isa::Avx512 | Isa::Avx512Vnni => unsafe {
+                avx2::sum_tile::<X, BOUNDED>(x, weights, start, out)
+            },
+            _ => in_chunks!(x, out, [2, 1], |x, out| kernels::sum::<_, _, BOUNDED>(x, weights, start, out)),
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use Activations as VectorActivations;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx2::VectorActivations;

@@ -1,0 +1,545 @@
+//! A range of one sample's output pixels, tile by tile.
+
+use std::ops::Range;
+
+use guardbit_graph::DType;
+use guardbit_hwmodels::Check;
+
+use super::counters::Counters;
+use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
+use super::places::{Dot, Log, Record};
+use super::prepare::{Block, Path};
+use super::step::{Noted, Stepping};
+use super::windows::{Windows, on_windows};
+use super::{FastLayer, Image, LayerCounts};
+use crate::codes::{Packed, PackedMut};
+use crate::options::{Options, StatsLevel};
+use crate::stats::DotErrors;
+
+/// Some pixels of one sample, about to run.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'j> {
+    pub image: &'j Image<'j>,
+    /// First pixel and the one behind the last.
+    pub pixels: (usize, usize),
+    pub sample: usize,
+    pub options: &'j Options,
+}
+
+/// One layer over one range: its register and what happens in it.
+pub(super) struct Run<'r, 'a> {
+    layer: &'r FastLayer<'a>,
+    path: Path,
+    counts: &'r mut LayerCounts,
+    policies: Vec<Policy>,
+    log: Log,
+    simulated: Changed,
+}
+
+/// Output codes of a range that are the exact ones but for some blocks at some pixels.
+struct Changed {
+    dtype: DType,
+    /// `[pixel][channel]`; `None` while there are none.
+    codes: Option<Packed>,
+    /// `[pixel][block]`: whether the codes have been put.
+    put: Vec<bool>,
+}
+
+/// Memory of a tile, used again and again: nothing in it is read before it is written.
+pub(crate) struct Scratch {
+    walked: [Walked; TILE],
+    exact_codes: [Lanes; TILE],
+    stepped: [Stepped; TILE + 1],
+    windows: Windows,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            walked: [Walked::ZERO; TILE],
+            exact_codes: [[0; LANES]; TILE],
+            stepped: [Stepped::ZERO; TILE + 1],
+            windows: Windows::default(),
+        }
+    }
+}
+
+/// The pixels of a tile and what their dot products in one block of channels read.
+pub(super) struct Tile<'t> {
+    pub block: &'t Block,
+    /// Index of the block.
+    pub index: usize,
+    /// First pixel.
+    pub pixel: usize,
+    /// First cell of every window, channels of the group left out.
+    pub corners: &'t [usize],
+    pub image: &'t Image<'t>,
+    pub walked: &'t [Walked],
+    exact_codes: &'t [Lanes],
+}
+
+impl Job<'_> {
+    fn pixels(&self) -> Range<usize> {
+        self.pixels.0..self.pixels.1
+    }
+
+    fn len(&self) -> usize {
+        self.pixels.1 - self.pixels.0
+    }
+}
+
+/// The exact output codes of a range.
+pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scratch, out: PackedMut<'_>) {
+    let Scratch { walked, exact_codes, windows, .. } = scratch;
+    let mut out = Output { layer, out, origin: job.pixels.0 };
+    for_each_tile(layer, job, windows, |windows, index, block, pixel, corners| {
+        let (walked, codes) = (&mut walked[..corners.len()], &mut exact_codes[..corners.len()]);
+        let tile = TileAt { layer, image: job.image, block, index, pixel, corners };
+        tile.sums(Sums::Only, windows, walked);
+        tile.exact_codes(windows, walked, codes);
+        out.put(pixel, block, codes);
+    });
+}
+
+/// Runs a range through layers that differ in their register alone; `exact` gets the exact codes.
+pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch, exact: PackedMut<'_>) {
+    let Some(layer) = runs.first().map(|run| run.layer) else { return };
+    let options = job.options;
+    for run in &mut *runs {
+        run.counts.stats.count_dots(job.len() as u64, layer.layer.order.len() as u64, options);
+    }
+    let mut unbounded = [false, true].map(|signed| {
+        let wanted = options.stats.counts_prefixes() && runs.iter().any(|run| run.path.signed == signed);
+        wanted.then(|| Counters::new(layer.blocks.len()))
+    });
+    let Scratch { walked, exact_codes, stepped, windows } = scratch;
+    let mut exact = Output { layer, out: exact, origin: job.pixels.0 };
+    let kernels = layer.kernels;
+    for_each_tile(layer, job, windows, |windows, index, block, pixel, corners| {
+        let mut how = Sums::Only;
+        for run in &mut *runs {
+            how = how.max(run.policies[index].sums(block, run.path, options.stats));
+        }
+        let (walked, exact_codes) = (&mut walked[..corners.len()], &mut exact_codes[..corners.len()]);
+        let at = TileAt { layer, image: job.image, block, index, pixel, corners };
+        at.sums(how, windows, walked);
+        if runs[0].path.check == Check::HandOver {
+            // The final sum is the only prefix.
+            walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
+        }
+        at.exact_codes(windows, walked, exact_codes);
+        exact.put(pixel, block, exact_codes);
+        for (counters, signed) in unbounded.iter_mut().zip([false, true]) {
+            if let Some(counters) = counters {
+                kernels.count_prefixes(counters.of(index), walked, (i32::MIN, i32::MAX));
+                counters.count_required(kernels, walked, block.count, signed);
+            }
+        }
+        let tile = Tile { block, index, pixel, corners, image: job.image, walked, exact_codes };
+        for run in &mut *runs {
+            run.narrow(&tile, stepped, windows, job);
+        }
+    });
+    for run in runs {
+        if let Some(counters) = &unbounded[usize::from(run.path.signed)] {
+            counters.flush(&run.layer.blocks, run.path, &mut run.counts.stats, options.stats);
+        }
+    }
+}
+
+/// Visits every block at every tile: index of the block, the block, the first pixel, the corners of the windows.
+fn for_each_tile(
+    layer: &FastLayer<'_>,
+    job: Job<'_>,
+    windows: &mut Windows,
+    mut visit: impl FnMut(&mut Windows, usize, &Block, usize, &[usize]),
+) {
+    windows.clear();
+    let mut corners = layer.geometry.corners(job.pixels.0);
+    for pixel in job.pixels().step_by(TILE) {
+        let count = TILE.min(job.pixels.1 - pixel);
+        let corners: [usize; TILE] = std::array::from_fn(|_| corners.next().unwrap_or(0));
+        for (index, block) in layer.blocks.iter().enumerate() {
+            visit(windows, index, block, pixel, &corners[..count]);
+        }
+    }
+}
+
+/// One block at one tile.
+struct TileAt<'t, 'a> {
+    layer: &'t FastLayer<'a>,
+    image: &'t Image<'t>,
+    block: &'t Block,
+    index: usize,
+    pixel: usize,
+    corners: &'t [usize],
+}
+
+impl TileAt<'_, '_> {
+    /// Exact sums, and as much about their prefixes as asked for.
+    fn sums(&self, how: Sums, windows: &mut Windows, walked: &mut [Walked]) {
+        let Self { layer, image, block, corners, .. } = self;
+        let kernels = layer.kernels;
+        if let (Some(bytes), Some(layout)) = (&block.bytes, layer.layout.as_deref()) {
+            let first = block.reads.first();
+            let mut at = [0; TILE];
+            at.iter_mut().zip(*corners).for_each(|(at, corner)| *at = corner + first);
+            let at = &at[..corners.len()];
+            match how {
+                Sums::Only => return kernels.sum_bytes(image.bytes(), at, layout, bytes, walked),
+                Sums::Bounded => {
+                    let images = [image.bytes(), image.magnitudes()];
+                    return kernels.bound_bytes(images, at, layout, bytes, walked);
+                }
+                Sums::Walked => {}
+            }
+        }
+        let read = windows.read((&layer.geometry, image), block, self.pixel, corners);
+        on_windows!(read, x => {
+            let (x, start) = (&x[..corners.len()], &block.start);
+            match (how, &block.pairs) {
+                (Sums::Only, Some(pairs)) => kernels.sum::<_, false>(x, pairs, start, walked),
+                (Sums::Bounded, Some(pairs)) => kernels.sum::<_, true>(x, pairs, start, walked),
+                _ if block.short => kernels.walk::<_, true>(x, &block.weights, start, walked),
+                _ => kernels.walk::<_, false>(x, &block.weights, start, walked),
+            }
+        });
+    }
+
+    /// The output codes of exact sums.
+    fn exact_codes(&self, windows: &mut Windows, walked: &[Walked], codes: &mut [Lanes]) {
+        let Self { layer, image, block, index, pixel, corners } = self;
+        let finisher = &layer.finisher;
+        if finisher.scales() {
+            return finisher.scale(layer.kernels, *index, walked, codes);
+        }
+        let read = windows.read((&layer.geometry, image), block, *pixel, corners);
+        on_windows!(read, x => {
+            for ((codes, walked), &x) in codes.iter_mut().zip(walked).zip(&x[..corners.len()]) {
+                for (lane, code) in codes.iter_mut().enumerate().take(block.count) {
+                    *code = finisher.exact_code(block.first + lane, walked.sum[lane], x, lane);
+                }
+            }
+        });
+    }
+}
+
+/// Output codes of a range on their way to where they stay.
+struct Output<'o, 'a> {
+    layer: &'o FastLayer<'a>,
+    out: PackedMut<'o>,
+    /// First pixel of the range.
+    origin: usize,
+}
+
+impl Output<'_, '_> {
+    /// Puts the codes of a block at some pixels.
+    fn put(&mut self, pixel: usize, block: &Block, codes: &[Lanes]) {
+        put(self.layer, &mut self.out, pixel - self.origin, block, codes);
+    }
+}
+
+fn put(layer: &FastLayer<'_>, out: &mut PackedMut<'_>, pixel: usize, block: &Block, codes: &[Lanes]) {
+    let channels = layer.layer.dots.window.channels();
+    let first = pixel * channels + block.first;
+    match out {
+        PackedMut::Bytes(out) => {
+            layer.kernels.put_bytes(codes, block.count, layer.output.min(), &mut out[first..], channels)
+        }
+        PackedMut::I16(out) => put_plain(&mut out[first..], channels, block, codes, |code| code as i16),
+        PackedMut::I32(out) => put_plain(&mut out[first..], channels, block, codes, |code| code),
+    }
+}
+
+fn put_plain<T>(out: &mut [T], channels: usize, block: &Block, codes: &[Lanes], code: impl Fn(i32) -> T) {
+    for (place, codes) in out.chunks_mut(channels).zip(codes) {
+        place.iter_mut().zip(&codes[..block.count]).for_each(|(place, &lane)| *place = code(lane));
+    }
+}
+
+impl Changed {
+    /// Makes the codes that were not put the exact ones; `None` if all are.
+    fn beside(self, layer: &FastLayer<'_>, exact: &PackedMut<'_>) -> Option<Packed> {
+        let mut all = self.codes?;
+        let mut codes = all.as_mut();
+        let channels = layer.layer.dots.window.channels();
+        for (pixel, put) in self.put.chunks(layer.blocks.len()).enumerate() {
+            for (block, _) in layer.blocks.iter().zip(put).filter(|(_, put)| !**put) {
+                codes.copy_from(exact, pixel * channels + block.first, block.count);
+            }
+        }
+        Some(all)
+    }
+}
+
+impl<'r, 'a> Run<'r, 'a> {
+    /// `layer` about to run over `pixels` pixels; its datapath must be covered.
+    pub fn new(layer: &'r FastLayer<'a>, path: Path, counts: &'r mut LayerCounts, pixels: usize) -> Self {
+        Self {
+            layer,
+            path,
+            counts,
+            policies: layer.blocks.iter().map(|block| Policy::new(block, path)).collect(),
+            log: Log::default(),
+            simulated: Changed {
+                dtype: layer.output,
+                codes: None,
+                put: vec![false; pixels * layer.blocks.len()],
+            },
+        }
+    }
+
+    /// What the narrow hardware made; `None` if it made the `exact` codes.
+    pub fn into_codes(self, exact: &PackedMut<'_>) -> Option<Packed> {
+        self.simulated.beside(self.layer, exact)
+    }
+
+    /// Everything after the exact sums.
+    fn narrow(
+        &mut self,
+        tile: &Tile<'_>,
+        stepped: &mut [Stepped; TILE + 1],
+        windows: &mut Windows,
+        job: Job<'_>,
+    ) {
+        let options = job.options;
+        let mut pixels = [0; TILE];
+        let stepping = self.must_step(tile, &mut pixels);
+        let pixels = &pixels[..stepping];
+        if let (Some(narrow), false) = (self.path.register, pixels.is_empty()) {
+            let noted = match options.stats.counts_events() {
+                false => Noted::Nothing,
+                true if self.layer.places.are_logged(self.path.check, options) => Noted::Log(&mut self.log),
+                true => Noted::Counts,
+            };
+            Stepping { layer: self.layer, check: self.path.check, narrow: &narrow, tile, pixels }
+                .run(noted, windows, stepped);
+        }
+        let stepped = &stepped[..stepping];
+        match self.layer.finisher.scales() {
+            true => self.finish(tile, pixels, stepped, job),
+            false => self.finish_one_by_one(tile, pixels, stepped, windows, job),
+        }
+        if !options.stats.counts() || pixels.is_empty() {
+            return;
+        }
+        let kernels = self.layer.kernels;
+        let held = self.path.register.map_or((i32::MIN, i32::MAX), |narrow| narrow.held);
+        let counters = &mut self.counts.counters;
+        kernels.count_events(counters.of(tile.index), pixels, stepped, tile.walked, held);
+        if options.stats.counts_events() {
+            self.place_all(tile, pixels, stepped, windows, job);
+        }
+        if options.stats.counts_prefixes() {
+            // Every prefix that the format does not hold is beyond the rails too. The rest is counted for all points.
+            let mut misfits = [Walked::ZERO; TILE];
+            misfits.iter_mut().zip(pixels).for_each(|(walked, &at)| *walked = tile.walked[at]);
+            let counters = &mut self.counts.counters;
+            kernels.count_prefixes(counters.of(tile.index), &misfits[..pixels.len()], held);
+        }
+    }
+
+    /// Finds the pixels of a tile where some dot product has to be stepped, and says how many they are.
+    fn must_step(&mut self, tile: &Tile<'_>, pixels: &mut [usize; TILE]) -> usize {
+        let (policy, count) = (&mut self.policies[tile.index], tile.block.count);
+        let settled = &mut self.counts.settled;
+        let Some(narrow) = self.path.register.filter(|_| !policy.certain) else {
+            settled.by_weights += (tile.corners.len() * count) as u64;
+            return 0;
+        };
+        let mut misfits = [count; TILE];
+        if !policy.unbounded {
+            self.layer.kernels.misfits(tile.walked, narrow.rails, &mut misfits);
+        }
+        let mut stepping = 0;
+        for (at, &misfits) in misfits.iter().enumerate().take(tile.walked.len()) {
+            settled.stepped += misfits as u64;
+            settled.by_sums += (count - misfits) as u64;
+            if misfits > 0 {
+                pixels[stepping] = at;
+                stepping += 1;
+            }
+        }
+        policy.note(stepping, tile.corners.len());
+        stepping
+    }
+
+    /// Output codes, and what is wrong with the sums.
+    fn finish(&mut self, tile: &Tile<'_>, pixels: &[usize], stepped: &[Stepped], job: Job<'_>) {
+        if pixels.is_empty() {
+            return;
+        }
+        let kernels = self.layer.kernels;
+        let mut codes = [[0; LANES]; TILE];
+        self.layer.finisher.scale(kernels, tile.index, stepped, &mut codes);
+        self.put(tile, pixels, &codes, job);
+        if job.options.stats.counts() {
+            let counters = self.counts.counters.of(tile.index);
+            kernels.count_errors(counters, pixels, stepped, tile.walked, [&codes, tile.exact_codes]);
+        }
+    }
+
+    /// The same for output stages that the kernels do not do.
+    fn finish_one_by_one(
+        &mut self,
+        tile: &Tile<'_>,
+        pixels: &[usize],
+        stepped: &[Stepped],
+        windows: &mut Windows,
+        job: Job<'_>,
+    ) {
+        let finisher = &self.layer.finisher;
+        let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
+        let mut all = [[0; LANES]; TILE];
+        on_windows!(read, x => {
+            for (at, (walked, &x)) in tile.walked.iter().zip(&x).enumerate() {
+                let mine = pixels.iter().position(|&p| p == at).map(|slot| &stepped[slot]);
+                for (lane, code) in all[at].iter_mut().enumerate().take(tile.block.count) {
+                    let exact = walked.sum[lane];
+                    let delivered = mine.map_or(exact, |stepped| stepped.value[lane]);
+                    let channel = tile.block.first + lane;
+                    let bias_events;
+                    (*code, bias_events) = finisher.finish(channel, delivered, exact, x, lane);
+                    if job.options.stats.counts() {
+                        let error = i128::from(delivered) - i128::from(exact);
+                        let harmless = *code == tile.exact_codes[at][lane];
+                        self.counts.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
+                    }
+                }
+            }
+        });
+        let every: [usize; TILE] = std::array::from_fn(|at| at);
+        self.put(tile, &every[..tile.corners.len()], &all, job);
+    }
+
+    /// Puts the codes of some pixels of a tile.
+    fn put(&mut self, tile: &Tile<'_>, pixels: &[usize], codes: &[Lanes; TILE], job: Job<'_>) {
+        let Changed { dtype, codes: all, put: changed } = &mut self.simulated;
+        let channels = self.layer.layer.dots.window.channels();
+        let all = all.get_or_insert_with(|| Packed::zeros(*dtype, job.len() * channels));
+        let first = tile.pixel - job.pixels.0;
+        let blocks = self.layer.blocks.len();
+        if pixels.len() == tile.corners.len() {
+            put(self.layer, &mut all.as_mut(), first, tile.block, &codes[..pixels.len()]);
+        } else {
+            for (&at, codes) in pixels.iter().zip(codes) {
+                put(self.layer, &mut all.as_mut(), first + at, tile.block, std::slice::from_ref(codes));
+            }
+        }
+        pixels.iter().for_each(|at| changed[(first + at) * blocks + tile.index] = true);
+    }
+
+    /// Places the events of some pixels of a tile.
+    fn place_all(
+        &mut self,
+        tile: &Tile<'_>,
+        pixels: &[usize],
+        stepped: &[Stepped],
+        windows: &mut Windows,
+        job: Job<'_>,
+    ) {
+        for (slot, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
+            let record =
+                &mut Record { sample: job.sample, stats: &mut self.counts.stats, options: job.options };
+            if !self.layer.places.ask(tile.pixel + at, tile.index, record) {
+                continue;
+            }
+            let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
+            on_windows!(read, x => self.place(tile, (slot, at), x[at], stepped, job));
+        }
+    }
+
+    /// Places the events of one pixel of a tile.
+    fn place<X: Activations>(
+        &mut self,
+        tile: &Tile<'_>,
+        (slot, at): (usize, usize),
+        x: X,
+        stepped: &Stepped,
+        job: Job<'_>,
+    ) {
+        let Some(narrow) = self.path.register else { return };
+        let pixel = tile.pixel + at;
+        let places = &self.layer.places;
+        let record = &mut Record { sample: job.sample, stats: &mut self.counts.stats, options: job.options };
+        let block = tile.block;
+        let log = places.are_logged(self.path.check, job.options).then_some(&self.log);
+        let mut lanes: [bool; LANES] = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
+        lanes[block.count..].fill(false);
+        if self.path.check == Check::EachAdd && !places.asks_for_all(record) {
+            // Only events before a certain product make a difference: lanes without any are passed over.
+            let steps = places.steps_before_first(pixel, tile.index, record.stats.first_event_cycle);
+            let mut walked = [Walked::ZERO];
+            let weights = &block.weights[..steps.min(block.weights.len())];
+            self.layer.kernels.walk::<_, false>(&[x], weights, &block.start, &mut walked);
+            let [walked] = walked;
+            let misfit = |l: usize| walked.min[l] < narrow.rails.low || walked.max[l] > narrow.rails.high;
+            lanes.iter_mut().enumerate().for_each(|(l, lane)| *lane &= misfit(l));
+        }
+        for lane in (0..block.count).filter(|&lane| lanes[lane]) {
+            let steps = block.weights.iter().enumerate();
+            let products = steps.map(|(k, row)| i64::from(x.at(k, lane)) * i64::from(row[lane]));
+            let dot = Dot {
+                pixel,
+                channel: block.first + lane,
+                block: tile.index,
+                lane,
+                slot,
+                start: block.start[lane].into(),
+                sum: tile.walked[at].sum[lane].into(),
+                events: (stepped.high[lane] + stepped.low[lane]) as u64,
+            };
+            places.place((self.path.check, &narrow), dot, products, log, record);
+        }
+    }
+}
+
+/// How the sums of a block are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sums {
+    /// Final sums alone.
+    Only,
+    /// With bounds of their prefixes.
+    Bounded,
+    /// With the exact extremes of their prefixes.
+    Walked,
+}
+
+/// What one block does about certificates within one range of outputs.
+#[derive(Debug, Clone, Copy, Default)]
+struct Policy {
+    /// No dot product of the block can overflow.
+    certain: bool,
+    /// Nothing is known of prefixes: every dot product is stepped.
+    unbounded: bool,
+    seen: usize,
+    stepped: usize,
+}
+
+impl Policy {
+    /// Pixels after which a block whose certificates mostly fail does without them.
+    const TRIAL: usize = 16;
+
+    fn new(block: &Block, path: Path) -> Self {
+        let certain = path.register.is_none_or(|narrow| block.is_certain(&narrow));
+        Self { certain, ..Self::default() }
+    }
+
+    fn note(&mut self, stepped: usize, pixels: usize) {
+        self.stepped += stepped;
+        self.seen += pixels;
+    }
+
+    /// How the next sums are made.
+    fn sums(&mut self, block: &Block, path: Path, stats: StatsLevel) -> Sums {
+        self.unbounded = false;
+        if stats.counts_prefixes() || (block.pairs.is_none() && block.bytes.is_none()) {
+            return Sums::Walked;
+        }
+        if self.certain || path.check == Check::HandOver {
+            return Sums::Only;
+        }
+        self.unbounded = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
+        if self.unbounded { Sums::Only } else { Sums::Bounded }
+    }
+}

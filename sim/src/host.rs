@@ -1,0 +1,111 @@
+//! What the host runs: whole operations, exactly.
+
+use guardbit_graph::ops::Op;
+use guardbit_graph::{DType, Graph, NodeId, TensorId};
+
+use crate::codes::{Bytes, Codes, Packed};
+
+/// A node as the host runs it.
+#[derive(Debug)]
+pub(crate) enum HostNode {
+    /// Output codes of all pairs of codes of 8 bits, as [`Bytes`] and by theirs: `[first][second]`.
+    Pairs(Box<[u8]>),
+    /// The same of all codes of 8 bits.
+    Each(Box<[u8]>),
+    /// The codes of the input.
+    Same,
+    /// As the operation says.
+    Any,
+}
+
+impl HostNode {
+    /// How the node is run; tables are made by the operation itself.
+    pub fn new(graph: &Graph, id: NodeId) -> Self {
+        let node = graph.node(id);
+        let inputs: Option<Vec<TensorId>> = node.inputs.iter().copied().collect();
+        let Some(inputs) = inputs else { return Self::Any };
+        let types = inputs.iter().chain([&node.output]).map(|&id| &graph.tensor(id).ty);
+        let bytes = types.clone().all(|ty| matches!(ty.dtype, DType::Int8 | DType::UInt8));
+        let plain = bytes && inputs.iter().all(|&id| graph.tensor(id).constant.is_none());
+        let elements = graph.tensor(node.output).ty.len();
+        match (&node.op, &inputs[..]) {
+            (Op::Reshape(_), [_, ..]) if graph.tensor(inputs[0]).constant.is_none() => Self::Same,
+            (Op::Add(_) | Op::Mul(_), &[a, b]) if plain => {
+                let [a, b] = [a, b].map(|id| &graph.tensor(id).ty);
+                let table = || Self::pairs(graph, id, [a.dtype, b.dtype]);
+                if a.shape == b.shape && elements >= TABLE { table() } else { Self::Any }
+            }
+            (Op::Relu(_) | Op::Relu6(_) | Op::Quantize(_), &[a]) if plain && elements >= TABLE => {
+                Self::each(graph, id, graph.tensor(a).ty.dtype)
+            }
+            _ => Self::Any,
+        }
+    }
+
+    fn pairs(graph: &Graph, id: NodeId, [a, b]: [DType; 2]) -> Self {
+        let first: Vec<i32> = (0..1 << 16).map(|i| a.min() + (i >> 8)).collect();
+        let second: Vec<i32> = (0..1 << 16).map(|i| b.min() + (i & 0xff)).collect();
+        Self::Pairs(bytes(graph, id, &[&first, &second]).into())
+    }
+
+    fn each(graph: &Graph, id: NodeId, dtype: DType) -> Self {
+        let codes: Vec<i32> = (0..256).map(|byte| dtype.min() + byte).collect();
+        Self::Each(bytes(graph, id, &[&codes]).into())
+    }
+
+    /// The output codes. `read` gives the codes of every input that is no constant.
+    pub fn run<'c>(&self, graph: &Graph, id: NodeId, read: impl Fn(TensorId) -> &'c Codes) -> Codes {
+        let node = graph.node(id);
+        let bytes = |index: usize| match node.inputs[index].map(|id| read(id).packed()) {
+            Some(Packed::Bytes(codes)) => codes.get(),
+            _ => &[],
+        };
+        let made = || Bytes::zeros(graph.tensor(node.output).ty.dtype.min(), bytes(0).len());
+        match (self, node.inputs[0]) {
+            (Self::Same, Some(input)) => read(input).clone(),
+            (Self::Each(table), _) => {
+                let mut made = made();
+                let pairs = made.get_mut().iter_mut().zip(bytes(0));
+                pairs.for_each(|(to, &byte)| *to = table[usize::from(byte)]);
+                Packed::Bytes(made).into()
+            }
+            (Self::Pairs(table), _) => {
+                let mut made = made();
+                let inputs = bytes(0).iter().zip(bytes(1));
+                for (to, (&a, &b)) in made.get_mut().iter_mut().zip(inputs) {
+                    *to = table[usize::from(a) << 8 | usize::from(b)];
+                }
+                Packed::Bytes(made).into()
+            }
+            _ => evaluate(graph, id, read),
+        }
+    }
+}
+
+/// Elements for which a table is worth while.
+const TABLE: usize = 256;
+
+/// What a node makes of these codes, as bytes.
+fn bytes(graph: &Graph, id: NodeId, inputs: &[&[i32]]) -> Vec<u8> {
+    let least = graph.tensor(graph.node(id).output).ty.dtype.min();
+    graph.evaluate(id, inputs).into_iter().map(|code| (code - least) as u8).collect()
+}
+
+fn evaluate<'c>(graph: &Graph, id: NodeId, read: impl Fn(TensorId) -> &'c Codes) -> Codes {
+    let node = graph.node(id);
+    let made: Vec<Option<Vec<i32>>> = node
+        .inputs
+        .iter()
+        .map(|id| id.filter(|&id| graph.tensor(id).constant.is_none()).map(|id| read(id).to_vec()))
+        .collect();
+    let inputs: Vec<&[i32]> = node
+        .inputs
+        .iter()
+        .zip(&made)
+        .map(|(id, made)| match made {
+            Some(codes) => codes.as_slice(),
+            None => id.and_then(|id| graph.tensor(id).codes()).map_or(&[][..], |codes| codes),
+        })
+        .collect();
+    Codes::within(graph.tensor(node.output).ty.dtype, &graph.evaluate(id, &inputs))
+}

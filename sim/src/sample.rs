@@ -1,0 +1,229 @@
+//! One sample on its way through the network, node by node.
+
+use guardbit_graph::{NodeId, TensorId};
+use guardbit_hwmodels::{MacLayer, Step};
+
+use crate::batch::{Batch, BatchTensors};
+use crate::codes::Codes;
+use crate::counts::Counts;
+use crate::fast::Scratch;
+use crate::layer::{self, LayerRun, Made};
+use crate::options::{Keep, Mode};
+use crate::stats::{self, Differences};
+
+/// A sample on its way.
+pub(crate) struct Sample<'s, 'p> {
+    batch: &'s Batch<'p>,
+    /// By program.
+    counts: &'s mut [Counts],
+    scratch: &'s mut Scratch,
+    index: usize,
+    tensors: BatchTensors,
+}
+
+/// The activations that some programs have in common.
+struct Reading {
+    codes: Codes,
+    /// Whether they are those of the exact network.
+    exact: bool,
+    /// The programs, by ascending index.
+    by: Vec<usize>,
+}
+
+impl<'s, 'p> Sample<'s, 'p> {
+    /// A sample about to go through every program that is not stopped.
+    pub fn new(
+        batch: &'s Batch<'p>,
+        counts: &'s mut [Counts],
+        scratch: &'s mut Scratch,
+        index: usize,
+        inputs: &[Codes],
+    ) -> Self {
+        let mut exact = batch.constants.clone();
+        for (&id, codes) in batch.programs[0].program.graph.inputs().iter().zip(inputs) {
+            exact[id.index()] = Some(codes.clone());
+        }
+        let tensors = BatchTensors { simulated: vec![exact.clone(); counts.len()], exact };
+        Self { batch, counts, scratch, index, tensors }
+    }
+
+    /// Runs every node.
+    pub fn run(&mut self) {
+        let program = self.batch.programs[0].program;
+        for (node, _) in program.graph.nodes_with_ids() {
+            match &program.steps[node.index()] {
+                Step::Host => self.run_on_host(node),
+                Step::Mac(layer) => self.run_layer(layer),
+            }
+            if self.batch.options.keep == Keep::Outputs {
+                self.forget(node);
+            }
+        }
+    }
+
+    /// The tensors that were kept.
+    pub fn into_tensors(self) -> BatchTensors {
+        self.tensors
+    }
+
+    /// Whether a program runs on.
+    fn runs(&self, program: usize) -> bool {
+        self.counts[program].trapped.is_none() && !self.batch.is_stopped(program)
+    }
+
+    fn run_on_host(&mut self, node: NodeId) {
+        let graph = &self.batch.programs[0].program.graph;
+        let (inputs, output) = (&graph.node(node).inputs, graph.node(node).output);
+        let host = &self.batch.host[node.index()];
+        let run = |tensors: &[Option<Codes>]| host.run(graph, node, |id| held(tensors, id));
+        let isolated = self.batch.options.mode == Mode::Isolated;
+        let exact = run(&self.tensors.exact);
+        self.tensors.exact[output.index()] = Some(exact.clone());
+        for program in 0..self.counts.len() {
+            if !self.runs(program) {
+                continue;
+            }
+            let BatchTensors { exact: exact_tensors, simulated } = &mut self.tensors;
+            let (before, rest) = simulated.split_at_mut(program);
+            let own = &mut rest[0];
+            let known = std::iter::once((&*exact_tensors, true));
+            let known = known
+                .chain(before.iter().zip(0..).map(|(other, i)| (other, self.counts[i].trapped.is_none())));
+            let made = match known.filter(|(_, runs)| *runs).find(|(other, _)| reads_same(inputs, own, other))
+            {
+                _ if isolated => exact.clone(),
+                Some((other, _)) if other[output.index()].is_some() => held(other, output).clone(),
+                _ => {
+                    let codes = run(own);
+                    if codes == exact { exact.clone() } else { codes }
+                }
+            };
+            own[output.index()] = Some(made);
+        }
+    }
+
+    fn run_layer(&mut self, layer: &MacLayer) {
+        let graph = &self.batch.programs[0].program.graph;
+        let node = graph.node(layer.node);
+        let input = node.inputs[0].expect("an accelerated layer has activations");
+        let output = node.output;
+        let output_type = &graph.tensor(output).ty;
+        let mut exact = None;
+        let mut simulated: Vec<Option<Codes>> = vec![None; self.counts.len()];
+        for Reading { codes, exact: reads_exact, by } in self.readings(input) {
+            let Made { exact: right, simulated: made } =
+                self.run_reading(layer, output_type.dtype, &codes, &by);
+            for (program, codes) in by.into_iter().zip(made) {
+                simulated[program] = Some(codes.unwrap_or_else(|| right.clone()));
+            }
+            if reads_exact {
+                exact = Some(right);
+            }
+        }
+        let exact = exact.unwrap_or_else(|| {
+            let prepared = self.batch.programs.first().map(|one| &one.prepared[layer.node.index()]);
+            let codes = held(&self.tensors.exact, input);
+            layer::exact_codes(layer, output_type.dtype, prepared, codes, &self.batch.options, self.scratch)
+        });
+        self.compare(layer, output, &exact, &mut simulated);
+        self.tensors.exact[output.index()] = Some(exact);
+        for (tensors, codes) in self.tensors.simulated.iter_mut().zip(simulated) {
+            tensors[output.index()] = codes;
+        }
+    }
+
+    /// Shares equal codes, and counts how the others differ from the exact ones.
+    fn compare(
+        &mut self,
+        layer: &MacLayer,
+        output: TensorId,
+        exact: &Codes,
+        simulated: &mut [Option<Codes>],
+    ) {
+        let quantization = self.batch.programs[0].program.graph.tensor(output).ty.quantization.as_ref();
+        let signal = stats::signal(exact, quantization.map_or(0, |q| q.zero_point(0)));
+        let mut distinct: Vec<(Codes, Option<Differences>)> = vec![(exact.clone(), None)];
+        for (program, codes) in simulated.iter_mut().enumerate() {
+            let Some(own) = codes else { continue };
+            let index = distinct.iter().position(|(other, _)| other == own).unwrap_or_else(|| {
+                let differences = Differences::new(layer.dots.window.channels(), exact, own);
+                distinct.push((own.clone(), Some(differences)));
+                distinct.len() - 1
+            });
+            let (same, differences) = &distinct[index];
+            *codes = Some(same.clone());
+            if let Some(counts) = &mut self.counts[program].layers[layer.node.index()] {
+                counts.stats.add_outputs(signal, differences.as_ref());
+            }
+        }
+    }
+
+    /// What the programs that still run read.
+    fn readings(&self, input: TensorId) -> Vec<Reading> {
+        let exact = held(&self.tensors.exact, input);
+        let running = (0..self.counts.len()).filter(|&program| self.runs(program));
+        let isolated = self.batch.options.mode == Mode::Isolated;
+        let mut readings = vec![Reading { codes: exact.clone(), exact: true, by: Vec::new() }];
+        for program in running {
+            let codes = if isolated { exact } else { held(&self.tensors.simulated[program], input) };
+            match readings.iter_mut().find(|reading| reading.codes.is(codes)) {
+                Some(reading) => reading.by.push(program),
+                None => readings.push(Reading { codes: codes.clone(), exact: false, by: vec![program] }),
+            }
+        }
+        readings.retain(|reading| !reading.by.is_empty());
+        readings
+    }
+
+    /// One layer of the programs that read the same.
+    fn run_reading(
+        &mut self,
+        layer: &MacLayer,
+        dtype: guardbit_graph::DType,
+        codes: &Codes,
+        by: &[usize],
+    ) -> Made {
+        let node = layer.node;
+        let mut runs = Vec::with_capacity(by.len());
+        let mut traps = Vec::with_capacity(by.len());
+        let chosen = self.counts.iter_mut().zip(&self.batch.programs).enumerate();
+        for (_, (counts, one)) in chosen.filter(|(program, _)| by.binary_search(program).is_ok()) {
+            let (Some(counts), Some(layer)) = (&mut counts.layers[node.index()], one.program.mac_layer(node))
+            else {
+                continue;
+            };
+            runs.push(LayerRun { layer, prepared: &one.prepared[node.index()], counts, trap: None });
+        }
+        let reading = layer::Reading { codes, dtype, sample: self.index, options: &self.batch.options };
+        let made = layer::run(&mut runs, &reading, self.scratch);
+        traps.extend(runs.into_iter().map(|run| run.trap));
+        for (&program, trap) in by.iter().zip(traps) {
+            if let Some(trap) = trap {
+                self.counts[program].trapped = Some((self.index, trap.error(layer)));
+            }
+        }
+        made
+    }
+
+    fn forget(&mut self, node: NodeId) {
+        for input in self.batch.programs[0].program.graph.node(node).inputs.iter().flatten() {
+            if self.batch.last_use[input.index()] == Some(node) {
+                let all = std::iter::once(&mut self.tensors.exact).chain(&mut self.tensors.simulated);
+                all.for_each(|tensors| tensors[input.index()] = None);
+            }
+        }
+    }
+}
+
+/// Whether a node with these inputs reads the same in both runs. Equal codes are shared.
+fn reads_same(inputs: &[Option<TensorId>], a: &[Option<Codes>], b: &[Option<Codes>]) -> bool {
+    let same = |id: &TensorId| match (&a[id.index()], &b[id.index()]) {
+        (Some(a), Some(b)) => a.is(b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    inputs.iter().flatten().all(same)
+}
+
+fn held(tensors: &[Option<Codes>], id: TensorId) -> &Codes {
+    tensors[id.index()].as_ref().expect("tensors are made before they are read")
+}
