@@ -1,5 +1,5 @@
 //! `layers.csv`, one row per accumulation level of every accelerated layer, innermost level first, and `channels.csv`, one
-//! per output channel of every level. Their columns are the rows of [`guardbit_sim::statistics!`].
+//! per output channel of every level. Their columns are the rows of `guardbit_sim::statistics!`.
 
 use guardbit_hwmodels::{MacLayer, Packing, Program};
 use guardbit_sim::{ChannelErrors, ChannelLevel, LayerStats, Needs, StatsLevel};
