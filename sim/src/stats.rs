@@ -238,17 +238,6 @@ impl LayerStats {
         self.first_event_cycle.is_none_or(|first| cycle < first)
     }
 
-    /// Places the events of one dot product in one processing element: `parts` says how many there are up to the
-    /// end of each part of the layer's time, in order.
-    pub(crate) fn place_counted(&mut self, element: usize, parts: impl Iterator<Item = (usize, u64)>) {
-        let mut before = 0;
-        for (bin, until) in parts {
-            self.timeline[bin] += until - before;
-            before = until;
-        }
-        self.heat_map[element] += before;
-    }
-
     /// Notes that an event happened at `cycle`.
     pub(crate) fn note_first(&mut self, cycle: u64) {
         self.first_event_cycle = Some(self.first_event_cycle.map_or(cycle, |first| first.min(cycle)));

@@ -184,6 +184,23 @@ pub(crate) fn pairs(bytes: &[u8], distance: usize, origin: i32, out: &mut Vec<u3
     out.extend(bytes[second.len()..].iter().map(|&a| operand(a) & 0xffff));
 }
 
+/// Not before the end of a dot product.
+pub(crate) const NEVER: i16 = i16::MAX;
+
+/// Where the dot products of one block at one pixel enter another part of the layer's time, for the first time, for the
+/// second time, and so on.
+#[derive(Debug, Clone)]
+pub(crate) struct Turn {
+    /// The product before which each does, or [`NEVER`].
+    pub at: [i16; LANES],
+    /// The part that it enters.
+    pub parts: [u8; LANES],
+    /// Which of the checkpoints of the block that is.
+    pub entries: [u16; LANES],
+    /// Whether all lanes enter the same part.
+    pub together: bool,
+}
+
 /// Two windows that are stepped together.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PairOfWindows {

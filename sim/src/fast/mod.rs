@@ -11,9 +11,10 @@ mod finish;
 mod image;
 mod kernels;
 mod levels;
-mod places;
 mod prepare;
+mod schedule;
 mod simd;
+mod sites;
 mod step;
 mod stepper;
 mod tiles;
@@ -40,8 +41,8 @@ use bytes::QuadLayout;
 use counters::Counters;
 use finish::Finisher;
 use image::Geometry;
-use places::Places;
 use prepare::{Block, Path};
+use sites::Sites;
 use tiles::Run;
 
 /// How many dot products the fast engine settled in which way.
@@ -179,7 +180,7 @@ pub(crate) struct FastLayer<'a> {
     finisher: Finisher<'a>,
     /// `None` where only the exact run is covered.
     path: Option<Path>,
-    places: Arc<Places<'a>>,
+    sites: Arc<Sites<'a>>,
     /// Type of the output codes.
     output: DType,
 }
@@ -214,11 +215,11 @@ impl<'a> FastLayer<'a> {
         };
         let path = prepare::path(layer, &geometry, codes, &blocks);
         let finisher = Finisher::new(layer, &blocks, path);
-        let places = match like.filter(|like| like.layer.timing.places_like(&layer.timing)) {
-            Some(like) => Arc::clone(&like.places),
-            None => Arc::new(Places::new(layer, &blocks)),
+        let sites = match like.filter(|like| like.layer.timing.places_like(&layer.timing)) {
+            Some(like) => Arc::clone(&like.sites),
+            None => Arc::new(Sites::new(layer, &blocks)),
         };
-        Some(Self { layer, kernels, geometry, layout, cells, blocks, finisher, path, places, output })
+        Some(Self { layer, kernels, geometry, layout, cells, blocks, finisher, path, sites, output })
     }
 
     /// Whether the narrow run is covered too.

@@ -5,8 +5,8 @@ use guardbit_num::{Direction, Overflow};
 
 use super::FastLayer;
 use super::kernels::{self, Lanes, PairOfWindows, PairStepping, Rails, Stepped, TILE, Trail, Walked};
-use super::places::Log;
 use super::prepare::Narrow;
+use super::schedule::Log;
 use super::simd::VectorActivations;
 use super::tiles::Tile;
 use super::windows::{Read, Windows, on_windows};
@@ -20,7 +20,7 @@ pub(super) enum Noted<'l> {
     Nothing,
     /// How many there are.
     Counts,
-    /// The same, and how many there are up to the checkpoints of each pixel.
+    /// The same, and how many there are up to every turn of each pixel.
     Log(&'l mut Log),
 }
 
@@ -36,14 +36,14 @@ pub(super) struct Stepping<'s, 'a> {
 
 impl Stepping<'_, '_> {
     /// Runs the register; the first entries of `all` get what became of each pixel.
-    pub fn run(&self, noted: Noted<'_>, windows: &mut Windows, all: &mut [Stepped; TILE + 1]) {
+    pub fn run(&self, mut noted: Noted<'_>, windows: &mut Windows, all: &mut [Stepped; TILE + 1]) {
         let counts = !matches!(noted, Noted::Nothing);
         let clamps = matches!(self.narrow.overflow, Overflow::Saturate | Overflow::SaturateSymmetric);
         if self.check == Check::EachAdd
             && match noted {
-                Noted::Counts => self.step_pairs::<true>(all),
-                Noted::Nothing => clamps && self.step_pairs::<false>(all),
-                Noted::Log(_) => false,
+                Noted::Counts => self.step_pairs::<true>(None, all),
+                Noted::Nothing => clamps && self.step_pairs::<false>(None, all),
+                Noted::Log(ref mut log) => self.step_pairs::<true>(Some(log), all),
             }
         {
             return;
@@ -103,7 +103,7 @@ impl Stepping<'_, '_> {
     }
 
     /// Two windows to a lane; whether that could be done.
-    fn step_pairs<const COUNT: bool>(&self, out: &mut [Stepped; TILE + 1]) -> bool {
+    fn step_pairs<const COUNT: bool>(&self, log: Option<&mut Log>, out: &mut [Stepped; TILE + 1]) -> bool {
         let Self { layer, narrow, tile, pixels, .. } = self;
         let (Some(mode), Some(weights)) = (narrow.pairs, &tile.block.doubled) else { return false };
         let stepping = PairStepping {
@@ -126,29 +126,26 @@ impl Stepping<'_, '_> {
             slot += 1 + usize::from(next);
             count += 1;
         }
-        layer.kernels.step_pairs::<COUNT>(mode, &stepping, &windows[..count], out);
+        let windows = &windows[..count];
+        let Some(log) = log else {
+            layer.kernels.step_pairs::<COUNT>(mode, &stepping, windows, out);
+            return true;
+        };
+        let mut turns = [&[][..]; TILE + 1];
+        for (turns, &at) in turns.iter_mut().zip(*pixels) {
+            (*turns, _) = layer.sites.turns(tile.pixel + at, tile.index);
+        }
+        log.clear(turns[..pixels.len()].iter().map(|turns| turns.len()));
+        layer.kernels.step_pairs_logged(mode, &stepping, windows, &turns, log, out);
         true
     }
 
     /// Addition by addition, counted.
     fn step(&self, log: Option<&mut Log>, windows: &mut Windows, out: &mut [Stepped]) {
-        let mut checkpoints = [&[][..]; TILE];
-        if log.is_some() {
-            for (checkpoints, &at) in checkpoints.iter_mut().zip(self.pixels) {
-                *checkpoints = self.layer.places.checkpoints(self.tile.pixel + at, self.tile.index);
-            }
-        }
-        let log = log.filter(|_| checkpoints.iter().any(|checkpoints| !checkpoints.is_empty()));
-        let log = log.map(|log| (&checkpoints[..self.pixels.len()], log));
         on_windows!(self.read(windows), x => self.step_windows(&self.chosen(&x)[..self.pixels.len()], log, out));
     }
 
-    fn step_windows<X: VectorActivations>(
-        &self,
-        x: &[X],
-        log: Option<(&[&[u32]], &mut Log)>,
-        out: &mut [Stepped],
-    ) {
+    fn step_windows<X: VectorActivations>(&self, x: &[X], log: Option<&mut Log>, out: &mut [Stepped]) {
         match self.narrow.overflow {
             Overflow::Saturate | Overflow::SaturateSymmetric => {
                 self.step_mode::<X, { kernels::SATURATE }>(x, log, out)
@@ -166,27 +163,30 @@ impl Stepping<'_, '_> {
     fn step_mode<X: VectorActivations, const MODE: u8>(
         &self,
         x: &[X],
-        log: Option<(&[&[u32]], &mut Log)>,
+        log: Option<&mut Log>,
         out: &mut [Stepped],
     ) {
-        let Self { layer, narrow, tile, .. } = self;
+        let Self { layer, narrow, tile, pixels, .. } = self;
         let (kernels, weights, start, rails) =
             (layer.kernels, &tile.block.weights, &tile.block.start, narrow.rails);
-        let Some((checkpoints, log)) = log else {
+        let Some(log) = log else {
             match narrow.sixteen {
                 true => kernels.step_i16::<X, MODE>(x, weights, start, rails, out),
                 false => kernels.step_i32::<X, MODE>(x, weights, start, rails, out),
             }
             return;
         };
-        log.clear(checkpoints.iter().map(|checkpoints| checkpoints.len()));
+        let turns = |slot: usize| layer.sites.turns(tile.pixel + pixels[slot], tile.index);
+        log.clear((0..pixels.len()).map(|slot| turns(slot).0.len()));
         let outs = out.as_chunks_mut::<1>().0;
-        for (slot, ((&x, checkpoints), out)) in x.iter().zip(checkpoints).zip(outs).enumerate() {
-            let trail = Trail { checkpoints, log: log.of(slot) };
+        for (slot, (&x, out)) in x.iter().zip(outs).enumerate() {
+            let (turns, checkpoints) = turns(slot);
+            let trail = Trail { checkpoints, log: log.notes(checkpoints.len()) };
             match narrow.sixteen {
                 true => kernels.step_i16_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
                 false => kernels.step_i32_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
             }
+            log.take_notes(slot, turns, &out[0]);
         }
     }
 }

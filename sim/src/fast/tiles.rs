@@ -7,8 +7,9 @@ use guardbit_hwmodels::Check;
 
 use super::counters::Counters;
 use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
-use super::places::{Dot, Log, Record};
 use super::prepare::{Block, Path};
+use super::schedule::Log;
+use super::sites::{Dot, Record};
 use super::step::{Noted, Stepping};
 use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image, LayerCounts};
@@ -309,7 +310,7 @@ impl<'r, 'a> Run<'r, 'a> {
         if let (Some(narrow), false) = (self.path.register, pixels.is_empty()) {
             let noted = match options.stats.counts_events() {
                 false => Noted::Nothing,
-                true if self.layer.places.are_logged(self.path.check, options) => Noted::Log(&mut self.log),
+                true if self.layer.sites.are_logged(self.path.check, options) => Noted::Log(&mut self.log),
                 true => Noted::Counts,
             };
             Stepping { layer: self.layer, check: self.path.check, narrow: &narrow, tile, pixels }
@@ -438,37 +439,43 @@ impl<'r, 'a> Run<'r, 'a> {
         windows: &mut Windows,
         job: Job<'_>,
     ) {
+        let sites = &self.layer.sites;
+        let listed = self.counts.stats.wants_events(job.sample);
+        let logged = !listed && sites.are_logged(self.path.check, job.options);
+        let all = listed || (job.options.places_all() && !logged);
         for (slot, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
-            let record =
-                &mut Record { sample: job.sample, stats: &mut self.counts.stats, options: job.options };
-            if !self.layer.places.ask(tile.pixel + at, tile.index, record) {
+            let stats = &mut self.counts.stats;
+            if logged {
+                sites.count((tile.pixel + at, tile.index), stepped, self.log.of(slot), stats);
+            }
+            if !all && !sites.could_be_first(tile.pixel + at, tile.index, stats) {
                 continue;
             }
             let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
-            on_windows!(read, x => self.place(tile, (slot, at), x[at], stepped, job));
+            on_windows!(read, x => self.place(tile, at, x[at], stepped, all, job));
         }
     }
 
-    /// Places the events of one pixel of a tile.
+    /// Finds the events of one pixel of a tile again: all of them, or those that may be the first of the layer.
     fn place<X: Activations>(
         &mut self,
         tile: &Tile<'_>,
-        (slot, at): (usize, usize),
+        at: usize,
         x: X,
         stepped: &Stepped,
+        all: bool,
         job: Job<'_>,
     ) {
         let Some(narrow) = self.path.register else { return };
         let pixel = tile.pixel + at;
-        let places = &self.layer.places;
+        let sites = &self.layer.sites;
         let record = &mut Record { sample: job.sample, stats: &mut self.counts.stats, options: job.options };
         let block = tile.block;
-        let log = places.are_logged(self.path.check, job.options).then_some(&self.log);
         let mut lanes: [bool; LANES] = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
         lanes[block.count..].fill(false);
-        if self.path.check == Check::EachAdd && !places.asks_for_all(record) {
+        if self.path.check == Check::EachAdd && !all {
             // Only events before a certain product make a difference: lanes without any are passed over.
-            let steps = places.steps_before_first(pixel, tile.index, record.stats.first_event_cycle);
+            let steps = sites.steps_before_first(pixel, tile.index, record.stats.first_event_cycle);
             let mut walked = [Walked::ZERO];
             let weights = &block.weights[..steps.min(block.weights.len())];
             self.layer.kernels.walk::<_, false>(&[x], weights, &block.start, &mut walked);
@@ -484,12 +491,10 @@ impl<'r, 'a> Run<'r, 'a> {
                 channel: block.first + lane,
                 block: tile.index,
                 lane,
-                slot,
                 start: block.start[lane].into(),
                 sum: tile.walked[at].sum[lane].into(),
-                events: (stepped.high[lane] + stepped.low[lane]) as u64,
             };
-            places.place((self.path.check, &narrow), dot, products, log, record);
+            sites.place((self.path.check, &narrow), dot, products, all, record);
         }
     }
 }

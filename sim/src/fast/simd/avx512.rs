@@ -3,7 +3,10 @@
 use std::arch::x86_64::*;
 
 use super::super::bytes::{ByteBlock, Gather, Shared, Source};
-use super::super::kernels::{LANES, Lanes, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Walked};
+use super::super::kernels::{
+    LANES, Lanes, NEVER, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turn, Walked,
+};
+use super::super::schedule::Log;
 
 /// Four activations per lane.
 pub(crate) trait Quads: Source {
@@ -234,6 +237,28 @@ pub(super) fn step_pairs<const MODE: u8, const COUNT: bool>(
 /// Steps after which counts of a byte are moved to where there is room; fewer than a byte counts.
 const COUNTED: usize = 252;
 
+/// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
+///
+/// # Panics
+/// If a window does not lie within the pairs, or a slot not in `out`.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) fn step_logged<const MODE: u8>(
+    stepping: &PairStepping<'_>,
+    windows: &[PairOfWindows],
+    turns: &[&[Turn]],
+    log: &mut Log,
+    out: &mut [Stepped],
+) {
+    let PairStepping { cells, offsets, weights, reach, .. } = *stepping;
+    assert!(windows.iter().all(|window| window.corner + reach < cells.len()), "windows lie within the image");
+    assert_eq!(offsets.len(), weights.len());
+    let (fours, rest) = windows.as_chunks::<4>();
+    fours.iter().for_each(|windows| logged::<MODE, 4>(stepping, windows, turns, log, out));
+    let (twos, rest) = rest.as_chunks::<2>();
+    twos.iter().for_each(|windows| logged::<MODE, 2>(stepping, windows, turns, log, out));
+    rest.iter().for_each(|&window| logged::<MODE, 1>(stepping, &[window], turns, log, out));
+}
+
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn step<const MODE: u8, const COUNT: bool, const P: usize>(
@@ -241,80 +266,222 @@ fn step<const MODE: u8, const COUNT: bool, const P: usize>(
     windows: &[PairOfWindows; P],
     out: &mut [Stepped],
 ) {
-    let &PairStepping { cells, offsets, weights, start, rails, .. } = stepping;
-    let Rails { low, high, bits } = rails;
-    let (low, high) = (_mm512_set1_epi16(low as i16), _mm512_set1_epi16(high as i16));
-    let shift = _mm_cvtsi32_si128(16 - bits.min(16) as i32);
-    let (zero, sign) = (_mm512_setzero_si512(), _mm512_set1_epi16(i16::MIN));
-    // The start fits 16 bits: it lies between the rails.
-    let start = load(start);
-    let start =
-        _mm512_or_si512(_mm512_and_si512(start, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32::<16>(start));
-    let mut value = [start; P];
-    let (mut above, mut below) = ([zero; P], [zero; P]);
-    for (offsets, weights) in offsets.chunks(COUNTED).zip(weights.chunks(COUNTED)) {
-        // In the high byte the overflows below, in the low one those above.
-        let mut counts = [zero; P];
-        for (&offset, weights) in offsets.iter().zip(weights) {
-            // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
-            let w = unsafe { _mm512_loadu_si512(weights.as_ptr().cast()) };
+    let mut registers = Registers::<P>::new(stepping.start);
+    registers.advance::<MODE, COUNT>(stepping, windows, 0..stepping.offsets.len());
+    registers.store(windows, out);
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn logged<const MODE: u8, const P: usize>(
+    stepping: &PairStepping<'_>,
+    windows: &[PairOfWindows; P],
+    turns: &[&[Turn]],
+    log: &mut Log,
+    out: &mut [Stepped],
+) {
+    let steps = stepping.offsets.len();
+    let turns = TurnsOfPairs::new(windows, turns, steps);
+    let zero = _mm512_setzero_si512();
+    let mut seen = vec![[zero; P]; turns.at.len()];
+    let mut registers = Registers::<P>::new(stepping.start);
+    let mut from = 0;
+    for to in turns.steps() {
+        registers.advance::<MODE, true>(stepping, windows, from..to);
+        from = to;
+        let step = _mm512_set1_epi16(to as i16);
+        let entered = seen.iter_mut().zip(&turns.at).zip(&turns.between);
+        for ((seen, at), _) in entered.filter(|(_, between)| between.contains(&to)) {
             for p in 0..P {
-                // SAFETY: `step_pairs` has checked that this cell exists.
-                let cell = unsafe { *cells.get_unchecked(windows[p].corner + offset as usize) };
-                let product = _mm512_mullo_epi16(_mm512_set1_epi32(cell as i32), w);
-                let sum = _mm512_adds_epi16(value[p], product);
-                // Negative where the sum is too great, and where it is too small.
-                let (over, under, next) = match MODE {
-                    SATURATE | WRAP => {
-                        let least = _mm512_min_epi16(sum, high);
-                        let clamped = _mm512_max_epi16(least, low);
-                        let next = match MODE {
-                            SATURATE => clamped,
-                            _ => {
-                                let wide = _mm512_sll_epi16(_mm512_add_epi16(value[p], product), shift);
-                                _mm512_sra_epi16(wide, shift)
-                            }
-                        };
-                        (_mm512_sub_epi16(least, sum), _mm512_sub_epi16(least, clamped), next)
-                    }
-                    _ => {
-                        let wrapped = _mm512_add_epi16(value[p], product);
-                        // Both addends have the sign that the result does not have.
-                        let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
-                        let under = _mm512_ternarylogic_epi32::<0x40>(value[p], product, wrapped);
-                        (over, under, if MODE == SATURATE_16 { sum } else { wrapped })
-                    }
-                };
-                if COUNT {
-                    let over = _mm512_srli_epi16::<8>(over);
-                    let both = _mm512_ternarylogic_epi32::<0xca>(sign, under, over);
-                    counts[p] = _mm512_add_epi16(counts[p], _mm512_srli_epi16::<7>(both));
-                }
-                value[p] = next;
+                // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
+                let at = unsafe { _mm512_loadu_si512(at[p].as_ptr().cast()) };
+                let now = _mm512_add_epi16(registers.above[p], registers.below[p]);
+                seen[p] = _mm512_mask_mov_epi16(seen[p], _mm512_cmpeq_epi16_mask(at, step), now);
             }
         }
+    }
+    registers.advance::<MODE, true>(stepping, windows, from..steps);
+    registers.store(windows, out);
+    let never = _mm512_set1_epi16(NEVER);
+    for (index, (seen, at)) in seen.iter().zip(&turns.at).enumerate() {
         for p in 0..P {
-            let under = _mm512_srli_epi16::<8>(counts[p]);
-            let over = _mm512_and_si512(counts[p], _mm512_set1_epi16(0xff));
-            above[p] = _mm512_add_epi16(above[p], over);
-            below[p] = _mm512_add_epi16(below[p], under);
-        }
-    }
-    for p in 0..P {
-        for (lanes, field) in [(value[p], 0), (above[p], 1), (below[p], 2)] {
-            let halves =
-                [_mm512_srai_epi32::<16>(_mm512_slli_epi32::<16>(lanes)), _mm512_srai_epi32::<16>(lanes)];
-            for (slot, half) in windows[p].slots.into_iter().zip(halves) {
-                let stepped = &mut out[slot];
-                let lanes = match field {
-                    0 => &mut stepped.value,
-                    1 => &mut stepped.high,
-                    _ => &mut stepped.low,
-                };
-                store(lanes, half);
+            // SAFETY: as above.
+            let at = unsafe { _mm512_loadu_si512(at[p].as_ptr().cast()) };
+            let all = _mm512_add_epi16(registers.above[p], registers.below[p]);
+            let seen = _mm512_mask_mov_epi16(seen[p], _mm512_cmpeq_epi16_mask(at, never), all);
+            for (slot, half) in windows[p].slots.into_iter().zip(halves(seen)) {
+                if index < turns.count(slot) {
+                    store(&mut log.of_mut(slot)[index], half);
+                }
             }
         }
     }
+}
+
+/// Where the dot products of some pairs of windows enter another part of the layer's time.
+struct TurnsOfPairs<'t, const P: usize> {
+    by_slot: &'t [&'t [Turn]],
+    /// `[turn][pair]`, lane by lane as pairs are stepped.
+    at: Vec<[[i16; 2 * LANES]; P]>,
+    /// Least and greatest step of each turn.
+    between: Vec<std::ops::RangeInclusive<usize>>,
+    /// The steps before which there is one, as bits.
+    steps: Vec<u64>,
+}
+
+impl<'t, const P: usize> TurnsOfPairs<'t, P> {
+    fn new(windows: &[PairOfWindows; P], by_slot: &'t [&'t [Turn]], steps: usize) -> Self {
+        let slots = windows.iter().flat_map(|window| window.slots);
+        let most = slots.map(|slot| by_slot[slot].len()).max().unwrap_or(0);
+        let mut turns = Self {
+            by_slot,
+            at: vec![[[NEVER; 2 * LANES]; P]; most],
+            between: Vec::with_capacity(most),
+            steps: vec![0; steps / 64 + 1],
+        };
+        for (index, at) in turns.at.iter_mut().enumerate() {
+            let (mut least, mut greatest) = (usize::MAX, 0);
+            for (at, window) in at.iter_mut().zip(windows) {
+                for (half, &slot) in window.slots.iter().enumerate() {
+                    let Some(turn) = by_slot[slot].get(index) else { continue };
+                    for (at, &step) in at[half..].iter_mut().step_by(2).zip(&turn.at) {
+                        *at = step;
+                        if step != NEVER {
+                            let step = step as usize;
+                            turns.steps[step / 64] |= 1 << (step % 64);
+                            (least, greatest) = (least.min(step), greatest.max(step));
+                        }
+                    }
+                }
+            }
+            turns.between.push(least..=greatest);
+        }
+        turns
+    }
+
+    fn count(&self, slot: usize) -> usize {
+        self.by_slot[slot].len()
+    }
+
+    fn steps(&self) -> impl Iterator<Item = usize> {
+        let of_word = |(index, &word): (usize, &u64)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros() as usize;
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(64 * index + bit)
+            })
+        };
+        self.steps.iter().enumerate().flat_map(of_word)
+    }
+}
+
+/// Two windows in every register: sums and overflows so far.
+struct Registers<const P: usize> {
+    value: [__m512i; P],
+    above: [__m512i; P],
+    below: [__m512i; P],
+}
+
+impl<const P: usize> Registers<P> {
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn new(start: &Lanes) -> Self {
+        let zero = _mm512_setzero_si512();
+        // The start fits 16 bits: it lies between the rails.
+        let start = load(start);
+        let low = _mm512_and_si512(start, _mm512_set1_epi32(0xffff));
+        let start = _mm512_or_si512(low, _mm512_slli_epi32::<16>(start));
+        Self { value: [start; P], above: [zero; P], below: [zero; P] }
+    }
+
+    /// Adds the products `steps`; windows and weights have been checked.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn advance<const MODE: u8, const COUNT: bool>(
+        &mut self,
+        stepping: &PairStepping<'_>,
+        windows: &[PairOfWindows; P],
+        steps: std::ops::Range<usize>,
+    ) {
+        let &PairStepping { cells, offsets, weights, rails, .. } = stepping;
+        let Rails { low, high, bits } = rails;
+        let (low, high) = (_mm512_set1_epi16(low as i16), _mm512_set1_epi16(high as i16));
+        let shift = _mm_cvtsi32_si128(16 - bits.min(16) as i32);
+        let (zero, sign) = (_mm512_setzero_si512(), _mm512_set1_epi16(i16::MIN));
+        let (offsets, weights) = (&offsets[steps.clone()], &weights[steps]);
+        let mut value = self.value;
+        for (offsets, weights) in offsets.chunks(COUNTED).zip(weights.chunks(COUNTED)) {
+            // In the high byte the overflows below, in the low one those above.
+            let mut counts = [zero; P];
+            for (&offset, weights) in offsets.iter().zip(weights) {
+                // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
+                let w = unsafe { _mm512_loadu_si512(weights.as_ptr().cast()) };
+                for p in 0..P {
+                    // SAFETY: this cell exists, which the callers have checked.
+                    let cell = unsafe { *cells.get_unchecked(windows[p].corner + offset as usize) };
+                    let product = _mm512_mullo_epi16(_mm512_set1_epi32(cell as i32), w);
+                    let sum = _mm512_adds_epi16(value[p], product);
+                    // Negative where the sum is too great, and where it is too small.
+                    let (over, under, next) = match MODE {
+                        SATURATE | WRAP => {
+                            let least = _mm512_min_epi16(sum, high);
+                            let clamped = _mm512_max_epi16(least, low);
+                            let next = match MODE {
+                                SATURATE => clamped,
+                                _ => {
+                                    let wide = _mm512_sll_epi16(_mm512_add_epi16(value[p], product), shift);
+                                    _mm512_sra_epi16(wide, shift)
+                                }
+                            };
+                            (_mm512_sub_epi16(least, sum), _mm512_sub_epi16(least, clamped), next)
+                        }
+                        _ => {
+                            let wrapped = _mm512_add_epi16(value[p], product);
+                            // Both addends have the sign that the result does not have.
+                            let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
+                            let under = _mm512_ternarylogic_epi32::<0x40>(value[p], product, wrapped);
+                            (over, under, if MODE == SATURATE_16 { sum } else { wrapped })
+                        }
+                    };
+                    if COUNT {
+                        let over = _mm512_srli_epi16::<8>(over);
+                        let both = _mm512_ternarylogic_epi32::<0xca>(sign, under, over);
+                        counts[p] = _mm512_add_epi16(counts[p], _mm512_srli_epi16::<7>(both));
+                    }
+                    value[p] = next;
+                }
+            }
+            for p in 0..P {
+                let under = _mm512_srli_epi16::<8>(counts[p]);
+                let over = _mm512_and_si512(counts[p], _mm512_set1_epi16(0xff));
+                self.above[p] = _mm512_add_epi16(self.above[p], over);
+                self.below[p] = _mm512_add_epi16(self.below[p], under);
+            }
+        }
+        self.value = value;
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn store(&self, windows: &[PairOfWindows; P], out: &mut [Stepped]) {
+        for p in 0..P {
+            let lanes = [self.value[p], self.above[p], self.below[p]].map(|lanes| halves(lanes));
+            for (half, &slot) in windows[p].slots.iter().enumerate() {
+                let stepped = &mut out[slot];
+                store(&mut stepped.value, lanes[0][half]);
+                store(&mut stepped.high, lanes[1][half]);
+                store(&mut stepped.low, lanes[2][half]);
+            }
+        }
+    }
+}
+
+/// What belongs to the first windows, and to the second ones.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn halves(pairs: __m512i) -> [__m512i; 2] {
+    [_mm512_srai_epi32::<16>(_mm512_slli_epi32::<16>(pairs)), _mm512_srai_epi32::<16>(pairs)]
 }
 
 /// Output codes under scheme D: see [`kernels::codes`](super::super::kernels::codes).

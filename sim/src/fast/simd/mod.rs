@@ -10,8 +10,9 @@ use super::bytes::{ByteBlock, QuadLayout};
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
     self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, PairOfWindows, PairStepping, Rails, Row,
-    SATURATE, Scaling, Stepped, Trail, Walked,
+    SATURATE, Scaling, Stepped, Trail, Turn, Walked,
 };
+use super::schedule::Log;
 use crate::options::Isa;
 
 /// The instructions that the kernels use.
@@ -394,6 +395,39 @@ impl Kernels {
         for (walked, out) in walked.iter().zip(out) {
             *out = kernels::required(walked);
         }
+    }
+
+    /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
+    pub fn step_pairs_logged(
+        self,
+        mode: PairMode,
+        stepping: &PairStepping<'_>,
+        windows: &[PairOfWindows],
+        turns: &[&[Turn]],
+        log: &mut Log,
+        out: &mut [Stepped],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_pairs() {
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            return unsafe {
+                match mode {
+                    PairMode::Saturate => {
+                        avx512::step_logged::<{ avx512::SATURATE }>(stepping, windows, turns, log, out);
+                    }
+                    PairMode::Saturate16 => {
+                        avx512::step_logged::<{ avx512::SATURATE_16 }>(stepping, windows, turns, log, out);
+                    }
+                    PairMode::Wrap => {
+                        avx512::step_logged::<{ avx512::WRAP }>(stepping, windows, turns, log, out)
+                    }
+                    PairMode::Wrap16 => {
+                        avx512::step_logged::<{ avx512::WRAP_16 }>(stepping, windows, turns, log, out);
+                    }
+                }
+            };
+        }
+        unreachable!("pairs are stepped where there are instructions for them")
     }
 
     kernel! {

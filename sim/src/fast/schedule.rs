@@ -1,0 +1,227 @@
+//! Which part of the layer's time, and which processing element, events of dot products that stay in place fall to.
+
+use std::ops::Range;
+
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::MacLayer;
+
+use super::kernels::{LANES, Lanes, NEVER, Stepped, TILE, Turn};
+use crate::stats::{LayerStats, timeline_bin};
+
+/// The dot products of every block at every pixel.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    /// `[pixel][block]`
+    sites: Vec<Site>,
+    turns: Vec<Turn>,
+    checkpoints: Vec<u32>,
+}
+
+/// Where the dot products of one block at one pixel are.
+#[derive(Debug)]
+struct Site {
+    count: usize,
+    /// Processing elements, counted row by row.
+    elements: [u32; LANES],
+    /// Whether they are neighbours.
+    neighbours: bool,
+    /// Parts of the layer's time in which dot products begin.
+    begin: [u8; LANES],
+    /// The same for all lanes.
+    together: bool,
+    turns: Range<usize>,
+    checkpoints: Range<usize>,
+}
+
+/// Overflows of the pixels that were stepped together up to every turn of theirs.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    counts: Vec<Lanes>,
+    /// Where each pixel's begin.
+    starts: [usize; TILE],
+    /// What a kernel noted at checkpoints.
+    noted: Vec<Lanes>,
+}
+
+impl Schedule {
+    /// For `blocks`: first channel and number of channels of each.
+    pub fn new(layer: &MacLayer, blocks: &[(usize, usize)]) -> Self {
+        let channels = layer.dots.window.channels();
+        let mut schedule = Self::default();
+        for pixel in 0..layer.dots.window.dots() / channels.max(1) {
+            for &(first, count) in blocks {
+                schedule.push(layer, pixel * channels + first, count);
+            }
+        }
+        schedule
+    }
+
+    /// When the dot products of site `site` enter another part of the layer's time.
+    pub fn turns(&self, site: usize) -> &[Turn] {
+        &self.turns[self.sites[site].turns.clone()]
+    }
+
+    /// The products before which some dot product of site `site` does.
+    pub fn checkpoints(&self, site: usize) -> &[u32] {
+        &self.checkpoints[self.sites[site].checkpoints.clone()]
+    }
+
+    /// Counts the events of site `site`, of which `log` has those up to every turn.
+    pub fn count(&self, site: usize, stepped: &Stepped, log: &[Lanes], stats: &mut LayerStats) {
+        let turns = self.turns(site);
+        let site = &self.sites[site];
+        let total: Lanes = std::array::from_fn(|l| stepped.high[l] + stepped.low[l]);
+        let mut before = [0; LANES];
+        let (mut bins, mut together) = (&site.begin, site.together);
+        for (turn, until) in
+            turns.iter().zip(log).map(|(turn, log)| (Some(turn), log)).chain([(None, &total)])
+        {
+            if together {
+                let sum: i32 =
+                    until.iter().zip(&before).take(site.count).map(|(until, before)| until - before).sum();
+                stats.timeline[usize::from(bins[0])] += sum as u64;
+            } else {
+                for l in 0..site.count {
+                    stats.timeline[usize::from(bins[l])] += (until[l] - before[l]) as u64;
+                }
+            }
+            before = *until;
+            if let Some(turn) = turn {
+                (bins, together) = (&turn.parts, turn.together);
+            }
+        }
+        let total = &total[..site.count];
+        if site.neighbours {
+            let elements = &mut stats.heat_map[site.elements[0] as usize..][..total.len()];
+            elements.iter_mut().zip(total).for_each(|(element, &events)| *element += events as u64);
+        } else {
+            for (&element, &events) in site.elements.iter().zip(total) {
+                stats.heat_map[element as usize] += events as u64;
+            }
+        }
+    }
+
+    /// Adds the dot products of a block at a pixel: `count` from output `first` on.
+    fn push(&mut self, layer: &MacLayer, first: usize, count: usize) {
+        let mut of_lane: [Vec<(usize, u8)>; LANES] = Default::default();
+        let (mut elements, mut begin) = ([0; LANES], [0; LANES]);
+        let from = self.checkpoints.len();
+        for lane in 0..count {
+            let out = layer.dots.window.output_position(first + lane);
+            let place = layer.timing.place(out, 0, 0);
+            elements[lane] = (place.row * layer.timing.array.cols + place.col) as u32;
+            begin[lane] = timeline_bin(layer, place.cycle) as u8;
+            of_lane[lane] = turns(layer, out);
+            self.checkpoints.extend(of_lane[lane].iter().map(|&(k, _)| k as u32));
+        }
+        self.checkpoints[from..].sort_unstable();
+        let mut checkpoints = self.checkpoints.split_off(from);
+        checkpoints.dedup();
+        let most = of_lane.iter().map(Vec::len).max().unwrap_or(0);
+        let turns_from = self.turns.len();
+        for index in 0..most {
+            let mut turn = Turn { at: [NEVER; LANES], parts: begin, entries: [0; LANES], together: true };
+            for (lane, turns) in of_lane.iter().enumerate().take(count) {
+                match turns.get(index) {
+                    Some(&(k, part)) => {
+                        turn.at[lane] = k as i16;
+                        turn.parts[lane] = part;
+                        // There are fewer checkpoints than lanes times parts of a layer's time.
+                        turn.entries[lane] = checkpoints.partition_point(|&step| (step as usize) < k) as u16;
+                    }
+                    // Nothing is left for a part that is not entered: any will do.
+                    None => turn.parts[lane] = turns.last().map_or(begin[lane], |&(_, part)| part),
+                }
+            }
+            turn.together = is_same(&turn.parts[..count]);
+            self.turns.push(turn);
+        }
+        self.sites.push(Site {
+            count,
+            elements,
+            neighbours: elements[..count].windows(2).all(|pair| pair[0] + 1 == pair[1]),
+            begin,
+            together: is_same(&begin[..count]),
+            turns: turns_from..self.turns.len(),
+            checkpoints: from..from + checkpoints.len(),
+        });
+        self.checkpoints.extend(checkpoints);
+    }
+}
+
+impl Log {
+    /// Makes room for pixels with as many turns as given.
+    pub fn clear(&mut self, turns: impl Iterator<Item = usize>) {
+        let mut end = 0;
+        for (start, count) in self.starts.iter_mut().zip(turns) {
+            *start = end;
+            end += count;
+        }
+        if self.counts.len() < end {
+            self.counts.resize(end, [0; LANES]);
+        }
+    }
+
+    /// What is logged of the pixel in `slot`, and what follows.
+    pub fn of(&self, slot: usize) -> &[Lanes] {
+        &self.counts[self.starts[slot]..]
+    }
+
+    /// The same, to be written.
+    pub fn of_mut(&mut self, slot: usize) -> &mut [Lanes] {
+        &mut self.counts[self.starts[slot]..]
+    }
+
+    /// Room for what a kernel notes at `checkpoints` checkpoints.
+    pub fn notes(&mut self, checkpoints: usize) -> &mut [Lanes] {
+        if self.noted.len() < checkpoints {
+            self.noted.resize(checkpoints, [0; LANES]);
+        }
+        &mut self.noted[..checkpoints]
+    }
+
+    /// Takes over what was noted of the pixel in `slot`.
+    pub fn take_notes(&mut self, slot: usize, turns: &[Turn], stepped: &Stepped) {
+        let counts = &mut self.counts[self.starts[slot]..];
+        for (counts, turn) in counts.iter_mut().zip(turns) {
+            for l in 0..LANES {
+                counts[l] = match turn.at[l] {
+                    NEVER => stepped.high[l] + stepped.low[l],
+                    _ => self.noted[usize::from(turn.entries[l])][l],
+                };
+            }
+        }
+    }
+}
+
+fn is_same(parts: &[u8]) -> bool {
+    parts.windows(2).all(|pair| pair[0] == pair[1])
+}
+
+/// The products before which a dot product enters another part of the layer's time, and those parts.
+fn turns(layer: &MacLayer, out: OutputPosition) -> Vec<(usize, u8)> {
+    let bin = |k| timeline_bin(layer, layer.timing.place(out, k, 0).cycle) as u8;
+    let last = layer.order.len().saturating_sub(1);
+    let (mut k, mut here, end) = (0, bin(0), bin(last));
+    let mut turns = Vec::new();
+    while here < end {
+        // Cycles never fall within a dot product: neither do the parts.
+        k = first_where(k, last, |k| bin(k) > here);
+        here = bin(k);
+        turns.push((k, here));
+    }
+    turns
+}
+
+/// The first of `from..=to` where `holds`; it holds at `to` and, once it does, from there on.
+pub(super) fn first_where(mut from: usize, mut to: usize, holds: impl Fn(usize) -> bool) -> usize {
+    while from < to {
+        let middle = (from + to) / 2;
+        if holds(middle) {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    from
+}

@@ -1,0 +1,203 @@
+//! Where and when the events of a layer happen.
+
+use std::sync::OnceLock;
+
+use guardbit_hwmodels::{Check, MacLayer};
+
+use super::kernels::{Lanes, NEVER, Stepped, Turn};
+use super::prepare::{Block, Narrow};
+use super::schedule::{Schedule, first_where};
+use super::trace;
+use crate::dot::DotEvent;
+use crate::options::Options;
+use crate::stats::LayerStats;
+
+/// The places of a layer's dot products, looked up when they are first asked for.
+#[derive(Debug)]
+pub(super) struct Sites<'a> {
+    layer: &'a MacLayer,
+    /// First channel and number of channels of every block.
+    blocks: Vec<(usize, usize)>,
+    /// `[pixel][block]`: cycle of the first product.
+    earliest: OnceLock<Vec<u64>>,
+    /// `[pixel][block]`: the same lane by lane, looked up where it is asked for.
+    begins: OnceLock<Vec<OnceLock<Box<[u64]>>>>,
+    /// Cycles from the first product to each one, if they are the same for all dot products.
+    ways: OnceLock<Option<Vec<u64>>>,
+    schedule: OnceLock<Schedule>,
+}
+
+/// A dot product with events.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dot {
+    pub pixel: usize,
+    pub channel: usize,
+    /// Index of its block.
+    pub block: usize,
+    pub lane: usize,
+    /// What the sum starts from, and the exact sum.
+    pub start: i64,
+    pub sum: i64,
+}
+
+/// Where events are written down.
+pub(super) struct Record<'r> {
+    pub sample: usize,
+    pub stats: &'r mut LayerStats,
+    pub options: &'r Options,
+}
+
+impl<'a> Sites<'a> {
+    pub fn new(layer: &'a MacLayer, blocks: &[Block]) -> Self {
+        let blocks = blocks.iter().map(|block| (block.first, block.count)).collect();
+        Self {
+            layer,
+            blocks,
+            earliest: OnceLock::new(),
+            begins: OnceLock::new(),
+            ways: OnceLock::new(),
+            schedule: OnceLock::new(),
+        }
+    }
+
+    /// Whether a log of events up to every turn says all that is counted of their places.
+    pub fn are_logged(&self, check: Check, options: &Options) -> bool {
+        options.places_all()
+            && check == Check::EachAdd
+            && self.layer.order.len() < NEVER as usize
+            && self.layer.timing.stays_in_place()
+    }
+
+    /// When the dot products of block `block` at `pixel` enter another part of the layer's time, and the products
+    /// before which some do.
+    pub fn turns(&self, pixel: usize, block: usize) -> (&[Turn], &[u32]) {
+        let (schedule, site) = (self.schedule(), self.site(pixel, block));
+        (schedule.turns(site), schedule.checkpoints(site))
+    }
+
+    /// Counts the events of block `block` at `pixel`, of which `log` has those up to every turn.
+    pub fn count(
+        &self,
+        (pixel, block): (usize, usize),
+        stepped: &Stepped,
+        log: &[Lanes],
+        stats: &mut LayerStats,
+    ) {
+        self.schedule().count(self.site(pixel, block), stepped, log, stats);
+    }
+
+    /// Whether an event of block `block` at `pixel` could be the first of the layer.
+    pub fn could_be_first(&self, pixel: usize, block: usize, stats: &LayerStats) -> bool {
+        stats.would_be_first(self.earliest.get_or_init(|| self.look_up())[self.site(pixel, block)])
+    }
+
+    /// Finds the events of a dot product in a register again: all of them, or the first one.
+    pub fn place(
+        &self,
+        (check, narrow): (Check, &Narrow),
+        dot: Dot,
+        products: impl Iterator<Item = i64>,
+        all: bool,
+        record: &mut Record<'_>,
+    ) {
+        let Record { sample, stats, options } = record;
+        let index = dot.pixel * self.layer.dots.window.channels() + dot.channel;
+        let terms = self.layer.order.len();
+        // Events that are not the first one of the layer need not be found.
+        let (steps, limit) = match all {
+            true => (terms, usize::MAX),
+            false => {
+                let place = (dot.pixel, dot.channel, dot.block, dot.lane);
+                (self.steps_before(place, stats.first_event_cycle), 1)
+            }
+        };
+        if steps == 0 {
+            return;
+        }
+        let out = self.layer.dots.window.output_position(index);
+        let mut events = Vec::new();
+        match check {
+            Check::EachAdd => trace::steps(narrow, dot.start, products.take(steps), limit, &mut events),
+            Check::HandOver => trace::hand_over(narrow, dot.sum, terms, &mut events),
+        }
+        if all {
+            stats.place_events(self.layer, *sample, out, &events, options);
+        } else if let Some(DotEvent { k, level, .. }) = events.first() {
+            stats.note_first(self.layer.timing.place(out, *k, *level).cycle);
+        }
+    }
+
+    /// How many products of the dot products of block `block` at `pixel` come before a cycle, or some more; all if
+    /// there is no cycle.
+    pub fn steps_before_first(&self, pixel: usize, block: usize, cycle: Option<u64>) -> usize {
+        let begin = self.earliest.get_or_init(|| self.look_up())[pixel * self.blocks.len() + block];
+        match (cycle, self.ways()) {
+            (Some(cycle), Some(ways)) => ways.partition_point(|way| begin + way < cycle),
+            _ => self.layer.order.len(),
+        }
+    }
+
+    /// How many products of a dot product come before a cycle, or a few more; all if there is no cycle.
+    fn steps_before(
+        &self,
+        (pixel, channel, block, lane): (usize, usize, usize, usize),
+        cycle: Option<u64>,
+    ) -> usize {
+        let (timing, terms) = (&self.layer.timing, self.layer.order.len());
+        let Some(cycle) = cycle else { return terms };
+        let begin = self.begins(pixel, block)[lane];
+        if begin >= cycle {
+            return 0;
+        }
+        let place = |index, k| timing.place(self.layer.dots.window.output_position(index), k, 0).cycle;
+        match self.ways() {
+            // Sites that are held at the layer's last cycle make ways shorter, never longer.
+            Some(ways) => ways.partition_point(|way| begin + way < cycle),
+            None => {
+                let index = pixel * self.layer.dots.window.channels() + channel;
+                first_where(0, terms, |k| k == terms || place(index, k) >= cycle)
+            }
+        }
+    }
+
+    /// Cycles from the first product to each one, if they are the same for all dot products.
+    fn ways(&self) -> Option<&[u64]> {
+        let (timing, terms) = (&self.layer.timing, self.layer.order.len());
+        let cycle = |k| timing.place(self.layer.dots.window.output_position(0), k, 0).cycle;
+        let ways = || (0..terms).map(|k| cycle(k) - cycle(0)).collect();
+        self.ways.get_or_init(|| timing.ways_are_alike().then(ways)).as_deref()
+    }
+
+    /// The cycles in which the lanes of block `block` at `pixel` begin.
+    fn begins(&self, pixel: usize, block: usize) -> &[u64] {
+        let window = &self.layer.dots.window;
+        let pixels = window.dots() / window.channels().max(1);
+        let begins =
+            self.begins.get_or_init(|| (0..pixels * self.blocks.len()).map(|_| OnceLock::new()).collect());
+        begins[pixel * self.blocks.len() + block].get_or_init(|| {
+            let (first, count) = self.blocks[block];
+            let first = pixel * window.channels() + first;
+            let begin = |index| self.layer.timing.place(window.output_position(index), 0, 0).cycle;
+            (first..first + count).map(begin).collect()
+        })
+    }
+
+    fn look_up(&self) -> Vec<u64> {
+        let window = &self.layer.dots.window;
+        let cycle = |index| self.layer.timing.place(window.output_position(index), 0, 0).cycle;
+        let earliest = |pixel: usize, &(first, count): &(usize, usize)| {
+            let first = pixel * window.channels() + first;
+            (first..first + count).map(cycle).min().unwrap_or(0)
+        };
+        let pixels = 0..window.dots() / window.channels().max(1);
+        pixels.flat_map(|pixel| self.blocks.iter().map(move |block| earliest(pixel, block))).collect()
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.schedule.get_or_init(|| Schedule::new(self.layer, &self.blocks))
+    }
+
+    fn site(&self, pixel: usize, block: usize) -> usize {
+        pixel * self.blocks.len() + block
+    }
+}
