@@ -7,8 +7,8 @@ use crate::output::say;
 /// Exit code of a process that SIGINT ended, as shells have it.
 const INTERRUPTED: i32 = 130;
 
-/// Catches SIGINT, SIGTERM and SIGHUP, unless one of them is ignored already, as `nohup` and a shell's background jobs
-/// have it: then all of them act as ever.
+/// Catches SIGINT, SIGTERM and SIGHUP, unless one of them is ignored already (by `nohup`, or in a
+/// background job of a shell): then all of them act as ever.
 pub fn install() {
     let _ = ctrlc::try_set_handler(|| {
         let kept = guardbit_files::interrupt();

@@ -12,7 +12,7 @@ pub fn say(text: &str) {
     let _ = stderr().lock().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Prints `text`. A reader that has seen enough, as `head`, is no error.
+/// Prints `text`. A reader that has seen enough, e.g. `head`, is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
     let text = if out.is_terminal() { plain(text) } else { text.into() };

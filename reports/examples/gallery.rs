@@ -8,7 +8,7 @@ use std::path::Path;
 use guardbit_files::{Document, Existing, Target};
 use guardbit_reports::{
     About, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram, NetworkTiming, OutputError,
-    Point, PointRecord, RunRecord, Score, SummaryRow, Width, run_documents, sweep_documents,
+    PointRecord, RunRecord, Score, SummaryRow, SweepPoint, Width, run_documents, sweep_documents,
 };
 use guardbit_sim::SquaredError;
 
@@ -219,8 +219,13 @@ fn score(rows: &[LayerRow]) -> Score {
 
 fn record(network: &Network, hw: &str, bits: u32, mode: &str) -> PointRecord {
     let (layers, histograms) = rows(network, bits, mode);
-    let point =
-        Point { model: network.name.into(), hw: hw.into(), bits, overflow: mode.into(), level: "acc".into() };
+    let point = SweepPoint {
+        model: network.name.into(),
+        hw: hw.into(),
+        bits,
+        overflow: mode.into(),
+        level: "acc".into(),
+    };
     let summary = SummaryRow::new(&point, guardbit_sim::Mode::Propagated, &score(&layers), &layers);
     PointRecord { summary, layers, histograms }
 }

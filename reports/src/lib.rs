@@ -6,7 +6,7 @@
 
 mod error;
 mod figures;
-mod headlines;
+mod findings;
 mod html;
 mod labels;
 mod legal;
@@ -21,7 +21,7 @@ mod text;
 
 pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
-pub use headlines::{Headline, Question, run_headlines, sweep_headlines};
+pub use findings::{Finding, Question, run_findings, sweep_findings};
 pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
 pub use output::{About, run_documents, size_documents, sweep_documents, sweep_paths};
@@ -31,8 +31,8 @@ pub use records::{
 };
 pub use score::{OutputError, Score, ScoreFigures};
 pub use tables::{
-    Cells, ChannelRow, Column, EventRow, LayerRow, Point, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, SummaryRow, SweepRow, channel_rows, columns_text, event_rows, layer_rows,
-    not_swept_text, sweep_rows, write_csv,
+    Cells, ChannelRow, Column, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
+    SizeRateRow, SizeRow, SummaryRow, SweepPoint, SweepRow, channel_rows, columns_text, event_rows,
+    layer_rows, not_swept_text, sweep_rows, write_csv,
 };
 pub use text::{layers_text, size_text, summary_text, text_table, tiles_text};

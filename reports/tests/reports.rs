@@ -8,8 +8,8 @@ use std::sync::Arc;
 use guardbit_files::Document;
 use guardbit_hwmodels::{from_yaml, lower};
 use guardbit_reports::{
-    About, LayerRow, NetworkTiming, PointRecord, Question, Width, run_documents, run_headlines,
-    size_documents, sweep_documents, sweep_headlines, sweep_paths,
+    About, LayerRow, NetworkTiming, PointRecord, Question, Width, run_documents, run_findings,
+    size_documents, sweep_documents, sweep_findings, sweep_paths,
 };
 use guardbit_sim::StatsLevel;
 
@@ -70,7 +70,7 @@ fn stands_alone(html: &[u8]) {
 #[test]
 fn a_run_in_words() {
     let run = common::run_record(StatsLevel::Full);
-    insta::assert_snapshot!(run_headlines(&run).join("\n"), @r"
+    insta::assert_snapshot!(run_findings(&run).join("\n"), @r"
     Accumulators overflowed 3 times in 1 layer; most of all in #0 conv2d_1, where 25 % of the dot products met an overflow.
     1 of 10 sums is wrong (10 %); 0 of them without any effect on the output code.
     3 output codes of the network differ from the exact ones.
@@ -80,7 +80,7 @@ fn a_run_in_words() {
     One inference takes 236 cycles on the accelerator, 0.786667 µs (1,271,186 inferences per second); in 87.29 % of the cycles it waits for memory (SRAM 0 %, DRAM 87.29 %). What the host runs is not counted.
     ");
     let run = common::run_record(StatsLevel::None);
-    insta::assert_snapshot!(run_headlines(&run).join("\n"), @r"
+    insta::assert_snapshot!(run_findings(&run).join("\n"), @r"
     3 output codes of the network differ from the exact ones.
     50 % of the top-1 classes are those of the exact network; the accuracy is 50 %, that of the exact network 100 %.
     One inference takes 236 cycles on the accelerator, 0.786667 µs (1,271,186 inferences per second); in 87.29 % of the cycles it waits for memory (SRAM 0 %, DRAM 87.29 %). What the host runs is not counted.
@@ -118,10 +118,10 @@ fn a_sweep_in_words() {
     // Wrapping at 11 bits is wrong; let 12 be wrong too, and 11 right by chance.
     points[0].summary.wrong = Some(0);
     points[1].summary.wrong = Some(1);
-    let headlines = sweep_headlines(&points);
-    let sums: Vec<_> = headlines.iter().filter(|h| h.question == Question::ExactSums).collect();
+    let findings = sweep_findings(&points);
+    let sums: Vec<_> = findings.iter().filter(|h| h.question == Question::ExactSums).collect();
     assert_eq!(sums.iter().map(|h| h.least_bits).collect::<Vec<_>>(), [Some(13), Some(14)]);
-    let text: Vec<String> = headlines.iter().map(|h| format!("{}: {}", h.overflow, h.text)).collect();
+    let text: Vec<String> = findings.iter().map(|h| format!("{}: {}", h.overflow, h.text)).collect();
     insta::assert_snapshot!(text.join("\n"), @r"
     wrap: From 13 bits on every sum is exact. At 12 bits 1 sum is wrong. It also holds at 11 bits, but not in between.
     wrap: Some output codes differ at every width that was run, 11 to 15 bits: at 15 bits, 3 output codes differ.
@@ -139,11 +139,11 @@ fn a_property_of_every_width() {
     let mut points = common::sweep(StatsLevel::None);
     points.retain(|point| point.summary.overflow == "wrap");
     points.iter_mut().for_each(|point| point.summary.output_mismatch = 0);
-    let headlines = sweep_headlines(&points);
-    assert_eq!(headlines[0].question, Question::ExactOutputs);
-    assert_eq!(headlines[0].least_bits, Some(11));
+    let findings = sweep_findings(&points);
+    assert_eq!(findings[0].question, Question::ExactOutputs);
+    assert_eq!(findings[0].least_bits, Some(11));
     assert_eq!(
-        headlines[0].text,
+        findings[0].text,
         "At every width that was run (11 to 15 bits) every output code is that of the exact network."
     );
 }
@@ -161,7 +161,7 @@ fn widths_to_build_are_not_those_that_were_met() {
     let mut run = common::run_record(StatsLevel::Full);
     let told = |run: &guardbit_reports::RunRecord| {
         let of_acc = |line: &String| line.contains("level acc");
-        run_headlines(run).into_iter().filter(of_acc).collect::<Vec<_>>().join("\n")
+        run_findings(run).into_iter().filter(of_acc).collect::<Vec<_>>().join("\n")
     };
     for row in &mut run.layers {
         row.exact_required_final = row.required_final.map(|bits| bits + 2);

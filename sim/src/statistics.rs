@@ -1,4 +1,4 @@
-//! The statistics of layers: one row of [`statistics!`] each. Counters, their merging, the columns of `layers.csv`,
+//! The statistics of layers: one row of `statistics!` each. Counters, their merging, the columns of `layers.csv`,
 //! `channels.csv` and `sweep.csv`, and `docs/columns.md` follow from the rows.
 
 use crate::accumulate::Accumulate;
@@ -13,8 +13,8 @@ use crate::dot::LevelOutcome;
 /// - `layer`: the layer as a whole, in the row of its last level in `layers.csv`,
 /// - `wide`: one level of the same hardware with accumulators that hold every sum, in `layers.csv`.
 ///
-/// HOW is `= MERGE(of one dot product)` for a counter, where MERGE is one of [`merge`](self::merge), `= MERGE` if the
-/// engines count it themselves, or `as(FUNCTION)` of what was counted. NEEDS is a variant of [`Needs`]: what is not
+/// HOW is `= MERGE(of one dot product)` for a counter, where MERGE is one of `merge`, `= MERGE` if the
+/// engines count it themselves, or `as(FUNCTION)` of what was counted. NEEDS is a variant of `Needs`: what is not
 /// counted is blank.
 #[doc(hidden)]
 #[macro_export]

@@ -13,6 +13,7 @@ mod layer_input;
 mod pick;
 mod progress;
 mod registers;
+mod result_json;
 mod run;
 mod samples;
 mod score;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use guardbit_files::{Existing, FileEntry, Staging, Target};
+use guardbit_files::{Existing, Staging, Target};
 use guardbit_hwmodels::{Accelerator, Program};
 use guardbit_reports::{
     About, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, batch_shape, run_documents,
@@ -11,14 +11,11 @@ use guardbit_sim::{BatchTensors, Keep, Options, Settled};
 use serde::Serialize;
 
 use crate::execute::{ExecutedTogether, execute_together};
-use crate::identity::DependsOn;
+use crate::result_json::ResultJson;
 use crate::settings::RunRequest;
 use crate::spool::Spool;
-use crate::subject::{CommonSettings, FileId, HwId, InputId, InputOrigin, Subject};
-use crate::{Identity, Progress, StudyError};
-
-/// Version of `run.json`.
-const SCHEMA: u32 = 3;
+use crate::subject::{CommonSettings, InputOrigin, Subject};
+use crate::{Progress, StudyError};
 
 /// Runs `request` and writes its results to `out`, which appears only when it is complete.
 ///
@@ -70,24 +67,6 @@ pub fn run(
     Ok(record)
 }
 
-/// `run.json`.
-#[derive(Serialize)]
-struct RunJson<'a> {
-    schema: u32,
-    tool: crate::Tool,
-    command: &'static str,
-    identity: Identity,
-    depends_on: DependsOn<Deciding>,
-    model: &'a FileId,
-    hw: HwId,
-    input: &'a InputId,
-    labels: &'a Option<FileId>,
-    settings: SettingsJson<'a>,
-    outcome: &'a ScoreFigures,
-    timing: &'a NetworkTiming,
-    files: Vec<FileEntry>,
-}
-
 /// The settings that decide what a run writes.
 #[derive(Serialize)]
 struct Deciding {
@@ -95,6 +74,13 @@ struct Deciding {
     common: CommonSettings,
     events: usize,
     dump_tensors: bool,
+}
+
+/// What of the results stands in `run.json`.
+#[derive(Serialize)]
+struct Figures<'a> {
+    outcome: &'a ScoreFigures,
+    timing: &'a NetworkTiming,
 }
 
 #[derive(Serialize)]
@@ -132,30 +118,17 @@ fn write(
         events: settings.events,
         dump_tensors: request.dump_tensors,
     };
-    let depends_on = subject.depends_on(&program.accelerator, own);
-    let json = RunJson {
-        schema: SCHEMA,
-        tool: crate::TOOL,
-        command: "run",
-        identity: depends_on.identity(),
-        depends_on,
-        model: &subject.model,
-        hw: HwId::of(&program.accelerator),
-        input: &subject.input,
-        labels: &subject.labels_file,
-        settings: SettingsJson {
-            mode: settings.mode.name(),
-            stats: settings.stats.name(),
-            output: &settings.output,
-            set: &settings.sets,
-            events: settings.events,
-            dump_tensors: request.dump_tensors,
-            layer: &request.layer,
-        },
-        outcome: &record.outcome,
-        timing: &record.timing,
-        files: staging.entries(),
+    let all = SettingsJson {
+        mode: settings.mode.name(),
+        stats: settings.stats.name(),
+        output: &settings.output,
+        set: &settings.sets,
+        events: settings.events,
+        dump_tensors: request.dump_tensors,
+        layer: &request.layer,
     };
+    let result = Figures { outcome: &record.outcome, timing: &record.timing };
+    let json = ResultJson::new("run", (subject, &program.accelerator), own, all, result, staging.entries());
     Ok(staging.write("run.json", &crate::sealed(&json))?)
 }
 

@@ -13,7 +13,7 @@ mod witnesses;
 
 use std::path::Path;
 
-use guardbit_files::{Existing, FileEntry, Staging, Target};
+use guardbit_files::{Existing, Staging, Target};
 use guardbit_hwmodels::Program;
 use guardbit_reports::{SizeRecord, size_documents};
 use guardbit_sim::{LayerStats, Options, StatsLevel};
@@ -23,17 +23,14 @@ pub use area::AreaTool;
 pub use budget::{Budget, BudgetError};
 
 use crate::execute::{Executed, execute};
-use crate::identity::DependsOn;
+use crate::result_json::ResultJson;
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
-use crate::subject::{CommonSettings, FileId, HwId, InputId, InputOrigin, Subject};
-use crate::{Identity, Progress, StudyError, registers};
+use crate::subject::{CommonSettings, InputOrigin, Subject};
+use crate::{Progress, StudyError, registers};
 use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
-
-/// Version of `size.json`.
-const SCHEMA: u32 = 3;
 
 /// The accelerator with the recommended widths.
 const RECOMMENDED: &str = "recommended.yaml";
@@ -137,23 +134,6 @@ impl Sizing<'_> {
     }
 }
 
-/// `size.json`.
-#[derive(Serialize)]
-struct SizeJson<'a> {
-    schema: u32,
-    tool: crate::Tool,
-    command: &'static str,
-    identity: Identity,
-    depends_on: DependsOn<Deciding<'a>>,
-    model: &'a FileId,
-    hw: HwId,
-    input: &'a InputId,
-    labels: &'a Option<FileId>,
-    settings: SettingsJson<'a>,
-    result: &'a SizeRecord,
-    files: Vec<FileEntry>,
-}
-
 /// The settings that decide what a sizing writes.
 #[derive(Serialize)]
 struct Deciding<'a> {
@@ -162,6 +142,12 @@ struct Deciding<'a> {
     budget: &'a Option<String>,
     /// The tool with its version.
     area: &'a Option<String>,
+}
+
+/// What of the results stands in `size.json`.
+#[derive(Serialize)]
+struct Figures<'a> {
+    result: &'a SizeRecord,
 }
 
 #[derive(Serialize)]
@@ -197,21 +183,9 @@ fn write(
         write_inputs(staging, subject)?;
     }
     let own = Deciding { common: subject.settings(settings), budget: &record.budget, area: &record.area };
-    let depends_on = subject.depends_on(&sizing.program.accelerator, own);
-    let json = SizeJson {
-        schema: SCHEMA,
-        tool: crate::TOOL,
-        command: "size",
-        identity: depends_on.identity(),
-        depends_on,
-        model: &subject.model,
-        hw: HwId::of(&sizing.program.accelerator),
-        input: &subject.input,
-        labels: &subject.labels_file,
-        settings: SettingsJson { mode: settings.mode.name(), output: &settings.output, set: &settings.sets },
-        result: record,
-        files: staging.entries(),
-    };
+    let all = SettingsJson { mode: settings.mode.name(), output: &settings.output, set: &settings.sets };
+    let (of, result) = ((subject, &sizing.program.accelerator), Figures { result: record });
+    let json = ResultJson::new("size", of, own, all, result, staging.entries());
     Ok(staging.write("size.json", &crate::sealed(&json))?)
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_yaml::Value;
 
-/// A path of keys, as `accumulation.acc.bits`.
+/// A path of keys, e.g. `accumulation.acc.bits`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct KeyPath(Vec<Segment>);
 

@@ -52,12 +52,12 @@ impl Problem {
         Self { code, key: Some(key.into()), message, help: Some(help.into()), origin: Origin::Nowhere }
     }
 
-    /// A stable code, as `guardbit::hw::bits`.
+    /// A stable code, e.g. `guardbit::hw::bits`.
     pub fn code(&self) -> &'static str {
         self.code
     }
 
-    /// The key at fault, as `accumulation.acc.bits`.
+    /// The key at fault, e.g. `accumulation.acc.bits`.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }

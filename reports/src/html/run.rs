@@ -8,7 +8,7 @@ use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::{EventRow, LayerRow};
-use crate::{RunRecord, TileRecord, layer_label, run_headlines};
+use crate::{RunRecord, TileRecord, layer_label, run_findings};
 
 /// The page.
 pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) -> String {
@@ -18,7 +18,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
     let body = html! {
         section {
             h2 { "What came out" }
-            ul { @for line in run_headlines(run) { li { (line) } } }
+            ul { @for line in run_findings(run) { li { (line) } } }
         }
         (settings(about))
         (levels(run))

@@ -13,7 +13,7 @@ pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]
     let title = format!("Accumulator widths: {} on {}", size.model, size.hw);
     let subtitle = format!("guardbit size · {}", crate::numbers::counted(size.recommended.samples, "sample"));
     let body = html! {
-        (headlines(size))
+        (findings(size))
         (settings(about))
         (widths(size))
         (levels(size))
@@ -28,7 +28,7 @@ pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]
     page(&title, &subtitle, about, &body)
 }
 
-fn headlines(size: &SizeRecord) -> Markup {
+fn findings(size: &SizeRecord) -> Markup {
     let widest = |width: fn(&SizeRow) -> u32| size.layers.iter().map(width).max().unwrap_or(0);
     let outcome = &size.recommended;
     html! {

@@ -7,7 +7,7 @@ use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn};
 use crate::plots::Group;
 use crate::tables::SummaryRow;
-use crate::{Headline, PointRecord, layer_label, not_swept_text, sweep_headlines};
+use crate::{Finding, PointRecord, layer_label, not_swept_text, sweep_findings};
 
 /// The page.
 pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[PointRecord]>]) -> String {
@@ -21,7 +21,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
     let points_run = counted(points.len() as u64, "point");
     let subtitle = format!("guardbit sweep · {points_run} · {} · {mode}", counted(samples, "sample"));
     let body = html! {
-        (headlines(points, &groups))
+        (findings(points, &groups))
         (settings(about))
         (plots(drawn))
         @for group in &groups { (layers(group)) }
@@ -32,11 +32,11 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
     page(&title, &subtitle, about, &body)
 }
 
-fn headlines(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
-    let all = sweep_headlines(points);
-    let of = |group: &Group<'_>, mode: &str| -> Vec<&Headline> {
+fn findings(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
+    let all = sweep_findings(points);
+    let of = |group: &Group<'_>, mode: &str| -> Vec<&Finding> {
         let summary = &group.points[0].summary;
-        let belongs = |h: &&Headline| h.model == summary.model && h.hw == summary.hw && h.overflow == mode;
+        let belongs = |h: &&Finding| h.model == summary.model && h.hw == summary.hw && h.overflow == mode;
         all.iter().filter(belongs).collect()
     };
     html! {
@@ -48,7 +48,7 @@ fn headlines(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
                         @if !group.heading.is_empty() { (group.heading) ", " }
                         "overflow: " (mode)
                     }
-                    ul { @for headline in of(group, mode) { li { (headline.text) } } }
+                    ul { @for finding in of(group, mode) { li { (finding.text) } } }
                 }
             }
             @for sentence in not_swept_text(points) { p.note { "Not swept: " (sentence) "." } }

@@ -5,7 +5,7 @@ use guardbit_sim::{LayerStats, Mode, Options};
 use serde::{Deserialize, Serialize};
 
 use super::LevelHistogram;
-use crate::tables::{LayerRow, Point, SummaryRow, layer_rows};
+use crate::tables::{LayerRow, SummaryRow, SweepPoint, layer_rows};
 use crate::{Decibel, Score};
 
 /// All that a sweep keeps of one point.
@@ -46,7 +46,7 @@ impl From<Stored> for PointRecord {
 impl PointRecord {
     /// The record of a point. `layers` are the statistics per node, `unlimited` those of [`layer_rows`].
     pub fn new(
-        point: &Point,
+        point: &SweepPoint,
         program: &Program,
         layers: &[Option<LayerStats>],
         unlimited: &[Option<LayerStats>],

@@ -1,5 +1,5 @@
 //! `layers.csv`, one row per accumulation level of every accelerated layer, innermost level first, and `channels.csv`, one
-//! per output channel of every level. Their columns are the rows of [`guardbit_sim::statistics!`].
+//! per output channel of every level. Their columns are the rows of `guardbit_sim::statistics!`.
 
 use guardbit_hwmodels::{MacLayer, Packing, Program};
 use guardbit_sim::{ChannelErrors, ChannelLevel, LayerStats, Needs, StatsLevel};
@@ -9,7 +9,7 @@ use super::{mac_layers, register};
 use crate::{Decibel, Fraction, Width};
 
 /// What the cells of a row are made of.
-struct Subject<'a> {
+struct RowSource<'a> {
     layer: &'a MacLayer,
     counts: &'a LayerStats,
     /// Index of the level.
@@ -23,7 +23,7 @@ struct Subject<'a> {
     stats: StatsLevel,
 }
 
-impl Subject<'_> {
+impl RowSource<'_> {
     fn name_of_level(&self) -> String {
         self.layer.datapath.levels[self.level].name.clone()
     }
@@ -130,7 +130,7 @@ macro_rules! rows {
         }
 
         impl LevelCells {
-            fn new(of: &Subject<'_>) -> Self {
+            fn new(of: &RowSource<'_>) -> Self {
                 let seen = &of.seen;
                 Self {
                     $($($level: of.counted(Needs::$needs, || {
@@ -146,7 +146,7 @@ macro_rules! rows {
         }
 
         impl LayerRow {
-            fn new(of: &Subject<'_>) -> Self {
+            fn new(of: &RowSource<'_>) -> Self {
                 let (bits, overflow) = of.register();
                 let cells = LevelCells::new(of);
                 Self {
@@ -162,7 +162,7 @@ macro_rules! rows {
                         $($level: cells.$level,)?
                         $($dots: cells.$dots,)?
                         $($layer: of.of_layer(Needs::$needs, || {
-                            let of: &Subject<'_> = of;
+                            let of: &RowSource<'_> = of;
                             apply(of, $layer_made)
                         }),)?
                         $($wide: of.wide.as_ref().map($wide_made),)?
@@ -173,7 +173,7 @@ macro_rules! rows {
         }
 
         impl ChannelRow {
-            fn new(of: &Subject<'_>, channel: usize) -> Self {
+            fn new(of: &RowSource<'_>, channel: usize) -> Self {
                 let cells = LevelCells::new(of);
                 Self {
                     index: of.layer.node.index(),
@@ -196,7 +196,7 @@ macro_rules! rows {
 guardbit_sim::statistics!(rows);
 
 /// Says what the argument of a function is before its body is read.
-fn apply<'a, 'b, V>(of: &'a Subject<'b>, made: impl FnOnce(&'a Subject<'b>) -> V) -> V {
+fn apply<'a, 'b, V>(of: &'a RowSource<'b>, made: impl FnOnce(&'a RowSource<'b>) -> V) -> V {
     made(of)
 }
 
@@ -215,7 +215,7 @@ pub fn layer_rows(
         let (errors, unlimited) = (counts.total(), wide(layer, unlimited, stats));
         for (level, counted) in counts.levels.iter().enumerate() {
             let wide = unlimited.map(|wide| wide.levels[level].total());
-            let subject = Subject { layer, counts, level, seen: counted.total(), errors, wide, stats };
+            let subject = RowSource { layer, counts, level, seen: counted.total(), errors, wide, stats };
             rows.push(LayerRow::new(&subject));
         }
     }
@@ -241,7 +241,7 @@ pub fn channel_rows(program: &Program, layers: &[Option<LayerStats>], stats: Sta
     for (layer, counts) in mac_layers(program, layers) {
         for (level, counted) in counts.levels.iter().enumerate() {
             for (channel, (&seen, &errors)) in counted.channels.iter().zip(&counts.channels).enumerate() {
-                let subject = Subject { layer, counts, level, seen, errors, wide: None, stats };
+                let subject = RowSource { layer, counts, level, seen, errors, wide: None, stats };
                 rows.push(ChannelRow::new(&subject, channel));
             }
         }

@@ -19,7 +19,7 @@ pub use events::{EventRow, event_rows};
 pub use layers::{ChannelRow, LayerRow, channel_rows, layer_rows};
 pub use not_swept::not_swept_text;
 pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
-pub use summary::{Point, SummaryRow};
+pub use summary::{SummaryRow, SweepPoint};
 pub use sweep::{SweepRow, sweep_rows};
 pub use table::{Column, Row};
 

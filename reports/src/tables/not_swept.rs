@@ -1,6 +1,6 @@
 //! Layers that a sweep does not reach: those with a register of their own at the swept level.
 
-use super::{LayerRow, Point};
+use super::{LayerRow, SweepPoint};
 use crate::{PointRecord, Width, layer_label};
 
 /// A layer that is not swept.
@@ -12,7 +12,7 @@ struct Kept<'a> {
 }
 
 /// The layers whose register at the swept level is not that of `point`.
-fn kept<'a>(point: &Point, rows: &'a [LayerRow]) -> impl Iterator<Item = Kept<'a>> {
+fn kept<'a>(point: &SweepPoint, rows: &'a [LayerRow]) -> impl Iterator<Item = Kept<'a>> {
     let (bits, overflow) = (Width::Bits(point.bits), point.overflow.clone());
     let name = point.level.clone();
     let layer = move |rows: &'a [LayerRow]| {
@@ -26,7 +26,7 @@ fn kept<'a>(point: &Point, rows: &'a [LayerRow]) -> impl Iterator<Item = Kept<'a
 }
 
 /// The cell of `summary.csv`.
-pub(super) fn cell(point: &Point, rows: &[LayerRow]) -> Option<String> {
+pub(super) fn cell(point: &SweepPoint, rows: &[LayerRow]) -> Option<String> {
     let text = |kept: Kept<'_>| {
         let register = match kept.level {
             None => format!("no level {}", point.level),
@@ -61,7 +61,7 @@ pub fn not_swept_text(points: &[PointRecord]) -> Vec<String> {
 }
 
 /// What a layer has in place of the swept register.
-fn what(point: &Point, level: Option<&LayerRow>) -> String {
+fn what(point: &SweepPoint, level: Option<&LayerRow>) -> String {
     let name = &point.level;
     match level {
         None => format!("has no level {name}: it is not swept"),

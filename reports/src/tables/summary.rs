@@ -9,7 +9,7 @@ use crate::{Decibel, Fraction, Score, ScoreFigures};
 
 /// What tells one point of a sweep from the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Point {
+pub struct SweepPoint {
     /// The model, as it is called in the tables.
     pub model: String,
     /// The accelerator, as it is called in the tables.
@@ -67,7 +67,7 @@ table! {
 
 impl SummaryRow {
     /// The row of one point, from its rows of `layers.csv`.
-    pub fn new(point: &Point, mode: Mode, score: &Score, layers: &[LayerRow]) -> Self {
+    pub fn new(point: &SweepPoint, mode: Mode, score: &Score, layers: &[LayerRow]) -> Self {
         let swept: Vec<&LayerRow> = layers.iter().filter(|row| row.level == point.level).collect();
         let figures = ScoreFigures::from(score);
         let at_level = |value: fn(&LayerRow) -> Option<u64>| sum(swept.iter().copied(), value);
@@ -94,8 +94,8 @@ impl SummaryRow {
     }
 
     /// The point that this row tells of.
-    pub fn point(&self) -> Point {
-        Point {
+    pub fn point(&self) -> SweepPoint {
+        SweepPoint {
             model: self.model.clone(),
             hw: self.hw.clone(),
             bits: self.bits,

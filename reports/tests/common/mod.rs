@@ -11,8 +11,8 @@ use guardbit_graph::{
 use guardbit_hwmodels::{Program, from_yaml, lower};
 use guardbit_num::Scheme;
 use guardbit_reports::{
-    DesignLevel, Fraction, OutputError, Point, PointRecord, RunRecord, Score, SizeChannelRow, SizeGridRow,
-    SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, Width, WitnessRecord,
+    DesignLevel, Fraction, OutputError, PointRecord, RunRecord, Score, SizeChannelRow, SizeGridRow,
+    SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, SweepPoint, Width, WitnessRecord,
 };
 use guardbit_sim::{LayerStats, Mode, Options, Simulation, SquaredError, StatsLevel};
 
@@ -99,7 +99,7 @@ pub fn run_record(stats: StatsLevel) -> RunRecord {
 
 pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord {
     let ran = run(stats, &format!("bits: {bits}, overflow: {overflow}"));
-    let point = Point {
+    let point = SweepPoint {
         model: "tiny.tflite".into(),
         hw: "two-levels".into(),
         bits,

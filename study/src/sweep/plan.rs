@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
-use guardbit_reports::{About, Point};
+use guardbit_reports::{About, SweepPoint};
 use guardbit_sim::ARITHMETIC_VERSION;
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub(super) struct PlannedPoint {
     subject: usize,
     /// Points of one group differ in the swept register alone.
     group: usize,
-    pub point: Point,
+    pub point: SweepPoint,
     pub accelerator: Accelerator,
     pub identity: Identity,
 }
@@ -52,7 +52,7 @@ pub(super) struct Description {
 #[derive(Debug, Serialize)]
 struct PointJson {
     #[serde(flatten)]
-    point: Point,
+    point: SweepPoint,
     identity: Identity,
     depends_on: DependsOn<PointSettings>,
 }
@@ -167,7 +167,7 @@ fn points_of(
     subject: &Subject,
     hw: &str,
     base: &Accelerator,
-) -> Result<Vec<(Point, Accelerator)>, StudyError> {
+) -> Result<Vec<(SweepPoint, Accelerator)>, StudyError> {
     let level = swept_level(request.level.as_deref(), base)?;
     let modes: Vec<Option<Overflow>> = match request.overflow.as_slice() {
         [] => vec![None],
@@ -181,7 +181,7 @@ fn points_of(
             sets.push(format!("{key}.bits={bits}"));
             sets.extend(mode.map(|mode| format!("{key}.overflow={mode}")));
             let accelerator = guardbit_hwmodels::load(hw, &sets)?;
-            let point = Point {
+            let point = SweepPoint {
                 model: subject.model.file.clone(),
                 hw: base.name.clone(),
                 bits,

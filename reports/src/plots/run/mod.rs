@@ -1,15 +1,16 @@
 //! Plots of one run.
 
-mod heat_map;
+mod overflow_heat_map;
+mod overflow_timeline;
 mod required_bits;
 mod sqnr;
-mod timeline;
 
 use super::Plot;
 use crate::RunRecord;
 
 /// Every plot of a run, in the order of the report.
-pub const RUN_PLOTS: &[Plot<RunRecord>] = &[required_bits::PLOT, sqnr::PLOT, timeline::PLOT, heat_map::PLOT];
+pub const RUN_PLOTS: &[Plot<RunRecord>] =
+    &[required_bits::PLOT, sqnr::PLOT, overflow_timeline::PLOT, overflow_heat_map::PLOT];
 
 const EVENTS_NOT_PLACED: &str = "Not counted: this plot needs --stats full.";
 const NO_EVENTS: &str = "No addition overflowed.";

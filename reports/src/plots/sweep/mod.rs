@@ -3,7 +3,7 @@
 mod accuracy;
 mod group;
 mod layer_curves;
-mod mismatch;
+mod output_mismatch;
 mod overflow_rate;
 mod required_bits;
 mod sqnr;
@@ -15,6 +15,6 @@ pub(crate) use group::Group;
 
 /// Every plot of a sweep, in the order of the report.
 pub const SWEEP_PLOTS: &[Plot<[PointRecord]>] =
-    &[accuracy::PLOT, mismatch::PLOT, overflow_rate::PLOT, sqnr::PLOT, required_bits::PLOT];
+    &[accuracy::PLOT, output_mismatch::PLOT, overflow_rate::PLOT, sqnr::PLOT, required_bits::PLOT];
 
 const NO_POINTS: &str = "No point was run.";

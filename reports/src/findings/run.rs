@@ -7,7 +7,7 @@ use crate::tables::{LayerRow, sum};
 use crate::{Fraction, NetworkTiming, RunRecord, layer_label};
 
 /// What overflowed, what came of it, and how many bits would do.
-pub fn run_headlines(run: &RunRecord) -> Vec<String> {
+pub fn run_findings(run: &RunRecord) -> Vec<String> {
     let results = [overflow(run), wrong(run), outputs(run), accuracy(run)];
     results.into_iter().flatten().chain(bits(run)).chain([time(run)]).collect()
 }

@@ -22,7 +22,7 @@ pub enum Question {
 
 /// The answer for one model, accelerator and overflow mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Headline {
+pub struct Finding {
     /// The model.
     pub model: String,
     /// The accelerator.
@@ -41,7 +41,7 @@ const QUESTIONS: [Question; 4] =
     [Question::ExactSums, Question::ExactOutputs, Question::FullAgreement, Question::ExactAccuracy];
 
 /// The answers for every model, accelerator and overflow mode; questions that have no answer are left out.
-pub fn sweep_headlines(points: &[PointRecord]) -> Vec<Headline> {
+pub fn sweep_findings(points: &[PointRecord]) -> Vec<Finding> {
     let mut all = Vec::new();
     for group in Group::all(points) {
         for mode in &group.modes {
@@ -54,7 +54,7 @@ pub fn sweep_headlines(points: &[PointRecord]) -> Vec<Headline> {
 }
 
 /// `rows` are those of one overflow mode in order of width.
-fn answer(question: Question, rows: &[&SummaryRow]) -> Option<Headline> {
+fn answer(question: Question, rows: &[&SummaryRow]) -> Option<Finding> {
     let verdicts: Option<Vec<bool>> = rows.iter().map(|row| question.holds(row)).collect();
     let verdicts = verdicts?;
     let (first, last) = (rows.first()?, rows.last()?);
@@ -77,7 +77,7 @@ fn answer(question: Question, rows: &[&SummaryRow]) -> Option<Headline> {
     if !by_chance.is_empty() {
         text += &format!(" It also holds at {} bits, but not in between.", by_chance.join(", "));
     }
-    Some(Headline {
+    Some(Finding {
         model: first.model.clone(),
         hw: first.hw.clone(),
         overflow: first.overflow.clone(),

@@ -1,0 +1,225 @@
+//! Invariant 9: of every kind of thing, one file and one line of registration, or one row. Whatever is registered is in
+//! its folder, whatever is in the folder is registered, and every list and page that follows from it names it.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use common::root;
+use guardbit_frontends::FRONTENDS;
+use guardbit_graph::Op;
+use guardbit_graph::passes::PASSES;
+use guardbit_hwmodels::{PRESETS, Reduce, keys_text, schema};
+use guardbit_num::{Overflow, Scheme};
+use guardbit_reports::plots::{RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
+use guardbit_reports::{
+    ChannelRow, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow,
+    SummaryRow, SweepRow,
+};
+use serde_json::Value;
+
+/// A kind of thing, of which there can be more.
+struct Kind {
+    what: &'static str,
+    /// What is registered.
+    names: Vec<String>,
+    /// Where each has its file, and what stands there beside them; nowhere for rows of tables.
+    folder: Option<(&'static str, &'static [&'static str])>,
+    /// Lists and pages that have to name each.
+    pages: &'static [&'static str],
+}
+
+fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    names.into_iter().map(String::from).collect()
+}
+
+/// The names that the schema allows for a key.
+fn choices(pointer: &str) -> Vec<String> {
+    let schema: Value = serde_json::from_str(&schema()).unwrap();
+    let choices = schema.pointer(pointer).and_then(Value::as_array).unwrap_or_else(|| panic!("{pointer}"));
+    choices.iter().map(|choice| choice.as_str().unwrap().to_owned()).collect()
+}
+
+/// Every key of the schema, below its section.
+fn keys() -> Vec<String> {
+    let schema: Value = serde_json::from_str(&schema()).unwrap();
+    let of = |value: &Value| value["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let sections = schema["$defs"].as_object().unwrap().values().flat_map(of);
+    of(&schema).into_iter().chain(sections).collect()
+}
+
+fn columns<R: Row>() -> Vec<String> {
+    R::COLUMNS.iter().map(|column| column.name.to_owned()).collect()
+}
+
+const HELPERS_OF_OPS: &[&str] = &[
+    "mod",
+    "convolution",
+    "elementwise",
+    "operands",
+    "pool",
+    "reduce",
+    "rescale",
+    "strides",
+    "weighted",
+    "window",
+];
+const HELPERS_OF_TIMING: &[&str] = &[
+    "mod", "array", "chain", "cost", "feed", "fit", "gemm", "mapping", "rate", "search", "tiling", "traffic",
+];
+
+/// Every kind that there is.
+fn kinds() -> Vec<Kind> {
+    let dataflows = choices("/properties/dataflow/enum");
+    let conventions = choices("/$defs/TimingFile/properties/convention/enum");
+    let extensions = FRONTENDS.iter().flat_map(|frontend| frontend.extensions().iter().copied());
+    let tables = [
+        columns::<LayerRow>(),
+        columns::<ChannelRow>(),
+        columns::<EventRow>(),
+        columns::<SummaryRow>(),
+        columns::<SweepRow>(),
+        columns::<SizeRow>(),
+        columns::<SizeChannelRow>(),
+        columns::<SizeLevelRow>(),
+        columns::<SizeGridRow>(),
+        columns::<SizeRateRow>(),
+    ];
+    const KEYS: &str = "docs/accelerator_keys.md";
+    const SCHEMA: &str = "hwmodels/accelerator.schema.json";
+    vec![
+        Kind {
+            what: "operation",
+            names: names(Op::KINDS.iter().map(|kind| kind.name)),
+            folder: Some(("graph/src/ops", HELPERS_OF_OPS)),
+            pages: &["frontends/src/yaml/operations.rs"],
+        },
+        Kind {
+            what: "operation that an accelerator can run",
+            names: names(Op::KINDS.iter().filter(|kind| kind.mac.is_some()).map(|kind| kind.name)),
+            folder: None,
+            pages: &[KEYS, SCHEMA],
+        },
+        Kind {
+            what: "pass",
+            names: names(PASSES.iter().map(|pass| pass.name())),
+            folder: Some(("graph/src/passes", &["mod"])),
+            pages: &[],
+        },
+        Kind { what: "frontend", names: names(extensions), folder: None, pages: &["README.md"] },
+        Kind {
+            what: "overflow mode",
+            names: names(Overflow::ALL.iter().map(|mode| mode.name())),
+            folder: Some(("num/src/overflow", &["mod"])),
+            pages: &[KEYS, SCHEMA, "docs/arithmetic.md"],
+        },
+        Kind {
+            what: "kind of level",
+            names: names(Reduce::ALL.iter().map(|kind| kind.name())),
+            folder: Some(("hwmodels/src/reduction", &["mod"])),
+            pages: &[KEYS, SCHEMA, "docs/arithmetic.md"],
+        },
+        Kind {
+            what: "requantization scheme",
+            names: names(Scheme::ALL.iter().map(|scheme| scheme.name())),
+            folder: Some(("num/src/requantize", &["mod", "scale32"])),
+            pages: &[KEYS, SCHEMA],
+        },
+        Kind {
+            what: "cost model: dataflows and conventions of counting cycles",
+            names: [dataflows, conventions].concat(),
+            folder: Some(("hwmodels/src/timing", HELPERS_OF_TIMING)),
+            pages: &[KEYS],
+        },
+        Kind {
+            what: "preset",
+            names: names(PRESETS.iter().map(|preset| preset.name)),
+            folder: Some(("hwmodels/presets", &[])),
+            pages: &[SCHEMA],
+        },
+        Kind {
+            what: "plot of a run",
+            names: names(RUN_PLOTS.iter().map(|plot| plot.name)),
+            folder: Some(("reports/src/plots/run", &["mod"])),
+            pages: &[],
+        },
+        Kind {
+            what: "plot of a sweep",
+            names: names(SWEEP_PLOTS.iter().map(|plot| plot.name)),
+            folder: Some(("reports/src/plots/sweep", &["mod", "group", "layer_curves"])),
+            pages: &[],
+        },
+        Kind {
+            what: "plot of a sizing",
+            names: names(SIZE_PLOTS.iter().map(|plot| plot.name)),
+            folder: Some(("reports/src/plots/size", &["mod"])),
+            pages: &[],
+        },
+        Kind { what: "accelerator key", names: keys(), folder: None, pages: &[KEYS] },
+        Kind { what: "column", names: tables.concat(), folder: None, pages: &["docs/columns.md"] },
+    ]
+}
+
+/// The names of the files of a folder, without extension.
+fn files(folder: &str, beside: &[&str]) -> BTreeSet<String> {
+    let entries = fs::read_dir(root().join(folder)).unwrap();
+    let stem = |entry: std::io::Result<fs::DirEntry>| {
+        entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned()
+    };
+    entries.map(stem).filter(|name| !beside.contains(&name.as_str())).collect()
+}
+
+/// Whether a page has a name as a word of its own.
+fn has_word(page: &str, name: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    page.match_indices(name)
+        .any(|(at, _)| !page[..at].ends_with(part) && !page[at + name.len()..].starts_with(part))
+}
+
+#[test]
+fn every_kind_stands_in_one_place_and_wherever_it_follows() {
+    for Kind { what, names, folder, pages } in kinds() {
+        assert!(names.len() > 1, "{what}: {names:?}");
+        if let Some((folder, beside)) = folder {
+            let registered: BTreeSet<String> = names.iter().cloned().collect();
+            let with_underscores = |name: &String| name.replace('-', "_");
+            let same = |set: &BTreeSet<String>| set.iter().map(with_underscores).collect::<BTreeSet<_>>();
+            assert_eq!(same(&registered), same(&files(folder, beside)), "{what}: {folder}");
+        }
+        for page in pages {
+            let text = fs::read_to_string(root().join(page)).unwrap();
+            for name in &names {
+                assert!(has_word(&text, name), "{what} `{name}` does not stand in {page}");
+            }
+        }
+    }
+}
+
+/// What `hw show` prints is every key that has a value, and no other.
+#[test]
+fn a_shown_accelerator_has_the_keys_of_the_page() {
+    fn paths(value: &Value, path: &str, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                    paths(value, &path, found);
+                }
+            }
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                items.iter().for_each(|item| paths(item, &format!("{path}.*"), found));
+            }
+            _ => found.push(path.to_owned()),
+        }
+    }
+    let page = keys_text();
+    for preset in PRESETS {
+        let mut found = Vec::new();
+        paths(&guardbit_hwmodels::load(preset.name, &[]).unwrap().resolved_json(), "", &mut found);
+        assert!(found.len() > 30, "{found:?}");
+        for path in found.iter().filter(|path| !path.starts_with("layers.")) {
+            assert!(page.contains(&format!("| `{path}` |")), "{}: {path}", preset.name);
+        }
+    }
+}

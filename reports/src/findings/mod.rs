@@ -1,0 +1,7 @@
+//! What came out, in words.
+
+mod run;
+mod sweep;
+
+pub use run::run_findings;
+pub use sweep::{Finding, Question, sweep_findings};
