@@ -4,6 +4,7 @@
 //!     throughput datapaths                               the same layer on other datapaths, beside the scalar engine
 //!     throughput network MODEL.tflite IMAGES.npy         a network on a batch of 64
 //!     throughput network MODEL IMAGES BITS STATS THREADS the same in one setting
+//!     throughput layers MODEL                            no times: sizes of its matrix products, M,K,N each
 //!
 //! `scripts/bench` runs it beside its peers. Columns: tool, subject, setting, threads, figure, unit.
 
@@ -27,8 +28,10 @@ const LEAST: Duration = Duration::from_millis(250);
 /// Accumulator bits, statistics, threads.
 type Setting = (u32, StatsLevel, usize);
 
-const SETTINGS: [Setting; 4] = [
+const SETTINGS: [Setting; 6] = [
+    (32, StatsLevel::Events, 1),
     (20, StatsLevel::Events, 1),
+    (16, StatsLevel::Events, 1),
     (14, StatsLevel::Events, 1),
     (14, StatsLevel::Full, 1),
     (14, StatsLevel::Events, 2),
@@ -44,7 +47,11 @@ fn main() -> Result<(), Failure> {
             let setting = (bits.parse()?, stats.parse()?, threads.parse()?);
             network(Path::new(model), Path::new(images), &[setting])
         }
-        _ => Err("usage: throughput layer | datapaths | network MODEL IMAGES [BITS STATS THREADS]".into()),
+        ["layers", model] => layers(Path::new(model)),
+        _ => Err(
+            "usage: throughput layer | datapaths | network MODEL IMAGES [BITS STATS THREADS] | layers MODEL"
+                .into(),
+        ),
     }
 }
 
@@ -144,6 +151,19 @@ fn network(model: &Path, images: &Path, settings: &[Setting]) -> Result<(), Fail
         let seconds = time(&graph, hw, &samples, Options { stats, ..quiet() }, threads)?;
         println!("guardbit,{name},{bits} bits {},{threads},{:.3},ms/inference", stats.name(), seconds * 1e3);
     }
+    Ok(())
+}
+
+/// Output pixels, products and channels of every layer that is one matrix product.
+fn layers(model: &Path) -> Result<(), Failure> {
+    let graph = Arc::new(guardbit_frontends::load(model)?);
+    let program = guardbit_hwmodels::lower(graph, &guardbit_hwmodels::load("fpga-int14-os", &[])?)?;
+    let windows = program.mac_layers().map(|layer| layer.dots.window).filter(|window| window.groups == 1);
+    let sizes = windows.map(|window| {
+        let channels = window.channels();
+        format!("{},{},{channels}", window.dots() / channels.max(1), window.terms())
+    });
+    println!("{}", sizes.collect::<Vec<_>>().join(" "));
     Ok(())
 }
 

@@ -2,8 +2,8 @@
 
 use guardbit_num::{Format, Overflow};
 
-use super::kernels::{LANES, Rails, Row, SATURATE, Stepped, TILE};
-use super::simd::Kernels;
+use super::kernels::{LANES, PairOfWindows, PairStepping, Rails, Row, SATURATE, Stepped, TILE};
+use super::simd::{Kernels, PairMode};
 use crate::options::Isa;
 
 /// Dot products on one saturating register that 16-bit lanes are enough for.
@@ -12,6 +12,8 @@ pub struct Stepper {
     kernels: Kernels,
     /// `[block of channels][k]`
     weights: Vec<Vec<Row>>,
+    /// The same, every lane twice.
+    doubled: Vec<Vec<[i16; 2 * LANES]>>,
     rails: Rails,
 }
 
@@ -26,9 +28,12 @@ impl Stepper {
             std::array::from_fn(|lane| row.get(first + lane).copied().unwrap_or(0))
         };
         let block = |first| weights.iter().map(|weights| row(first, weights)).collect();
+        let weights: Vec<Vec<Row>> = (0..channels).step_by(LANES).map(block).collect();
+        let double = |row: &Row| std::array::from_fn(|lane| row[lane / 2]);
         Some(Self {
             kernels: Kernels::choose(isa),
-            weights: (0..channels).step_by(LANES).map(block).collect(),
+            doubled: weights.iter().map(|rows| rows.iter().map(double).collect()).collect(),
+            weights,
             rails: Rails { low: low as i32, high: high as i32, bits },
         })
     }
@@ -40,13 +45,13 @@ impl Stepper {
         sums.resize(activations.len() * channels, 0);
         let mut events = [0; 2];
         for (tile, sums) in activations.chunks(TILE).zip(sums.chunks_mut(TILE * channels)) {
-            let mut x = [&[][..]; TILE];
-            x.iter_mut().zip(tile).for_each(|(x, row)| *x = row);
-            for (block, weights) in self.weights.iter().enumerate() {
-                let mut stepped = [Stepped::ZERO; TILE];
-                let stepped = &mut stepped[..tile.len()];
-                let start = [0; LANES];
-                self.kernels.step_i16::<_, SATURATE>(&x[..tile.len()], weights, &start, self.rails, stepped);
+            let cells = self.kernels.steps_pairs().then(|| pairs(tile));
+            for block in 0..self.weights.len() {
+                let mut stepped = [Stepped::ZERO; TILE + 1];
+                match &cells {
+                    Some(cells) => self.step_pairs(block, tile, cells, &mut stepped),
+                    None => self.step(block, tile, &mut stepped[..tile.len()]),
+                }
                 for (stepped, sums) in stepped.iter().zip(sums.chunks_mut(channels)) {
                     sums[block * LANES..][..LANES].copy_from_slice(&stepped.value);
                     for (events, lanes) in events.iter_mut().zip([stepped.high, stepped.low]) {
@@ -57,4 +62,42 @@ impl Stepper {
         }
         events
     }
+
+    fn step(&self, block: usize, tile: &[Vec<i16>], stepped: &mut [Stepped]) {
+        let mut x = [&[][..]; TILE];
+        x.iter_mut().zip(tile).for_each(|(x, row)| *x = row);
+        let (weights, start) = (&self.weights[block], [0; LANES]);
+        self.kernels.step_i16::<_, SATURATE>(&x[..tile.len()], weights, &start, self.rails, stepped);
+    }
+
+    fn step_pairs(&self, block: usize, tile: &[Vec<i16>], cells: &[u32], stepped: &mut [Stepped; TILE + 1]) {
+        let terms = tile[0].len();
+        let offsets: Vec<u32> = (0..terms as u32).collect();
+        let mut windows = [PairOfWindows::default(); TILE];
+        let count = tile.len().div_ceil(2);
+        for (pair, window) in windows[..count].iter_mut().enumerate() {
+            let second = if 2 * pair + 1 < tile.len() { 2 * pair + 1 } else { TILE };
+            *window = PairOfWindows { corner: pair * terms, slots: [2 * pair, second] };
+        }
+        let stepping = PairStepping {
+            cells,
+            offsets: &offsets,
+            reach: terms.saturating_sub(1),
+            weights: &self.doubled[block],
+            start: &[0; LANES],
+            rails: self.rails,
+        };
+        self.kernels.step_pairs::<true>(PairMode::Saturate, &stepping, &windows[..count], stepped);
+    }
+}
+
+/// Rows two by two, cell beside cell.
+fn pairs(tile: &[Vec<i16>]) -> Vec<u32> {
+    let mut cells = Vec::with_capacity(tile.len().div_ceil(2) * tile[0].len());
+    for pair in tile.chunks(2) {
+        let second = pair.last().map_or(&[][..], |row| row);
+        let both = pair[0].iter().zip(second);
+        cells.extend(both.map(|(&a, &b)| u32::from(a as u16) | u32::from(b as u16) << 16));
+    }
+    cells
 }

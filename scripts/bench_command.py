@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""CPU time per inference of the whole command `guardbit run` on one thread: rows of a CSV table.
+
+    bench_command.py GUARDBIT MODEL.tflite IMAGES.npy [BITS STATS]...
+
+Reading, checking and hashing the samples, the exact network and writing are included; what a command costs whatever the
+number of samples is not: a figure is what 1,800 more samples take than 200. The images are repeated until there are
+enough. Columns: tool, subject, setting, threads, figure, unit. Needs numpy.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy
+
+SAMPLES = (200, 2000)
+SETTINGS = (("32", "events"), ("20", "events"), ("16", "events"), ("14", "events"), ("14", "full"))
+
+
+def cpu_seconds(command):
+    before = os.times()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def main():
+    if len(sys.argv) < 4 or len(sys.argv) % 2 == 1:
+        sys.exit(__doc__)
+    guardbit, model, images, *settings = sys.argv[1:]
+    images = numpy.load(images)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        for count in SAMPLES:
+            repeated = numpy.concatenate([images] * -(-count // len(images)))[:count]
+            numpy.save(folder / f"{count}.npy", repeated)
+        for bits, stats in list(zip(settings[::2], settings[1::2])) or SETTINGS:
+            command = [guardbit, "run", model, "--hw", "fpga-int14-os", "--set", f"accumulation.acc.bits={bits}"]
+            command += ["--stats", stats, "--threads", "1", "--quiet", "--force", "-o", folder / "out", "--input"]
+            few, many = (cpu_seconds([*command, folder / f"{count}.npy"]) for count in SAMPLES)
+            figure = (many - few) / (SAMPLES[1] - SAMPLES[0]) * 1e3
+            setting = f"whole command {bits} bits {stats}"
+            print(f"guardbit,{Path(model).stem},{setting},1,{figure:.4f},ms/inference", flush=True)
+
+
+if __name__ == "__main__":
+    main()
