@@ -26,9 +26,13 @@ module gb_round_shift #(
             logic signed [W-1:0] floor_q;
             logic [SHIFT-1:0] rest;
             logic up;
+            /* verilator lint_off UNUSEDSIGNAL */
             logic signed [W-1:0] rounded;
+            /* verilator lint_on UNUSEDSIGNAL */
             assign floor_q = wide >>> SHIFT;
             assign rest    = wide[SHIFT-1:0];
+            // Of one bit, no rest is above a half.
+            /* verilator lint_off CMPCONST */
             assign up = (ROUND == gb_codes::ROUND_FLOOR) ? 1'b0
                       : (ROUND == gb_codes::ROUND_TOWARD_ZERO) ? (wide[W-1] && rest != 0)
                       : (rest != HALF) ? (rest > HALF)
@@ -39,6 +43,7 @@ module gb_round_shift #(
                       : (ROUND == gb_codes::ROUND_HALF_EVEN) ? floor_q[0]
                       : (ROUND == gb_codes::ROUND_HALF_ODD) ? !floor_q[0]
                       : 1'bx;
+            /* verilator lint_on CMPCONST */
             assign rounded = floor_q + $signed({{(W - 1) {1'b0}}, up});
             assign y = rounded[OUT_W-1:0];
         end

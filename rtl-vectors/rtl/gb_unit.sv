@@ -53,8 +53,11 @@ module gb_unit #(
     input  logic                             in_clear,
     input  logic        [        LEVELS-1:0] in_run_last,
     input  logic        [         LANES-1:0] in_keep,
+    // A slot may be wider than its operand.
+    /* verilator lint_off UNUSEDSIGNAL */
     input  logic        [  LANES*A_SLOT-1:0] in_a,
     input  logic        [  LANES*B_SLOT-1:0] in_w,
+    /* verilator lint_on UNUSEDSIGNAL */
     input  logic signed [        BIAS_W-1:0] in_bias,
     input  logic signed [        MULT_W-1:0] in_mult,
     input  logic signed [               7:0] in_exp,
