@@ -271,12 +271,12 @@ fn the_derivation_is_the_documented_one() {
     let manifest = study.manifest();
     let point = &manifest["points"][0];
     let parts = &point["depends_on"];
-    let codes: Vec<u8> = study.codes.iter().flat_map(|&code| i32::from(code).to_le_bytes()).collect();
+    let codes: Vec<u8> = study.codes.iter().flat_map(|&code| code.to_le_bytes()).collect();
     let classes: Vec<u8> = study.classes.iter().flat_map(|&class| (class as u64).to_le_bytes()).collect();
     assert_eq!(parts["input"], sha256(&codes));
     assert_eq!(parts["labels"], sha256(&classes));
     let text = format!(
-        "{{\"derivation\":1,\"arithmetic\":{},\"model\":{},\"accelerator\":{},\"input\":{},\"labels\":{},\"settings\":\
+        "{{\"derivation\":2,\"arithmetic\":{},\"model\":{},\"accelerator\":{},\"input\":{},\"labels\":{},\"settings\":\
          {{\"mode\":\"propagated\",\"stats\":\"events\",\"outputs\":{{\"compared\":[\"s\"],\"classes\":\"s\"}},\"level\":\"acc\"}}}}",
         guardbit_sim::ARITHMETIC_VERSION,
         parts["model"],
