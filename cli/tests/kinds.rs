@@ -44,7 +44,9 @@ fn choices(pointer: &str) -> Vec<String> {
 /// Every key of the schema, below its section.
 fn keys() -> Vec<String> {
     let schema: Value = serde_json::from_str(&schema()).unwrap();
-    let of = |value: &Value| value["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let of = |value: &Value| {
+        value["properties"].as_object().into_iter().flat_map(|keys| keys.keys().cloned()).collect::<Vec<_>>()
+    };
     let sections = schema["$defs"].as_object().unwrap().values().flat_map(of);
     of(&schema).into_iter().chain(sections).collect()
 }
@@ -73,7 +75,7 @@ const HELPERS_OF_TIMING: &[&str] = &[
 fn kinds() -> Vec<Kind> {
     let dataflows = choices("/properties/dataflow/enum");
     let conventions = choices("/$defs/TimingFile/properties/convention/enum");
-    let extensions = FRONTENDS.iter().flat_map(|frontend| frontend.extensions().iter().copied());
+    let extensions = FRONTENDS.iter().filter_map(|frontend| frontend.extensions().first().copied());
     let tables = [
         columns::<LayerRow>(),
         columns::<ChannelRow>(),
