@@ -35,9 +35,8 @@ const REFERENCE: Options = Options {
 
 /// Every engine but the reference, with every body of the fast one that this CPU can run.
 fn engines(options: Options) -> impl Iterator<Item = Options> {
-    let bodies = Isa::ALL.into_iter().filter(|isa| isa.is_available());
-    let fast = bodies.map(move |isa| Options { engine: Engine::Fast, isa: Some(isa), ..options });
-    fast
+    let isas = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+    isas.map(move |isa| Options { engine: Engine::Fast, isa: Some(isa), ..options })
 }
 
 fn program(case: &NetworkCase, accelerator: &Accelerator) -> Program {

@@ -28,9 +28,8 @@ const FAST: Options = Options { engine: Engine::Fast, ..REFERENCE };
 
 /// The fast engine with all instructions that this CPU has: every one that this CPU can run.
 fn engines() -> impl Iterator<Item = Options> {
-    let bodies = Isa::ALL.into_iter().filter(|isa| isa.is_available());
-    let fast = bodies.map(|isa| Options { engine: Engine::Fast, isa: Some(isa), ..REFERENCE });
-    fast
+    let isas = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+    isas.map(|isa| Options { engine: Engine::Fast, isa: Some(isa), ..REFERENCE })
 }
 
 fn check_engines(case: &Case) -> Result<(), TestCaseError> {

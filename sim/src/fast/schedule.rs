@@ -191,8 +191,8 @@ impl Log {
     pub fn take_notes(&mut self, slot: usize, turns: &[Turn], stepped: &Stepped) {
         let counts = &mut self.counts[self.starts[slot]..];
         for (counts, turn) in counts.iter_mut().zip(turns) {
-            for l in 0..LANES {
-                counts[l] = match turn.at[l] {
+            for (l, count) in counts.iter_mut().enumerate() {
+                *count = match turn.at[l] {
                     NEVER => stepped.high[l] + stepped.low[l],
                     _ => self.noted[usize::from(turn.entries[l])][l],
                 };

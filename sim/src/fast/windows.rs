@@ -15,6 +15,10 @@ pub(super) struct Windows {
 
 /// One window per pixel of a tile.
 #[derive(Debug, Clone, Copy)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack, and a box would have to be made per tile"
+)]
 pub(super) enum Read<'w> {
     Window([&'w [i16]; TILE]),
     Neighbours([Neighbours<'w>; TILE]),

@@ -291,7 +291,7 @@ fn logged<const MODE: u8, const P: usize>(
         from = to;
         let step = _mm512_set1_epi16(to as i16);
         let entered = seen.iter_mut().zip(&turns.at).zip(&turns.between);
-        for ((seen, at), _) in entered.filter(|(_, between)| between.contains(&to)) {
+        for ((seen, at), _) in entered.filter(|(_, between)| between.0 <= to && to <= between.1) {
             for p in 0..P {
                 // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
                 let at = unsafe { _mm512_loadu_si512(at[p].as_ptr().cast()) };
@@ -324,7 +324,7 @@ struct TurnsOfPairs<'t, const P: usize> {
     /// `[turn][pair]`, lane by lane as pairs are stepped.
     at: Vec<[[i16; 2 * LANES]; P]>,
     /// Least and greatest step of each turn.
-    between: Vec<std::ops::RangeInclusive<usize>>,
+    between: Vec<(usize, usize)>,
     /// The steps before which there is one, as bits.
     steps: Vec<u64>,
 }
@@ -336,7 +336,7 @@ impl<'t, const P: usize> TurnsOfPairs<'t, P> {
         let mut turns = Self {
             by_slot,
             at: vec![[[NEVER; 2 * LANES]; P]; most],
-            between: vec![usize::MAX..=0; most],
+            between: vec![(usize::MAX, 0); most],
             steps: vec![0; steps / 64 + 1],
         };
         for &step in slots().flat_map(|slot| by_slot[slot].1) {
@@ -350,7 +350,7 @@ impl<'t, const P: usize> TurnsOfPairs<'t, P> {
                         at[pair][2 * l + half] = turn.at[l];
                     }
                     let [least, greatest] = [turn.between.0, turn.between.1].map(usize::from);
-                    *between = least.min(*between.start())..=greatest.max(*between.end());
+                    *between = (least.min(between.0), greatest.max(between.1));
                 }
             }
         }
