@@ -1,6 +1,6 @@
 //! The operations: one file each.
 //!
-//! To add one, write its file (attributes and [`Operator`]: shape rule, exact integer meaning, what an accelerator can
+//! To add one, write its file (attributes and `Operator`: shape rule, exact integer meaning, what an accelerator can
 //! do with it) and add its line to `ops!`. Lists of operations elsewhere (`offload` and its checks, short names, ranges,
 //! fuzzing) follow from that line.
 

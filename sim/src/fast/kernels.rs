@@ -292,9 +292,9 @@ pub(crate) fn misfits(walked: &Walked, rails: Rails) -> usize {
 pub(crate) const BOUND_PAIRS: usize = 32;
 
 /// Exact sums from `start`, and bounds of their prefixes: with P and N the sums of the positive and of the
-/// negative products of a stretch of steps, every prefix within it lies between N and P beyond its start.
+/// negative products of some steps, every prefix within them lies between N and P beyond their start.
 ///
-/// Without `BOUNDED` only the sums count. The products of a stretch may not leave 31 bits in sum.
+/// Without `BOUNDED` only the sums count. The products of [`BOUND_PAIRS`] pairs may not leave 31 bits in sum.
 #[inline(always)]
 pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
     x: &[X; P],
@@ -306,11 +306,11 @@ pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
     let mut sum = [*start; P];
     let mut min = sum;
     let mut max = sum;
-    for (stretch, weights) in weights.chunks(BOUND_PAIRS).enumerate() {
+    for (part, weights) in weights.chunks(BOUND_PAIRS).enumerate() {
         let before = sum;
         let mut size = [[0i32; LANES]; P];
         for (i, w) in weights.iter().enumerate() {
-            let k = 2 * (stretch * BOUND_PAIRS + i);
+            let k = 2 * (part * BOUND_PAIRS + i);
             for p in 0..P {
                 let (a, b) = (x[p].lanes(k), x[p].lanes(k + 1));
                 for l in 0..LANES {

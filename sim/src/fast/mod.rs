@@ -1,9 +1,8 @@
 //! The fast engine: equal to the reference, vectorized across outputs.
 //!
 //! Layers of one serial level whose operands fit 16 bits and whose exact sums fit 32 have kernels of their own;
-//! [`levels`] does other datapaths, and the parallel engine what that leaves. Dot products that cannot overflow are
-//! not stepped: by bounds from the weights and the input's range, or because their exact prefixes, or bounds of
-//! them, fit.
+//! [`levels`] does other datapaths, and the reference what that leaves. Dot products that cannot overflow are not stepped:
+//! by bounds from the weights and the input's range, or because their exact prefixes, or bounds of them, fit.
 
 mod bytes;
 mod counters;

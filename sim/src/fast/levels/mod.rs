@@ -106,7 +106,7 @@ pub(crate) struct LevelsTask<'t> {
     pub sample: usize,
 }
 
-/// One stretch of outputs of one sample.
+/// A range of outputs of one sample.
 struct Task<'t, 's, 'i> {
     layer: &'i MacLayer,
     sample: usize,
@@ -115,7 +115,7 @@ struct Task<'t, 's, 'i> {
     stats: &'s mut LayerStats,
     exact: Vec<i32>,
     simulated: Vec<i32>,
-    /// First pixel of the stretch.
+    /// First pixel of the range.
     origin: usize,
     settled: &'s mut Settled,
     walker: Option<Walker>,
@@ -497,11 +497,11 @@ fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
     let per_group = channels / window.groups;
     // Groups that would leave lanes empty share them.
     let shared = window.groups > 1 && per_group < LANES;
-    let stretch = if shared { channels } else { per_group };
+    let together = if shared { channels } else { per_group };
     let mut blocks = Vec::new();
-    for start in (0..channels).step_by(stretch) {
-        for first in (start..start + stretch).step_by(LANES) {
-            let count = LANES.min(start + stretch - first);
+    for start in (0..channels).step_by(together) {
+        for first in (start..start + together).step_by(LANES) {
+            let count = LANES.min(start + together - first);
             let read = |channel: usize| window.group(channel) * window.kernel[2];
             let reads = if shared {
                 Reads::lanes((first..first + count).map(read).collect())

@@ -200,8 +200,8 @@ fn sum<X: VectorActivations, const P: usize, const BOUNDED: bool>(
     let mut sum = [start; P];
     let mut min = sum;
     let mut max = sum;
-    for (stretch, weights) in weights.chunks(BOUND_PAIRS).enumerate() {
-        let offset = stretch * BOUND_PAIRS;
+    for (part, weights) in weights.chunks(BOUND_PAIRS).enumerate() {
+        let offset = part * BOUND_PAIRS;
         let before = sum;
         let mut size = [[_mm256_setzero_si256(); 2]; P];
         for (k, pair) in weights.iter().enumerate() {
