@@ -38,14 +38,15 @@ def network_ratios(name, subject):
     ]  # fmt: skip
 
 
-KERNEL = key(LAYER, "guardbit", "kernel 14 bits saturating events Avx2")
+AVX2, AVX512 = (key(LAYER, "guardbit", f"kernel 14 bits saturating events {isa}") for isa in ("Avx2", "Avx512Vnni"))
 PER_STEP = "14 bits saturating events"
 # What is compared, what is wanted, and which figure is divided by which; the median of a figure where there is but one.
 RATIOS = [
-    ("stepping kernel, 14 bits saturating, events, AVX2, G MAC/s", "at least 6", KERNEL, None),
-    ("the same against numpy per step, int32", "at least 40", KERNEL, key(LAYER, "numpy", f"{PER_STEP} int32")),
-    ("against numpy per step, int16, in place", "at least 40", KERNEL, key(LAYER, "numpy", f"{PER_STEP} int16 in place")),
-    ("against PyTorch per step, int16, in place", "", KERNEL, key(LAYER, "pytorch", f"{PER_STEP} int16 in place")),
+    *((f"stepping kernel, 14 bits saturating, events, {name}, G MAC/s", "", kernel, None)
+      for name, kernel in (("AVX2", AVX2), ("AVX-512", AVX512))),
+    *((f"{name} against numpy per step, {how}", "at least 40", kernel, key(LAYER, "numpy", f"{PER_STEP} {how}"))
+      for name, kernel in (("AVX2", AVX2), ("AVX-512", AVX512)) for how in ("int32", "int16 in place")),
+    ("AVX-512 against PyTorch per step, int16, in place", "", AVX512, key(LAYER, "pytorch", f"{PER_STEP} int16 in place")),
     *network_ratios("ResNet-8", RESNET),
     *network_ratios("visual wake words", VWW),
     ("isolated sweep, value columns, in runs with `full`", "at most 4",
