@@ -235,7 +235,7 @@ fn records_survive_json() {
         last.sum_abs_err = Some(u128::MAX);
         // JSON has no infinite ratio; whether a code differs tells which one it was.
         for (mismatch, sqnr) in [(0, f64::INFINITY), (3, f64::NEG_INFINITY)] {
-            point.summary.output_mismatch = mismatch;
+            point.summary.output_mismatch = Some(mismatch);
             point.summary.output_sqnr_db = Some(Decibel::new(sqnr));
             let last = point.layers.last_mut().unwrap();
             (last.output_mismatch, last.sqnr_db) = (Some(mismatch), Some(Decibel::new(sqnr)));

@@ -17,4 +17,4 @@ pub(crate) use group::Group;
 pub const SWEEP_PLOTS: &[Plot<[PointRecord]>] =
     &[accuracy::PLOT, output_mismatch::PLOT, overflow_rate::PLOT, sqnr::PLOT, required_bits::PLOT];
 
-const NO_POINTS: &str = "No point was run.";
+const NO_POINTS: &str = "No point ran to its end.";
