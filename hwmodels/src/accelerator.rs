@@ -1,9 +1,10 @@
 //! The checked accelerator: what the code computes with. The file that it is read from is another type.
 
-use guardbit_num::{Format, Overflow, Rounding, Scheme};
+use guardbit_num::{Format, Overflow, Rounding};
 
 use crate::LayerOverrides;
-pub use crate::keys::{Array, Bias, Level, Memory, Product};
+use crate::file::PackingKind;
+pub use crate::keys::{Array, Bias, Level, Memory, Operands, PackingKeys, Product, Requantization, Timing};
 
 /// An accelerator, complete and consistent.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,11 +24,11 @@ pub struct Accelerator {
     /// What decides values.
     pub datapath: Datapath,
     /// How cycles are counted.
-    pub timing: TimingConvention,
+    pub timing: Timing,
     /// Memories.
     pub memory: Memory,
     /// Lanes that share one adder.
-    pub packing: Packing,
+    pub packing: PackingKeys,
     /// Complete accelerators for single layers, by layer name or index, with the overrides applied.
     pub layers: LayerOverrides,
 }
@@ -35,8 +36,8 @@ pub struct Accelerator {
 /// All that decides values: operands, order, product, levels, bias, requantization.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Datapath {
-    /// Where zero points are taken off.
-    pub zero_point: ZeroPoint,
+    /// How operands reach the multiplier.
+    pub operands: Operands,
     /// In which order K is walked.
     pub order: ReductionOrder,
     /// The multiplier's output.
@@ -45,10 +46,8 @@ pub struct Datapath {
     pub levels: Vec<Level>,
     /// Where and how the bias is added.
     pub bias: Bias,
-    /// The scheme that replaces the model's own; `None` keeps it.
-    pub scheme: Option<Scheme>,
-    /// What the output stage does with a result that does not fit the output's dtype.
-    pub output: OutputFit,
+    /// From sums to output codes.
+    pub requantize: Requantization,
 }
 
 /// What the output stage does with a result that does not fit the output's dtype.
@@ -205,6 +204,24 @@ pub enum Packing {
     None,
     /// Two output channels share the 48-bit adder of a DSP48E2, which adds `(a * 2^18 + d) * b`.
     Dsp48e2Int8x2(Fixup),
+}
+
+impl From<PackingKeys> for Packing {
+    fn from(PackingKeys { kind, fixup }: PackingKeys) -> Self {
+        match kind {
+            PackingKind::None => Self::None,
+            PackingKind::Dsp48e2Int8x2 => Self::Dsp48e2Int8x2(fixup),
+        }
+    }
+}
+
+impl From<Packing> for PackingKeys {
+    fn from(packing: Packing) -> Self {
+        match packing {
+            Packing::None => Self { kind: PackingKind::None, fixup: Fixup::Lut },
+            Packing::Dsp48e2Int8x2(fixup) => Self { kind: PackingKind::Dsp48e2Int8x2, fixup },
+        }
+    }
 }
 
 /// What is done about the borrow that a negative low lane takes from the high lane.

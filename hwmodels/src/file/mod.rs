@@ -111,7 +111,9 @@ pub(crate) enum WalkKind {
 /// How lanes share an adder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackingKind {
+    /// They do not.
     None,
+    /// Two output channels in that of a DSP48E2.
     Dsp48e2Int8x2,
 }
 

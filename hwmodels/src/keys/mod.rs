@@ -125,7 +125,7 @@ sections! {
 
     /// From sums to output codes.
     #[derive(Copy, Eq)]
-    "requantize" => RequantizeFile, Requantize {} {
+    "requantize" => RequantizeFile, Requantization {} {
         scheme: Option<Scheme> = (None), "guardbit::hw::scheme", "`from_model` does what the model's runtime does",
             "from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.";
         output: OutputFit = (OutputFit::Saturate), "guardbit::hw::output",

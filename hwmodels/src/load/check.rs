@@ -9,11 +9,11 @@ use super::rules::{MAX_ELEMENTS, MAX_LEVELS, MAX_SIZE, MAX_TOTAL_SHIFT, Rule};
 use super::typed::not_allowed;
 use super::{defaults, packing, text};
 use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, Number, OrderFile, TermsFile, WalkKind};
-use crate::keys::{Key, LevelFile, MAX_TERMS, Operands, Requantize, Timing};
+use crate::keys::{Key, LevelFile, MAX_TERMS};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Datapath, Level, Memory, Product, ReductionOrder, Register,
-    Terms, Walk,
+    Accelerator, Array, Axis, Bias, BiasPlace, Datapath, Level, Memory, Operands, Product, ReductionOrder,
+    Register, Requantization, Terms, Timing, Walk,
 };
 
 /// Most characters of a text in a message.
@@ -44,7 +44,7 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
             Some(named) => named.iter().filter(|op| op.exists()).map(|op| op.0.to_owned()).collect(),
             None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
         },
-        timing: Timing::of(&file.timing.clone().unwrap_or_default(), &KeyPath::keys(&["timing"]))?.convention,
+        timing: Timing::of(&file.timing.clone().unwrap_or_default(), &KeyPath::keys(&["timing"]))?,
         memory: Memory::of(&file.memory.clone().unwrap_or_default(), &KeyPath::keys(&["memory"]))?,
         packing: packing::packing(file, &datapath)?,
         datapath,
@@ -105,17 +105,14 @@ fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
 }
 
 fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation> {
-    let operands = Operands::of(&file.operands.clone().unwrap_or_default(), &KeyPath::keys(&["operands"]))?;
     let requantize = file.requantize.clone().unwrap_or_default();
-    let requantize = Requantize::of(&requantize, &KeyPath::keys(&["requantize"]))?;
     let datapath = Datapath {
-        zero_point: operands.zero_point,
+        operands: Operands::of(&file.operands.clone().unwrap_or_default(), &KeyPath::keys(&["operands"]))?,
         order: order(&file.reduction_order.clone().unwrap_or_default())?,
         product: product(file)?,
         levels: levels(file, array)?,
         bias: bias(file)?,
-        scheme: requantize.scheme,
-        output: requantize.output,
+        requantize: Requantization::of(&requantize, &KeyPath::keys(&["requantize"]))?,
     };
     let shift = datapath.unit_shift(datapath.levels.len());
     if shift > MAX_TOTAL_SHIFT {

@@ -155,7 +155,7 @@ fn operation_to_come(file: &AcceleratorFile) -> Option<Violation> {
 
 /// A chain of packed lanes whose low lane int8 products can leave.
 fn long_chain(accelerator: &Accelerator) -> Option<Violation> {
-    let Packing::Dsp48e2Int8x2(_) = accelerator.packing else { return None };
+    let Packing::Dsp48e2Int8x2(_) = Packing::from(accelerator.packing) else { return None };
     let level = accelerator.datapath.levels.first()?;
     let terms = match level.terms {
         Terms::Count(terms) if terms <= PACKED_CHAIN => return None,
@@ -176,7 +176,7 @@ fn long_chain(accelerator: &Accelerator) -> Option<Violation> {
 
 /// An output stage that keeps low bits.
 fn truncating_output(accelerator: &Accelerator) -> Option<Violation> {
-    (accelerator.datapath.output == OutputFit::Wrap).then(|| Violation {
+    (accelerator.datapath.requantize.output == OutputFit::Wrap).then(|| Violation {
         code: "guardbit::hw::output_truncates",
         keys: vec![KeyPath::keys(&["requantize", "output"])],
         message: "the output stage keeps the low bits: what does not fit changes its sign".into(),
@@ -203,7 +203,7 @@ fn small_accumulator_memory(accelerator: &Accelerator) -> Option<Violation> {
 /// The convention of Ethos-U on another kind of array.
 fn ethos_u_array(accelerator: &Accelerator) -> Option<Violation> {
     let fits = accelerator.dataflow == Dataflow::Vector && accelerator.array.kind == ArrayKind::Block;
-    (accelerator.timing == TimingConvention::EthosU && !fits).then(|| Violation {
+    (accelerator.timing.convention == TimingConvention::EthosU && !fits).then(|| Violation {
         code: "guardbit::hw::ethos_u_array",
         keys: vec![KeyPath::keys(&["timing", "convention"]), KeyPath::keys(&["array", "kind"])],
         message: "`timing.convention` is ethos_u, but the array is no vector engine of kind block".into(),
@@ -257,7 +257,7 @@ fn slow_port(
     needed: f64,
     what: &str,
 ) -> Option<Violation> {
-    let counts = accelerator.timing == TimingConvention::Overlapped;
+    let counts = accelerator.timing.convention == TimingConvention::Overlapped;
     (counts && needed > rate).then(|| Violation {
         code: "guardbit::hw::port_too_slow",
         keys: [["memory", key], ["array", "dot_width"], ["array", "rows"], ["array", "cols"]]

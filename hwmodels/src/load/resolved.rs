@@ -7,11 +7,9 @@ use crate::file::{
     AcceleratorFile, BiasBits, Bits, Integer, Name, Number, OpName, OrderFile, PackingKind, TermsFile,
     WalkKind,
 };
-use crate::keys::{
-    BiasFile, Key, LevelFile, Operands, PackingFile, PackingKeys, ProductFile, Requantize, Timing,
-};
+use crate::keys::{BiasFile, Key, LevelFile, PackingFile, ProductFile};
 use crate::lower::OPERATIONS;
-use crate::{Accelerator, Bias, Fixup, Level, Packing, Product, ReductionOrder, Register, Terms, Walk};
+use crate::{Accelerator, Bias, Level, PackingKeys, Product, ReductionOrder, Register, Terms, Walk};
 
 impl Accelerator {
     /// The complete file, as YAML: every default filled, run lengths as numbers. It loads back to the same
@@ -69,13 +67,13 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
         array: Some(array.file()),
         dataflow: Some(Name(*dataflow)),
         offload: Some(offload.iter().filter_map(operation).collect()),
-        operands: Some(Operands { zero_point: datapath.zero_point }.file()),
+        operands: Some(datapath.operands.file()),
         reduction_order: Some(order(datapath.order)),
         product: Some(product(&datapath.product)),
         accumulation: Some(datapath.levels.iter().map(level).collect()),
         bias: Some(bias(&datapath.bias)),
-        requantize: Some(Requantize { scheme: datapath.scheme, output: datapath.output }.file()),
-        timing: Some(Timing { convention: *timing }.file()),
+        requantize: Some(datapath.requantize.file()),
+        timing: Some(timing.file()),
         memory: Some(memory.file()),
         packing: Some(packing_file(*packing)),
         layers: None,
@@ -96,11 +94,10 @@ fn order(order: ReductionOrder) -> OrderFile {
     }
 }
 
-fn packing_file(packing: Packing) -> PackingFile {
-    let keys = |kind, fixup| PackingKeys { kind, fixup }.file();
-    match packing {
-        Packing::None => PackingFile { fixup: None, ..keys(PackingKind::None, Fixup::Lut) },
-        Packing::Dsp48e2Int8x2(fixup) => keys(PackingKind::Dsp48e2Int8x2, fixup),
+fn packing_file(packing: PackingKeys) -> PackingFile {
+    match packing.kind {
+        PackingKind::None => PackingFile { fixup: None, ..packing.file() },
+        PackingKind::Dsp48e2Int8x2 => packing.file(),
     }
 }
 
