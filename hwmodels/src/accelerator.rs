@@ -2,36 +2,10 @@
 
 use guardbit_num::{Format, Overflow, Rounding};
 
-use crate::LayerOverrides;
-use crate::file::PackingKind;
-pub use crate::keys::{Array, Bias, Level, Memory, Operands, PackingKeys, Product, Requantization, Timing};
-
-/// An accelerator, complete and consistent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Accelerator {
-    /// Name.
-    pub name: String,
-    /// One line for lists.
-    pub description: String,
-    /// Clock in MHz.
-    pub clock_mhz: f64,
-    /// The array of processing elements.
-    pub array: Array,
-    /// Which operand stays in the array: decides time and place.
-    pub dataflow: Dataflow,
-    /// Names of the operations that the accelerator runs; the host runs the others exactly.
-    pub offload: Vec<String>,
-    /// What decides values.
-    pub datapath: Datapath,
-    /// How cycles are counted.
-    pub timing: Timing,
-    /// Memories.
-    pub memory: Memory,
-    /// Lanes that share one adder.
-    pub packing: PackingKeys,
-    /// Complete accelerators for single layers, by layer name or index, with the overrides applied.
-    pub layers: LayerOverrides,
-}
+pub use crate::keys::{
+    Accelerator, Array, Bias, Level, Memory, Operands, PackingKeys, Product, ReductionOrder, Requantization,
+    Timing,
+};
 
 /// All that decides values: operands, order, product, levels, bias, requantization.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,17 +95,6 @@ pub enum Axis {
     Ic,
 }
 
-/// The order in which the products of a dot product are added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReductionOrder {
-    /// The axes, slowest first.
-    pub axes: [Axis; 3],
-    /// How the flattened axes are walked.
-    pub walk: Walk,
-    /// Length of the blocks into which the input channels are cut; the blocks are slower than every axis.
-    pub ic_block: Option<usize>,
-}
-
 /// How a flat sequence is walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
@@ -141,6 +104,14 @@ pub enum Walk {
     Reverse,
     /// i, i + n, i + 2n, ... for i = 0..n.
     Stride(usize),
+}
+
+/// How a flat sequence is walked, without the distance of a stride.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WalkKind {
+    Forward,
+    Reverse,
+    Stride,
 }
 
 /// A register's width and what it does with what does not fit.
@@ -195,6 +166,15 @@ pub enum TimingConvention {
     ScalesimV3,
     /// As the compiler of Arm's Ethos-U55 estimates NPU cycles.
     EthosU,
+}
+
+/// How lanes share an adder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PackingKind {
+    /// They do not.
+    None,
+    /// Two output channels in that of a DSP48E2.
+    Dsp48e2Int8x2,
 }
 
 /// Lanes that share one adder.

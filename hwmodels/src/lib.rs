@@ -21,10 +21,10 @@ pub mod timing;
 
 pub use accelerator::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, Memory,
-    Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, Product, ReductionOrder,
-    Register, Requantization, Terms, Timing, TimingConvention, Walk, ZeroPoint,
+    Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, PackingKind, Product,
+    ReductionOrder, Register, Requantization, Terms, Timing, TimingConvention, Walk, ZeroPoint,
 };
-pub use file::{PackingKind, SetMap};
+pub use file::SetMap;
 pub use keys::keys_text;
 pub use layer_overrides::LayerOverrides;
 pub use lint_layers::check_program;

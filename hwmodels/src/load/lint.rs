@@ -8,7 +8,8 @@ use super::key::KeyPath;
 use super::problem::{HwError, Problem};
 use super::set::Set;
 use super::sources::Sources;
-use crate::file::{AcceleratorFile, Bits, WalkKind};
+use crate::accelerator::WalkKind;
+use crate::file::{AcceleratorFile, Bits};
 use crate::timing::{Feed, Unfilled};
 use crate::{
     Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Reduce, Register, Terms, TimingConvention,
@@ -121,7 +122,7 @@ fn overflow_without_bits(file: &AcceleratorFile) -> Option<Violation> {
 
 /// A stride of a walk that is none.
 fn unused_stride(file: &AcceleratorFile) -> Option<Violation> {
-    let order = file.reduction_order.as_ref()?;
+    let order = &file.reduction_order.as_ref()?.0;
     let strided = order.walk.is_some_and(|walk| walk.0 == WalkKind::Stride);
     (order.stride.is_some() && !strided).then(|| Violation {
         code: "guardbit::hw::unused_stride",

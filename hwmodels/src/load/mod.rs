@@ -35,7 +35,7 @@ pub(crate) use recipe::Recipe;
 pub(crate) use rules::Rule;
 use set::{Overridden, Set};
 use sources::Sources;
-pub(crate) use text::MAX_LEVEL_NAME;
+pub(crate) use text::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
 
 /// Most overrides of the command line.
 const MOST_SETS: usize = 1000;

@@ -4,7 +4,8 @@ use guardbit_num::Overflow;
 
 use super::check::{Violation, level_key};
 use super::key::KeyPath;
-use crate::file::{AcceleratorFile, PackingKind};
+use crate::accelerator::PackingKind;
+use crate::file::AcceleratorFile;
 use crate::{BiasPlace, Check, Datapath, PACKED_LOW_BITS, Packing, PackingKeys, Reduce, Register};
 
 /// The packing of a file with this datapath.

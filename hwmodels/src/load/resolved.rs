@@ -3,11 +3,9 @@
 use serde_yaml::{Mapping, Value};
 
 use super::{layers, typed};
-use crate::file::{
-    AcceleratorFile, BiasBits, Bits, Integer, Name, Number, OpName, OrderFile, PackingKind, TermsFile,
-    WalkKind,
-};
-use crate::keys::{BiasFile, Key, LevelFile, PackingFile, ProductFile};
+use crate::accelerator::{PackingKind, WalkKind};
+use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, TermsFile};
+use crate::keys::{BiasFile, Key, LevelFile, OrderMap, PackingFile, ProductFile};
 use crate::lower::OPERATIONS;
 use crate::{Accelerator, Bias, Level, PackingKeys, Product, ReductionOrder, Register, Terms, Walk};
 
@@ -44,28 +42,14 @@ fn resolved(accelerator: &Accelerator) -> Value {
 
 /// The file without its layers.
 fn file(accelerator: &Accelerator) -> AcceleratorFile {
-    let Accelerator {
-        name,
-        description,
-        clock_mhz,
-        array,
-        dataflow,
-        offload,
-        datapath,
-        timing,
-        memory,
-        packing,
-        layers: _,
-    } = accelerator;
+    let Accelerator { name, description, array, offload, datapath, timing, memory, packing, .. } =
+        accelerator;
     let operation = |name: &String| OPERATIONS.iter().find(|op| *op == name).copied().map(OpName);
     AcceleratorFile {
         schema: Some(Integer(1)),
         name: Some(name.clone()),
         description: Some(description.clone()),
-        extends: None,
-        clock_mhz: Some(Number(*clock_mhz)),
         array: Some(array.file()),
-        dataflow: Some(Name(*dataflow)),
         offload: Some(offload.iter().filter_map(operation).collect()),
         operands: Some(datapath.operands.file()),
         reduction_order: Some(order(datapath.order)),
@@ -76,7 +60,7 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
         timing: Some(timing.file()),
         memory: Some(memory.file()),
         packing: Some(packing_file(*packing)),
-        layers: None,
+        ..accelerator.file()
     }
 }
 
@@ -86,12 +70,8 @@ fn order(order: ReductionOrder) -> OrderFile {
         Walk::Reverse => (WalkKind::Reverse, None),
         Walk::Stride(stride) => (WalkKind::Stride, Some(stride.to_file())),
     };
-    OrderFile {
-        axes: Some(order.axes.map(Name).into()),
-        walk: Some(Name(walk)),
-        stride,
-        ic_block: Some(order.ic_block.unwrap_or(0).to_file()),
-    }
+    let axes = Some(order.axes.map(Name).into());
+    OrderFile(OrderMap { axes, walk: Some(Name(walk)), stride, ..order.file() })
 }
 
 fn packing_file(packing: PackingKeys) -> PackingFile {
