@@ -118,7 +118,7 @@ impl Batches<'_> {
         // Each point holds tensors of its own.
         let batch = (BATCH / programs.len().max(1)).max(LEAST_BATCH);
         let count = subject.samples.count();
-        let (mut next, mut counted) = (0, 0);
+        let (mut next, mut told) = (0, 0);
         while next < count {
             let alone = next == 0 || (next == JUDGED && pace.is_some());
             let size = if alone { 1 } else { batch.min(count - next) };
@@ -142,14 +142,17 @@ impl Batches<'_> {
                 points.keep_first(kept);
                 scorers.truncate(kept);
             }
-            // What is judged counts only for those that go on.
-            if pace.is_none() || next != JUDGED || count == JUDGED {
-                progress.advance(((next - counted) * (scorers.len() - beside)) as u64);
-                counted = next;
-            }
+            // What is judged counts only for those that go on: the least of them, before it is known how many.
+            let going_on = match pace {
+                Some(pace) if next == JUDGED && count > JUDGED => pace.least.min(scorers.len() - beside),
+                _ => scorers.len() - beside,
+            };
+            let done = (next * going_on) as u64;
+            progress.advance(done - told);
+            told = done;
         }
         // Where every program was stopped, there is nothing to do with the other samples.
-        progress.advance(((count - counted) * (scorers.len() - beside)) as u64);
+        progress.advance((count * (scorers.len() - beside)) as u64 - told);
         let settled: Vec<Settled> = (0..scorers.len()).map(|point| points.settled(point)).collect();
         let executed =
             points.finish().into_iter().zip(scorers).zip(settled).map(|((layers, scorer), settled)| {
