@@ -146,16 +146,7 @@ mod tests {
     use super::*;
     use crate::{InputSource, Settings, Silent};
 
-    const NETWORK: &str = "\
-schema: 1
-inputs:
-  - {name: x, shape: [1, 16], dtype: int8, scale: 0.1}
-constants:
-  - {name: w, shape: [3, 16], dtype: int8, scale: 0.1, random: {seed: 1}}
-nodes:
-  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 9.0}}
-outputs: [y]
-";
+    const NETWORK: &str = include_str!("../tests/net.yaml");
 
     /// How many points are stored whenever samples are done, and how many samples that are.
     struct Watch {
