@@ -4,7 +4,8 @@ use std::arch::x86_64::*;
 
 use super::super::bytes::{ByteBlock, Gather, Shared, Source};
 use super::super::kernels::{
-    LANES, LaneCounters, Lanes, NEVER, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turns, Walked,
+    LANES, LaneCounters, Lanes, NEVER, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turn, Turns,
+    Walked,
 };
 use super::super::schedule::Log;
 
@@ -280,7 +281,7 @@ fn step<const MODE: u8, const COUNT: bool, const OWN: bool, const P: usize>(
     out: &mut [Stepped],
 ) {
     let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
-    registers.advance::<MODE, COUNT, OWN>(stepping, windows, 0..stepping.offsets.len());
+    registers.advance::<MODE, COUNT, OWN>(stepping, windows);
     registers.store(windows, out);
 }
 
@@ -294,97 +295,67 @@ fn logged<const MODE: u8, const OWN: bool, const P: usize>(
     out: &mut [Stepped],
 ) {
     let steps = stepping.offsets.len();
-    let turns = TurnsOfPairs::new(windows, turns, steps);
-    let zero = _mm512_setzero_si512();
-    let mut seen = vec![[zero; P]; turns.at.len()];
     let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
-    let mut from = 0;
-    for to in turns.steps() {
-        registers.advance::<MODE, true, OWN>(stepping, windows, from..to);
-        from = to;
-        let step = _mm512_set1_epi16(to as i16);
-        let entered = seen.iter_mut().zip(&turns.at).zip(&turns.between);
-        for ((seen, at), _) in entered.filter(|(_, between)| between.0 <= to && to <= between.1) {
-            for p in 0..P {
-                // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
-                let at = unsafe { _mm512_loadu_si512(at[p].as_ptr().cast()) };
-                let now = _mm512_add_epi16(registers.above[p], registers.below[p]);
-                seen[p] = _mm512_mask_mov_epi16(seen[p], _mm512_cmpeq_epi16_mask(at, step), now);
-            }
-        }
-    }
-    registers.advance::<MODE, true, OWN>(stepping, windows, from..steps);
-    registers.store(windows, out);
-    let never = _mm512_set1_epi16(NEVER);
-    for (index, (seen, at)) in seen.iter().zip(&turns.at).enumerate() {
+    for from in (0..steps).step_by(NOTED) {
+        let to = steps.min(from + NOTED);
+        let noted = registers.step::<MODE, true, OWN>(stepping, windows, from..to);
         for p in 0..P {
-            // SAFETY: as above.
-            let at = unsafe { _mm512_loadu_si512(at[p].as_ptr().cast()) };
-            let all = _mm512_add_epi16(registers.above[p], registers.below[p]);
-            let seen = _mm512_mask_mov_epi16(seen[p], _mm512_cmpeq_epi16_mask(at, never), all);
-            for (slot, half) in windows[p].slots.into_iter().zip(halves(seen)) {
-                if index < turns.count(slot) {
-                    store(&mut log.of_mut(slot)[index], half);
-                }
+            let before = halves(_mm512_add_epi16(registers.above[p], registers.below[p]));
+            let either = _mm512_or_si512(noted.overs[p], noted.unders[p]);
+            let few = _mm512_set1_epi32(0xffff);
+            let noted = [_mm512_and_si512(either, few), _mm512_srli_epi32::<16>(either)];
+            for (half, &slot) in
+                windows[p].slots.iter().enumerate().filter(|(_, slot)| !turns[**slot].0.is_empty())
+            {
+                note_turns(turns[slot].0, from..to, before[half], noted[half], log.of_mut(slot));
+            }
+        }
+        registers.count(noted);
+    }
+    registers.store(windows, out);
+    let never = _mm512_set1_epi32(NEVER.into());
+    for p in 0..P {
+        let all = halves(_mm512_add_epi16(registers.above[p], registers.below[p]));
+        for (half, &slot) in
+            windows[p].slots.iter().enumerate().filter(|(_, slot)| !turns[**slot].0.is_empty())
+        {
+            for (turn, log) in turns[slot].0.iter().zip(log.of_mut(slot)) {
+                let left = _mm512_cmpeq_epi32_mask(widen(&turn.at), never);
+                store(log, _mm512_mask_mov_epi32(load(log), left, all[half]));
             }
         }
     }
 }
 
-/// Where the dot products of some pairs of windows enter another part of the layer's time.
-struct TurnsOfPairs<'t, const P: usize> {
-    by_slot: &'t [Turns<'t>],
-    /// `[turn][pair]`, lane by lane as pairs are stepped.
-    at: Vec<[[i16; 2 * LANES]; P]>,
-    /// Least and greatest step of each turn.
-    between: Vec<(usize, usize)>,
-    /// The steps before which there is one, as bits.
-    steps: Vec<u64>,
+/// Logs the overflows up to those turns that come within `steps`: there were as many as `before`, and one for every bit
+/// in `noted`, the last step in the lowest one.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+fn note_turns(
+    turns: &[Turn],
+    steps: std::ops::Range<usize>,
+    before: __m512i,
+    noted: __m512i,
+    log: &mut [Lanes],
+) {
+    let (from, count) = (_mm512_set1_epi32(steps.start as i32), _mm512_set1_epi32(steps.len() as i32));
+    for (turn, log) in turns.iter().zip(log) {
+        if usize::from(turn.between.1) < steps.start || usize::from(turn.between.0) >= steps.end {
+            continue;
+        }
+        let after = _mm512_sub_epi32(widen(&turn.at), from);
+        let here = _mm512_cmplt_epu32_mask(after, count);
+        // 16 bits of each lane at most.
+        let earlier = _mm512_popcnt_epi16(_mm512_srlv_epi32(noted, _mm512_sub_epi32(count, after)));
+        store(log, _mm512_mask_mov_epi32(load(log), here, _mm512_add_epi32(before, earlier)));
+    }
 }
 
-impl<'t, const P: usize> TurnsOfPairs<'t, P> {
-    fn new(windows: &[PairOfWindows; P], by_slot: &'t [Turns<'t>], steps: usize) -> Self {
-        let slots = || windows.iter().flat_map(|window| window.slots);
-        let most = slots().map(|slot| by_slot[slot].0.len()).max().unwrap_or(0);
-        let mut turns = Self {
-            by_slot,
-            at: vec![[[NEVER; 2 * LANES]; P]; most],
-            between: vec![(usize::MAX, 0); most],
-            steps: vec![0; steps / 64 + 1],
-        };
-        for &step in slots().flat_map(|slot| by_slot[slot].1) {
-            turns.steps[step as usize / 64] |= 1 << (step % 64);
-        }
-        for (pair, window) in windows.iter().enumerate() {
-            for (half, &slot) in window.slots.iter().enumerate() {
-                for ((at, between), turn) in turns.at.iter_mut().zip(&mut turns.between).zip(by_slot[slot].0)
-                {
-                    for l in 0..LANES {
-                        at[pair][2 * l + half] = turn.at[l];
-                    }
-                    let [least, greatest] = [turn.between.0, turn.between.1].map(usize::from);
-                    *between = (least.min(between.0), greatest.max(between.1));
-                }
-            }
-        }
-        turns
-    }
-
-    fn count(&self, slot: usize) -> usize {
-        self.by_slot[slot].0.len()
-    }
-
-    fn steps(&self) -> impl Iterator<Item = usize> {
-        let of_word = |(index, &word): (usize, &u64)| {
-            let mut left = word;
-            std::iter::from_fn(move || {
-                let bit = left.trailing_zeros() as usize;
-                left &= left.wrapping_sub(1);
-                (bit < 64).then_some(64 * index + bit)
-            })
-        };
-        self.steps.iter().enumerate().flat_map(of_word)
-    }
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn widen(steps: &[i16; LANES]) -> __m512i {
+    // SAFETY: sixteen steps of 16 bits; the load takes any alignment.
+    _mm512_cvtepi16_epi32(unsafe { _mm256_loadu_si256(steps.as_ptr().cast()) })
 }
 
 /// What sums are held less: the least one where 15 bits hold all, so that the sign says which are less.
@@ -404,6 +375,12 @@ struct Registers<const P: usize> {
     below: [__m512i; P],
 }
 
+/// One bit per step, the last one the lowest: whether the exact sum lay above the rails, and below.
+struct Noted<const P: usize> {
+    overs: [__m512i; P],
+    unders: [__m512i; P],
+}
+
 impl<const P: usize> Registers<P> {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
@@ -416,75 +393,96 @@ impl<const P: usize> Registers<P> {
         Self { value: [start; P], above: [zero; P], below: [zero; P], base }
     }
 
-    /// Adds the products `steps`; windows and weights have been checked.
+    /// Adds all products; windows and weights have been checked.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     fn advance<const MODE: u8, const COUNT: bool, const OWN: bool>(
         &mut self,
         stepping: &PairStepping<'_>,
         windows: &[PairOfWindows; P],
-        steps: std::ops::Range<usize>,
     ) {
+        let steps = stepping.offsets.len();
+        for from in (0..steps).step_by(NOTED) {
+            let noted = self.step::<MODE, COUNT, OWN>(stepping, windows, from..steps.min(from + NOTED));
+            if COUNT {
+                self.count(noted);
+            }
+        }
+    }
+
+    /// Adds up to [`NOTED`] products.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn step<const MODE: u8, const COUNT: bool, const OWN: bool>(
+        &mut self,
+        stepping: &PairStepping<'_>,
+        windows: &[PairOfWindows; P],
+        steps: std::ops::Range<usize>,
+    ) -> Noted<P> {
         let &PairStepping { cells, offsets, weights, rails, .. } = stepping;
         // The greatest sum, where the least one is held as 0.
         let most = _mm512_set1_epi16((rails.high - base::<MODE>(rails)) as i16);
         let zero = _mm512_setzero_si512();
         let (offsets, weights) = (&offsets[steps.clone()], &weights[steps]);
         let mut value = self.value;
-        for (offsets, weights) in offsets.chunks(NOTED).zip(weights.chunks(NOTED)) {
-            // One bit per step: whether the exact sum lay above the rails, and below.
-            let (mut overs, mut unders) = ([zero; P], [zero; P]);
-            for (&offset, weights) in offsets.iter().zip(weights) {
-                // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
-                let w = unsafe { _mm512_loadu_si512(weights.as_ptr().cast()) };
-                for p in 0..P {
-                    // SAFETY: as many cells exist from there on, which the callers have checked.
-                    let x = unsafe {
-                        let cell = cells.as_ptr().add(windows[p].corner + offset as usize);
-                        if OWN { _mm512_loadu_si512(cell.cast()) } else { _mm512_set1_epi32(*cell as i32) }
-                    };
-                    let product = _mm512_mullo_epi16(x, w);
-                    let sum = _mm512_adds_epi16(value[p], product);
-                    // Negative where the sum is too great, and where it is too small.
-                    let (over, under, next) = match MODE {
-                        SATURATE => {
-                            let next = _mm512_max_epi16(_mm512_min_epi16(sum, most), zero);
-                            (_mm512_subs_epi16(most, sum), sum, next)
-                        }
-                        WRAP => {
-                            let wrapped = _mm512_add_epi16(value[p], product);
-                            (_mm512_subs_epi16(most, sum), sum, _mm512_and_si512(wrapped, most))
-                        }
-                        SATURATE_15 | WRAP_15 => {
-                            let wrapped = _mm512_add_epi16(value[p], product);
-                            let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
-                            let next = match MODE {
-                                SATURATE_15 => _mm512_max_epi16(sum, zero),
-                                _ => _mm512_and_si512(wrapped, most),
-                            };
-                            (over, sum, next)
-                        }
-                        _ => {
-                            let wrapped = _mm512_add_epi16(value[p], product);
-                            // Both addends have the sign that the result does not have.
-                            let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
-                            let under = _mm512_ternarylogic_epi32::<0x40>(value[p], product, wrapped);
-                            (over, under, if MODE == SATURATE_16 { sum } else { wrapped })
-                        }
-                    };
-                    if COUNT {
-                        overs[p] = _mm512_shldi_epi16::<1>(overs[p], over);
-                        unders[p] = _mm512_shldi_epi16::<1>(unders[p], under);
+        let (mut overs, mut unders) = ([zero; P], [zero; P]);
+        for (&offset, weights) in offsets.iter().zip(weights) {
+            // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
+            let w = unsafe { _mm512_loadu_si512(weights.as_ptr().cast()) };
+            for p in 0..P {
+                // SAFETY: as many cells exist from there on, which the callers have checked.
+                let x = unsafe {
+                    let cell = cells.as_ptr().add(windows[p].corner + offset as usize);
+                    if OWN { _mm512_loadu_si512(cell.cast()) } else { _mm512_set1_epi32(*cell as i32) }
+                };
+                let product = _mm512_mullo_epi16(x, w);
+                let sum = _mm512_adds_epi16(value[p], product);
+                // Negative where the sum is too great, and where it is too small.
+                let (over, under, next) = match MODE {
+                    SATURATE => {
+                        let next = _mm512_max_epi16(_mm512_min_epi16(sum, most), zero);
+                        (_mm512_subs_epi16(most, sum), sum, next)
                     }
-                    value[p] = next;
+                    WRAP => {
+                        let wrapped = _mm512_add_epi16(value[p], product);
+                        (_mm512_subs_epi16(most, sum), sum, _mm512_and_si512(wrapped, most))
+                    }
+                    SATURATE_15 | WRAP_15 => {
+                        let wrapped = _mm512_add_epi16(value[p], product);
+                        let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
+                        let next = match MODE {
+                            SATURATE_15 => _mm512_max_epi16(sum, zero),
+                            _ => _mm512_and_si512(wrapped, most),
+                        };
+                        (over, sum, next)
+                    }
+                    _ => {
+                        let wrapped = _mm512_add_epi16(value[p], product);
+                        // Both addends have the sign that the result does not have.
+                        let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
+                        let under = _mm512_ternarylogic_epi32::<0x40>(value[p], product, wrapped);
+                        (over, under, if MODE == SATURATE_16 { sum } else { wrapped })
+                    }
+                };
+                if COUNT {
+                    overs[p] = _mm512_shldi_epi16::<1>(overs[p], over);
+                    unders[p] = _mm512_shldi_epi16::<1>(unders[p], under);
                 }
-            }
-            for p in 0..if COUNT { P } else { 0 } {
-                self.above[p] = _mm512_add_epi16(self.above[p], _mm512_popcnt_epi16(overs[p]));
-                self.below[p] = _mm512_add_epi16(self.below[p], _mm512_popcnt_epi16(unders[p]));
+                value[p] = next;
             }
         }
         self.value = value;
+        Noted { overs, unders }
+    }
+
+    /// Counts what was noted.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn count(&mut self, noted: Noted<P>) {
+        for p in 0..P {
+            self.above[p] = _mm512_add_epi16(self.above[p], _mm512_popcnt_epi16(noted.overs[p]));
+            self.below[p] = _mm512_add_epi16(self.below[p], _mm512_popcnt_epi16(noted.unders[p]));
+        }
     }
 
     #[inline]
