@@ -114,7 +114,7 @@ impl Batches<'_> {
         // Memory counts where there are few products.
         let codes: usize = self.subject.graph.tensors().iter().map(|tensor| tensor.ty.len()).sum();
         let most = if self.options.keep == Keep::Outputs { LONG_BATCH } else { BATCH };
-        let batch = BATCH_PRODUCTS / products.saturating_add(codes.saturating_mul(64)).max(1);
+        let batch = BATCH_PRODUCTS / products.saturating_add(codes.saturating_mul(4)).max(1);
         (batch.clamp(BATCH, most) / programs.len().max(1)).max(LEAST_BATCH)
     }
 
