@@ -57,8 +57,10 @@ fn columns<R: Row>() -> Vec<String> {
 
 const HELPERS_OF_OPS: &[&str] = &[
     "mod",
+    "axes",
     "convolution",
     "elementwise",
+    "moved",
     "operands",
     "pool",
     "reduce",

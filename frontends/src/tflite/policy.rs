@@ -37,6 +37,11 @@ pub(super) const QUANTIZE: Requantize = DOUBLE;
 /// CONCATENATION, which only copies: other scales than that of the output are refused.
 pub(super) const CONCATENATION: Requantize = DOUBLE;
 
+/// RESIZE_BILINEAR: legacy networks have a kernel of their own.
+pub(super) fn resizes_in_float32(dtype: DType) -> bool {
+    dtype == DType::UInt8
+}
+
 /// The accumulator of CONV_2D with activations of 16 bits. Its other kernels have 32 bits, and that of
 /// DEPTHWISE_CONV_2D with activations of 16 bits has 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

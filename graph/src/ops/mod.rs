@@ -4,8 +4,10 @@
 //! do with it) and add its line to `ops!`. Lists of operations elsewhere (`offload` and its checks, short names, ranges,
 //! fuzzing) follow from that line.
 
+mod axes;
 mod convolution;
 mod elementwise;
+mod moved;
 mod operands;
 mod pool;
 mod reduce;
@@ -150,6 +152,25 @@ ops! {
     pad::Pad,
     transpose::Transpose,
     quantize::Quantize,
+    slice::Slice,
+    gather::Gather,
+    pack::Pack,
+    tile::Tile,
+    reverse::Reverse,
+    mirror_pad::MirrorPad,
+    space_to_depth::SpaceToDepth,
+    depth_to_space::DepthToSpace,
+    space_to_batch::SpaceToBatch,
+    batch_to_space::BatchToSpace,
+    resize_nearest::ResizeNearest,
+    resize_bilinear::ResizeBilinear,
+    maximum::Maximum,
+    minimum::Minimum,
+    reduce_max::ReduceMax,
+    reduce_min::ReduceMin,
+    arg_max::ArgMax,
+    arg_min::ArgMin,
+    cast::Cast,
 }
 
 impl Op {

@@ -1,7 +1,7 @@
-//! ADD and MUL.
+//! ADD, MUL, MAXIMUM and MINIMUM.
 
-use guardbit_graph::DType;
-use guardbit_graph::ops::{Add, Mul};
+use guardbit_graph::ops::{Add, Maximum, Minimum, Mul};
+use guardbit_graph::{DType, Op};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
@@ -35,6 +35,19 @@ pub(super) fn mul(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tflite
         requantize: policy::MUL,
     };
     Ok(NewNode { op: op.into(), inputs: inputs.map(Some).to_vec() })
+}
+
+pub(super) fn maximum(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    pair(reader, Maximum.into())
+}
+
+pub(super) fn minimum(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    pair(reader, Minimum.into())
+}
+
+fn pair(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(2, 2)?;
+    Ok(NewNode { op, inputs: vec![Some(reader.input(0)?), Some(reader.input(1)?)] })
 }
 
 fn is_power_of_two(scale: f32) -> bool {
