@@ -1,12 +1,13 @@
 //! The operations by name, with the attributes that each takes.
 
 use guardbit_graph::ops::{
-    Add, ArgMax, ArgMin, AvgPool2d, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace, DepthwiseConv2d,
-    FullyConnected, Gather, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Pack, Pad, Quantize,
-    ReduceMax, ReduceMin, Relu, Relu6, Reshape, ResizeBilinear, ResizeNearest, Reverse, Slice, Softmax,
-    SpaceToBatch, SpaceToDepth, Sum, Tile, Transpose,
+    Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace, DepthwiseConv2d,
+    Exp, FullyConnected, Gather, HardSwish, L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean,
+    Minimum, MirrorPad, Mul, Neg, Pack, Pad, Prelu, Quantize, ReduceMax, ReduceMin, Relu, Relu0To1, Relu6,
+    ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch,
+    SpaceToDepth, SquaredDifference, Sub, Sum, Tanh, Tile, Transpose,
 };
-use guardbit_graph::{Activation, MultiplierRule, Op, Padding, Requantize};
+use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::Scheme;
 
 use serde::Deserialize;
@@ -69,6 +70,8 @@ attributes! {
     align_corners: bool,
     half_pixel_centers: bool,
     in_float32: bool,
+    alpha: f32,
+    arithmetic: String,
 }
 
 /// An operation as graph YAML writes it.
@@ -227,6 +230,21 @@ operations! {
     arg_max, "x", [axis, keep_dims], |a| place_of_extreme!(a, ArgMax);
     arg_min, "x", [axis, keep_dims], |a| place_of_extreme!(a, ArgMin);
     cast, "x", [], |_a| Cast;
+    sub, "a, b", [activation, requantize], |a| Sub { activation: a.activation()?, scheme: a.scheme()? };
+    squared_difference, "a, b", [requantize], |a| SquaredDifference { scheme: a.scheme()? };
+    relu_n1_to_1, "x", [requantize, multiplier], |a| ReluN1To1 { requantize: a.requantize()? };
+    relu_0_to_1, "x", [requantize, multiplier], |a| Relu0To1 { requantize: a.requantize()? };
+    leaky_relu, "x", [alpha, requantize, multiplier],
+        |a| LeakyRelu { alpha: a.required("alpha", a.node.alpha)?, requantize: a.requantize()? };
+    prelu, "x, slopes", [requantize, multiplier], |a| Prelu { requantize: a.requantize()? };
+    hard_swish, "x", [], |_a| HardSwish;
+    logistic, "x", [arithmetic], |a| Logistic { arithmetic: a.arithmetic()? };
+    tanh, "x", [arithmetic], |a| Tanh { arithmetic: a.arithmetic()? };
+    abs, "x", [requantize, multiplier], |a| Abs { requantize: a.requantize()? };
+    neg, "x", [], |_a| Neg;
+    exp, "x", [], |_a| Exp;
+    rsqrt, "x", [], |_a| Rsqrt;
+    l2_normalization, "x", [], |_a| L2Normalization;
 }
 
 /// The operation of a node at `path` with its attributes.
@@ -310,6 +328,14 @@ impl Attributes<'_> {
         let found = Activation::ALL.into_iter().find(|activation| activation.name() == name);
         found.ok_or_else(|| {
             Problem::not_one_of(self.path.then("activation"), name, Activation::ALL.map(Activation::name))
+        })
+    }
+
+    fn arithmetic(&self) -> Result<Arithmetic, Problem> {
+        let Some(name) = &self.node.arithmetic else { return Ok(Arithmetic::Table) };
+        let found = Arithmetic::ALL.into_iter().find(|arithmetic| arithmetic.name() == name);
+        found.ok_or_else(|| {
+            Problem::not_one_of(self.path.then("arithmetic"), name, Arithmetic::ALL.map(Arithmetic::name))
         })
     }
 
