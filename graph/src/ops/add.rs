@@ -1,134 +1,14 @@
 //! Addition.
 
-use guardbit_num::{Multiplier, Requantizer, Scale32, Scheme};
+use super::Operands;
+use super::additive::{Parts, additive};
+use crate::GraphError;
 
-use super::{Monotonicity, Operands, Operator, elementwise};
-use crate::{Activation, DType, GraphError};
-
-/// `a + b` with numpy's broadcasting.
-///
-/// TensorFlow Lite `reference_integer_ops::Add`: with `t = 2 * max(sa, sb)` and `L = 20` (15 for codes of 16
-/// bits), `A = round(((a - za) << L) * sa/t)`, `B` likewise, `y = round((A + B) * t / (2^L * sy)) + zy`, clamped.
-/// The three multipliers are formed in float64.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Add {
-    /// Fused activation.
-    pub activation: Activation,
-    /// How each of the three products is rounded.
-    #[serde(serialize_with = "crate::canonical::scheme")]
-    pub scheme: Scheme,
-}
-
-impl Operator for Add {
-    const NAME: &'static str = "add";
-    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
-
-    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
-        let shape = elementwise::output_shape(operands)?;
-        self.parts(operands)?;
-        Ok(shape)
-    }
-
-    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        let Ok(parts) = self.parts(operands) else { return Vec::new() };
-        match parts.tables(operands.output_dtype) {
-            // The scheme is known where the loop is compiled.
-            Some(tables) => match tables.scale {
-                Scale32::Double { significand, left, right } => {
-                    elementwise::zip(operands, inputs, move |a, b| {
-                        tables.code(Scale32::Double { significand, left, right }, a, b)
-                    })
-                }
-                Scale32::Single { significand, right } => {
-                    elementwise::zip(operands, inputs, move |a, b| {
-                        tables.code(Scale32::Single { significand, right }, a, b)
-                    })
-                }
-                scale => elementwise::zip(operands, inputs, |a, b| tables.code(scale, a, b)),
-            },
-            None => elementwise::zip(operands, inputs, |a, b| parts.code(a, b)),
-        }
-    }
-}
-
-impl Add {
-    fn parts(&self, operands: &Operands<'_>) -> Result<Parts, GraphError> {
-        let (a, b, y) = (operands.activation(0)?, operands.activation(1)?, operands.output_activation()?);
-        let left_shift = if operands.output_dtype.bits() > 8 { 15 } else { 20 };
-        let [scale_a, scale_b, scale_y] = [a, b, y].map(|q| f64::from(q.scale(0)));
-        let twice_max = 2.0 * scale_a.max(scale_b);
-        let requantizer = |real| match Multiplier::new(real) {
-            Ok(multiplier) => Ok(Requantizer::new(self.scheme, multiplier)),
-            Err(error) => Err(operands.multiplier_error(error)),
-        };
-        Ok(Parts {
-            left_shift,
-            terms: [
-                (a.zero_point(0), requantizer(scale_a / twice_max)?),
-                (b.zero_point(0), requantizer(scale_b / twice_max)?),
-            ],
-            output: requantizer(twice_max / (f64::from(1 << left_shift) * scale_y))?,
-            output_zero_point: y.zero_point(0),
-            clamp: self.activation.clamp(operands.output_dtype, y),
-        })
-    }
-}
-
-struct Parts {
-    left_shift: u32,
-    /// Zero point and requantizer of each input.
-    terms: [(i32, Requantizer); 2],
-    output: Requantizer,
-    output_zero_point: i32,
-    clamp: (i32, i32),
-}
-
-impl Parts {
-    fn term(&self, input: usize, code: i32) -> i128 {
-        let (zero_point, requantizer) = self.terms[input];
-        requantizer.scale((i128::from(code) - i128::from(zero_point)) << self.left_shift)
-    }
-
-    fn code(&self, a: i32, b: i32) -> i32 {
-        let sum = self.term(0, a) + self.term(1, b);
-        let code = self.output.requantize(sum, self.output_zero_point.into());
-        code.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32
-    }
-
-    /// The same for codes of at most 8 bits, from a table of the terms of each; `None` if 32 bits do not hold them.
-    fn tables(&self, dtype: DType) -> Option<Tables> {
-        if dtype.bits() > 8 {
-            return None;
-        }
-        // A sum of two holds with a bit to spare.
-        let short = |term: i128| i32::try_from(term).ok().filter(|term| term.unsigned_abs() < 1 << 30);
-        let table = |input| {
-            let mut terms = [0; 256];
-            for code in dtype.min()..=dtype.max() {
-                terms[usize::from(code as u8)] = short(self.term(input, code))?;
-            }
-            Some(terms)
-        };
-        let (a, b) = (table(0)?, table(1)?);
-        let offset = i64::from(self.output_zero_point);
-        let clamp = (i64::from(self.clamp.0), i64::from(self.clamp.1));
-        Some(Tables { terms: [a, b], scale: Scale32::new(self.output)?, offset, clamp })
-    }
-}
-
-/// The scaled terms of all codes, by their low 8 bits.
-struct Tables {
-    terms: [[i32; 256]; 2],
-    scale: Scale32,
-    offset: i64,
-    clamp: (i64, i64),
-}
-
-impl Tables {
-    #[inline(always)]
-    fn code(&self, scale: Scale32, a: i32, b: i32) -> i32 {
-        let [terms_a, terms_b] = &self.terms;
-        let sum = terms_a[usize::from(a as u8)] + terms_b[usize::from(b as u8)];
-        (scale.scale(sum) + self.offset).clamp(self.clamp.0, self.clamp.1) as i32
-    }
+additive! {
+    /// `a + b` with numpy's broadcasting.
+    ///
+    /// TensorFlow Lite `reference_integer_ops::Add`: with `t = 2 * max(sa, sb)` and `L = 20` (15 for codes of 16
+    /// bits), `A = round(((a - za) << L) * sa/t)`, `B` likewise, `y = round((A + B) * t / (2^L * sy)) + zy`, clamped.
+    /// The three multipliers are formed in float64.
+    Add, "add", 1, Increasing
 }
