@@ -29,7 +29,7 @@ impl AcceleratorFile {
     }
 }
 
-/// The order of addition: a map of keys, or a list of axes.
+/// The order of addition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(with = "OrderShape")]

@@ -44,7 +44,7 @@ fn operations() -> String {
 }
 
 sections! {
-    /// An accelerator, complete and consistent.
+    /// An accelerator that runs quantized networks on narrow accumulators.
     #[file(schemars(title = "guardbit accelerator", extend("required" = ["schema"])))]
     "" => AcceleratorFile, Accelerator {
         /// Name.

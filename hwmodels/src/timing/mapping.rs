@@ -2,9 +2,8 @@
 
 use super::chain::Chain;
 use super::gemm::Gemm;
-use super::moving_sums::Stationary;
 use super::tiling::{TileOrder, Tiling};
-use super::{moving_sums, output_stationary, vector};
+use super::{input_stationary, moving_sums, output_stationary, vector, weight_stationary};
 use crate::{Accelerator, Array, ArrayKind, Dataflow};
 
 /// A layer on an array.
@@ -232,8 +231,8 @@ impl Mapping {
     pub fn pass(&self) -> Pass {
         match self.dataflow {
             Dataflow::OutputStationary => output_stationary::pass(&self.layer),
-            Dataflow::WeightStationary => moving_sums::pass(&self.layer, Stationary::Weights),
-            Dataflow::InputStationary => moving_sums::pass(&self.layer, Stationary::Activations),
+            Dataflow::WeightStationary => moving_sums::pass(&self.layer, weight_stationary::STATIONARY),
+            Dataflow::InputStationary => moving_sums::pass(&self.layer, input_stationary::STATIONARY),
             Dataflow::Vector => vector::pass(&self.layer),
         }
     }
@@ -283,8 +282,8 @@ impl Mapping {
     fn reads_of(&self, layer: &Layer) -> [u64; 3] {
         match self.dataflow {
             Dataflow::OutputStationary => output_stationary::reads(layer),
-            Dataflow::WeightStationary => moving_sums::reads(layer, Stationary::Weights),
-            Dataflow::InputStationary => moving_sums::reads(layer, Stationary::Activations),
+            Dataflow::WeightStationary => moving_sums::reads(layer, weight_stationary::STATIONARY),
+            Dataflow::InputStationary => moving_sums::reads(layer, input_stationary::STATIONARY),
             Dataflow::Vector => vector::reads(layer),
         }
     }
@@ -296,8 +295,8 @@ impl Mapping {
         let moving = |stationary| moving_sums::slot(&self.layer, stationary, (pixel, channel), k, level);
         let slot = match self.dataflow {
             Dataflow::OutputStationary => output_stationary::slot(&self.layer, pixel, channel, k),
-            Dataflow::WeightStationary => moving(Stationary::Weights),
-            Dataflow::InputStationary => moving(Stationary::Activations),
+            Dataflow::WeightStationary => moving(weight_stationary::STATIONARY),
+            Dataflow::InputStationary => moving(input_stationary::STATIONARY),
             Dataflow::Vector => vector::slot(&self.layer, pixel, channel, k),
         };
         Slot { row: core * self.layer.array.rows + slot.row, ..slot }

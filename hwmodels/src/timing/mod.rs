@@ -10,6 +10,7 @@ mod ethos_u;
 mod feed;
 mod fit;
 mod gemm;
+mod input_stationary;
 mod mapping;
 mod moving_sums;
 mod output_stationary;
@@ -20,6 +21,7 @@ mod search;
 mod tiling;
 mod traffic;
 mod vector;
+mod weight_stationary;
 
 use guardbit_graph::{OutputPosition, Window};
 

@@ -123,7 +123,7 @@ impl Question {
     fn bad(self, row: &SummaryRow) -> String {
         match self {
             Self::NoTrap => match &row.trapped {
-                Some(trapped) => format!("it ends in sample {}: {trapped}", row.samples),
+                Some(trapped) => format!("it ends: {trapped}"),
                 None => String::new(),
             },
             Self::ExactSums => {

@@ -1,0 +1,5 @@
+//! Weights stay: rows hold products, columns hold channels; sums move down the columns, pixel after pixel.
+
+use super::moving_sums::Stationary;
+
+pub(super) const STATIONARY: Stationary = Stationary::Weights;
