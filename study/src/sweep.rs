@@ -189,6 +189,7 @@ outputs: [y]
             stats: StatsLevel::Full,
             sets: Vec::new(),
             events: 0,
+            profile: None,
         };
         let request = SweepRequest {
             models: vec![dir.path().join("net.yaml")],

@@ -6,7 +6,7 @@ use guardbit_graph::{DType, Padding};
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy::{self, Accumulator};
+use crate::tflite::policy::Accumulator;
 
 /// A picture that is spread by the stride, then a window of stride 1 over it.
 pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
@@ -39,7 +39,7 @@ pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewN
         Some(bias) => Accumulator::of_bias(&reader.tensor(bias).ty),
         None => Accumulator::declared(declared),
     };
-    let requantize = policy::convolution(&reader.tensor(x).ty, accumulator);
+    let requantize = reader.profile().convolution(&reader.tensor(x).ty, accumulator);
     let x = if stride == [1, 1] { x } else { reader.before(x, Dilate { factor: stride }, "dilated")? };
     let op =
         TransposeConv2d { padding: Padding::Explicit { rows: down, cols: across }, activation, requantize };
