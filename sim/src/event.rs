@@ -70,6 +70,11 @@ impl FirstEvents {
         self.limit > 0 && (self.events.len() < self.limit || sample <= self.last_sample)
     }
 
+    /// The cycle from which on no event of `sample` can be among the first ones; `None` if there is none yet.
+    pub fn before(&self, sample: usize) -> Option<u64> {
+        self.last.filter(|last| last.0 == sample).map(|last| last.1 + 1)
+    }
+
     pub fn push(&mut self, event: Event) {
         if self.last.is_some_and(|last| event.order() > last) {
             return;

@@ -8,7 +8,7 @@ use super::counters::Counters;
 use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
 use super::prepare::{Block, Path};
 use super::schedule::Log;
-use super::sites::{Dot, Record};
+use super::sites::{Dot, Record, Wanted};
 use super::step::{Noted, Stepping};
 use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image, LayerCounts};
@@ -436,36 +436,42 @@ impl<'r, 'a> Run<'r, 'a> {
         job: Job<'_>,
     ) {
         let sites = &self.layer.sites;
-        let listed = self.counts.stats.wants_events(job.sample);
-        let logged = !listed && sites.are_logged(self.path.check, job.options);
-        let all = listed || (job.options.places_all() && !logged);
+        let logged = sites.are_logged(self.path.check, job.options);
+        let wanted = if job.options.places_all() && !logged {
+            Wanted::All
+        } else if self.counts.stats.wants_events(job.sample) {
+            Wanted::Listed
+        } else {
+            Wanted::First
+        };
         if logged {
             for (slot, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
                 let site = (tile.pixel + at, tile.index);
                 sites.count(site, stepped, self.log.of(slot), &mut self.counts.stats);
             }
         }
-        let is_asked_for =
-            |at: usize, stats: &LayerStats| all || sites.could_be_first(tile.pixel + at, tile.index, stats);
-        if !pixels.iter().any(|&at| is_asked_for(at, &self.counts.stats)) {
+        let is_wanted = |at: usize, stats: &LayerStats| {
+            sites.begins_before(tile.pixel + at, tile.index, wanted.before(job.sample, stats))
+        };
+        if !pixels.iter().any(|&at| is_wanted(at, &self.counts.stats)) {
             return;
         }
         let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
         on_windows!(read, x => for (&at, stepped) in pixels.iter().zip(stepped) {
-            if is_asked_for(at, &self.counts.stats) {
-                self.place(tile, at, x[at], stepped, all, job);
+            if is_wanted(at, &self.counts.stats) {
+                self.place(tile, at, x[at], stepped, wanted, job);
             }
         });
     }
 
-    /// Finds the events of one pixel of a tile again: all of them, or those that may be the first of the layer.
+    /// Finds those events of one pixel of a tile again that are wanted.
     fn place<X: Activations>(
         &mut self,
         tile: &Tile<'_>,
         at: usize,
         x: X,
         stepped: &Stepped,
-        all: bool,
+        wanted: Wanted,
         job: Job<'_>,
     ) {
         let Some(narrow) = self.path.register else { return };
@@ -475,9 +481,10 @@ impl<'r, 'a> Run<'r, 'a> {
         let block = tile.block;
         let mut lanes: [bool; LANES] = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
         lanes[block.count..].fill(false);
-        if self.path.check == Check::EachAdd && !all {
+        let before = wanted.before(job.sample, record.stats);
+        if self.path.check == Check::EachAdd && before.is_some() {
             // Only events before a certain product make a difference: lanes without any are passed over.
-            let steps = sites.steps_before_first(pixel, tile.index, record.stats.first_event_cycle);
+            let steps = sites.steps_before_first(pixel, tile.index, before);
             let mut walked = [Walked::ZERO];
             let weights = &block.weights[..steps.min(block.weights.len())];
             self.layer.kernels.walk::<_, false>(&[x], weights, &block.start, &mut walked);
@@ -496,7 +503,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 start: block.start[lane].into(),
                 sum: tile.walked[at].sum[lane].into(),
             };
-            sites.place((self.path.check, &narrow), dot, products, all, record);
+            sites.place((self.path.check, &narrow), dot, products, wanted, record);
         }
     }
 }
