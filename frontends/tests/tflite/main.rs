@@ -6,4 +6,5 @@ mod hostile;
 mod models;
 mod ops;
 mod oracle;
+mod refusals;
 mod writer;

@@ -91,7 +91,8 @@ fn cases(path: &Path) -> Vec<Value> {
 fn the_page_lists_every_operator() {
     let page =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tflite.md")).unwrap();
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let operators = page.split("\n## ").find(|section| section.starts_with("Operators")).unwrap();
+    let rows = operators.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let names = rows.flat_map(|names| names.split(", "));
     let mut listed: Vec<_> = names.filter_map(|name| name.strip_prefix('`')?.strip_suffix('`')).collect();
     listed.sort_unstable();
@@ -100,49 +101,40 @@ fn the_page_lists_every_operator() {
 
 /// A few of each operator, recorded.
 #[test]
-fn recorded_networks_equal_litert() {
-    check(
-        &cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_oracle.json")),
-        "litert_ref",
-        Profile::LitertRef,
-    );
+fn recorded_networks_equal_their_runtimes() {
+    let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_oracle.json"));
+    assert!(check(&recorded, "litert_ref", Profile::LitertRef) > 150);
+    assert!(check(&recorded, "tflm", Profile::Tflm) > 80);
 }
 
 #[test]
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON"]
-fn generated_networks_equal_litert() {
-    let (_folder, cases) = generated();
-    let count = check(&cases, "litert_ref", Profile::LitertRef);
-    assert!(count >= 400, "{count}");
+fn generated_networks_equal_their_runtimes() {
+    let cases = generated();
+    for (runtime, profile, least) in [
+        ("litert_ref", Profile::LitertRef, 800),
+        ("tflm", Profile::Tflm, 450),
+        ("xnnpack", Profile::Xnnpack, 600),
+    ] {
+        let count = check(&cases, runtime, profile);
+        println!("{profile}: {count} networks equal");
+        assert!(count >= least || std::env::var_os(CASES).is_some(), "{profile}: {count}");
+    }
 }
 
-#[test]
-#[ignore = "needs GUARDBIT_ORACLE_PYTHON"]
-fn generated_networks_equal_micro() {
-    let (_folder, cases) = generated();
-    let count = check(&cases, "tflm", Profile::Tflm);
-    assert!(count >= 300, "{count}");
-}
-
-#[test]
-#[ignore = "needs GUARDBIT_ORACLE_PYTHON"]
-fn generated_networks_equal_xnnpack() {
-    let (_folder, cases) = generated();
-    let count = check(&cases, "xnnpack", Profile::Xnnpack);
-    assert!(count >= 300, "{count}");
-}
+/// Names a file of `make_tflite_oracle.py` in place of new networks: whole networks, say.
+const CASES: &str = "GUARDBIT_TFLITE_CASES";
 
 /// Networks that the script draws and the runtimes run now.
-fn generated() -> (tempfile::TempDir, Vec<Value>) {
+fn generated() -> Vec<Value> {
+    if let Some(known) = std::env::var_os(CASES) {
+        return cases(Path::new(&known));
+    }
     let python = std::env::var("GUARDBIT_ORACLE_PYTHON").expect("GUARDBIT_ORACLE_PYTHON");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/make_tflite_oracle.py");
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("cases.json");
-    if let Ok(known) = std::env::var("GUARDBIT_TFLITE_CASES") {
-        return (folder, cases(Path::new(&known)));
-    }
-    let status = Command::new(python).arg(script).arg(&out).output().unwrap();
-    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
-    let all = cases(&out);
-    (folder, all)
+    let output = Command::new(python).arg(script).arg(&out).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    cases(&out)
 }

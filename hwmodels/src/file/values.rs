@@ -52,12 +52,9 @@ pub(crate) enum TermsFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Name<T>(pub T);
 
-/// The name of an operation that an accelerator can run, or of one of [`OPERATIONS_TO_COME`].
+/// The name of an operation that an accelerator can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpName(pub &'static str);
-
-/// Operations that files may list, although no network can hold them yet: to no effect.
-pub(crate) const OPERATIONS_TO_COME: [&str; 2] = ["transpose_conv2d", "batch_matmul"];
 
 impl TermsFile {
     const NAMES: [(&'static str, Self); 4] =
@@ -235,7 +232,7 @@ impl<'de> Deserialize<'de> for OpName {
             }
 
             fn visit_str<E: Error>(self, value: &str) -> Result<&'static str, E> {
-                let found = OPERATIONS.iter().chain(&OPERATIONS_TO_COME).find(|name| **name == value);
+                let found = OPERATIONS.iter().find(|name| **name == value);
                 found.copied().ok_or_else(|| E::custom(format!("an accelerator cannot run `{value}`")))
             }
         }
