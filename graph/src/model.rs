@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{DType, DotProducts, Op, Quantization, QuantizationError, Window, ops::Operands};
+use crate::{
+    CodeRange, CodeType, DType, DotProducts, Op, Quantization, QuantizationError, Window, ops::Operands,
+};
 
 /// Index of a tensor in its graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -26,7 +28,7 @@ impl NodeId {
     }
 }
 
-/// Shape, dtype and quantization of a tensor.
+/// Shape, dtype and quantization of a tensor. The quantization says which of the dtype's codes it may hold.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct TensorType {
     /// Sizes; `[n, h, w, c]` for images.
@@ -50,6 +52,22 @@ impl TensorType {
     ) -> Result<Self, QuantizationError> {
         let quantization = Some(Quantization::per_tensor(scale, zero_point)?);
         Ok(Self { shape: shape.to_vec(), dtype, quantization })
+    }
+
+    /// The codes that it may hold: all of the dtype, or fewer.
+    pub fn code_range(&self) -> CodeRange {
+        self.quantization.as_ref().map_or(CodeRange::of(self.dtype), |q| q.codes_of(self.dtype))
+    }
+
+    /// The type of its codes, for messages.
+    pub fn code_type(&self) -> CodeType {
+        CodeType { dtype: self.dtype, range: self.code_range() }
+    }
+
+    /// The same with a quantization that says nothing twice.
+    pub(crate) fn canonical(self) -> Self {
+        let quantization = self.quantization.map(|quantization| quantization.canonical(self.dtype));
+        Self { quantization, ..self }
     }
 
     /// Number of elements.
@@ -225,7 +243,7 @@ impl Graph {
         node.op.evaluate(&self.operands(node), inputs)
     }
 
-    fn operands<'a>(&'a self, node: &'a Node) -> Operands<'a> {
+    pub(crate) fn operands<'a>(&'a self, node: &'a Node) -> Operands<'a> {
         let output = self.tensor(node.output);
         Operands {
             op: node.op.name(),

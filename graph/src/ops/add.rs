@@ -3,7 +3,7 @@
 use guardbit_num::{Multiplier, Requantizer, Scale32, Scheme};
 
 use super::{Monotonicity, Operands, Operator, elementwise};
-use crate::{Activation, DType, GraphError};
+use crate::{Activation, DType, GraphError, MultiplierRule, Requantize};
 
 /// `a + b` with numpy's broadcasting.
 ///
@@ -22,6 +22,15 @@ pub struct Add {
 impl Operator for Add {
     const NAME: &'static str = "add";
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
+
+    /// Its multipliers are formed in float64 whatever the rule.
+    fn requantize(&self) -> Option<Requantize> {
+        Some(Requantize { scheme: self.scheme, rule: MultiplierRule::Float64 })
+    }
+
+    fn set_requantize(&mut self, requantize: Requantize) {
+        self.scheme = requantize.scheme;
+    }
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let shape = elementwise::output_shape(operands)?;

@@ -16,7 +16,7 @@ mod window;
 
 pub(crate) use operands::Operands;
 
-use crate::{DotProducts, GraphError, Window};
+use crate::{DotProducts, GraphError, Requantize, Window};
 
 /// The sums that an accelerator computes for an operation that it can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,6 +62,15 @@ pub(crate) trait Operator {
     /// Checks the operands and gives the shape of the output.
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError>;
 
+    /// How it rounds, where that is among its attributes; whoever gives this gives
+    /// [`set_requantize`](Self::set_requantize) too.
+    fn requantize(&self) -> Option<Requantize> {
+        None
+    }
+
+    /// Rounds otherwise from now on.
+    fn set_requantize(&mut self, _requantize: Requantize) {}
+
     /// The dot products that it is made of, if an accumulator can run it.
     fn dot_products(&self, _operands: &Operands<'_>) -> Option<DotProducts> {
         None
@@ -78,6 +87,30 @@ pub(crate) trait Operator {
     }
 }
 
+/// The type of one operation's attributes, for those who look for that operation.
+pub trait OpType: Into<Op> {
+    /// The name used in files.
+    const NAME: &'static str;
+
+    /// The attributes, if `op` is this operation.
+    fn of(op: &Op) -> Option<&Self>;
+}
+
+/// Writes the part of [`Operator`] that tells and changes how an operation rounds, from the attribute `requantize`.
+macro_rules! requantized {
+    () => {
+        fn requantize(&self) -> Option<$crate::Requantize> {
+            Some(self.requantize)
+        }
+
+        fn set_requantize(&mut self, requantize: $crate::Requantize) {
+            self.requantize = requantize;
+        }
+    };
+}
+
+use requantized;
+
 /// Registers the operations: file and type.
 macro_rules! ops {
     ($($file:ident::$ty:ident),* $(,)?) => {
@@ -92,6 +125,17 @@ macro_rules! ops {
 
         $(impl From<$ty> for Op {
             fn from(op: $ty) -> Self { Self::$ty(op) }
+        }
+
+        impl OpType for $ty {
+            const NAME: &'static str = <Self as Operator>::NAME;
+
+            fn of(op: &Op) -> Option<&Self> {
+                match op {
+                    Op::$ty(op) => Some(op),
+                    _ => None,
+                }
+            }
         }
 
         impl $ty {
@@ -111,6 +155,17 @@ macro_rules! ops {
             /// How outputs follow inputs.
             pub fn monotonicity(&self) -> Monotonicity {
                 match self { $(Self::$ty(_) => $ty::MONOTONICITY,)* }
+            }
+
+            /// How results become codes, where that is among its attributes.
+            pub fn requantize(&self) -> Option<Requantize> {
+                match self { $(Self::$ty(op) => op.requantize(),)* }
+            }
+
+            /// The same operation that rounds otherwise; what has no such attribute stays as it is.
+            pub fn with_requantize(mut self, requantize: Requantize) -> Self {
+                match &mut self { $(Self::$ty(op) => op.set_requantize(requantize),)* }
+                self
             }
 
             pub(crate) fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -20,6 +20,8 @@ impl Operator for Mul {
     const NAME: &'static str = "mul";
     const MONOTONICITY: Monotonicity = Monotonicity::Bilinear;
 
+    super::requantized!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let shape = elementwise::output_shape(operands)?;
         self.requantizer(operands)?;

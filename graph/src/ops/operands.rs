@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guardbit_num::{MultiplierError, Requantizer};
 
 use crate::dot::Bias;
-use crate::{DType, GraphError, Op, OutputSpec, Quantization, Requantize, Tensor};
+use crate::{CodeRange, DType, GraphError, Op, OutputSpec, Quantization, Requantize, Tensor};
 
 /// The inputs and the output of one node.
 pub(crate) struct Operands<'a> {
@@ -85,20 +85,29 @@ impl<'a> Operands<'a> {
         self.single(self.output_name, self.output_quantization)
     }
 
+    /// The codes that the output may hold.
+    pub fn output_range(&self) -> CodeRange {
+        let all = CodeRange::of(self.output_dtype);
+        self.output_quantization.map_or(all, |quantization| quantization.codes_of(self.output_dtype))
+    }
+
     /// The one scale and zero point of input `index`.
     pub fn per_tensor(&self, index: usize) -> Result<&'a Quantization, GraphError> {
         let tensor = self.input(index);
         self.single(&tensor.name, tensor.ty.quantization.as_ref())
     }
 
-    /// Fails unless the output has the dtype, scale and zero point of input `index`.
+    /// Fails unless the output has the dtype, scale, zero point and range of input `index`.
     pub fn expect_output_like(&self, index: usize) -> Result<(), GraphError> {
         self.expect_output_dtype(&[self.input(index).ty.dtype])?;
         if self.output_quantization != self.input(index).ty.quantization.as_ref() {
-            let name = &self.input(index).name;
-            return Err(
-                self.operand_error(self.output_name, format!("scale and zero point differ from `{name}`"))
-            );
+            let input = self.input(index);
+            let range = |quantization: Option<&Quantization>| quantization.and_then(Quantization::range);
+            let what = match range(self.output_quantization) == range(input.ty.quantization.as_ref()) {
+                true => "scale and zero point differ",
+                false => "the range of its codes differs",
+            };
+            return Err(self.operand_error(self.output_name, format!("{what} from `{}`", input.name)));
         }
         Ok(())
     }

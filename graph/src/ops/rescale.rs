@@ -53,6 +53,8 @@ macro_rules! rescale {
             const NAME: &'static str = $name;
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
 
+            $crate::ops::requantized!();
+
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 operands.expect_inputs(1, 1)?;
                 self.rescale(operands)?;

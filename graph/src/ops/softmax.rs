@@ -10,7 +10,7 @@ use fixed::FixedI32;
 use fixed::types::I1F31;
 
 use super::{Operands, Operator};
-use crate::{DType, GraphError};
+use crate::{CodeRange, DType, GraphError};
 
 /// `exp(beta * x) / sum of exp(beta * x)` along the last axis, in gemmlowp's fixed point.
 ///
@@ -46,7 +46,7 @@ impl Operator for Softmax {
         let (Ok(exponent), Some(&size)) = (self.exponent(operands), operands.input(0).ty.shape.last()) else {
             return Vec::new();
         };
-        inputs[0].chunks(size).flat_map(|row| exponent.row(row, operands.output_dtype)).collect()
+        inputs[0].chunks(size).flat_map(|row| exponent.row(row, operands.output_dtype, operands.output_range())).collect()
     }
 }
 
@@ -83,7 +83,7 @@ struct Exponent {
 }
 
 impl Exponent {
-    fn row(&self, row: &[i32], dtype: DType) -> Vec<i32> {
+    fn row(&self, row: &[i32], dtype: DType, range: CodeRange) -> Vec<i32> {
         let greatest = row.iter().copied().max().unwrap_or_default();
         let powers: Vec<_> = row.iter().map(|code| self.power(code - greatest)).collect();
         // The sum is Q12.19. It cannot overflow below 4096 elements; the runtime's then does.
@@ -95,10 +95,10 @@ impl Exponent {
         let reciprocal = one_over_one_plus_x(I1F31::from_bits(fraction as i32)).to_bits();
         let shift = SUM_BITS - headroom + 31 - dtype.bits();
         let code = |power: Option<I1F31>| {
-            let Some(power) = power else { return dtype.min() };
+            let Some(power) = power else { return range.clamp(dtype.min().into()) };
             let product = saturating_rounding_doubling_high_mul(reciprocal, power.to_bits());
             let code = rounding_divide_by_power_of_two(product, shift);
-            dtype.saturate(i128::from(code) + i128::from(dtype.min()))
+            range.clamp(i128::from(code) + i128::from(dtype.min()))
         };
         powers.into_iter().map(code).collect()
     }
