@@ -57,12 +57,18 @@ fn columns<R: Row>() -> Vec<String> {
 
 const HELPERS_OF_OPS: &[&str] = &[
     "mod",
+    "additive",
+    "axes",
     "convolution",
     "elementwise",
+    "lut",
+    "moved",
     "operands",
     "pool",
+    "quarter",
     "reduce",
     "rescale",
+    "scaled",
     "strides",
     "weighted",
     "window",

@@ -82,7 +82,7 @@ impl TensorType {
 }
 
 /// A tensor of a graph.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Tensor {
     /// Unique name.
     pub name: String,
@@ -127,7 +127,7 @@ impl Tensor {
 }
 
 /// One operation of a graph.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Node {
     /// What it does.
     pub op: Op,
@@ -141,7 +141,7 @@ pub struct Node {
 ///
 /// It serializes to everything that decides what it computes, names of tensors included; its own name and notes are
 /// left out.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Graph {
     /// Often that of a file. It decides nothing.
     #[serde(skip)]
@@ -240,7 +240,13 @@ impl Graph {
     /// an empty slice.
     pub fn evaluate(&self, id: NodeId, inputs: &[&[i32]]) -> Vec<i32> {
         let node = self.node(id);
-        node.op.evaluate(&self.operands(node), inputs)
+        let mut codes = node.op.evaluate(&self.operands(node), inputs);
+        // An operation knows its dtype; a narrower range is a clamp behind it.
+        let range = self.tensor(node.output).ty.quantization.as_ref().and_then(Quantization::range);
+        if let Some(range) = range {
+            codes.iter_mut().for_each(|code| *code = (*code).clamp(range.min(), range.max()));
+        }
+        codes
     }
 
     pub(crate) fn operands<'a>(&'a self, node: &'a Node) -> Operands<'a> {

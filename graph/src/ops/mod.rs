@@ -4,18 +4,28 @@
 //! do with it) and add its line to `ops!`. Lists of operations elsewhere (`offload` and its checks, short names, ranges,
 //! fuzzing) follow from that line.
 
+mod additive;
+mod axes;
 mod convolution;
 mod elementwise;
+mod lut;
+mod moved;
 mod operands;
 mod pool;
+mod quarter;
 mod reduce;
 mod rescale;
+mod scaled;
 mod strides;
 mod weighted;
 mod window;
 
+pub use lut::Arithmetic;
 pub(crate) use operands::Operands;
 
+use guardbit_num::Requantizer;
+
+use crate::dot::{Division, Finish};
 use crate::{DotProducts, GraphError, Requantize, Window};
 
 /// The sums that an accelerator computes for an operation that it can run.
@@ -81,7 +91,17 @@ pub(crate) trait Operator {
         self.dot_products(operands).map(|dots| dots.window)
     }
 
-    /// The exact output codes. `inputs` are the codes of every input in order, constants included.
+    /// The requantizers of [`requantize`](Self::requantize) in the order of their use: one, one per output channel, or
+    /// those of each input and the output.
+    fn requantizers(&self, operands: &Operands<'_>) -> Vec<Requantizer> {
+        match self.dot_products(operands).map(|dots| dots.finish) {
+            Some(Finish::Requantize(stage)) => stage.requantizers(None).unwrap_or_default(),
+            Some(Finish::Divide(Division::Scaled { requantizer, .. })) => vec![requantizer],
+            Some(Finish::Divide(Division::Average { .. })) | None => Vec::new(),
+        }
+    }
+
+    /// The exact output codes within the dtype: a narrower range is no concern of an operation. `inputs` are the codes of every input in order, constants included.
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         self.dot_products(operands).map_or_else(Vec::new, |dots| dots.evaluate(inputs[0]))
     }
@@ -111,9 +131,20 @@ macro_rules! requantized {
 
 use requantized;
 
-/// Registers the operations: file and type.
+/// Registers the operations: file and type; behind `;` those that no file holds.
 macro_rules! ops {
-    ($($file:ident::$ty:ident),* $(,)?) => {
+    ($($file:ident::$ty:ident,)* ; $($made_file:ident::$made:ident,)*) => {
+        every_op! { $($file::$ty,)* $($made_file::$made,)* }
+
+        impl Op {
+            /// All operations that files hold, in the order of registration.
+            pub const KINDS: &[OpKind] = &[$($ty::KIND),*];
+        }
+    };
+}
+
+macro_rules! every_op {
+    ($($file:ident::$ty:ident,)*) => {
         $(mod $file; pub use $file::$ty;)*
 
         /// An operation with its attributes.
@@ -144,9 +175,6 @@ macro_rules! ops {
         })*
 
         impl Op {
-            /// All operations, in the order of registration.
-            pub const KINDS: &[OpKind] = &[$($ty::KIND),*];
-
             /// What there is to know of this operation whatever its attributes.
             pub fn kind(&self) -> OpKind {
                 match self { $(Self::$ty(_) => $ty::KIND,)* }
@@ -166,6 +194,10 @@ macro_rules! ops {
             pub fn with_requantize(mut self, requantize: Requantize) -> Self {
                 match &mut self { $(Self::$ty(op) => op.set_requantize(requantize),)* }
                 self
+            }
+
+            pub(crate) fn requantizers(&self, operands: &Operands<'_>) -> Vec<Requantizer> {
+                match self { $(Self::$ty(op) => op.requantizers(operands),)* }
             }
 
             pub(crate) fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -205,6 +237,41 @@ ops! {
     pad::Pad,
     transpose::Transpose,
     quantize::Quantize,
+    slice::Slice,
+    gather::Gather,
+    pack::Pack,
+    tile::Tile,
+    reverse::Reverse,
+    mirror_pad::MirrorPad,
+    space_to_depth::SpaceToDepth,
+    depth_to_space::DepthToSpace,
+    space_to_batch::SpaceToBatch,
+    batch_to_space::BatchToSpace,
+    resize_nearest::ResizeNearest,
+    resize_bilinear::ResizeBilinear,
+    maximum::Maximum,
+    minimum::Minimum,
+    reduce_max::ReduceMax,
+    reduce_min::ReduceMin,
+    arg_max::ArgMax,
+    arg_min::ArgMin,
+    cast::Cast,
+    sub::Sub,
+    squared_difference::SquaredDifference,
+    relu_n1_to_1::ReluN1To1,
+    relu_0_to_1::Relu0To1,
+    leaky_relu::LeakyRelu,
+    prelu::Prelu,
+    hard_swish::HardSwish,
+    logistic::Logistic,
+    tanh::Tanh,
+    abs::Abs,
+    neg::Neg,
+    exp::Exp,
+    rsqrt::Rsqrt,
+    l2_normalization::L2Normalization,
+    ;
+    composite::Composite,
 }
 
 impl Op {

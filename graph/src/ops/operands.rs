@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guardbit_num::{MultiplierError, Requantizer};
 
 use crate::dot::Bias;
-use crate::{CodeRange, DType, GraphError, Op, OutputSpec, Quantization, Requantize, Tensor};
+use crate::{DType, GraphError, Op, OutputSpec, Quantization, Requantize, Tensor};
 
 /// The inputs and the output of one node.
 pub(crate) struct Operands<'a> {
@@ -83,12 +83,6 @@ impl<'a> Operands<'a> {
     pub fn output_activation(&self) -> Result<&'a Quantization, GraphError> {
         self.expect_output_dtype(ACTIVATIONS)?;
         self.single(self.output_name, self.output_quantization)
-    }
-
-    /// The codes that the output may hold.
-    pub fn output_range(&self) -> CodeRange {
-        let all = CodeRange::of(self.output_dtype);
-        self.output_quantization.map_or(all, |quantization| quantization.codes_of(self.output_dtype))
     }
 
     /// The one scale and zero point of input `index`.

@@ -40,6 +40,7 @@
 //! # let _ = pattern;
 //! ```
 
+mod fused;
 mod matching;
 mod rewrite;
 
@@ -49,6 +50,7 @@ use std::sync::Arc;
 use crate::ops::OpType;
 use crate::{Op, Tensor, TensorType};
 
+pub use fused::{Expand, FusedOp};
 pub use matching::Match;
 pub use rewrite::Rewrite;
 
