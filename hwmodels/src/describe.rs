@@ -25,6 +25,7 @@ impl Datapath {
         let scheme = self.scheme.map_or("model's requantization".into(), |s| format!("requantize {s}"));
         stages.push(match self.output {
             OutputFit::Saturate => scheme,
+            OutputFit::SaturateSymmetric => format!("{scheme}, restricted range"),
             OutputFit::Wrap => format!("{scheme}, low bits kept"),
         });
         stages

@@ -100,7 +100,8 @@ fn narrow_code(
 fn fit_code(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
     let (least, greatest) = (i128::from(stage.clamp.0), i128::from(stage.clamp.1));
     match layer.datapath.output {
-        OutputFit::Saturate => code.clamp(least, greatest) as i32,
+        // The bounds are those of the restricted range where the accelerator has one.
+        OutputFit::Saturate | OutputFit::SaturateSymmetric => code.clamp(least, greatest) as i32,
         OutputFit::Wrap => {
             let (below, above) = stage.activation.clips();
             let code = if below { code.max(least) } else { code };

@@ -182,7 +182,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("padding: same", "activation: tanh"), @r"
     guardbit::graph_yaml::value
-    net.yaml:10:17: `nodes[0].activation` is `tanh`; it must be one of none, relu, relu6, relu_n1_to_1
+    net.yaml:10:17: `nodes[0].activation` is `tanh`; it must be one of none, relu, relu6, relu_n1_to_1, relu_0_to_1
     ");
     insta::assert_snapshot!(changed("padding: same", "requantize: triple"), @r"
     guardbit::graph_yaml::value

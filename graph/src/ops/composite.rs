@@ -18,6 +18,7 @@ use crate::{DotProducts, Graph, GraphError, NodeId, PatchError, TensorType};
 pub struct Composite {
     /// Name of the accelerator's operation, as `npu.conv2d`.
     name: String,
+    #[serde(serialize_with = "crate::canonical::graph")]
     body: Arc<Graph>,
     /// The body where it is one node, activations fused into what they follow.
     #[serde(skip)]

@@ -77,7 +77,7 @@ impl Rewrite for FusedOp {
         if found.nodes().any(|node| matches!(found.graph().node(node).op, Op::Composite(_))) {
             return Ok(false);
         }
-        let Part { body, reads } = extract(found)?;
+        let Some(Part { body, reads }) = extract(found)? else { return Ok(false) };
         found.replace_by(patch, Composite::new(self.name, body)?, &reads)
     }
 }
@@ -88,7 +88,8 @@ struct Part {
     reads: Vec<Option<TensorId>>,
 }
 
-fn extract(found: &Match<'_>) -> Result<Part, GraphError> {
+/// `None` for what is computed of constants alone.
+fn extract(found: &Match<'_>) -> Result<Option<Part>, GraphError> {
     let graph = found.graph();
     let made = |id: TensorId| found.nodes().any(|node| graph.node(node).output == id);
     let mut known: HashMap<TensorId, TensorId> = HashMap::new();
@@ -98,6 +99,9 @@ fn extract(found: &Match<'_>) -> Result<Part, GraphError> {
         if !made(id) && !list.contains(&id) {
             list.push(id);
         }
+    }
+    if inputs.is_empty() {
+        return Ok(None);
     }
     let mut builder = GraphBuilder::new(found.output().name.clone());
     for &id in inputs.iter().chain(&constants) {
@@ -115,7 +119,7 @@ fn extract(found: &Match<'_>) -> Result<Part, GraphError> {
     }
     let output = known[&graph.node(found.root()).output];
     let reads = inputs.into_iter().chain(constants).map(Some).collect();
-    Ok(Part { body: builder.finish(vec![output])?, reads })
+    Ok(Some(Part { body: builder.finish(vec![output])?, reads }))
 }
 
 /// A pass that puts the operations that a [`Composite`] is made of back in its place.

@@ -16,7 +16,7 @@ use crate::common::DOUBLE;
 /// What one layer is, and the seed of all that it leaves open. What cannot be built is left out.
 pub type Layer = (u8, u64);
 
-pub const KINDS: u8 = 16;
+pub const KINDS: u8 = 17;
 
 /// Two to twelve layers.
 pub fn layers() -> impl Strategy<Value = Vec<Layer>> {
@@ -243,6 +243,19 @@ impl Network {
                 let made = self.add(Reshape { shape: vec![1, -1] }, &[constant], constant);
                 let made = made.and_then(|made| self.add(Relu { requantize: DOUBLE }, &[made], made));
                 made.and_then(|made| self.add(Add { activation, scheme: Scheme::Double }, &[x, made], x))
+            }
+            // A convolution and a rectifier of its codes.
+            15 => {
+                let scale = Quantization::per_tensor(0.02, 0).unwrap();
+                let weights = self.constant(&[1 + random.below(3), 1, 1, channels], random, Some(scale));
+                let spec = self.spec(random);
+                let made =
+                    self.add_as(Conv2d { requantize: DOUBLE, ..Conv2d::default() }, &[x, weights], spec);
+                let relu: Op = match random.below(2) {
+                    0 => Relu { requantize: DOUBLE }.into(),
+                    _ => Relu6 { requantize: DOUBLE }.into(),
+                };
+                made.and_then(|made| self.add(relu, &[made], made))
             }
             // What nobody reads, or a mean.
             _ => {

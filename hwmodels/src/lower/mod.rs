@@ -1,5 +1,6 @@
 //! From a graph to a program: which node runs where, and every accelerated layer's datapath made explicit.
 
+mod audit;
 mod operands;
 mod overrides;
 mod partition;
@@ -10,10 +11,11 @@ use std::sync::{Arc, LazyLock};
 use guardbit_graph::{CodeRange, DotProducts, Graph, Mac, NodeId, Op, Window};
 use guardbit_num::MultiplierError;
 
+pub use audit::{AuditStep, Decision, Outcome, audit_frontend, audit_lowering};
 pub use partition::{Host, Placement};
 
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
-use crate::{Accelerator, HwError, MacLayer, Program, Step};
+use crate::{Accelerator, HwError, MacLayer, OutputFit, Program, Step};
 use overrides::Overrides;
 
 /// Names of the operations that are multiply-accumulate layers: what `offload` lists by default.
@@ -232,6 +234,10 @@ pub fn lower_dot_products(
     accelerator: &Accelerator,
 ) -> Result<MacLayer, LowerError> {
     let LayerSpec { node, name, short_name, op, output, widths } = spec;
+    let dots = match accelerator.datapath.output {
+        OutputFit::SaturateSymmetric => requantize::restricted(dots, output),
+        OutputFit::Saturate | OutputFit::Wrap => dots,
+    };
     let mut datapath = accelerator.datapath.clone();
     if let Some(bias) = &dots.bias {
         datapath.bias = datapath.bias.of_layer(bias.bits);

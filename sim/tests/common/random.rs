@@ -94,7 +94,11 @@ pub fn any_datapath() -> impl Strategy<Value = Datapath> {
     let order = (axes, walk(), prop::option::weighted(0.2, 1usize..4))
         .prop_map(|(axes, walk, ic_block)| ReductionOrder { axes, walk, ic_block });
     let bias = (select(vec![BiasPlace::Post, BiasPlace::Preload, BiasPlace::PostRequantize]), any_register());
-    let fit = prop_oneof![3 => Just(OutputFit::Saturate), 1 => Just(OutputFit::Wrap)];
+    let fit = prop_oneof![
+        6 => Just(OutputFit::Saturate),
+        2 => Just(OutputFit::Wrap),
+        1 => Just(OutputFit::SaturateSymmetric),
+    ];
     (levels(), select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]), order, product(), bias, fit).prop_map(
         |(mut levels, zero_point, order, product, (at, register), fit)| {
             if at == BiasPlace::Preload {
