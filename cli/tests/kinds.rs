@@ -76,7 +76,19 @@ const HELPERS_OF_OPS: &[&str] = &[
     "window",
 ];
 const HELPERS_OF_TIMING: &[&str] = &[
-    "mod", "array", "chain", "cost", "feed", "fit", "gemm", "mapping", "rate", "search", "tiling", "traffic",
+    "mod",
+    "array",
+    "chain",
+    "cost",
+    "feed",
+    "fit",
+    "gemm",
+    "mapping",
+    "moving_sums",
+    "rate",
+    "search",
+    "tiling",
+    "traffic",
 ];
 
 /// Every kind that there is.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::Profile;
 use crate::frontend::{network_extensions, network_files};
 
 /// A network that cannot be read: which file, where in it, what is wrong, and what may help.
@@ -28,6 +29,16 @@ pub enum FrontendError {
     Onnx {
         /// The file.
         file: PathBuf,
+    },
+    /// A runtime profile for a format that has none.
+    #[error("{}: {}", file.display(), self.message())]
+    Profile {
+        /// The file.
+        file: PathBuf,
+        /// Name of its format.
+        format: &'static str,
+        /// The profile.
+        profile: Profile,
     },
     /// A file that its format's reader does not take.
     #[error("{}{}: {}", file.display(), place(error.location()), self.message())]
@@ -79,6 +90,7 @@ impl FrontendError {
             Self::Io { .. } => "guardbit::model::io",
             Self::UnknownExtension { .. } => "guardbit::model::extension",
             Self::Onnx { .. } => "guardbit::onnx::unsupported",
+            Self::Profile { .. } => "guardbit::model::profile",
             Self::Format { error, .. } => error.code(),
         }
     }
@@ -92,6 +104,7 @@ impl FrontendError {
             }
             Self::UnknownExtension { .. } => Some(format!("networks are {} files", network_extensions())),
             Self::Onnx { .. } => Some("convert the network to .tflite, or describe it in graph YAML".into()),
+            Self::Profile { .. } => Some("leave --profile out; --requantize rounds otherwise".into()),
             Self::Format { error, .. } => error.help(),
         }
     }
@@ -102,6 +115,7 @@ impl FrontendError {
             Self::Io { file, .. }
             | Self::UnknownExtension { file }
             | Self::Onnx { file }
+            | Self::Profile { file, .. }
             | Self::Format { file, .. } => file,
         }
     }
@@ -112,6 +126,11 @@ impl FrontendError {
             Self::Io { error, .. } => error.to_string(),
             Self::UnknownExtension { .. } => "not a file name of a network".into(),
             Self::Onnx { .. } => "ONNX files cannot be read yet".into(),
+            Self::Profile { format, profile, .. } => {
+                format!(
+                    "profile {profile} is of TensorFlow Lite's runtimes, and {format} says itself how it rounds"
+                )
+            }
             Self::Format { error, .. } => error.to_string(),
         }
     }

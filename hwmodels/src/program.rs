@@ -117,7 +117,7 @@ impl MacLayer {
 
     /// What padding shows to the multiplier, and what is taken off every activation code.
     pub fn activation_offset(&self) -> ActivationOffset {
-        ActivationOffset::new(self.datapath.zero_point, self.dots.input_zero_point)
+        ActivationOffset::new(self.datapath.operands.zero_point, self.dots.input_zero_point)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use guardbit_graph::{
-    DType, Graph, GraphBuilder, GraphError, MAX_NAME_BYTES, OutputSpec, Tensor, TensorId, TensorType,
+    DType, Graph, GraphBuilder, GraphError, MAX_NAME_BYTES, Op, OutputSpec, Tensor, TensorId, TensorType,
     plain_name,
 };
 
@@ -11,12 +11,13 @@ use super::error::{OperatorPlace, TfliteError};
 use super::flatbuffer::Vector;
 use super::operator::{NewNode, OperatorReader};
 use super::ops::Reader;
+use super::policy::Profile;
 use super::schema::{self, Model, Operator, SubGraph};
 use super::tensors::{self, Budget, Values};
 use super::{operators, ops};
 
-/// Reads the network in `file`.
-pub(super) fn read(file: &[u8], name: &str) -> Result<Graph, TfliteError> {
+/// Reads the network in `file` as a runtime of that profile does.
+pub(super) fn read(file: &[u8], name: &str, profile: Profile) -> Result<Graph, TfliteError> {
     if file.get(4..8) != Some(Model::IDENTIFIER) {
         return Err(TfliteError::Identifier);
     }
@@ -31,6 +32,7 @@ pub(super) fn read(file: &[u8], name: &str) -> Result<Graph, TfliteError> {
     };
     let mut network = Network {
         file,
+        profile,
         model,
         subgraph: SubGraph(subgraph),
         builder: GraphBuilder::new(name),
@@ -52,6 +54,8 @@ pub(super) fn read(file: &[u8], name: &str) -> Result<Graph, TfliteError> {
 /// A network half built.
 pub(super) struct Network<'a> {
     file: &'a [u8],
+    /// The runtime whose results are wanted.
+    pub profile: Profile,
     model: Model<'a>,
     subgraph: SubGraph<'a>,
     builder: GraphBuilder,
@@ -151,6 +155,22 @@ impl<'a> Network<'a> {
         self.builder.tensor(id)
     }
 
+    /// Adds a node that the file has no operator for, on `x`: its output is like `x`, and named after it.
+    pub fn before(
+        &mut self,
+        x: TensorId,
+        op: Op,
+        suffix: &str,
+        place: &OperatorPlace,
+    ) -> Result<TensorId, TfliteError> {
+        let tensor = self.builder.tensor(x);
+        let name = format!("{}/{suffix}", tensor.name);
+        let (dtype, quantization) = (tensor.ty.dtype, tensor.ty.quantization.clone());
+        let name = self.names.invent(&plain_name(&name), place.index);
+        let output = OutputSpec { name, dtype, quantization };
+        self.builder.node(op, &[Some(x)], output).map_err(|error| in_operator(place, error))
+    }
+
     /// Gives inputs and outputs of operators their names before any constant can take them.
     fn reserve_names(&mut self) -> Result<(), TfliteError> {
         for index in indices(self.subgraph.inputs()?) {
@@ -200,6 +220,8 @@ impl<'a> Network<'a> {
             let name = self.name(output)?;
             types.push(tensors::output_type(self.tensor(output)?, &name, &mut self.budget)?);
         }
+        let known = self.profile.check(builtin, &types[0]);
+        known.map_err(|problem| TfliteError::Operator { place: place.clone(), problem })?;
         let inputs = operator.inputs()?;
         // An operator may be listed many times over.
         self.budget.spend(1 + inputs.map_or(0, |i| i.len()))?;
@@ -273,13 +295,20 @@ struct Names {
 }
 
 impl Names {
+    /// The name of the tensor at `index` of the file.
     fn give(&mut self, index: usize, stored: &str) -> String {
+        let name = self.invent(stored, index);
+        self.given.insert(index, name.clone());
+        name
+    }
+
+    /// A name that nothing has yet.
+    fn invent(&mut self, stored: &str, number: usize) -> String {
         let mut name = stored.to_owned();
         while name.is_empty() || self.taken.contains(&name) {
-            name.push_str(&format!("#{index}"));
+            name.push_str(&format!("#{number}"));
         }
         self.taken.insert(name.clone());
-        self.given.insert(index, name.clone());
         name
     }
 }

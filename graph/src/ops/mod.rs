@@ -222,7 +222,9 @@ macro_rules! every_op {
 ops! {
     conv2d::Conv2d,
     depthwise_conv2d::DepthwiseConv2d,
+    transpose_conv2d::TransposeConv2d,
     fully_connected::FullyConnected,
+    batch_matmul::BatchMatmul,
     add::Add,
     mul::Mul,
     avg_pool2d::AvgPool2d,
@@ -256,6 +258,7 @@ ops! {
     arg_max::ArgMax,
     arg_min::ArgMin,
     cast::Cast,
+    dilate::Dilate,
     sub::Sub,
     squared_difference::SquaredDifference,
     relu_n1_to_1::ReluN1To1,

@@ -5,7 +5,7 @@ use std::fmt;
 use guardbit_graph::{DType, Graph, Op};
 
 use super::{Placement, partition};
-use crate::{Accelerator, BiasPlace, LowerError, MacLayer, OutputFit, Packing, Program, ZeroPoint};
+use crate::{BiasPlace, LowerError, MacLayer, OutputFit, Packing, Program, ZeroPoint};
 
 /// The step that something was decided at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +98,7 @@ pub fn audit_lowering(program: &Program) -> Result<Vec<Decision>, LowerError> {
         let (outcome, what) = placed(graph, &node.op, node.output, place);
         add(AuditStep::Partition, outcome, what);
         if let Some(layer) = program.mac_layer(id) {
-            let own = program.accelerator_of(id);
-            lowered(layer, own)
+            lowered(layer)
                 .into_iter()
                 .for_each(|(outcome, what)| add(AuditStep::Lowering, outcome, what));
         }
@@ -123,13 +122,13 @@ fn placed(graph: &Graph, op: &Op, output: guardbit_graph::TensorId, place: Place
 }
 
 /// What the datapath of a layer makes of the model's arithmetic.
-fn lowered(layer: &MacLayer, accelerator: &Accelerator) -> Vec<(Outcome, String)> {
+fn lowered(layer: &MacLayer) -> Vec<(Outcome, String)> {
     use Outcome::{Changed, Kept};
     let path = &layer.datapath;
     let mut all = Vec::new();
     if let guardbit_graph::Finish::Requantize(stage) = &layer.dots.finish {
         let own = stage.requantize.scheme;
-        all.push(match path.scheme.filter(|scheme| *scheme != own) {
+        all.push(match path.requantize.scheme.filter(|scheme| *scheme != own) {
             Some(scheme) => (
                 Changed,
                 format!("requantize {own} becomes {scheme} (`requantize.scheme`); multipliers are formed as before"),
@@ -138,7 +137,7 @@ fn lowered(layer: &MacLayer, accelerator: &Accelerator) -> Vec<(Outcome, String)
         });
     }
     let zero = layer.dots.input_zero_point;
-    all.push(match path.zero_point {
+    all.push(match path.operands.zero_point {
         ZeroPoint::Subtract => (Kept, "zero points are taken off before the multiplier".into()),
         ZeroPoint::Fold if zero == 0 && layer.input_sum_factor.iter().all(|&factor| factor == 0) => {
             (Kept, "all zero points are 0".into())
@@ -162,7 +161,7 @@ fn lowered(layer: &MacLayer, accelerator: &Accelerator) -> Vec<(Outcome, String)
         let what = format!("{dropped} low bits of the sums are dropped; the multiplier gives them back");
         all.push((Outcome::Dropped, what));
     }
-    match path.output {
+    match path.requantize.output {
         OutputFit::Saturate => {}
         OutputFit::SaturateSymmetric => {
             all.push((
@@ -177,7 +176,7 @@ fn lowered(layer: &MacLayer, accelerator: &Accelerator) -> Vec<(Outcome, String)
             ));
         }
     }
-    if accelerator.packing != Packing::None {
+    if layer.packing != Packing::None {
         all.push((Changed, "neighbouring output channels share an adder (`packing`)".into()));
     }
     all

@@ -234,7 +234,7 @@ pub fn lower_dot_products(
     accelerator: &Accelerator,
 ) -> Result<MacLayer, LowerError> {
     let LayerSpec { node, name, short_name, op, output, widths } = spec;
-    let dots = match accelerator.datapath.output {
+    let dots = match accelerator.datapath.requantize.output {
         OutputFit::SaturateSymmetric => requantize::restricted(dots, output),
         OutputFit::Saturate | OutputFit::Wrap => dots,
     };
@@ -252,13 +252,13 @@ pub fn lower_dot_products(
     Ok(MacLayer {
         node,
         op,
-        weights: operands::weights(&dots, datapath.zero_point, &order),
-        bias: operands::bias(&dots, datapath.zero_point),
-        input_sum_factor: operands::input_sum_factor(&dots, datapath.zero_point),
+        weights: operands::weights(&dots, datapath.operands.zero_point, &order),
+        bias: operands::bias(&dots, datapath.operands.zero_point),
+        input_sum_factor: operands::input_sum_factor(&dots, datapath.operands.zero_point),
         requantizers: requantizers.scaled,
         exact_requantizers: requantizers.exact,
         output_range: output,
-        packing: accelerator.packing,
+        packing: accelerator.packing.into(),
         timing,
         short_name,
         name,
