@@ -126,6 +126,13 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(id)
     }
 
+    /// Whether input `index` is a constant that holds a shape, axes or the like.
+    pub fn is_constant(&mut self, index: usize) -> Result<bool, TfliteError> {
+        let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
+        let Some(tensor) = tensor else { return Ok(false) };
+        Ok(self.network.integers(tensor)?.is_some())
+    }
+
     /// Input `index`, a constant of indices, which have 32 bits in the graph.
     pub fn indices(&mut self, index: usize) -> Result<TensorId, TfliteError> {
         let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);

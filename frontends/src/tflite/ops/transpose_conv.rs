@@ -19,7 +19,9 @@ pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewN
     let activation = options.activation(Field(3, "TransposeConvOptions.fused_activation_function"))?;
     let declared = options.scalar::<i8>(Field(4, "TransposeConvOptions.quantized_bias_type"), 0)?;
     reader.expect_inputs(3, 4)?;
-    let (output, weights, x) = (reader.sizes(0)?, reader.constant(1)?, reader.input(2)?);
+    // A shape that the network is given is that which the file declares: memory is laid out for it.
+    let output = if reader.is_constant(0)? { reader.sizes(0)? } else { reader.output.shape.clone() };
+    let (weights, x) = (reader.constant(1)?, reader.input(2)?);
     let bias = reader.bias(3, x)?;
     if reader.tensor(x).ty.dtype == DType::UInt8 {
         reader.check_bias_scale(x, weights, bias)?;
