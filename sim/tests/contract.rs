@@ -274,7 +274,7 @@ fn an_activation_clips_before_the_store() {
 fn an_accelerator_may_have_a_restricted_range() {
     let check = |activation, out, sum: i32, code: i32| {
         let mut path = datapath(vec![serial("acc", Terms::All, register(20, Overflow::Saturate))]);
-        path.output = OutputFit::SaturateSymmetric;
+        path.requantize.output = OutputFit::SaturateSymmetric;
         let dot = Dot { activation, ..Dot::sum_of(&[sum], None) };
         let (simulated, exact, _) = dot.run(&path, out);
         assert_eq!((simulated, exact), (code, code), "{activation:?} {out:?} {sum}");

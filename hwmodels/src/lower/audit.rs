@@ -98,9 +98,7 @@ pub fn audit_lowering(program: &Program) -> Result<Vec<Decision>, LowerError> {
         let (outcome, what) = placed(graph, &node.op, node.output, place);
         add(AuditStep::Partition, outcome, what);
         if let Some(layer) = program.mac_layer(id) {
-            lowered(layer)
-                .into_iter()
-                .for_each(|(outcome, what)| add(AuditStep::Lowering, outcome, what));
+            lowered(layer).into_iter().for_each(|(outcome, what)| add(AuditStep::Lowering, outcome, what));
         }
     }
     Ok(all)
