@@ -59,6 +59,8 @@ const HELPERS_OF_OPS: &[&str] = &[
     "mod",
     "additive",
     "axes",
+    // What patterns make: no file holds it.
+    "composite",
     "convolution",
     "elementwise",
     "lut",

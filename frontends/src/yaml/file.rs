@@ -26,6 +26,7 @@ pub(super) struct InputFile {
     pub scale: f32,
     #[serde(default)]
     pub zero_point: i32,
+    pub range: Option<[i32; 2]>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,6 +38,7 @@ pub(super) struct ConstantFile {
     pub scale: Option<OneOrMany<f32>>,
     pub zero_point: Option<OneOrMany<i32>>,
     pub axis: Option<usize>,
+    pub range: Option<[i32; 2]>,
     pub values: Option<Integers>,
     pub file: Option<String>,
     pub random: Option<RandomFile>,
@@ -58,4 +60,5 @@ pub(super) struct OutputFile {
     pub scale: f32,
     #[serde(default)]
     pub zero_point: i32,
+    pub range: Option<[i32; 2]>,
 }
