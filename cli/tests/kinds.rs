@@ -59,6 +59,7 @@ const HELPERS_OF_OPS: &[&str] = &[
     "mod",
     "convolution",
     "elementwise",
+    "float",
     "operands",
     "pool",
     "reduce",
@@ -70,6 +71,10 @@ const HELPERS_OF_OPS: &[&str] = &[
 const HELPERS_OF_TIMING: &[&str] = &[
     "mod", "array", "chain", "cost", "feed", "fit", "gemm", "mapping", "rate", "search", "tiling", "traffic",
 ];
+
+fn is_float(op: &str) -> bool {
+    op.starts_with("float_")
+}
 
 /// Every kind that there is.
 fn kinds() -> Vec<Kind> {
@@ -93,8 +98,14 @@ fn kinds() -> Vec<Kind> {
     vec![
         Kind {
             what: "operation",
-            names: names(Op::KINDS.iter().map(|kind| kind.name)),
+            names: names(Op::KINDS.iter().map(|kind| kind.name).filter(|name| !is_float(name))),
             folder: Some(("graph/src/ops", HELPERS_OF_OPS)),
+            pages: &["frontends/src/yaml/operations.rs"],
+        },
+        Kind {
+            what: "operation on real values",
+            names: names(Op::KINDS.iter().map(|kind| kind.name).filter(|name| is_float(name))),
+            folder: Some(("graph/src/ops/float", &["mod", "elements"])),
             pages: &["frontends/src/yaml/operations.rs"],
         },
         Kind {

@@ -23,12 +23,6 @@ pub enum FrontendError {
         /// The file.
         file: PathBuf,
     },
-    /// An ONNX file.
-    #[error("{}: {}", file.display(), self.message())]
-    Onnx {
-        /// The file.
-        file: PathBuf,
-    },
     /// A file that its format's reader does not take.
     #[error("{}{}: {}", file.display(), place(error.location()), self.message())]
     Format {
@@ -78,7 +72,6 @@ impl FrontendError {
         match self {
             Self::Io { .. } => "guardbit::model::io",
             Self::UnknownExtension { .. } => "guardbit::model::extension",
-            Self::Onnx { .. } => "guardbit::onnx::unsupported",
             Self::Format { error, .. } => error.code(),
         }
     }
@@ -91,7 +84,6 @@ impl FrontendError {
                 Some(format!("looked for {}: a network in a {} file", file.display(), network_files()))
             }
             Self::UnknownExtension { .. } => Some(format!("networks are {} files", network_extensions())),
-            Self::Onnx { .. } => Some("convert the network to .tflite, or describe it in graph YAML".into()),
             Self::Format { error, .. } => error.help(),
         }
     }
@@ -101,7 +93,6 @@ impl FrontendError {
         match self {
             Self::Io { file, .. }
             | Self::UnknownExtension { file }
-            | Self::Onnx { file }
             | Self::Format { file, .. } => file,
         }
     }
@@ -111,7 +102,6 @@ impl FrontendError {
         match self {
             Self::Io { error, .. } => error.to_string(),
             Self::UnknownExtension { .. } => "not a file name of a network".into(),
-            Self::Onnx { .. } => "ONNX files cannot be read yet".into(),
             Self::Format { error, .. } => error.to_string(),
         }
     }

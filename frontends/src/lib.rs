@@ -9,12 +9,14 @@
 mod error;
 mod frontend;
 pub mod npy;
+pub mod onnx;
 mod random;
 pub mod tflite;
 pub mod yaml;
 
 pub use error::{FormatError, FrontendError, Location};
 pub use frontend::{FRONTENDS, Frontend, frontend, load, network_files};
+pub use onnx::{OnnxError, read_onnx};
 pub use random::{RandomCodes, random_codes, random_subset};
 pub use tflite::{TFLITE_POLICY, TfliteError, read_tflite};
 pub use yaml::{YamlError, read_yaml};

@@ -2,7 +2,7 @@
 //!
 //! Every tensor carries its type: shape, dtype, scales and zero points. Every operation is one file in
 //! [`ops`]: its attributes, its shape rule and its exact integer meaning. Codes travel as `i32`, whatever
-//! their dtype; **real = scale * (code - zero point)**. Activations are laid out `[n, h, w, c]`.
+//! their dtype; **real = scale * (code - zero point)**. Regions left in float are tensors of [`DType::Float32`]. Activations are laid out `[n, h, w, c]`.
 
 mod activation;
 mod bias_scale;
@@ -13,6 +13,7 @@ mod checks;
 mod dot;
 mod dtype;
 mod error;
+mod float32;
 mod interpret;
 mod limits;
 mod links;
@@ -36,6 +37,7 @@ pub use dot::{
 };
 pub use dtype::{DType, UnknownDType};
 pub use error::GraphError;
+pub use float32::{STEPS_PER_UNIT, order_of, real_of, real_steps, word_of};
 pub use limits::{MAX_AXES, MAX_ELEMENTS};
 pub use links::Links;
 pub use lookup::LookupError;

@@ -23,9 +23,8 @@ pub(super) struct InputFile {
     pub name: String,
     pub shape: Vec<usize>,
     pub dtype: String,
-    pub scale: f32,
-    #[serde(default)]
-    pub zero_point: i32,
+    pub scale: Option<f32>,
+    pub zero_point: Option<i32>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -38,6 +37,7 @@ pub(super) struct ConstantFile {
     pub zero_point: Option<OneOrMany<i32>>,
     pub axis: Option<usize>,
     pub values: Option<Integers>,
+    pub reals: Option<Vec<f32>>,
     pub file: Option<String>,
     pub random: Option<RandomFile>,
 }
@@ -55,7 +55,6 @@ pub(super) struct RandomFile {
 pub(super) struct OutputFile {
     pub name: String,
     pub dtype: String,
-    pub scale: f32,
-    #[serde(default)]
-    pub zero_point: i32,
+    pub scale: Option<f32>,
+    pub zero_point: Option<i32>,
 }

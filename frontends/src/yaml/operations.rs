@@ -1,11 +1,12 @@
 //! The operations by name, with the attributes that each takes.
 
 use guardbit_graph::ops::{
-    Add, AvgPool2d, Concat, Conv2d, DepthwiseConv2d, FullyConnected, MaxPool2d, Mean, Mul, Pad, Quantize,
-    Relu, Relu6, Reshape, Softmax, Sum, Transpose,
+    Add, AvgPool2d, Concat, Conv2d, DepthwiseConv2d, Dequantize, FloatAvgPool2d, FloatBinary, FloatConv2d,
+    FloatLayerNorm, FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatUnary, FullyConnected, MaxPool2d,
+    Mean, Mul, Pad, QLinearSoftmax, Quantize, QuantizeFloat, RealFunction, RealPair, Relu, Relu6, Reshape, Softmax, Sum, Table, Transpose,
 };
 use guardbit_graph::{Activation, MultiplierRule, Op, Padding, Requantize};
-use guardbit_num::Scheme;
+use guardbit_num::{Rounding, Scheme};
 
 use serde::Deserialize;
 
@@ -55,6 +56,12 @@ attributes! {
     paddings: Vec<[usize; 2]>,
     value: i32,
     permutation: Vec<usize>,
+    rounding: String,
+    zero_point_first: bool,
+    function: String,
+    parameters: Vec<f32>,
+    count_padding: bool,
+    epsilon: f32,
 }
 
 /// An operation as graph YAML writes it.
@@ -150,6 +157,44 @@ operations! {
     transpose, "x", [permutation],
         |a| Transpose { permutation: a.required("permutation", a.node.permutation.clone())? };
     quantize, "x", [requantize, multiplier], |a| Quantize { requantize: a.requantize()? };
+    quantize_float, "x", [rounding, zero_point_first], |a| QuantizeFloat {
+        rounding: a.rounding()?,
+        zero_point_first: a.node.zero_point_first.unwrap_or(false),
+    };
+    dequantize, "x", [], |_a| Dequantize {};
+    table, "x, table", [], |_a| Table {};
+    qlinear_softmax, "x", [axis], |a| QLinearSoftmax { axis: a.required("axis", a.node.axis)? };
+    float_conv2d, "x, weights `[o, kh, kw, c/groups]`, bias?", [stride, dilation, padding], |a| FloatConv2d {
+        stride: a.node.stride.unwrap_or([1, 1]),
+        dilation: a.node.dilation.unwrap_or([1, 1]),
+        padding: a.padding()?,
+    };
+    float_matmul, "a `[.., m, k]`, b `[.., k, n]`", [], |_a| FloatMatMul {};
+    float_unary, "x", [function, parameters], |a| FloatUnary {
+        function: a.function(RealFunction::ALL, RealFunction::name)?,
+        parameters: a.node.parameters.clone().unwrap_or_default(),
+    };
+    float_binary, "a, b", [function], |a| FloatBinary { function: a.function(RealPair::ALL, RealPair::name)? };
+    float_avg_pool2d, "x", [kernel, stride, padding, count_padding], |a| FloatAvgPool2d {
+        kernel: a.required("kernel", a.node.kernel)?,
+        stride: a.node.stride.unwrap_or([1, 1]),
+        padding: a.padding()?,
+        count_padding: a.node.count_padding.unwrap_or(false),
+    };
+    float_max_pool2d, "x", [kernel, stride, padding], |a| FloatMaxPool2d {
+        kernel: a.required("kernel", a.node.kernel)?,
+        stride: a.node.stride.unwrap_or([1, 1]),
+        padding: a.padding()?,
+    };
+    float_mean, "x", [axes, keep_dims], |a| FloatMean {
+        axes: a.required("axes", a.node.axes.clone())?,
+        keep_dims: a.node.keep_dims.unwrap_or(false),
+    };
+    float_softmax, "x", [axis], |a| FloatSoftmax { axis: a.required("axis", a.node.axis)? };
+    float_layer_norm, "x, scale, bias?", [axis, epsilon], |a| FloatLayerNorm {
+        axis: a.required("axis", a.node.axis)?,
+        epsilon: a.node.epsilon.unwrap_or(1e-5),
+    };
 }
 
 /// The operation of a node at `path` with its attributes.
@@ -215,6 +260,21 @@ impl Attributes<'_> {
         let Some(name) = &self.node.requantize else { return Ok(Scheme::Double) };
         let names = Scheme::ALL.iter().map(|scheme| scheme.name());
         name.parse().map_err(|_| Problem::not_one_of(self.path.then("requantize"), name, names))
+    }
+
+    /// The function of real values that is named.
+    fn function<F: Copy>(&self, all: &[F], name_of: fn(F) -> &'static str) -> Result<F, Problem> {
+        let name = self.required("function", self.node.function.as_ref())?;
+        let found = all.iter().copied().find(|&function| name_of(function) == name);
+        let names = all.iter().map(|&function| name_of(function));
+        found.ok_or_else(|| Problem::not_one_of(self.path.then("function"), name, names))
+    }
+
+    fn rounding(&self) -> Result<Rounding, Problem> {
+        let Some(name) = &self.node.rounding else { return Ok(Rounding::HalfEven) };
+        name.parse().map_err(|_| {
+            Problem::not_one_of(self.path.then("rounding"), name, Rounding::ALL.map(Rounding::name))
+        })
     }
 
     fn requantize(&self) -> Result<Requantize, Problem> {

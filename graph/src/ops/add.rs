@@ -10,6 +10,9 @@ use crate::{Activation, DType, GraphError};
 /// TensorFlow Lite `reference_integer_ops::Add`: with `t = 2 * max(sa, sb)` and `L = 20` (15 for codes of 16
 /// bits), `A = round(((a - za) << L) * sa/t)`, `B` likewise, `y = round((A + B) * t / (2^L * sy)) + zy`, clamped.
 /// The three multipliers are formed in float64.
+///
+/// Under the scheme `even` as ONNX Runtime's `QLinearAdd` on x86-64 (MLAS with fused multiply-add), all in float32: with
+/// `A = sa/sy`, `B = sb/sy` and `z = zy - fma(A, za, B * zb)`, `y = round_half_even(fma(A, a, fma(B, b, z)))`, clamped.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Add {
     /// Fused activation.
@@ -30,6 +33,10 @@ impl Operator for Add {
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        if self.scheme == Scheme::Even {
+            let Ok(sum) = FloatSum::new(operands, self.activation) else { return Vec::new() };
+            return elementwise::zip(operands, inputs, |a, b| sum.code(a, b));
+        }
         let Ok(parts) = self.parts(operands) else { return Vec::new() };
         match parts.tables(operands.output_dtype) {
             // The scheme is known where the loop is compiled.
@@ -71,6 +78,33 @@ impl Add {
             output_zero_point: y.zero_point(0),
             clamp: self.activation.clamp(operands.output_dtype, y),
         })
+    }
+}
+
+/// The sum in float32.
+struct FloatSum {
+    /// Scales of the inputs over that of the output.
+    ratios: [f32; 2],
+    zero_points: f32,
+    clamp: (i32, i32),
+}
+
+impl FloatSum {
+    fn new(operands: &Operands<'_>, activation: Activation) -> Result<Self, GraphError> {
+        let (a, b, y) = (operands.activation(0)?, operands.activation(1)?, operands.output_activation()?);
+        let ratios = [a, b].map(|q| q.scale(0) / y.scale(0));
+        let [za, zb, zy] = [a, b, y].map(|q| q.zero_point(0) as f32);
+        Ok(Self {
+            ratios,
+            zero_points: zy - ratios[0].mul_add(za, ratios[1] * zb),
+            clamp: activation.clamp(operands.output_dtype, y),
+        })
+    }
+
+    fn code(&self, a: i32, b: i32) -> i32 {
+        let sum = self.ratios[0].mul_add(a as f32, self.ratios[1].mul_add(b as f32, self.zero_points));
+        let (low, high) = self.clamp;
+        (sum.round_ties_even() as i128).clamp(low.into(), high.into()) as i32
     }
 }
 

@@ -1,11 +1,13 @@
 //! The operations: one file each.
 //!
-//! To add one, write its file (attributes and `Operator`: shape rule, exact integer meaning, what an accelerator can
+//! To add one, write its file here, or in `float` for one on real values, (attributes and `Operator`: shape rule, exact integer meaning, what an accelerator can
 //! do with it) and add its line to `ops!`. Lists of operations elsewhere (`offload` and its checks, short names, ranges,
 //! fuzzing) follow from that line.
 
 mod convolution;
 mod elementwise;
+mod float;
+pub use float::{RealFunction, RealPair};
 mod operands;
 mod pool;
 mod reduce;
@@ -80,8 +82,13 @@ pub(crate) trait Operator {
 
 /// Registers the operations: file and type.
 macro_rules! ops {
-    ($($file:ident::$ty:ident),* $(,)?) => {
-        $(mod $file; pub use $file::$ty;)*
+    ($($own_file:ident::$own:ident),* $(,)?; float: $($real:ident),* $(,)?) => {
+        $(mod $own_file; pub use $own_file::$own;)*
+        $(pub use float::$real;)*
+
+        ops! { @all $($own,)* $($real,)* }
+    };
+    (@all $($ty:ident,)*) => {
 
         /// An operation with its attributes.
         #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -150,6 +157,12 @@ ops! {
     pad::Pad,
     transpose::Transpose,
     quantize::Quantize,
+    quantize_float::QuantizeFloat,
+    dequantize::Dequantize,
+    table::Table,
+    qlinear_softmax::QLinearSoftmax;
+    float: FloatConv2d, FloatMatMul, FloatUnary, FloatBinary, FloatAvgPool2d, FloatMaxPool2d, FloatMean, FloatSoftmax,
+    FloatLayerNorm,
 }
 
 impl Op {

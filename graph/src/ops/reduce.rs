@@ -7,6 +7,9 @@ use super::strides::{offsets, row_major};
 use crate::dot::{Division, DotProducts, Finish, Window};
 use crate::{Activation, Brief, GraphError, Requantize};
 
+/// A requantizer to the output's scale times a number.
+pub(super) type Scaled<'a> = dyn Fn(f32) -> Result<Requantizer, GraphError> + 'a;
+
 /// A sum over some axes, checked against its input.
 pub(super) struct Reduction<'a> {
     shape: &'a [usize],
@@ -16,13 +19,13 @@ pub(super) struct Reduction<'a> {
 }
 
 impl<'a> Reduction<'a> {
-    /// The sum over `axes`; `finish` turns the requantizer from input to output scale, and the number of elements
-    /// that make one sum, into the requantizer of the sums.
+    /// The sum over `axes`; `finish` gives the requantizer of sums of so many elements, from one that leads from the
+    /// input's scale to the output's times a number.
     pub fn new(
         operands: &Operands<'a>,
         axes: &[usize],
         requantize: Requantize,
-        finish: impl Fn(Requantizer, usize) -> Requantizer,
+        finish: impl Fn(&Scaled<'_>, usize) -> Result<Requantizer, GraphError>,
     ) -> Result<Self, GraphError> {
         operands.expect_inputs(1, 1)?;
         let (input, output) = (operands.activation(0)?, operands.output_activation()?);
@@ -43,9 +46,10 @@ impl<'a> Reduction<'a> {
             let problem = format!("{} must hold one element of {shape:?} at least", Brief(axes));
             return Err(operands.attribute_error("axes", problem));
         }
-        let scaled = operands.requantizer(requantize, input.scale(0), 1.0, output.scale(0))?;
+        let scaled: &Scaled<'_> =
+            &|times| operands.requantizer(requantize, input.scale(0), 1.0, output.scale(0) * times);
         let division = Division::Scaled {
-            requantizer: finish(scaled, count),
+            requantizer: finish(scaled, count)?,
             input_zero_point: input.zero_point(0),
             output_zero_point: output.zero_point(0),
             clamp: Activation::None.clamp(operands.output_dtype, output),

@@ -1,0 +1,3 @@
+//! The reader of ONNX files.
+
+mod oracle;
