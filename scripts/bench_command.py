@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """CPU time per inference of the whole command `guardbit run` on one thread: rows of a CSV table.
 
-    bench_command.py GUARDBIT MODEL.tflite IMAGES.npy [BITS STATS]...
+    bench_command.py [--samples=FEW,MANY] GUARDBIT MODEL.tflite IMAGES.npy [BITS STATS]...
 
 Reading, checking and hashing the samples, the exact network and writing are included; what a command costs whatever the
-number of samples is not: a figure is what 1,800 more samples take than 200. The images are repeated until there are
-enough. Columns: tool, subject, setting, threads, figure, unit. Needs numpy.
+number of samples is not: a figure is what MANY samples take more than FEW (2,000 and 200). The images are repeated until
+there are enough. Columns: tool, subject, setting, threads, figure, unit. Needs numpy.
 """
 
 import os
@@ -28,20 +28,23 @@ def cpu_seconds(command):
 
 
 def main():
-    if len(sys.argv) < 4 or len(sys.argv) % 2 == 1:
+    arguments, counts = sys.argv[1:], SAMPLES
+    if arguments and arguments[0].startswith("--samples="):
+        counts = [int(count) for count in arguments.pop(0).removeprefix("--samples=").split(",")]
+    if len(arguments) < 3 or len(arguments) % 2 == 0 or len(counts) != 2:
         sys.exit(__doc__)
-    guardbit, model, images, *settings = sys.argv[1:]
+    guardbit, model, images, *settings = arguments
     images = numpy.load(images)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        for count in SAMPLES:
+        for count in counts:
             repeated = numpy.concatenate([images] * -(-count // len(images)))[:count]
             numpy.save(folder / f"{count}.npy", repeated)
         for bits, stats in list(zip(settings[::2], settings[1::2])) or SETTINGS:
             command = [guardbit, "run", model, "--hw", "fpga-int14-os", "--set", f"accumulation.acc.bits={bits}"]
             command += ["--stats", stats, "--threads", "1", "--quiet", "--force", "-o", folder / "out", "--input"]
-            few, many = (cpu_seconds([*command, folder / f"{count}.npy"]) for count in SAMPLES)
-            figure = (many - few) / (SAMPLES[1] - SAMPLES[0]) * 1e3
+            few, many = (cpu_seconds([*command, folder / f"{count}.npy"]) for count in counts)
+            figure = (many - few) / (counts[1] - counts[0]) * 1e3
             setting = f"whole command {bits} bits {stats}"
             print(f"guardbit,{Path(model).stem},{setting},1,{figure:.4f},ms/inference", flush=True)
 

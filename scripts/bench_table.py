@@ -8,10 +8,26 @@ import statistics
 import sys
 
 LAYER, RESNET, VWW = "layer", "resnet8_cifar10_int8", "vww_mobilenet_v1_025_int8"
+MOBILENET = "tf2_mobilenet_v2_1.0_224_ptq"
 
 
 def key(subject, tool, setting, threads=1):
     return subject, tool, setting, str(threads)
+
+
+AIMS = {"32": ("at most 2", "at most 1.3"), "20": ("at most 3", "at most 1.5"), "16": ("at most 4.5", "at most 2.5"),
+        "14": ("at most 8", "at most 4")}  # fmt: skip
+
+
+def peer_of(subject, kind):
+    return key(subject, "litert", f"exact int8 {kind}")
+
+
+def command_ratios(name, subject):
+    whole = "{}, whole command, {} bits, time against LiteRT + XNNPACK"
+    return [(whole.format(name, bits), f"{vnni} (VNNI), {avx2} (AVX2)",
+             key(subject, "guardbit", f"whole command {bits} bits events"), peer_of(subject, "xnnpack"))
+            for bits, (vnni, avx2) in AIMS.items()]  # fmt: skip
 
 
 def network_ratios(name, subject):
@@ -19,18 +35,14 @@ def network_ratios(name, subject):
         return key(subject, "guardbit", setting, threads)
 
     def peer(kind):
-        return key(subject, "litert", f"exact int8 {kind}")
+        return peer_of(subject, kind)
 
-    whole = "{}, whole command, {} bits, time against LiteRT + XNNPACK"
-    aims = {"32": ("at most 2", "at most 1.3"), "20": ("at most 3", "at most 1.5"), "16": ("at most 4.5", "at most 2.5"),
-            "14": ("at most 8", "at most 4")}  # fmt: skip
     return [
-        *((whole.format(name, bits), f"{vnni} (VNNI), {avx2} (AVX2)", run(f"whole command {bits} bits events"), peer("xnnpack"))
-          for bits, (vnni, avx2) in aims.items()),
+        *command_ratios(name, subject),
         (f"{name}, 14 bits, whole command, `full` against `events`", "at most 2.5",
          run("whole command 14 bits full"), run("whole command 14 bits events")),
         *((f"{name}, engine alone, {bits} bits, time against LiteRT + XNNPACK", "", run(f"{bits} bits events"), peer("xnnpack"))
-          for bits in aims),
+          for bits in AIMS),
         (f"{name}, engine alone, 14 bits, against LiteRT's reference", "", run("14 bits events"), peer("reference")),
         (f"{name}, engine alone, 32 bits, against rten-gemm's matrix products alone", "", run("32 bits events"),
          key(subject, "rten-gemm", "exact sums of every layer")),
@@ -49,6 +61,7 @@ RATIOS = [
     ("AVX-512 against PyTorch per step, int16, in place", "", AVX512, key(LAYER, "pytorch", f"{PER_STEP} int16 in place")),
     *network_ratios("ResNet-8", RESNET),
     *network_ratios("visual wake words", VWW),
+    *command_ratios("MobileNetV2", MOBILENET),
     ("isolated sweep, value columns, in runs with `full`", "at most 4",
      key(RESNET, "guardbit", "isolated sweep values / isolated run full"), None),
     ("isolated sweep with event counts, in runs with `full`", "at most 4",

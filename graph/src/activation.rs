@@ -14,11 +14,13 @@ pub enum Activation {
     Relu6,
     /// Real values are clamped to `[-1, 1]`.
     ReluN1To1,
+    /// Real values are clamped to `[0, 1]`.
+    Relu0To1,
 }
 
 impl Activation {
     /// Every activation.
-    pub const ALL: [Self; 4] = [Self::None, Self::Relu, Self::Relu6, Self::ReluN1To1];
+    pub const ALL: [Self; 5] = [Self::None, Self::Relu, Self::Relu6, Self::ReluN1To1, Self::Relu0To1];
 
     /// The name used in files.
     pub fn name(self) -> &'static str {
@@ -27,12 +29,13 @@ impl Activation {
             Self::Relu => "relu",
             Self::Relu6 => "relu6",
             Self::ReluN1To1 => "relu_n1_to_1",
+            Self::Relu0To1 => "relu_0_to_1",
         }
     }
 
     /// Whether it clips values that are too small, and values that are too large.
     pub fn clips(self) -> (bool, bool) {
-        (self != Self::None, matches!(self, Self::Relu6 | Self::ReluN1To1))
+        (self != Self::None, !matches!(self, Self::None | Self::Relu))
     }
 
     /// Least and greatest output code.
@@ -50,6 +53,7 @@ impl Activation {
             Self::Relu => (code(0.0), dtype.max()),
             Self::Relu6 => (code(0.0), code(6.0)),
             Self::ReluN1To1 => (code(-1.0), code(1.0)),
+            Self::Relu0To1 => (code(0.0), code(1.0)),
         }
     }
 }

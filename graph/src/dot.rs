@@ -291,16 +291,17 @@ impl DotProducts {
         let channels = window.channels();
         let mut codes = Vec::with_capacity(window.dots());
         let mut sums = vec![0i64; channels];
+        let groups: Vec<usize> = (0..channels).map(|channel| window.group(channel) * depth).collect();
         for index in (0..window.dots()).step_by(channels.max(1)) {
             let out = window.output_position(index);
             sums.fill(0);
             let mut count = 0;
             for cell in cells() {
                 let Tap::Input(first) = window.tap(out, cell) else { continue };
-                for (channel, sum) in sums.iter_mut().enumerate() {
-                    let from = first + window.group(channel) * depth;
+                let input = &input[first..];
+                for (sum, &group) in sums.iter_mut().zip(&groups) {
                     // 2^31 codes of 32 bits fit.
-                    *sum += input[from..from + depth].iter().map(|&code| i64::from(code)).sum::<i64>();
+                    *sum += input[group..group + depth].iter().map(|&code| i64::from(code)).sum::<i64>();
                 }
                 count += depth;
             }

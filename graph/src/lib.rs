@@ -43,7 +43,7 @@ pub use links::Links;
 pub use lookup::LookupError;
 pub use model::{Constant, Graph, Node, NodeId, Note, Tensor, TensorId, TensorType};
 pub use multiplier_rule::{MultiplierRule, Requantize};
-pub use ops::{Mac, Monotonicity, Op, OpKind};
+pub use ops::{Arithmetic, Mac, Monotonicity, Op, OpKind};
 pub use padding::Padding;
 pub use patch::{GraphPatch, PatchError};
 pub use quantization::{Quantization, QuantizationError};

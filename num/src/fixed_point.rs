@@ -5,6 +5,7 @@
 
 use fixed::FixedI32;
 use fixed::types::I1F31;
+use fixed::types::extra::{U26, U27};
 
 /// The high half of `2ab`, rounded to nearest with ties toward plus infinity; `i32::MAX` for `MIN * MIN`.
 ///
@@ -43,25 +44,83 @@ fn mul<F>(a: FixedI32<F>, b: I1F31) -> FixedI32<F> {
 ///
 /// gemmlowp's `exp_on_negative_values`: a Taylor polynomial of degree 4 around -1/8 on `[-1/4, 0)`, times
 /// one constant per set bit of the rest.
-pub fn exp_on_negative_values(a: FixedI32<fixed::types::extra::U26>) -> I1F31 {
-    const FRACTION_BITS: u32 = 26;
-    const QUARTER: i32 = 1 << (FRACTION_BITS - 2);
+pub fn exp_on_negative_values(a: FixedI32<U26>) -> I1F31 {
+    exp(a.to_bits(), 26)
+}
+
+/// `exp(a)` for `a <= 0` with so many fraction bits: 26 or 27.
+fn exp(a: i32, fraction_bits: u32) -> I1F31 {
     /// `exp(-2^k)` as Q0.31, for k = -2..=4.
     const FACTORS: [i32; 7] =
         [1_672_461_947, 1_302_514_674, 790_015_084, 290_630_308, 39_332_535, 720_401, 242];
 
-    if a.to_bits() == 0 {
+    if a == 0 {
         return I1F31::MAX;
     }
-    let low = (a.to_bits() & (QUARTER - 1)) - QUARTER;
-    let mut result = exp_on_quarter_interval(I1F31::from_bits(low << (31 - FRACTION_BITS)));
-    let rest = low - a.to_bits();
-    for (k, factor) in FACTORS.into_iter().enumerate() {
-        if rest & (QUARTER << k) != 0 {
+    let quarter = 1 << (fraction_bits - 2);
+    let low = (a & (quarter - 1)) - quarter;
+    let mut result = exp_on_quarter_interval(I1F31::from_bits(low << (31 - fraction_bits)));
+    let rest = low.wrapping_sub(a);
+    // The most that the integer bits can hold.
+    for (k, factor) in FACTORS.into_iter().enumerate().take(33 - fraction_bits as usize) {
+        if rest & (quarter << k) != 0 {
             result = mul(result, I1F31::from_bits(factor));
         }
     }
     result
+}
+
+/// `1 / (1 + exp(-a))` for `a` in Q4.27, as Q0.31 (gemmlowp's `logistic`).
+pub fn logistic(a: FixedI32<U27>) -> I1F31 {
+    let a = a.to_bits();
+    let positive = one_over_one_plus_x(exp(a.saturating_abs().wrapping_neg(), 27));
+    match a.signum() {
+        0 => I1F31::from_bits(1 << 30),
+        1 => positive,
+        _ => I1F31::from_bits(i32::MAX - positive.to_bits()),
+    }
+}
+
+/// `tanh(a)` for `a` in Q4.27, as Q0.31 (gemmlowp's `tanh`): `(1 - x)/(1 + x)` with `x = exp(-2|a|)`.
+pub fn tanh(a: FixedI32<U27>) -> I1F31 {
+    let a = a.to_bits();
+    // The same bits with 26 fraction bits are twice as much.
+    let estimate = reciprocal_of_half(exp(a.saturating_abs().wrapping_neg(), 26));
+    let positive = saturating_shift_left(estimate.wrapping_sub(ONE_Q2), 2);
+    I1F31::from_bits(positive.wrapping_mul(a.signum()))
+}
+
+/// `(m, e)` with `1 / sqrt(x) = m * 2^(e - 31)`: TensorFlow Lite's `GetInvSqrtQuantizedMultiplierExp`, five Newton steps.
+///
+/// 0 counts as 1, as does anything below.
+pub fn inverse_square_root(x: i32) -> (i32, i32) {
+    const ONE_Q3: i32 = 1 << 28;
+    const HALF_OF_ROOT_OF_2: i32 = 1_518_500_250;
+    if x <= 1 {
+        return (i32::MAX, 0);
+    }
+    let (mut x, mut shift) = (x, 11);
+    while x >= 1 << 29 {
+        x /= 4;
+        shift += 1;
+    }
+    let pairs = ((x.leading_zeros() - 1) / 2 - 1) as i32;
+    shift -= pairs;
+    x <<= 2 * pairs;
+    let srdhm = saturating_rounding_doubling_high_mul;
+    let half = rounding_divide_by_power_of_two(x >> 1, 1);
+    let mut root = ONE_Q3;
+    for _ in 0..5 {
+        // Products of Q3.28 have 3 more integer bits.
+        let cube = saturating_shift_left(srdhm(srdhm(root, root), root), 6);
+        let next = srdhm(ONE_Q3 + ONE_Q3 / 2, root).wrapping_sub(srdhm(half, cube));
+        root = saturating_shift_left(next, 3);
+    }
+    root = srdhm(root, HALF_OF_ROOT_OF_2);
+    if shift < 0 {
+        return (root << -shift, 0);
+    }
+    (root, -shift)
 }
 
 /// `exp(a)` for `a` in `[-1/4, 0)`: `c + c*(x + ((x^4/4 + x^3)/3 + x^2)/2)` with `x = a + 1/8`, `c = exp(-1/8)`.
@@ -82,7 +141,14 @@ fn exp_on_quarter_interval(a: I1F31) -> I1F31 {
 ///
 /// gemmlowp's `one_over_one_plus_x_for_x_in_0_1`.
 pub fn one_over_one_plus_x(x: I1F31) -> I1F31 {
-    const ONE_Q2: i32 = 1 << 29;
+    // Q2.29 times 1/2 is Q1.30 under the same bits; then to Q0.31.
+    I1F31::from_bits(saturating_shift_left(reciprocal_of_half(x), 1))
+}
+
+const ONE_Q2: i32 = 1 << 29;
+
+/// `2 / (1 + x)` for Q0.31 `x` in `[0, 1)`, as Q2.29.
+fn reciprocal_of_half(x: I1F31) -> i32 {
     const FORTY_EIGHT_OVER_17: i32 = 1_515_870_810;
     const MINUS_THIRTY_TWO_OVER_17: i32 = -1_010_580_540;
 
@@ -95,8 +161,7 @@ pub fn one_over_one_plus_x(x: I1F31) -> I1F31 {
         let error = ONE_Q2.wrapping_sub(product);
         estimate = estimate.wrapping_add(saturating_shift_left(srdhm(estimate, error), 2));
     }
-    // Q2.29 times 1/2 is Q1.30 under the same bits; then to Q0.31.
-    I1F31::from_bits(saturating_shift_left(estimate, 1))
+    estimate
 }
 
 /// `(a + b) / 2`, rounded half away from zero.

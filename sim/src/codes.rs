@@ -239,15 +239,6 @@ impl Packed {
 }
 
 impl<'p> PackedMut<'p> {
-    /// The same codes for a while.
-    pub fn reborrow(&mut self) -> PackedMut<'_> {
-        match self {
-            Self::Bytes(codes) => PackedMut::Bytes(codes),
-            Self::I16(codes) => PackedMut::I16(codes),
-            Self::I32(codes) => PackedMut::I32(codes),
-        }
-    }
-
     /// The first `count` codes, and the rest.
     pub fn split_at(self, count: usize) -> (Self, Self) {
         match self {

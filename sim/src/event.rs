@@ -36,7 +36,7 @@ impl Event {
     }
 
     /// The order in which events are listed: sample, cycle, output, level, k.
-    pub fn order(&self) -> (usize, u64, OutputPosition, usize, usize, usize) {
+    pub fn order(&self) -> Order {
         (self.sample, self.place.cycle, self.out, self.level, self.k, self.sequence)
     }
 }
@@ -48,11 +48,16 @@ pub(crate) struct FirstEvents {
     events: Vec<Event>,
     /// Greatest sample index among `events`.
     last_sample: usize,
+    /// The last of the first ones so far, once there are as many: what comes later is not listed.
+    last: Option<Order>,
 }
+
+/// See [`Event::order`].
+type Order = (usize, u64, OutputPosition, usize, usize, usize);
 
 impl FirstEvents {
     pub fn new(limit: usize) -> Self {
-        Self { limit, events: Vec::new(), last_sample: 0 }
+        Self { limit, events: Vec::new(), last_sample: 0, last: None }
     }
 
     /// An empty list for events of samples from `first` on; it takes none if none of them could count.
@@ -65,7 +70,15 @@ impl FirstEvents {
         self.limit > 0 && (self.events.len() < self.limit || sample <= self.last_sample)
     }
 
+    /// The cycle from which on no event of `sample` can be among the first ones; `None` if there is none yet.
+    pub fn before(&self, sample: usize) -> Option<u64> {
+        self.last.filter(|last| last.0 == sample).map(|last| last.1 + 1)
+    }
+
     pub fn push(&mut self, event: Event) {
+        if self.last.is_some_and(|last| event.order() > last) {
+            return;
+        }
         self.last_sample = self.last_sample.max(event.sample);
         self.events.push(event);
         if self.events.len() >= self.limit.saturating_mul(4).saturating_add(64) {
@@ -89,6 +102,7 @@ impl FirstEvents {
     fn shrink(&mut self) {
         self.events.sort_unstable_by_key(Event::order);
         self.events.truncate(self.limit);
+        self.last = self.events.last().filter(|_| self.events.len() == self.limit).map(Event::order);
         self.last_sample = self.events.iter().map(|e| e.sample).max().unwrap_or(0);
     }
 }

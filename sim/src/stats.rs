@@ -238,6 +238,11 @@ impl LayerStats {
         self.first_event_cycle.is_none_or(|first| cycle < first)
     }
 
+    /// The cycle from which on no event of `sample` is listed any more; `None` if there is none yet.
+    pub(crate) fn listed_before(&self, sample: usize) -> Option<u64> {
+        self.first_events.before(sample)
+    }
+
     /// Notes that an event happened at `cycle`.
     pub(crate) fn note_first(&mut self, cycle: u64) {
         self.first_event_cycle = Some(self.first_event_cycle.map_or(cycle, |first| first.min(cycle)));
@@ -252,15 +257,29 @@ impl LayerStats {
         events: &[DotEvent],
         options: &Options,
     ) {
-        let wants = self.first_events.wants(sample);
-        let cols = layer.timing.array.cols;
-        for (sequence, event) in events.iter().enumerate() {
-            let place = layer.timing.place(out, event.k, event.level);
-            self.note_first(place.cycle);
-            if options.places_all() {
+        if options.places_all() {
+            let cols = layer.timing.array.cols;
+            for event in events {
+                let place = layer.timing.place(out, event.k, event.level);
                 self.timeline[timeline_bin(layer, place.cycle)] += 1;
                 self.heat_map[place.row * cols + place.col] += 1;
             }
+        }
+        self.list_events(layer, sample, out, events);
+    }
+
+    /// Lists the events of one dot product, given in the order in which they happened.
+    pub(crate) fn list_events(
+        &mut self,
+        layer: &MacLayer,
+        sample: usize,
+        out: OutputPosition,
+        events: &[DotEvent],
+    ) {
+        let wants = self.first_events.wants(sample);
+        for (sequence, event) in events.iter().enumerate() {
+            let place = layer.timing.place(out, event.k, event.level);
+            self.note_first(place.cycle);
             if wants {
                 self.first_events.push(Event {
                     sample,

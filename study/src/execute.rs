@@ -4,14 +4,18 @@ use std::time::{Duration, Instant};
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::Score;
-use guardbit_sim::{Batch, BatchTensors, LayerStats, Mode, Options, Settled};
+use guardbit_sim::{Batch, BatchTensors, Keep, LayerStats, Mode, Options, Settled};
 
 use crate::score::Scorer;
 use crate::subject::Subject;
 use crate::{Progress, StudyError, registers};
 
-/// Samples per batch. The first batch is a single sample: mostly it holds all events that are listed.
+/// Samples per batch, and those of networks that take next to no time. The first batch is a single sample: mostly it holds
+/// all events that are listed.
 const BATCH: usize = 32;
+const LONG_BATCH: usize = 256;
+/// Products that are worth a batch of one program.
+const BATCH_PRODUCTS: usize = 1 << 30;
 /// Where several programs run together: enough for every thread to have something to do.
 const LEAST_BATCH: usize = 8;
 
@@ -103,6 +107,17 @@ struct Batches<'a> {
 }
 
 impl Batches<'_> {
+    /// Samples per batch: each point holds tensors of its own.
+    fn batch(&self, programs: &[&Program]) -> usize {
+        let products = programs.iter().flat_map(|program| program.mac_layers());
+        let products: usize = products.map(|layer| layer.dots.window.dots() * layer.order.len()).sum();
+        // Memory counts where there are few products.
+        let codes: usize = self.subject.graph.tensors().iter().map(|tensor| tensor.ty.len()).sum();
+        let most = if self.options.keep == Keep::Outputs { LONG_BATCH } else { BATCH };
+        let batch = BATCH_PRODUCTS / products.saturating_add(codes.saturating_mul(4)).max(1);
+        (batch.clamp(BATCH, most) / programs.len().max(1)).max(LEAST_BATCH)
+    }
+
     fn run(
         &self,
         programs: &[&Program],
@@ -114,8 +129,7 @@ impl Batches<'_> {
             || Scorer::new(&subject.graph, &subject.outputs, subject.labels.as_deref(), options.mode);
         let mut scorers: Vec<Scorer<'_>> = programs.iter().map(|_| scorer()).collect();
         let mut samples = subject.samples.reader();
-        // Each point holds tensors of its own.
-        let batch = (BATCH / programs.len().max(1)).max(LEAST_BATCH);
+        let batch = self.batch(programs);
         let count = subject.samples.count();
         let mut next = 0;
         while next < count {

@@ -5,7 +5,6 @@ use std::fmt;
 use guardbit_graph::{GraphError, QuantizationError};
 
 use super::flatbuffer::FlatbufferError;
-use super::ops;
 use crate::FormatError;
 
 /// A TFLite file that cannot be read, with the operator or the tensor at fault.
@@ -160,9 +159,11 @@ impl FormatError for TfliteError {
             Self::Truncated { .. } | Self::Malformed { .. } | Self::Index { .. } => {
                 Some("compare its size or checksum with the original".into())
             }
-            Self::UnsupportedOperator { .. } => {
-                Some(format!("the supported operators are {}", ops::supported().join(", ")))
-            }
+            Self::UnsupportedOperator { .. } => Some(
+                "docs/tflite.md lists the operators that can be read; replace this one before converting, or cut the \
+                 network before it"
+                    .into(),
+            ),
             Self::Float { .. } => Some(
                 "convert with full-integer quantization: a representative dataset, TFLITE_BUILTINS_INT8, and int8 \
                  inference_input_type and inference_output_type"

@@ -26,6 +26,7 @@ use crate::{Frontend, FrontendError};
 
 pub use error::{OperatorPlace, TfliteError};
 pub use flatbuffer::FlatbufferError;
+pub use ops::tflite_operators;
 pub use policy::TFLITE_POLICY;
 
 /// Reads a TFLite file from memory. The network is called `name`, and so is the file in errors.

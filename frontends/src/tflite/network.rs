@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use guardbit_graph::{
-    Graph, GraphBuilder, GraphError, MAX_NAME_BYTES, OutputSpec, Tensor, TensorId, plain_name,
+    DType, Graph, GraphBuilder, GraphError, MAX_NAME_BYTES, OutputSpec, Tensor, TensorId, TensorType,
+    plain_name,
 };
 
 use super::error::{OperatorPlace, TfliteError};
 use super::flatbuffer::Vector;
 use super::operator::{NewNode, OperatorReader};
+use super::ops::Reader;
 use super::schema::{self, Model, Operator, SubGraph};
 use super::tensors::{self, Budget, Values};
 use super::{operators, ops};
@@ -122,6 +124,28 @@ impl<'a> Network<'a> {
         bytes.map(|bytes| tensors::integers(tensor, bytes, &name)).transpose()
     }
 
+    /// A constant of indices: those of 64 bits become 32 in the graph. `None` if it is no constant.
+    pub fn indices(&mut self, index: i32, place: &OperatorPlace) -> Result<Option<TensorId>, TfliteError> {
+        let tensor = self.tensor(index)?;
+        if tensor.element_type()? != tensors::INT64 || self.ids.contains_key(&(index as usize)) {
+            return match self.operand(index, place) {
+                Ok(id) => Ok(Some(id)),
+                Err(TfliteError::Order { .. }) => Ok(None),
+                Err(error) => Err(error),
+            };
+        }
+        let name = self.name(index)?;
+        let Some(bytes) = tensors::constant_bytes(self.file, self.model, tensor, &name)? else {
+            return Ok(None);
+        };
+        let shape = tensors::shape(tensor, &name)?;
+        let ty = TensorType { shape, dtype: DType::Int32, quantization: None };
+        let codes = tensors::narrow(bytes, &name, &mut self.budget)?;
+        let id = self.builder.constant(name, ty, codes).map_err(|error| in_operator(place, error))?;
+        self.ids.insert(index as usize, id);
+        Ok(Some(id))
+    }
+
     /// A tensor of the graph.
     pub fn graph_tensor(&self, id: TensorId) -> &Tensor {
         self.builder.tensor(id)
@@ -135,8 +159,8 @@ impl<'a> Network<'a> {
         let operators = self.subgraph.operators()?;
         let mut index = 0;
         while let Some(table) = operators.get(index)? {
-            // Operators of several outputs are refused when they are read.
-            if let Some(output) = indices(Operator(table).outputs()?).next() {
+            for output in indices(Operator(table).outputs()?) {
+                self.budget.spend(1)?;
                 self.name(output)?;
             }
             index += 1;
@@ -170,11 +194,12 @@ impl<'a> Network<'a> {
         let Some(read) = ops::find(builtin) else {
             return Err(unsupported(index, builtin, code.custom()?, output_name));
         };
-        if outputs.is_some_and(|o| o.len() > 1) {
-            return Err(TfliteError::Operator { place, problem: "has more than one output".into() });
+        let mut types = Vec::new();
+        for output in indices(outputs) {
+            self.budget.spend(1)?;
+            let name = self.name(output)?;
+            types.push(tensors::output_type(self.tensor(output)?, &name, &mut self.budget)?);
         }
-        let tensor = self.tensor(output)?;
-        let ty = tensors::tensor_type(tensor, &output_name, &mut self.budget)?;
         let inputs = operator.inputs()?;
         // An operator may be listed many times over.
         self.budget.spend(1 + inputs.map_or(0, |i| i.len()))?;
@@ -183,15 +208,37 @@ impl<'a> Network<'a> {
             place: place.clone(),
             operator,
             inputs: indices(inputs).collect(),
-            output: &ty,
+            output: &types[0],
+            outputs: &types,
         };
-        let NewNode { op, inputs } = read(&mut reader)?;
-        let spec = OutputSpec { name: output_name, dtype: ty.dtype, quantization: ty.quantization };
-        let id = self.builder.node(op, &inputs, spec).map_err(|error| in_operator(&place, error))?;
+        let nodes = match read {
+            Reader::One(read) => {
+                reader.expect_outputs(1)?;
+                vec![read(&mut reader)?]
+            }
+            Reader::Several(read) => read(&mut reader)?,
+        };
+        for ((output, ty), node) in indices(outputs).zip(types).zip(nodes) {
+            self.add_node(output, ty, node, &place)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what makes the tensor at `output` of the file, of type `ty`.
+    fn add_node(
+        &mut self,
+        output: i32,
+        ty: TensorType,
+        NewNode { op, inputs }: NewNode,
+        place: &OperatorPlace,
+    ) -> Result<(), TfliteError> {
+        let name = self.name(output)?;
+        let spec = OutputSpec { name, dtype: ty.dtype, quantization: ty.quantization };
+        let id = self.builder.node(op, &inputs, spec).map_err(|error| in_operator(place, error))?;
         let Tensor { name, ty: inferred, .. } = self.builder.tensor(id);
         if inferred.shape != ty.shape {
             return Err(TfliteError::Shape {
-                place,
+                place: place.clone(),
                 tensor: name.clone(),
                 declared: ty.shape,
                 inferred: inferred.shape.clone(),

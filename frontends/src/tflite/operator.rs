@@ -15,12 +15,21 @@ pub(super) struct OperatorReader<'n, 'a> {
     /// Tensor indices of the file; negative where an optional input is absent.
     pub inputs: Vec<i32>,
     pub output: &'n TensorType,
+    /// The types of all outputs.
+    pub outputs: &'n [TensorType],
 }
 
 /// What becomes of an operator.
 pub(super) struct NewNode {
     pub op: Op,
     pub inputs: Vec<Option<TensorId>>,
+}
+
+impl NewNode {
+    /// An operation on one input.
+    pub fn on(x: TensorId, op: impl Into<Op>) -> Self {
+        Self { op: op.into(), inputs: vec![Some(x)] }
+    }
 }
 
 /// The options of an operator; an absent field has its default.
@@ -114,6 +123,64 @@ impl<'a> OperatorReader<'_, 'a> {
             return Err(self.error(format!("tensor `{}` must be a constant", tensor.name)));
         }
         Ok(id)
+    }
+
+    /// Input `index`, a constant of indices, which have 32 bits in the graph.
+    pub fn indices(&mut self, index: usize) -> Result<TensorId, TfliteError> {
+        let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
+        let Some(tensor) = tensor else { return Err(self.error(format!("lacks input {index}"))) };
+        match self.network.indices(tensor, &self.place)? {
+            Some(id) => Ok(id),
+            None => {
+                let name = self.network.name(tensor)?;
+                Err(self.error(format!("tensor `{name}` must be a constant")))
+            }
+        }
+    }
+
+    /// Fails unless the operator has `count` outputs.
+    pub fn expect_outputs(&self, count: usize) -> Result<(), TfliteError> {
+        match self.outputs.len() {
+            found if found == count => Ok(()),
+            found => Err(self.error(format!("has {found} outputs, expected {count}"))),
+        }
+    }
+
+    /// The one value of input `index`, a constant that holds an axis or the like.
+    pub fn integer(&mut self, index: usize) -> Result<i64, TfliteError> {
+        match self.integers(index)?[..] {
+            [value] => Ok(value),
+            ref values => Err(self.error(format!("input {index} has {} values, expected 1", values.len()))),
+        }
+    }
+
+    /// Sizes of input `index`, a constant; none is negative.
+    pub fn sizes(&mut self, index: usize) -> Result<Vec<usize>, TfliteError> {
+        let values = self.integers(index)?;
+        let size = |value: i64| {
+            usize::try_from(value)
+                .map_err(|_| self.error(format!("input {index} holds the negative {value}")))
+        };
+        values.into_iter().map(size).collect()
+    }
+
+    /// Pairs of sizes of input `index`, a constant; none is negative.
+    pub fn pairs(&mut self, index: usize) -> Result<Vec<[usize; 2]>, TfliteError> {
+        Ok(self.sizes(index)?.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect())
+    }
+
+    /// The axes in input `index`, a constant: from 0, in order, each once.
+    pub fn axes(&mut self, index: usize, rank: usize) -> Result<Vec<usize>, TfliteError> {
+        let axes = self.integers(index)?.into_iter().map(|axis| self.axis(axis, rank));
+        let mut axes = axes.collect::<Result<Vec<_>, _>>()?;
+        axes.sort_unstable();
+        axes.dedup();
+        Ok(axes)
+    }
+
+    /// The shape of a tensor of the graph.
+    pub fn shape(&self, id: TensorId) -> &[usize] {
+        &self.tensor(id).ty.shape
     }
 
     /// The values of input `index`, a constant that holds a shape, axes or the like.

@@ -6,7 +6,7 @@
 //!
 //! One kernel is wrong and is not followed: SUM reads int8 codes as if they were uint8.
 
-use guardbit_graph::{DType, MultiplierRule, Requantize, TensorType};
+use guardbit_graph::{Arithmetic, DType, MultiplierRule, Requantize, TensorType};
 use guardbit_num::Scheme;
 
 /// Name of the rounding policy that TFLite networks are read with.
@@ -19,14 +19,20 @@ const DOUBLE_FLOAT32: Requantize = Requantize { scheme: Scheme::Double, rule: Mu
 pub(super) const FULLY_CONNECTED: Requantize =
     Requantize { scheme: Scheme::Float64Away, rule: MultiplierRule::Float64 };
 
-/// ADD; its operation forms its three multipliers in float64.
+/// ADD, SUB and SQUARED_DIFFERENCE; their operations form their three multipliers in float64.
 pub(super) const ADD: Scheme = Scheme::Double;
 
 /// MUL.
 pub(super) const MUL: Requantize = DOUBLE_FLOAT32;
 
-/// RELU and RELU6.
+/// RELU and its like, LEAKY_RELU and ABS.
 pub(super) const RELU: Requantize = DOUBLE_FLOAT32;
+
+/// PRELU.
+pub(super) const PRELU: Requantize = DOUBLE;
+
+/// LOGISTIC and TANH on 8 bits.
+pub(super) const CURVES: Arithmetic = Arithmetic::Table;
 
 /// MEAN and SUM.
 pub(super) const REDUCTION: Requantize = DOUBLE;
@@ -36,6 +42,11 @@ pub(super) const QUANTIZE: Requantize = DOUBLE;
 
 /// CONCATENATION, which only copies: other scales than that of the output are refused.
 pub(super) const CONCATENATION: Requantize = DOUBLE;
+
+/// RESIZE_BILINEAR: legacy networks have a kernel of their own.
+pub(super) fn resizes_in_float32(dtype: DType) -> bool {
+    dtype == DType::UInt8
+}
 
 /// The accumulator of CONV_2D with activations of 16 bits. Its other kernels have 32 bits, and that of
 /// DEPTHWISE_CONV_2D with activations of 16 bits has 64.

@@ -63,6 +63,9 @@ const ELEMENT_NAMES: [&str; 23] = [
     "float8_e5m2",
 ];
 
+/// The number of int64.
+pub(super) const INT64: i8 = element::INT64;
+
 /// More axes than any operator takes.
 const MAX_RANK: usize = 8;
 
@@ -82,6 +85,26 @@ pub(super) fn tensor_type(
         None => None,
     };
     Ok(TensorType { shape, dtype, quantization })
+}
+
+/// The type of a tensor that an operator makes. Places and the like of 64 bits have 32 in the graph, which holds them.
+pub(super) fn output_type(
+    tensor: Tensor<'_>,
+    name: &str,
+    budget: &mut Budget,
+) -> Result<TensorType, TfliteError> {
+    let ty = tensor_type(tensor, name, budget)?;
+    Ok(if ty.dtype == DType::Int64 { TensorType { dtype: DType::Int32, ..ty } } else { ty })
+}
+
+/// The 64-bit values of a constant, which must fit 32.
+pub(super) fn narrow(bytes: &[u8], name: &str, budget: &mut Budget) -> Result<Vec<i32>, TfliteError> {
+    budget.spend(bytes.len() / 8)?;
+    let value = |b: &[u8]| {
+        let value = i64::read(b);
+        i32::try_from(value).map_err(|_| problem(name, format!("the value {value} does not fit 32 bits")))
+    };
+    bytes.chunks_exact(8).map(value).collect()
 }
 
 /// The sizes of a tensor called `name`. An unknown batch is stored as 1 here, and as -1 in a field of its own.

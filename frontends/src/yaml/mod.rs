@@ -48,7 +48,7 @@
 //! |---|---|---|
 //! | `kernel`, `stride`, `dilation` | `[rows, columns]` | -, `[1, 1]`, `[1, 1]` |
 //! | `padding` | `same`, `valid` or `{rows: [before, after], cols: [before, after]}` | `valid` |
-//! | `activation` | `none`, `relu`, `relu6`, `relu_n1_to_1` | `none` |
+//! | `activation` | `none`, `relu`, `relu6`, `relu_n1_to_1`, `relu_0_to_1` | `none` |
 //! | `requantize` | a name of [`Scheme`](guardbit_num::Scheme) | `double` |
 //! | `multiplier` | how the multiplier is formed: `float64`, `product_in_float32`, `float32` | `float64`; `float32` for the scheme `even` |
 //! | `keep_num_dims`, `keep_dims` | `true`, `false` | `false` |

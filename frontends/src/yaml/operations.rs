@@ -1,11 +1,9 @@
 //! The operations by name, with the attributes that each takes.
 
 use guardbit_graph::ops::{
-    Add, AvgPool2d, Concat, Conv2d, DepthwiseConv2d, Dequantize, FloatAvgPool2d, FloatBinary, FloatConv2d,
-    FloatLayerNorm, FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatUnary, FullyConnected, MaxPool2d,
-    Mean, Mul, Pad, QLinearSoftmax, Quantize, QuantizeFloat, RealFunction, RealPair, Relu, Relu6, Reshape, Softmax, Sum, Table, Transpose,
+    Abs, Activation, Add, ArgMax, ArgMin, AvgPool2d, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace, DepthwiseConv2d, Exp, FullyConnected, Gather, HardSwish, L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, MultiplierRule, Neg, Op, Pack, Pad, Padding, Prelu, Quantize, ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Requantize, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Tanh, Tile, Transpose,
 };
-use guardbit_graph::{Activation, MultiplierRule, Op, Padding, Requantize};
+use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::{Rounding, Scheme};
 
 use serde::Deserialize;
@@ -62,6 +60,20 @@ attributes! {
     parameters: Vec<f32>,
     count_padding: bool,
     epsilon: f32,
+    begin: Vec<usize>,
+    size: Vec<usize>,
+    strides: Vec<i64>,
+    batch_dims: usize,
+    repeats: Vec<usize>,
+    symmetric: bool,
+    block_size: usize,
+    block: Vec<usize>,
+    crops: Vec<[usize; 2]>,
+    align_corners: bool,
+    half_pixel_centers: bool,
+    in_float32: bool,
+    alpha: f32,
+    arithmetic: String,
 }
 
 /// An operation as graph YAML writes it.
@@ -125,6 +137,35 @@ macro_rules! reduction {
             keep_dims: $a.node.keep_dims.unwrap_or(false),
             requantize: $a.requantize()?,
         }
+    };
+}
+
+/// A resize of type `$ty`.
+macro_rules! resize {
+    ($a:ident, $ty:ident $(, $more:ident)?) => {
+        $ty {
+            size: $a.picture()?,
+            align_corners: $a.node.align_corners.unwrap_or(false),
+            half_pixel_centers: $a.node.half_pixel_centers.unwrap_or(false),
+            $($more: $a.node.$more.unwrap_or(false),)?
+        }
+    };
+}
+
+/// An extreme along some axes, of type `$ty`.
+macro_rules! extreme {
+    ($a:ident, $ty:ident) => {
+        $ty {
+            axes: $a.required("axes", $a.node.axes.clone())?,
+            keep_dims: $a.node.keep_dims.unwrap_or(false),
+        }
+    };
+}
+
+/// The place of an extreme, of type `$ty`.
+macro_rules! place_of_extreme {
+    ($a:ident, $ty:ident) => {
+        $ty { axis: $a.required("axis", $a.node.axis)?, keep_dims: $a.node.keep_dims.unwrap_or(false) }
     };
 }
 
@@ -195,6 +236,55 @@ operations! {
         axis: a.required("axis", a.node.axis)?,
         epsilon: a.node.epsilon.unwrap_or(1e-5),
     };
+    slice, "x", [begin, size, strides, shape], |a| a.slice()?;
+    gather, "x, indices (constant int32)", [axis, batch_dims], |a| Gather {
+        axis: a.required("axis", a.node.axis)?,
+        batch_dims: a.node.batch_dims.unwrap_or(0),
+    };
+    pack, "one or more", [axis], |a| Pack { axis: a.required("axis", a.node.axis)? };
+    tile, "x", [repeats], |a| Tile { repeats: a.required("repeats", a.node.repeats.clone())? };
+    reverse, "x", [axes], |a| Reverse { axes: a.required("axes", a.node.axes.clone())? };
+    mirror_pad, "x", [paddings, symmetric], |a| MirrorPad {
+        paddings: a.required("paddings", a.node.paddings.clone())?,
+        symmetric: a.node.symmetric.unwrap_or(false),
+    };
+    space_to_depth, "x", [block_size],
+        |a| SpaceToDepth { block_size: a.required("block_size", a.node.block_size)? };
+    depth_to_space, "x", [block_size],
+        |a| DepthToSpace { block_size: a.required("block_size", a.node.block_size)? };
+    space_to_batch, "x", [block, paddings], |a| SpaceToBatch {
+        block: a.required("block", a.node.block.clone())?,
+        paddings: a.required("paddings", a.node.paddings.clone())?,
+    };
+    batch_to_space, "x", [block, crops], |a| BatchToSpace {
+        block: a.required("block", a.node.block.clone())?,
+        crops: a.required("crops", a.node.crops.clone())?,
+    };
+    resize_nearest, "x", [size, align_corners, half_pixel_centers], |a| resize!(a, ResizeNearest);
+    resize_bilinear, "x", [size, align_corners, half_pixel_centers, in_float32],
+        |a| resize!(a, ResizeBilinear, in_float32);
+    maximum, "a, b", [], |_a| Maximum;
+    minimum, "a, b", [], |_a| Minimum;
+    reduce_max, "x", [axes, keep_dims], |a| extreme!(a, ReduceMax);
+    reduce_min, "x", [axes, keep_dims], |a| extreme!(a, ReduceMin);
+    arg_max, "x", [axis, keep_dims], |a| place_of_extreme!(a, ArgMax);
+    arg_min, "x", [axis, keep_dims], |a| place_of_extreme!(a, ArgMin);
+    cast, "x", [], |_a| Cast;
+    sub, "a, b", [activation, requantize], |a| Sub { activation: a.activation()?, scheme: a.scheme()? };
+    squared_difference, "a, b", [requantize], |a| SquaredDifference { scheme: a.scheme()? };
+    relu_n1_to_1, "x", [requantize, multiplier], |a| ReluN1To1 { requantize: a.requantize()? };
+    relu_0_to_1, "x", [requantize, multiplier], |a| Relu0To1 { requantize: a.requantize()? };
+    leaky_relu, "x", [alpha, requantize, multiplier],
+        |a| LeakyRelu { alpha: a.required("alpha", a.node.alpha)?, requantize: a.requantize()? };
+    prelu, "x, slopes", [requantize, multiplier], |a| Prelu { requantize: a.requantize()? };
+    hard_swish, "x", [], |_a| HardSwish;
+    logistic, "x", [arithmetic], |a| Logistic { arithmetic: a.arithmetic()? };
+    tanh, "x", [arithmetic], |a| Tanh { arithmetic: a.arithmetic()? };
+    abs, "x", [requantize, multiplier], |a| Abs { requantize: a.requantize()? };
+    neg, "x", [], |_a| Neg;
+    exp, "x", [], |_a| Exp;
+    rsqrt, "x", [], |_a| Rsqrt;
+    l2_normalization, "x", [], |_a| L2Normalization;
 }
 
 /// The operation of a node at `path` with its attributes.
@@ -233,6 +323,31 @@ impl Attributes<'_> {
         value.ok_or_else(|| Problem::new(Kind::MissingKey, self.path.clone(), message))
     }
 
+    /// Rows and columns of a picture.
+    fn picture(&self) -> Result<[usize; 2], Problem> {
+        let size = self.required("size", self.node.size.clone())?;
+        <[usize; 2]>::try_from(size).map_err(|size| {
+            let message = format!("has {} sizes, {} needs 2: rows and columns", size.len(), self.node.op);
+            Problem::new(Kind::Value, self.path.then("size"), message)
+        })
+    }
+
+    fn slice(&self) -> Result<Slice, Problem> {
+        let size = self.required("size", self.node.size.clone())?;
+        let shape = self.node.shape.clone().map(|shape| {
+            let negative =
+                |size: i64| usize::try_from(size).map_err(|_| format!("holds the negative size {size}"));
+            let shape = shape.into_iter().map(negative).collect::<Result<Vec<_>, _>>();
+            shape.map_err(|message| Problem::new(Kind::Value, self.path.then("shape"), message))
+        });
+        Ok(Slice {
+            begin: self.node.begin.clone().unwrap_or_else(|| vec![0; size.len()]),
+            strides: self.node.strides.clone().unwrap_or_else(|| vec![1; size.len()]),
+            shape: shape.transpose()?,
+            size,
+        })
+    }
+
     fn padding(&self) -> Result<Padding, Problem> {
         match &self.node.padding {
             None => Ok(Padding::Valid),
@@ -253,6 +368,14 @@ impl Attributes<'_> {
         let found = Activation::ALL.into_iter().find(|activation| activation.name() == name);
         found.ok_or_else(|| {
             Problem::not_one_of(self.path.then("activation"), name, Activation::ALL.map(Activation::name))
+        })
+    }
+
+    fn arithmetic(&self) -> Result<Arithmetic, Problem> {
+        let Some(name) = &self.node.arithmetic else { return Ok(Arithmetic::Table) };
+        let found = Arithmetic::ALL.into_iter().find(|arithmetic| arithmetic.name() == name);
+        found.ok_or_else(|| {
+            Problem::not_one_of(self.path.then("arithmetic"), name, Arithmetic::ALL.map(Arithmetic::name))
         })
     }
 

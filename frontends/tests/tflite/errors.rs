@@ -70,17 +70,17 @@ fn unknown_operators() {
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 117), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is HARD_SWISH (117), which is not supported (output tensor `y`)
-    help: the supported operators are ADD, AVERAGE_POOL_2D, CONCATENATION, CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, MAX_POOL_2D, MEAN, MUL, PAD, PADV2, QUANTIZE, RELU, RELU6, RESHAPE, SOFTMAX, SQUEEZE, SUM, TRANSPOSE
+    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or cut the network before it
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 9999), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is builtin operator 9999, which is not supported (output tensor `y`)
-    help: the supported operators are ADD, AVERAGE_POOL_2D, CONCATENATION, CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, MAX_POOL_2D, MEAN, MUL, PAD, PADV2, QUANTIZE, RELU, RELU6, RESHAPE, SOFTMAX, SQUEEZE, SUM, TRANSPOSE
+    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or cut the network before it
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 32), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is CUSTOM (32) ``, which is not supported (output tensor `y`)
-    help: the supported operators are ADD, AVERAGE_POOL_2D, CONCATENATION, CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, MAX_POOL_2D, MEAN, MUL, PAD, PADV2, QUANTIZE, RELU, RELU6, RESHAPE, SOFTMAX, SQUEEZE, SUM, TRANSPOSE
+    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or cut the network before it
     ");
 }
 
@@ -210,7 +210,7 @@ fn operands() {
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].outputs = vec![3, 3]), @r"
     guardbit::tflite::operator
-    model.tflite: operator 0 (FULLY_CONNECTED): has more than one output
+    model.tflite: operator 0 (FULLY_CONNECTED): has 2 outputs, expected 1
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].outputs = vec![0]), @r"
     guardbit::tflite::graph

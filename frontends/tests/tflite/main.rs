@@ -5,4 +5,5 @@ mod golden;
 mod hostile;
 mod models;
 mod ops;
+mod oracle;
 mod writer;

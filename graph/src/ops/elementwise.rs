@@ -10,6 +10,11 @@ pub(super) fn output_shape(operands: &Operands<'_>) -> Result<Vec<usize>, GraphE
     let dtype = [operands.input(0).ty.dtype];
     operands.expect_dtype(1, &dtype)?;
     operands.expect_output_dtype(&dtype)?;
+    shape(operands)
+}
+
+/// The common shape of two inputs under numpy's broadcasting.
+pub(super) fn shape(operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
     broadcast(operands).ok_or_else(|| {
         let expected = format!("one that broadcasts with {:?}", operands.input(0).ty.shape);
         operands.shape_error(operands.input(1), expected)

@@ -4,18 +4,25 @@
 //! do with it) and add its line to `ops!`. Lists of operations elsewhere (`offload` and its checks, short names, ranges,
 //! fuzzing) follow from that line.
 
+mod additive;
+mod axes;
 mod convolution;
 mod elementwise;
 mod float;
 pub use float::{RealFunction, RealPair};
+mod lut;
+mod moved;
 mod operands;
 mod pool;
+mod quarter;
 mod reduce;
 mod rescale;
+mod scaled;
 mod strides;
 mod weighted;
 mod window;
 
+pub use lut::Arithmetic;
 pub(crate) use operands::Operands;
 
 use crate::{DotProducts, GraphError, Window};
@@ -160,7 +167,41 @@ ops! {
     quantize_float::QuantizeFloat,
     dequantize::Dequantize,
     table::Table,
-    qlinear_softmax::QLinearSoftmax;
+    qlinear_softmax::QLinearSoftmax,
+    slice::Slice,
+    gather::Gather,
+    pack::Pack,
+    tile::Tile,
+    reverse::Reverse,
+    mirror_pad::MirrorPad,
+    space_to_depth::SpaceToDepth,
+    depth_to_space::DepthToSpace,
+    space_to_batch::SpaceToBatch,
+    batch_to_space::BatchToSpace,
+    resize_nearest::ResizeNearest,
+    resize_bilinear::ResizeBilinear,
+    maximum::Maximum,
+    minimum::Minimum,
+    reduce_max::ReduceMax,
+    reduce_min::ReduceMin,
+    arg_max::ArgMax,
+    arg_min::ArgMin,
+    cast::Cast,
+    sub::Sub,
+    squared_difference::SquaredDifference,
+    relu_n1_to_1::ReluN1To1,
+    relu_0_to_1::Relu0To1,
+    leaky_relu::LeakyRelu,
+    prelu::Prelu,
+    hard_swish::HardSwish,
+    logistic::Logistic,
+    tanh::Tanh,
+    abs::Abs,
+    neg::Neg,
+    exp::Exp,
+    rsqrt::Rsqrt,
+    l2_normalization::L2Normalization,
+    ;
     float: FloatConv2d, FloatMatMul, FloatUnary, FloatBinary, FloatAvgPool2d, FloatMaxPool2d, FloatMean, FloatSoftmax,
     FloatLayerNorm,
 }

@@ -3,17 +3,16 @@
 use guardbit_num::Requantizer;
 
 use super::Operands;
-use super::strides::{offsets, row_major};
+use super::axes::Reduced;
 use crate::dot::{Division, DotProducts, Finish, Window};
-use crate::{Activation, Brief, GraphError, Requantize};
+use crate::{Activation, GraphError, Requantize};
 
 /// A requantizer to the output's scale times a number.
 pub(super) type Scaled<'a> = dyn Fn(f32) -> Result<Requantizer, GraphError> + 'a;
 
 /// A sum over some axes, checked against its input.
 pub(super) struct Reduction<'a> {
-    shape: &'a [usize],
-    reduced: Vec<bool>,
+    axes: Reduced<'a>,
     division: Division,
     input_zero_point: i32,
 }
@@ -27,25 +26,10 @@ impl<'a> Reduction<'a> {
         requantize: Requantize,
         finish: impl Fn(&Scaled<'_>, usize) -> Result<Requantizer, GraphError>,
     ) -> Result<Self, GraphError> {
-        operands.expect_inputs(1, 1)?;
+        let axes = Reduced::new(operands, axes)?;
         let (input, output) = (operands.activation(0)?, operands.output_activation()?);
         operands.expect_output_dtype(&[operands.input(0).ty.dtype])?;
-        let shape = operands.input(0).ty.shape.as_slice();
-        let mut reduced = vec![false; shape.len()];
-        for &axis in axes {
-            match reduced.get_mut(axis) {
-                Some(seen) if !*seen => *seen = true,
-                _ => {
-                    let problem = format!("{} must name different axes of {shape:?}", Brief(axes));
-                    return Err(operands.attribute_error("axes", problem));
-                }
-            }
-        }
-        let count: usize = axes.iter().map(|&axis| shape[axis]).product();
-        if axes.is_empty() {
-            let problem = format!("{} must hold one element of {shape:?} at least", Brief(axes));
-            return Err(operands.attribute_error("axes", problem));
-        }
+        let count = axes.count();
         let scaled: &Scaled<'_> =
             &|times| operands.requantizer(requantize, input.scale(0), 1.0, output.scale(0) * times);
         let division = Division::Scaled {
@@ -54,25 +38,18 @@ impl<'a> Reduction<'a> {
             output_zero_point: output.zero_point(0),
             clamp: Activation::None.clamp(operands.output_dtype, output),
         };
-        Ok(Self { shape, reduced, division, input_zero_point: input.zero_point(0) })
+        Ok(Self { axes, division, input_zero_point: input.zero_point(0) })
     }
 
     /// The shape of the output: reduced axes have size 1 or are left out.
     pub fn output_shape(&self, keep_dims: bool) -> Vec<usize> {
-        let kept = self.shape.iter().zip(&self.reduced).filter(|(_, reduced)| keep_dims || !**reduced);
-        kept.map(|(&size, &reduced)| if reduced { 1 } else { size }).collect()
+        self.axes.output_shape(keep_dims)
     }
 
     /// The output codes.
     pub fn evaluate(&self, codes: &[i32]) -> Vec<i32> {
-        let output = self.output_shape(true);
-        let strides: Vec<_> = row_major(&output)
-            .into_iter()
-            .zip(&self.reduced)
-            .map(|(stride, &reduced)| if reduced { 0 } else { stride })
-            .collect();
-        let mut sums = vec![0i128; output.iter().product()];
-        for (&code, at) in codes.iter().zip(offsets(self.shape, &strides)) {
+        let mut sums = vec![0i128; self.output_shape(true).iter().product()];
+        for (&code, at) in codes.iter().zip(self.axes.places()) {
             sums[at] += i128::from(code);
         }
         let count = codes.len() / sums.len().max(1);
@@ -82,8 +59,8 @@ impl<'a> Reduction<'a> {
     /// The sums as dot products with weights of 1, if the input is `[n, c]`, `[n, w, c]` or `[n, h, w, c]` and `n`
     /// is kept.
     pub fn dot_products(&self) -> Option<DotProducts> {
-        let (batch, image) = self.shape.split_first()?;
-        let (false, axes) = self.reduced.split_first()? else { return None };
+        let (batch, image) = self.axes.shape.split_first()?;
+        let (false, axes) = self.axes.reduced.split_first()? else { return None };
         let missing = 3usize.checked_sub(image.len()).filter(|&m| m < 3)?;
         let mut input = [1; 3];
         let mut kernel = [1; 3];

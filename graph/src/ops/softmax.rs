@@ -9,13 +9,15 @@ use guardbit_num::{Multiplier, Requantizer, Scheme};
 use fixed::FixedI32;
 use fixed::types::I1F31;
 
+use super::lut::Table;
 use super::{Operands, Operator};
 use crate::{DType, GraphError};
 
-/// `exp(beta * x) / sum of exp(beta * x)` along the last axis, in gemmlowp's fixed point.
+/// `exp(beta * x) / sum of exp(beta * x)` along the last axis.
 ///
-/// TensorFlow Lite `reference_ops::Softmax` on 8-bit codes. The output has scale 1/256 and the least code as zero
-/// point.
+/// TensorFlow Lite `reference_ops::Softmax`: on 8-bit codes in gemmlowp's fixed point, on 16-bit codes by tables of
+/// `exp` and `1/(1 + x)` with lines between their entries. The output has the scale 1/256 and the least code as zero
+/// point, 1/65536 and the least code where int8 becomes int16, or 1/32768 and 0 from int16 to int16.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Softmax {
     /// Factor of the exponent.
@@ -27,26 +29,41 @@ impl Operator for Softmax {
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;
-        operands.expect_dtype(0, &[DType::Int8, DType::UInt8])?;
-        operands.expect_output_dtype(&[operands.input(0).ty.dtype])?;
+        operands.expect_dtype(0, &[DType::Int8, DType::UInt8, DType::Int16])?;
+        let (input, dtype) = (operands.input(0).ty.dtype, operands.output_dtype);
+        if (input, dtype) != (DType::Int8, DType::Int16) {
+            operands.expect_output_dtype(&[input])?;
+        }
         let output = operands.output_activation()?;
-        if output.scale(0) != 1.0 / 256.0 || output.zero_point(0) != operands.output_dtype.min() {
-            let problem = format!("must have scale 1/256 and zero point {}", operands.output_dtype.min());
+        let (steps, zero_point) = match (input, dtype) {
+            (DType::Int16, _) => (32768, 0),
+            _ => (1 << dtype.bits(), dtype.min()),
+        };
+        if output.scale(0) != 1.0 / steps as f32 || output.zero_point(0) != zero_point {
+            let problem = format!("must have scale 1/{steps} and zero point {zero_point}");
             return Err(operands.operand_error(operands.output_name, problem));
         }
         let shape = &operands.input(0).ty.shape;
         if shape.is_empty() {
             return Err(operands.shape_error(operands.input(0), "one axis at least".into()));
         }
-        self.exponent(operands)?;
+        if input == DType::Int16 {
+            self.sixteen_bits(operands)?;
+        } else {
+            self.exponent(operands)?;
+        }
         Ok(shape.clone())
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        let (Ok(exponent), Some(&size)) = (self.exponent(operands), operands.input(0).ty.shape.last()) else {
-            return Vec::new();
-        };
-        inputs[0].chunks(size).flat_map(|row| exponent.row(row, operands.output_dtype)).collect()
+        let Some(&size) = operands.input(0).ty.shape.last() else { return Vec::new() };
+        let rows = inputs[0].chunks(size);
+        if operands.input(0).ty.dtype == DType::Int16 {
+            let Ok(softmax) = self.sixteen_bits(operands) else { return Vec::new() };
+            return rows.flat_map(|row| softmax.row(row)).collect();
+        }
+        let Ok(exponent) = self.exponent(operands) else { return Vec::new() };
+        rows.flat_map(|row| exponent.row(row, operands.output_dtype)).collect()
     }
 }
 
@@ -56,6 +73,21 @@ const ARGUMENT_BITS: u32 = 5;
 const SUM_BITS: u32 = 12;
 
 impl Softmax {
+    fn sixteen_bits(&self, operands: &Operands<'_>) -> Result<SixteenBits, GraphError> {
+        let input = operands.activation(0)?;
+        if input.zero_point(0) != 0 {
+            return Err(operands.operand_error(&operands.input(0).name, "must have zero point 0".into()));
+        }
+        // 65535 steps reach from -10 to 0, beyond which the power counts as 0.
+        let real = f64::from(input.scale(0) * self.beta) / (10.0 / 65535.0);
+        let multiplier = Multiplier::new(real).map_err(|e| operands.multiplier_error(e))?;
+        Ok(SixteenBits {
+            to_argument: Requantizer::new(Scheme::Double, multiplier),
+            exp: Table::interpolated(10.0 / 65535.0 * -65535.0, 0.0, 2.0 / 65535.0, f64::exp),
+            reciprocal: Table::interpolated(0.0, 1.0 / 65535.0 * 65535.0, 2.0 / 65535.0, |x: f64| 1.0 / (1.0 + x)),
+        })
+    }
+
     fn exponent(&self, operands: &Operands<'_>) -> Result<Exponent, GraphError> {
         let unit = f64::from(1 << (31 - ARGUMENT_BITS));
         let real = f64::from(self.beta) * f64::from(operands.activation(0)?.scale(0)) * unit;
@@ -106,5 +138,33 @@ impl Exponent {
     fn power(&self, difference: i32) -> Option<I1F31> {
         (difference >= self.least_difference)
             .then(|| exp_on_negative_values(FixedI32::from_bits(self.to_argument.scale(difference.into()) as i32)))
+    }
+}
+
+/// Softmax of 16-bit codes.
+struct SixteenBits {
+    to_argument: Requantizer,
+    /// `exp` of -10 to 0.
+    exp: Table,
+    /// `1/(1 + x)` of 0 to 1.
+    reciprocal: Table,
+}
+
+impl SixteenBits {
+    fn row(&self, row: &[i32]) -> Vec<i32> {
+        let sixteen = |x: i128| x.clamp(-32768, 32767) as i32;
+        let greatest = row.iter().copied().max().unwrap_or_default();
+        let power = |&code: &i32| {
+            self.exp.code(sixteen(self.to_argument.scale((i128::from(code)) - i128::from(greatest)) + 32767))
+        };
+        let powers: Vec<_> = row.iter().map(power).collect();
+        // Q16.15. It cannot overflow below 65536 elements; the runtime's then does.
+        let sum = powers.iter().fold(0i32, |sum, &power| sum.saturating_add(power));
+        let headroom = sum.leading_zeros();
+        let shifted = ((i64::from(sum) << (headroom - 1)) + (1 << 13)) >> 14;
+        let reciprocal = i64::from(self.reciprocal.code(sixteen(i128::from(shifted) - (1 << 15) - (1 << 16))));
+        let shift = 31 - headroom;
+        let code = |power: i32| (((i64::from(power) * reciprocal + (1 << (shift - 1))) >> shift) as i32).clamp(0, 32767);
+        powers.into_iter().map(code).collect()
     }
 }

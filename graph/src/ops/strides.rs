@@ -27,3 +27,25 @@ pub(super) fn offsets<'a>(shape: &'a [usize], strides: &'a [usize]) -> impl Iter
         current
     })
 }
+
+/// `f` of every index into `shape`, in row-major order.
+pub(super) fn each_index<T>(shape: &[usize], mut f: impl FnMut(&[usize]) -> T) -> Vec<T> {
+    let mut index = vec![0; shape.len()];
+    let mut made = Vec::with_capacity(shape.iter().product());
+    for _ in 0..shape.iter().product() {
+        made.push(f(&index));
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < shape[axis] {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+    made
+}
+
+/// The flat index of `index` in a tensor with these strides.
+pub(super) fn flat(index: impl IntoIterator<Item = usize>, strides: &[usize]) -> usize {
+    index.into_iter().zip(strides).map(|(i, stride)| i * stride).sum()
+}

@@ -279,16 +279,14 @@ impl Image<'_> {
         }
     }
 
-    /// Magnitudes of the operands, of a sample that has [`Self::bytes`].
-    pub fn magnitudes(&self, kernels: Kernels) -> &[u8] {
-        if self.origin == 0 {
-            return self.bytes();
-        }
-        self.magnitudes.get_or_init(|| {
+    /// Magnitudes of the operands, of a sample that has [`Self::bytes`]; `None` if those are the bytes.
+    pub fn magnitudes(&self, kernels: Kernels) -> Option<&[u8]> {
+        let make = || {
             let mut magnitudes = Vec::with_capacity(self.bytes().len());
             kernels.magnitudes(self.bytes(), self.origin, &mut magnitudes);
             magnitudes
-        })
+        };
+        (self.origin != 0).then(|| self.magnitudes.get_or_init(make).as_slice())
     }
 
     /// What the multipliers see.

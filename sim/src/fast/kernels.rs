@@ -168,6 +168,8 @@ pub(crate) struct PairStepping<'a> {
     pub offsets: &'a [u32],
     /// The greatest of them.
     pub reach: usize,
+    /// Whether lane `l` reads cell `l` from a product's cell on; else all lanes read that one.
+    pub own: bool,
     /// `[k][lane]`, each twice.
     pub weights: &'a [[i16; 2 * LANES]],
     pub start: &'a Lanes,

@@ -234,7 +234,7 @@ pub(crate) fn run(
     layers: Vec<(&Prepared<'_>, &mut LayerCounts)>,
     job: Job<'_>,
     scratch: &mut Scratch,
-    mut exact: PackedMut<'_>,
+    exact: PackedMut<'_>,
 ) -> Vec<Option<Packed>> {
     let pixels = job.pixels.1 - job.pixels.0;
     let mut runs = Vec::with_capacity(layers.len());
@@ -243,8 +243,8 @@ pub(crate) fn run(
             continue;
         };
         counts.reserve((pixels * fast.layer.order.len()) as u64, prepared, job.options);
-        runs.push(Run::new(fast, path, counts, pixels));
+        runs.push(Run::new(fast, path, counts));
     }
-    tiles::run(&mut runs, job, scratch, exact.reborrow());
-    runs.into_iter().map(|run| run.into_codes(&exact)).collect()
+    tiles::run(&mut runs, job, scratch, exact);
+    runs.into_iter().map(Run::into_codes).collect()
 }

@@ -164,8 +164,8 @@ pub(super) fn blocks(
             if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
                 block.bytes = layout.block(&block.weights, &block.start, geometry.origin());
             }
-            let shares = matches!(block.reads, Reads::Window(_));
-            if kernels.steps_pairs() && geometry.has_bytes() && block.short && shares {
+            let apart = matches!(block.reads, Reads::Lanes(_));
+            if kernels.steps_pairs() && geometry.has_bytes() && block.short && !apart {
                 let doubled = |row: &Row| std::array::from_fn(|i| row[i / 2]);
                 block.doubled = Some(block.weights.iter().map(doubled).collect());
             }
@@ -237,14 +237,7 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
         && overflow != Overflow::Observe
         && i64::from(rails.high) < i64::from(i16::MAX)
         && i64::from(rails.low) > i64::from(i16::MIN);
-    let whole = short && format.is_signed() && format.bits() == 16;
-    let pairs = match overflow {
-        Overflow::Saturate if whole => Some(PairMode::Saturate16),
-        Overflow::Wrap if whole => Some(PairMode::Wrap16),
-        Overflow::Saturate | Overflow::SaturateSymmetric if sixteen => Some(PairMode::Saturate),
-        Overflow::Wrap if sixteen && format.is_signed() => Some(PairMode::Wrap),
-        _ => None,
-    };
+    let pairs = if short { PairMode::of(overflow, &rails) } else { None };
     let held = (clamp(format.min()), clamp(format.max()));
     Some(Narrow { format, overflow, rails, sixteen, pairs, held })
 }

@@ -71,6 +71,9 @@ impl Schedule {
         let turns = self.turns(site);
         let site = &self.sites[site];
         let total: Lanes = std::array::from_fn(|l| stepped.high[l] + stepped.low[l]);
+        if total == [0; LANES] {
+            return;
+        }
         let mut before = [0; LANES];
         let (mut bins, mut together) = (&site.begin, site.together);
         for (turn, until) in

@@ -8,7 +8,6 @@ use super::kernels::{Lanes, NEVER, Stepped, Turn};
 use super::prepare::{Block, Narrow};
 use super::schedule::{Schedule, first_where};
 use super::trace;
-use crate::dot::DotEvent;
 use crate::options::Options;
 use crate::stats::LayerStats;
 
@@ -45,6 +44,28 @@ pub(super) struct Record<'r> {
     pub sample: usize,
     pub stats: &'r mut LayerStats,
     pub options: &'r Options,
+}
+
+/// Which events of a layer are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Every one: where and when it happens is counted.
+    All,
+    /// Those that may be listed.
+    Listed,
+    /// One that may be the first of the layer.
+    First,
+}
+
+impl Wanted {
+    /// The cycle from which on no event of `sample` is wanted; `None` if there is none.
+    pub fn before(self, sample: usize, stats: &LayerStats) -> Option<u64> {
+        match self {
+            Self::All => None,
+            Self::Listed => stats.listed_before(sample),
+            Self::First => stats.first_event_cycle,
+        }
+    }
 }
 
 impl<'a> Sites<'a> {
@@ -86,31 +107,27 @@ impl<'a> Sites<'a> {
         self.schedule().count(self.site(pixel, block), stepped, log, stats);
     }
 
-    /// Whether an event of block `block` at `pixel` could be the first of the layer.
-    pub fn could_be_first(&self, pixel: usize, block: usize, stats: &LayerStats) -> bool {
-        stats.would_be_first(self.earliest.get_or_init(|| self.look_up())[self.site(pixel, block)])
+    /// Whether some dot product of block `block` at `pixel` begins before a cycle, if there is one.
+    pub fn begins_before(&self, pixel: usize, block: usize, cycle: Option<u64>) -> bool {
+        let begin = || self.earliest.get_or_init(|| self.look_up())[self.site(pixel, block)];
+        cycle.is_none_or(|cycle| begin() < cycle)
     }
 
-    /// Finds the events of a dot product in a register again: all of them, or the first one.
+    /// Finds those events of a dot product in a register again that are wanted.
     pub fn place(
         &self,
         (check, narrow): (Check, &Narrow),
         dot: Dot,
         products: impl Iterator<Item = i64>,
-        all: bool,
+        wanted: Wanted,
         record: &mut Record<'_>,
     ) {
         let Record { sample, stats, options } = record;
         let index = dot.pixel * self.layer.dots.window.channels() + dot.channel;
         let terms = self.layer.order.len();
-        // Events that are not the first one of the layer need not be found.
-        let (steps, limit) = match all {
-            true => (terms, usize::MAX),
-            false => {
-                let place = (dot.pixel, dot.channel, dot.block, dot.lane);
-                (self.steps_before(place, stats.first_event_cycle), 1)
-            }
-        };
+        let place = (dot.pixel, dot.channel, dot.block, dot.lane);
+        let steps = self.steps_before(place, wanted.before(*sample, stats));
+        let limit = if wanted == Wanted::First { 1 } else { usize::MAX };
         if steps == 0 {
             return;
         }
@@ -120,10 +137,9 @@ impl<'a> Sites<'a> {
             Check::EachAdd => trace::steps(narrow, dot.start, products.take(steps), limit, &mut events),
             Check::HandOver => trace::hand_over(narrow, dot.sum, terms, &mut events),
         }
-        if all {
-            stats.place_events(self.layer, *sample, out, &events, options);
-        } else if let Some(DotEvent { k, level, .. }) = events.first() {
-            stats.note_first(self.layer.timing.place(out, *k, *level).cycle);
+        match wanted {
+            Wanted::All => stats.place_events(self.layer, *sample, out, &events, options),
+            Wanted::Listed | Wanted::First => stats.list_events(self.layer, *sample, out, &events),
         }
     }
 

@@ -5,7 +5,7 @@ use guardbit_num::{Direction, Overflow};
 
 use super::FastLayer;
 use super::kernels::{self, Lanes, PairOfWindows, PairStepping, Rails, Stepped, TILE, Trail, Turns, Walked};
-use super::prepare::Narrow;
+use super::prepare::{Narrow, Reads};
 use super::schedule::Log;
 use super::simd::VectorActivations;
 use super::tiles::Tile;
@@ -110,6 +110,7 @@ impl Stepping<'_, '_> {
             cells: tile.image.pairs(layer.kernels),
             offsets: &layer.cells,
             reach: layer.geometry.reach(),
+            own: matches!(tile.block.reads, Reads::Neighbours(_)),
             weights,
             start: &tile.block.start,
             rails: narrow.rails,

@@ -83,11 +83,14 @@ impl Stepper {
             cells,
             offsets: &offsets,
             reach: terms.saturating_sub(1),
+            own: false,
             weights: &self.doubled[block],
             start: &[0; LANES],
             rails: self.rails,
         };
-        self.kernels.step_pairs::<true>(PairMode::Saturate, &stepping, &windows[..count], stepped);
+        if let Some(mode) = PairMode::of(Overflow::Saturate, &self.rails) {
+            self.kernels.step_pairs::<true>(mode, &stepping, &windows[..count], stepped);
+        }
     }
 }
 

@@ -2,20 +2,19 @@
 
 use std::ops::Range;
 
-use guardbit_graph::DType;
 use guardbit_hwmodels::Check;
 
 use super::counters::Counters;
 use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
 use super::prepare::{Block, Path};
 use super::schedule::Log;
-use super::sites::{Dot, Record};
+use super::sites::{Dot, Record, Wanted};
 use super::step::{Noted, Stepping};
 use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image, LayerCounts};
 use crate::codes::{Packed, PackedMut};
 use crate::options::{Options, StatsLevel};
-use crate::stats::DotErrors;
+use crate::stats::{DotErrors, LayerStats};
 
 /// Some pixels of one sample, about to run.
 #[derive(Clone, Copy)]
@@ -34,24 +33,23 @@ pub(super) struct Run<'r, 'a> {
     counts: &'r mut LayerCounts,
     policies: Vec<Policy>,
     log: Log,
-    simulated: Changed,
-}
-
-/// Output codes of a range that are the exact ones but for some blocks at some pixels.
-struct Changed {
-    dtype: DType,
-    /// `[pixel][channel]`; `None` while there are none.
-    codes: Option<Packed>,
-    /// `[pixel][block]`: whether the codes have been put.
-    put: Vec<bool>,
+    /// Output codes `[pixel][channel]`; `None` while they are the exact ones.
+    simulated: Option<Packed>,
 }
 
 /// Memory of a tile, used again and again: nothing in it is read before it is written.
 pub(crate) struct Scratch {
     walked: [Walked; TILE],
     exact_codes: [Lanes; TILE],
-    stepped: [Stepped; TILE + 1],
     windows: Windows,
+    narrow: NarrowScratch,
+}
+
+/// The same for what the narrow register does.
+struct NarrowScratch {
+    stepped: [Stepped; TILE + 1],
+    /// Codes of what was stepped.
+    codes: [Lanes; TILE],
 }
 
 impl Default for Scratch {
@@ -59,8 +57,8 @@ impl Default for Scratch {
         Self {
             walked: [Walked::ZERO; TILE],
             exact_codes: [[0; LANES]; TILE],
-            stepped: [Stepped::ZERO; TILE + 1],
             windows: Windows::default(),
+            narrow: NarrowScratch { stepped: [Stepped::ZERO; TILE + 1], codes: [[0; LANES]; TILE] },
         }
     }
 }
@@ -113,7 +111,7 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
         let wanted = options.stats.counts_prefixes() && runs.iter().any(|run| run.path.signed == signed);
         wanted.then(|| Counters::new(layer.blocks.len()))
     });
-    let Scratch { walked, exact_codes, stepped, windows } = scratch;
+    let Scratch { walked, exact_codes, windows, narrow } = scratch;
     let mut exact = Output { layer, out: exact, origin: job.pixels.0 };
     let kernels = layer.kernels;
     for_each_tile(layer, job, windows, |windows, index, block, pixel, corners| {
@@ -138,7 +136,7 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
         }
         let tile = Tile { block, index, pixel, corners, image: job.image, walked, exact_codes };
         for run in &mut *runs {
-            run.narrow(&tile, stepped, windows, job);
+            run.narrow(&tile, narrow, windows, job, &exact.out);
         }
     });
     for run in runs {
@@ -189,8 +187,8 @@ impl TileAt<'_, '_> {
             match how {
                 Sums::Only => return kernels.sum_bytes(image.bytes(), at, layout, bytes, walked),
                 Sums::Bounded => {
-                    let images = [image.bytes(), image.magnitudes(kernels)];
-                    return kernels.bound_bytes(images, at, layout, bytes, walked);
+                    let magnitudes = image.magnitudes(kernels);
+                    return kernels.bound_bytes(image.bytes(), magnitudes, at, layout, bytes, walked);
                 }
                 Sums::Walked => {}
             }
@@ -258,50 +256,32 @@ fn put_plain<T>(out: &mut [T], channels: usize, block: &Block, codes: &[Lanes], 
     }
 }
 
-impl Changed {
-    /// Makes the codes that were not put the exact ones; `None` if all are.
-    fn beside(self, layer: &FastLayer<'_>, exact: &PackedMut<'_>) -> Option<Packed> {
-        let mut all = self.codes?;
-        let mut codes = all.as_mut();
-        let channels = layer.layer.dots.window.channels();
-        for (pixel, put) in self.put.chunks(layer.blocks.len()).enumerate() {
-            for (block, _) in layer.blocks.iter().zip(put).filter(|(_, put)| !**put) {
-                codes.copy_from(exact, pixel * channels + block.first, block.count);
-            }
-        }
-        Some(all)
-    }
-}
-
 impl<'r, 'a> Run<'r, 'a> {
-    /// `layer` about to run over `pixels` pixels; its datapath must be covered.
-    pub fn new(layer: &'r FastLayer<'a>, path: Path, counts: &'r mut LayerCounts, pixels: usize) -> Self {
+    /// `layer` about to run; its datapath must be covered.
+    pub fn new(layer: &'r FastLayer<'a>, path: Path, counts: &'r mut LayerCounts) -> Self {
         Self {
             layer,
             path,
             counts,
             policies: layer.blocks.iter().map(|block| Policy::new(block, path)).collect(),
             log: Log::default(),
-            simulated: Changed {
-                dtype: layer.output,
-                codes: None,
-                put: vec![false; pixels * layer.blocks.len()],
-            },
+            simulated: None,
         }
     }
 
-    /// What the narrow hardware made; `None` if it made the `exact` codes.
-    pub fn into_codes(self, exact: &PackedMut<'_>) -> Option<Packed> {
-        self.simulated.beside(self.layer, exact)
+    /// What the narrow hardware made; `None` if it made the exact codes.
+    pub fn into_codes(self) -> Option<Packed> {
+        self.simulated
     }
 
-    /// Everything after the exact sums.
+    /// Everything after the exact sums; `exact` has the exact codes up to this block of this tile.
     fn narrow(
         &mut self,
         tile: &Tile<'_>,
-        stepped: &mut [Stepped; TILE + 1],
+        scratch: &mut NarrowScratch,
         windows: &mut Windows,
         job: Job<'_>,
+        exact: &PackedMut<'_>,
     ) {
         let options = job.options;
         let mut pixels = [0; TILE];
@@ -313,13 +293,17 @@ impl<'r, 'a> Run<'r, 'a> {
                 true if self.layer.sites.are_logged(self.path.check, options) => Noted::Log(&mut self.log),
                 true => Noted::Counts,
             };
-            Stepping { layer: self.layer, check: self.path.check, narrow: &narrow, tile, pixels }
-                .run(noted, windows, stepped);
+            Stepping { layer: self.layer, check: self.path.check, narrow: &narrow, tile, pixels }.run(
+                noted,
+                windows,
+                &mut scratch.stepped,
+            );
         }
+        let NarrowScratch { stepped, codes } = scratch;
         let stepped = &stepped[..stepping];
         match self.layer.finisher.scales() {
-            true => self.finish(tile, pixels, stepped, job),
-            false => self.finish_one_by_one(tile, pixels, stepped, windows, job),
+            true => self.finish(tile, pixels, stepped, &mut codes[..stepping], job, exact),
+            false => self.finish_one_by_one(tile, pixels, stepped, windows, job, exact),
         }
         if !options.stats.counts() || pixels.is_empty() {
             return;
@@ -365,19 +349,35 @@ impl<'r, 'a> Run<'r, 'a> {
         stepping
     }
 
-    /// Output codes, and what is wrong with the sums.
-    fn finish(&mut self, tile: &Tile<'_>, pixels: &[usize], stepped: &[Stepped], job: Job<'_>) {
+    /// Output codes, and what is wrong with the sums; `codes` is room for those of `stepped`.
+    fn finish(
+        &mut self,
+        tile: &Tile<'_>,
+        pixels: &[usize],
+        stepped: &[Stepped],
+        codes: &mut [Lanes],
+        job: Job<'_>,
+        exact: &PackedMut<'_>,
+    ) {
         if pixels.is_empty() {
+            if self.simulated.is_some() {
+                self.put(tile, tile.exact_codes, job, exact);
+            }
             return;
         }
         let kernels = self.layer.kernels;
-        let mut codes = [[0; LANES]; TILE];
-        self.layer.finisher.scale(kernels, tile.index, stepped, &mut codes);
-        self.put(tile, pixels, &codes, job);
+        self.layer.finisher.scale(kernels, tile.index, stepped, codes);
         if job.options.stats.counts() {
             let counters = self.counts.counters.of(tile.index);
-            kernels.count_errors(counters, pixels, stepped, tile.walked, [&codes, tile.exact_codes]);
+            kernels.count_errors(counters, pixels, stepped, tile.walked, [codes, tile.exact_codes]);
         }
+        if pixels.len() == tile.corners.len() {
+            return self.put(tile, codes, job, exact);
+        }
+        let mut all = [[0; LANES]; TILE];
+        all.iter_mut().zip(tile.exact_codes).for_each(|(all, exact)| *all = *exact);
+        pixels.iter().zip(codes).for_each(|(&at, codes)| all[at] = *codes);
+        self.put(tile, &all[..tile.corners.len()], job, exact);
     }
 
     /// The same for output stages that the kernels do not do.
@@ -388,6 +388,7 @@ impl<'r, 'a> Run<'r, 'a> {
         stepped: &[Stepped],
         windows: &mut Windows,
         job: Job<'_>,
+        exact: &PackedMut<'_>,
     ) {
         let finisher = &self.layer.finisher;
         let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
@@ -409,25 +410,20 @@ impl<'r, 'a> Run<'r, 'a> {
                 }
             }
         });
-        let every: [usize; TILE] = std::array::from_fn(|at| at);
-        self.put(tile, &every[..tile.corners.len()], &all, job);
+        self.put(tile, &all[..tile.corners.len()], job, exact);
     }
 
-    /// Puts the codes of some pixels of a tile.
-    fn put(&mut self, tile: &Tile<'_>, pixels: &[usize], codes: &[Lanes; TILE], job: Job<'_>) {
-        let Changed { dtype, codes: all, put: changed } = &mut self.simulated;
+    /// Puts the codes of a tile.
+    fn put(&mut self, tile: &Tile<'_>, codes: &[Lanes], job: Job<'_>, exact: &PackedMut<'_>) {
         let channels = self.layer.layer.dots.window.channels();
-        let all = all.get_or_insert_with(|| Packed::zeros(*dtype, job.len() * channels));
         let first = tile.pixel - job.pixels.0;
-        let blocks = self.layer.blocks.len();
-        if pixels.len() == tile.corners.len() {
-            put(self.layer, &mut all.as_mut(), first, tile.block, &codes[..pixels.len()]);
-        } else {
-            for (&at, codes) in pixels.iter().zip(codes) {
-                put(self.layer, &mut all.as_mut(), first + at, tile.block, std::slice::from_ref(codes));
-            }
-        }
-        pixels.iter().for_each(|at| changed[(first + at) * blocks + tile.index] = true);
+        let all = self.simulated.get_or_insert_with(|| {
+            let mut all = Packed::zeros(self.layer.output, job.len() * channels);
+            // All that was not put so far; from here on everything is.
+            all.as_mut().copy_from(exact, 0, (first + codes.len()) * channels);
+            all
+        });
+        put(self.layer, &mut all.as_mut(), first, tile.block, codes);
     }
 
     /// Places the events of some pixels of a tile.
@@ -440,30 +436,42 @@ impl<'r, 'a> Run<'r, 'a> {
         job: Job<'_>,
     ) {
         let sites = &self.layer.sites;
-        let listed = self.counts.stats.wants_events(job.sample);
-        let logged = !listed && sites.are_logged(self.path.check, job.options);
-        let all = listed || (job.options.places_all() && !logged);
-        for (slot, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
-            let stats = &mut self.counts.stats;
-            if logged {
-                sites.count((tile.pixel + at, tile.index), stepped, self.log.of(slot), stats);
+        let logged = sites.are_logged(self.path.check, job.options);
+        let wanted = if job.options.places_all() && !logged {
+            Wanted::All
+        } else if self.counts.stats.wants_events(job.sample) {
+            Wanted::Listed
+        } else {
+            Wanted::First
+        };
+        if logged {
+            for (slot, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
+                let site = (tile.pixel + at, tile.index);
+                sites.count(site, stepped, self.log.of(slot), &mut self.counts.stats);
             }
-            if !all && !sites.could_be_first(tile.pixel + at, tile.index, stats) {
-                continue;
-            }
-            let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
-            on_windows!(read, x => self.place(tile, at, x[at], stepped, all, job));
         }
+        let is_wanted = |at: usize, stats: &LayerStats| {
+            sites.begins_before(tile.pixel + at, tile.index, wanted.before(job.sample, stats))
+        };
+        if !pixels.iter().any(|&at| is_wanted(at, &self.counts.stats)) {
+            return;
+        }
+        let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
+        on_windows!(read, x => for (&at, stepped) in pixels.iter().zip(stepped) {
+            if is_wanted(at, &self.counts.stats) {
+                self.place(tile, at, x[at], stepped, wanted, job);
+            }
+        });
     }
 
-    /// Finds the events of one pixel of a tile again: all of them, or those that may be the first of the layer.
+    /// Finds those events of one pixel of a tile again that are wanted.
     fn place<X: Activations>(
         &mut self,
         tile: &Tile<'_>,
         at: usize,
         x: X,
         stepped: &Stepped,
-        all: bool,
+        wanted: Wanted,
         job: Job<'_>,
     ) {
         let Some(narrow) = self.path.register else { return };
@@ -473,9 +481,10 @@ impl<'r, 'a> Run<'r, 'a> {
         let block = tile.block;
         let mut lanes: [bool; LANES] = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
         lanes[block.count..].fill(false);
-        if self.path.check == Check::EachAdd && !all {
+        let before = wanted.before(job.sample, record.stats);
+        if self.path.check == Check::EachAdd && before.is_some() {
             // Only events before a certain product make a difference: lanes without any are passed over.
-            let steps = sites.steps_before_first(pixel, tile.index, record.stats.first_event_cycle);
+            let steps = sites.steps_before_first(pixel, tile.index, before);
             let mut walked = [Walked::ZERO];
             let weights = &block.weights[..steps.min(block.weights.len())];
             self.layer.kernels.walk::<_, false>(&[x], weights, &block.start, &mut walked);
@@ -494,7 +503,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 start: block.start[lane].into(),
                 sum: tile.walked[at].sum[lane].into(),
             };
-            sites.place((self.path.check, &narrow), dot, products, all, record);
+            sites.place((self.path.check, &narrow), dot, products, wanted, record);
         }
     }
 }

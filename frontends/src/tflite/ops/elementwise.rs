@@ -1,7 +1,7 @@
-//! ADD and MUL.
+//! ADD, SUB, MUL, SQUARED_DIFFERENCE, MAXIMUM and MINIMUM.
 
-use guardbit_graph::DType;
-use guardbit_graph::ops::{Add, Mul};
+use guardbit_graph::ops::{Add, Maximum, Minimum, Mul, SquaredDifference, Sub};
+use guardbit_graph::{DType, Op};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
@@ -10,20 +10,33 @@ use crate::tflite::policy;
 
 pub(super) fn add(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(11)?;
-    reader.expect_inputs(2, 2)?;
-    let inputs = [reader.input(0)?, reader.input(1)?];
-    // The kernel for 16-bit codes takes another way, shifts alone, if all scales are powers of two.
-    if reader.output.dtype == DType::Int16 && options.flag(Field(1, "AddOptions.pot_scale_int16"), true)? {
-        let mut types = inputs.iter().map(|&id| &reader.tensor(id).ty).chain([reader.output]);
+    let shifts = options.flag(Field(1, "AddOptions.pot_scale_int16"), true)?;
+    let activation = options.activation(Field(0, "AddOptions.fused_activation_function"))?;
+    additive(reader, Add { activation, scheme: policy::ADD }.into(), shifts)
+}
+
+pub(super) fn sub(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let options = reader.options(28)?;
+    let shifts = options.flag(Field(1, "SubOptions.pot_scale_int16"), true)?;
+    let activation = options.activation(Field(0, "SubOptions.fused_activation_function"))?;
+    additive(reader, Sub { activation, scheme: policy::ADD }.into(), shifts)
+}
+
+/// The kernels for 16-bit codes take another way, shifts alone, if all scales are powers of two and `shifts` is set.
+fn additive(reader: &mut OperatorReader<'_, '_>, op: Op, shifts: bool) -> Result<NewNode, TfliteError> {
+    let node = pair(reader, op)?;
+    if reader.output.dtype == DType::Int16 && shifts {
+        let inputs = node.inputs.iter().flatten().map(|&id| &reader.tensor(id).ty);
+        let mut types = inputs.chain([reader.output]);
         if types.all(|ty| ty.quantization.as_ref().is_some_and(|q| is_power_of_two(q.scale(0)))) {
             return Err(reader.error("int16 with scales that are powers of two is not supported".into()));
         }
     }
-    let op = Add {
-        activation: options.activation(Field(0, "AddOptions.fused_activation_function"))?,
-        scheme: policy::ADD,
-    };
-    Ok(NewNode { op: op.into(), inputs: inputs.map(Some).to_vec() })
+    Ok(node)
+}
+
+pub(super) fn squared_difference(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    pair(reader, SquaredDifference { scheme: policy::ADD }.into())
 }
 
 pub(super) fn mul(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
@@ -35,6 +48,19 @@ pub(super) fn mul(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tflite
         requantize: policy::MUL,
     };
     Ok(NewNode { op: op.into(), inputs: inputs.map(Some).to_vec() })
+}
+
+pub(super) fn maximum(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    pair(reader, Maximum.into())
+}
+
+pub(super) fn minimum(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    pair(reader, Minimum.into())
+}
+
+fn pair(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(2, 2)?;
+    Ok(NewNode { op, inputs: vec![Some(reader.input(0)?), Some(reader.input(1)?)] })
 }
 
 fn is_power_of_two(scale: f32) -> bool {

@@ -1,7 +1,7 @@
-//! RESHAPE, SQUEEZE, CONCATENATION, PAD, PADV2 and TRANSPOSE.
+//! RESHAPE, SQUEEZE, EXPAND_DIMS, CONCATENATION, PAD, PADV2, MIRROR_PAD, TRANSPOSE, TILE, REVERSE_V2 and CAST.
 
 use guardbit_graph::Activation;
-use guardbit_graph::ops::{Concat, Pad, Reshape, Transpose};
+use guardbit_graph::ops::{Cast, Concat, MirrorPad, Pad, Reshape, Reverse, Tile, Transpose};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
@@ -57,7 +57,7 @@ pub(super) fn concatenation(reader: &mut OperatorReader<'_, '_>) -> Result<NewNo
 
 pub(super) fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     reader.expect_inputs(2, 2)?;
-    let op = Pad { paddings: paddings(reader)?, value: None };
+    let op = Pad { paddings: reader.pairs(1)?, value: None };
     Ok(NewNode { op: op.into(), inputs: vec![Some(reader.input(0)?)] })
 }
 
@@ -74,7 +74,7 @@ pub(super) fn padv2(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfli
             reader.error(format!("tensor `{}` must have the scale and zero point of the output", value.name))
         );
     }
-    let op = Pad { paddings: paddings(reader)?, value: Some(code) };
+    let op = Pad { paddings: reader.pairs(1)?, value: Some(code) };
     Ok(NewNode { op: op.into(), inputs: vec![Some(reader.input(0)?)] })
 }
 
@@ -88,10 +88,39 @@ pub(super) fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, 
     Ok(NewNode { op: Transpose { permutation }.into(), inputs: vec![Some(x)] })
 }
 
-fn paddings(reader: &mut OperatorReader<'_, '_>) -> Result<Vec<[usize; 2]>, TfliteError> {
-    let values = reader.integers(1)?;
-    let size =
-        |value: i64| usize::try_from(value).map_err(|_| reader.error(format!("padding {value} is negative")));
-    let pairs = values.chunks_exact(2).map(|pair| Ok([size(pair[0])?, size(pair[1])?]));
-    pairs.collect()
+pub(super) fn mirror_pad(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let symmetric = match reader.options(77)?.scalar::<i8>(Field(0, "MirrorPadOptions.mode"), 0)? {
+        0 => false,
+        1 => true,
+        other => return Err(reader.error(format!("mode is {other}, expected 0 (REFLECT) or 1 (SYMMETRIC)"))),
+    };
+    reader.expect_inputs(2, 2)?;
+    let op = MirrorPad { paddings: reader.pairs(1)?, symmetric };
+    Ok(NewNode::on(reader.input(0)?, op))
+}
+
+pub(super) fn expand_dims(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(2, 2)?;
+    let (x, axis) = (reader.input(0)?, reader.integer(1)?);
+    let axis = reader.axis(axis, reader.shape(x).len() + 1)?;
+    let mut shape: Vec<_> = reader.shape(x).iter().map(|&size| size as i64).collect();
+    shape.insert(axis, 1);
+    Ok(NewNode::on(x, Reshape { shape }))
+}
+
+pub(super) fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(2, 2)?;
+    let op = Tile { repeats: reader.sizes(1)? };
+    Ok(NewNode::on(reader.input(0)?, op))
+}
+
+pub(super) fn reverse(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(2, 2)?;
+    let x = reader.input(0)?;
+    let axes = reader.axes(1, reader.shape(x).len())?;
+    Ok(NewNode::on(x, Reverse { axes }))
+}
+
+pub(super) fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    Ok(NewNode { op: Cast.into(), inputs: reader.one_input()? })
 }

@@ -5,8 +5,11 @@ mod convolution;
 mod elementwise;
 mod fully_connected;
 mod layout;
+mod parts;
+mod pixels;
 mod pool;
 mod reduce;
+mod strided_slice;
 
 use super::error::TfliteError;
 use super::operator::{NewNode, OperatorReader};
@@ -15,36 +18,86 @@ use super::operators;
 /// Turns options and operands of an operator into an operation of the graph.
 pub(super) type Read = fn(&mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError>;
 
+/// The same for an operator of several outputs: one operation for each.
+pub(super) type ReadSeveral = fn(&mut OperatorReader<'_, '_>) -> Result<Vec<NewNode>, TfliteError>;
+
+/// How an operator is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reader {
+    One(Read),
+    Several(ReadSeveral),
+}
+
+use Reader::{One, Several};
+
 /// The registered operators: number in the schema and reader.
-const READERS: &[(i32, Read)] = &[
-    (0, elementwise::add),
-    (1, pool::average),
-    (2, layout::concatenation),
-    (3, convolution::conv2d),
-    (4, convolution::depthwise_conv2d),
-    (9, fully_connected::fully_connected),
-    (17, pool::max),
-    (18, elementwise::mul),
-    (19, activation::relu),
-    (21, activation::relu6),
-    (22, layout::reshape),
-    (25, activation::softmax),
-    (34, layout::pad),
-    (39, layout::transpose),
-    (40, reduce::mean),
-    (43, layout::squeeze),
-    (60, layout::padv2),
-    (74, reduce::sum),
-    (114, activation::quantize),
+const READERS: &[(i32, Reader)] = &[
+    (0, One(elementwise::add)),
+    (1, One(pool::average)),
+    (2, One(layout::concatenation)),
+    (3, One(convolution::conv2d)),
+    (4, One(convolution::depthwise_conv2d)),
+    (5, One(pixels::depth_to_space)),
+    (9, One(fully_connected::fully_connected)),
+    (11, One(activation::l2_normalization)),
+    (14, One(activation::logistic)),
+    (17, One(pool::max)),
+    (18, One(elementwise::mul)),
+    (19, One(activation::relu)),
+    (20, One(activation::relu_n1_to_1)),
+    (21, One(activation::relu6)),
+    (22, One(layout::reshape)),
+    (23, One(pixels::resize_bilinear)),
+    (25, One(activation::softmax)),
+    (26, One(pixels::space_to_depth)),
+    (28, One(activation::tanh)),
+    (34, One(layout::pad)),
+    (36, One(parts::gather)),
+    (37, One(pixels::batch_to_space)),
+    (38, One(pixels::space_to_batch)),
+    (39, One(layout::transpose)),
+    (40, One(reduce::mean)),
+    (41, One(elementwise::sub)),
+    (43, One(layout::squeeze)),
+    (45, One(strided_slice::strided_slice)),
+    (47, One(activation::exp)),
+    (49, Several(parts::split)),
+    (53, One(layout::cast)),
+    (54, One(activation::prelu)),
+    (55, One(elementwise::maximum)),
+    (56, One(reduce::arg_max)),
+    (57, One(elementwise::minimum)),
+    (59, One(activation::neg)),
+    (60, One(layout::padv2)),
+    (65, One(parts::slice)),
+    (69, One(layout::tile)),
+    (70, One(layout::expand_dims)),
+    (74, One(reduce::sum)),
+    (76, One(activation::rsqrt)),
+    (79, One(reduce::arg_min)),
+    (82, One(reduce::max)),
+    (83, One(parts::pack)),
+    (88, Several(parts::unpack)),
+    (89, One(reduce::min)),
+    (97, One(pixels::resize_nearest_neighbor)),
+    (98, One(activation::leaky_relu)),
+    (99, One(elementwise::squared_difference)),
+    (100, One(layout::mirror_pad)),
+    (101, One(activation::abs)),
+    (102, Several(parts::split_v)),
+    (105, One(layout::reverse)),
+    (114, One(activation::quantize)),
+    (117, One(activation::hard_swish)),
+    (152, One(activation::relu_0_to_1)),
 ];
 
 /// The reader of a builtin operator, if it has one.
-pub(super) fn find(builtin: i32) -> Option<Read> {
+pub(super) fn find(builtin: i32) -> Option<Reader> {
     READERS.iter().find(|(code, _)| *code == builtin).map(|(_, read)| *read)
 }
 
-/// The names of the operators that can be read, sorted.
-pub(super) fn supported() -> Vec<&'static str> {
+/// The names of TensorFlow Lite's operators that can be read, sorted.
+pub fn tflite_operators() -> Vec<&'static str> {
     let mut names: Vec<_> = READERS.iter().map(|(code, _)| operators::name(*code)).collect();
     names.sort_unstable();
     names

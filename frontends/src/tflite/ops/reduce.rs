@@ -1,7 +1,7 @@
-//! MEAN and SUM.
+//! MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN.
 
 use guardbit_graph::TensorId;
-use guardbit_graph::ops::{Mean, Sum};
+use guardbit_graph::ops::{ArgMax, ArgMin, Mean, ReduceMax, ReduceMin, Sum};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
@@ -20,6 +20,33 @@ pub(super) fn sum(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tflite
     Ok(NewNode { op: op.into(), inputs: vec![Some(x)] })
 }
 
+pub(super) fn max(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let Reduction { x, axes, keep_dims } = reduction(reader)?;
+    Ok(NewNode::on(x, ReduceMax { axes, keep_dims }))
+}
+
+pub(super) fn min(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let Reduction { x, axes, keep_dims } = reduction(reader)?;
+    Ok(NewNode::on(x, ReduceMin { axes, keep_dims }))
+}
+
+pub(super) fn arg_max(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let (x, axis) = along(reader)?;
+    Ok(NewNode::on(x, ArgMax { axis, keep_dims: false }))
+}
+
+pub(super) fn arg_min(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let (x, axis) = along(reader)?;
+    Ok(NewNode::on(x, ArgMin { axis, keep_dims: false }))
+}
+
+/// An input and one of its axes.
+fn along(reader: &mut OperatorReader<'_, '_>) -> Result<(TensorId, usize), TfliteError> {
+    reader.expect_inputs(2, 2)?;
+    let (x, axis) = (reader.input(0)?, reader.integer(1)?);
+    Ok((x, reader.axis(axis, reader.shape(x).len())?))
+}
+
 struct Reduction {
     x: TensorId,
     axes: Vec<usize>,
@@ -31,10 +58,6 @@ fn reduction(reader: &mut OperatorReader<'_, '_>) -> Result<Reduction, TfliteErr
     reader.expect_inputs(2, 2)?;
     let x = reader.input(0)?;
     let rank = reader.tensor(x).ty.shape.len();
-    let axes = reader.integers(1)?;
-    let axes = axes.into_iter().map(|axis| reader.axis(axis, rank));
-    let mut axes = axes.collect::<Result<Vec<_>, _>>()?;
-    axes.sort_unstable();
-    axes.dedup();
+    let axes = reader.axes(1, rank)?;
     Ok(Reduction { x, axes, keep_dims })
 }

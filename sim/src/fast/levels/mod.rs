@@ -416,7 +416,7 @@ impl<'a> LevelsLayer<'a> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let lists = task.stats.wants_events(task.sample);
-        if !lists && task.options.places_all() {
+        if task.options.places_all() {
             for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
                 let mut totals = [0; LANES];
                 for (lane, total) in totals.iter_mut().enumerate() {
@@ -427,17 +427,23 @@ impl<'a> LevelsLayer<'a> {
                     self.places.count(level, first, log.rows(), totals, self.kernels, task.stats);
                 }
             }
-            return;
+            if !lists {
+                return;
+            }
         }
         for index in (first..).zip(touched).filter_map(|(index, &touched)| touched.then_some(index)) {
-            if lists || task.stats.would_be_first(self.places.earliest(index)) {
+            let before = match lists {
+                true => task.stats.listed_before(task.sample),
+                false => task.stats.first_event_cycle,
+            };
+            if before.is_none_or(|cycle| self.places.earliest(index) < cycle) {
                 let (layer, input) = (task.layer, task.input);
                 let out = layer.dots.window.output_position(index);
                 let walker = task
                     .walker
                     .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
                 ReferenceEngine::new(layer, &walker.input).run(out, &mut walker.outcome);
-                task.stats.place_events(layer, task.sample, out, &walker.outcome.events, task.options);
+                task.stats.list_events(layer, task.sample, out, &walker.outcome.events);
             }
         }
     }

@@ -4,7 +4,8 @@ use std::arch::x86_64::*;
 
 use super::super::bytes::{ByteBlock, Gather, Shared, Source};
 use super::super::kernels::{
-    LANES, Lanes, NEVER, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turns, Walked,
+    LANES, LaneCounters, Lanes, NEVER, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turn, Turns,
+    Walked,
 };
 use super::super::schedule::Log;
 
@@ -139,30 +140,32 @@ fn sum_one<S: Quads>(bytes: &[u8], corner: usize, source: S, weights: &[[i8; 64]
 }
 
 /// The same with bounds of their prefixes: see [`kernels::sum`](super::super::kernels::sum). `magnitudes` are those of
-/// the operands that `bytes` stand for.
+/// the operands that `bytes` stand for, where they are others.
 ///
 /// # Panics
 /// If a window does not lie within both.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 pub(super) fn bound_tile<S: Quads>(
-    [bytes, magnitudes]: [&[u8]; 2],
+    bytes: &[u8],
+    magnitudes: Option<&[u8]>,
     corners: &[usize],
     source: S,
     block: &ByteBlock,
     out: &mut [Walked],
 ) {
-    let len = bytes.len().min(magnitudes.len());
+    let len = magnitudes.map_or(bytes.len(), |magnitudes| bytes.len().min(magnitudes.len()));
     assert!(corners.iter().all(|&corner| source.fits(corner, len)), "windows lie within the image");
     assert!(block.weights.len() == source.quads() && block.sizes.len() == source.quads());
     in_chunks!(corners, out, [4, 2, 1], |corners, out| {
-        bound([bytes, magnitudes], corners, source, block, out)
+        bound(bytes, magnitudes, corners, source, block, out)
     });
 }
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn bound<S: Quads, const P: usize>(
-    [bytes, magnitudes]: [&[u8]; 2],
+    bytes: &[u8],
+    magnitudes: Option<&[u8]>,
     corners: &[usize; P],
     source: S,
     block: &ByteBlock,
@@ -180,11 +183,11 @@ fn bound<S: Quads, const P: usize>(
             let (w, w_size) = (load_bytes(weights), load_bytes(sizes));
             for p in 0..P {
                 // SAFETY: `bound_tile` has checked the windows in both, and the number of quads.
-                let (a, a_size) = unsafe {
-                    (
-                        source.load(bytes.as_ptr(), corners[p], quad),
-                        source.load(magnitudes.as_ptr(), corners[p], quad),
-                    )
+                let a = unsafe { source.load(bytes.as_ptr(), corners[p], quad) };
+                let a_size = match magnitudes {
+                    // SAFETY: as above.
+                    Some(magnitudes) => unsafe { source.load(magnitudes.as_ptr(), corners[p], quad) },
+                    None => a,
                 };
                 change[p] = _mm512_dpbusd_epi32(change[p], a, w);
                 size[p] = _mm512_dpbusd_epi32(size[p], a_size, w_size);
@@ -205,75 +208,86 @@ fn bound<S: Quads, const P: usize>(
     }
 }
 
-/// How a register of at most 16 bits steps: saturating within the lanes.
+/// How a register steps: saturating where 15 bits hold its sums and one more.
 pub(super) const SATURATE: u8 = 0;
+/// Saturating at the ends of 15 bits.
+pub(super) const SATURATE_15: u8 = 1;
 /// Saturating at the ends of the lanes.
-pub(super) const SATURATE_16: u8 = 1;
-/// Wrapping within the lanes.
-pub(super) const WRAP: u8 = 2;
+pub(super) const SATURATE_16: u8 = 2;
+/// Wrapping where 15 bits hold its sums and one more.
+pub(super) const WRAP: u8 = 3;
+/// Wrapping as 15 bits do.
+pub(super) const WRAP_15: u8 = 4;
 /// Wrapping as the lanes do.
-pub(super) const WRAP_16: u8 = 3;
+pub(super) const WRAP_16: u8 = 5;
 
-/// Steps pairs of windows, the low half of every lane on the first window and the high half on the second.
+/// Steps pairs of windows, the low half of every lane on the first window and the high half on the second. Lane `l` reads
+/// cell `l` of each product where `OWN`, else all read the first one.
 ///
 /// # Panics
 /// If a window does not lie within the pairs, or a slot not in `out`.
-#[target_feature(enable = "avx512bw,avx512vl")]
-pub(super) fn step_pairs<const MODE: u8, const COUNT: bool>(
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+pub(super) fn step_pairs<const MODE: u8, const COUNT: bool, const OWN: bool>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows],
     out: &mut [Stepped],
 ) {
-    let PairStepping { cells, offsets, weights, reach, .. } = *stepping;
-    assert!(windows.iter().all(|window| window.corner + reach < cells.len()), "windows lie within the image");
-    assert_eq!(offsets.len(), weights.len());
+    check::<OWN>(stepping, windows);
     let (fours, rest) = windows.as_chunks::<4>();
-    fours.iter().for_each(|windows| step::<MODE, COUNT, 4>(stepping, windows, out));
+    fours.iter().for_each(|windows| step::<MODE, COUNT, OWN, 4>(stepping, windows, out));
     let (twos, rest) = rest.as_chunks::<2>();
-    twos.iter().for_each(|windows| step::<MODE, COUNT, 2>(stepping, windows, out));
-    rest.iter().for_each(|&window| step::<MODE, COUNT, 1>(stepping, &[window], out));
+    twos.iter().for_each(|windows| step::<MODE, COUNT, OWN, 2>(stepping, windows, out));
+    rest.iter().for_each(|&window| step::<MODE, COUNT, OWN, 1>(stepping, &[window], out));
 }
 
-/// Steps after which counts of a byte are moved to where there is room; fewer than a byte counts.
-const COUNTED: usize = 252;
+/// # Panics
+/// If a window does not lie within the pairs.
+fn check<const OWN: bool>(stepping: &PairStepping<'_>, windows: &[PairOfWindows]) {
+    let PairStepping { cells, offsets, weights, reach, .. } = *stepping;
+    let last = reach + if OWN { LANES } else { 1 };
+    let lies_within = |window: &PairOfWindows| window.corner + last <= cells.len();
+    assert!(windows.iter().all(lies_within), "windows lie within the image");
+    assert_eq!(offsets.len(), weights.len());
+}
+
+/// Steps whose overflows are noted in the bits of a lane.
+const NOTED: usize = 16;
 
 /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
 ///
 /// # Panics
 /// If a window does not lie within the pairs, or a slot not in `out`.
-#[target_feature(enable = "avx512bw,avx512vl")]
-pub(super) fn step_logged<const MODE: u8>(
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+pub(super) fn step_logged<const MODE: u8, const OWN: bool>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows],
     turns: &[Turns<'_>],
     log: &mut Log,
     out: &mut [Stepped],
 ) {
-    let PairStepping { cells, offsets, weights, reach, .. } = *stepping;
-    assert!(windows.iter().all(|window| window.corner + reach < cells.len()), "windows lie within the image");
-    assert_eq!(offsets.len(), weights.len());
+    check::<OWN>(stepping, windows);
     let (fours, rest) = windows.as_chunks::<4>();
-    fours.iter().for_each(|windows| logged::<MODE, 4>(stepping, windows, turns, log, out));
+    fours.iter().for_each(|windows| logged::<MODE, OWN, 4>(stepping, windows, turns, log, out));
     let (twos, rest) = rest.as_chunks::<2>();
-    twos.iter().for_each(|windows| logged::<MODE, 2>(stepping, windows, turns, log, out));
-    rest.iter().for_each(|&window| logged::<MODE, 1>(stepping, &[window], turns, log, out));
+    twos.iter().for_each(|windows| logged::<MODE, OWN, 2>(stepping, windows, turns, log, out));
+    rest.iter().for_each(|&window| logged::<MODE, OWN, 1>(stepping, &[window], turns, log, out));
 }
 
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vl")]
-fn step<const MODE: u8, const COUNT: bool, const P: usize>(
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+fn step<const MODE: u8, const COUNT: bool, const OWN: bool, const P: usize>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows; P],
     out: &mut [Stepped],
 ) {
-    let mut registers = Registers::<P>::new(stepping.start);
-    registers.advance::<MODE, COUNT>(stepping, windows, 0..stepping.offsets.len());
+    let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
+    registers.advance::<MODE, COUNT, OWN>(stepping, windows);
     registers.store(windows, out);
 }
 
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vl")]
-fn logged<const MODE: u8, const P: usize>(
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+fn logged<const MODE: u8, const OWN: bool, const P: usize>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows; P],
     turns: &[Turns<'_>],
@@ -281,193 +295,205 @@ fn logged<const MODE: u8, const P: usize>(
     out: &mut [Stepped],
 ) {
     let steps = stepping.offsets.len();
-    let turns = TurnsOfPairs::new(windows, turns, steps);
-    let zero = _mm512_setzero_si512();
-    let mut seen = vec![[zero; P]; turns.at.len()];
-    let mut registers = Registers::<P>::new(stepping.start);
-    let mut from = 0;
-    for to in turns.steps() {
-        registers.advance::<MODE, true>(stepping, windows, from..to);
-        from = to;
-        let step = _mm512_set1_epi16(to as i16);
-        let entered = seen.iter_mut().zip(&turns.at).zip(&turns.between);
-        for ((seen, at), _) in entered.filter(|(_, between)| between.0 <= to && to <= between.1) {
-            for p in 0..P {
-                // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
-                let at = unsafe { _mm512_loadu_si512(at[p].as_ptr().cast()) };
-                let now = _mm512_add_epi16(registers.above[p], registers.below[p]);
-                seen[p] = _mm512_mask_mov_epi16(seen[p], _mm512_cmpeq_epi16_mask(at, step), now);
-            }
-        }
-    }
-    registers.advance::<MODE, true>(stepping, windows, from..steps);
-    registers.store(windows, out);
-    let never = _mm512_set1_epi16(NEVER);
-    for (index, (seen, at)) in seen.iter().zip(&turns.at).enumerate() {
+    let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
+    for from in (0..steps).step_by(NOTED) {
+        let to = steps.min(from + NOTED);
+        let noted = registers.step::<MODE, true, OWN>(stepping, windows, from..to);
         for p in 0..P {
-            // SAFETY: as above.
-            let at = unsafe { _mm512_loadu_si512(at[p].as_ptr().cast()) };
-            let all = _mm512_add_epi16(registers.above[p], registers.below[p]);
-            let seen = _mm512_mask_mov_epi16(seen[p], _mm512_cmpeq_epi16_mask(at, never), all);
-            for (slot, half) in windows[p].slots.into_iter().zip(halves(seen)) {
-                if index < turns.count(slot) {
-                    store(&mut log.of_mut(slot)[index], half);
-                }
+            let before = halves(_mm512_add_epi16(registers.above[p], registers.below[p]));
+            let either = _mm512_or_si512(noted.overs[p], noted.unders[p]);
+            let few = _mm512_set1_epi32(0xffff);
+            let noted = [_mm512_and_si512(either, few), _mm512_srli_epi32::<16>(either)];
+            for (half, &slot) in
+                windows[p].slots.iter().enumerate().filter(|(_, slot)| !turns[**slot].0.is_empty())
+            {
+                note_turns(turns[slot].0, from..to, before[half], noted[half], log.of_mut(slot));
+            }
+        }
+        registers.count(noted);
+    }
+    registers.store(windows, out);
+    let never = _mm512_set1_epi32(NEVER.into());
+    for p in 0..P {
+        let all = halves(_mm512_add_epi16(registers.above[p], registers.below[p]));
+        for (half, &slot) in
+            windows[p].slots.iter().enumerate().filter(|(_, slot)| !turns[**slot].0.is_empty())
+        {
+            for (turn, log) in turns[slot].0.iter().zip(log.of_mut(slot)) {
+                let left = _mm512_cmpeq_epi32_mask(widen(&turn.at), never);
+                store(log, _mm512_mask_mov_epi32(load(log), left, all[half]));
             }
         }
     }
 }
 
-/// Where the dot products of some pairs of windows enter another part of the layer's time.
-struct TurnsOfPairs<'t, const P: usize> {
-    by_slot: &'t [Turns<'t>],
-    /// `[turn][pair]`, lane by lane as pairs are stepped.
-    at: Vec<[[i16; 2 * LANES]; P]>,
-    /// Least and greatest step of each turn.
-    between: Vec<(usize, usize)>,
-    /// The steps before which there is one, as bits.
-    steps: Vec<u64>,
+/// Logs the overflows up to those turns that come within `steps`: there were as many as `before`, and one for every bit
+/// in `noted`, the last step in the lowest one.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+fn note_turns(
+    turns: &[Turn],
+    steps: std::ops::Range<usize>,
+    before: __m512i,
+    noted: __m512i,
+    log: &mut [Lanes],
+) {
+    let (from, count) = (_mm512_set1_epi32(steps.start as i32), _mm512_set1_epi32(steps.len() as i32));
+    for (turn, log) in turns.iter().zip(log) {
+        if usize::from(turn.between.1) < steps.start || usize::from(turn.between.0) >= steps.end {
+            continue;
+        }
+        let after = _mm512_sub_epi32(widen(&turn.at), from);
+        let here = _mm512_cmplt_epu32_mask(after, count);
+        // 16 bits of each lane at most.
+        let earlier = _mm512_popcnt_epi16(_mm512_srlv_epi32(noted, _mm512_sub_epi32(count, after)));
+        store(log, _mm512_mask_mov_epi32(load(log), here, _mm512_add_epi32(before, earlier)));
+    }
 }
 
-impl<'t, const P: usize> TurnsOfPairs<'t, P> {
-    fn new(windows: &[PairOfWindows; P], by_slot: &'t [Turns<'t>], steps: usize) -> Self {
-        let slots = || windows.iter().flat_map(|window| window.slots);
-        let most = slots().map(|slot| by_slot[slot].0.len()).max().unwrap_or(0);
-        let mut turns = Self {
-            by_slot,
-            at: vec![[[NEVER; 2 * LANES]; P]; most],
-            between: vec![(usize::MAX, 0); most],
-            steps: vec![0; steps / 64 + 1],
-        };
-        for &step in slots().flat_map(|slot| by_slot[slot].1) {
-            turns.steps[step as usize / 64] |= 1 << (step % 64);
-        }
-        for (pair, window) in windows.iter().enumerate() {
-            for (half, &slot) in window.slots.iter().enumerate() {
-                for ((at, between), turn) in turns.at.iter_mut().zip(&mut turns.between).zip(by_slot[slot].0)
-                {
-                    for l in 0..LANES {
-                        at[pair][2 * l + half] = turn.at[l];
-                    }
-                    let [least, greatest] = [turn.between.0, turn.between.1].map(usize::from);
-                    *between = (least.min(between.0), greatest.max(between.1));
-                }
-            }
-        }
-        turns
-    }
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn widen(steps: &[i16; LANES]) -> __m512i {
+    // SAFETY: sixteen steps of 16 bits; the load takes any alignment.
+    _mm512_cvtepi16_epi32(unsafe { _mm256_loadu_si256(steps.as_ptr().cast()) })
+}
 
-    fn count(&self, slot: usize) -> usize {
-        self.by_slot[slot].0.len()
-    }
-
-    fn steps(&self) -> impl Iterator<Item = usize> {
-        let of_word = |(index, &word): (usize, &u64)| {
-            let mut left = word;
-            std::iter::from_fn(move || {
-                let bit = left.trailing_zeros() as usize;
-                left &= left.wrapping_sub(1);
-                (bit < 64).then_some(64 * index + bit)
-            })
-        };
-        self.steps.iter().enumerate().flat_map(of_word)
+/// What sums are held less: the least one where 15 bits hold all, so that the sign says which are less.
+fn base<const MODE: u8>(rails: Rails) -> i32 {
+    match MODE {
+        SATURATE_16 | WRAP_16 => 0,
+        _ => rails.low,
     }
 }
 
 /// Two windows in every register: sums and overflows so far.
 struct Registers<const P: usize> {
+    /// What the sums are held less.
+    base: i32,
     value: [__m512i; P],
     above: [__m512i; P],
     below: [__m512i; P],
 }
 
+/// One bit per step, the last one the lowest: whether the exact sum lay above the rails, and below.
+struct Noted<const P: usize> {
+    overs: [__m512i; P],
+    unders: [__m512i; P],
+}
+
 impl<const P: usize> Registers<P> {
     #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl")]
-    fn new(start: &Lanes) -> Self {
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn new(start: &Lanes, base: i32) -> Self {
         let zero = _mm512_setzero_si512();
-        // The start fits 16 bits: it lies between the rails.
-        let start = load(start);
+        // That fits 16 bits: the start lies between the rails.
+        let start = _mm512_sub_epi32(load(start), _mm512_set1_epi32(base));
         let low = _mm512_and_si512(start, _mm512_set1_epi32(0xffff));
         let start = _mm512_or_si512(low, _mm512_slli_epi32::<16>(start));
-        Self { value: [start; P], above: [zero; P], below: [zero; P] }
+        Self { value: [start; P], above: [zero; P], below: [zero; P], base }
     }
 
-    /// Adds the products `steps`; windows and weights have been checked.
+    /// Adds all products; windows and weights have been checked.
     #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl")]
-    fn advance<const MODE: u8, const COUNT: bool>(
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn advance<const MODE: u8, const COUNT: bool, const OWN: bool>(
+        &mut self,
+        stepping: &PairStepping<'_>,
+        windows: &[PairOfWindows; P],
+    ) {
+        let steps = stepping.offsets.len();
+        for from in (0..steps).step_by(NOTED) {
+            let noted = self.step::<MODE, COUNT, OWN>(stepping, windows, from..steps.min(from + NOTED));
+            if COUNT {
+                self.count(noted);
+            }
+        }
+    }
+
+    /// Adds up to [`NOTED`] products.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn step<const MODE: u8, const COUNT: bool, const OWN: bool>(
         &mut self,
         stepping: &PairStepping<'_>,
         windows: &[PairOfWindows; P],
         steps: std::ops::Range<usize>,
-    ) {
+    ) -> Noted<P> {
         let &PairStepping { cells, offsets, weights, rails, .. } = stepping;
-        let Rails { low, high, bits } = rails;
-        let (low, high) = (_mm512_set1_epi16(low as i16), _mm512_set1_epi16(high as i16));
-        let shift = _mm_cvtsi32_si128(16 - bits.min(16) as i32);
-        let (zero, sign) = (_mm512_setzero_si512(), _mm512_set1_epi16(i16::MIN));
+        // The greatest sum, where the least one is held as 0.
+        let most = _mm512_set1_epi16((rails.high - base::<MODE>(rails)) as i16);
+        let zero = _mm512_setzero_si512();
         let (offsets, weights) = (&offsets[steps.clone()], &weights[steps]);
         let mut value = self.value;
-        for (offsets, weights) in offsets.chunks(COUNTED).zip(weights.chunks(COUNTED)) {
-            // In the high byte the overflows below, in the low one those above.
-            let mut counts = [zero; P];
-            for (&offset, weights) in offsets.iter().zip(weights) {
-                // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
-                let w = unsafe { _mm512_loadu_si512(weights.as_ptr().cast()) };
-                for p in 0..P {
-                    // SAFETY: this cell exists, which the callers have checked.
-                    let cell = unsafe { *cells.get_unchecked(windows[p].corner + offset as usize) };
-                    let product = _mm512_mullo_epi16(_mm512_set1_epi32(cell as i32), w);
-                    let sum = _mm512_adds_epi16(value[p], product);
-                    // Negative where the sum is too great, and where it is too small.
-                    let (over, under, next) = match MODE {
-                        SATURATE | WRAP => {
-                            let least = _mm512_min_epi16(sum, high);
-                            let clamped = _mm512_max_epi16(least, low);
-                            let next = match MODE {
-                                SATURATE => clamped,
-                                _ => {
-                                    let wide = _mm512_sll_epi16(_mm512_add_epi16(value[p], product), shift);
-                                    _mm512_sra_epi16(wide, shift)
-                                }
-                            };
-                            (_mm512_sub_epi16(least, sum), _mm512_sub_epi16(least, clamped), next)
-                        }
-                        _ => {
-                            let wrapped = _mm512_add_epi16(value[p], product);
-                            // Both addends have the sign that the result does not have.
-                            let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
-                            let under = _mm512_ternarylogic_epi32::<0x40>(value[p], product, wrapped);
-                            (over, under, if MODE == SATURATE_16 { sum } else { wrapped })
-                        }
-                    };
-                    if COUNT {
-                        let over = _mm512_srli_epi16::<8>(over);
-                        let both = _mm512_ternarylogic_epi32::<0xca>(sign, under, over);
-                        counts[p] = _mm512_add_epi16(counts[p], _mm512_srli_epi16::<7>(both));
-                    }
-                    value[p] = next;
-                }
-            }
+        let (mut overs, mut unders) = ([zero; P], [zero; P]);
+        for (&offset, weights) in offsets.iter().zip(weights) {
+            // SAFETY: 32 lanes of 16 bits; the load takes any alignment.
+            let w = unsafe { _mm512_loadu_si512(weights.as_ptr().cast()) };
             for p in 0..P {
-                let under = _mm512_srli_epi16::<8>(counts[p]);
-                let over = _mm512_and_si512(counts[p], _mm512_set1_epi16(0xff));
-                self.above[p] = _mm512_add_epi16(self.above[p], over);
-                self.below[p] = _mm512_add_epi16(self.below[p], under);
+                // SAFETY: as many cells exist from there on, which the callers have checked.
+                let x = unsafe {
+                    let cell = cells.as_ptr().add(windows[p].corner + offset as usize);
+                    if OWN { _mm512_loadu_si512(cell.cast()) } else { _mm512_set1_epi32(*cell as i32) }
+                };
+                let product = _mm512_mullo_epi16(x, w);
+                let sum = _mm512_adds_epi16(value[p], product);
+                // Negative where the sum is too great, and where it is too small.
+                let (over, under, next) = match MODE {
+                    SATURATE => {
+                        let next = _mm512_max_epi16(_mm512_min_epi16(sum, most), zero);
+                        (_mm512_subs_epi16(most, sum), sum, next)
+                    }
+                    WRAP => {
+                        let wrapped = _mm512_add_epi16(value[p], product);
+                        (_mm512_subs_epi16(most, sum), sum, _mm512_and_si512(wrapped, most))
+                    }
+                    SATURATE_15 | WRAP_15 => {
+                        let wrapped = _mm512_add_epi16(value[p], product);
+                        let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
+                        let next = match MODE {
+                            SATURATE_15 => _mm512_max_epi16(sum, zero),
+                            _ => _mm512_and_si512(wrapped, most),
+                        };
+                        (over, sum, next)
+                    }
+                    _ => {
+                        let wrapped = _mm512_add_epi16(value[p], product);
+                        // Both addends have the sign that the result does not have.
+                        let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
+                        let under = _mm512_ternarylogic_epi32::<0x40>(value[p], product, wrapped);
+                        (over, under, if MODE == SATURATE_16 { sum } else { wrapped })
+                    }
+                };
+                if COUNT {
+                    overs[p] = _mm512_shldi_epi16::<1>(overs[p], over);
+                    unders[p] = _mm512_shldi_epi16::<1>(unders[p], under);
+                }
+                value[p] = next;
             }
         }
         self.value = value;
+        Noted { overs, unders }
+    }
+
+    /// Counts what was noted.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn count(&mut self, noted: Noted<P>) {
+        for p in 0..P {
+            self.above[p] = _mm512_add_epi16(self.above[p], _mm512_popcnt_epi16(noted.overs[p]));
+            self.below[p] = _mm512_add_epi16(self.below[p], _mm512_popcnt_epi16(noted.unders[p]));
+        }
     }
 
     #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl")]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     fn store(&self, windows: &[PairOfWindows; P], out: &mut [Stepped]) {
+        let base = _mm512_set1_epi32(self.base);
         for p in 0..P {
             let lanes = [self.value[p], self.above[p], self.below[p]].map(|lanes| halves(lanes));
             for (half, &slot) in windows[p].slots.iter().enumerate() {
                 let stepped = &mut out[slot];
-                store(&mut stepped.value, lanes[0][half]);
+                store(&mut stepped.value, _mm512_add_epi32(lanes[0][half], base));
                 store(&mut stepped.high, lanes[1][half]);
                 store(&mut stepped.low, lanes[2][half]);
             }
@@ -477,9 +503,93 @@ impl<const P: usize> Registers<P> {
 
 /// What belongs to the first windows, and to the second ones.
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vl")]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 fn halves(pairs: __m512i) -> [__m512i; 2] {
     [_mm512_srai_epi32::<16>(_mm512_slli_epi32::<16>(pairs)), _mm512_srai_epi32::<16>(pairs)]
+}
+
+/// Counts what delivered sums are wrong about: see [`kernels::count_errors`](super::super::kernels::count_errors).
+///
+/// # Panics
+/// If a pixel has no sums.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) fn count_errors(
+    counters: &mut LaneCounters,
+    pixels: &[usize],
+    stepped: &[Stepped],
+    walked: &[Walked],
+    [codes, exact_codes]: [&[Lanes]; 2],
+) {
+    let one = _mm512_set1_epi32(1);
+    let [mut wrong, mut harmless] = [load(&counters.wrong), load(&counters.harmless)];
+    // SAFETY: all arrays have sixteen lanes; loads take any alignment.
+    let mut greatest = unsafe { _mm512_loadu_si512(counters.max_abs_err.as_ptr().cast()) };
+    let sums = counters.sum_abs_err.as_mut_ptr().cast::<__m512i>();
+    // SAFETY: as above.
+    let [mut first, mut second] = unsafe { [_mm512_loadu_si512(sums), _mm512_loadu_si512(sums.add(1))] };
+    for ((&at, stepped), codes) in pixels.iter().zip(stepped).zip(codes) {
+        let (delivered, exact) = (load(&stepped.value), load(&walked[at].sum));
+        let differ = _mm512_cmpneq_epi32_mask(delivered, exact);
+        let same = _mm512_mask_cmpeq_epi32_mask(differ, load(codes), load(&exact_codes[at]));
+        // As unsigned numbers, so that differences of 32 bits are right.
+        let error = _mm512_sub_epi32(_mm512_max_epi32(delivered, exact), _mm512_min_epi32(delivered, exact));
+        wrong = _mm512_mask_add_epi32(wrong, differ, wrong, one);
+        harmless = _mm512_mask_add_epi32(harmless, same, harmless, one);
+        greatest = _mm512_max_epu32(greatest, error);
+        let [low, high] = [_mm512_castsi512_si256(error), _mm512_extracti64x4_epi64::<1>(error)];
+        first = _mm512_add_epi64(first, _mm512_cvtepu32_epi64(low));
+        second = _mm512_add_epi64(second, _mm512_cvtepu32_epi64(high));
+    }
+    store(&mut counters.wrong, wrong);
+    store(&mut counters.harmless, harmless);
+    // SAFETY: as above, and stores take any alignment too.
+    unsafe {
+        _mm512_storeu_si512(counters.max_abs_err.as_mut_ptr().cast(), greatest);
+        _mm512_storeu_si512(sums, first);
+        _mm512_storeu_si512(sums.add(1), second);
+    }
+}
+
+/// Counts what happened in the register: see [`kernels::count_events`](super::super::kernels::count_events).
+///
+/// # Panics
+/// If a pixel has no sums.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) fn count_events(
+    counters: &mut LaneCounters,
+    pixels: &[usize],
+    stepped: &[Stepped],
+    walked: &[Walked],
+    held: (i32, i32),
+) {
+    let one = _mm512_set1_epi32(1);
+    let (least, greatest) = (_mm512_set1_epi32(held.0), _mm512_set1_epi32(held.1));
+    let [mut high, mut low] = [load(&counters.events_high), load(&counters.events_low)];
+    let [mut touched, mut persistent] = [load(&counters.touched), load(&counters.persistent)];
+    for (&at, stepped) in pixels.iter().zip(stepped) {
+        let (above, below, sum) = (load(&stepped.high), load(&stepped.low), load(&walked[at].sum));
+        high = _mm512_add_epi32(high, above);
+        low = _mm512_add_epi32(low, below);
+        let some = _mm512_or_si512(above, below);
+        touched = _mm512_mask_add_epi32(touched, _mm512_test_epi32_mask(some, some), touched, one);
+        let outside = _mm512_cmplt_epi32_mask(sum, least) | _mm512_cmpgt_epi32_mask(sum, greatest);
+        persistent = _mm512_mask_add_epi32(persistent, outside, persistent, one);
+    }
+    store(&mut counters.events_high, high);
+    store(&mut counters.events_low, low);
+    store(&mut counters.touched, touched);
+    store(&mut counters.persistent, persistent);
+}
+
+/// How many lanes of every pixel have a prefix outside of the rails.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) fn misfits(walked: &[Walked], rails: Rails, out: &mut [usize]) {
+    let (low, high) = (_mm512_set1_epi32(rails.low), _mm512_set1_epi32(rails.high));
+    for (walked, out) in walked.iter().zip(out) {
+        let below = _mm512_cmplt_epi32_mask(load(&walked.min), low);
+        let above = _mm512_cmpgt_epi32_mask(load(&walked.max), high);
+        *out = (below | above).count_ones() as usize;
+    }
 }
 
 /// Output codes under scheme D: see [`kernels::codes`](super::super::kernels::codes).

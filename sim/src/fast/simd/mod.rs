@@ -5,6 +5,8 @@
 // See `kernels`.
 #![allow(clippy::needless_range_loop)]
 
+use guardbit_num::Overflow;
+
 use super::bytes::{ByteBlock, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
@@ -18,8 +20,10 @@ use crate::options::Isa;
 /// The instructions that the kernels use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernels {
-    /// Only ever one for which [`available`] has answered yes, or AVX2 where it has for AVX-512, which implies it.
+    /// Only ever one for which [`available`] has answered yes.
     isa: Isa,
+    /// Whether registers of 16 bits are stepped two windows to a lane; only if [`has_pairs`] has answered yes.
+    pairs: bool,
 }
 
 /// Whether this CPU has the instructions.
@@ -37,17 +41,50 @@ pub(crate) fn available(isa: Isa) -> bool {
     }
 }
 
+/// Whether this CPU steps two windows to a lane beside `isa`.
+fn has_pairs(isa: Isa) -> bool {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 | Isa::Avx512Vnni => {
+            is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512bitalg")
+        }
+        _ => false,
+    }
+}
+
 /// What a register of at most 16 bits does, two windows to a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PairMode {
-    /// Saturates within 16 bits.
+    /// Saturates where 15 bits hold its sums and one more.
     Saturate,
+    /// Saturates at the ends of 15 bits.
+    Saturate15,
     /// Saturates at the ends of 16 bits.
     Saturate16,
-    /// Wraps within 16 bits.
+    /// Wraps where 15 bits hold its sums and one more.
     Wrap,
+    /// Wraps as 15 bits do.
+    Wrap15,
     /// Wraps as 16 bits do.
     Wrap16,
+}
+
+impl PairMode {
+    /// That of a register whose products fit 16 bits.
+    pub fn of(overflow: Overflow, rails: &Rails) -> Option<Self> {
+        let saturates = match overflow {
+            Overflow::Saturate | Overflow::SaturateSymmetric => true,
+            Overflow::Wrap => false,
+            _ => return None,
+        };
+        let by = |saturate, wrap| Some(if saturates { saturate } else { wrap });
+        match (rails.low, rails.high.abs_diff(rails.low)) {
+            (_, 0..0x7fff) => by(Self::Saturate, Self::Wrap),
+            (_, 0x7fff) => by(Self::Saturate15, Self::Wrap15),
+            (-0x8000, 0xffff) => by(Self::Saturate16, Self::Wrap16),
+            _ => None,
+        }
+    }
 }
 
 /// Plain safe code that is compiled for each body; `run` is to be inlined always.
@@ -107,6 +144,36 @@ macro_rules! in_chunks {
     }};
 }
 
+/// Runs a kernel for pairs of windows under its mode and way of reading, given as constants.
+#[cfg(target_arch = "x86_64")]
+macro_rules! with_mode {
+    ($mode:ident, $stepping:ident, |$const_mode:ident, $own:ident| $work:expr) => {{
+        macro_rules! under {
+            ($of_mode:expr) => {{
+                const $const_mode: u8 = $of_mode;
+                match $stepping.own {
+                    true => {
+                        const $own: bool = true;
+                        $work
+                    }
+                    false => {
+                        const $own: bool = false;
+                        $work
+                    }
+                }
+            }};
+        }
+        match $mode {
+            PairMode::Saturate => under!(avx512::SATURATE),
+            PairMode::Saturate15 => under!(avx512::SATURATE_15),
+            PairMode::Saturate16 => under!(avx512::SATURATE_16),
+            PairMode::Wrap => under!(avx512::WRAP),
+            PairMode::Wrap15 => under!(avx512::WRAP_15),
+            PairMode::Wrap16 => under!(avx512::WRAP_16),
+        }
+    }};
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -116,7 +183,8 @@ impl Kernels {
     /// The forced instructions where the CPU has them, else the best ones that it has.
     pub fn choose(forced: Option<Isa>) -> Self {
         let mut wanted = forced.into_iter().chain([Isa::Avx512Vnni, Isa::Avx512, Isa::Avx2]);
-        Self { isa: wanted.find(|&isa| available(isa)).unwrap_or(Isa::Portable) }
+        let isa = wanted.find(|&isa| available(isa)).unwrap_or(Isa::Portable);
+        Self { isa, pairs: has_pairs(isa) }
     }
 
     /// Whether sums can be made from bytes.
@@ -126,7 +194,7 @@ impl Kernels {
 
     /// Whether registers of 16 bits are stepped two windows to a lane.
     pub fn steps_pairs(self) -> bool {
-        matches!(self.isa, Isa::Avx512 | Isa::Avx512Vnni)
+        self.pairs
     }
 
     kernel! {
@@ -143,9 +211,12 @@ impl Kernels {
 
     /// [`kernels::misfits`] of every pixel of a tile.
     pub fn misfits(self, walked: &[Walked], rails: Rails, out: &mut [usize]) {
-        // With masks of AVX-512 compilers count bit by bit, or gather over pixels.
-        let isa = if self.steps_pairs() { Isa::Avx2 } else { self.isa };
-        Self { isa }.misfits_on_lanes(walked, rails, out);
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::misfits(walked, rails, out) },
+            _ => self.misfits_on_lanes(walked, rails, out),
+        }
     }
 
     kernel! {
@@ -308,7 +379,8 @@ impl Kernels {
     /// The same with bounds of their prefixes; see [`avx512::bound_tile`].
     pub fn bound_bytes(
         self,
-        images: [&[u8]; 2],
+        bytes: &[u8],
+        magnitudes: Option<&[u8]>,
         corners: &[usize],
         layout: &QuadLayout,
         block: &ByteBlock,
@@ -321,10 +393,10 @@ impl Kernels {
             return unsafe {
                 match &layout.cells {
                     QuadCells::Shared(offsets) => {
-                        avx512::bound_tile(images, corners, Shared { offsets, reach }, block, out);
+                        avx512::bound_tile(bytes, magnitudes, corners, Shared { offsets, reach }, block, out);
                     }
                     QuadCells::Gather(offsets) => {
-                        avx512::bound_tile(images, corners, Gather { offsets, reach }, block, out);
+                        avx512::bound_tile(bytes, magnitudes, corners, Gather { offsets, reach }, block, out);
                     }
                 }
             };
@@ -342,37 +414,66 @@ impl Kernels {
     ) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_pairs() {
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
             return unsafe {
-                match mode {
-                    PairMode::Saturate => {
-                        avx512::step_pairs::<{ avx512::SATURATE }, COUNT>(stepping, windows, out);
-                    }
-                    PairMode::Saturate16 => {
-                        avx512::step_pairs::<{ avx512::SATURATE_16 }, COUNT>(stepping, windows, out);
-                    }
-                    PairMode::Wrap => avx512::step_pairs::<{ avx512::WRAP }, COUNT>(stepping, windows, out),
-                    PairMode::Wrap16 => {
-                        avx512::step_pairs::<{ avx512::WRAP_16 }, COUNT>(stepping, windows, out);
-                    }
-                }
+                with_mode!(mode, stepping, |MODE, OWN| {
+                    avx512::step_pairs::<MODE, COUNT, OWN>(stepping, windows, out)
+                })
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")
     }
 
+    /// [`kernels::count_errors`] for some pixels of a tile.
+    pub fn count_errors(
+        self,
+        counters: &mut LaneCounters,
+        pixels: &[usize],
+        stepped: &[Stepped],
+        walked: &[Walked],
+        codes: [&[Lanes]; 2],
+    ) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
+                avx512::count_errors(counters, pixels, stepped, walked, codes)
+            },
+            _ => self.count_errors_on_lanes(counters, pixels, stepped, walked, codes),
+        }
+    }
+
     kernel! {
         /// [`kernels::count_errors`] for some pixels of a tile.
-        count_errors [] []
+        count_errors_on_lanes [] []
         (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
         for (i, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
             kernels::count_errors(counters, &stepped.value, &walked[at].sum, &codes[0][i], &codes[1][at]);
         }
     }
 
+    /// [`kernels::count_events`] for some pixels of a tile.
+    pub fn count_events(
+        self,
+        counters: &mut LaneCounters,
+        pixels: &[usize],
+        stepped: &[Stepped],
+        walked: &[Walked],
+        held: (i32, i32),
+    ) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
+                avx512::count_events(counters, pixels, stepped, walked, held)
+            },
+            _ => self.count_events_on_lanes(counters, pixels, stepped, walked, held),
+        }
+    }
+
     kernel! {
         /// [`kernels::count_events`] for some pixels of a tile.
-        count_events [] []
+        count_events_on_lanes [] []
         (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
         for (&at, stepped) in pixels.iter().zip(stepped) {
             kernels::count_events(counters, stepped, &walked[at].sum, held.0, held.1);
@@ -409,22 +510,11 @@ impl Kernels {
     ) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_pairs() {
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
             return unsafe {
-                match mode {
-                    PairMode::Saturate => {
-                        avx512::step_logged::<{ avx512::SATURATE }>(stepping, windows, turns, log, out);
-                    }
-                    PairMode::Saturate16 => {
-                        avx512::step_logged::<{ avx512::SATURATE_16 }>(stepping, windows, turns, log, out);
-                    }
-                    PairMode::Wrap => {
-                        avx512::step_logged::<{ avx512::WRAP }>(stepping, windows, turns, log, out)
-                    }
-                    PairMode::Wrap16 => {
-                        avx512::step_logged::<{ avx512::WRAP_16 }>(stepping, windows, turns, log, out);
-                    }
-                }
+                with_mode!(mode, stepping, |MODE, OWN| {
+                    avx512::step_logged::<MODE, OWN>(stepping, windows, turns, log, out)
+                })
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")

@@ -1,0 +1,125 @@
+//! STRIDED_SLICE.
+
+use guardbit_graph::ops::Slice;
+
+use crate::tflite::error::TfliteError;
+use crate::tflite::flatbuffer::Field;
+use crate::tflite::operator::Options;
+use crate::tflite::operator::{NewNode, OperatorReader};
+
+pub(super) fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let options = reader.options(32)?;
+    let masks = Masks::read(&options)?;
+    if options.flag(Field(5, "StridedSliceOptions.offset"), false)? {
+        return Err(reader.error("ends that are offsets are not supported".into()));
+    }
+    reader.expect_inputs(4, 4)?;
+    let x = reader.input(0)?;
+    let [begin, end, strides] = [reader.integers(1)?, reader.integers(2)?, reader.integers(3)?];
+    if begin.len() != end.len() || begin.len() != strides.len() {
+        return Err(reader.error("begin, end and strides have different lengths".into()));
+    }
+    let entries = (0..begin.len()).map(|i| Entry { begin: begin[i], end: end[i], stride: strides[i] });
+    let op = taken(&masks, &entries.collect::<Vec<_>>(), reader.shape(x));
+    Ok(NewNode::on(x, op.map_err(|problem| reader.error(problem))?))
+}
+
+/// Bit `i` of a mask speaks of entry `i`.
+struct Masks {
+    begin: i32,
+    end: i32,
+    ellipsis: i32,
+    new_axis: i32,
+    shrink: i32,
+}
+
+impl Masks {
+    fn read(options: &Options<'_>) -> Result<Self, TfliteError> {
+        let mask = |slot, name| options.scalar::<i32>(Field(slot, name), 0);
+        Ok(Self {
+            begin: mask(0, "StridedSliceOptions.begin_mask")?,
+            end: mask(1, "StridedSliceOptions.end_mask")?,
+            ellipsis: mask(2, "StridedSliceOptions.ellipsis_mask")?,
+            new_axis: mask(3, "StridedSliceOptions.new_axis_mask")?,
+            shrink: mask(4, "StridedSliceOptions.shrink_axis_mask")?,
+        })
+    }
+}
+
+struct Entry {
+    begin: i64,
+    end: i64,
+    stride: i64,
+}
+
+/// What the entries take of a tensor of that shape.
+///
+/// An entry stands for an axis, for all axes that no other entry stands for (ellipsis), or for a new one of size 1.
+fn taken(masks: &Masks, entries: &[Entry], shape: &[usize]) -> Result<Slice, String> {
+    let on = |mask: i32, entry: usize| mask >> entry & 1 == 1;
+    let (mut slice, mut seen, mut axis) = (Slice::whole(shape), Vec::new(), 0);
+    let ellipsis = (0..entries.len()).find(|&entry| on(masks.ellipsis, entry));
+    let named = (0..entries.len()).filter(|&i| Some(i) != ellipsis && !on(masks.new_axis, i)).count();
+    let skipped = shape.len().checked_sub(named).ok_or("has more entries than there are axes")?;
+    if ellipsis.is_some() && skipped == 0 {
+        return Err("has an ellipsis that stands for no axis, which the runtime takes for one".into());
+    }
+    for (index, entry) in entries.iter().enumerate() {
+        if Some(index) == ellipsis {
+            seen.extend_from_slice(&shape[axis..axis + skipped]);
+            axis += skipped;
+        } else if on(masks.new_axis, index) {
+            seen.push(1);
+        } else {
+            let shrinks = on(masks.shrink, index);
+            let masks = [on(masks.begin, index), on(masks.end, index)];
+            let (begin, size) = along(entry, shape[axis], masks, shrinks)?;
+            (slice.begin[axis], slice.size[axis], slice.strides[axis]) = (begin, size, entry.stride);
+            if !shrinks {
+                seen.push(size);
+            }
+            axis += 1;
+        }
+    }
+    seen.extend_from_slice(&shape[axis..]);
+    slice.shape = Some(seen).filter(|seen| *seen != slice.size);
+    Ok(slice)
+}
+
+/// First element and number of elements along an axis of that size.
+fn along(
+    entry: &Entry,
+    size: usize,
+    [from_start, to_end]: [bool; 2],
+    shrinks: bool,
+) -> Result<(usize, usize), String> {
+    let (length, stride) = (size as i64, entry.stride);
+    if stride == 0 {
+        return Err("has stride 0".into());
+    }
+    let forward = stride > 0;
+    let from_end = |place: i64| if place < 0 { place.saturating_add(length) } else { place };
+    // Places before the first element and after the last one, in the direction of the walk.
+    let clamp = |place: i64| if forward { place.clamp(0, length) } else { place.clamp(-1, length - 1) };
+    let begin = match (from_start, forward) {
+        (true, true) => 0,
+        (true, false) => length - 1,
+        (false, _) => clamp(from_end(entry.begin)),
+    };
+    if shrinks {
+        let inside = usize::try_from(begin).ok().filter(|&begin| begin < size && forward);
+        return inside
+            .map(|begin| (begin, 1))
+            .ok_or_else(|| format!("takes element {} of {size}", entry.begin));
+    }
+    let end = match (to_end, forward) {
+        (true, true) => length,
+        (true, false) => -1,
+        (false, _) => clamp(from_end(entry.end)),
+    };
+    let distance = (if forward { end - begin } else { begin - end }).max(0) as u64;
+    match distance.div_ceil(stride.unsigned_abs()) {
+        0 => Err(format!("takes nothing of {size} elements from {} to {}", entry.begin, entry.end)),
+        count => Ok((begin as usize, count as usize)),
+    }
+}

@@ -1,0 +1,122 @@
+//! Networks of one operator against TensorFlow Lite's runtimes, as `scripts/make_tflite_oracle.py` records them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use guardbit_frontends::{read_tflite, tflite_operators};
+use serde_json::Value;
+
+/// A network, its inputs, and what a runtime made of it.
+struct Case<'a> {
+    name: &'a str,
+    file: Vec<u8>,
+    inputs: Vec<Vec<i32>>,
+    outputs: Vec<Vec<i32>>,
+}
+
+impl<'a> Case<'a> {
+    /// `None` if the runtime refuses the file.
+    fn of(value: &'a Value, runtime: &str) -> Option<Self> {
+        let outputs = value[runtime].as_array()?.iter().map(codes).collect();
+        let inputs = value["inputs"].as_array().unwrap().iter().map(codes).collect();
+        Some(Self { name: value["name"].as_str().unwrap(), file: bytes(&value["model"]), inputs, outputs })
+    }
+
+    /// What is wrong, if anything.
+    fn check(&self) -> Result<(), String> {
+        let graph = read_tflite(&self.file, self.name).map_err(|error| error.to_string())?;
+        let inputs: Vec<_> = self.inputs.iter().map(Vec::as_slice).collect();
+        let codes = graph.interpret(&inputs).map_err(|error| error.to_string())?;
+        for (id, expected) in graph.outputs().iter().zip(&self.outputs) {
+            let found = &codes[id.index()];
+            let differ = found.iter().zip(expected).filter(|(a, b)| a != b).count();
+            if found.len() != expected.len() || differ > 0 {
+                let first = found.iter().zip(expected).position(|(a, b)| a != b);
+                let shown = first.map(|at| (at, found[at], expected[at]));
+                return Err(format!("{}: {differ} of {} codes differ: {shown:?}", self.name, expected.len()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn codes(list: &Value) -> Vec<i32> {
+    list.as_array().unwrap().iter().map(|code| i32::try_from(code.as_i64().unwrap()).unwrap()).collect()
+}
+
+fn bytes(hex: &Value) -> Vec<u8> {
+    let digits = hex.as_str().unwrap();
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+}
+
+/// Operators and types whose results differ from a runtime's, and why.
+const EXPECTED: &[(&str, &str, &str)] = &[
+    ("litert_ref", "sum/int8", "the kernel reads codes as if they were uint8"),
+    ("litert_ref", "sum/int16", "the kernel reads codes as if they were uint8"),
+];
+
+/// Every network that `runtime` runs has its results; how many there are.
+fn check(cases: &[Value], runtime: &str) -> usize {
+    let mut failures: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut count = 0;
+    for case in cases.iter().filter_map(|value| Case::of(value, runtime)) {
+        let kind = case.name.rsplit_once('/').unwrap().0;
+        let expected = EXPECTED.iter().any(|(r, k, _)| *r == runtime && *k == kind);
+        count += 1;
+        match case.check() {
+            Err(_) if expected => {}
+            Err(problem) => failures.entry(kind).or_default().push(problem),
+            Ok(()) => {}
+        }
+    }
+    let text = failures.iter().map(|(kind, all)| format!("{kind}: {} networks, {}\n", all.len(), all[0]));
+    let text: String = text.collect();
+    assert!(text.is_empty(), "{runtime}: {count} networks\n{text}");
+    count
+}
+
+fn cases(path: &Path) -> Vec<Value> {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The page that lists the operators names those that there are.
+#[test]
+fn the_page_lists_every_operator() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tflite.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let names = rows.flat_map(|names| names.split(", "));
+    let mut listed: Vec<_> = names.filter_map(|name| name.strip_prefix('`')?.strip_suffix('`')).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, tflite_operators());
+}
+
+/// A few of each operator, recorded.
+#[test]
+fn recorded_networks_equal_litert() {
+    check(&cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_oracle.json")), "litert_ref");
+}
+
+#[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON"]
+fn generated_networks_equal_litert() {
+    let (_folder, cases) = generated();
+    let count = check(&cases, "litert_ref");
+    assert!(count >= 400, "{count}");
+}
+
+/// Networks that the script draws and the runtimes run now.
+fn generated() -> (tempfile::TempDir, Vec<Value>) {
+    let python = std::env::var("GUARDBIT_ORACLE_PYTHON").expect("GUARDBIT_ORACLE_PYTHON");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/make_tflite_oracle.py");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("cases.json");
+    if let Ok(known) = std::env::var("GUARDBIT_TFLITE_CASES") {
+        return (folder, cases(Path::new(&known)));
+    }
+    let status = Command::new(python).arg(script).arg(&out).output().unwrap();
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+    let all = cases(&out);
+    (folder, all)
+}

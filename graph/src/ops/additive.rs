@@ -1,0 +1,179 @@
+//! What addition and subtraction share.
+
+use guardbit_num::{Multiplier, Requantizer, Scale32, Scheme};
+
+use super::{Operands, elementwise};
+use crate::{Activation, DType, GraphError};
+
+pub(super) struct Parts {
+    left_shift: u32,
+    /// Zero point, requantizer and sign of each input.
+    terms: [(i32, Requantizer, i128); 2],
+    output: Requantizer,
+    output_zero_point: i32,
+    clamp: (i32, i32),
+}
+
+impl Parts {
+    /// The requantizers of `a + sign * b`.
+    pub fn new(
+        operands: &Operands<'_>,
+        scheme: Scheme,
+        activation: Activation,
+        sign: i128,
+    ) -> Result<Self, GraphError> {
+        let (a, b, y) = (operands.activation(0)?, operands.activation(1)?, operands.output_activation()?);
+        let left_shift = if operands.output_dtype.bits() > 8 { 15 } else { 20 };
+        let [scale_a, scale_b, scale_y] = [a, b, y].map(|q| f64::from(q.scale(0)));
+        let twice_max = 2.0 * scale_a.max(scale_b);
+        let requantizer = |real| match Multiplier::new(real) {
+            Ok(multiplier) => Ok(Requantizer::new(scheme, multiplier)),
+            Err(error) => Err(operands.multiplier_error(error)),
+        };
+        Ok(Self {
+            left_shift,
+            terms: [
+                (a.zero_point(0), requantizer(scale_a / twice_max)?, 1),
+                (b.zero_point(0), requantizer(scale_b / twice_max)?, sign),
+            ],
+            output: requantizer(twice_max / (f64::from(1 << left_shift) * scale_y))?,
+            output_zero_point: y.zero_point(0),
+            clamp: activation.clamp(operands.output_dtype, y),
+        })
+    }
+
+    /// The output codes.
+    pub fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        match self.tables(operands.output_dtype) {
+            // The scheme is known where the loop is compiled.
+            Some(tables) => match tables.scale {
+                Scale32::Double { significand, left, right } => {
+                    elementwise::zip(operands, inputs, move |a, b| {
+                        tables.code(Scale32::Double { significand, left, right }, a, b)
+                    })
+                }
+                Scale32::Single { significand, right } => elementwise::zip(operands, inputs, move |a, b| {
+                    tables.code(Scale32::Single { significand, right }, a, b)
+                }),
+                scale => elementwise::zip(operands, inputs, |a, b| tables.code(scale, a, b)),
+            },
+            None => elementwise::zip(operands, inputs, |a, b| self.code(a, b)),
+        }
+    }
+
+    fn term(&self, input: usize, code: i32) -> i128 {
+        let (zero_point, requantizer, sign) = self.terms[input];
+        sign * requantizer.scale((i128::from(code) - i128::from(zero_point)) << self.left_shift)
+    }
+
+    fn code(&self, a: i32, b: i32) -> i32 {
+        let sum = self.term(0, a) + self.term(1, b);
+        let code = self.output.requantize(sum, self.output_zero_point.into());
+        code.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32
+    }
+
+    /// The same for codes of at most 8 bits, from a table of the terms of each; `None` if 32 bits do not hold them.
+    fn tables(&self, dtype: DType) -> Option<Tables> {
+        if dtype.bits() > 8 {
+            return None;
+        }
+        // A sum of two holds with a bit to spare.
+        let short = |term: i128| i32::try_from(term).ok().filter(|term| term.unsigned_abs() < 1 << 30);
+        let table = |input| {
+            let mut terms = [0; 256];
+            for code in dtype.min()..=dtype.max() {
+                terms[usize::from(code as u8)] = short(self.term(input, code))?;
+            }
+            Some(terms)
+        };
+        let (a, b) = (table(0)?, table(1)?);
+        let offset = i64::from(self.output_zero_point);
+        let clamp = (i64::from(self.clamp.0), i64::from(self.clamp.1));
+        Some(Tables { terms: [a, b], scale: Scale32::new(self.output)?, offset, clamp })
+    }
+}
+
+/// The sum in float32, as ONNX Runtime has it.
+pub(super) struct FloatSum {
+    /// Scales of the inputs over that of the output.
+    ratios: [f32; 2],
+    zero_points: f32,
+    clamp: (i32, i32),
+}
+
+impl FloatSum {
+    /// The sum `a + sign * b`.
+    pub fn new(operands: &Operands<'_>, activation: Activation, sign: f32) -> Result<Self, GraphError> {
+        let (a, b, y) = (operands.activation(0)?, operands.activation(1)?, operands.output_activation()?);
+        let ratios = [a.scale(0) / y.scale(0), sign * (b.scale(0) / y.scale(0))];
+        let [za, zb, zy] = [a, b, y].map(|q| q.zero_point(0) as f32);
+        Ok(Self {
+            ratios,
+            zero_points: zy - ratios[0].mul_add(za, ratios[1] * zb),
+            clamp: activation.clamp(operands.output_dtype, y),
+        })
+    }
+
+    /// The output codes.
+    pub fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let (low, high) = self.clamp;
+        elementwise::zip(operands, inputs, |a, b| {
+            let sum = self.ratios[0].mul_add(a as f32, self.ratios[1].mul_add(b as f32, self.zero_points));
+            (sum.round_ties_even() as i128).clamp(low.into(), high.into()) as i32
+        })
+    }
+}
+
+/// The scaled terms of all codes, by their low 8 bits.
+struct Tables {
+    terms: [[i32; 256]; 2],
+    scale: Scale32,
+    offset: i64,
+    clamp: (i64, i64),
+}
+
+impl Tables {
+    #[inline(always)]
+    fn code(&self, scale: Scale32, a: i32, b: i32) -> i32 {
+        let [terms_a, terms_b] = &self.terms;
+        let sum = terms_a[usize::from(a as u8)] + terms_b[usize::from(b as u8)];
+        (scale.scale(sum) + self.offset).clamp(self.clamp.0, self.clamp.1) as i32
+    }
+}
+
+/// Writes an addition or subtraction: its attributes and [`Operator`](super::Operator).
+macro_rules! additive {
+    ($(#[$doc:meta])* $ty:ident, $name:literal, $sign:literal, $monotonicity:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+        pub struct $ty {
+            /// Fused activation.
+            pub activation: $crate::Activation,
+            /// How each of the three products is rounded.
+            #[serde(serialize_with = "crate::canonical::scheme")]
+            pub scheme: guardbit_num::Scheme,
+        }
+
+        impl $crate::ops::Operator for $ty {
+            const NAME: &'static str = $name;
+            const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::$monotonicity;
+
+            fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+                let shape = $crate::ops::elementwise::output_shape(operands)?;
+                Parts::new(operands, self.scheme, self.activation, $sign)?;
+                Ok(shape)
+            }
+
+            fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+                if self.scheme == guardbit_num::Scheme::Even {
+                    let sum = $crate::ops::additive::FloatSum::new(operands, self.activation, $sign as f32);
+                    return sum.map_or_else(|_| Vec::new(), |sum| sum.evaluate(operands, inputs));
+                }
+                let parts = Parts::new(operands, self.scheme, self.activation, $sign);
+                parts.map_or_else(|_| Vec::new(), |parts| parts.evaluate(operands, inputs))
+            }
+        }
+    };
+}
+
+pub(super) use additive;

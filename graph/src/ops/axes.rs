@@ -1,0 +1,128 @@
+//! What operations on some axes share.
+
+use super::Operands;
+use super::strides::{offsets, row_major};
+use crate::{Brief, GraphError};
+
+/// Which axes of a tensor are reduced.
+pub(super) struct Reduced<'a> {
+    pub shape: &'a [usize],
+    pub reduced: Vec<bool>,
+}
+
+impl<'a> Reduced<'a> {
+    /// `axes` of the only input, each once.
+    pub fn new(operands: &Operands<'a>, axes: &[usize]) -> Result<Self, GraphError> {
+        operands.expect_inputs(1, 1)?;
+        let shape = operands.input(0).ty.shape.as_slice();
+        let mut reduced = vec![false; shape.len()];
+        for &axis in axes {
+            match reduced.get_mut(axis) {
+                Some(seen) if !*seen => *seen = true,
+                _ => {
+                    let problem = format!("{} must name different axes of {shape:?}", Brief(axes));
+                    return Err(operands.attribute_error("axes", problem));
+                }
+            }
+        }
+        if axes.is_empty() {
+            let problem = format!("{} must hold one element of {shape:?} at least", Brief(axes));
+            return Err(operands.attribute_error("axes", problem));
+        }
+        Ok(Self { shape, reduced })
+    }
+
+    /// Number of elements that make one of the output.
+    pub fn count(&self) -> usize {
+        self.shape.iter().zip(&self.reduced).filter(|(_, reduced)| **reduced).map(|(&size, _)| size).product()
+    }
+
+    /// The shape of the output: reduced axes have size 1 or are left out.
+    pub fn output_shape(&self, keep_dims: bool) -> Vec<usize> {
+        let kept = self.shape.iter().zip(&self.reduced).filter(|(_, reduced)| keep_dims || !**reduced);
+        kept.map(|(&size, &reduced)| if reduced { 1 } else { size }).collect()
+    }
+
+    /// The flat index in the output of every element of the input, in its order.
+    pub fn places(&self) -> impl Iterator<Item = usize> {
+        let output = self.output_shape(true);
+        let strides = row_major(&output).into_iter().zip(&self.reduced);
+        let strides: Vec<_> = strides.map(|(stride, &reduced)| if reduced { 0 } else { stride }).collect();
+        offsets(self.shape, &strides).collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// Writes an operation that keeps one code of those along some axes: its attributes and [`Operator`](super::Operator).
+macro_rules! extreme {
+    ($(#[$doc:meta])* $ty:ident, $name:literal, $worst:ident, $better:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+        pub struct $ty {
+            /// The axes, each once.
+            pub axes: Vec<usize>,
+            /// Whether those axes stay, with size 1.
+            pub keep_dims: bool,
+        }
+
+        impl $crate::ops::Operator for $ty {
+            const NAME: &'static str = $name;
+            const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
+
+            fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+                let reduced = Reduced::new(operands, &self.axes)?;
+                operands.expect_output_like(0)?;
+                Ok(reduced.output_shape(self.keep_dims))
+            }
+
+            fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+                let Ok(reduced) = Reduced::new(operands, &self.axes) else { return Vec::new() };
+                let mut output = vec![i32::$worst; reduced.output_shape(true).iter().product()];
+                for (&code, at) in inputs[0].iter().zip(reduced.places()) {
+                    output[at] = $better(output[at], code);
+                }
+                output
+            }
+        }
+    };
+}
+
+pub(super) use extreme;
+
+/// Writes an operation that finds where along an axis an extreme lies: its attributes and
+/// [`Operator`](super::Operator).
+macro_rules! place_of_extreme {
+    ($(#[$doc:meta])* $ty:ident, $name:literal, $better:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+        pub struct $ty {
+            /// The axis.
+            pub axis: usize,
+            /// Whether the axis stays, with size 1.
+            pub keep_dims: bool,
+        }
+
+        impl $crate::ops::Operator for $ty {
+            const NAME: &'static str = $name;
+
+            fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+                operands.expect_output_dtype(&[$crate::DType::Int32])?;
+                Ok(Reduced::new(operands, &[self.axis])?.output_shape(self.keep_dims))
+            }
+
+            fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+                let Ok(reduced) = Reduced::new(operands, &[self.axis]) else { return Vec::new() };
+                let count = reduced.output_shape(true).iter().product();
+                let (mut best, mut place, mut seen) = (vec![None; count], vec![0; count], vec![0; count]);
+                for (&code, at) in inputs[0].iter().zip(reduced.places()) {
+                    if best[at].is_none_or(|best: i32| $better(&code, &best)) {
+                        (best[at], place[at]) = (Some(code), seen[at]);
+                    }
+                    seen[at] += 1;
+                }
+                place
+            }
+        }
+    };
+}
+
+pub(super) use place_of_extreme;

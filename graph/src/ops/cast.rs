@@ -1,0 +1,33 @@
+//! Another type for the same numbers.
+
+use super::{Operands, Operator};
+use crate::{DType, GraphError};
+
+/// The codes as they stand, as codes of another dtype: what does not fit loses its high bits.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Cast;
+
+impl Operator for Cast {
+    const NAME: &'static str = "cast";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        operands.expect_inputs(1, 1)?;
+        operands.expect_dtype(0, INTEGERS)?;
+        operands.expect_output_dtype(INTEGERS)?;
+        Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let dtype = operands.output_dtype;
+        let shift = 32 - dtype.bits().min(32);
+        let low = |code: i32| match dtype.is_signed() {
+            true => code << shift >> shift,
+            false => ((code as u32) << shift >> shift) as i32,
+        };
+        inputs[0].iter().map(|&code| low(code)).collect()
+    }
+}
+
+/// The dtypes that have codes.
+const INTEGERS: &[DType] =
+    &[DType::Int4, DType::UInt4, DType::Int8, DType::UInt8, DType::Int16, DType::UInt16, DType::Int32];

@@ -1,0 +1,31 @@
+//! Exponential function.
+
+use super::lut::{Table, in_float64};
+use super::{Monotonicity, Operands, Operator};
+use crate::GraphError;
+
+/// `exp(x)` by a table that is made in float32: of all codes of 8 bits, or of 513 of 16 bits with lines between them.
+///
+/// TensorFlow Lite `EXP`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Exp;
+
+impl Operator for Exp {
+    const NAME: &'static str = "exp";
+    const MONOTONICITY: Monotonicity = Monotonicity::Unknown;
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        self.table(operands)?;
+        Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        self.table(operands).map_or_else(|_| Vec::new(), |table| table.evaluate(inputs[0]))
+    }
+}
+
+impl Exp {
+    fn table(&self, operands: &Operands<'_>) -> Result<Table, GraphError> {
+        Table::of(operands, in_float64(f64::exp))
+    }
+}

@@ -1,0 +1,107 @@
+//! Hard swish.
+
+use guardbit_num::Multiplier;
+
+use super::lut::Table;
+use super::{Operands, Operator};
+use crate::{DType, GraphError};
+
+/// `x * min(max(x + 3, 0), 6) / 6` in 16 bits of fixed point.
+///
+/// TensorFlow Lite `reference_ops::HardSwish`, on codes of 8 bits.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct HardSwish;
+
+impl Operator for HardSwish {
+    const NAME: &'static str = "hard_swish";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        operands.expect_inputs(1, 1)?;
+        operands.expect_dtype(0, &[DType::Int8, DType::UInt8])?;
+        operands.expect_output_dtype(&[operands.input(0).ty.dtype])?;
+        Parts::new(operands)?;
+        Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let Ok(parts) = Parts::new(operands) else { return Vec::new() };
+        Table::each(operands.output_dtype, |code| operands.output_dtype.saturate(parts.code(code).into()))
+            .evaluate(inputs[0])
+    }
+}
+
+struct Parts {
+    input_zero_point: i32,
+    output_zero_point: i32,
+    /// Significands of 15 bits and exponents: to the scale of the output, and to the one at which 16 bits saturate at 3.
+    output: (i32, i32),
+    reluish: (i32, i32),
+}
+
+impl Parts {
+    fn new(operands: &Operands<'_>) -> Result<Self, GraphError> {
+        let (x, y) = (operands.activation(0)?, operands.output_activation()?);
+        // Both quotients are formed in float32.
+        let fine = 1.0 / 128.0 * x.scale(0);
+        let multiplier = |real: f32| Multiplier::new(real.into()).map_err(|e| operands.multiplier_error(e));
+        let sixteen = |m: Multiplier| {
+            let significand = m.significand();
+            let rounded = if significand >= i32::MAX - (1 << 15) { 0x7FFF } else { (significand + (1 << 15)) >> 16 };
+            (rounded, m.exponent())
+        };
+        let parts = Self {
+            input_zero_point: x.zero_point(0),
+            output_zero_point: y.zero_point(0),
+            output: sixteen(multiplier(fine / y.scale(0))?),
+            reluish: sixteen(multiplier(fine / (3.0 / 32768.0))?),
+        };
+        // The runtime refuses to shift outputs left, and 16 bits have no meaning beyond their width.
+        if (-15..=0).contains(&parts.output.1) && (-15..=15).contains(&parts.reluish.1) {
+            return Ok(parts);
+        }
+        let problem = format!("the scales {:e} of the input and {:e} of the output lie too far apart", x.scale(0), y.scale(0));
+        Err(operands.operand_error(operands.output_name, problem))
+    }
+
+    fn code(&self, code: i32) -> i32 {
+        let fine = (code - self.input_zero_point) * 128;
+        let in_output_steps = rounding_high_mul(fine, self.output.0);
+        let (multiplier, exponent) = self.reluish;
+        let mut reluish = if exponent > 0 { saturating_shift(fine, exponent as u32 - 1) } else { fine };
+        reluish = rounding_high_mul(reluish, multiplier);
+        if exponent > 0 {
+            reluish = saturating_shift(reluish, 1);
+        }
+        if exponent < 0 {
+            reluish = rounding_divide(reluish, exponent.unsigned_abs());
+        }
+        // From -1..1 to 0..1.
+        reluish = (reluish + (1 << 15)) >> 1;
+        let product = if (reluish, in_output_steps) == (-32768, -32768) {
+            32767
+        } else {
+            reluish * in_output_steps / (1 << 15)
+        };
+        rounding_divide(product, self.output.1.unsigned_abs()) + self.output_zero_point
+    }
+}
+
+/// The high half of `2ab` in 16 bits, rounded to nearest with ties toward plus infinity but for the sign of zero's
+/// neighbours (gemmlowp's `SaturatingRoundingDoublingHighMul` of int16).
+fn rounding_high_mul(a: i32, b: i32) -> i32 {
+    if (a, b) == (-32768, -32768) {
+        return 32767;
+    }
+    let product = a * b;
+    let nudge = if product >= 0 { 1 << 14 } else { 1 - (1 << 14) };
+    (product + nudge) / (1 << 15)
+}
+
+fn saturating_shift(value: i32, left: u32) -> i32 {
+    (i64::from(value) << left).clamp(-32768, 32767) as i32
+}
+
+/// `value / 2^exponent`, rounded half away from zero.
+fn rounding_divide(value: i32, exponent: u32) -> i32 {
+    guardbit_num::fixed_point::rounding_divide_by_power_of_two(value, exponent)
+}

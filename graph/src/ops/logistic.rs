@@ -1,0 +1,72 @@
+//! Logistic function.
+
+use fixed::FixedI32;
+use guardbit_num::fixed_point::{logistic, rounding_divide_by_power_of_two};
+
+use super::lut::{Arithmetic, Sigmoid, Table, in_float64};
+use super::quarter::Quarter;
+use super::{Monotonicity, Operands, Operator};
+use crate::{DType, GraphError};
+
+/// `1 / (1 + exp(-x))`.
+///
+/// On codes of 8 bits LiteRT has a table, made in float32; TensorFlow Lite Micro computes in gemmlowp's fixed point. On
+/// those of 16 bits both interpolate in a table of 256 entries. The output has scale 1/256 and the least code as zero
+/// point, or 1/32768 and 0.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Logistic {
+    /// How codes of 8 bits are computed.
+    pub arithmetic: Arithmetic,
+}
+
+impl Operator for Logistic {
+    const NAME: &'static str = "logistic";
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        operands.expect_inputs(1, 1)?;
+        let dtype = operands.input(0).ty.dtype;
+        operands.expect_output_dtype(&[dtype])?;
+        if dtype == DType::Int16 {
+            Sigmoid::new(operands, false)?;
+        } else {
+            let output = operands.output_activation()?;
+            if output.scale(0) != 1.0 / 256.0 || output.zero_point(0) != dtype.min() {
+                let problem = format!("must have scale 1/256 and zero point {}", dtype.min());
+                return Err(operands.operand_error(operands.output_name, problem));
+            }
+            self.table(operands)?;
+        }
+        Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        if operands.output_dtype == DType::Int16 {
+            let Ok(sigmoid) = Sigmoid::new(operands, false) else { return Vec::new() };
+            return inputs[0].iter().map(|&code| sixteen_bits(&sigmoid, code)).collect();
+        }
+        self.table(operands).map_or_else(|_| Vec::new(), |table| table.evaluate(inputs[0]))
+    }
+}
+
+impl Logistic {
+    fn table(&self, operands: &Operands<'_>) -> Result<Table, GraphError> {
+        if self.arithmetic == Arithmetic::Table {
+            let exp = in_float64(f64::exp);
+            return Table::of(operands, |x| 1.0 / (1.0 + exp(-x)));
+        }
+        let (quarter, dtype) = (Quarter::new(operands)?, operands.output_dtype);
+        let fraction = |x| rounding_divide_by_power_of_two(logistic(FixedI32::from_bits(x)).to_bits(), 31 - 8);
+        Ok(Table::each(dtype, |code| match quarter.argument(code) {
+            Ok(x) => dtype.saturate(i128::from(fraction(x)) + i128::from(dtype.min())),
+            Err(positive) => if positive { dtype.max() } else { dtype.min() },
+        }))
+    }
+}
+
+fn sixteen_bits(sigmoid: &Sigmoid, code: i32) -> i32 {
+    let argument = sigmoid.argument(code);
+    let value = sigmoid.at(argument, 9, 0x7FFF << 10);
+    let rounded = if argument >= 0 { value + (1 << 9) } else { (1 << 25) - value + (1 << 9) - 1 };
+    i32::from((rounded >> 10) as i16)
+}

@@ -1,0 +1,26 @@
+//! The lesser of two.
+
+use super::{Monotonicity, Operands, Operator, elementwise};
+use crate::GraphError;
+
+/// The lesser code of `a` and `b`, with numpy's broadcasting.
+///
+/// Both inputs and the output have one dtype, scale and zero point.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Minimum;
+
+impl Operator for Minimum {
+    const NAME: &'static str = "minimum";
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        let shape = elementwise::output_shape(operands)?;
+        operands.expect_output_like(0)?;
+        operands.expect_output_like(1)?;
+        Ok(shape)
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        elementwise::zip(operands, inputs, i32::min)
+    }
+}

@@ -1,0 +1,46 @@
+//! Tensors stacked along a new axis.
+
+use super::strides::row_major;
+use super::{Monotonicity, Operands, Operator};
+use crate::GraphError;
+
+/// One or more tensors of one type, one after another along a new axis.
+///
+/// The output has their dtype, scale and zero point.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Pack {
+    /// The new axis of the output.
+    pub axis: usize,
+}
+
+impl Operator for Pack {
+    const NAME: &'static str = "pack";
+    const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        operands.expect_some_inputs()?;
+        let mut shape = operands.input(0).ty.shape.clone();
+        if self.axis > shape.len() {
+            let problem = format!("{} cannot join {shape:?}", self.axis);
+            return Err(operands.attribute_error("axis", problem));
+        }
+        for index in 0..operands.inputs.len() {
+            operands.expect_output_like(index)?;
+            if operands.input(index).ty.shape != shape {
+                return Err(operands.shape_error(operands.input(index), format!("{shape:?}")));
+            }
+        }
+        shape.insert(self.axis, operands.inputs.len());
+        Ok(shape)
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let shape = &operands.input(0).ty.shape;
+        let block = match self.axis {
+            0 => shape.iter().product(),
+            axis => row_major(shape)[axis - 1],
+        };
+        let blocks = (0..inputs[0].len()).step_by(block.max(1));
+        blocks.flat_map(|at| inputs.iter().flat_map(move |input| input[at..at + block].iter().copied())).collect()
+    }
+}

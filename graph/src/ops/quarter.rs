@@ -1,0 +1,36 @@
+//! Codes as arguments of gemmlowp's curves.
+
+use guardbit_num::{Multiplier, Requantizer, Scheme};
+
+use super::Operands;
+use crate::GraphError;
+
+/// From input codes of 8 bits to Q4.27.
+pub(super) struct Quarter {
+    to_argument: Requantizer,
+    zero_point: i32,
+    /// From it on the curve has come to its end.
+    radius: f64,
+}
+
+impl Quarter {
+    pub fn new(operands: &Operands<'_>) -> Result<Self, GraphError> {
+        let input = operands.activation(0)?;
+        let real = f64::from(input.scale(0)) * f64::from(1 << 27);
+        let multiplier = Multiplier::new(real).map_err(|e| operands.multiplier_error(e))?;
+        Ok(Self {
+            to_argument: Requantizer::new(Scheme::Double, multiplier),
+            zero_point: input.zero_point(0),
+            radius: (f64::from(15 << 27) / 2f64.powi(multiplier.exponent())).floor(),
+        })
+    }
+
+    /// The argument of a code; beyond the radius, whether it is positive.
+    pub fn argument(&self, code: i32) -> Result<i32, bool> {
+        let centred = code - self.zero_point;
+        if f64::from(centred.abs()) >= self.radius {
+            return Err(centred > 0);
+        }
+        Ok(self.to_argument.scale(centred.into()) as i32)
+    }
+}

@@ -1,0 +1,52 @@
+//! Another size by the nearest pixel.
+
+use super::Operands;
+use super::moved::{Moved, image, moved, picture_size};
+use crate::GraphError;
+
+/// Each pixel of the output is that of the input `[n, h, w, c]` nearest to it.
+///
+/// TensorFlow Lite `reference_ops::ResizeNearestNeighbor`, in float32: `i = (o + offset) * scale` with
+/// `scale = in/out`, or `(in-1)/(out-1)` between the centres of the corners, and offset 1/2 with centres of pixels;
+/// rounded half away from zero between corners, else down, and clamped. The output has the dtype, scale and zero point
+/// of the input.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct ResizeNearest {
+    /// Rows and columns of the output.
+    pub size: [usize; 2],
+    /// Whether the centres of the corner pixels fall on each other.
+    pub align_corners: bool,
+    /// Whether a pixel lies at its centre, not at its corner.
+    pub half_pixel_centers: bool,
+}
+
+moved!(ResizeNearest, "resize_nearest");
+
+impl Moved for ResizeNearest {
+    fn shape(&self, operands: &Operands<'_>, _input: &[usize]) -> Result<Vec<usize>, GraphError> {
+        let [batch, _, _, channels] = image(operands)?;
+        picture_size(operands, self.size)?;
+        Ok(vec![batch, self.size[0], self.size[1], channels])
+    }
+
+    fn source(&self, input: &[usize], output: &[usize], source: &mut [usize]) -> Option<()> {
+        source.copy_from_slice(output);
+        for axis in 0..2 {
+            source[axis + 1] = self.nearest(output[axis + 1], input[axis + 1], self.size[axis]);
+        }
+        Some(())
+    }
+}
+
+impl ResizeNearest {
+    fn nearest(&self, place: usize, input: usize, output: usize) -> usize {
+        let scale = if self.align_corners && output > 1 {
+            (input - 1) as f32 / (output - 1) as f32
+        } else {
+            input as f32 / output as f32
+        };
+        let exact = (place as f32 + if self.half_pixel_centers { 0.5 } else { 0.0 }) * scale;
+        let found = if self.align_corners { exact.round() } else { exact.floor() };
+        (found as usize).min(input - 1)
+    }
+}

@@ -1,0 +1,15 @@
+//! Products with a significand and an exponent that are not those of a real multiplier.
+
+use guardbit_num::Scheme;
+use guardbit_num::fixed_point::{rounding_divide_by_power_of_two, saturating_rounding_doubling_high_mul};
+
+/// `x * significand * 2^(exponent - 31)` with the roundings of TensorFlow Lite: two, or one.
+pub(super) fn scale(scheme: Scheme, x: i32, significand: i32, exponent: i32) -> i128 {
+    if scheme == Scheme::Single {
+        let right = (31 - exponent).clamp(1, 62) as u32;
+        return i128::from((i64::from(x) * i64::from(significand) + (1 << (right - 1))) >> right);
+    }
+    let shifted = x.wrapping_shl(exponent.max(0) as u32);
+    let high = saturating_rounding_doubling_high_mul(shifted, significand);
+    rounding_divide_by_power_of_two(high, (-exponent).max(0) as u32).into()
+}

@@ -1,0 +1,10 @@
+//! Subtraction.
+
+use super::Operands;
+use super::additive::{Parts, additive};
+use crate::GraphError;
+
+additive! {
+    /// `a - b` with numpy's broadcasting: as [`Add`](super::Add) with `A - B` (TensorFlow Lite `reference_ops::Sub`).
+    Sub, "sub", -1, Bilinear
+}

@@ -1,0 +1,81 @@
+"""Makes networks of one operator and records what TensorFlow Lite's runtimes compute for them.
+
+    pip install -r scripts/requirements-oracle.txt
+    python scripts/make_tflite_oracle.py OUT.json [--seed N] [--times N] [--per-op N] [--only NAME]
+
+Each case holds the file (hexadecimal), the codes of its inputs, and per runtime the codes of its outputs or what it says
+against the file:
+`litert_ref` (LiteRT, reference kernels), `tflm` (TensorFlow Lite Micro), `xnnpack` (LiteRT with its default delegate).
+Everything is drawn from the seed.
+"""
+
+import argparse
+import collections
+import json
+import zlib
+
+import ai_edge_litert.interpreter  # noqa: F401, loaded once for all children
+import numpy as np
+import tflite_micro  # noqa: F401
+from tflite_cases import CASES, Draw
+from tflite_models import RUNTIMES, build, run
+
+
+def record(name, make, dtype, seed):
+    """One case."""
+    draw = Draw([zlib.crc32(name.encode()), zlib.crc32(dtype.encode()), seed])
+    builtin, options, inputs, outputs = make(draw, dtype)
+    codes = [tensor.codes for tensor in inputs if tensor is not None and not tensor.constant]
+    results = {}
+    # The shapes of the outputs are those of the first runtime that makes them.
+    for runtime in RUNTIMES:
+        results[runtime] = run(runtime, build(builtin, options, inputs, outputs), codes)
+        if runtime == "litert_ref" and not isinstance(results[runtime], str):
+            for tensor, made in zip(outputs, results[runtime], strict=True):
+                tensor.shape = list(made.shape)
+    described = {runtime: result if isinstance(result, str) else [flat(r) for r in result] for runtime, result in results.items()}
+    model = build(builtin, options, inputs, outputs).hex()
+    return {"name": f"{name}/{dtype}/{seed}", "model": model, "inputs": [flat(c) for c in codes]} | described
+
+
+def flat(codes):
+    """Codes as integers; float32 as its bits."""
+    codes = np.asarray(codes)
+    return (codes.view(np.int32) if codes.dtype == np.float32 else codes).ravel().tolist()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="records what TensorFlow Lite's runtimes compute")
+    parser.add_argument("out", nargs="?")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--times", type=int, default=1, help="this many times the usual number of networks")
+    parser.add_argument("--per-op", type=int, help="this many networks per operator and type instead")
+    parser.add_argument("--golden", action="store_true", help="one small network per operator and type, two runtimes")
+    parser.add_argument("--only", help="operators whose names begin so")
+    arguments = parser.parse_args()
+    cases, answers = [], collections.defaultdict(lambda: collections.defaultdict(list))
+    for name, make, dtypes, count in CASES:
+        if arguments.only and not name.startswith(arguments.only):
+            continue
+        for dtype in dtypes:
+            for index in range(1 if arguments.golden else arguments.per_op or count * arguments.times):
+                case = record(name, make, dtype, 1000 * arguments.seed + index)
+                for runtime in RUNTIMES:
+                    answers[f"{name}/{dtype}"][runtime].append(case[runtime])
+                cases.append(case)
+    if arguments.golden:
+        cases = [{key: case[key] for key in case if key != "xnnpack" and isinstance(case[key], (str, list))} for case in cases]
+        cases = [case for case in cases if isinstance(case["litert_ref"], list) or isinstance(case["tflm"], list)]
+        cases = [{key: "refused" if key in RUNTIMES and isinstance(value, str) else value for key, value in case.items()} for case in cases]
+    if arguments.out:
+        with open(arguments.out, "w", encoding="utf-8") as out:
+            out.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
+    for key, by_runtime in answers.items():
+        counts = {runtime: sum(isinstance(a, list) for a in all_) for runtime, all_ in by_runtime.items()}
+        errors = {r: next((a for a in all_ if isinstance(a, str)), "")[-100:].replace("\n", " ") for r, all_ in by_runtime.items()}
+        print(key, counts, {r: e for r, e in errors.items() if e})
+    print(len(cases), "networks")
+
+
+if __name__ == "__main__":
+    main()

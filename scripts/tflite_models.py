@@ -1,0 +1,156 @@
+"""TFLite files of one operator, and the runtimes that run them."""
+
+import os
+import pickle
+import sys
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+# Each type of elements: number in the schema and numpy's type. Types of 4 and 2 bits travel as int8 here.
+DTYPES = {
+    "int8": (schema.TensorType.INT8, np.int8),
+    "uint8": (schema.TensorType.UINT8, np.uint8),
+    "int16": (schema.TensorType.INT16, np.int16),
+    "int32": (schema.TensorType.INT32, np.int32),
+    "int64": (schema.TensorType.INT64, np.int64),
+    "float32": (schema.TensorType.FLOAT32, np.float32),
+    "int4": (schema.TensorType.INT4, np.int8),
+    "int2": (schema.TensorType.INT2, np.int8),
+}
+BITS = {"int4": 4, "int2": 2}
+
+
+class Tensor:
+    """A tensor with its quantization; an output's shape is filled in by the first runtime that makes it."""
+
+    def __init__(self, codes=None, shape=None, dtype="int8", scales=None, zero_points=0, axis=None, constant=False):
+        self.codes = None if codes is None else np.asarray(codes, DTYPES[dtype][1])
+        self.shape = list(self.codes.shape if shape is None else shape)
+        self.dtype = dtype
+        self.scales = None if scales is None else np.atleast_1d(np.float32(scales))
+        count = 0 if scales is None else len(self.scales)
+        self.zero_points = [int(z) for z in np.broadcast_to(np.atleast_1d(zero_points), count)]
+        self.axis = axis
+        self.constant = constant
+
+    def data(self):
+        """The bytes of a constant: codes of 4 and 2 bits packed, the first in the low bits."""
+        bits = BITS.get(self.dtype)
+        if bits is None:
+            return self.codes.tobytes()
+        per_byte = 8 // bits
+        flat = self.codes.ravel().astype(np.int64) & ((1 << bits) - 1)
+        flat = np.concatenate([flat, np.zeros(-len(flat) % per_byte, np.int64)]).reshape(-1, per_byte)
+        return (flat << (np.arange(per_byte) * bits)).sum(axis=1).astype(np.uint8).tobytes()
+
+
+def build(builtin, options, inputs, outputs, version=1):
+    """A model of one operator, as bytes. `options` is an options object of the schema, or None; an absent input is None."""
+    model, graph, op = schema.ModelT(), schema.SubGraphT(), schema.OperatorT()
+    model.version = 3
+    code = schema.OperatorCodeT()
+    code.builtinCode, code.deprecatedBuiltinCode, code.version = builtin, min(builtin, 127), version
+    model.operatorCodes = [code]
+    model.buffers = [schema.BufferT()]
+    graph.tensors, graph.inputs, graph.outputs, op.inputs, op.outputs = [], [], [], [], []
+    for tensor in inputs:
+        op.inputs.append(-1 if tensor is None else len(graph.tensors))
+        if tensor is not None:
+            if not tensor.constant:
+                graph.inputs.append(len(graph.tensors))
+            graph.tensors.append(_tensor(model, tensor, f"x{len(op.inputs) - 1}"))
+    for tensor in outputs:
+        op.outputs.append(len(graph.tensors))
+        graph.outputs.append(len(graph.tensors))
+        graph.tensors.append(_tensor(model, tensor, f"y{len(op.outputs) - 1}"))
+    op.opcodeIndex = 0
+    if options is not None:
+        name = type(options).__name__.removesuffix("T")
+        op.builtinOptionsType, op.builtinOptions = getattr(schema.BuiltinOptions, name), options
+    graph.operators = [op]
+    model.subgraphs = [graph]
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def _tensor(model, tensor, name):
+    flat = schema.TensorT()
+    flat.name, flat.shape, flat.type, flat.buffer = name, tensor.shape, DTYPES[tensor.dtype][0], 0
+    if tensor.scales is not None:
+        flat.quantization = schema.QuantizationParametersT()
+        flat.quantization.scale = [float(s) for s in tensor.scales]
+        flat.quantization.zeroPoint = tensor.zero_points
+        flat.quantization.quantizedDimension = tensor.axis or 0
+    if tensor.constant:
+        data = schema.BufferT()
+        data.data = np.frombuffer(tensor.data(), np.uint8)
+        flat.buffer = len(model.buffers)
+        model.buffers.append(data)
+    return flat
+
+
+def litert(resolver):
+    """LiteRT with a set of kernels: a function from a model and its inputs to its outputs."""
+
+    def run(model, inputs):
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+        kind = getattr(OpResolverType, resolver)
+        interpreter = Interpreter(model_content=model, experimental_op_resolver_type=kind, num_threads=1)
+        interpreter.allocate_tensors()
+        for codes, details in zip(inputs, interpreter.get_input_details(), strict=True):
+            interpreter.set_tensor(details["index"], codes)
+        interpreter.invoke()
+        return [interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()]
+
+    return run
+
+
+def tflm(model, inputs):
+    """TensorFlow Lite Micro."""
+    from tflite_micro import runtime
+
+    interpreter = runtime.Interpreter.from_bytes(model, arena_size=max(1 << 20, 40 * len(model)))
+    for index, codes in enumerate(inputs):
+        interpreter.set_input(codes, index)
+    interpreter.invoke()
+    outputs = []
+    while True:
+        try:
+            outputs.append(interpreter.get_output(len(outputs)))
+        except IndexError:
+            return outputs
+
+
+RUNTIMES = {
+    "litert_ref": litert("BUILTIN_REF"),
+    "xnnpack": litert("AUTO"),
+    "tflm": tflm,
+}
+
+
+def run(runtime, model, inputs):
+    """What a runtime makes of a model: a list of arrays, or what it says against it. A runtime that dies says so too."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        try:
+            result = RUNTIMES[runtime](model, inputs)
+        except BaseException as error:  # noqa: BLE001, whatever it is, it is the answer
+            result = f"{type(error).__name__}: {error}"
+        with os.fdopen(writer, "wb") as pipe:
+            pickle.dump(result, pipe)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    _, status = os.waitpid(child, 0)
+    sys.stdout.flush()
+    return pickle.loads(answer) if answer else f"died (status {status})"
