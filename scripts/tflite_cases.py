@@ -571,7 +571,6 @@ CASES = [
     ("depthwise_conv_2d_int4", depthwise("int4"), ["int8"], 6),
     ("fully_connected", fully_connected("int8"), ALL, 8),
     ("fully_connected_int4", fully_connected("int4"), ["int8", "int16"], 5),
-    ("fully_connected_int2", fully_connected("int2"), ["int8"], 4),
     ("transpose_conv", transpose_conv, ALL, 8),
     ("batch_matmul", batch_matmul, ["int8", "int16"], 10),
     ("average_pool_2d", pool("AVERAGE_POOL_2D"), ALL, 4),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use guardbit_graph::{
-    DType, Graph, GraphBuilder, GraphError, MAX_NAME_BYTES, OutputSpec, Tensor, TensorId, TensorType,
+    DType, Graph, GraphBuilder, GraphError, MAX_NAME_BYTES, Op, OutputSpec, Tensor, TensorId, TensorType,
     plain_name,
 };
 
@@ -151,6 +151,22 @@ impl<'a> Network<'a> {
         self.builder.tensor(id)
     }
 
+    /// Adds a node that the file has no operator for, on `x`: its output is like `x`, and named after it.
+    pub fn before(
+        &mut self,
+        x: TensorId,
+        op: Op,
+        suffix: &str,
+        place: &OperatorPlace,
+    ) -> Result<TensorId, TfliteError> {
+        let tensor = self.builder.tensor(x);
+        let name = format!("{}/{suffix}", tensor.name);
+        let (dtype, quantization) = (tensor.ty.dtype, tensor.ty.quantization.clone());
+        let name = self.names.invent(&plain_name(&name), place.index);
+        let output = OutputSpec { name, dtype, quantization };
+        self.builder.node(op, &[Some(x)], output).map_err(|error| in_operator(place, error))
+    }
+
     /// Gives inputs and outputs of operators their names before any constant can take them.
     fn reserve_names(&mut self) -> Result<(), TfliteError> {
         for index in indices(self.subgraph.inputs()?) {
@@ -273,13 +289,20 @@ struct Names {
 }
 
 impl Names {
+    /// The name of the tensor at `index` of the file.
     fn give(&mut self, index: usize, stored: &str) -> String {
+        let name = self.invent(stored, index);
+        self.given.insert(index, name.clone());
+        name
+    }
+
+    /// A name that nothing has yet.
+    fn invent(&mut self, stored: &str, number: usize) -> String {
         let mut name = stored.to_owned();
         while name.is_empty() || self.taken.contains(&name) {
-            name.push_str(&format!("#{index}"));
+            name.push_str(&format!("#{number}"));
         }
         self.taken.insert(name.clone());
-        self.given.insert(index, name.clone());
         name
     }
 }

@@ -196,6 +196,11 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
+    /// Adds an operation on `x` that the file has no operator for; its output is like `x`.
+    pub fn before(&mut self, x: TensorId, op: impl Into<Op>, suffix: &str) -> Result<TensorId, TfliteError> {
+        self.network.before(x, op.into(), suffix, &self.place)
+    }
+
     /// Axes of a tensor of some rank, from 0; negative ones count from the end.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, TfliteError> {
         let from_start = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };

@@ -70,7 +70,13 @@ impl Accumulator {
     }
 }
 
-/// CONV_2D and DEPTHWISE_CONV_2D on activations of type `x`. With those of 16 bits the accumulator decides: sums of 64
+/// BATCH_MATMUL. Sums of 16-bit activations have 64 bits.
+pub(super) fn batch_matmul(output: &TensorType) -> Requantize {
+    let scheme = if output.dtype == DType::Int16 { Scheme::Q48 } else { Scheme::Double };
+    Requantize { scheme, rule: MultiplierRule::ProductInFloat32 }
+}
+
+/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on activations of type `x`. With those of 16 bits the accumulator decides: sums of 64
 /// bits are scaled by 15 bits of the multiplier.
 pub(super) fn convolution(x: &TensorType, accumulator: Accumulator) -> Requantize {
     match x.dtype {

@@ -1,7 +1,7 @@
 //! The operations by name, with the attributes that each takes.
 
 use guardbit_graph::ops::{
-    Abs, Activation, Add, ArgMax, ArgMin, AvgPool2d, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace, DepthwiseConv2d, Exp, FullyConnected, Gather, HardSwish, L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, MultiplierRule, Neg, Op, Pack, Pad, Padding, Prelu, Quantize, ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Requantize, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Tanh, Tile, Transpose,
+    Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace, DepthwiseConv2d, Dequantize, Dilate, Exp, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatLayerNorm, FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatUnary, FullyConnected, Gather, HardSwish, L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad, Prelu, QLinearSoftmax, Quantize, QuantizeFloat, RealFunction, RealPair, ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Table, Tanh, Tile, Transpose, TransposeConv2d,
 };
 use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::{Rounding, Scheme};
@@ -74,6 +74,9 @@ attributes! {
     in_float32: bool,
     alpha: f32,
     arithmetic: String,
+    factor: [usize; 2],
+    adj_x: bool,
+    adj_y: bool,
 }
 
 /// An operation as graph YAML writes it.
@@ -174,12 +177,23 @@ operations! {
         [stride, dilation, padding, activation, requantize, multiplier], |a| convolution!(a, Conv2d);
     depthwise_conv2d, "x, weights `[1, kh, kw, c*m]`, bias?",
         [stride, dilation, padding, activation, requantize, multiplier], |a| convolution!(a, DepthwiseConv2d);
+    transpose_conv2d, "x (see `dilate`), weights `[o, kh, kw, c]`, bias?", [padding, activation, requantize, multiplier],
+        |a| TransposeConv2d {
+            padding: a.padding()?,
+            activation: a.activation()?,
+            requantize: a.requantize()?,
+        };
     fully_connected, "x, weights `[units, k]`, bias?", [keep_num_dims, activation, requantize, multiplier],
         |a| FullyConnected {
             keep_num_dims: a.node.keep_num_dims.unwrap_or(false),
             activation: a.activation()?,
             requantize: a.requantize()?,
         };
+    batch_matmul, "a, b", [adj_x, adj_y, requantize, multiplier], |a| BatchMatmul {
+        adj_x: a.node.adj_x.unwrap_or(false),
+        adj_y: a.node.adj_y.unwrap_or(false),
+        requantize: a.requantize()?,
+    };
     add, "a, b", [activation, requantize], |a| Add { activation: a.activation()?, scheme: a.scheme()? };
     mul, "a, b", [activation, requantize, multiplier],
         |a| Mul { activation: a.activation()?, requantize: a.requantize()? };
@@ -270,6 +284,7 @@ operations! {
     arg_max, "x", [axis, keep_dims], |a| place_of_extreme!(a, ArgMax);
     arg_min, "x", [axis, keep_dims], |a| place_of_extreme!(a, ArgMin);
     cast, "x", [], |_a| Cast;
+    dilate, "x", [factor], |a| Dilate { factor: a.required("factor", a.node.factor)? };
     sub, "a, b", [activation, requantize], |a| Sub { activation: a.activation()?, scheme: a.scheme()? };
     squared_difference, "a, b", [requantize], |a| SquaredDifference { scheme: a.scheme()? };
     relu_n1_to_1, "x", [requantize, multiplier], |a| ReluN1To1 { requantize: a.requantize()? };

@@ -67,9 +67,9 @@ fn version_and_subgraphs() {
 
 #[test]
 fn unknown_operators() {
-    insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 117), @r"
+    insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 16), @r"
     guardbit::tflite::unsupported_operator
-    model.tflite: operator 0 is HARD_SWISH (117), which is not supported (output tensor `y`)
+    model.tflite: operator 0 is LSTM (16), which is not supported (output tensor `y`)
     help: docs/tflite.md lists the operators that can be read; replace this one before converting, or cut the network before it
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 9999), @r"

@@ -149,7 +149,9 @@ macro_rules! ops {
 ops! {
     conv2d::Conv2d,
     depthwise_conv2d::DepthwiseConv2d,
+    transpose_conv2d::TransposeConv2d,
     fully_connected::FullyConnected,
+    batch_matmul::BatchMatmul,
     add::Add,
     mul::Mul,
     avg_pool2d::AvgPool2d,
@@ -187,6 +189,7 @@ ops! {
     arg_max::ArgMax,
     arg_min::ArgMin,
     cast::Cast,
+    dilate::Dilate,
     sub::Sub,
     squared_difference::SquaredDifference,
     relu_n1_to_1::ReluN1To1,

@@ -1,6 +1,6 @@
-//! FULLY_CONNECTED.
+//! FULLY_CONNECTED and BATCH_MATMUL.
 
-use guardbit_graph::ops::FullyConnected;
+use guardbit_graph::ops::{BatchMatmul, FullyConnected};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
@@ -23,4 +23,16 @@ pub(super) fn fully_connected(reader: &mut OperatorReader<'_, '_>) -> Result<New
         requantize: policy::FULLY_CONNECTED,
     };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x), Some(weights), bias] })
+}
+
+pub(super) fn batch_matmul(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let options = reader.options(101)?;
+    reader.expect_inputs(2, 2)?;
+    let inputs = vec![Some(reader.input(0)?), Some(reader.input(1)?)];
+    let op = BatchMatmul {
+        adj_x: options.flag(Field(0, "BatchMatMulOptions.adj_x"), false)?,
+        adj_y: options.flag(Field(1, "BatchMatMulOptions.adj_y"), false)?,
+        requantize: policy::batch_matmul(reader.output),
+    };
+    Ok(NewNode { op: op.into(), inputs })
 }

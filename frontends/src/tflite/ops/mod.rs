@@ -10,6 +10,7 @@ mod pixels;
 mod pool;
 mod reduce;
 mod strided_slice;
+mod transpose_conv;
 
 use super::error::TfliteError;
 use super::operator::{NewNode, OperatorReader};
@@ -70,6 +71,7 @@ const READERS: &[(i32, Reader)] = &[
     (59, One(activation::neg)),
     (60, One(layout::padv2)),
     (65, One(parts::slice)),
+    (67, One(transpose_conv::transpose_conv)),
     (69, One(layout::tile)),
     (70, One(layout::expand_dims)),
     (74, One(reduce::sum)),
@@ -88,6 +90,7 @@ const READERS: &[(i32, Reader)] = &[
     (105, One(layout::reverse)),
     (114, One(activation::quantize)),
     (117, One(activation::hard_swish)),
+    (126, One(fully_connected::batch_matmul)),
     (152, One(activation::relu_0_to_1)),
 ];
 

@@ -1,0 +1,161 @@
+//! Products of matrices.
+
+use std::sync::Arc;
+
+use guardbit_num::Requantizer;
+
+use super::strides::{each_index, flat, row_major};
+use super::{Mac, Operands, Operator};
+use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, Window};
+use crate::{Activation, GraphError, Requantize};
+
+/// `y[.., i, j] = sum over k of (a[.., i, k] - za) * (b[.., k, j] - zb)`, requantized, with numpy's broadcasting of the
+/// axes in front.
+///
+/// Where `b` is one constant matrix and `a` is not transposed, it is made of dot products that an accelerator can run;
+/// in any other form it runs on a host.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct BatchMatmul {
+    /// Whether `a` is given as `[.., k, i]`.
+    pub adj_x: bool,
+    /// Whether `b` is given as `[.., j, k]`.
+    pub adj_y: bool,
+    /// From sums to codes.
+    pub requantize: Requantize,
+}
+
+impl Operator for BatchMatmul {
+    const NAME: &'static str = "batch_matmul";
+    const MAC: Option<Mac> = Some(Mac::Weighted);
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        self.requantizer(operands)?;
+        let sizes = self.sizes(operands)?;
+        Ok([&sizes.front[..], &[sizes.rows, sizes.cols]].concat())
+    }
+
+    fn dot_products(&self, operands: &Operands<'_>) -> Option<DotProducts> {
+        let codes = operands.constant(1).ok()?;
+        let (a, b, y) = self.quantizations(operands).ok()?;
+        let Sizes { rows, terms, cols, .. } = self.sizes(operands).ok()?;
+        if self.adj_x || codes.len() != terms * cols || operands.input(0).constant.is_some() {
+            return None;
+        }
+        let batch = operands.input(0).ty.len() / (rows * terms) * rows;
+        let stage = OutputStage {
+            requantize: self.requantize,
+            input_scale: a.0,
+            weight_scales: vec![b.0; cols],
+            output_scale: y.0,
+            output_zero_point: y.1,
+            activation: Activation::None,
+            clamp: (operands.output_dtype.min(), operands.output_dtype.max()),
+        };
+        Some(DotProducts {
+            window: Window::dense(batch, terms, cols),
+            input_zero_point: a.1,
+            weights: Some(DotWeights {
+                codes: Arc::clone(&codes),
+                zero_points: vec![b.1; cols],
+                strides: if self.adj_y { [terms, 0, 0, 1] } else { [1, 0, 0, cols] },
+            }),
+            bias: None,
+            finish: Finish::Requantize(stage),
+        })
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        if let Some(dots) = self.dot_products(operands) {
+            return dots.evaluate(inputs[0]);
+        }
+        let (Ok(requantizer), Ok((a, b, y)), Ok(sizes)) =
+            (self.requantizer(operands), self.quantizations(operands), self.sizes(operands))
+        else {
+            return Vec::new();
+        };
+        let Sizes { front, rows, terms, cols } = sizes;
+        let [(left, at_left), (right, at_right)] = [0, 1].map(|index| {
+            let shape = &operands.input(index).ty.shape;
+            (inputs[index], matrices(&shape[..shape.len() - 2], &front))
+        });
+        let starts = each_index(&front, |index| {
+            let start = |strides: &[usize]| flat(index.iter().copied(), strides);
+            (start(&at_left) * rows * terms, start(&at_right) * terms * cols)
+        });
+        let left_strides = if self.adj_x { [1, rows] } else { [terms, 1] };
+        let right_strides = if self.adj_y { [1, terms] } else { [cols, 1] };
+        let mut output = Vec::with_capacity(starts.len() * rows * cols);
+        for (at_left, at_right) in starts {
+            let place = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j)));
+            output.extend(place.map(|(i, j)| {
+                let product = |k: usize| {
+                    let x = left[at_left + i * left_strides[0] + k * left_strides[1]] - a.1;
+                    let w = right[at_right + k * right_strides[0] + j * right_strides[1]] - b.1;
+                    i128::from(x) * i128::from(w)
+                };
+                let sum = (0..terms).map(product).sum();
+                operands.output_dtype.saturate(requantizer.requantize(sum, y.1.into()))
+            }));
+        }
+        output
+    }
+}
+
+/// Sizes of a product: the axes in front, rows, terms of a sum, columns.
+struct Sizes {
+    front: Vec<usize>,
+    rows: usize,
+    terms: usize,
+    cols: usize,
+}
+
+type Affine = (f32, i32);
+
+impl BatchMatmul {
+    fn sizes(&self, operands: &Operands<'_>) -> Result<Sizes, GraphError> {
+        operands.expect_inputs(2, 2)?;
+        let matrix = |index: usize, transposed: bool| {
+            let tensor = operands.input(index);
+            let Some((front, &[first, second])) = tensor.ty.shape.split_last_chunk::<2>() else {
+                return Err(operands.shape_error(tensor, "two axes at least".into()));
+            };
+            Ok((front, if transposed { [second, first] } else { [first, second] }))
+        };
+        let (left, [rows, terms]) = matrix(0, self.adj_x)?;
+        let (right, [depth, cols]) = matrix(1, self.adj_y)?;
+        if depth != terms {
+            let expected = format!("{terms} terms, as `{}` has", operands.input(0).name);
+            return Err(operands.shape_error(operands.input(1), expected));
+        }
+        let rank = left.len().max(right.len());
+        let size = |front: &[usize], axis: usize| (axis + front.len()).checked_sub(rank).map_or(1, |i| front[i]);
+        let common = |axis| match (size(left, axis), size(right, axis)) {
+            (a, b) if a == b => Some(a),
+            (1, other) | (other, 1) => Some(other),
+            _ => None,
+        };
+        let front: Option<Vec<_>> = (0..rank).map(common).collect();
+        let expected = || format!("one that broadcasts with {left:?} in front");
+        let front = front.ok_or_else(|| operands.shape_error(operands.input(1), expected()))?;
+        Ok(Sizes { front, rows, terms, cols })
+    }
+
+    fn quantizations(&self, operands: &Operands<'_>) -> Result<(Affine, Affine, Affine), GraphError> {
+        operands.expect_inputs(2, 2)?;
+        let [a, b, y] = [operands.activation(0)?, operands.activation(1)?, operands.output_activation()?];
+        let affine = |q: &crate::Quantization| (q.scale(0), q.zero_point(0));
+        Ok((affine(a), affine(b), affine(y)))
+    }
+
+    fn requantizer(&self, operands: &Operands<'_>) -> Result<Requantizer, GraphError> {
+        let (a, b, y) = self.quantizations(operands)?;
+        operands.requantizer(self.requantize, a.0, b.0, y.0)
+    }
+}
+
+/// Distance in matrices between neighbours along each of the axes `front`, for matrices that have the axes `own` in front:
+/// 0 where one is repeated.
+fn matrices(own: &[usize], front: &[usize]) -> Vec<usize> {
+    let strides = row_major(own).into_iter().zip(own).map(|(stride, &size)| if size == 1 { 0 } else { stride });
+    std::iter::repeat_n(0, front.len() - own.len()).chain(strides).collect()
+}

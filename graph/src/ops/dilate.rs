@@ -1,0 +1,40 @@
+//! Cells between pixels.
+
+use super::Operands;
+use super::moved::{Moved, image, moved};
+use crate::GraphError;
+
+/// The picture `[n, h, w, c]` with cells of real 0 between its rows and columns:
+/// `y[n, h*r, w*s, c] = x[n, h, w, c]` for `factor = [r, s]`, the zero point elsewhere.
+///
+/// A transposed convolution reads such a picture. The output has the dtype, scale and zero point of the input.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Dilate {
+    /// Distance of rows and columns in the output.
+    pub factor: [usize; 2],
+}
+
+moved!(Dilate, "dilate");
+
+impl Moved for Dilate {
+    fn shape(&self, operands: &Operands<'_>, _input: &[usize]) -> Result<Vec<usize>, GraphError> {
+        let [batch, rows, cols, channels] = image(operands)?;
+        operands.per_tensor(0)?;
+        if self.factor.iter().any(|factor| !(1..=1 << 20).contains(factor)) {
+            return Err(operands.attribute_error("factor", format!("{:?} must be 1..=1048576", self.factor)));
+        }
+        let along = |size: usize, factor: usize| (size - 1).saturating_mul(factor).saturating_add(1);
+        Ok(vec![batch, along(rows, self.factor[0]), along(cols, self.factor[1]), channels])
+    }
+
+    fn source(&self, _input: &[usize], output: &[usize], source: &mut [usize]) -> Option<()> {
+        source.copy_from_slice(output);
+        for axis in 0..2 {
+            if output[axis + 1] % self.factor[axis] != 0 {
+                return None;
+            }
+            source[axis + 1] = output[axis + 1] / self.factor[axis];
+        }
+        Some(())
+    }
+}

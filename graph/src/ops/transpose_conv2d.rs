@@ -1,0 +1,62 @@
+//! Transposed 2-D convolution.
+
+use super::operands::Operands;
+use super::weighted::{self, Geometry};
+use super::window::Sliding;
+use super::{Mac, Operator, window};
+use crate::dot::DotProducts;
+use crate::{Activation, GraphError, Padding, Requantize};
+
+/// A transposed convolution on a picture that is spread by its stride already ([`Dilate`](super::Dilate)):
+/// `y[n,h,w,o] = sum over kh, kw, i of (x[n, h+kh-p, w+kw-q, i] - zx) * (w[o, KH-1-kh, KW-1-kw, i] - zw)`, plus bias,
+/// requantized.
+///
+/// Every input pixel adds its product with the whole kernel to the output around it; seen from an output element that is
+/// a window of stride 1 under mirrored weights. Inputs: activations `[n, h, w, c]`, constant weights `[o, kh, kw, c]`
+/// (scales per tensor or along axis 0), optional bias `[o]`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct TransposeConv2d {
+    /// Padding of the spread picture.
+    pub padding: Padding,
+    /// Fused activation.
+    pub activation: Activation,
+    /// From sums to codes.
+    pub requantize: Requantize,
+}
+
+impl Operator for TransposeConv2d {
+    const NAME: &'static str = "transpose_conv2d";
+    const MAC: Option<Mac> = Some(Mac::Weighted);
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        Ok(window::output_shape(&self.parts(operands)?.window))
+    }
+
+    fn dot_products(&self, operands: &Operands<'_>) -> Option<DotProducts> {
+        self.parts(operands).ok()
+    }
+}
+
+impl TransposeConv2d {
+    fn parts(&self, operands: &Operands<'_>) -> Result<DotProducts, GraphError> {
+        let mut dots = weighted::dot_products(operands, self.requantize, self.activation, || self.geometry(operands))?;
+        if let Some(weights) = &mut dots.weights {
+            let [_, rows, cols, depth] = operands.shape(1)?;
+            // Cells of a kernel backwards, the channels of each as they are.
+            let mirrored = |kernel: &[i32]| kernel.chunks(depth).rev().flatten().copied().collect::<Vec<_>>();
+            weights.codes = weights.codes.chunks(rows * cols * depth).flat_map(mirrored).collect();
+        }
+        Ok(dots)
+    }
+
+    fn geometry(&self, operands: &Operands<'_>) -> Result<Geometry, GraphError> {
+        let input @ [_, _, _, channels] = operands.shape(0)?;
+        let [out_channels, rows, cols, depth] = operands.shape(1)?;
+        if depth != channels || out_channels == 0 {
+            return Err(operands.shape_error(operands.input(1), format!("[o, kh, kw, {channels}]")));
+        }
+        let sliding = Sliding { kernel: [rows, cols], stride: [1, 1], dilation: [1, 1], padding: self.padding };
+        let window = sliding.over(operands, input, out_channels, depth, 1)?;
+        Ok(Geometry { window, axis: 0, strides: [rows * cols * depth, cols * depth, depth, 1] })
+    }
+}
