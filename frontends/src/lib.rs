@@ -16,7 +16,7 @@ pub mod yaml;
 
 pub use error::{FormatError, FrontendError, Location};
 pub use frontend::{FRONTENDS, Frontend, frontend, load, network_files};
-pub use onnx::{OnnxError, read_onnx};
+pub use onnx::{ExportError, OnnxError, read_onnx, write_onnx};
 pub use random::{RandomCodes, random_codes, random_subset};
 pub use tflite::{TFLITE_POLICY, TfliteError, read_tflite, tflite_operators};
 pub use yaml::{YamlError, read_yaml};

@@ -14,6 +14,7 @@
 
 mod constant;
 mod error;
+mod export;
 mod folding;
 mod inputs;
 mod network;
@@ -30,6 +31,7 @@ use prost::Message;
 use crate::{Frontend, FrontendError};
 
 pub use error::OnnxError;
+pub use export::{ExportError, write_onnx};
 
 /// Reads an ONNX file from memory; data outside of it cannot be read. The network is called `name`, and so is the file
 /// in errors.

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
-use guardbit_graph::ops::{Dequantize, FloatUnary, Transpose};
+use guardbit_graph::ops::{Dequantize, FloatUnary, Reshape, Transpose};
 use guardbit_graph::{
     DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, passes, plain_name,
     word_of,
@@ -319,7 +319,8 @@ impl<'a> Network<'a> {
         }
         let dtype = tensor.ty.dtype;
         let name = format!("{}_{}", tensor.name, if channels_last { "nhwc" } else { "nchw" });
-        let id = self.emit(node, Transpose { permutation }, &[at.id], &name, (dtype, quantization))?;
+        let op = transposition(&self.builder.tensor(at.id).ty.shape, permutation);
+        let id = self.emit(node, op, &[at.id], &name, (dtype, quantization))?;
         self.moved.insert(at.id, id);
         self.moved.insert(id, at.id);
         Ok(id)
@@ -429,18 +430,31 @@ impl<'a> Network<'a> {
     }
 }
 
+/// A transpose; a reshape where only axes of size 1 move.
+pub(super) fn transposition(shape: &[usize], permutation: Vec<usize>) -> Op {
+    let kept = permutation.iter().filter(|&&axis| shape[axis] != 1);
+    if kept.is_sorted() {
+        return Reshape { shape: permutation.iter().map(|&axis| shape[axis] as i64).collect() }.into();
+    }
+    Transpose { permutation }.into()
+}
+
 /// The network without what reading leaves behind: transposes that undo each other, and what nothing needs.
 fn cleaned(graph: Graph) -> Result<Graph, OnnxError> {
     let mut graph = graph;
-    for name in ["merge_layouts", "identities", "dead_nodes"] {
-        let Some(pass) = passes::find(name) else { continue };
-        match pass.run(&graph) {
-            Ok(Some(changed)) => graph = changed,
-            Ok(None) => {}
-            Err(error) => return Err(OnnxError::Format { problem: error.to_string() }),
+    loop {
+        let mut changes = false;
+        for pass in ["merge_layouts", "identities", "dead_nodes"].into_iter().filter_map(passes::find) {
+            match pass.run(&graph) {
+                Ok(Some(changed)) => (graph, changes) = (changed, true),
+                Ok(None) => {}
+                Err(error) => return Err(OnnxError::Format { problem: error.to_string() }),
+            }
+        }
+        if !changes {
+            return Ok(graph);
         }
     }
-    Ok(graph)
 }
 
 /// A constant of codes as real values.

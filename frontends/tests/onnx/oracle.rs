@@ -10,14 +10,14 @@ use serde_json::Value;
 
 /// How a case came out.
 #[derive(Debug, Clone, PartialEq)]
-enum Outcome {
+pub enum Outcome {
     /// Elements, and how many of them differ.
     Ran { elements: usize, different: usize, greatest: f64 },
     Refused(String),
 }
 
 /// The cases of a family, made anew.
-fn cases(family: &str) -> (tempfile::TempDir, Vec<Value>) {
+pub fn cases(family: &str) -> (tempfile::TempDir, Vec<Value>) {
     let python = std::env::var("GUARDBIT_ONNX_PYTHON").expect("GUARDBIT_ONNX_PYTHON");
     let folder = tempfile::tempdir().unwrap();
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts");
@@ -29,7 +29,7 @@ fn cases(family: &str) -> (tempfile::TempDir, Vec<Value>) {
 }
 
 /// The elements of an array: integers, or real numbers.
-fn elements(array: &Value) -> Vec<f64> {
+pub fn elements(array: &Value) -> Vec<f64> {
     let real = array["dtype"] == "float32";
     let value = |value: &Value| match real {
         true => f64::from(f32::from_bits(value.as_u64().unwrap() as u32)),
@@ -39,7 +39,7 @@ fn elements(array: &Value) -> Vec<f64> {
 }
 
 /// The codes of an input; real values become codes as the format has it.
-fn input(tensor: &Tensor, array: &Value) -> Vec<i32> {
+pub fn input(tensor: &Tensor, array: &Value) -> Vec<i32> {
     let real = array["dtype"] == "float32";
     let code = |value: f64| match (tensor.ty.dtype, real) {
         (DType::Float32, _) => word_of(value as f32),
@@ -53,7 +53,7 @@ fn input(tensor: &Tensor, array: &Value) -> Vec<i32> {
 }
 
 /// The values of an output: codes as they are where the runtime gives codes, real values otherwise.
-fn output(tensor: &Tensor, codes: &[i32], wanted: &Value) -> Vec<f64> {
+pub fn output(tensor: &Tensor, codes: &[i32], wanted: &Value) -> Vec<f64> {
     let real = wanted["dtype"] == "float32";
     let value = |&code: &i32| match (tensor.ty.dtype, &tensor.ty.quantization) {
         (DType::Float32, _) => f64::from(real_of(code)),
@@ -63,7 +63,7 @@ fn output(tensor: &Tensor, codes: &[i32], wanted: &Value) -> Vec<f64> {
     codes.iter().map(value).collect()
 }
 
-fn run(folder: &Path, case: &Value) -> Outcome {
+pub fn run(folder: &Path, case: &Value) -> Outcome {
     let path: PathBuf = folder.join(format!("{}.onnx", case["name"].as_str().unwrap()));
     let graph = match Onnx.read(&path, "net") {
         Ok(graph) => graph,
@@ -145,6 +145,18 @@ fn networks_of_one_operator_equal_onnx_runtime() {
 fn quantized_networks_equal_onnx_runtime() {
     for (of, row) in table("networks", "network") {
         assert!(row.different == 0 && row.refused.is_empty() && row.elements > 0, "{of}: {row:?}");
+    }
+}
+
+/// A transformer block: its products are those of codes; normalizations and what is not quantized are in float, of which
+/// ONNX Runtime's kernels round the last bits otherwise, so that codes behind them may be the next ones.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn a_transformer_block_is_near_onnx_runtime() {
+    const SHARE: f64 = 0.15;
+    for (of, row) in table("transformer", "network") {
+        assert!(row.refused.is_empty() && row.elements > 0, "{of}: {row:?}");
+        assert!((row.different as f64) < SHARE * row.elements as f64 && row.greatest < 0.2, "{of}: {row:?}");
     }
 }
 

@@ -92,12 +92,10 @@ pub(super) fn map<'a>(
     parameters: Vec<f32>,
 ) -> Result<(), OnnxError> {
     const MOST: usize = 16;
-    let value = match network.input(node, 0)? {
-        value @ Value::Dequantized(Dequantized { ref functions, .. }) if functions.len() >= MOST => {
-            network.materialize(node, value)?
-        }
-        value => value,
-    };
+    let mut value = network.input(node, 0)?;
+    if matches!(&value, Value::Dequantized(d) if d.functions.len() >= MOST) {
+        value = network.materialize(node, value)?;
+    }
     let value = match value {
         Value::Dequantized(mut dequantized) => {
             dequantized.functions.push((function, parameters));
@@ -199,7 +197,7 @@ fn common_order(network: &Network<'_>, a: &Value, b: &Value) -> bool {
 }
 
 /// Codes as a tensor of the graph, constants too.
-fn code_tensor<'a>(
+pub(super) fn code_tensor<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     operand: Dequantized,

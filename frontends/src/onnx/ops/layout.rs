@@ -1,13 +1,13 @@
 //! Operators that move elements and leave them as they are.
 
-use guardbit_graph::ops::{Concat, Pad, Reshape, Transpose};
+use guardbit_graph::ops::{Concat, Pad, Reshape};
 use guardbit_graph::{DType, Op, word_of};
 
 use super::quantize::{axis_of, follow, table};
 use super::weighted::EVEN;
 use crate::onnx::error::OnnxError;
 use crate::onnx::folding::{permutation, resolved_shape, squeezed};
-use crate::onnx::network::Network;
+use crate::onnx::network::{Network, transposition};
 use crate::onnx::node::Node;
 use crate::onnx::proto::element;
 use crate::onnx::value::{Dequantized, Located, Quant, Source, Value};
@@ -123,7 +123,8 @@ pub(super) fn transpose<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result
         let moved = constant.permuted(&permutation);
         return network.bind(node, 0, Value::Constant(std::rc::Rc::new(moved)));
     }
-    let value = moved(network, node, value, Transpose { permutation }, "transposed")?;
+    let op = transposition(&network.shape(&value), permutation);
+    let value = moved(network, node, value, op, "transposed")?;
     network.bind(node, 0, value)
 }
 

@@ -1,10 +1,11 @@
 //! MatMul, Gemm and MatMulInteger.
 
-use guardbit_graph::ops::{FloatBinary, FloatMatMul, FullyConnected, RealPair, Transpose};
+use guardbit_graph::ops::{BatchMatmul, FloatBinary, FloatMatMul, FullyConnected, RealPair, Transpose};
 use guardbit_graph::{Activation, DType, Op, Requantize};
 
 use super::quantize::{Follow, follow};
-use super::weighted::{self, Bias, Layer};
+use super::elementwise::code_tensor;
+use super::weighted::{self, Bias, EVEN, Layer};
 use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
@@ -56,10 +57,7 @@ pub(super) fn product<'a>(
         _ => None,
     };
     let Some(((at, a_quant), (codes, b_quant))) = constant else {
-        if follow.is_some_and(|follow| follow.quantizer.is_none()) {
-            return Err(node.error("needs a constant matrix of two axes"));
-        }
-        return real(network, node, [a, b], c, transposed_b);
+        return between_codes(network, node, [a, b], c, transposed_b, follow);
     };
     let layer = dense(network, node, (at, a_quant), (&codes, b_quant), transposed_b)?;
     let bias = weighted::bias(node, c.as_ref(), layer.channels)?;
@@ -107,6 +105,40 @@ pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
     let layer = dense(network, node, (at, a_quant), (&codes, b_quant), false)?;
     let sums = layer.sums(network, node, op, false)?;
     weighted::bind_sums(network, node, sums)
+}
+
+/// A product of two tensors: of codes where a quantizer follows, of real values otherwise.
+fn between_codes<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [a, b]: [Value; 2],
+    c: Option<Value>,
+    transposed_b: bool,
+    follow: Option<Follow<'a>>,
+) -> Result<(), OnnxError> {
+    let quant = |value: &Value| match value {
+        Value::Dequantized(d) if d.functions.is_empty() && d.quant.dtype.bits() == 8 => d.quant.single().map(|_| d.quant.dtype),
+        _ => None,
+    };
+    let dtypes = (quant(&a), quant(&b), follow.as_ref().map(|follow| follow.quant.dtype));
+    let (Value::Dequantized(left), Value::Dequantized(right)) = (&a, &b) else {
+        return real(network, node, [a, b], c, transposed_b);
+    };
+    match (dtypes, follow) {
+        ((Some(of_a), Some(_), Some(of_y)), Some(follow)) if of_a == of_y && c.is_none() => {
+            let inputs = [code_tensor(network, node, left.clone(), false)?, code_tensor(network, node, right.clone(), false)?];
+            // It has no activation of its own.
+            let follow = follow.without_activation();
+            let ty = network.code_type(node, &follow.quant, 1, false)?;
+            let op = BatchMatmul { adj_x: false, adj_y: transposed_b, requantize: EVEN };
+            let id = network.emit(node, op, &inputs, &follow.tensor_name(), ty)?;
+            follow.finish(network, node, Located { id, channels_last: false })
+        }
+        (_, Some(follow)) if follow.quantizer.is_none() => {
+            Err(node.error("multiplies codes of several scales or of more than 8 bits, which cannot be represented"))
+        }
+        _ => real(network, node, [a, b], c, transposed_b),
+    }
 }
 
 /// A product in float.

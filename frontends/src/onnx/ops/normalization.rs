@@ -108,6 +108,7 @@ pub(super) fn softmax_of<'a>(
     let codes = weighted::activations(network, node, &value).filter(|(_, quant)| quant.dtype.bits() == 8);
     if let (Some((at, quant)), Some(follow)) = (codes, follow) {
         if follow.quant.dtype == quant.dtype {
+            let follow = follow.without_activation();
             let ty = network.code_type(node, &follow.quant, 1, false)?;
             let op = QLinearSoftmax { axis: axis_of(network, at, axis) };
             let id = network.emit(node, op, &[at.id], &follow.tensor_name(), ty)?;

@@ -109,6 +109,7 @@ fn real_then_codes<'a>(
     let Some(follow) = follow else {
         return network.bind(node, 0, Value::Real(Located { id, channels_last }));
     };
+    let follow = follow.without_activation();
     let ty = network.code_type(node, &follow.quant, 1, false)?;
     let quantize = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: true };
     let id = network.emit(node, quantize, &[id], &follow.tensor_name(), ty)?;
@@ -140,6 +141,7 @@ pub(super) fn global_average_of<'a>(
         _ => None,
     };
     if let (Some((at, quant)), Some(follow)) = (codes, follow) {
+        let follow = follow.without_activation();
         check_codes(network, node, at, &quant)?;
         let id = network.in_order(node, at, true)?;
         let ty = network.code_type(node, &follow.quant, 1, false)?;

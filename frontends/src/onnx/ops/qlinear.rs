@@ -63,7 +63,6 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
 pub(super) fn matmul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (a, b) = (operand(network, node, 0, 0)?, operand(network, node, 3, 1)?);
     let follow = follow(node, result(network, node, 6, &a)?)?;
-    check_weights(node, &a, &b)?;
     matmul::product(network, node, [a, b], None, false, follow)
 }
 

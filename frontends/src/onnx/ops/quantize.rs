@@ -198,6 +198,11 @@ impl<'a> Follow<'a> {
         Self { quantizer: None, quant, clamp, via: Vec::new(), name: name.into(), activation }
     }
 
+    /// The same for an operation that has no activation: all of the clamp comes after it.
+    pub fn without_activation(self) -> Self {
+        Self { activation: Activation::None, ..self }
+    }
+
     /// Whether real values are made of the codes again at once.
     pub fn dequantizes(&self) -> bool {
         self.quantizer.as_ref().is_some_and(|quantizer| quantizer.dequantizes)
