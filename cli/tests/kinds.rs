@@ -75,7 +75,19 @@ const HELPERS_OF_OPS: &[&str] = &[
     "window",
 ];
 const HELPERS_OF_TIMING: &[&str] = &[
-    "mod", "array", "chain", "cost", "feed", "fit", "gemm", "mapping", "rate", "search", "tiling", "traffic",
+    "mod",
+    "array",
+    "chain",
+    "cost",
+    "feed",
+    "fit",
+    "gemm",
+    "mapping",
+    "moving_sums",
+    "rate",
+    "search",
+    "tiling",
+    "traffic",
 ];
 
 fn is_float(op: &str) -> bool {

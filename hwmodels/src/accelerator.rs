@@ -1,42 +1,17 @@
 //! The checked accelerator: what the code computes with. The file that it is read from is another type.
 
-use guardbit_num::{Format, Overflow, Rounding, Scheme};
+use guardbit_num::{Format, Overflow, Rounding};
 
-use crate::LayerOverrides;
-pub use crate::keys::{Array, Bias, Level, Memory, Product};
-
-/// An accelerator, complete and consistent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Accelerator {
-    /// Name.
-    pub name: String,
-    /// One line for lists.
-    pub description: String,
-    /// Clock in MHz.
-    pub clock_mhz: f64,
-    /// The array of processing elements.
-    pub array: Array,
-    /// Which operand stays in the array: decides time and place.
-    pub dataflow: Dataflow,
-    /// Names of the operations that the accelerator runs; the host runs the others exactly.
-    pub offload: Vec<String>,
-    /// What decides values.
-    pub datapath: Datapath,
-    /// How cycles are counted.
-    pub timing: TimingConvention,
-    /// Memories.
-    pub memory: Memory,
-    /// Lanes that share one adder.
-    pub packing: Packing,
-    /// Complete accelerators for single layers, by layer name or index, with the overrides applied.
-    pub layers: LayerOverrides,
-}
+pub use crate::keys::{
+    Accelerator, Array, Bias, Level, Memory, Operands, PackingKeys, Product, ReductionOrder, Requantization,
+    Timing,
+};
 
 /// All that decides values: operands, order, product, levels, bias, requantization.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Datapath {
-    /// Where zero points are taken off.
-    pub zero_point: ZeroPoint,
+    /// How operands reach the multiplier.
+    pub operands: Operands,
     /// In which order K is walked.
     pub order: ReductionOrder,
     /// The multiplier's output.
@@ -45,10 +20,8 @@ pub struct Datapath {
     pub levels: Vec<Level>,
     /// Where and how the bias is added.
     pub bias: Bias,
-    /// The scheme that replaces the model's own; `None` keeps it.
-    pub scheme: Option<Scheme>,
-    /// What the output stage does with a result that does not fit the output's dtype.
-    pub output: OutputFit,
+    /// From sums to output codes.
+    pub requantize: Requantization,
 }
 
 /// What the output stage does with a result that does not fit the output's dtype.
@@ -122,17 +95,6 @@ pub enum Axis {
     Ic,
 }
 
-/// The order in which the products of a dot product are added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReductionOrder {
-    /// The axes, slowest first.
-    pub axes: [Axis; 3],
-    /// How the flattened axes are walked.
-    pub walk: Walk,
-    /// Length of the blocks into which the input channels are cut; the blocks are slower than every axis.
-    pub ic_block: Option<usize>,
-}
-
 /// How a flat sequence is walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
@@ -142,6 +104,14 @@ pub enum Walk {
     Reverse,
     /// i, i + n, i + 2n, ... for i = 0..n.
     Stride(usize),
+}
+
+/// How a flat sequence is walked, without the distance of a stride.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WalkKind {
+    Forward,
+    Reverse,
+    Stride,
 }
 
 /// A register's width and what it does with what does not fit.
@@ -198,6 +168,15 @@ pub enum TimingConvention {
     EthosU,
 }
 
+/// How lanes share an adder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PackingKind {
+    /// They do not.
+    None,
+    /// Two output channels in that of a DSP48E2.
+    Dsp48e2Int8x2,
+}
+
 /// Lanes that share one adder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
@@ -205,6 +184,24 @@ pub enum Packing {
     None,
     /// Two output channels share the 48-bit adder of a DSP48E2, which adds `(a * 2^18 + d) * b`.
     Dsp48e2Int8x2(Fixup),
+}
+
+impl From<PackingKeys> for Packing {
+    fn from(PackingKeys { kind, fixup }: PackingKeys) -> Self {
+        match kind {
+            PackingKind::None => Self::None,
+            PackingKind::Dsp48e2Int8x2 => Self::Dsp48e2Int8x2(fixup),
+        }
+    }
+}
+
+impl From<Packing> for PackingKeys {
+    fn from(packing: Packing) -> Self {
+        match packing {
+            Packing::None => Self { kind: PackingKind::None, fixup: Fixup::Lut },
+            Packing::Dsp48e2Int8x2(fixup) => Self { kind: PackingKind::Dsp48e2Int8x2, fixup },
+        }
+    }
 }
 
 /// What is done about the borrow that a negative low lane takes from the high lane.

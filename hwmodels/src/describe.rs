@@ -17,13 +17,14 @@ impl Datapath {
         let block = self.order.ic_block.map_or(String::new(), |n| format!(", per block of {n} ic"));
         let mut stages = vec![
             format!("order {axes}{block}{walk}"),
-            format!("zero point {}", self.zero_point),
+            format!("zero point {}", self.operands.zero_point),
             format!("product {}{}", register(self.product.register), dropped(self.product.shift)),
         ];
         stages.extend(self.levels.iter().map(level));
         stages.push(format!("bias {} {}", self.bias.at, register(self.bias.register)));
-        let scheme = self.scheme.map_or("model's requantization".into(), |s| format!("requantize {s}"));
-        stages.push(match self.output {
+        let scheme =
+            self.requantize.scheme.map_or("model's requantization".into(), |s| format!("requantize {s}"));
+        stages.push(match self.requantize.output {
             OutputFit::Saturate => scheme,
             OutputFit::Wrap => format!("{scheme}, low bits kept"),
         });
@@ -46,7 +47,7 @@ impl Accelerator {
             for stage in accelerator.datapath.stages() {
                 let _ = writeln!(text, "#   {stage}");
             }
-            if let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing {
+            if let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing.into() {
                 let _ = writeln!(text, "#   packing dsp48e2_int8x2, fix-up {fixup}");
             }
         };
@@ -61,7 +62,7 @@ impl Accelerator {
 
     /// What the cycle model takes for granted of this accelerator's memories.
     fn memory_notes(&self) -> Vec<String> {
-        match self.timing {
+        match self.timing.convention {
             TimingConvention::ScalesimV3 => {
                 return vec!["compute cycles alone, memories take no time".into()];
             }

@@ -21,8 +21,8 @@ pub mod timing;
 
 pub use accelerator::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, Memory,
-    OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Product, ReductionOrder, Register, Terms,
-    TimingConvention, Walk, ZeroPoint,
+    Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, PackingKind, Product,
+    ReductionOrder, Register, Requantization, Terms, Timing, TimingConvention, Walk, ZeroPoint,
 };
 pub use file::SetMap;
 pub use keys::keys_text;

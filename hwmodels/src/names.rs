@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use guardbit_num::{Overflow, Rounding, Scheme};
 
-use crate::file::PackingKind;
+use crate::accelerator::PackingKind;
 use crate::{ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, TimingConvention, ZeroPoint};
 
 /// A choice that files write as a name.

@@ -118,7 +118,7 @@ impl MacLayer {
     /// What padding shows to the multiplier, and what is taken off every activation code.
     pub fn activation_offset(&self) -> ActivationOffset {
         let zero_point = self.dots.input_zero_point;
-        match self.datapath.zero_point {
+        match self.datapath.operands.zero_point {
             crate::ZeroPoint::Subtract => ActivationOffset { subtract: zero_point, padding: 0 },
             crate::ZeroPoint::Fold => ActivationOffset { subtract: 0, padding: zero_point },
         }

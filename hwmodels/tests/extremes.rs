@@ -101,7 +101,13 @@ fn accelerators() -> impl Strategy<Value = Accelerator> {
             let inner = inner.map(|terms| Level { terms: Terms::Count(terms), register, ..all.clone() });
             accelerator.datapath.levels = inner.chain([all.clone()]).collect();
             let array = Array { kind, cores, stripe, ..Array::new(rows, cols, dot_width) };
-            Accelerator { array, dataflow, timing, memory, ..accelerator }
+            Accelerator {
+                array,
+                dataflow,
+                timing: guardbit_hwmodels::Timing { convention: timing },
+                memory,
+                ..accelerator
+            }
         },
     )
 }
@@ -119,7 +125,7 @@ proptest! {
             return Ok(());
         }
         // SCALE-Sim counts one cycle less than there are.
-        if accelerator.timing == TimingConvention::Overlapped {
+        if accelerator.timing.convention == TimingConvention::Overlapped {
             prop_assert!(cost.macs <= cost.capacity, "{:?}", cost);
         }
         for index in [0, window.dots() / 2, window.dots() - 1] {

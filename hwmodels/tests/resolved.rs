@@ -2,8 +2,8 @@
 
 use guardbit_hwmodels::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory,
-    OPERATIONS, OutputFit, PRESETS, Packing, Product, Reduce, ReductionOrder, Register, Terms,
-    TimingConvention, Walk, ZeroPoint, from_yaml, load,
+    OPERATIONS, Operands, OutputFit, PRESETS, Packing, Product, Reduce, ReductionOrder, Register,
+    Requantization, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml, load,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -79,13 +79,12 @@ fn datapath() -> impl Strategy<Value = Datapath> {
     let output = select(vec![OutputFit::Saturate, OutputFit::Wrap]);
     (zero_point, order(), product, levels(), bias, scheme, output).prop_map(
         |(zero_point, order, product, levels, bias, scheme, output)| Datapath {
-            zero_point,
+            operands: Operands { zero_point },
             order,
             product,
             levels,
             bias,
-            scheme,
-            output,
+            requantize: Requantization { scheme, output },
         },
     )
 }
@@ -150,9 +149,9 @@ fn single() -> impl Strategy<Value = Accelerator> {
             dataflow,
             offload: offload.into_iter().map(str::to_owned).collect(),
             datapath,
-            timing,
+            timing: Timing { convention: timing },
             memory,
-            packing: Packing::None,
+            packing: Packing::None.into(),
             layers: Default::default(),
         },
     )

@@ -44,7 +44,8 @@ pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, Re
 pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
     let tables = [table(&summary)?, table(&sweep_rows(points))?];
-    let drawn = draw(SWEEP_PLOTS, points)?;
+    let whole: Vec<PointRecord> = points.iter().filter(|point| point.is_whole()).cloned().collect();
+    let drawn = draw(SWEEP_PLOTS, whole.as_slice())?;
     Ok(all(tables.into(), plots(&drawn)?, html::sweep(about, points, &drawn)))
 }
 

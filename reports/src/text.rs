@@ -151,7 +151,8 @@ pub fn summary_text(rows: &[SummaryRow]) -> Result<String, ReportError> {
         let values = || (0..all.len()).map(|row| all.get(row, column));
         let describes = ["level", "mode", "samples", "model", "hw"].contains(column);
         let same = values().all(|value| value == all.get(0, column));
-        !(values().all(str::is_empty) || describes && same)
+        // What was trapped is a sentence.
+        !(values().all(str::is_empty) || describes && same || *column == "trapped")
     };
     let columns: Vec<&str> = SummaryRow::COLUMNS.iter().map(|column| column.name).filter(telling).collect();
     Ok(text_table(&columns, &all.select(&columns)))

@@ -120,7 +120,7 @@ fn what_was_not_counted_is_said() {
     }
     let why = "Accuracy and agreement are defined in propagated mode only.";
     assert_eq!(sweep(&points)[0], why);
-    assert_eq!(sweep(&[]), ["No point was run."; 5]);
+    assert_eq!(sweep(&[]), ["No point ran to its end."; 5]);
     let plot = &SWEEP_PLOTS[0];
     let drawing = plot.draw(&points[..]).unwrap();
     assert!(plot.svg(&drawing).unwrap().contains(why));

@@ -138,7 +138,7 @@ fn a_sweep_in_words() {
 fn a_property_of_every_width() {
     let mut points = common::sweep(StatsLevel::None);
     points.retain(|point| point.summary.overflow == "wrap");
-    points.iter_mut().for_each(|point| point.summary.output_mismatch = 0);
+    points.iter_mut().for_each(|point| point.summary.output_mismatch = Some(0));
     let findings = sweep_findings(&points);
     assert_eq!(findings[0].question, Question::ExactOutputs);
     assert_eq!(findings[0].least_bits, Some(11));

@@ -33,7 +33,7 @@ fn columns_are_those_of_the_format() {
                     max_abs_err,output_mismatch,product_events,bias_events,name";
     let events = "sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,name";
     let summary = "bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,\
-                   output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept";
+                   output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped";
     assert_eq!(csv::<LayerRow>(&[]), format!("{LAYERS}\n"));
     assert_eq!(csv::<ChannelRow>(&[]), format!("{channels}\n"));
     assert_eq!(csv::<EventRow>(&[]), format!("{events}\n"));
@@ -202,9 +202,9 @@ fn summary_and_sweep() {
     let points: Vec<PointRecord> = common::sweep(StatsLevel::Full).into_iter().take(2).collect();
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
     insta::assert_snapshot!(csv(&summary), @r"
-    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept
-    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels,
-    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels,
+    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped
+    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels,,
+    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels,,
     ");
     let sweep = csv(&sweep_rows(&points));
     let layers = csv(&points[1].layers);
@@ -235,7 +235,7 @@ fn records_survive_json() {
         last.sum_abs_err = Some(u128::MAX);
         // JSON has no infinite ratio; whether a code differs tells which one it was.
         for (mismatch, sqnr) in [(0, f64::INFINITY), (3, f64::NEG_INFINITY)] {
-            point.summary.output_mismatch = mismatch;
+            point.summary.output_mismatch = Some(mismatch);
             point.summary.output_sqnr_db = Some(Decibel::new(sqnr));
             let last = point.layers.last_mut().unwrap();
             (last.output_mismatch, last.sqnr_db) = (Some(mismatch), Some(Decibel::new(sqnr)));

@@ -95,7 +95,7 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         weight: dtype(1),
         weight_zero_points: &weights.zero_points,
     };
-    let operands = codes.operands(layer.datapath.zero_point);
+    let operands = codes.operands(layer.datapath.operands.zero_point);
     let datapath = &layer.datapath;
     Unit {
         name: &layer.name,
@@ -128,7 +128,7 @@ impl Unit<'_> {
         if self.packing != Packing::None {
             return Err(unsupported("a layer whose lanes share adders (`packing`)"));
         }
-        if datapath.output == OutputFit::Wrap {
+        if datapath.requantize.output == OutputFit::Wrap {
             return Err(unsupported("an output that wraps"));
         }
         if self.has_side && datapath.bias.at != BiasPlace::Post {
@@ -203,7 +203,7 @@ impl Unit<'_> {
         Ok(Arithmetic {
             activation: operand(activation),
             weight: operand(weight),
-            zero_point: datapath.zero_point,
+            zero_point: datapath.operands.zero_point,
             reduction_order: order_text(datapath.order),
             product: product_info,
             levels,

@@ -13,7 +13,7 @@ use crate::reach::{Reach, rails};
 
 /// A register that has bins: the multiplier's, a level's, the bias adder's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum Coverpoint {
     Product,
     Level(usize),
     Bias,
@@ -24,7 +24,7 @@ enum Place {
 /// Counts the cases that hit each bin.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
-    hits: BTreeMap<(Place, String), usize>,
+    hits: BTreeMap<(Coverpoint, String), usize>,
 }
 
 /// Where a value lies.
@@ -55,15 +55,15 @@ impl Side {
 
 /// The bins that one case hits.
 #[derive(Default)]
-struct Seen(Vec<(Place, String)>);
+struct Seen(Vec<(Coverpoint, String)>);
 
 impl Seen {
-    fn bin(&mut self, place: Place, name: impl Into<String>) {
+    fn bin(&mut self, place: Coverpoint, name: impl Into<String>) {
         self.0.push((place, name.into()));
     }
 
     /// An exact result beside the rails that it is compared with.
-    fn value(&mut self, place: Place, value: i128, rails: Range) {
+    fn value(&mut self, place: Coverpoint, value: i128, rails: Range) {
         for (label, rail) in [("max", rails.max), ("min", rails.min)] {
             let distance = value - rail;
             if (-1..=1).contains(&distance) {
@@ -80,7 +80,7 @@ impl Seen {
     }
 
     /// The steps of one level.
-    fn level(&mut self, place: Place, rails: Range, steps: &[&LevelStep], check: &Check) {
+    fn level(&mut self, place: Coverpoint, rails: Range, steps: &[&LevelStep], check: &Check) {
         let (mut high, mut low, mut last) = (false, false, None);
         for step in steps {
             if (step.kind == StepKind::HandOver) == check.at_hand_over {
@@ -121,10 +121,10 @@ impl Counter {
     /// Notes one case.
     pub fn add(&mut self, arithmetic: &Arithmetic, trace: &DotTrace, dot: &Dot, lanes: usize) {
         let mut seen = Seen::default();
-        seen.bin(Place::Unit, format!("class:{}", dot.class));
+        seen.bin(Coverpoint::Unit, format!("class:{}", dot.class));
         if let Some(rails) = rails(&arithmetic.product) {
             for o in &dot.operands {
-                seen.value(Place::Product, o.activation * o.weight, rails);
+                seen.value(Coverpoint::Product, o.activation * o.weight, rails);
             }
         }
         for (index, level) in arithmetic.levels.iter().enumerate() {
@@ -132,20 +132,20 @@ impl Counter {
             let lanes = if level.reduce.takes_run_at_once() { lanes } else { 1 };
             let check = Check { at_hand_over: level.check == guardbit_hwmodels::Check::HandOver, lanes };
             let steps: Vec<_> = trace.steps.iter().filter(|s| s.level == index).collect();
-            seen.level(Place::Level(index), rails, &steps, &check);
+            seen.level(Coverpoint::Level(index), rails, &steps, &check);
         }
         let bias = &arithmetic.bias;
         match bias.at {
             BiasAt::POST => {
                 if let Some(rails) = rails(&bias.register) {
-                    seen.value(Place::Bias, trace.delivered + i128::from(bias_input(dot)), rails);
+                    seen.value(Coverpoint::Bias, trace.delivered + i128::from(bias_input(dot)), rails);
                 }
             }
             BiasAt::PRELOAD => {
                 let last = arithmetic.levels.len() - 1;
                 if let Some(rails) = rails(&arithmetic.levels[last].register) {
                     let side = Side::of(bias_input(dot).into(), rails);
-                    seen.bin(Place::Level(last), format!("load:{}", side.name()));
+                    seen.bin(Coverpoint::Level(last), format!("load:{}", side.name()));
                 }
             }
             _ => {}
@@ -160,9 +160,9 @@ impl Counter {
     /// The table: every bin that there could be, for dot products of up to `terms` products.
     pub fn table(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> Coverage {
         let reach = Reach::new(arithmetic, terms);
-        let mut all: Vec<(Place, &str, proofs::Bins)> = Vec::new();
+        let mut all: Vec<(Coverpoint, &str, proofs::Bins)> = Vec::new();
         if let Some(rails) = rails(&arithmetic.product) {
-            all.push((Place::Product, "product", proofs::products(rails, reach.product, arithmetic)));
+            all.push((Coverpoint::Product, "product", proofs::products(rails, reach.product, arithmetic)));
         }
         for (index, (level, reach)) in arithmetic.levels.iter().zip(&reach.levels).enumerate() {
             let Some(rails) = rails(&level.register) else { continue };
@@ -171,10 +171,10 @@ impl Counter {
             if arithmetic.bias.at == BiasAt::PRELOAD && index + 1 == arithmetic.levels.len() {
                 bins.extend(proofs::load(rails, &arithmetic.bias));
             }
-            all.push((Place::Level(index), &level.name, bins));
+            all.push((Coverpoint::Level(index), &level.name, bins));
         }
         if let (Some(rails), Some(reach)) = (rails(&arithmetic.bias.register), reach.bias) {
-            all.push((Place::Bias, "bias", proofs::values(rails, reach)));
+            all.push((Coverpoint::Bias, "bias", proofs::values(rails, reach)));
         }
         let mut bins = Vec::new();
         for (place, level, names) in all {
@@ -184,7 +184,7 @@ impl Counter {
                 bins.push(Bin { level: level.into(), name, cases, unreachable });
             }
         }
-        for ((_, name), &cases) in self.hits.range((Place::Unit, String::new())..) {
+        for ((_, name), &cases) in self.hits.range((Coverpoint::Unit, String::new())..) {
             bins.push(Bin { level: String::new(), name: name.clone(), cases, unreachable: None });
         }
         let hit = bins.iter().filter(|b| b.cases > 0).count();

@@ -4,7 +4,7 @@
 //! terms; whatever lies outside them is proved unreachable. What lies inside may or may not be reachable.
 
 use guardbit_hwmodels::bounds::Range;
-use guardbit_hwmodels::reduction::{Rails, RunReach};
+use guardbit_hwmodels::reduction::{Limits, RunReach};
 use guardbit_hwmodels::{Check, Register};
 use guardbit_num::{Format, Overflow};
 
@@ -132,7 +132,7 @@ fn run(level: &LevelInfo, below: &Below, products: usize, start: Range) -> RunRe
     RunReach { out: leave(reach.out, register), whole: leave(reach.whole, register), ..reach }
 }
 
-impl Rails for RegisterInfo {
+impl Limits for RegisterInfo {
     fn fitted(&self, range: Range) -> Range {
         let Some((format, overflow)) = format(self) else { return range };
         let (min, max) = overflow.fit_range(range.min, range.max, format);

@@ -99,7 +99,7 @@ fn narrow_code(
 /// The output code that is stored, of the narrow run and of the exact one alike.
 fn fit_code(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
     let (least, greatest) = (i128::from(stage.clamp.0), i128::from(stage.clamp.1));
-    match layer.datapath.output {
+    match layer.datapath.requantize.output {
         OutputFit::Saturate => code.clamp(least, greatest) as i32,
         OutputFit::Wrap => {
             let (below, above) = stage.activation.clips();
@@ -122,7 +122,7 @@ fn side_sum(layer: &MacLayer, channel: usize, sum: &Sum) -> i128 {
 
 /// What a pool's division needs back: `n * zx`, where it was taken off the operands.
 fn raw_offset(layer: &MacLayer, count: usize) -> i128 {
-    match layer.datapath.zero_point {
+    match layer.datapath.operands.zero_point {
         ZeroPoint::Subtract => count as i128 * i128::from(layer.dots.input_zero_point),
         ZeroPoint::Fold => 0,
     }

@@ -8,8 +8,8 @@ use common::network::{NetworkCase, network_case};
 use common::{datapath, serial};
 use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::{
-    Accelerator, BiasPlace, Datapath, MacLayer, OutputFit, Packing, Program, Register, Terms, ZeroPoint,
-    lower,
+    Accelerator, BiasPlace, Datapath, MacLayer, OutputFit, Packing, Program, Register, Requantization, Terms,
+    ZeroPoint, lower,
 };
 use guardbit_num::Overflow;
 use guardbit_sim::{
@@ -102,7 +102,7 @@ fn with_datapaths(accelerator: &Accelerator, change: impl Fn(&Datapath) -> Datap
     let layers = &accelerator.layers;
     Accelerator {
         datapath: change(&accelerator.datapath),
-        packing: Packing::None,
+        packing: Packing::None.into(),
         layers: layers.iter().map(|(name, own)| (name.to_owned(), with_datapaths(own, change))).collect(),
         ..accelerator.clone()
     }
@@ -113,12 +113,11 @@ fn with_datapaths(accelerator: &Accelerator, change: impl Fn(&Datapath) -> Datap
 fn lifted(path: &Datapath) -> Datapath {
     let mut lifted = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
     lifted.bias.register = Register::Auto;
-    (lifted.bias.at, lifted.zero_point) = match path.bias.at {
-        BiasPlace::PostRequantize => (BiasPlace::PostRequantize, path.zero_point),
+    (lifted.bias.at, lifted.operands.zero_point) = match path.bias.at {
+        BiasPlace::PostRequantize => (BiasPlace::PostRequantize, path.operands.zero_point),
         BiasPlace::Post | BiasPlace::Preload => (BiasPlace::Post, ZeroPoint::Subtract),
     };
-    lifted.scheme = path.scheme;
-    lifted.output = path.output;
+    lifted.requantize = path.requantize;
     lifted
 }
 
@@ -138,7 +137,11 @@ fn check_model(case: &NetworkCase, options: Options) -> Result<(), TestCaseError
     let own = |path: &Datapath| {
         let at = if path.bias.at == BiasPlace::PostRequantize { BiasPlace::Preload } else { path.bias.at };
         let bias = guardbit_hwmodels::Bias { at, ..path.bias };
-        let mut path = Datapath { scheme: None, output: OutputFit::Saturate, bias, ..path.clone() };
+        let mut path = Datapath {
+            requantize: Requantization { scheme: None, output: OutputFit::Saturate },
+            bias,
+            ..path.clone()
+        };
         if at == BiasPlace::Preload {
             path.levels.last_mut().unwrap().reduce = guardbit_hwmodels::Reduce::Serial;
         }

@@ -119,7 +119,7 @@ fn a_bias_is_shifted_once() {
 #[test]
 fn bias_and_side_sum_are_shifted_together() {
     let mut path = datapath(vec![Level { shift: 1, ..serial("acc", Terms::All, Register::Auto) }]);
-    path.zero_point = ZeroPoint::Fold;
+    path.operands.zero_point = ZeroPoint::Fold;
     // Raw codes -1 * 0; the real weight is -1: -1 * -1 = 1, all of it the side sum. With a bias of 1, 2 / 2 = 1 is
     // added; each for itself would be 0.
     let dot = Dot { zero_points: (0, 1), bias: Some(1), ..Dot::of(&[-1], &[0]) };
@@ -131,7 +131,7 @@ fn bias_and_side_sum_are_shifted_together() {
 fn the_bias_adder() {
     let check = |dot: Dot, zero_point, expected: (i32, u64)| {
         let mut path = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
-        path.zero_point = zero_point;
+        path.operands.zero_point = zero_point;
         path.bias.register = register(4, Overflow::Saturate);
         let (code, _, stats) = dot.run(&path, DType::Int16);
         assert_eq!((code, stats.total().bias_events), expected, "{:?}", dot.zero_points);
@@ -212,7 +212,7 @@ fn a_scheme_keeps_the_multiplier_rule() {
         let x = quantized(&[1, 1], DType::Int8, s_x, 0);
         let graph = one_layer(op, x, Some(weights), None, output("y", DType::Int8, s_y, 0));
         let mut path = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
-        path.scheme = Some(scheme);
+        path.requantize.scheme = Some(scheme);
         let program = lower(Arc::new(graph), &accelerator(path)).unwrap();
         let requantizer = program.mac_layers().next().unwrap().requantizers[0];
         assert_eq!(requantizer.scheme(), scheme);
@@ -249,7 +249,7 @@ fn an_activation_clips_before_the_store() {
     // Sums in units of the output code, whose zero point is 0 for int8 and uint8 alike.
     let check = |activation, out, sum: i32, code: i32| {
         let mut path = datapath(vec![serial("acc", Terms::All, register(20, Overflow::Saturate))]);
-        path.output = OutputFit::Wrap;
+        path.requantize.output = OutputFit::Wrap;
         let dot = Dot { activation, ..Dot::sum_of(&[sum], Option::None) };
         let (simulated, exact, stats) = dot.run(&path, out);
         assert_eq!((simulated, exact), (code, code), "{activation:?} {out:?} {sum}");

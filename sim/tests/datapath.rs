@@ -223,7 +223,7 @@ fn folded_zero_points() {
     let graph = one_layer(conv2d(1, padding), x, Some(weights), None, output("y", DType::Int16, 1.0, 0));
     let extremes = |zero_point| {
         let mut path = one(16, Overflow::Saturate);
-        path.zero_point = zero_point;
+        path.operands.zero_point = zero_point;
         let (code, stats) = simulate(&graph, &path, Engine::Reference).unwrap();
         let level = stats.levels[0].total();
         (code, level.min_prefix, level.max_prefix)

@@ -62,7 +62,7 @@ fn check_settled(case: &Case) -> Result<(), TestCaseError> {
         let options = Options { engine: Engine::Fast, isa: Some(isa), ..REFERENCE };
         let ran = run(&program, &case.samples, options).unwrap();
         let settled = ran.settled.by_weights + ran.settled.by_sums + ran.settled.stepped;
-        let packed = case.accelerator.packing != Packing::None;
+        let packed = case.accelerator.packing != Packing::None.into();
         prop_assert_eq!(settled, if packed { 0 } else { ran.stats.dots }, "{:?}", isa);
     }
     Ok(())
@@ -96,8 +96,8 @@ fn check_threads(case: &Case) -> Result<(), TestCaseError> {
 /// The exact run of a program is what the model's own runtime computes.
 fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     let mut accelerator = case.accelerator.clone();
-    accelerator.datapath.scheme = None;
-    accelerator.datapath.output = OutputFit::Saturate;
+    accelerator.datapath.requantize.scheme = None;
+    accelerator.datapath.requantize.output = OutputFit::Saturate;
     accelerator.datapath.bias.at = in_the_sum(accelerator.datapath.bias.at);
     let program = program(&case.graph, &accelerator);
     let ran = run(&program, &case.samples, FAST).unwrap();
@@ -115,7 +115,7 @@ fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
 /// What the shared adders deliver, from 48-bit arithmetic written out: the errors of every channel.
 fn check_packed_lanes(case: &Case) -> Result<(), TestCaseError> {
     let mut accelerator = case.accelerator.clone();
-    let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing else { return Ok(()) };
+    let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing.into() else { return Ok(()) };
     let mut adder = accelerator.datapath.levels[0].clone();
     if adder.terms == Terms::All {
         adder.terms = Terms::Count(5);
@@ -164,7 +164,7 @@ fn check_wrap(case: &Case, bits: u32, signed: bool, others: [Walk; 2]) -> Result
     let level = serial("acc", Terms::All, Register::Fixed { format, overflow: Overflow::Wrap });
     let seen = |walk, check, reduce| {
         let mut path = datapath(vec![Level { check, reduce, ..level.clone() }]);
-        path.zero_point = case.accelerator.datapath.zero_point;
+        path.operands.zero_point = case.accelerator.datapath.operands.zero_point;
         path.order.walk = walk;
         let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, FAST).unwrap();
         let persistent: Vec<u64> = ran.stats.levels[0].channels.iter().map(|c| c.persistent).collect();
@@ -192,7 +192,7 @@ fn check_wide_enough(case: &Case, modes: &[Overflow], spare: u32) -> Result<(), 
     let path = &mut accelerator.datapath;
     path.product = guardbit_hwmodels::Product { register: Register::Auto, shift: 0, ..path.product };
     path.bias.register = Register::Auto;
-    path.output = OutputFit::Saturate;
+    path.requantize.output = OutputFit::Saturate;
     for level in &mut path.levels {
         level.shift = 0;
         level.register = Register::Auto;
@@ -228,7 +228,7 @@ fn check_fold(case: &Case) -> Result<(), TestCaseError> {
         let mut path = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
         path.bias.register = Register::Auto;
         path.bias.at = in_the_sum(case.accelerator.datapath.bias.at);
-        path.zero_point = zero_point;
+        path.operands.zero_point = zero_point;
         let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, FAST).unwrap();
         ran.tensors
     };

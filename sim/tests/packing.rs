@@ -31,7 +31,7 @@ fn packed(a: &[i32], d: &[i32], chain: usize, fixup: Fixup) -> Program {
     let dsp = serial("dsp", Terms::Count(chain), register(18, Overflow::Wrap));
     let acc = serial("acc", Terms::All, register(40, Overflow::Wrap));
     let mut accelerator = accelerator(datapath(vec![dsp, acc]));
-    accelerator.packing = Packing::Dsp48e2Int8x2(fixup);
+    accelerator.packing = Packing::Dsp48e2Int8x2(fixup).into();
     program(&graph, &accelerator)
 }
 

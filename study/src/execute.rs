@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::Score;
-use guardbit_sim::{Batch, BatchTensors, Keep, LayerStats, Mode, Options, Settled};
+use guardbit_sim::{Batch, BatchTensors, Keep, LayerStats, Mode, Options, Settled, SimError};
 
 use crate::score::Scorer;
 use crate::subject::Subject;
@@ -58,7 +58,8 @@ pub(crate) struct Executed {
 
 /// Programs over the same samples.
 pub(crate) struct ExecutedTogether {
-    pub each: Vec<Executed>,
+    /// A program in which an overflow was trapped has left behind nothing but that.
+    pub each: Vec<Result<Executed, SimError>>,
     /// The statistics of the same hardware with accumulators that hold every sum, where they were counted beside:
     /// in propagated mode the programs themselves only show what their own overflow left of the activations.
     pub unlimited: Option<Vec<Option<LayerStats>>>,
@@ -73,7 +74,7 @@ pub(crate) fn execute(
     then: &mut dyn FnMut(&BatchTensors) -> Result<(), StudyError>,
 ) -> Result<Executed, StudyError> {
     let mut executed = Batches { subject, options, pace: None, beside: 0, progress }.run(&[program], then)?;
-    Ok(executed.swap_remove(0))
+    Ok(executed.swap_remove(0)?)
 }
 
 /// The same with several programs that differ in their registers alone, and with what their layers need of an
@@ -92,7 +93,7 @@ pub(crate) fn execute_together(
     let all: Vec<&Program> = unlimited.iter().chain(programs.iter().copied()).collect();
     let batches = Batches { subject, options, pace, beside: usize::from(unlimited.is_some()), progress };
     let mut each = batches.run(&all, then)?;
-    let unlimited = unlimited.map(|_| each.remove(0).layers);
+    let unlimited = unlimited.map(|_| each.remove(0)).transpose()?.map(|executed| executed.layers);
     Ok(ExecutedTogether { each, unlimited })
 }
 
@@ -122,7 +123,7 @@ impl Batches<'_> {
         &self,
         programs: &[&Program],
         then: &mut dyn FnMut(&BatchTensors) -> Result<(), StudyError>,
-    ) -> Result<Vec<Executed>, StudyError> {
+    ) -> Result<Vec<Result<Executed, SimError>>, StudyError> {
         let Self { subject, options, pace, beside, progress } = *self;
         let mut points = Batch::new(programs, options)?;
         let scorer =
@@ -131,18 +132,20 @@ impl Batches<'_> {
         let mut samples = subject.samples.reader();
         let batch = self.batch(programs);
         let count = subject.samples.count();
-        let mut next = 0;
+        let (mut next, mut told) = (0, 0);
         while next < count {
             let alone = next == 0 || (next == JUDGED && pace.is_some());
             let size = if alone { 1 } else { batch.min(count - next) };
             let start = Instant::now();
-            let done = points.run_batch(&samples.read(size)?)?;
-            if let Some(stopped) = points.stopped(beside) {
-                return Err(stopped.clone().into());
+            let done = points.run_batch(&samples.read(size)?);
+            if (beside..scorers.len()).all(|program| points.stopped(program).is_some()) {
+                break;
             }
-            for mut sample in done {
-                for (scorer, simulated) in scorers.iter_mut().zip(&sample.simulated) {
-                    scorer.add(&sample.exact, simulated);
+            for mut sample in done? {
+                for (program, (scorer, simulated)) in scorers.iter_mut().zip(&sample.simulated).enumerate() {
+                    if points.stopped(program).is_none() {
+                        scorer.add(&sample.exact, simulated);
+                    }
                 }
                 sample.simulated.drain(..beside);
                 then(&sample)?;
@@ -153,21 +156,23 @@ impl Batches<'_> {
                 points.keep_first(kept);
                 scorers.truncate(kept);
             }
-            // What is judged counts only for those that go on.
-            let counted = match pace {
-                Some(_) if next == JUDGED && count > JUDGED => 0,
-                Some(_) if next == JUDGED + 1 => next,
-                _ => size,
+            // What is judged counts only for those that go on: the least of them, before it is known how many.
+            let going_on = match pace {
+                Some(pace) if next == JUDGED && count > JUDGED => pace.least.min(scorers.len() - beside),
+                _ => scorers.len() - beside,
             };
-            progress.advance((counted * (scorers.len() - beside)) as u64);
+            let done = (next * going_on) as u64;
+            progress.advance(done - told);
+            told = done;
         }
+        // Where every program was stopped, there is nothing to do with the other samples.
+        progress.advance((count * (scorers.len() - beside)) as u64 - told);
         let settled: Vec<Settled> = (0..scorers.len()).map(|point| points.settled(point)).collect();
         let executed =
             points.finish().into_iter().zip(scorers).zip(settled).map(|((layers, scorer), settled)| {
-                let layers = layers?;
-                Ok(Executed { score: scorer.finish(&layers), settled, layers })
+                layers.map(|layers| Executed { score: scorer.finish(&layers), settled, layers })
             });
-        executed.collect()
+        Ok(executed.collect())
     }
 }
 

@@ -1,10 +1,10 @@
 //! What one layer of a network reads, sample by sample.
 
 use guardbit_graph::{LookupError, NodeId};
-use guardbit_hwmodels::{Program, Register, Step};
-use guardbit_num::Overflow;
+use guardbit_hwmodels::Program;
 use guardbit_sim::{Codes, Keep, Mode, Options, Simulation, StatsLevel};
 
+use crate::registers::observing_traps;
 use crate::settings::RunRequest;
 use crate::subject::{HwId, Subject};
 use crate::{Progress, StudyError};
@@ -72,22 +72,6 @@ pub fn layer_input(
         origin: subject.input.describe(),
         program,
     })
-}
-
-/// The same program with every stage that traps made to observe: overflow is noted and stops nothing.
-fn observing_traps(program: &Program) -> Program {
-    let mut observing = program.clone();
-    for step in &mut observing.steps {
-        let Step::Mac(layer) = step else { continue };
-        let datapath = &mut layer.datapath;
-        let levels = datapath.levels.iter_mut().map(|level| &mut level.register);
-        for register in levels.chain([&mut datapath.product.register, &mut datapath.bias.register]) {
-            if let Register::Fixed { overflow: overflow @ Overflow::Trap, .. } = register {
-                *overflow = Overflow::Observe;
-            }
-        }
-    }
-    observing
 }
 
 /// The layer of that name or index, if the accelerator runs it.

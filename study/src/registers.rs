@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use guardbit_graph::NodeId;
-use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
+use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register, Step};
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow};
 
 use crate::StudyError;
@@ -21,9 +21,25 @@ pub(crate) fn with(
 }
 
 /// The program with accumulators that hold every sum: nothing overflows in them, so each layer reads what it would
-/// read of any accumulators that are wide enough.
+/// read of any accumulators that are wide enough. Other stages that trap observe.
 pub(crate) fn unlimited(subject: &Subject, program: &Program) -> Result<Program, StudyError> {
-    with(subject, program, |_, level| Some(wide(level)))
+    Ok(observing_traps(&with(subject, program, |_, level| Some(wide(level)))?))
+}
+
+/// The same program with every stage that traps made to observe: overflow is noted and stops nothing.
+pub(crate) fn observing_traps(program: &Program) -> Program {
+    let mut observing = program.clone();
+    for step in &mut observing.steps {
+        let Step::Mac(layer) = step else { continue };
+        let datapath = &mut layer.datapath;
+        let levels = datapath.levels.iter_mut().map(|level| &mut level.register);
+        for register in levels.chain([&mut datapath.product.register, &mut datapath.bias.register]) {
+            if let Register::Fixed { overflow: overflow @ Overflow::Trap, .. } = register {
+                *overflow = Overflow::Observe;
+            }
+        }
+    }
+    observing
 }
 
 /// Gives every layer of `program`, whose accelerator this is, registers of its own.

@@ -49,7 +49,7 @@ pub fn run(
     let mut store = |sample: &BatchTensors| spool.add(&sample.exact, &sample.simulated[0]);
     let ExecutedTogether { mut each, unlimited } =
         execute_together(&subject, &[&program], options, None, progress, &mut store)?;
-    let executed = each.swap_remove(0);
+    let executed = each.swap_remove(0)?;
     progress.note(&settled(&executed.settled));
     let record = RunRecord::new(
         &subject.model.file,

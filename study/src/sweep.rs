@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use guardbit_files::{Existing, Target};
 use guardbit_hwmodels::Program;
 use guardbit_reports::{PointRecord, sweep_documents};
-use guardbit_sim::{Options, Placing};
+use guardbit_sim::{Options, Placing, SimError};
 
 use crate::execute::{Executed, ExecutedTogether, Pace, execute_together};
 use crate::{Progress, StudyError, SweepRequest};
@@ -30,7 +30,7 @@ const PACE: Pace = Pace { limit: Duration::from_secs(10), least: 2 };
 /// through: only those that were on their way begin anew.
 ///
 /// # Errors
-/// [`StudyError`]; a point that traps removes what this sweep had written.
+/// [`StudyError`]. A point in which an overflow is trapped is a result like any other.
 pub fn sweep(
     request: &SweepRequest,
     out: Option<&Path>,
@@ -42,13 +42,9 @@ pub fn sweep(
     plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
     let folder = target.as_ref().map(|target| SweepFolder::open(target, existing, &plan)).transpose()?;
     let sweep = Sweep { plan: &plan, request, folder: folder.as_ref(), pace: PACE, progress };
-    let result = sweep.run();
-    if let (Err(StudyError::Sim(_)), Some(folder)) = (&result, &folder) {
-        folder.abandon()?;
-    }
-    let records = result?;
+    let records = sweep.run()?;
     if let Some(folder) = &folder {
-        folder.complete(&plan, &sweep_documents(&plan.about(), &records)?)?;
+        folder.complete(&plan, &records, &sweep_documents(&plan.about(), &records)?)?;
     }
     Ok(records)
 }
@@ -121,7 +117,11 @@ impl Sweep<'_> {
         let all: Vec<&Program> = programs.iter().collect();
         let ExecutedTogether { each, unlimited } =
             execute_together(subject, &all, options, Some(self.pace), self.progress, &mut |_| Ok(()))?;
-        let record = |((point, program), executed): ((&&PlannedPoint, &Program), Executed)| {
+        let record = |((point, program), done): ((&&PlannedPoint, &Program), Result<Executed, SimError>)| {
+            let executed = match done {
+                Ok(executed) => executed,
+                Err(error) => return PointRecord::stopped(&point.point, program, &options, &error),
+            };
             let unlimited = unlimited.as_deref().unwrap_or(&executed.layers);
             PointRecord::new(&point.point, program, &executed.layers, unlimited, &options, &executed.score)
         };
@@ -146,16 +146,7 @@ mod tests {
     use super::*;
     use crate::{InputSource, Settings, Silent};
 
-    const NETWORK: &str = "\
-schema: 1
-inputs:
-  - {name: x, shape: [1, 16], dtype: int8, scale: 0.1}
-constants:
-  - {name: w, shape: [3, 16], dtype: int8, scale: 0.1, random: {seed: 1}}
-nodes:
-  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 9.0}}
-outputs: [y]
-";
+    const NETWORK: &str = include_str!("../tests/net.yaml");
 
     /// How many points are stored whenever samples are done, and how many samples that are.
     struct Watch {

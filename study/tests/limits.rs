@@ -184,18 +184,6 @@ fn network(path: &Path) -> Result<(), String> {
         .map_err(|error| format!("{}: {error} {}", error.code(), help(&error)))
 }
 
-/// A network of one layer that reads 8 codes.
-const NETWORK: &str = "\
-schema: 1
-inputs:
-  - {name: x, shape: [1, 8], dtype: int8, scale: 0.1}
-constants:
-  - {name: w, shape: [3, 8], dtype: int8, scale: 0.1, random: {seed: 1}}
-nodes:
-  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 9.0}}
-outputs: [y]
-";
-
 fn samples(path: &Path) -> Result<(), String> {
     run_on(InputSource::File { path: path.into(), pick: Pick::All }, None)
 }
@@ -207,7 +195,8 @@ fn labels(path: &Path) -> Result<(), String> {
 fn run_on(input: InputSource, labels: Option<&Path>) -> Result<(), String> {
     let dir = tempfile::tempdir().unwrap();
     let model = dir.path().join("net.yaml");
-    std::fs::write(&model, NETWORK).unwrap();
+    // A network of one layer that reads 8 codes.
+    std::fs::write(&model, include_str!("net.yaml").replace("16", "8")).unwrap();
     let settings = Settings {
         input,
         labels: labels.map(Path::to_owned),

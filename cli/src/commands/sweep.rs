@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use guardbit_reports::{not_swept_text, summary_text};
+use guardbit_reports::{not_swept_text, summary_text, trapped_text};
 use guardbit_study::{DEFAULT_EVENTS, SweepRequest, default_sweep_stats, load_study};
 
 use super::{existing, settings};
@@ -22,8 +22,10 @@ pub fn sweep(args: &SweepArgs, global: &Global) -> Result<ExitCode, Failure> {
         print_json(&rows)?;
     } else {
         print(&summary_text(&rows)?)?;
-        let lines: String = not_swept.iter().map(|sentence| format!("{sentence}\n")).collect();
-        print(&if lines.is_empty() { lines } else { format!("\n{lines}") })?;
+        for sentences in [not_swept, trapped_text(&rows)] {
+            let lines: String = sentences.iter().map(|sentence| format!("{sentence}\n")).collect();
+            print(&if lines.is_empty() { lines } else { format!("\n{lines}") })?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

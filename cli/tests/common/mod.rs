@@ -60,16 +60,12 @@ pub fn int8_array(archive: &mut NpzReader<File>, name: &str) -> ArrayD<i8> {
     array.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The rows of a CSV file as maps by column, in order.
-pub fn csv_rows(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> {
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let row = |line: &str| {
-        let cells = line.split(',').map(String::from);
-        header.iter().map(|name| name.to_string()).zip(cells).collect()
-    };
-    lines.map(row).collect()
+/// The cells of a row of a table by column.
+pub type Row = BTreeMap<String, String>;
+
+/// The rows of a CSV file, in order.
+pub fn csv_rows(path: &Path) -> Vec<Row> {
+    csv::Reader::from_path(path).unwrap().deserialize().map(Result::unwrap).collect()
 }
 
 /// Every file below `folder` with its bytes.

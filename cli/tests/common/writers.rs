@@ -9,16 +9,7 @@ use std::time::Duration;
 
 use super::contents;
 
-const NETWORK: &str = "\
-schema: 1
-inputs:
-  - {name: x, shape: [1, 16], dtype: int8, scale: 0.1}
-constants:
-  - {name: w, shape: [3, 16], dtype: int8, scale: 0.1, random: {seed: 1}}
-nodes:
-  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 9.0}}
-outputs: [y]
-";
+const NETWORK: &str = include_str!("../../../study/tests/net.yaml");
 
 /// Every command that writes a folder, without its options for the samples. The folder is called `out`.
 pub const COMMANDS: [(&str, &str); 4] = [

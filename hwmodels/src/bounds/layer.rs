@@ -106,7 +106,7 @@ pub(super) fn initial(layer: &MacLayer, channel: usize) -> Range {
 /// points folded into it.
 pub(super) fn initial_depends_on_weights(layer: &MacLayer) -> bool {
     let datapath = &layer.datapath;
-    let folds = datapath.zero_point == ZeroPoint::Fold && layer.dots.input_zero_point != 0;
+    let folds = datapath.operands.zero_point == ZeroPoint::Fold && layer.dots.input_zero_point != 0;
     folds && datapath.bias.at == BiasPlace::Preload && layer.dots.weights.is_some()
 }
 
@@ -149,7 +149,7 @@ pub(super) fn weight_dtype(graph: &Graph, layer: &MacLayer) -> Option<DType> {
 
 /// What is taken off the codes of a channel's weights before the multiplier.
 pub(super) fn weight_offset(layer: &MacLayer, channel: usize) -> i32 {
-    match (&layer.dots.weights, layer.datapath.zero_point) {
+    match (&layer.dots.weights, layer.datapath.operands.zero_point) {
         (Some(weights), ZeroPoint::Subtract) => weights.zero_points[channel],
         _ => 0,
     }

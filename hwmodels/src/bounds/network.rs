@@ -201,7 +201,7 @@ impl Finisher<'_> {
     fn codes(&self, sum: Range) -> Option<Range> {
         let at = self.layer.map_or(BiasPlace::Post, |layer| layer.datapath.bias.at);
         // There the constants of the zero points are rounded on their own.
-        let folds = self.layer.is_some_and(|layer| layer.datapath.zero_point == ZeroPoint::Fold);
+        let folds = self.layer.is_some_and(|layer| layer.datapath.operands.zero_point == ZeroPoint::Fold);
         if folds && at == BiasPlace::PostRequantize {
             return None;
         }

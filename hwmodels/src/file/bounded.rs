@@ -24,7 +24,7 @@ const OVERRIDES: usize = 16 << 20;
 const MOST_LAYERS: usize = 1 << 14;
 
 /// Reads an optional list of at most 64 elements.
-pub(super) fn short<'de, T, D>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+pub(crate) fn short<'de, T, D>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,

@@ -8,8 +8,10 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::OrderFile;
 use super::bounded::elements;
-use super::{OrderFile, OrderMap, WalkKind};
+use crate::accelerator::WalkKind;
+use crate::keys::OrderMap;
 use crate::lower::OPERATIONS;
 use crate::names::{Named, list};
 
@@ -256,16 +258,15 @@ impl<'de> Deserialize<'de> for OrderFile {
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<OrderFile, A::Error> {
                 let axes = elements(list)?;
                 // A list says it all: nothing of the walk of a preset is kept.
-                Ok(OrderFile {
+                Ok(OrderFile(OrderMap {
                     axes: Some(axes),
                     walk: Some(Name(WalkKind::Forward)),
-                    stride: None,
-                    ic_block: None,
-                })
+                    ..OrderMap::default()
+                }))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OrderFile, A::Error> {
-                OrderMap::deserialize(MapAccessDeserializer::new(map)).map(OrderFile::from)
+                OrderMap::deserialize(MapAccessDeserializer::new(map)).map(OrderFile)
             }
         }
 

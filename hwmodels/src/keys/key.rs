@@ -5,7 +5,6 @@ use std::ops::RangeInclusive;
 use guardbit_num::{MAX_BITS, MIN_BITS};
 
 use crate::file::{BiasBits, Bits, Integer, Name, Number, TermsFile};
-use crate::load::MAX_LEVEL_NAME;
 use crate::names::Named;
 
 /// Least and greatest size or rate, six decimals of which count.
@@ -36,7 +35,10 @@ pub(crate) trait Key: Sized {
 }
 
 /// `a whole number from 1 to 64`.
-pub(crate) fn range(range: RangeInclusive<i64>) -> String {
+fn range(range: RangeInclusive<i64>) -> String {
+    if range.start() == range.end() {
+        return range.start().to_string();
+    }
     format!("a whole number from {} to {}", range.start(), range.end())
 }
 
@@ -71,8 +73,15 @@ file_values! {
     Bits: format!("`auto` or {}", widths());
     BiasBits: format!("`from_model`, `auto` or {}", widths());
     TermsFile: format!("rows, cols, dot_width, all or {}", range(1..=MAX_TERMS));
-    // The only text of a section is the name of a level.
-    String: format!("made of at most {MAX_LEVEL_NAME} letters, digits, `_` and `-`, different for every level");
+}
+
+/// Names in an order, one by one.
+impl<T: Named> FileValue for Vec<Name<T>> {
+    type Range = ();
+
+    fn allowed((): ()) -> String {
+        T::allowed()
+    }
 }
 
 impl<T: Named> FileValue for Name<T> {
@@ -108,18 +117,24 @@ macro_rules! counts {
 
 counts!(usize u32 u64);
 
-/// A bound: 0 stands for none.
-impl Key for Option<u64> {
-    type File = Integer;
+/// Bounds and lengths: 0 stands for none.
+macro_rules! bounds {
+    ($($ty:ty)*) => {$(
+        impl Key for Option<$ty> {
+            type File = Integer;
 
-    fn checked(value: Integer, range: RangeInclusive<i64>) -> Result<Self, String> {
-        u64::checked(value, range).map(|bound| (bound > 0).then_some(bound))
-    }
+            fn checked(value: Integer, range: RangeInclusive<i64>) -> Result<Self, String> {
+                <$ty>::checked(value, range).map(|bound| (bound > 0).then_some(bound))
+            }
 
-    fn to_file(self) -> Integer {
-        self.unwrap_or(0).to_file()
-    }
+            fn to_file(self) -> Integer {
+                self.unwrap_or(0).to_file()
+            }
+        }
+    )*};
 }
+
+bounds!(usize u64);
 
 /// Sizes and rates.
 impl Key for f64 {

@@ -2,27 +2,132 @@
 //! errors, the checked types, `hw show`, `--set` and `docs/accelerator_keys.md` follow from the rows.
 //!
 //! A row is `key: TYPE = (DEFAULT) in RANGE, CODE, HINT, MEANING;` for a key that is a field of the checked type (a
-//! [`Key`]), or `key: as FILE_TYPE, CODE, HINT, MEANING;` for one that means something only together with others: what they
+//! [`Key`]), or `key: as (FILE_TYPE), CODE, HINT, MEANING;` for one that means something only together with others: what they
 //! make together is one of the fields before the rows, and `load/check.rs` says how. CODE and HINT are those of its errors.
 
 mod key;
 mod page;
 mod section;
 
-pub(crate) use key::{FileValue, Key, MAX_TERMS, range};
+pub(crate) use key::{FileValue, Key, MAX_TERMS};
 pub use page::keys_text;
 pub(crate) use section::KeyRow;
 
 use guardbit_num::{Overflow, Rounding, Scheme};
 
-use crate::Reduce;
+use serde_yaml::Value;
+
 use crate::accelerator::{
-    ArrayKind, BiasPlace, Check, Fixup, OutputFit, Register, Terms, TimingConvention, ZeroPoint,
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Fixup, OutputFit, PackingKind, Register, Terms,
+    TimingConvention, Walk, WalkKind, ZeroPoint,
 };
-use crate::file::{BiasBits, Bits, Name, PackingKind, TermsFile};
+use crate::file::{BiasBits, Bits, Entries, Integer, Name, OpName, OrderFile, TermsFile};
+use crate::load::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
+use crate::lower::OPERATIONS;
+use crate::{LayerOverrides, Reduce};
 use section::sections;
 
+fn accelerator_name() -> String {
+    format!("1 to {MAX_NAME} letters, digits, blanks and - _ . + , ( ) / : #, a letter, a digit or _ first")
+}
+
+fn description() -> String {
+    format!("text of up to {MAX_DESCRIPTION} characters, all of them printed")
+}
+
+fn level_name() -> String {
+    format!("made of at most {MAX_LEVEL_NAME} letters, digits, `_` and `-`, different for every level")
+}
+
+fn operations() -> String {
+    format!("a list of {}", OPERATIONS.join(", "))
+}
+
 sections! {
+    /// An accelerator that runs quantized networks on narrow accumulators.
+    #[file(schemars(title = "guardbit accelerator", extend("required" = ["schema"])))]
+    "" => AcceleratorFile, Accelerator {
+        /// Name.
+        name: String,
+        /// One line for lists.
+        description: String,
+        /// The array of processing elements.
+        array: Array,
+        /// Names of the operations that the accelerator runs; the host runs the others exactly.
+        offload: Vec<String>,
+        /// What decides values.
+        datapath: Datapath,
+        /// How cycles are counted.
+        timing: Timing,
+        /// Memories.
+        memory: Memory,
+        /// Lanes that share one adder.
+        packing: PackingKeys,
+        /// Complete accelerators for single layers, by layer name or index, with the overrides applied.
+        layers: LayerOverrides,
+    } {
+        schema: as (Integer) in 1..=1, "guardbit::hw::schema", "the version of the file format: write `schema: 1`",
+            "Version of this file format: 1. Every file states it.";
+        name: as (String) is (accelerator_name()), "guardbit::hw::name",
+            "the name stands in reports, tables and the comments of generated RTL",
+            "Name of the accelerator. Default: the name of the file.";
+        description: as (String) is (description()), "guardbit::hw::text", "a line for lists; put numbers in quotes",
+            "One line for lists.";
+        #[schemars(schema_with = "crate::schema::bases")]
+        extends: as (String) is ("text".into()), "guardbit::hw::text", "put numbers in quotes",
+            "Preset or file (relative to this one) to start from: maps merge key by key, lists replace the whole list there.";
+        clock_mhz: f64 = (300.0), "guardbit::hw::clock", "the clock in MHz",
+            "Clock in MHz, 0.000001..=1000000000. Default: 300.";
+        array: struct (ArrayFile), "", "", "The array of processing elements.";
+        dataflow: Dataflow = (Dataflow::OutputStationary), "guardbit::hw::dataflow", "which operand stays in the array",
+            "Which operand stays in the array; decides when and where things happen, and the accumulation levels if \
+             `accumulation` is missing. Default: output_stationary.";
+        #[serde(default, deserialize_with = "crate::file::short")]
+        offload: as (Vec<OpName>) is (operations()), "guardbit::hw::offload",
+            "what is not listed runs on the host, exactly",
+            "Operations that the accelerator runs; the host runs the others exactly. Default: all multiply-accumulate operations.";
+        operands: struct (OperandsFile), "", "", "How operands reach the multiplier.";
+        reduction_order: struct (OrderFile), "", "",
+            "In which order the products of a dot product are added: axes, slowest first, or a map with `walk`. \
+             Default: [kh, kw, ic].";
+        product: struct (ProductFile), "", "", "The multiplier's output.";
+        #[schemars(length(min = 1, max = 16))]
+        #[serde(default, deserialize_with = "crate::file::short")]
+        accumulation: struct (Vec<LevelFile>), "", "",
+            "Accumulation levels, innermost first, 16 at most; the last one takes `all`. Default: derived from the dataflow, \
+             all of them wide enough for everything.";
+        bias: struct (BiasFile), "", "", "The bias adder.";
+        requantize: struct (RequantizeFile), "", "", "From sums to output codes.";
+        timing: struct (TimingFile), "", "", "How cycles are counted.";
+        memory: struct (MemoryFile), "", "", "Memories beside the array.";
+        packing: struct (PackingFile), "", "", "Lanes that share one adder.";
+        #[schemars(with = "Option<std::collections::BTreeMap<String, std::collections::BTreeMap<String, serde_json::Value>>>")]
+        layers: struct (Entries<Entries<Value>>), "", "",
+            "Overrides for single layers, by name or index: dotted keys with their values, as `accumulation.acc.bits: 16`.";
+    }
+
+    /// The order in which the products of a dot product are added.
+    #[derive(Copy, Eq)]
+    "reduction_order" => OrderMap, ReductionOrder {
+        /// The axes, slowest first.
+        axes: [Axis; 3],
+        /// How the flattened axes are walked.
+        walk: Walk,
+    } {
+        #[schemars(length(equal = 3))]
+        #[serde(default, deserialize_with = "crate::file::short")]
+        axes: as (Vec<Name<Axis>>), "guardbit::hw::order", "the slowest axis comes first, as `[kh, kw, ic]`",
+            "The axes, slowest first, each once. Default: [kh, kw, ic].";
+        walk: as (Name<WalkKind>), "guardbit::hw::order", "how the products are walked",
+            "forward, reverse, or stride: i, i+n, i+2n, ... for i = 0..n. Default: forward.";
+        stride: as (Integer) in 1..=65536, "guardbit::hw::order", "the distance of a walk of kind `stride`",
+            "The n of a strided walk, 1..=65536.";
+        ic_block: Option<usize> = (None) in 0..=65536, "guardbit::hw::order",
+            "the length of the blocks into which the input channels are cut; 0 cuts none",
+            "Cuts the input channels into blocks of this length, 0..=65536, which are slower than every axis. Default: 0, \
+             no blocks.";
+    }
+
     /// Size of the array of processing elements: at most 1048576 of them in all cores.
     #[derive(Copy, Eq)]
     "array" => ArrayFile, Array {} {
@@ -57,12 +162,12 @@ sections! {
         /// Width.
         register: Register,
     } {
-        bits: as Bits, "guardbit::hw::bits",
+        bits: as (Bits), "guardbit::hw::bits",
             "a width in bits, sign included; `auto` is wide enough for everything",
             "Width, 2..=64, or auto: exact. Default: auto.";
-        overflow: as Name<Overflow>, "guardbit::hw::overflow", "what happens to a value that does not fit",
+        overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
             "What happens to a product that does not fit. Default: saturate.";
-        signed: as bool, "guardbit::hw::switch", "write it without quotes",
+        signed: as (bool), "guardbit::hw::switch", "write it without quotes",
             "Whether the top bit is a sign. Default: true.";
         shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
             "Low bits dropped, 0..=31. Default: 0.";
@@ -79,20 +184,20 @@ sections! {
         /// Width of the accumulator.
         register: Register,
     } {
-        name: as String, "guardbit::hw::level_name", "overrides and reports call a level by its name",
+        name: as (String) is (level_name()), "guardbit::hw::level_name", "overrides and reports call a level by its name",
             "Name, unique among the levels. Default: acc for a single level, else required.";
         reduce: Reduce = (Reduce::Serial), "guardbit::hw::reduce",
             "`serial` has one accumulator, `tree` adds adjacent pairs",
             "How a run is reduced. Default: serial.";
-        terms: as TermsFile, "guardbit::hw::terms",
+        terms: as (TermsFile), "guardbit::hw::terms",
             "how many values of the level before make one run; the last level takes `all`",
             "Length of a run: a number, rows, cols, dot_width or all. Default: all. The last level takes all.";
-        bits: as Bits, "guardbit::hw::bits",
+        bits: as (Bits), "guardbit::hw::bits",
             "a width in bits, sign included; `auto` is wide enough for everything",
             "Width of the accumulator, 2..=64, or auto: never overflows. Default: auto.";
-        overflow: as Name<Overflow>, "guardbit::hw::overflow", "what happens to a value that does not fit",
+        overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
             "What happens to a sum that does not fit. Default: saturate.";
-        signed: as bool, "guardbit::hw::switch", "write it without quotes",
+        signed: as (bool), "guardbit::hw::switch", "write it without quotes",
             "Whether the top bit is a sign. Default: true.";
         check: Check = (Check::EachAdd), "guardbit::hw::check",
             "`each_add` looks for overflow at every addition, `hand_over` when the result leaves the level",
@@ -115,17 +220,17 @@ sections! {
             "where the bias is added: `post` is after the last level",
             "post: after the last level. preload: initial value of the last level. post_requantize: scaled on its own. \
              Default: post.";
-        bits: as BiasBits, "guardbit::hw::bits",
+        bits: as (BiasBits), "guardbit::hw::bits",
             "a width in bits, sign included; `from_model` is 32, and 64 for biases of 64 bits",
             "Width of the adder, 2..=64, or auto. from_model: 32, and 64 in layers whose bias has 64 bits in the model. \
              Default: from_model.";
-        overflow: as Name<Overflow>, "guardbit::hw::overflow", "what happens to a value that does not fit",
+        overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
             "What happens to a sum that does not fit. Default: saturate.";
     }
 
     /// From sums to output codes.
     #[derive(Copy, Eq)]
-    "requantize" => RequantizeFile, Requantize {} {
+    "requantize" => RequantizeFile, Requantization {} {
         scheme: Option<Scheme> = (None), "guardbit::hw::scheme", "`from_model` does what the model's runtime does",
             "from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.";
         output: OutputFit = (OutputFit::Saturate), "guardbit::hw::output",

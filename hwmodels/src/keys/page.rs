@@ -25,19 +25,12 @@ pub fn keys_text() -> String {
     let meaning = |of: &Value| of["description"].as_str().unwrap_or_default().to_owned();
     let mut text = INTRODUCTION.to_owned();
     for key in AcceleratorFile::keys() {
-        let rule = Rule::of(&KeyPath::dotted(key));
-        let rows = KEYS.iter().filter(|row| row.section.trim_end_matches(".*") == key).collect::<Vec<_>>();
-        if rows.is_empty() || rows.iter().any(|row| row.section.ends_with('*')) {
-            row(&mut text, key, &rule.allowed, &meaning(&schema["properties"][key]));
+        let path = KeyPath::dotted(key);
+        if Rule::is_stated(&path) || KEYS.iter().all(|row| row.section != key) {
+            row(&mut text, key, &Rule::of(&path).allowed, &meaning(&schema["properties"][key]));
         }
-        for of in rows {
+        for of in KEYS.iter().filter(|row| row.section.trim_end_matches(".*") == key) {
             row(&mut text, &format!("{}.{}", of.section, of.name), &(of.allowed)(), of.meaning);
-        }
-        if key == "reduction_order" {
-            for (part, of) in schema["$defs"]["OrderMap"]["properties"].as_object().into_iter().flatten() {
-                let path = format!("{key}.{part}");
-                row(&mut text, &path, &Rule::of(&KeyPath::dotted(&path)).allowed, &meaning(of));
-            }
         }
     }
     text

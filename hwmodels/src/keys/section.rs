@@ -5,17 +5,24 @@ use crate::load::{KeyPath, Violation, out_of_range};
 
 /// What errors say of a key.
 pub(crate) struct KeyRow {
-    /// The section; `*` stands for any element of a list.
+    /// The section, empty for that of the accelerator itself; `*` stands for any element of a list.
     pub section: &'static str,
     pub name: &'static str,
-    /// Stable code of its errors.
+    /// Stable code of its errors; empty for a key that holds others.
     pub code: &'static str,
+    /// Least and greatest, where it is a whole number.
+    pub range: Option<[i64; 2]>,
     /// What is allowed, after "it must be".
     pub allowed: fn() -> String,
     /// What to do, in few words.
     pub hint: &'static str,
     /// What it means.
     pub meaning: &'static str,
+}
+
+/// What is said of a key that holds others: nothing.
+pub(super) fn map<T>() -> String {
+    String::new()
 }
 
 /// A value in its range, or the default where it is missing.
@@ -33,18 +40,22 @@ pub(super) fn checked<K: Key>(
 /// Makes of every section the type that serde reads, the checked type, and the rules of its errors.
 ///
 /// `FILE, CHECKED {fields} {rows}`: the fields are those that follow from several keys. `CHECKED::of(FILE, place, fields)`
-/// checks a section; `CHECKED::file` writes the keys that are fields themselves.
+/// checks a section; `CHECKED::file` writes the keys that are fields themselves. Attributes of a row, and those in
+/// `#[file(...)]`, are for the type that serde reads.
 macro_rules! sections {
     ($(
         $(#[doc = $about:literal])*
         $(#[derive($($derive:ident),*)])?
+        $(#[file($file_attribute:meta)])?
         $section:literal => $file:ident, $checked:ident {
             $($(#[doc = $field_doc:literal])* $field:ident: $field_ty:ty,)*
         } {
             $(
+                $(#[$attribute:meta])*
                 $key:ident:
-                    $($ty:ty = ($default:expr) $(in $low:literal..=$high:literal)?)?
-                    $(as $raw:ty)?,
+                    $($ty:ty = ($default:expr) $(in $low:literal..=$high:literal)?,)?
+                    $(as ($raw:ty) $(in $raw_low:literal..=$raw_high:literal)? $(is ($allowed:expr))?,)?
+                    $(struct ($map:ty),)?
                     $code:literal, $hint:literal, $doc:literal;
             )*
         }
@@ -53,11 +64,14 @@ macro_rules! sections {
             $(#[doc = $about])*
             #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
             #[serde(deny_unknown_fields)]
+            $(#[$file_attribute])?
             pub(crate) struct $file {
                 $(
                     #[doc = $doc]
                     $($(#[schemars(range(min = $low, max = $high))])?)?
-                    pub $key: Option<$(<$ty as $crate::keys::Key>::File)? $($raw)?>,
+                    $($(#[schemars(range(min = $raw_low, max = $raw_high))])?)?
+                    $(#[$attribute])*
+                    pub $key: Option<$(<$ty as $crate::keys::Key>::File)? $($raw)? $($map)?>,
                 )*
             }
 
@@ -74,6 +88,7 @@ macro_rules! sections {
 
             impl $checked {
                 /// Checks the keys at `section`.
+                #[allow(clippy::too_many_arguments, reason = "fields of a section")]
                 pub(crate) fn of(
                     file: &$file,
                     section: &$crate::load::KeyPath,
@@ -110,10 +125,12 @@ macro_rules! sections {
                 section: $section,
                 name: stringify!($key),
                 code: $code,
-                allowed: || {
-                    type File = $(<$ty as $crate::keys::Key>::File)? $($raw)?;
-                    <File as $crate::keys::FileValue>::allowed($crate::keys::section::bounds!($($($low, $high)?)?))
-                },
+                range: $crate::keys::section::range!($($($low, $high)?)? $($($raw_low, $raw_high)?)?),
+                allowed: || $crate::keys::section::allowed!(
+                    { $($($allowed)?)? $(crate::keys::section::map::<$map>())? }
+                    { $(<$ty as $crate::keys::Key>::File)? $($raw)? }
+                    { $($($low, $high)?)? $($($raw_low, $raw_high)?)? }
+                ),
                 hint: $hint,
                 meaning: $doc,
             },
@@ -131,4 +148,24 @@ macro_rules! bounds {
     };
 }
 
-pub(super) use {bounds, sections};
+/// The same, for all types alike.
+macro_rules! range {
+    () => {
+        None
+    };
+    ($low:literal, $high:literal) => {
+        Some([$low, $high])
+    };
+}
+
+/// What is allowed: as the row says it, or as the type in a file does.
+macro_rules! allowed {
+    ({ $allowed:expr } { $($file:tt)* } { $($bounds:tt)* }) => {
+        $allowed
+    };
+    ({} { $file:ty } { $($bounds:tt)* }) => {
+        <$file as $crate::keys::FileValue>::allowed($crate::keys::section::bounds!($($bounds)*))
+    };
+}
+
+pub(super) use {allowed, bounds, range, sections};

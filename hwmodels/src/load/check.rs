@@ -5,15 +5,16 @@ use std::ops::RangeInclusive;
 use guardbit_num::{Format, Overflow};
 
 use super::key::KeyPath;
-use super::rules::{MAX_ELEMENTS, MAX_LEVELS, MAX_SIZE, MAX_TOTAL_SHIFT, Rule};
+use super::rules::{MAX_ELEMENTS, MAX_LEVELS, MAX_TOTAL_SHIFT, Rule, row_of};
 use super::typed::not_allowed;
 use super::{defaults, packing, text};
-use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, Number, OrderFile, TermsFile, WalkKind};
-use crate::keys::{Key, LevelFile, MAX_TERMS, Operands, Requantize, Timing};
+use crate::accelerator::WalkKind;
+use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, TermsFile};
+use crate::keys::{Key, LevelFile, MAX_TERMS, OrderMap};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Datapath, Level, Memory, Product, ReductionOrder, Register,
-    Terms, Walk,
+    Accelerator, Array, Axis, Bias, BiasPlace, Datapath, LayerOverrides, Level, Memory, Operands, Product,
+    ReductionOrder, Register, Requantization, Terms, Timing, Walk,
 };
 
 /// Most characters of a text in a message.
@@ -34,22 +35,28 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
     schema(file)?;
     let array = array(file)?;
     let datapath = datapath(file, array)?;
-    Ok(Accelerator {
-        name: accelerator_name(file)?,
-        description: description(file)?,
-        clock_mhz: decimal("clock_mhz", file.clock_mhz, defaults::CLOCK_MHZ)?,
+    let offload = match &file.offload {
+        Some(named) => named.iter().filter(|op| op.exists()).map(|op| op.0.to_owned()).collect(),
+        None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
+    };
+    let timing = Timing::of(&file.timing.clone().unwrap_or_default(), &KeyPath::keys(&["timing"]))?;
+    let memory = Memory::of(&file.memory.clone().unwrap_or_default(), &KeyPath::keys(&["memory"]))?;
+    let packing = packing::packing(file, &datapath)?;
+    let (name, description) = (accelerator_name(file)?, description(file)?);
+    let layers = LayerOverrides::default();
+    Accelerator::of(
+        file,
+        &KeyPath::keys(&[]),
+        name,
+        description,
         array,
-        dataflow: name(file.dataflow, defaults::DATAFLOW),
-        offload: match &file.offload {
-            Some(named) => named.iter().filter(|op| op.exists()).map(|op| op.0.to_owned()).collect(),
-            None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
-        },
-        timing: Timing::of(&file.timing.clone().unwrap_or_default(), &KeyPath::keys(&["timing"]))?.convention,
-        memory: Memory::of(&file.memory.clone().unwrap_or_default(), &KeyPath::keys(&["memory"]))?,
-        packing: packing::packing(file, &datapath)?,
+        offload,
         datapath,
-        layers: Default::default(),
-    })
+        timing,
+        memory,
+        packing,
+        layers,
+    )
 }
 
 fn accelerator_name(file: &AcceleratorFile) -> Result<String, Violation> {
@@ -75,16 +82,15 @@ fn shown(text: &str) -> String {
 
 fn schema(file: &AcceleratorFile) -> Result<(), Violation> {
     let key = KeyPath::keys(&["schema"]);
-    match file.schema {
-        Some(Integer(1)) => Ok(()),
-        Some(other) => Err(out_of_range(key, other)),
-        None => Err(Violation {
-            code: Rule::of(&key).code,
-            message: "the file does not say its `schema`".into(),
-            help: "begin the file with `schema: 1`, the version of the file format".into(),
-            keys: vec![key],
-        }),
+    if let Some(version) = file.schema {
+        return whole(key, version).map(drop);
     }
+    Err(Violation {
+        code: Rule::of(&key).code,
+        message: "the file does not say its `schema`".into(),
+        help: "begin the file with `schema: 1`, the version of the file format".into(),
+        keys: vec![key],
+    })
 }
 
 fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
@@ -105,17 +111,14 @@ fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
 }
 
 fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation> {
-    let operands = Operands::of(&file.operands.clone().unwrap_or_default(), &KeyPath::keys(&["operands"]))?;
     let requantize = file.requantize.clone().unwrap_or_default();
-    let requantize = Requantize::of(&requantize, &KeyPath::keys(&["requantize"]))?;
     let datapath = Datapath {
-        zero_point: operands.zero_point,
-        order: order(&file.reduction_order.clone().unwrap_or_default())?,
+        operands: Operands::of(&file.operands.clone().unwrap_or_default(), &KeyPath::keys(&["operands"]))?,
+        order: order(&file.reduction_order.clone().unwrap_or_default().0)?,
         product: product(file)?,
         levels: levels(file, array)?,
         bias: bias(file)?,
-        scheme: requantize.scheme,
-        output: requantize.output,
+        requantize: Requantization::of(&requantize, &KeyPath::keys(&["requantize"]))?,
     };
     let shift = datapath.unit_shift(datapath.levels.len());
     if shift > MAX_TOTAL_SHIFT {
@@ -133,21 +136,21 @@ fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation>
     Ok(datapath)
 }
 
-fn order(order: &OrderFile) -> Result<ReductionOrder, Violation> {
+fn order(order: &OrderMap) -> Result<ReductionOrder, Violation> {
+    let section = KeyPath::keys(&["reduction_order"]);
     let axes = match &order.axes {
         None => defaults::AXES,
         Some(axes) => permutation(axes)?,
     };
-    let stride_key = KeyPath::keys(&["reduction_order", "stride"]);
     let walk = match name(order.walk, WalkKind::Forward) {
         WalkKind::Forward => Walk::Forward,
         WalkKind::Reverse => Walk::Reverse,
         WalkKind::Stride => match order.stride {
-            Some(Integer(stride)) => Walk::Stride(count(stride_key, stride, 1..=MAX_SIZE)?),
+            Some(stride) => Walk::Stride(whole(section.join("stride"), stride)?),
             None => {
                 return Err(Violation {
                     code: "guardbit::hw::order",
-                    keys: vec![KeyPath::keys(&["reduction_order", "walk"])],
+                    keys: vec![section.join("walk")],
                     message: "`reduction_order.walk` is stride, but there is no `reduction_order.stride`"
                         .into(),
                     help: "give the distance, as `{walk: stride, stride: 4}`".into(),
@@ -155,13 +158,7 @@ fn order(order: &OrderFile) -> Result<ReductionOrder, Violation> {
             }
         },
     };
-    let block =
-        |Integer(length)| count(KeyPath::keys(&["reduction_order", "ic_block"]), length, 0..=MAX_SIZE);
-    Ok(ReductionOrder {
-        axes,
-        walk,
-        ic_block: order.ic_block.map(block).transpose()?.filter(|&length| length > 0),
-    })
+    ReductionOrder::of(order, &section, axes, walk)
 }
 
 fn permutation(axes: &[Name<Axis>]) -> Result<[Axis; 3], Violation> {
@@ -307,9 +304,10 @@ fn count(key: KeyPath, value: i64, range: RangeInclusive<i64>) -> Result<usize, 
     usize::checked(Integer(value), range).map_err(|found| out_of_range(key, found))
 }
 
-fn decimal(key: &str, value: Option<Number>, default: f64) -> Result<f64, Violation> {
-    let value = value.map_or(Ok(default), |value| f64::checked(value, ()));
-    value.map_err(|found| out_of_range(KeyPath::keys(&[key]), found))
+/// A whole number in the range of its row.
+fn whole(key: KeyPath, value: Integer) -> Result<usize, Violation> {
+    let [least, most] = row_of(&key).and_then(|row| row.range).unwrap_or([0, i64::MAX]);
+    count(key, value.0, least..=most)
 }
 
 fn name<T>(value: Option<Name<T>>, default: T) -> T {

@@ -1,8 +1,6 @@
-//! What a key of no section means where it is missing.
+//! What keys mean that are missing, where their rows do not say it.
 
-use crate::{Axis, Dataflow};
+use crate::Axis;
 
-pub(super) const CLOCK_MHZ: f64 = 300.0;
-pub(super) const DATAFLOW: Dataflow = Dataflow::OutputStationary;
 pub(super) const AXES: [Axis; 3] = [Axis::Kh, Axis::Kw, Axis::Ic];
 pub(super) const BIAS_BITS: i64 = 32;

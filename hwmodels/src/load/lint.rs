@@ -8,7 +8,8 @@ use super::key::KeyPath;
 use super::problem::{HwError, Problem};
 use super::set::Set;
 use super::sources::Sources;
-use crate::file::{AcceleratorFile, Bits, WalkKind};
+use crate::accelerator::WalkKind;
+use crate::file::{AcceleratorFile, Bits};
 use crate::timing::{Feed, Unfilled};
 use crate::{
     Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Reduce, Register, Terms, TimingConvention,
@@ -121,7 +122,7 @@ fn overflow_without_bits(file: &AcceleratorFile) -> Option<Violation> {
 
 /// A stride of a walk that is none.
 fn unused_stride(file: &AcceleratorFile) -> Option<Violation> {
-    let order = file.reduction_order.as_ref()?;
+    let order = &file.reduction_order.as_ref()?.0;
     let strided = order.walk.is_some_and(|walk| walk.0 == WalkKind::Stride);
     (order.stride.is_some() && !strided).then(|| Violation {
         code: "guardbit::hw::unused_stride",
@@ -155,7 +156,7 @@ fn operation_to_come(file: &AcceleratorFile) -> Option<Violation> {
 
 /// A chain of packed lanes whose low lane int8 products can leave.
 fn long_chain(accelerator: &Accelerator) -> Option<Violation> {
-    let Packing::Dsp48e2Int8x2(_) = accelerator.packing else { return None };
+    let Packing::Dsp48e2Int8x2(_) = Packing::from(accelerator.packing) else { return None };
     let level = accelerator.datapath.levels.first()?;
     let terms = match level.terms {
         Terms::Count(terms) if terms <= PACKED_CHAIN => return None,
@@ -176,7 +177,7 @@ fn long_chain(accelerator: &Accelerator) -> Option<Violation> {
 
 /// An output stage that keeps low bits.
 fn truncating_output(accelerator: &Accelerator) -> Option<Violation> {
-    (accelerator.datapath.output == OutputFit::Wrap).then(|| Violation {
+    (accelerator.datapath.requantize.output == OutputFit::Wrap).then(|| Violation {
         code: "guardbit::hw::output_truncates",
         keys: vec![KeyPath::keys(&["requantize", "output"])],
         message: "the output stage keeps the low bits: what does not fit changes its sign".into(),
@@ -203,7 +204,7 @@ fn small_accumulator_memory(accelerator: &Accelerator) -> Option<Violation> {
 /// The convention of Ethos-U on another kind of array.
 fn ethos_u_array(accelerator: &Accelerator) -> Option<Violation> {
     let fits = accelerator.dataflow == Dataflow::Vector && accelerator.array.kind == ArrayKind::Block;
-    (accelerator.timing == TimingConvention::EthosU && !fits).then(|| Violation {
+    (accelerator.timing.convention == TimingConvention::EthosU && !fits).then(|| Violation {
         code: "guardbit::hw::ethos_u_array",
         keys: vec![KeyPath::keys(&["timing", "convention"]), KeyPath::keys(&["array", "kind"])],
         message: "`timing.convention` is ethos_u, but the array is no vector engine of kind block".into(),
@@ -257,7 +258,7 @@ fn slow_port(
     needed: f64,
     what: &str,
 ) -> Option<Violation> {
-    let counts = accelerator.timing == TimingConvention::Overlapped;
+    let counts = accelerator.timing.convention == TimingConvention::Overlapped;
     (counts && needed > rate).then(|| Violation {
         code: "guardbit::hw::port_too_slow",
         keys: [["memory", key], ["array", "dot_width"], ["array", "rows"], ["array", "cols"]]

@@ -35,12 +35,12 @@ pub(crate) use recipe::Recipe;
 pub(crate) use rules::Rule;
 use set::{Overridden, Set};
 use sources::Sources;
-pub(crate) use text::MAX_LEVEL_NAME;
+pub(crate) use text::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
 
 /// Most overrides of the command line.
 const MOST_SETS: usize = 1000;
 
-/// The accelerator of a preset's name or a file's path, with overrides as `accumulation.acc.bits=12`.
+/// The accelerator of a preset's name or a file's path, with overrides like `accumulation.acc.bits=12`.
 ///
 /// # Errors
 /// [`HwError`] with the place of what is wrong.

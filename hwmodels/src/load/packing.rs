@@ -4,19 +4,17 @@ use guardbit_num::Overflow;
 
 use super::check::{Violation, level_key};
 use super::key::KeyPath;
-use crate::file::{AcceleratorFile, PackingKind};
-use crate::keys::PackingKeys;
-use crate::{BiasPlace, Check, Datapath, PACKED_LOW_BITS, Packing, Reduce, Register};
+use crate::accelerator::PackingKind;
+use crate::file::AcceleratorFile;
+use crate::{BiasPlace, Check, Datapath, PACKED_LOW_BITS, Packing, PackingKeys, Reduce, Register};
 
 /// The packing of a file with this datapath.
-pub(super) fn packing(file: &AcceleratorFile, datapath: &Datapath) -> Result<Packing, Violation> {
+pub(super) fn packing(file: &AcceleratorFile, datapath: &Datapath) -> Result<PackingKeys, Violation> {
     let packing = PackingKeys::of(&file.packing.clone().unwrap_or_default(), &KeyPath::keys(&["packing"]))?;
     match packing.kind {
-        PackingKind::None => Ok(Packing::None),
-        PackingKind::Dsp48e2Int8x2 => {
-            dsp48e2(datapath)?;
-            Ok(Packing::Dsp48e2Int8x2(packing.fixup))
-        }
+        // What is done about a borrow that cannot be makes no difference.
+        PackingKind::None => Ok(Packing::None.into()),
+        PackingKind::Dsp48e2Int8x2 => dsp48e2(datapath).map(|()| packing),
     }
 }
 

@@ -3,15 +3,11 @@
 use serde_yaml::{Mapping, Value};
 
 use super::{layers, typed};
-use crate::file::{
-    AcceleratorFile, BiasBits, Bits, Integer, Name, Number, OpName, OrderFile, PackingKind, TermsFile,
-    WalkKind,
-};
-use crate::keys::{
-    BiasFile, Key, LevelFile, Operands, PackingFile, PackingKeys, ProductFile, Requantize, Timing,
-};
+use crate::accelerator::{PackingKind, WalkKind};
+use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, TermsFile};
+use crate::keys::{BiasFile, Key, LevelFile, OrderMap, PackingFile, ProductFile};
 use crate::lower::OPERATIONS;
-use crate::{Accelerator, Bias, Fixup, Level, Packing, Product, ReductionOrder, Register, Terms, Walk};
+use crate::{Accelerator, Bias, Level, PackingKeys, Product, ReductionOrder, Register, Terms, Walk};
 
 impl Accelerator {
     /// The complete file, as YAML: every default filled, run lengths as numbers. It loads back to the same
@@ -46,39 +42,25 @@ fn resolved(accelerator: &Accelerator) -> Value {
 
 /// The file without its layers.
 fn file(accelerator: &Accelerator) -> AcceleratorFile {
-    let Accelerator {
-        name,
-        description,
-        clock_mhz,
-        array,
-        dataflow,
-        offload,
-        datapath,
-        timing,
-        memory,
-        packing,
-        layers: _,
-    } = accelerator;
+    let Accelerator { name, description, array, offload, datapath, timing, memory, packing, .. } =
+        accelerator;
     let operation = |name: &String| OPERATIONS.iter().find(|op| *op == name).copied().map(OpName);
     AcceleratorFile {
         schema: Some(Integer(1)),
         name: Some(name.clone()),
         description: Some(description.clone()),
-        extends: None,
-        clock_mhz: Some(Number(*clock_mhz)),
         array: Some(array.file()),
-        dataflow: Some(Name(*dataflow)),
         offload: Some(offload.iter().filter_map(operation).collect()),
-        operands: Some(Operands { zero_point: datapath.zero_point }.file()),
+        operands: Some(datapath.operands.file()),
         reduction_order: Some(order(datapath.order)),
         product: Some(product(&datapath.product)),
         accumulation: Some(datapath.levels.iter().map(level).collect()),
         bias: Some(bias(&datapath.bias)),
-        requantize: Some(Requantize { scheme: datapath.scheme, output: datapath.output }.file()),
-        timing: Some(Timing { convention: *timing }.file()),
+        requantize: Some(datapath.requantize.file()),
+        timing: Some(timing.file()),
         memory: Some(memory.file()),
         packing: Some(packing_file(*packing)),
-        layers: None,
+        ..accelerator.file()
     }
 }
 
@@ -88,19 +70,14 @@ fn order(order: ReductionOrder) -> OrderFile {
         Walk::Reverse => (WalkKind::Reverse, None),
         Walk::Stride(stride) => (WalkKind::Stride, Some(stride.to_file())),
     };
-    OrderFile {
-        axes: Some(order.axes.map(Name).into()),
-        walk: Some(Name(walk)),
-        stride,
-        ic_block: Some(order.ic_block.unwrap_or(0).to_file()),
-    }
+    let axes = Some(order.axes.map(Name).into());
+    OrderFile(OrderMap { axes, walk: Some(Name(walk)), stride, ..order.file() })
 }
 
-fn packing_file(packing: Packing) -> PackingFile {
-    let keys = |kind, fixup| PackingKeys { kind, fixup }.file();
-    match packing {
-        Packing::None => PackingFile { fixup: None, ..keys(PackingKind::None, Fixup::Lut) },
-        Packing::Dsp48e2Int8x2(fixup) => keys(PackingKind::Dsp48e2Int8x2, fixup),
+fn packing_file(packing: PackingKeys) -> PackingFile {
+    match packing.kind {
+        PackingKind::None => PackingFile { fixup: None, ..packing.file() },
+        PackingKind::Dsp48e2Int8x2 => packing.file(),
     }
 }
 

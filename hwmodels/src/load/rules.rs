@@ -1,17 +1,14 @@
-//! What each key may hold, for range errors and type errors alike: that of the sections stands in their rows, that of all
-//! other keys here.
+//! What each key may hold, for range errors and type errors alike: it stands in the rows of the keys, and here for what
+//! has no row.
 
 use guardbit_num::MAX_BITS;
 
 use super::key::{KeyPath, Segment};
-use super::text::{MAX_DESCRIPTION, MAX_NAME};
-use crate::file::{Name, Number, WalkKind};
-use crate::keys::{FileValue, KEYS, KeyRow, range};
+use crate::Axis;
+use crate::file::Name;
+use crate::keys::{FileValue, KEYS, KeyRow};
 use crate::lower::OPERATIONS;
-use crate::{Axis, Dataflow};
 
-/// Greatest distance of a stride, and greatest length of a block of channels.
-pub(super) const MAX_SIZE: i64 = 1 << 16;
 /// Most processing elements of all cores: each is a counter of the heat map.
 pub(super) const MAX_ELEMENTS: usize = 1 << 20;
 /// Most accumulation levels.
@@ -32,17 +29,34 @@ pub(crate) struct Rule {
 impl Rule {
     /// The rule of a key.
     pub fn of(key: &KeyPath) -> Self {
-        let names: Vec<&str> = key.segments().iter().map(segment_name).collect();
-        let row = names.split_last().and_then(|(name, section)| {
-            KEYS.iter().find(|row| row.name == *name && matches(row.section, section))
-        });
-        if let Some(KeyRow { code, allowed, hint, .. }) = row {
+        if let Some(KeyRow { code, allowed, hint, .. }) = row_of(key) {
             return Self { code, allowed: allowed(), hint };
         }
-        let found = RULES.iter().find(|rule| rule.keys.iter().any(|pattern| matches(pattern, &names)));
-        let &Entry { code, allowed, hint, .. } = found.unwrap_or(&OTHER);
+        let &Entry { code, allowed, hint, .. } = entry(key).unwrap_or(&OTHER);
         Self { code, allowed: allowed(), hint }
     }
+
+    /// Whether there is more to say of a key than that it holds others.
+    pub fn is_stated(key: &KeyPath) -> bool {
+        row_of(key).is_some() || entry(key).is_some()
+    }
+}
+
+/// The row of a key.
+pub(super) fn row_of(key: &KeyPath) -> Option<&'static KeyRow> {
+    let names = names(key);
+    let (name, section) = names.split_last()?;
+    let is_named = |row: &&KeyRow| row.name == *name && matches(row.section, section);
+    KEYS.iter().filter(is_named).find(|row| !row.code.is_empty())
+}
+
+fn entry(key: &KeyPath) -> Option<&'static Entry> {
+    let names = names(key);
+    RULES.iter().find(|rule| rule.keys.iter().any(|pattern| matches(pattern, &names)))
+}
+
+fn names(key: &KeyPath) -> Vec<&str> {
+    key.segments().iter().map(segment_name).collect()
 }
 
 /// A line of the table.
@@ -54,77 +68,13 @@ struct Entry {
     hint: &'static str,
 }
 
-/// The rules of keys of no section; the first that fits counts.
+/// The rules of elements of lists, and of keys that hold more than maps; the first that fits counts.
 const RULES: &[Entry] = &[
-    Entry {
-        keys: &["schema"],
-        code: "guardbit::hw::schema",
-        allowed: || "1".into(),
-        hint: "the version of the file format: write `schema: 1`",
-    },
-    Entry {
-        keys: &["name"],
-        code: "guardbit::hw::name",
-        allowed: || {
-            format!(
-                "1 to {MAX_NAME} letters, digits, blanks and - _ . + , ( ) / : #, a letter, a digit or _ first"
-            )
-        },
-        hint: "the name stands in reports, tables and the comments of generated RTL",
-    },
-    Entry {
-        keys: &["description"],
-        code: "guardbit::hw::text",
-        allowed: || format!("text of up to {MAX_DESCRIPTION} characters, all of them printed"),
-        hint: "a line for lists; put numbers in quotes",
-    },
-    Entry {
-        keys: &["extends"],
-        code: "guardbit::hw::text",
-        allowed: || "text".into(),
-        hint: "put numbers in quotes",
-    },
-    Entry {
-        keys: &["clock_mhz"],
-        code: "guardbit::hw::clock",
-        allowed: || Number::allowed(()),
-        hint: "the clock in MHz",
-    },
-    Entry {
-        keys: &["dataflow"],
-        code: "guardbit::hw::dataflow",
-        allowed: || Name::<Dataflow>::allowed(()),
-        hint: "which operand stays in the array",
-    },
     Entry {
         keys: &["offload.*"],
         code: "guardbit::hw::offload",
         allowed: || format!("one of {}", OPERATIONS.join(", ")),
         hint: "what is not listed runs on the host, exactly",
-    },
-    Entry {
-        keys: &["offload"],
-        code: "guardbit::hw::offload",
-        allowed: || format!("a list of {}", OPERATIONS.join(", ")),
-        hint: "what is not listed runs on the host, exactly",
-    },
-    Entry {
-        keys: &["reduction_order.walk"],
-        code: "guardbit::hw::order",
-        allowed: || Name::<WalkKind>::allowed(()),
-        hint: "how the products are walked",
-    },
-    Entry {
-        keys: &["reduction_order.stride"],
-        code: "guardbit::hw::order",
-        allowed: || range(1..=MAX_SIZE),
-        hint: "the distance of a walk of kind `stride`",
-    },
-    Entry {
-        keys: &["reduction_order.ic_block"],
-        code: "guardbit::hw::order",
-        allowed: || range(0..=MAX_SIZE),
-        hint: "the length of the blocks into which the input channels are cut; 0 cuts none",
     },
     Entry {
         keys: &["reduction_order.axes.*", "reduction_order.*"],
@@ -173,7 +123,7 @@ fn matches(pattern: &str, names: &[&str]) -> bool {
         Some(start) => (start, true),
         None => (pattern, false),
     };
-    let parts: Vec<&str> = pattern.split('.').collect();
+    let parts: Vec<&str> = pattern.split('.').filter(|part| !part.is_empty()).collect();
     let long_enough = if open { names.len() >= parts.len() } else { names.len() == parts.len() };
     long_enough && parts.iter().zip(names).all(|(part, name)| *part == "*" || part == name)
 }

@@ -1,11 +1,11 @@
 //! Names and descriptions: they stand in reports, tables, comments of generated RTL and names of files.
 
 /// Longest name of an accelerator in characters.
-pub(super) const MAX_NAME: usize = 100;
+pub(crate) const MAX_NAME: usize = 100;
 /// Longest name of a level in characters.
 pub(crate) const MAX_LEVEL_NAME: usize = 64;
 /// Longest description in characters.
-pub(super) const MAX_DESCRIPTION: usize = 1000;
+pub(crate) const MAX_DESCRIPTION: usize = 1000;
 
 /// What a name may hold beside letters and digits.
 const MARKS: &str = " -_.+,()/:#";

@@ -24,7 +24,7 @@ pub(super) fn requantizers(
     };
     let shift = datapath.unit_shift(datapath.levels.len());
     let error = |source| LowerError::Multiplier { layer: layer.into(), shift, source };
-    let exact = stage.requantizers(datapath.scheme).map_err(error)?;
+    let exact = stage.requantizers(datapath.requantize.scheme).map_err(error)?;
     let scaled = exact.iter().map(|r| r.scaled_up(shift)).collect::<Result<_, _>>().map_err(error)?;
     Ok(Requantizers { scaled, exact })
 }

@@ -38,7 +38,7 @@ macro_rules! reductions {
             ///
             /// `whole` is what a value is that no product is missing of, `start` what the run begins with, and
             /// `register` what becomes of exact results in a range.
-            pub fn reach(self, values: &[Range], whole: Range, start: Range, register: &impl Rails) -> RunReach {
+            pub fn reach(self, values: &[Range], whole: Range, start: Range, register: &impl Limits) -> RunReach {
                 match self { $(Self::$variant => $file::reach(values, whole, start, register),)* }
             }
         }
@@ -105,7 +105,7 @@ pub trait Adders {
 }
 
 /// The register of a level, as a function of ranges.
-pub trait Rails {
+pub trait Limits {
     /// What it holds of exact results in `range`.
     fn fitted(&self, range: Range) -> Range;
     /// Whether some of them do not fit.

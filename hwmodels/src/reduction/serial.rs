@@ -1,6 +1,6 @@
 //! One accumulator, one value after the other, from 0 or the preloaded bias.
 
-use super::{Adders, Kind, Rails, RunReach};
+use super::{Adders, Kind, Limits, RunReach};
 use crate::bounds::Range;
 
 pub(super) const KIND: Kind =
@@ -32,7 +32,7 @@ impl<V: Copy, R> Run<V, R> {
     }
 }
 
-pub(super) fn reach(values: &[Range], whole: Range, start: Range, register: &impl Rails) -> RunReach {
+pub(super) fn reach(values: &[Range], whole: Range, start: Range, register: &impl Limits) -> RunReach {
     let mut result = start.hull(Range::ZERO);
     let mut held = register.fitted(result);
     let mut out = held;

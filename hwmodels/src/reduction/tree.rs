@@ -1,6 +1,6 @@
 //! An adder tree: adjacent pairs, round after round; an odd last value passes up unchanged.
 
-use super::{Adders, Kind, Rails, RunReach};
+use super::{Adders, Kind, Limits, RunReach};
 use crate::bounds::Range;
 
 pub(super) const KIND: Kind = Kind {
@@ -48,7 +48,7 @@ fn pairwise<V: Copy>(mut values: Vec<V>, mut node: impl FnMut(V, V) -> V) -> Opt
     values.first().copied()
 }
 
-pub(super) fn reach(values: &[Range], whole: Range, _: Range, register: &impl Rails) -> RunReach {
+pub(super) fn reach(values: &[Range], whole: Range, _: Range, register: &impl Limits) -> RunReach {
     let (mut node, mut result) = (values.iter().copied().fold(Range::ZERO, Range::hull), Range::ZERO);
     let rounds = usize::BITS - values.len().saturating_sub(1).leading_zeros();
     for _ in 0..rounds {

@@ -30,7 +30,7 @@ impl ArrayCycles {
     pub fn new(accelerator: &Accelerator, gemm: Gemm) -> Self {
         let mapping = Mapping::new(accelerator, gemm);
         let folds = mapping.folds();
-        let (period, counted) = match accelerator.timing {
+        let (period, counted) = match accelerator.timing.convention {
             TimingConvention::ScalesimV3 => (folds.span(), scalesim_v3::schedule(&mapping).compute),
             // Every fold loads, or hands on, all rows of the array, those in use or not.
             _ => (folds.steps.max(folds.preload).max(folds.drain), overlapped::compute_cycles(&folds)),

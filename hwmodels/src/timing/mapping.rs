@@ -3,7 +3,7 @@
 use super::chain::Chain;
 use super::gemm::Gemm;
 use super::tiling::{TileOrder, Tiling};
-use super::{input_stationary, output_stationary, vector, weight_stationary};
+use super::{input_stationary, moving_sums, output_stationary, vector, weight_stationary};
 use crate::{Accelerator, Array, ArrayKind, Dataflow};
 
 /// A layer on an array.
@@ -231,8 +231,8 @@ impl Mapping {
     pub fn pass(&self) -> Pass {
         match self.dataflow {
             Dataflow::OutputStationary => output_stationary::pass(&self.layer),
-            Dataflow::WeightStationary => weight_stationary::pass(&self.layer),
-            Dataflow::InputStationary => input_stationary::pass(&self.layer),
+            Dataflow::WeightStationary => moving_sums::pass(&self.layer, weight_stationary::STATIONARY),
+            Dataflow::InputStationary => moving_sums::pass(&self.layer, input_stationary::STATIONARY),
             Dataflow::Vector => vector::pass(&self.layer),
         }
     }
@@ -257,8 +257,7 @@ impl Mapping {
         let groups = self.serial_groups();
         let runs = match self.dataflow {
             Dataflow::OutputStationary => output_stationary::intervals(&self.layer),
-            Dataflow::WeightStationary => weight_stationary::intervals(&self.layer),
-            Dataflow::InputStationary => input_stationary::intervals(&self.layer),
+            Dataflow::WeightStationary | Dataflow::InputStationary => moving_sums::intervals(&self.layer),
             Dataflow::Vector => Runs::one(steps),
         };
         // Along the other axes folds are all alike.
@@ -283,8 +282,8 @@ impl Mapping {
     fn reads_of(&self, layer: &Layer) -> [u64; 3] {
         match self.dataflow {
             Dataflow::OutputStationary => output_stationary::reads(layer),
-            Dataflow::WeightStationary => weight_stationary::reads(layer),
-            Dataflow::InputStationary => input_stationary::reads(layer),
+            Dataflow::WeightStationary => moving_sums::reads(layer, weight_stationary::STATIONARY),
+            Dataflow::InputStationary => moving_sums::reads(layer, input_stationary::STATIONARY),
             Dataflow::Vector => vector::reads(layer),
         }
     }
@@ -293,10 +292,11 @@ impl Mapping {
     pub fn slot(&self, pixel: usize, channel: usize, k: usize, level: usize) -> Slot {
         let of_core = (self.layer.gemm.channels * self.layer.gemm.groups).max(1);
         let (core, channel) = (channel / of_core, channel % of_core);
+        let moving = |stationary| moving_sums::slot(&self.layer, stationary, (pixel, channel), k, level);
         let slot = match self.dataflow {
             Dataflow::OutputStationary => output_stationary::slot(&self.layer, pixel, channel, k),
-            Dataflow::WeightStationary => weight_stationary::slot(&self.layer, pixel, channel, k, level),
-            Dataflow::InputStationary => input_stationary::slot(&self.layer, pixel, channel, k, level),
+            Dataflow::WeightStationary => moving(weight_stationary::STATIONARY),
+            Dataflow::InputStationary => moving(input_stationary::STATIONARY),
             Dataflow::Vector => vector::slot(&self.layer, pixel, channel, k),
         };
         Slot { row: core * self.layer.array.rows + slot.row, ..slot }

@@ -12,6 +12,7 @@ mod fit;
 mod gemm;
 mod input_stationary;
 mod mapping;
+mod moving_sums;
 mod output_stationary;
 mod overlapped;
 mod rate;
@@ -93,14 +94,14 @@ impl LayerTiming {
         let mapping = Mapping::new(accelerator, gemm);
         let footprint = Footprint::new(accelerator, window, widths);
         let smallest = search::smallest(&mapping, &footprint);
-        let Choice { mapping, tile, traffic, schedule } = match accelerator.timing {
+        let Choice { mapping, tile, traffic, schedule } = match accelerator.timing.convention {
             TimingConvention::Overlapped => {
                 search::search(&mapping, &footprint.holding(&smallest), &accelerator.memory)
             }
             TimingConvention::ScalesimV3 | TimingConvention::EthosU => {
                 let tile = footprint.tile(&mapping, usize::MAX);
                 let traffic = footprint.traffic(&mapping, &tile);
-                let schedule = if accelerator.timing == TimingConvention::EthosU {
+                let schedule = if accelerator.timing.convention == TimingConvention::EthosU {
                     ethos_u::schedule(&mapping.folds(), window, widths, accelerator)
                 } else {
                     scalesim_v3::schedule(&mapping)

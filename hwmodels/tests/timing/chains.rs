@@ -2,7 +2,7 @@
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::timing::{LayerTiming, Widths};
-use guardbit_hwmodels::{Accelerator, Dataflow, TimingConvention, check_yaml};
+use guardbit_hwmodels::{Accelerator, Dataflow, Timing, TimingConvention, check_yaml};
 
 use super::common::{INT8, unlimited, window};
 
@@ -131,7 +131,10 @@ fn a_depthwise_layer_costs_the_same_on_longer_arrays() {
 fn sums_that_wait_in_their_memory_are_traffic() {
     let bytes = |bits: u32| {
         let levels = format!("{{name: chain, terms: rows}}, {{name: acc, bits: {bits}}}");
-        let accelerator = Accelerator { timing: TimingConvention::ScalesimV3, ..chained(16, 1, &levels) };
+        let accelerator = Accelerator {
+            timing: Timing { convention: TimingConvention::ScalesimV3 },
+            ..chained(16, 1, &levels)
+        };
         LayerTiming::new(&accelerator, &window(100, 40, 6, 1), INT8).cost.sram_bytes
     };
     let (operands, outputs) = (2 * 100 * 40 + 40 * 6, 100 * 6);
@@ -152,7 +155,7 @@ fn sums_that_wait_in_their_memory_are_traffic() {
 #[test]
 fn cores_read_what_they_compute() {
     let mut accelerator = chained(16, 1, "{name: chain, terms: rows}, {name: acc, bits: 32}");
-    accelerator.timing = TimingConvention::ScalesimV3;
+    accelerator.timing.convention = TimingConvention::ScalesimV3;
     accelerator.dataflow = Dataflow::OutputStationary;
     accelerator.array.cores = 2;
     let widths = Widths { activation: 8, weight: 8, output: 8 };

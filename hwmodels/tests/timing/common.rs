@@ -2,7 +2,9 @@
 
 use guardbit_graph::Window;
 use guardbit_hwmodels::timing::Widths;
-use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, Register, Terms, TimingConvention, load};
+use guardbit_hwmodels::{
+    Accelerator, Array, ArrayKind, Dataflow, Register, Terms, Timing, TimingConvention, load,
+};
 use guardbit_num::{Format, Overflow};
 use proptest::prelude::*;
 
@@ -24,7 +26,7 @@ pub fn window(pixels: usize, terms: usize, channels: usize, groups: usize) -> Wi
 
 pub fn accelerator(dataflow: Dataflow, array: Array, timing: TimingConvention) -> Accelerator {
     let preset = load("exact-int32-os", &[]).unwrap();
-    Accelerator { dataflow, array, timing, ..preset }
+    Accelerator { dataflow, array, timing: Timing { convention: timing }, ..preset }
 }
 
 /// The same with a memory that never makes it wait.
@@ -103,7 +105,7 @@ pub fn any_layers() -> impl Strategy<Value = (Accelerator, Window)> {
         |((mut accelerator, window), kind, cores, stripe, ethos_u)| {
             accelerator.array = Array { kind, cores, stripe, ..accelerator.array };
             if ethos_u {
-                accelerator.timing = TimingConvention::EthosU;
+                accelerator.timing.convention = TimingConvention::EthosU;
             }
             (accelerator, window)
         },

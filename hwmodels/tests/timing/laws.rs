@@ -2,7 +2,9 @@
 
 use guardbit_graph::Window;
 use guardbit_hwmodels::timing::{ArrayCycles, Gemm, LayerTiming};
-use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, Memory, Register, Terms, TimingConvention};
+use guardbit_hwmodels::{
+    Accelerator, Array, ArrayKind, Dataflow, Memory, Register, Terms, Timing, TimingConvention,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -13,7 +15,7 @@ fn timing(accelerator: &Accelerator, window: &Window) -> LayerTiming {
 }
 
 fn overlapped(accelerator: Accelerator) -> Accelerator {
-    Accelerator { timing: TimingConvention::Overlapped, ..accelerator }
+    Accelerator { timing: Timing { convention: TimingConvention::Overlapped }, ..accelerator }
 }
 
 /// Rows and columns that a layer can use.
@@ -39,7 +41,7 @@ fn wanted(accelerator: &Accelerator, gemm: Gemm) -> [usize; 2] {
 /// Cycles in which an array fills and drains, but for those that do not depend on its size.
 fn fill_and_drain(accelerator: &Accelerator) -> usize {
     let Array { rows, cols, .. } = accelerator.array;
-    match (accelerator.dataflow, accelerator.timing) {
+    match (accelerator.dataflow, accelerator.timing.convention) {
         (Dataflow::Vector, _) => 0,
         // SCALE-Sim leaves the drain of output stationary out.
         (Dataflow::OutputStationary, TimingConvention::ScalesimV3) => rows + cols,
@@ -68,7 +70,7 @@ proptest! {
         let mut small = overlapped(accelerator);
         small.array.cores = 1;
         if scalesim {
-            small.timing = TimingConvention::ScalesimV3;
+            small.timing.convention = TimingConvention::ScalesimV3;
         }
         let gemm = Gemm::of(&window);
         [small.array.rows, small.array.cols] = wanted(&small, gemm);
@@ -77,7 +79,7 @@ proptest! {
         large.array.cols += more.1;
         let [found, expected] = [&large, &small].map(|accelerator| timing(accelerator, &window));
         let folds = ArrayCycles::new(&small, gemm).folds;
-        let times = match small.timing {
+        let times = match small.timing.convention {
             TimingConvention::ScalesimV3 => folds,
             _ if small.memory.double_buffer => 1,
             _ => expected.tile.count,
@@ -147,7 +149,7 @@ proptest! {
         window in windows(),
         timing in select(vec![TimingConvention::Overlapped, TimingConvention::ScalesimV3, TimingConvention::EthosU]),
     ) {
-        let accelerator = Accelerator { timing, ..accelerator };
+        let accelerator = Accelerator { timing: Timing { convention: timing }, ..accelerator };
         let cost = self::timing(&accelerator, &window).cost;
         let read = |axis: usize| window.output[axis] * window.kernel[axis].min(window.stride[axis])
             + window.kernel[axis].saturating_sub(window.stride[axis]);
@@ -169,7 +171,7 @@ proptest! {
         window in windows(),
         timing in select(vec![TimingConvention::Overlapped, TimingConvention::ScalesimV3, TimingConvention::EthosU]),
     ) {
-        let accelerator = Accelerator { timing, ..accelerator };
+        let accelerator = Accelerator { timing: Timing { convention: timing }, ..accelerator };
         let LayerTiming { cycles, cost, .. } = self::timing(&accelerator, &window);
         prop_assert_eq!(cost.stall_cycles, cost.stall_sram_cycles + cost.stall_dram_cycles);
         prop_assert_eq!(cycles, cost.compute_cycles + cost.stall_cycles);

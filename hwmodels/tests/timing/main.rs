@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{LayerTiming, Tile, TileOrder};
-use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, TimingConvention};
+use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, Timing, TimingConvention};
 use proptest::prelude::*;
 
 use common::{INT8, accelerator, accelerators, any_layers, layers, unlimited, window, windows};
@@ -219,11 +219,11 @@ fn alike_ways() -> impl Strategy<Value = (LayerTiming, Window)> {
         "ways differ",
         |(mut accelerator, (_, window), passes)| {
             // SCALE-Sim's last cycle of a matrix product is placed in the one before.
-            if accelerator.timing == TimingConvention::ScalesimV3 {
-                accelerator.timing = TimingConvention::Overlapped;
+            if accelerator.timing.convention == TimingConvention::ScalesimV3 {
+                accelerator.timing.convention = TimingConvention::Overlapped;
             }
             if let (true, weights, kib) = passes {
-                accelerator.timing = TimingConvention::Overlapped;
+                accelerator.timing.convention = TimingConvention::Overlapped;
                 accelerator.dataflow =
                     if weights { Dataflow::WeightStationary } else { Dataflow::InputStationary };
                 accelerator.array =
@@ -261,7 +261,7 @@ proptest! {
                 }
                 let owner = (index, k / dot_width);
                 let other = taken.insert(timing.place(out, k, 0), owner);
-                if accelerator.timing == TimingConvention::Overlapped {
+                if accelerator.timing.convention == TimingConvention::Overlapped {
                     prop_assert!(other.is_none_or(|other| other == owner), "two steps in one place");
                 }
             }
@@ -270,7 +270,7 @@ proptest! {
 
     #[test]
     fn tiles_fit_and_move_what_they_must((accelerator, _) in any_layers(), window in windows(), burst in 1..40u64) {
-        let mut accelerator = Accelerator { timing: TimingConvention::Overlapped, ..accelerator };
+        let mut accelerator = Accelerator { timing: Timing { convention: TimingConvention::Overlapped }, ..accelerator };
         accelerator.memory.dram_burst_bytes = burst;
         let LayerTiming { cycles, cost, fit, tile, array, .. } = LayerTiming::new(&accelerator, &window, INT8);
         let could = fit.least_bytes.iter().zip(fit.room_bytes).all(|(least, room)| *least <= room);
@@ -291,7 +291,7 @@ proptest! {
 
     #[test]
     fn traffic_is_that_of_the_tiles((accelerator, window) in layers()) {
-        let mut accelerator = Accelerator { timing: TimingConvention::Overlapped, ..accelerator };
+        let mut accelerator = Accelerator { timing: Timing { convention: TimingConvention::Overlapped }, ..accelerator };
         if accelerator.dataflow == Dataflow::Vector {
             accelerator.array.kind = ArrayKind::Block;
         }
@@ -340,9 +340,9 @@ proptest! {
 
     #[test]
     fn overlapping_never_costs_more_than_the_last_drain((accelerator, window) in layers()) {
-        let accelerator = unlimited(Accelerator { timing: TimingConvention::Overlapped, ..accelerator });
+        let accelerator = unlimited(Accelerator { timing: Timing { convention: TimingConvention::Overlapped }, ..accelerator });
         let overlapped = LayerTiming::new(&accelerator, &window, INT8).cycles;
-        let plain = Accelerator { timing: TimingConvention::ScalesimV3, ..accelerator };
+        let plain = Accelerator { timing: Timing { convention: TimingConvention::ScalesimV3 }, ..accelerator };
         let drained = LayerTiming::new(&plain, &window, INT8).cycles;
         let memory = 2;
         prop_assert!(overlapped <= drained + window.groups as u64 + plain.array.rows as u64 + memory);

@@ -10,6 +10,8 @@ use crate::{PointRecord, SummaryRow};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
+    /// Does it run to its end, without a trapped overflow? Asked where some point does not.
+    NoTrap,
     /// Is every delivered sum the exact one?
     ExactSums,
     /// Is every output code that of the exact network?
@@ -45,18 +47,23 @@ pub fn sweep_findings(points: &[PointRecord]) -> Vec<Finding> {
     let mut all = Vec::new();
     for group in Group::all(points) {
         for mode in &group.modes {
-            let rows: Vec<&SummaryRow> =
+            let all_rows: Vec<&SummaryRow> =
                 group.of_mode(mode).into_iter().map(|point| &point.summary).collect();
-            all.extend(QUESTIONS.into_iter().filter_map(|question| answer(question, &rows)));
+            all.extend(answer(Question::NoTrap, &all_rows, "was run"));
+            // The others are asked of the points that ran to their end.
+            let whole: Vec<&SummaryRow> =
+                all_rows.iter().copied().filter(|row| row.trapped.is_none()).collect();
+            let ran = if whole.len() == all_rows.len() { "was run" } else { "ran to its end" };
+            all.extend(QUESTIONS.into_iter().filter_map(|question| answer(question, &whole, ran)));
         }
     }
     all
 }
 
-/// `rows` are those of one overflow mode in order of width.
-fn answer(question: Question, rows: &[&SummaryRow]) -> Option<Finding> {
+/// `rows` are those of one overflow mode in order of width; `ran` says what became of all of them.
+fn answer(question: Question, rows: &[&SummaryRow], ran: &str) -> Option<Finding> {
     let verdicts: Option<Vec<bool>> = rows.iter().map(|row| question.holds(row)).collect();
-    let verdicts = verdicts?;
+    let verdicts = verdicts.filter(|verdicts| question != Question::NoTrap || verdicts.contains(&false))?;
     let (first, last) = (rows.first()?, rows.last()?);
     let start = verdicts.iter().rposition(|holds| !holds).map_or(0, |fails| fails + 1);
     let least = rows.get(start);
@@ -64,9 +71,10 @@ fn answer(question: Question, rows: &[&SummaryRow]) -> Option<Finding> {
     let mut text = match (least, start) {
         (None, _) => {
             let widths = widths(first.bits, last.bits);
-            format!("{} {widths}: at {} bits, {}.", question.never(), last.bits, question.bad(last))
+            let (never, bad) = (question.never(), question.bad(last));
+            format!("{never} at every width that {ran}, {widths}: at {} bits, {bad}.", last.bits)
         }
-        (Some(_), 0) => format!("At every width that was run ({}) {good}.", widths(first.bits, last.bits)),
+        (Some(_), 0) => format!("At every width that {ran} ({}) {good}.", widths(first.bits, last.bits)),
         (Some(row), _) => {
             let below = rows[start - 1];
             format!("From {} bits on {good}. At {} bits {}.", row.bits, below.bits, question.bad(below))
@@ -91,8 +99,9 @@ impl Question {
     /// Whether the answer is yes; `None` if it is undefined.
     fn holds(self, row: &SummaryRow) -> Option<bool> {
         match self {
+            Self::NoTrap => Some(row.trapped.is_none()),
             Self::ExactSums => row.wrong.map(|wrong| wrong == 0),
-            Self::ExactOutputs => Some(row.output_mismatch == 0),
+            Self::ExactOutputs => row.output_mismatch.map(|codes| codes == 0),
             Self::FullAgreement => row.top1_agreement.map(|share| share.value() >= 1.0),
             Self::ExactAccuracy => Some(row.accuracy? == row.accuracy_exact?),
         }
@@ -100,6 +109,7 @@ impl Question {
 
     fn good(self, row: &SummaryRow) -> String {
         match self {
+            Self::NoTrap => "no overflow is trapped".into(),
             Self::ExactSums => "every sum is exact".into(),
             Self::ExactOutputs => "every output code is that of the exact network".into(),
             Self::FullAgreement => "every top-1 class is that of the exact network".into(),
@@ -112,12 +122,16 @@ impl Question {
 
     fn bad(self, row: &SummaryRow) -> String {
         match self {
+            Self::NoTrap => match &row.trapped {
+                Some(trapped) => format!("it ends: {trapped}"),
+                None => String::new(),
+            },
             Self::ExactSums => {
                 let wrong = row.wrong.unwrap_or(0);
                 format!("{} {} wrong", counted(wrong, "sum"), if wrong == 1 { "is" } else { "are" })
             }
             Self::ExactOutputs => {
-                let codes = row.output_mismatch;
+                let codes = row.output_mismatch.unwrap_or(0);
                 format!("{} {}", counted(codes, "output code"), if codes == 1 { "differs" } else { "differ" })
             }
             Self::FullAgreement => {
@@ -134,12 +148,11 @@ impl Question {
 
     fn never(self) -> &'static str {
         match self {
-            Self::ExactSums => "Some sums are wrong at every width that was run,",
-            Self::ExactOutputs => "Some output codes differ at every width that was run,",
-            Self::FullAgreement => "Some top-1 classes differ at every width that was run,",
-            Self::ExactAccuracy => {
-                "The accuracy differs from the exact network's at every width that was run,"
-            }
+            Self::NoTrap => "An overflow is trapped",
+            Self::ExactSums => "Some sums are wrong",
+            Self::ExactOutputs => "Some output codes differ",
+            Self::FullAgreement => "Some top-1 classes differ",
+            Self::ExactAccuracy => "The accuracy differs from the exact network's",
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
         [group] => format!("{} on {}", group.points[0].summary.model, group.points[0].summary.hw),
         _ => "Accumulator width sweep".to_owned(),
     };
-    let samples = points.first().map_or(0, |point| point.summary.samples);
+    let samples = points.iter().map(|point| point.summary.samples).max().unwrap_or(0);
     let mode = points.first().map_or("", |point| point.summary.mode.as_str());
     let points_run = counted(points.len() as u64, "point");
     let subtitle = format!("guardbit sweep · {points_run} · {} · {mode}", counted(samples, "sample"));
@@ -58,7 +58,7 @@ fn findings(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
 
 /// What each layer needs on its own.
 fn layers(group: &Group<'_>) -> Markup {
-    let Some(widest) = group.points.last() else { return html! {} };
+    let Some(widest) = group.points.iter().rfind(|point| point.is_whole()) else { return html! {} };
     let mut columns = vec![
         Column::text("layer"),
         Column::text("op"),
@@ -96,7 +96,7 @@ fn layers(group: &Group<'_>) -> Markup {
 /// Least width such that a layer is exact there and at all greater widths.
 fn exact_from(group: &Group<'_>, mode: &str, layer: usize) -> String {
     let mut least = None;
-    for point in group.of_mode(mode).into_iter().rev() {
+    for point in group.of_mode(mode).into_iter().rev().take_while(|point| point.is_whole()) {
         let wrong = point.layers.iter().filter(|row| row.index == layer).find_map(|row| row.wrong);
         match wrong {
             None => return String::new(),
@@ -126,6 +126,8 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
         "wrong",
     ];
     columns.extend(names.map(Column::number));
+    let trapped = points.iter().any(|point| !point.is_whole());
+    columns.extend(trapped.then(|| Column::text("ended by")));
     let row = |row: &SummaryRow| {
         let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
         let count = |count: Option<u64>| count.map_or(String::new(), grouped);
@@ -139,13 +141,14 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
             share(row.accuracy),
             share(row.accuracy_exact),
             share(row.top1_agreement),
-            grouped(row.output_mismatch),
+            count(row.output_mismatch),
             row.output_sqnr_db.map_or(String::new(), |sqnr| sqnr.to_string()),
             count(row.events),
             count(row.persistent),
             count(row.transient),
             count(row.wrong),
         ]);
+        cells.extend(trapped.then(|| row.trapped.clone().unwrap_or_default()));
         cells
     };
     let table = Table { columns, rows: points.iter().map(|point| row(&point.summary)).collect() };

@@ -16,6 +16,18 @@ pub use sweep::SWEEP_PLOTS;
 
 use crate::ReportError;
 
+/// The plots of a record, each in a file of its own that has its `PLOT`, in the order of the report.
+macro_rules! plots {
+    ($(#[doc = $doc:literal])* $list:ident of $record:ty: $($plot:ident)*) => {
+        $(mod $plot;)*
+
+        $(#[doc = $doc])*
+        pub const $list: &[$crate::plots::Plot<$record>] = &[$($plot::PLOT),*];
+    };
+}
+
+use plots;
+
 /// A plot of a record `S`.
 #[derive(Debug)]
 pub struct Plot<S: ?Sized + 'static> {

@@ -1,7 +1,7 @@
 //! One point of a sweep.
 
 use guardbit_hwmodels::Program;
-use guardbit_sim::{LayerStats, Mode, Options};
+use guardbit_sim::{LayerStats, Mode, Options, SimError};
 use serde::{Deserialize, Serialize};
 
 use super::LevelHistogram;
@@ -31,8 +31,8 @@ struct Stored {
 /// JSON has no infinite numbers: they come back from the codes that differ.
 impl From<Stored> for PointRecord {
     fn from(Stored { mut summary, mut layers, histograms }: Stored) -> Self {
-        if summary.mode == Mode::Propagated.name() {
-            summary.output_sqnr_db.get_or_insert(Decibel::infinite(summary.output_mismatch));
+        if let Some(mismatch) = summary.output_mismatch.filter(|_| summary.mode == Mode::Propagated.name()) {
+            summary.output_sqnr_db.get_or_insert(Decibel::infinite(mismatch));
         }
         for row in &mut layers {
             if let Some(mismatch) = row.output_mismatch {
@@ -59,5 +59,16 @@ impl PointRecord {
             histograms: LevelHistogram::all(program, layers, options.stats),
             layers: rows,
         }
+    }
+
+    /// The record of a point that `error` ended: its row of `summary.csv`.
+    pub fn stopped(point: &SweepPoint, program: &Program, options: &Options, error: &SimError) -> Self {
+        let summary = SummaryRow::stopped(point, options.mode, program, error);
+        Self { summary, layers: Vec::new(), histograms: Vec::new() }
+    }
+
+    /// Whether it ran to its end: no overflow was trapped.
+    pub fn is_whole(&self) -> bool {
+        self.summary.trapped.is_none()
     }
 }

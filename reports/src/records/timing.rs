@@ -86,7 +86,7 @@ impl NetworkTiming {
         let total: f64 = times().sum();
         let folded = program.accelerator.array.kind == ArrayKind::Folded;
         Self {
-            convention: program.accelerator.timing.name().to_owned(),
+            convention: program.accelerator.timing.convention.name().to_owned(),
             cycles: sum(|layer| layer.timing.cycles),
             stall_cycles: sum(|layer| layer.timing.cost.stall_cycles),
             stall_sram_cycles: sum(|layer| layer.timing.cost.stall_sram_cycles),

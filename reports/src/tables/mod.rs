@@ -9,6 +9,7 @@ mod size;
 mod summary;
 mod sweep;
 mod table;
+mod trapped;
 
 use guardbit_hwmodels::{MacLayer, Program, Register, Step};
 use guardbit_sim::LayerStats;
@@ -22,6 +23,7 @@ pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 pub use summary::{SummaryRow, SweepPoint};
 pub use sweep::{SweepRow, sweep_rows};
 pub use table::{Column, Row};
+pub use trapped::trapped_text;
 
 use crate::Width;
 

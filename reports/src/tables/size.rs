@@ -3,40 +3,61 @@
 use super::table::table;
 use crate::{Fraction, Width};
 
-table! {
+/// The tables of layers and of their channels: what tells a row from the others, the widths that both have, and the rest.
+macro_rules! widths_table {
+    (
+        $file:literal $(#[doc = $about:literal])* $row:ident { $(#[doc = $own_doc:literal])* $own:ident: $own_ty:ty }
+        { $($rest:tt)* }
+    ) => {
+        table! {
+            $file
+            $(#[doc = $about])*
+            $row {
+                /// Index of the node.
+                index: usize,
+                /// Name of the layer.
+                layer: String,
+                /// Name of the operation.
+                op: String,
+                /// Products per dot product.
+                terms: usize,
+                $(#[doc = $own_doc])*
+                $own: $own_ty,
+                /// By the operands' types.
+                bits_type: u32,
+                /// By the real weights.
+                bits_weights: u32,
+                /// A2Q's closed form from the weights.
+                bits_a2q: Option<u32>,
+                /// A2Q+'s closed form; `None` unless the weights of the channel, or of every channel of the layer, sum to 0.
+                bits_a2q_plus: Option<u32>,
+                /// Holds every final sum of the samples.
+                bits_data_final: u32,
+                /// Holds every prefix of the samples, in the hardware's order.
+                bits_data_prefix: u32,
+                /// Least width within the error budget, with every other level wide.
+                bits_budget: Option<u32>,
+                /// By the real weights and the ranges that reach the layer.
+                bits_range: u32,
+                /// A2Q's closed form from the types.
+                bits_a2q_type: Option<u32>,
+                $($rest)*
+                /// Short name of the layer.
+                name: String,
+            }
+        }
+    };
+}
+
+widths_table! {
     "size.csv"
     /// A row of `size.csv`: one layer. Widths are those of the last accumulation level, which sums the whole dot
     /// product, and the largest over the channels that have one. 65 means that the level is unsigned and no unsigned width
     /// holds the sums.
     SizeRow {
-        /// Index of the node.
-        index: usize,
-        /// Name of the layer.
-        layer: String,
-        /// Name of the operation.
-        op: String,
-        /// Products per dot product.
-        terms: usize,
         /// Output channels.
-        channels: usize,
-        /// By the operands' types.
-        bits_type: u32,
-        /// By the real weights.
-        bits_weights: u32,
-        /// A2Q's closed form from the weights.
-        bits_a2q: Option<u32>,
-        /// A2Q+'s closed form; `None` unless the weights of every channel sum to 0.
-        bits_a2q_plus: Option<u32>,
-        /// Holds every final sum of the samples.
-        bits_data_final: u32,
-        /// Holds every prefix of the samples, in the hardware's order.
-        bits_data_prefix: u32,
-        /// Least width within the error budget, with every other level wide.
-        bits_budget: Option<u32>,
-        /// By the real weights and the ranges that reach the layer.
-        bits_range: u32,
-        /// A2Q's closed form from the types.
-        bits_a2q_type: Option<u32>,
+        channels: usize
+    } {
         /// Width in `recommended.yaml`.
         bits_recommended: Width,
         /// Bits of the adders of one accumulator at the recommended widths, over all levels.
@@ -50,49 +71,20 @@ table! {
         lut: Option<u64>,
         /// Flip-flops of one accumulator, if a tool was asked.
         ff: Option<u64>,
-        /// Short name of the layer.
-        name: String,
     }
 }
 
-table! {
+widths_table! {
     "size_channels.csv"
     /// A row of `size_channels.csv`: one output channel.
     SizeChannelRow {
-        /// Index of the node.
-        index: usize,
-        /// Name of the layer.
-        layer: String,
-        /// Name of the operation.
-        op: String,
-        /// Products per dot product.
-        terms: usize,
         /// The output channel.
-        channel: usize,
-        /// By the operands' types.
-        bits_type: u32,
-        /// By the real weights.
-        bits_weights: u32,
-        /// A2Q's closed form from the weights.
-        bits_a2q: Option<u32>,
-        /// A2Q+'s closed form.
-        bits_a2q_plus: Option<u32>,
-        /// Holds every final sum of the samples.
-        bits_data_final: u32,
-        /// Holds every prefix of the samples.
-        bits_data_prefix: u32,
-        /// Least width within the error budget.
-        bits_budget: Option<u32>,
-        /// By the real weights and the ranges that reach the layer.
-        bits_range: u32,
-        /// A2Q's closed form from the types.
-        bits_a2q_type: Option<u32>,
+        channel: usize
+    } {
         /// Least sum that the real weights allow.
         min_sum: i128,
         /// Greatest sum that the real weights allow.
         max_sum: i128,
-        /// Short name of the layer.
-        name: String,
     }
 }
 

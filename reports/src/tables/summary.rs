@@ -1,6 +1,7 @@
 //! `summary.csv`: one row per point of a sweep.
 
-use guardbit_sim::Mode;
+use guardbit_hwmodels::Program;
+use guardbit_sim::{Mode, SimError};
 use serde::{Deserialize, Serialize};
 
 use super::table::table;
@@ -25,6 +26,7 @@ pub struct SweepPoint {
 table! {
     "summary.csv"
     /// A row of `summary.csv`.
+    #[derive(Default)]
     SummaryRow {
         /// Width of the swept level.
         bits: u32,
@@ -34,7 +36,7 @@ table! {
         level: String,
         /// What each layer read.
         mode: String,
-        /// Samples run.
+        /// Samples run; of a point in which an overflow was trapped those before it.
         samples: u64,
         /// Samples whose top-1 class is that of the exact network; `None` where no output holds one score per class.
         top1_agreement: Option<Fraction>,
@@ -43,7 +45,7 @@ table! {
         /// Accuracy on the narrow hardware.
         accuracy: Option<Fraction>,
         /// Output codes that differ from the exact network.
-        output_mismatch: u64,
+        output_mismatch: Option<u64>,
         /// Of the network's output against the exact one; in JSON also `null` where it is infinite.
         output_sqnr_db: Option<Decibel>,
         /// Overflow events at the swept level, over the layers.
@@ -62,6 +64,8 @@ table! {
         hw: String,
         /// Layers whose register at the swept level is not that of the point, with what they have: `5: 20 bits saturate`.
         not_swept: Option<String>,
+        /// The overflow that was trapped: it ended the point, and nothing else was counted; blank where none was.
+        trapped: Option<String>,
     }
 }
 
@@ -80,7 +84,7 @@ impl SummaryRow {
             top1_agreement: figures.top1_agreement,
             accuracy_exact: figures.accuracy_exact,
             accuracy: figures.accuracy,
-            output_mismatch: figures.output_mismatch,
+            output_mismatch: Some(figures.output_mismatch),
             output_sqnr_db: figures.output_sqnr_db,
             events: at_level(|row| row.events),
             persistent: at_level(|row| row.persistent),
@@ -90,6 +94,26 @@ impl SummaryRow {
             model: point.model.clone(),
             hw: point.hw.clone(),
             not_swept: not_swept::cell(point, layers),
+            trapped: None,
+        }
+    }
+
+    /// The row of a point that `error` ended.
+    pub fn stopped(point: &SweepPoint, mode: Mode, program: &Program, error: &SimError) -> Self {
+        Self {
+            bits: point.bits,
+            overflow: point.overflow.clone(),
+            level: point.level.clone(),
+            mode: mode.name().to_owned(),
+            samples: match error {
+                SimError::Trap { sample, .. } => *sample as u64,
+                _ => 0,
+            },
+            cycles: Some(program.mac_layers().map(|layer| layer.timing.cycles).sum()),
+            model: point.model.clone(),
+            hw: point.hw.clone(),
+            trapped: Some(error.to_string()),
+            ..Self::default()
         }
     }
 

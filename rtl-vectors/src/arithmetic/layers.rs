@@ -5,8 +5,8 @@ use guardbit_graph::{
 };
 use guardbit_hwmodels::timing::Widths;
 use guardbit_hwmodels::{
-    Axis, Bias, BiasPlace, Datapath, LayerSpec, Level, MacLayer, OutputFit, Product, ReductionOrder,
-    Register, Terms, Walk, lower_dot_products,
+    Axis, Bias, BiasPlace, Datapath, LayerSpec, Level, MacLayer, Operands, OutputFit, Product,
+    ReductionOrder, Register, Requantization, Terms, Walk, lower_dot_products,
 };
 use guardbit_num::{Format, Multiplier, Requantizer, Scheme};
 
@@ -114,7 +114,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
         BiasAt::None => BiasPlace::Post,
     };
     Ok(Datapath {
-        zero_point: arithmetic.zero_point,
+        operands: Operands { zero_point: arithmetic.zero_point },
         // Beats carry operands in the order of addition already.
         order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
         product: Product {
@@ -124,8 +124,10 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
         },
         levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
         bias: Bias { at, register: register(&arithmetic.bias.register)?, from_model: false },
-        output: OutputFit::Saturate,
-        scheme: Some(arithmetic.requantize.scheme),
+        requantize: Requantization {
+            scheme: Some(arithmetic.requantize.scheme),
+            output: OutputFit::Saturate,
+        },
     })
 }
 

@@ -112,7 +112,7 @@ impl Slice {
 
     fn cycle_info(&self, accelerator: &Accelerator) -> ArrayCycleInfo {
         let c = self.cycles;
-        let scalesim = accelerator.timing == TimingConvention::ScalesimV3;
+        let scalesim = accelerator.timing.convention == TimingConvention::ScalesimV3;
         let difference = if scalesim {
             Some(
                 "SCALE-Sim ends with the last addition, leaving the drain out, and reports the number of the last cycle, \
@@ -124,7 +124,7 @@ impl Slice {
             )
         };
         ArrayCycleInfo {
-            convention: accelerator.timing,
+            convention: accelerator.timing.convention,
             preload: c.preload,
             fill: c.skew,
             steps: c.steps,

@@ -215,11 +215,11 @@ fn arithmetic(
     if min > max {
         return Err(claim("/arithmetic/requantize/clamp_min", "lies above clamp_max"));
     }
-    let scheme = match datapath.scheme {
+    let scheme = match datapath.requantize.scheme {
         Some(scheme) => scheme,
         None => claimed.requantize.scheme,
     };
-    let subtract = match datapath.zero_point {
+    let subtract = match datapath.operands.zero_point {
         ZeroPoint::Subtract => types.activation.1,
         ZeroPoint::Fold => 0,
     };
@@ -232,11 +232,11 @@ fn arithmetic(
     let unit = Unit {
         name: &manifest.layer.op,
         datapath,
-        packing: accelerator.packing,
+        packing: accelerator.packing.into(),
         terms,
-        operands: codes.operands(datapath.zero_point),
+        operands: codes.operands(datapath.operands.zero_point),
         has_bias: manifest.cases.first().is_some_and(|case| case.bias.is_some()),
-        has_side: datapath.zero_point == ZeroPoint::Fold && types.weight.1.iter().any(|&z| z != 0),
+        has_side: datapath.operands.zero_point == ZeroPoint::Fold && types.weight.1.iter().any(|&z| z != 0),
         words: Range { min: claimed.bias.word_min.into(), max: claimed.bias.word_max.into() },
         scheme,
         zero_point,

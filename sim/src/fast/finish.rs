@@ -142,7 +142,7 @@ fn scalings(stages: &[Stage], blocks: &[Block], path: Option<Path>) -> Option<(K
 fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
     let Finish::Requantize(output) = &layer.dots.finish else { return None };
     let at = layer.datapath.bias.at;
-    if layer.datapath.output != OutputFit::Saturate
+    if layer.datapath.requantize.output != OutputFit::Saturate
         || at == BiasPlace::PostRequantize
         || layer.input_sum_factor.iter().any(|&factor| factor != 0)
     {

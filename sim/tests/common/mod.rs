@@ -11,8 +11,9 @@ use guardbit_graph::{
     Requantize, TensorType, ops::Conv2d,
 };
 use guardbit_hwmodels::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, OutputFit, Packing,
-    Product, Program, Reduce, ReductionOrder, Register, Terms, TimingConvention, Walk, ZeroPoint, lower,
+    Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, Operands, OutputFit,
+    Packing, Product, Program, Reduce, ReductionOrder, Register, Requantization, Terms, Timing,
+    TimingConvention, Walk, ZeroPoint, lower,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use guardbit_sim::{LayerStats, Options, SampleTensors, Settled, SimError, Simulation};
@@ -37,13 +38,12 @@ pub fn serial(name: &str, terms: Terms, register: Register) -> Level {
 
 pub fn datapath(levels: Vec<Level>) -> Datapath {
     Datapath {
-        zero_point: ZeroPoint::Subtract,
+        operands: Operands { zero_point: ZeroPoint::Subtract },
         order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
         product: Product { register: Register::Auto, shift: 0, round: Rounding::Floor },
         levels,
         bias: Bias { at: BiasPlace::Post, register: register(32, Overflow::Saturate), from_model: false },
-        scheme: None,
-        output: OutputFit::Saturate,
+        requantize: Requantization { scheme: None, output: OutputFit::Saturate },
     }
 }
 
@@ -57,7 +57,7 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
         dataflow: Dataflow::OutputStationary,
         offload: offload.map(String::from).to_vec(),
         datapath,
-        timing: TimingConvention::Overlapped,
+        timing: Timing { convention: TimingConvention::Overlapped },
         memory: Memory {
             activation_kib: 64.0,
             weight_kib: 64.0,
@@ -70,7 +70,7 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
             dram_burst_bytes: 1,
             dram_outstanding_bursts: None,
         },
-        packing: Packing::None,
+        packing: Packing::None.into(),
         layers: Default::default(),
     }
 }

@@ -64,7 +64,7 @@ pub fn network_case() -> impl Strategy<Value = NetworkCase> {
                 base.offload.retain(|op| !["avg_pool2d", "mean", "sum"].contains(&op.as_str()));
             }
             if let Some((chain, packing)) = packing {
-                base.packing = packing;
+                base.packing = packing.into();
                 let own = overrides.iter_mut().flatten();
                 own.chain([&mut base.datapath]).for_each(|path| random::pack(path, chain));
             }

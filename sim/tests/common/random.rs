@@ -28,7 +28,7 @@ pub fn case() -> impl Strategy<Value = Case> {
 /// Any datapath in an array of any shape.
 pub fn base() -> impl Strategy<Value = Accelerator> {
     (any_datapath(), array(), scheme()).prop_map(|(mut path, (array, flow), scheme)| {
-        path.scheme = scheme;
+        path.requantize.scheme = scheme;
         let mut accelerator = accelerator(path);
         accelerator.array = array;
         accelerator.dataflow = flow;
@@ -40,7 +40,7 @@ pub fn base() -> impl Strategy<Value = Accelerator> {
 pub fn packed_case() -> impl Strategy<Value = Case> {
     (case(), packing()).prop_map(|(mut case, (chain, packing))| {
         pack(&mut case.accelerator.datapath, chain);
-        case.accelerator.packing = packing;
+        case.accelerator.packing = packing.into();
         case
     })
 }
@@ -92,11 +92,11 @@ pub fn any_datapath() -> impl Strategy<Value = Datapath> {
                 levels.last_mut().unwrap().reduce = Reduce::Serial;
             }
             let mut path = datapath(levels);
-            path.zero_point = zero_point;
+            path.operands.zero_point = zero_point;
             path.order = order;
             path.product = product;
             path.bias = guardbit_hwmodels::Bias { at, register, from_model: false };
-            path.output = fit;
+            path.requantize.output = fit;
             path
         },
     )
@@ -371,7 +371,7 @@ fn vector_datapath() -> impl Strategy<Value = Datapath> {
             let level = Level { check, ..super::serial("acc", Terms::All, register) };
             let mut path = datapath(vec![level]);
             path.bias = guardbit_hwmodels::Bias { at, register: bias, from_model: false };
-            path.zero_point = zero_point;
+            path.operands.zero_point = zero_point;
             path.order.walk = walk;
             path
         })

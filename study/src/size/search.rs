@@ -177,7 +177,8 @@ fn isolated(
     sizing.start("each level by itself", programs.len());
     let all: Vec<&Program> = programs.iter().collect();
     let together = execute_together(sizing.subject, &all, options, None, sizing.progress, &mut |_| Ok(()))?;
-    Ok(together.each.into_iter().map(|executed| executed.layers).collect())
+    let layers = together.each.into_iter().map(|executed| Ok(executed?.layers));
+    layers.collect()
 }
 
 /// Level by level, by bisection between the narrowest register and what the samples need.

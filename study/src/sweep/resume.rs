@@ -52,7 +52,18 @@ struct SweepJson<'a> {
     identity: Identity,
     #[serde(flatten)]
     description: &'a Description,
+    /// The points in which an overflow was trapped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trapped: Vec<TrappedPoint<'a>>,
     files: Vec<FileEntry>,
+}
+
+/// A point in which an overflow was trapped.
+#[derive(Serialize)]
+struct TrappedPoint<'a> {
+    /// Index in the list of points.
+    point: usize,
+    error: &'a str,
 }
 
 /// The file of a point, sealed.
@@ -76,7 +87,7 @@ struct Read {
 impl<'a> SweepFolder<'a> {
     /// Takes a folder for a sweep: a new one, or one that the same sweep has begun.
     pub fn open(target: &'a Target, existing: Existing, plan: &Plan) -> Result<Self, StudyError> {
-        let json = SweepJson::new(plan, Vec::new());
+        let json = SweepJson::new(plan, &[], Vec::new());
         let found = manifest(target);
         let mut folder =
             Self { target, staging: target.stage()?, stored: Cell::new(0), points: plan.points.len() };
@@ -128,7 +139,12 @@ impl<'a> SweepFolder<'a> {
     }
 
     /// Adds what is made of all points, and lists every file in the manifest.
-    pub fn complete(&self, plan: &Plan, documents: &[Document]) -> Result<(), StudyError> {
+    pub fn complete(
+        &self,
+        plan: &Plan,
+        records: &[PointRecord],
+        documents: &[Document],
+    ) -> Result<(), StudyError> {
         let of_document =
             |(path, bytes): &Document| FileEntry { path: path.clone(), sha256: Digest::of_bytes(bytes) };
         let of_point = |index| {
@@ -140,16 +156,10 @@ impl<'a> SweepFolder<'a> {
         let points = (0..self.points).map(of_point).collect::<Result<Vec<_>, FolderError>>()?;
         let mut files: Vec<FileEntry> = documents.iter().map(of_document).chain(points).collect();
         files.sort();
-        let manifest = (MANIFEST.to_owned(), crate::sealed(&SweepJson::new(plan, files)));
+        let manifest = (MANIFEST.to_owned(), crate::sealed(&SweepJson::new(plan, records, files)));
         self.staging.complete(&manifest, documents)?;
         self.target.keeps(format!("the results in {} are whole", self.target.shown().display()));
         Ok(())
-    }
-
-    /// Removes what the sweep has written, and the folder if nothing else is in it.
-    pub fn abandon(&self) -> Result<(), StudyError> {
-        self.target.keeps(String::new());
-        Ok(self.staging.discard()?)
     }
 
     fn path(&self, index: usize) -> PathBuf {
@@ -171,9 +181,14 @@ impl<'a> SweepFolder<'a> {
 }
 
 impl<'a> SweepJson<'a> {
-    fn new(plan: &'a Plan, files: Vec<FileEntry>) -> Self {
+    fn new(plan: &'a Plan, records: &'a [PointRecord], files: Vec<FileEntry>) -> Self {
         let (tool, identity) = (crate::TOOL, plan.identity());
-        Self { schema: SCHEMA, tool, command: COMMAND, identity, description: &plan.description, files }
+        let trapped = |(point, record): (usize, &'a PointRecord)| {
+            record.summary.trapped.as_deref().map(|error| TrappedPoint { point, error })
+        };
+        let trapped = records.iter().enumerate().filter_map(trapped).collect();
+        let description = &plan.description;
+        Self { schema: SCHEMA, tool, command: COMMAND, identity, description, trapped, files }
     }
 }
 

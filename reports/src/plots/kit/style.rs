@@ -3,6 +3,7 @@
 //! The colours are those of Okabe and Ito, "Color Universal Design" (2008), which people with any kind of
 //! colour vision tell apart. No plot relies on colour alone: lines also differ in marker or dash.
 
+use guardbit_num::Overflow;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle};
 
@@ -63,18 +64,22 @@ pub fn category_look(index: usize) -> Look {
     LOOKS[index % LOOKS.len()]
 }
 
-/// The look of an overflow mode, the same in every plot. Dashes let a curve below show through.
+/// The looks of overflow modes, in the order of their list. Dashes let a curve below show through.
+const MODE_LOOKS: [Look; 8] = [
+    Look { color: BLUE, marker: Marker::Circle, dash: None },
+    Look { color: VERMILLION, marker: Marker::Square, dash: Some((9, 4)) },
+    Look { color: ORANGE, marker: Marker::Diamond, dash: Some((6, 5)) },
+    Look { color: PURPLE, marker: Marker::Triangle, dash: Some((4, 4)) },
+    Look { color: GREEN, marker: Marker::Cross, dash: Some((3, 5)) },
+    Look { color: SKY, marker: Marker::Plus, dash: Some((2, 4)) },
+    Look { color: BLACK, marker: Marker::Circle, dash: None },
+    Look { color: GREY, marker: Marker::Square, dash: Some((9, 2)) },
+];
+
+/// The look of an overflow mode, the same in every plot.
 pub fn mode_look(mode: &str) -> Look {
-    let (color, marker, dash) = match mode {
-        "wrap" => (BLUE, Marker::Circle, None),
-        "saturate" => (VERMILLION, Marker::Square, Some((9, 4))),
-        "saturate_symmetric" => (ORANGE, Marker::Diamond, Some((6, 5))),
-        "saturate_zero" => (PURPLE, Marker::Triangle, Some((4, 4))),
-        "sticky" => (GREEN, Marker::Cross, Some((3, 5))),
-        "observe" => (SKY, Marker::Plus, Some((2, 4))),
-        _ => (BLACK, Marker::Circle, None),
-    };
-    Look { color, marker, dash }
+    let at = Overflow::ALL.iter().position(|known| known.name() == mode);
+    MODE_LOOKS[at.unwrap_or(0) % MODE_LOOKS.len()]
 }
 
 /// Letters of `size` pixels, placed by `anchor`.

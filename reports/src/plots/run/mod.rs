@@ -1,16 +1,16 @@
 //! Plots of one run.
 
-mod overflow_heat_map;
-mod overflow_timeline;
-mod required_bits;
-mod sqnr;
-
-use super::Plot;
+use super::plots;
 use crate::RunRecord;
 
-/// Every plot of a run, in the order of the report.
-pub const RUN_PLOTS: &[Plot<RunRecord>] =
-    &[required_bits::PLOT, sqnr::PLOT, overflow_timeline::PLOT, overflow_heat_map::PLOT];
+plots! {
+    /// Every plot of a run, in the order of the report.
+    RUN_PLOTS of RunRecord:
+    required_bits
+    sqnr
+    overflow_timeline
+    overflow_heat_map
+}
 
 const EVENTS_NOT_PLACED: &str = "Not counted: this plot needs --stats full.";
 const NO_EVENTS: &str = "No addition overflowed.";

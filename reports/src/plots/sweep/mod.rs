@@ -1,20 +1,21 @@
 //! Plots of a sweep.
 
-mod accuracy;
 mod group;
 mod layer_curves;
-mod output_mismatch;
-mod overflow_rate;
-mod required_bits;
-mod sqnr;
 
-use super::Plot;
+use super::plots;
 use crate::PointRecord;
 
 pub(crate) use group::Group;
 
-/// Every plot of a sweep, in the order of the report.
-pub const SWEEP_PLOTS: &[Plot<[PointRecord]>] =
-    &[accuracy::PLOT, output_mismatch::PLOT, overflow_rate::PLOT, sqnr::PLOT, required_bits::PLOT];
+plots! {
+    /// Every plot of a sweep, in the order of the report.
+    SWEEP_PLOTS of [PointRecord]:
+    accuracy
+    output_mismatch
+    overflow_rate
+    sqnr
+    required_bits
+}
 
-const NO_POINTS: &str = "No point was run.";
+const NO_POINTS: &str = "No point ran to its end.";

@@ -25,14 +25,15 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
 }
 
 fn draw_panel(area: &Area<'_>, group: &Group<'_>) -> Result<(), DrawError> {
-    let counts = group.points.iter().map(|point| point.summary.output_mismatch);
+    let counts = group.points.iter().filter_map(|point| point.summary.output_mismatch);
     let y = Axis::new("differing output codes", Scale::log_count(counts));
     let mut chart = chart(area, (&group.heading, ""), &group.width_axis(24), &y)?;
     for mode in &group.modes {
         let of_mode = group.of_mode(mode);
-        let value =
-            |point: &&PointRecord| (f64::from(point.summary.bits), point.summary.output_mismatch as f64);
-        let curve: Vec<(f64, f64)> = of_mode.iter().map(value).collect();
+        let value = |point: &&PointRecord| {
+            Some((f64::from(point.summary.bits), point.summary.output_mismatch? as f64))
+        };
+        let curve: Vec<(f64, f64)> = of_mode.iter().filter_map(value).collect();
         chart.line(&curve, mode_look(mode))?;
     }
     Ok(())

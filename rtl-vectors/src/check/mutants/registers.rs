@@ -131,9 +131,9 @@ impl Fault {
     pub fn planted(self, manifest: &Manifest, register: &Register) -> Manifest {
         let mut faulty = manifest.clone();
         let info = match register.place {
-            Place::Product => &mut faulty.arithmetic.product,
-            Place::Level(index) => &mut faulty.arithmetic.levels[index].register,
-            Place::Bias => &mut faulty.arithmetic.bias.register,
+            RegisterId::Product => &mut faulty.arithmetic.product,
+            RegisterId::Level(index) => &mut faulty.arithmetic.levels[index].register,
+            RegisterId::Bias => &mut faulty.arithmetic.bias.register,
         };
         let changed = self.changed(register.fit);
         (info.bits, info.overflow) = (Some(changed.bits), Some(changed.mode));
@@ -178,7 +178,7 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     let product = &arithmetic.product;
     all.extend(Register::new(product, facts.reach.product).map(|register| Register {
         name: "product".into(),
-        place: Place::Product,
+        place: RegisterId::Product,
         port: (product.shift == 0).then_some(product.port_bits),
         ..register
     }));
@@ -187,7 +187,7 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
         all.extend(Register::new(&level.register, reach.result).map(|register| {
             Register {
                 name: level.name.clone(),
-                place: Place::Level(index),
+                place: RegisterId::Level(index),
                 port: (has_memory && level.check == Check::EachAdd)
                     .then_some(level.acc_bits + u32::from(!level.acc_signed)),
                 shows_flags: is_unit,
@@ -201,7 +201,7 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     if let (Target::Unit, Some(reach)) = (target, facts.reach.bias.filter(|_| arithmetic.requantize.in_rtl)) {
         all.extend(Register::new(&arithmetic.bias.register, reach).map(|register| Register {
             name: "bias".into(),
-            place: Place::Bias,
+            place: RegisterId::Bias,
             port: Some(arithmetic.bias.register.port_bits),
             hides_negative: facts.hides_negative(),
             ..register
@@ -210,9 +210,9 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     all
 }
 
-/// Where a register is.
+/// Which register of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RegisterId {
     Product,
     Level(usize),
     Bias,
@@ -222,7 +222,7 @@ enum Place {
 #[derive(Debug, Clone)]
 pub(super) struct Register {
     pub name: String,
-    place: Place,
+    place: RegisterId,
     pub fit: Fit,
     /// Every exact value that it is shown.
     reach: Range,
@@ -247,7 +247,7 @@ impl Register {
         };
         Some(Self {
             name: String::new(),
-            place: Place::Product,
+            place: RegisterId::Product,
             fit,
             reach,
             port: None,

@@ -5,7 +5,7 @@ use super::*;
 fn register(fit: Fit, reach: Range, port: Option<u32>, seen: (bool, bool)) -> Register {
     Register {
         name: "acc".into(),
-        place: Place::Product,
+        place: RegisterId::Product,
         fit,
         reach,
         port,
