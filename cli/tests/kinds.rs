@@ -59,6 +59,7 @@ const HELPERS_OF_OPS: &[&str] = &[
     "mod",
     "additive",
     "axes",
+    "composite",
     "convolution",
     "elementwise",
     "float",

@@ -104,15 +104,9 @@ fn fit_code(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
         OutputFit::Wrap => {
             let (below, above) = stage.activation.clips();
             let code = if below { code.max(least) } else { code };
-            low_bits(layer, if above { code.min(greatest) } else { code })
+            layer.output_range.wrap(if above { code.min(greatest) } else { code })
         }
     }
-}
-
-/// The low bits of a code, as many as the output's dtype has.
-fn low_bits(layer: &MacLayer, code: i128) -> i32 {
-    let (least, greatest) = (i128::from(layer.output_range.0), i128::from(layer.output_range.1));
-    ((code - least).rem_euclid(greatest - least + 1) + least) as i32
 }
 
 /// `-zw * sum(x)`, a side sum that is exact.

@@ -161,6 +161,25 @@ fn check_model(case: &NetworkCase, options: Options) -> Result<(), TestCaseError
     Ok(())
 }
 
+/// Whatever happens to sums, no tensor holds a code outside its range.
+fn check_ranges(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
+    let program = program(case, &case.accelerator);
+    for options in engines(options).chain([options]) {
+        for tensors in run(&program, &case.samples, options).unwrap().0 {
+            for (tensor, (exact, simulated)) in
+                case.graph.tensors().iter().zip(tensors.exact.iter().zip(&tensors.simulated))
+            {
+                let range = tensor.ty.code_range();
+                for codes in [exact, simulated].into_iter().flatten() {
+                    let outside = codes.to_vec().into_iter().find(|&code| !range.contains(code));
+                    prop_assert_eq!(outside, None, "{} {:?}", &tensor.name, options);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The codes of every tensor as the operations themselves compute them.
 fn evaluate(graph: &Graph, sample: &[i32]) -> Vec<Option<Vec<i32>>> {
     let mut codes = vec![None; graph.tensors().len()];
@@ -205,6 +224,11 @@ proptest! {
     #[test]
     fn the_exact_network_has_neither_widths_nor_shifts(case in network_case(), options in options()) {
         check_lifted(&case, options)?;
+    }
+
+    #[test]
+    fn every_code_lies_in_its_range(case in network_case(), options in options()) {
+        check_ranges(&case, options)?;
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use guardbit_files::{Digest, Hasher};
 use guardbit_frontends::npy::{Header, Values};
 use guardbit_frontends::{Frontend, RandomCodes};
-use guardbit_graph::{DType, Graph, Tensor, TensorId, word_of};
+use guardbit_graph::{CodeRange, CodeType, DType, Graph, Tensor, TensorId, word_of};
 use guardbit_reports::member_name;
 use guardbit_sim::{Codes, SimError};
 
@@ -28,7 +28,7 @@ pub enum InputSource {
         /// Which of its samples.
         pick: Pick,
     },
-    /// Codes uniform over each input's dtype; real values uniform over [-1, 1] in steps of 2^-24.
+    /// Codes uniform over what each input may hold; real values uniform over [-1, 1] in steps of 2^-24.
     Random {
         /// Number of samples.
         count: usize,
@@ -272,8 +272,8 @@ impl Input {
     /// Codes that are known to be of the input's dtype.
     fn codes(&self, codes: &[i32]) -> Result<Codes, StudyError> {
         let tensor = &self.tensor;
-        let outside =
-            |code| SimError::InputCode { tensor: tensor.name.clone(), code, dtype: tensor.ty.dtype };
+        let ty = tensor.ty.code_type();
+        let outside = |code| SimError::InputCode { tensor: tensor.name.clone(), code, ty };
         Ok(Codes::new(tensor.ty.dtype, codes).map_err(outside)?)
     }
 
@@ -284,8 +284,10 @@ impl Input {
 
     fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
         let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
-        let dtype = self.tensor.ty.dtype;
-        let codes = if dtype.is_float() { -RANDOM_STEPS..=RANDOM_STEPS } else { dtype.min()..=dtype.max() };
+        let codes = match self.tensor.ty.dtype.is_float() {
+            true => -RANDOM_STEPS..=RANDOM_STEPS,
+            false => self.tensor.ty.code_range().codes(),
+        };
         InputReader {
             input: self,
             picked,
@@ -301,8 +303,9 @@ impl InputReader<'_> {
     /// codes.
     fn read_bytes(&mut self, count: usize) -> Result<Option<Vec<u8>>, StudyError> {
         let (Source::Array { array, .. }, None) = (&self.input.source, self.picked) else { return Ok(None) };
-        let dtype = self.input.tensor.ty.dtype;
-        if !matches!(dtype, DType::Int8 | DType::UInt8) || array.dtype() != dtype.name() {
+        let CodeType { dtype, range } = self.input.tensor.ty.code_type();
+        let any_byte = matches!(dtype, DType::Int8 | DType::UInt8) && range == CodeRange::of(dtype);
+        if !any_byte || array.dtype() != dtype.name() {
             return Ok(None);
         }
         let bytes = array.row_bytes(self.next, count)?;
@@ -393,12 +396,12 @@ fn codes_of(
     values: Values,
     path: &Path,
 ) -> Result<(Vec<i32>, u64), StudyError> {
-    let dtype = tensor.ty.dtype;
+    let CodeType { dtype, range } = tensor.ty.code_type();
     match values {
         Values::Integers(values) if found == array::file_dtype(dtype) => {
             let code = |value: i64| match i32::try_from(value) {
-                Ok(code) if (dtype.min()..=dtype.max()).contains(&code) => Ok(code),
-                _ => Err(StudyError::CodeRange { path: path.into(), code: value, dtype }),
+                Ok(code) if range.contains(code) => Ok(code),
+                _ => Err(StudyError::CodeRange { path: path.into(), code: value, ty: tensor.ty.code_type() }),
             };
             Ok((values.into_iter().map(code).collect::<Result<_, _>>()?, 0))
         }
@@ -407,7 +410,7 @@ fn codes_of(
             let mut clipped = 0;
             let code = |value| {
                 let steps = quantize(tensor, frontend, value, path)?;
-                let code = dtype.saturate(steps);
+                let code = range.clamp(steps);
                 clipped += u64::from(i128::from(code) != steps);
                 Ok(code)
             };

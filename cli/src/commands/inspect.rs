@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use guardbit_graph::{Graph, NodeId, Note, PatchError, TensorId, passes};
+use guardbit_graph::{CodeType, Graph, NodeId, Note, PatchError, TensorId, passes};
 use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_program, load, lower, partition};
 use guardbit_reports::{TileRecord, text_table, tiles_text};
 use serde::Serialize;
@@ -102,6 +102,11 @@ struct OpLine {
     inputs: Vec<Option<String>>,
     shape: Vec<usize>,
     dtype: &'static str,
+    /// Least and greatest code, where they are fewer than those of the dtype.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<[i32; 2]>,
+    #[serde(skip)]
+    code_type: CodeType,
     scale: Option<f32>,
     zero_point: Option<i32>,
     /// Products per dot product, and number of dot products.
@@ -141,6 +146,8 @@ impl OpLine {
             inputs: node.inputs.iter().map(|input| input.map(name)).collect(),
             shape: output.ty.shape.clone(),
             dtype: output.ty.dtype.name(),
+            range: quantization.and_then(|q| q.range()).map(|range| [range.min(), range.max()]),
+            code_type: output.ty.code_type(),
             scale: quantization.map(|q| q.scale(0)),
             zero_point: quantization.map(|q| q.zero_point(0)),
             terms: window.map(|window| window.terms()),
@@ -162,7 +169,7 @@ impl OpLine {
             self.name.clone(),
             self.op.into(),
             sizes(&self.shape),
-            self.dtype.into(),
+            self.code_type.to_string(),
             or_empty(self.scale.map(|v| v.to_string())),
             or_empty(self.zero_point.map(|v| v.to_string())),
             or_empty(self.terms.map(|v| v.to_string())),
@@ -183,7 +190,7 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
         for &id in ids {
             let tensor = graph.tensor(id);
             let name = printable(&tensor.name);
-            out += &format!("{what} {name} {} {}\n", tensor.ty.dtype, sizes(&tensor.ty.shape));
+            out += &format!("{what} {name} {} {}\n", tensor.ty.code_type(), sizes(&tensor.ty.shape));
         }
     }
     out += &notes(graph.notes());

@@ -315,7 +315,11 @@ impl<'a> Network<'a> {
         if let Some((q, axis)) = quantization.as_ref().and_then(|q| Some((q, q.axis()?))) {
             let to = permutation.iter().position(|&from| from == axis).unwrap_or(0);
             let moved = Quantization::per_axis(q.scales().to_vec(), q.zero_points().to_vec(), to);
-            quantization = moved.ok();
+            let range = q.range();
+            quantization = moved.ok().map(|moved| match range {
+                Some(range) => moved.with_range(range),
+                None => moved,
+            });
         }
         let dtype = tensor.ty.dtype;
         let name = format!("{}_{}", tensor.name, if channels_last { "nhwc" } else { "nchw" });

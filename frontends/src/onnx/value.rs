@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use guardbit_graph::ops::RealFunction;
-use guardbit_graph::{DType, Quantization, TensorId};
+use guardbit_graph::{CodeRange, DType, Quantization, TensorId};
 
 use super::constant::Constant;
 
@@ -85,10 +85,12 @@ impl Quant {
 
     /// The same along an axis of the graph.
     pub fn quantization(&self, axis: Option<usize>) -> Result<Quantization, guardbit_graph::QuantizationError> {
-        match axis {
+        let quantization = match axis {
             Some(axis) => Quantization::per_axis(self.scales.clone(), self.zero_points.clone(), axis),
             None => Quantization::per_tensor(self.scales[0], self.zero_points[0]),
-        }
+        }?;
+        let range = self.range.and_then(|[low, high]| CodeRange::new(low, high));
+        Ok(range.map_or(quantization.clone(), |range| quantization.with_range(range)))
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) struct InputFile {
     pub dtype: String,
     pub scale: Option<f32>,
     pub zero_point: Option<i32>,
+    pub range: Option<[i32; 2]>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -36,6 +37,7 @@ pub(super) struct ConstantFile {
     pub scale: Option<OneOrMany<f32>>,
     pub zero_point: Option<OneOrMany<i32>>,
     pub axis: Option<usize>,
+    pub range: Option<[i32; 2]>,
     pub values: Option<Integers>,
     pub reals: Option<Vec<f32>>,
     pub file: Option<String>,
@@ -57,4 +59,5 @@ pub(super) struct OutputFile {
     pub dtype: String,
     pub scale: Option<f32>,
     pub zero_point: Option<i32>,
+    pub range: Option<[i32; 2]>,
 }

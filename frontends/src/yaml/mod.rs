@@ -28,6 +28,9 @@
 //! - `scale`, `zero_point`: real = scale * (code - zero point). A scale is a number above 0, kept as float32; the zero
 //!   point is 0 by default. A constant may have none (a bias needs none), or a list of scales, one per index of
 //!   `axis`, with one zero point for all or a list of them.
+//! - `range: [min, max]`: the codes that the tensor may hold, where they are fewer than those of its dtype: `[-127, 127]`
+//!   for restricted weights, `[0, 31]` for activations of 5 bits. Outputs are clamped to it, inputs and constants checked
+//!   against it, proved widths follow from it.
 //!
 //! # Codes of constants
 //! One of
@@ -35,7 +38,7 @@
 //! - `file`: an `.npy` file, relative to the YAML file, of the tensor's shape; its type must be the dtype's (`int8`
 //!   for `int4`, `uint8` for `uint4`);
 //! - `random: {seed: 1, min: -127, max: 127}`: uniform codes from [`random_codes`](crate::random_codes), row-major;
-//!   by default over all codes of the dtype.
+//!   by default over all codes that the tensor may hold.
 //!
 //! Real values of `float32` are `reals`, a flat list of numbers, or a `file`.
 //!

@@ -320,12 +320,6 @@ pub(super) fn read(node: &NodeFile, path: &Path) -> Result<Op, Problem> {
     read(&Attributes { node, path })
 }
 
-const RULES: [(&str, MultiplierRule); 3] = [
-    ("float64", MultiplierRule::Float64),
-    ("product_in_float32", MultiplierRule::ProductInFloat32),
-    ("float32", MultiplierRule::Float32),
-];
-
 /// The attributes of one node.
 struct Attributes<'a> {
     node: &'a NodeFile,
@@ -422,9 +416,13 @@ impl Attributes<'_> {
             let rule = if in_float32 { MultiplierRule::Float32 } else { MultiplierRule::Float64 };
             return Ok(Requantize { scheme, rule });
         };
-        match RULES.into_iter().find(|(rule, _)| rule == name) {
-            Some((_, rule)) => Ok(Requantize { scheme, rule }),
-            None => Err(Problem::not_one_of(self.path.then("multiplier"), name, RULES.map(|(rule, _)| rule))),
+        let rules = MultiplierRule::ALL;
+        match rules.into_iter().find(|rule| rule.name() == name) {
+            Some(rule) => Ok(Requantize { scheme, rule }),
+            None => {
+                let names = rules.map(MultiplierRule::name);
+                Err(Problem::not_one_of(self.path.then("multiplier"), name, names))
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ pub fn input(tensor: &Tensor, array: &Value) -> Vec<i32> {
         (DType::Float32, _) => word_of(value as f32),
         (dtype, true) => {
             let quantization = tensor.ty.quantization.as_ref().unwrap();
-            dtype.saturate(Onnx.quantize_input(value as f32, quantization))
+            quantization.codes_of(dtype).clamp(Onnx.quantize_input(value as f32, quantization))
         }
         (_, false) => value as i32,
     };

@@ -99,7 +99,7 @@ fn unknown_keys() {
     insta::assert_snapshot!(changed("axis: 0,", "axes: 0,"), @r"
     guardbit::graph_yaml::unknown_key
     net.yaml:5:68: `constants[0]` has no key `axes`
-    help: its keys are name, shape, dtype, scale, zero_point, axis, values, reals, file, random
+    help: its keys are name, shape, dtype, scale, zero_point, axis, range, values, file, random
     ");
     insta::assert_snapshot!(changed("padding: same", "axis: 1"), @r"
     guardbit::graph_yaml::unknown_key
@@ -114,6 +114,41 @@ fn unknown_keys() {
     insta::assert_snapshot!(changed("padding: same", "padding: same\n    padding: valid"), @r"
     guardbit::graph_yaml::duplicate_key
     net.yaml:7:5: `nodes[0]` has the key `padding` twice
+    ");
+}
+
+#[test]
+fn ranges() {
+    insta::assert_snapshot!(changed("zero_point: -3", "range: [5, 4]"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:68: `inputs[0].range` has min 5 above max 4
+    ");
+    insta::assert_snapshot!(changed("zero_point: -3", "range: [-127, 128]"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:68: `inputs[0].range` is [-127, 128]; int8 codes are -128 to 127
+    help: a range is that of the dtype or lies within it
+    ");
+    insta::assert_snapshot!(changed("zero_point: -3", "range: [-127]"), @r"
+    guardbit::graph_yaml::count
+    net.yaml:3:68: `inputs[0].range` must be a list of 2
+    ");
+    insta::assert_snapshot!(changed("scale: 0.2}", "scale: 0.2, range: [0, 300]}"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:9:55: `nodes[0].output.range` is [0, 300]; int8 codes are -128 to 127
+    help: a range is that of the dtype or lies within it
+    ");
+    insta::assert_snapshot!(changed("axis: 0,", "axis: 0, range: [-1, 1],"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:105: `constants[0].values[1]` is -2 at index 1; int8 [-1, 1] codes are -1 to 1
+    ");
+    insta::assert_snapshot!(changed("scale: [0.1, 0.2], axis: 0,", "range: [-1, 1],"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:56: `constants[0].range` makes no sense without a `scale`
+    ");
+    let random = "axis: 0, range: [0, 3], random: {seed: 1, min: -1}";
+    insta::assert_snapshot!(changed("axis: 0, values: [1, -2]", random), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:115: `constants[0].random.min` is -1; int8 [0, 3] codes are 0 to 3
     ");
 }
 
@@ -151,7 +186,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("padding: same", "requantize: triple"), @r"
     guardbit::graph_yaml::value
-    net.yaml:10:17: `nodes[0].requantize` is `triple`; it must be one of double, single, away, even, float32_upward, float64_upward, float64_away, tosa_double, tosa_scale16, q48
+    net.yaml:10:17: `nodes[0].requantize` is `triple`; it must be one of double, single, away, even, float32_upward, float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
     ");
     insta::assert_snapshot!(changed("padding: same", "multiplier: float16"), @r"
     guardbit::graph_yaml::value

@@ -22,10 +22,10 @@ impl Operator for Pad {
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;
         operands.expect_output_like(0)?;
-        let dtype = operands.output_dtype;
+        let ty = operands.input(0).ty.code_type();
         let value = self.value(operands)?;
-        if !(dtype.min()..=dtype.max()).contains(&value) {
-            return Err(operands.attribute_error("value", format!("{value} is outside {dtype}")));
+        if !ty.range.contains(value) {
+            return Err(operands.attribute_error("value", format!("{value} is outside {ty}")));
         }
         let shape = &operands.input(0).ty.shape;
         if self.paddings.len() != shape.len() {

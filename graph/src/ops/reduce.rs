@@ -110,6 +110,8 @@ macro_rules! reduction {
             const MAC: Option<$crate::ops::Mac> = Some($crate::ops::Mac::Unweighted);
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
 
+            $crate::ops::requantized!();
+
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 self.reduction(operands).map(|reduction| reduction.output_shape(self.keep_dims))
             }

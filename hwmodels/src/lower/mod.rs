@@ -7,7 +7,7 @@ mod requantize;
 
 use std::sync::{Arc, LazyLock};
 
-use guardbit_graph::{DType, DotProducts, Graph, Mac, NodeId, Op, Window};
+use guardbit_graph::{CodeRange, DotProducts, Graph, Mac, NodeId, Op, Window};
 use guardbit_num::MultiplierError;
 
 pub use partition::{Host, Placement};
@@ -203,8 +203,8 @@ pub struct LayerSpec {
     pub short_name: String,
     /// Name of the operation.
     pub op: &'static str,
-    /// Type of the output's codes.
-    pub output: DType,
+    /// The codes that the output may hold.
+    pub output: CodeRange,
     /// Bits of activations, weights and outputs.
     pub widths: Widths,
 }
@@ -216,7 +216,7 @@ impl LayerSpec {
             name: graph.node_name(node).to_owned(),
             short_name: graph.short_name(node).to_owned(),
             op: graph.node(node).op.name(),
-            output: graph.tensor(graph.node(node).output).ty.dtype,
+            output: graph.tensor(graph.node(node).output).ty.code_range(),
             widths: Widths::of(graph, node),
         }
     }
@@ -251,7 +251,7 @@ pub fn lower_dot_products(
         input_sum_factor: operands::input_sum_factor(&dots, datapath.operands.zero_point),
         requantizers: requantizers.scaled,
         exact_requantizers: requantizers.exact,
-        output_range: (output.min(), output.max()),
+        output_range: output,
         packing: accelerator.packing.into(),
         timing,
         short_name,

@@ -64,9 +64,18 @@ pub fn pack(path: &mut Datapath, chain: Terms) {
     }
 }
 
-/// A layer of any kind with two samples.
+/// A layer of any kind with two samples; some of its codes may have a narrower range than their dtype.
 pub fn layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
-    prop_oneof![conv(), depthwise(), fully_connected(), pool(), reduction()]
+    let layer = prop_oneof![conv(), depthwise(), fully_connected(), pool(), reduction()];
+    (layer, prop::option::weighted(0.4, any::<u64>())).prop_map(narrowed)
+}
+
+/// A network with its samples, with narrower code ranges where there is a seed for them.
+pub fn narrowed(((graph, samples), seed): ((Graph, Vec<Vec<i32>>), Option<u64>)) -> (Graph, Vec<Vec<i32>>) {
+    match seed {
+        Some(seed) => super::narrow::narrowed(&graph, &samples, seed),
+        None => (graph, samples),
+    }
 }
 
 fn array() -> impl Strategy<Value = (Array, Dataflow)> {

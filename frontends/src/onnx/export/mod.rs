@@ -210,6 +210,10 @@ impl<'g> Writer<'g> {
             let problem = "has several scales, which no quantized operator of ONNX makes".into();
             return Err(ExportError::Tensor { tensor: tensor.name.clone(), problem });
         }
+        if let Some(range) = tensor.ty.quantization.as_ref().and_then(Quantization::range) {
+            let problem = format!("has codes {range} alone; those of ONNX's types are all there");
+            return Err(ExportError::Tensor { tensor: tensor.name.clone(), problem });
+        }
         let [scale, zero_point] = self.scale(tensor)?;
         self.node("QuantizeLinear", vec![from.into(), scale, zero_point], to, Vec::new());
         self.codes.insert((id, order), to.into());

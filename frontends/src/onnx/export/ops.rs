@@ -1,7 +1,9 @@
 //! The operators of ONNX that operations become.
 
 use guardbit_graph::ops::{self as graph_ops, RealFunction, RealPair};
-use guardbit_graph::{Activation, DType, NodeId, Op, Quantization, Requantize, TensorId, TensorType, Window};
+use guardbit_graph::{
+    Activation, DType, NodeId, Op, Padding, Quantization, Requantize, TensorId, TensorType, Window,
+};
 use guardbit_num::{Rounding, Scheme};
 
 use super::{ExportError, Order, Writer, float, int, ints, permuted, text};
@@ -10,8 +12,8 @@ use crate::onnx::proto;
 pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportError> {
     let op = writer.graph.node(id).op.clone();
     match &op {
-        Op::Conv2d(conv) => convolution(writer, id, conv.requantize, conv.activation, false),
-        Op::DepthwiseConv2d(conv) => convolution(writer, id, conv.requantize, conv.activation, true),
+        Op::Conv2d(conv) => convolution(writer, id, conv.padding, conv.requantize, conv.activation),
+        Op::DepthwiseConv2d(conv) => convolution(writer, id, conv.padding, conv.requantize, conv.activation),
         Op::FullyConnected(dense) => fully_connected(writer, id, dense),
         Op::BatchMatmul(product) => batch_matmul(writer, id, product),
         Op::Add(add) => {
@@ -23,7 +25,7 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
             pair(writer, id, "Mul", mul.activation)
         }
         Op::Mean(mean) => mean_of_images(writer, id, mean),
-        Op::MaxPool2d(pool) if pool.activation == Activation::None => window(writer, id, "MaxPool", Vec::new()),
+        Op::MaxPool2d(pool) if pool.activation == Activation::None => window(writer, id, "MaxPool", pool.padding, Vec::new()),
         Op::QLinearSoftmax(softmax) => {
             simple(writer, id, "Softmax", vec![int("axis", softmax.axis as i64)], Vec::new())
         }
@@ -63,9 +65,9 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
             emit(writer, id, "LayerNormalization", inputs, attributes, Order::Own)
         }
         Op::FloatAvgPool2d(pool) => {
-            window(writer, id, "AveragePool", vec![int("count_include_pad", pool.count_padding.into())])
+            window(writer, id, "AveragePool", pool.padding, vec![int("count_include_pad", pool.count_padding.into())])
         }
-        Op::FloatMaxPool2d(_) => window(writer, id, "MaxPool", Vec::new()),
+        Op::FloatMaxPool2d(pool) => window(writer, id, "MaxPool", pool.padding, Vec::new()),
         other => Err(refused(writer, id, format!("has no counterpart in QDQ: {} is none of ONNX Runtime's quantized operators", other.name()))),
     }
 }
@@ -154,25 +156,36 @@ fn activated(
 }
 
 /// The attributes of a window, with its padding on all sides.
-fn window_attributes(window: &Window) -> Vec<proto::Attribute> {
+fn window_attributes(window: &Window, padding: Padding) -> Vec<proto::Attribute> {
     let after = |axis: usize| {
         let last = (window.output[axis] - 1) * window.stride[axis] + (window.kernel[axis] - 1) * window.dilation[axis] + 1;
         last.saturating_sub(window.input[axis] + window.pad[axis]) as i64
     };
     let [top, left] = window.pad.map(|pad| pad as i64);
+    // Cells that no window reaches are kept too.
+    let [bottom, right] = match padding {
+        Padding::Explicit { rows, cols } => [rows[1] as i64, cols[1] as i64],
+        Padding::Valid | Padding::Same => [after(0), after(1)],
+    };
     let pair = |values: [usize; 2]| values.iter().map(|&value| value as i64).collect();
     vec![
         ints("kernel_shape", pair([window.kernel[0], window.kernel[1]])),
         ints("strides", pair(window.stride)),
         ints("dilations", pair(window.dilation)),
-        ints("pads", vec![top, left, after(0), after(1)]),
+        ints("pads", vec![top, left, bottom, right]),
     ]
 }
 
 /// A pool.
-fn window(writer: &mut Writer<'_>, id: NodeId, op: &str, more: Vec<proto::Attribute>) -> Result<(), ExportError> {
+fn window(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    op: &str,
+    padding: Padding,
+    more: Vec<proto::Attribute>,
+) -> Result<(), ExportError> {
     let window = writer.graph.window(id).ok_or_else(|| refused(writer, id, "has no window".into()))?;
-    let mut attributes = window_attributes(&window);
+    let mut attributes = window_attributes(&window, padding);
     // All are 1, and older operators have none.
     attributes.retain(|attribute| attribute.name != "dilations");
     attributes.extend(more);
@@ -234,17 +247,18 @@ fn check_weighted(writer: &Writer<'_>, id: NodeId, requantize: Requantize) -> Re
 fn convolution(
     writer: &mut Writer<'_>,
     id: NodeId,
+    padding: Padding,
     requantize: Requantize,
     activation: Activation,
-    depthwise: bool,
 ) -> Result<(), ExportError> {
     check_weighted(writer, id, requantize)?;
     let window = writer.graph.window(id).ok_or_else(|| refused(writer, id, "has no window".into()))?;
     let x = writer.real(operand(writer, id, 0)?, Order::ChannelsFirst)?;
+    let depthwise = matches!(writer.graph.node(id).op, Op::DepthwiseConv2d(_));
     let axes = if depthwise { [3, 0, 1, 2] } else { [0, 3, 1, 2] };
     let mut inputs = vec![x, weights(writer, id, &axes)?];
     inputs.extend(bias(writer, id)?);
-    let mut attributes = window_attributes(&window);
+    let mut attributes = window_attributes(&window, padding);
     attributes.push(int("group", window.groups as i64));
     let made = writer.result_name(id);
     writer.node("Conv", inputs, &made, attributes);

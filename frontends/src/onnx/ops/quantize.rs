@@ -332,16 +332,8 @@ fn emit_quantizer<'a>(
     }
     let rank = network.shape_of(at).len();
     let ty = network.code_type(node, quant, rank, at.channels_last)?;
-    let full = quant.range.is_none();
-    let first = if full { name.to_owned() } else { format!("{name}_unclamped") };
     let op = QuantizeFloat { rounding, zero_point_first: false };
-    let mut id = network.emit(node, op, &[at.id], &first, ty)?;
-    if let Some([low, high]) = quant.range {
-        if quant.single().is_none() {
-            return Err(node.error("has codes of its own range along an axis, which cannot be read"));
-        }
-        id = table(network, node, id, quant, name, |code| code.clamp(low, high))?;
-    }
+    let id = network.emit(node, op, &[at.id], name, ty)?;
     Ok(Located { id, ..at })
 }
 
