@@ -1,7 +1,8 @@
 """Makes networks of one operator and records what TensorFlow Lite's runtimes compute for them.
 
     pip install -r scripts/requirements-oracle.txt
-    python scripts/make_tflite_oracle.py OUT.json [--seed N] [--times N] [--per-op N] [--only NAME]
+    python scripts/make_tflite_oracle.py OUT.json [--seed N] [--times N] [--per-op N] [--only NAME] [--golden]
+    python scripts/make_tflite_oracle.py OUT.json --files NETWORK.tflite ... [--seed N] [--times N]
 
 Each case holds the file (hexadecimal), the codes of its inputs, and per runtime the codes of its outputs or what it says
 against the file:
@@ -13,12 +14,13 @@ import argparse
 import collections
 import json
 import zlib
+from pathlib import Path
 
 import ai_edge_litert.interpreter  # noqa: F401, loaded once for all children
 import numpy as np
 import tflite_micro  # noqa: F401
 from tflite_cases import CASES, Draw
-from tflite_models import RUNTIMES, build, run
+from tflite_models import DTYPES, RUNTIMES, build, run, schema
 
 
 def record(name, make, dtype, seed):
@@ -38,10 +40,29 @@ def record(name, make, dtype, seed):
     return {"name": f"{name}/{dtype}/{seed}", "model": model, "inputs": [flat(c) for c in codes]} | described
 
 
+def record_file(path, seed):
+    """A case of a whole network, on codes drawn uniformly."""
+    model = Path(path).read_bytes()
+    graph = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0)).subgraphs[0]
+    types = {number: dtype for number, dtype in DTYPES.values()}
+    random, codes = np.random.default_rng(seed), []
+    for tensor in (graph.tensors[index] for index in graph.inputs):
+        info = np.iinfo(types[tensor.type])
+        codes.append(random.integers(info.min, info.max + 1, tensor.shape).astype(info.dtype))
+    results = {runtime: run(runtime, model, codes) for runtime in RUNTIMES}
+    described = {runtime: result if isinstance(result, str) else [flat(r) for r in result] for runtime, result in results.items()}
+    return {"name": f"{Path(path).stem}/{seed}", "model": model.hex(), "inputs": [flat(c) for c in codes]} | described
+
+
 def flat(codes):
     """Codes as integers; float32 as its bits."""
     codes = np.asarray(codes)
     return (codes.view(np.int32) if codes.dtype == np.float32 else codes).ravel().tolist()
+
+
+def write(path, cases):
+    lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases)
+    Path(path).write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def main():
@@ -51,8 +72,15 @@ def main():
     parser.add_argument("--times", type=int, default=1, help="this many times the usual number of networks")
     parser.add_argument("--per-op", type=int, help="this many networks per operator and type instead")
     parser.add_argument("--golden", action="store_true", help="one small network per operator and type, two runtimes")
+    parser.add_argument("--files", nargs="+", help="these networks instead, on random codes")
     parser.add_argument("--only", help="operators whose names begin so")
     arguments = parser.parse_args()
+    if arguments.files:
+        cases = [record_file(path, arguments.seed + index) for path in arguments.files for index in range(arguments.times)]
+        write(arguments.out, cases)
+        for case in cases:
+            print(case["name"], {r: case[r][-90:] if isinstance(case[r], str) else "runs" for r in RUNTIMES})
+        return
     cases, answers = [], collections.defaultdict(lambda: collections.defaultdict(list))
     for name, make, dtypes, count in CASES:
         if arguments.only and not name.startswith(arguments.only):
@@ -68,8 +96,7 @@ def main():
         cases = [case for case in cases if isinstance(case["litert_ref"], list) or isinstance(case["tflm"], list)]
         cases = [{key: "refused" if key in RUNTIMES and isinstance(value, str) else value for key, value in case.items()} for case in cases]
     if arguments.out:
-        with open(arguments.out, "w", encoding="utf-8") as out:
-            out.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
+        write(arguments.out, cases)
     for key, by_runtime in answers.items():
         counts = {runtime: sum(isinstance(a, list) for a in all_) for runtime, all_ in by_runtime.items()}
         errors = {r: next((a for a in all_ if isinstance(a, str)), "")[-100:].replace("\n", " ") for r, all_ in by_runtime.items()}

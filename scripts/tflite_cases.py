@@ -286,9 +286,11 @@ def extremum(name):
 
 
 def quantize(d, dtype):
-    out = d.pick(*{"int8": ["int8", "uint8", "int16"], "uint8": ["int8", "uint8"], "int16": ["int16", "int8"]}[dtype])
+    out = d.pick(*{"int8": ["int8", "uint8", "int16"], "uint8": ["int8", "uint8"], "int16": ["int16", "int8", "int32"], "int32": ["int16", "int8"]}[dtype])
     x = d.input(dtype, [2, 200])
     y = d.output(out)
+    if dtype == "int32":
+        x.scales = np.atleast_1d(d.scale(1e-7, 1e-6))
     if {dtype, out} == {"int8", "uint8"} and d.pick(True, False):
         y = Tensor(shape=[], dtype=out, scales=x.scales, zero_points=x.zero_points[0] + (128 if out == "uint8" else -128))
     return Builtin.QUANTIZE, options("QuantizeOptions"), [x], [y]
@@ -596,7 +598,7 @@ CASES = [
     ("rsqrt", rsqrt, ["int8"], 5),
     ("softmax", softmax, ALL, 8),
     ("l2_normalization", l2_normalization, EIGHT, 6),
-    ("quantize", quantize, ALL, 8),
+    ("quantize", quantize, [*ALL, "int32"], 8),
     ("mean", reduction("MEAN"), ALL, 6),
     ("sum", reduction("SUM"), ALL, 6),
     ("reduce_max", reduction("REDUCE_MAX", True), ALL, 4),

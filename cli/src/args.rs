@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand};
-use guardbit_frontends::network_files;
+use guardbit_frontends::{Profile, network_files};
 use guardbit_graph::passes::PASSES;
 use guardbit_num::{Overflow, Scheme};
 use guardbit_sim::{Mode, StatsLevel};
@@ -178,6 +178,9 @@ pub struct Common {
     /// Requantization scheme in place of the model's own, as single or S
     #[arg(long, value_name = "SCHEME")]
     pub requantize: Option<Scheme>,
+    /// Runtime whose results a TFLite network has: litert-ref, tflm or xnnpack [default: litert-ref]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<Profile>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -246,6 +249,9 @@ pub enum SimulatorChoice {
 pub struct InspectArgs {
     #[arg(help = model_help())]
     pub model: PathBuf,
+    /// Runtime whose results a TFLite network has: litert-ref, tflm or xnnpack [default: litert-ref]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<Profile>,
     /// The accelerator: a preset's name or a YAML file
     #[arg(long)]
     pub hw: Option<String>,

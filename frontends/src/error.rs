@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::Profile;
 use crate::frontend::{network_extensions, network_files};
 
 /// A network that cannot be read: which file, where in it, what is wrong, and what may help.
@@ -22,6 +23,16 @@ pub enum FrontendError {
     UnknownExtension {
         /// The file.
         file: PathBuf,
+    },
+    /// A runtime profile for a format that has none.
+    #[error("{}: {}", file.display(), self.message())]
+    Profile {
+        /// The file.
+        file: PathBuf,
+        /// Name of its format.
+        format: &'static str,
+        /// The profile.
+        profile: Profile,
     },
     /// A file that its format's reader does not take.
     #[error("{}{}: {}", file.display(), place(error.location()), self.message())]
@@ -72,6 +83,7 @@ impl FrontendError {
         match self {
             Self::Io { .. } => "guardbit::model::io",
             Self::UnknownExtension { .. } => "guardbit::model::extension",
+            Self::Profile { .. } => "guardbit::model::profile",
             Self::Format { error, .. } => error.code(),
         }
     }
@@ -84,6 +96,7 @@ impl FrontendError {
                 Some(format!("looked for {}: a network in a {} file", file.display(), network_files()))
             }
             Self::UnknownExtension { .. } => Some(format!("networks are {} files", network_extensions())),
+            Self::Profile { .. } => Some("leave --profile out; --requantize rounds otherwise".into()),
             Self::Format { error, .. } => error.help(),
         }
     }
@@ -93,6 +106,7 @@ impl FrontendError {
         match self {
             Self::Io { file, .. }
             | Self::UnknownExtension { file }
+            | Self::Profile { file, .. }
             | Self::Format { file, .. } => file,
         }
     }
@@ -102,6 +116,11 @@ impl FrontendError {
         match self {
             Self::Io { error, .. } => error.to_string(),
             Self::UnknownExtension { .. } => "not a file name of a network".into(),
+            Self::Profile { format, profile, .. } => {
+                format!(
+                    "profile {profile} is of TensorFlow Lite's runtimes, and {format} says itself how it rounds"
+                )
+            }
             Self::Format { error, .. } => error.to_string(),
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use guardbit_graph::{Graph, Quantization};
 
-use crate::{FrontendError, onnx, tflite, yaml};
+use crate::{FrontendError, Profile, onnx, tflite, yaml};
 
 /// A reader of the network files of one format.
 pub trait Frontend: Debug + Sync {
@@ -25,6 +25,15 @@ pub trait Frontend: Debug + Sync {
     /// # Errors
     /// [`FrontendError`] if the file cannot be read, or is no quantized network that guardbit can represent.
     fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError>;
+
+    /// Reads the file at `path` as a runtime of that profile does, where the format leaves rounding to the runtime.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and for formats that say how to round.
+    fn read_as(&self, path: &Path, name: &str, profile: Profile) -> Result<Graph, FrontendError> {
+        let _ = name;
+        Err(FrontendError::Profile { file: path.into(), format: self.name(), profile })
+    }
 
     /// The code of a finite real value at an input of the network, not yet clamped to the input's dtype, as the runtime of
     /// the format has it.
@@ -51,6 +60,15 @@ pub fn frontend(path: &Path) -> Result<&'static dyn Frontend, FrontendError> {
 pub fn load(path: &Path) -> Result<Graph, FrontendError> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     frontend(path)?.read(path, &name)
+}
+
+/// As [`load`], as a runtime of that profile does.
+///
+/// # Errors
+/// [`FrontendError`] if the file cannot be read, or profiles are nothing for its format.
+pub fn load_as(path: &Path, profile: Profile) -> Result<Graph, FrontendError> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    frontend(path)?.read_as(path, &name, profile)
 }
 
 /// The files that can be read, for help texts: `.tflite, .onnx or graph .yaml`.

@@ -15,8 +15,10 @@ pub mod tflite;
 pub mod yaml;
 
 pub use error::{FormatError, FrontendError, Location};
-pub use frontend::{FRONTENDS, Frontend, frontend, load, network_files};
+pub use frontend::{FRONTENDS, Frontend, frontend, load, load_as, network_files};
 pub use onnx::{ExportError, OnnxError, read_onnx, write_onnx};
 pub use random::{RandomCodes, random_codes, random_subset};
-pub use tflite::{TFLITE_POLICY, TfliteError, read_tflite, tflite_operators};
+pub use tflite::{
+    Profile, TFLITE_POLICY, TfliteError, UnknownProfile, read_tflite, read_tflite_as, tflite_operators,
+};
 pub use yaml::{YamlError, read_yaml};

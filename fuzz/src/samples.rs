@@ -20,6 +20,7 @@ pub(crate) fn read(input: InputSource, labels: Option<PathBuf>) {
         stats: StatsLevel::None,
         sets: Vec::new(),
         events: 0,
+        profile: None,
     };
     let request = RunRequest {
         model: scratch::file("network.yaml", NETWORK.as_bytes()),

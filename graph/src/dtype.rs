@@ -79,10 +79,7 @@ impl DType {
 
     /// Whether codes can be negative.
     pub fn is_signed(self) -> bool {
-        matches!(
-            self,
-            Self::Int4 | Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 | Self::Float32
-        )
+        matches!(self, Self::Int4 | Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 | Self::Float32)
     }
 
     /// Least code; that of int32 for int64, of which there are no codes.

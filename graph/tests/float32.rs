@@ -29,7 +29,10 @@ fn real_values_become_codes_as_onnx_runtime_does() {
     assert_eq!(quantized(Rounding::HalfAway, &ties, output(DType::Int8, 1.0, 0)), [1, 2, 3, -1, -2, -3]);
     let ends = [1e30, f32::INFINITY, -1e30, f32::NEG_INFINITY, f32::NAN];
     assert_eq!(quantized(Rounding::HalfEven, &ends, output(DType::UInt8, 1e-3, 7)), [255, 255, 0, 0, 7]);
-    assert_eq!(quantized(Rounding::HalfEven, &[0.273_939_94], output(DType::Int8, 0.002_148_548_6, 0)), [127]);
+    assert_eq!(
+        quantized(Rounding::HalfEven, &[0.273_939_94], output(DType::Int8, 0.002_148_548_6, 0)),
+        [127]
+    );
 }
 
 /// The roundings of QONNX, on ties and beside them.
@@ -61,7 +64,8 @@ fn codes_become_real_values() {
 #[test]
 fn scales_may_lie_along_an_axis() {
     let quantization = Quantization::per_axis(vec![0.5, 2.0, 1.0], vec![0, 1, -1], 1).unwrap();
-    let ty = TensorType { shape: vec![2, 3, 1], dtype: DType::Int8, quantization: Some(quantization.clone()) };
+    let ty =
+        TensorType { shape: vec![2, 3, 1], dtype: DType::Int8, quantization: Some(quantization.clone()) };
     let codes = [1, 2, 3, -1, -2, -3];
     let x = common::Input { ty, codes: codes.to_vec(), constant: false };
     let (_, words) = run(Dequantize {}, &[x], real_output());

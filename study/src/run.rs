@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use guardbit_files::{Existing, Staging, Target};
+use guardbit_frontends::Profile;
 use guardbit_hwmodels::{Accelerator, Program};
 use guardbit_reports::{
     About, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, batch_shape, run_documents,
@@ -93,6 +94,8 @@ struct SettingsJson<'a> {
     dump_tensors: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     layer: &'a Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'static str>,
 }
 
 fn write(
@@ -126,6 +129,7 @@ fn write(
         events: settings.events,
         dump_tensors: request.dump_tensors,
         layer: &request.layer,
+        profile: settings.profile.map(Profile::name),
     };
     let result = Figures { outcome: &record.outcome, timing: &record.timing };
     let json = ResultJson::new("run", (subject, &program.accelerator), own, all, result, staging.entries());

@@ -288,13 +288,7 @@ impl Input {
             true => -RANDOM_STEPS..=RANDOM_STEPS,
             false => self.tensor.ty.code_range().codes(),
         };
-        InputReader {
-            input: self,
-            picked,
-            next: 0,
-            clipped: 0,
-            random: RandomCodes::new(seed, codes),
-        }
+        InputReader { input: self, picked, next: 0, clipped: 0, random: RandomCodes::new(seed, codes) }
     }
 }
 
@@ -508,8 +502,11 @@ mod tests {
         assert_eq!(codes(&graph, &[1, 2], real(vec![1e30, -0.0])).unwrap(), (1, words));
         assert!(codes(&graph, &[1, 2], ("int32", Values::Integers(vec![1, 2]))).is_err());
         let samples = Samples::random(&graph, 50, 1).unwrap();
-        let drawn: Vec<f32> =
-            samples.inputs().flat_map(|(_, pieces)| pieces.flat_map(Result::unwrap)).map(guardbit_graph::real_of).collect();
+        let drawn: Vec<f32> = samples
+            .inputs()
+            .flat_map(|(_, pieces)| pieces.flat_map(Result::unwrap))
+            .map(guardbit_graph::real_of)
+            .collect();
         assert!(drawn.iter().all(|real| (-1.0..=1.0).contains(real)) && drawn.len() == 100);
         assert!(drawn.iter().any(|real| *real < -0.5) && drawn.iter().any(|real| *real > 0.5));
     }

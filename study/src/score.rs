@@ -82,7 +82,8 @@ impl<'a> Scorer<'a> {
     ) -> Self {
         // In isolated mode only per-layer figures are defined, and those of the exact network.
         let propagated = mode == Mode::Propagated;
-        let error = |&id: &TensorId| OutputError { scale: step(graph.tensor(id)), error: SquaredError::default() };
+        let error =
+            |&id: &TensorId| OutputError { scale: step(graph.tensor(id)), error: SquaredError::default() };
         let score = Score {
             samples: 0,
             agreeing: outputs.classes.filter(|_| propagated).map(|_| 0),
@@ -105,7 +106,8 @@ impl<'a> Scorer<'a> {
                 error.add(steps(tensor, exact), steps(tensor, simulated));
             }
         }
-        let class = |tensors| self.outputs.classes.and_then(|id| top1(self.graph.tensor(id), &codes(tensors, id)));
+        let class =
+            |tensors| self.outputs.classes.and_then(|id| top1(self.graph.tensor(id), &codes(tensors, id)));
         let (exact, simulated) = (class(exact), class(simulated));
         let label = self.labels.map(|labels| labels[self.score.samples as usize]);
         sample.samples = 1;

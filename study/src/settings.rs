@@ -1,7 +1,9 @@
 //! What a run or a sweep is asked to do: checked arguments.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use guardbit_frontends::{FrontendError, Profile};
+use guardbit_graph::Graph;
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
 
@@ -24,6 +26,18 @@ pub struct Settings {
     pub sets: Vec<String>,
     /// How many events are listed per layer.
     pub events: usize,
+    /// The runtime whose results the network has, where its format leaves rounding to the runtime.
+    pub profile: Option<Profile>,
+}
+
+impl Settings {
+    /// The network in a file, as the runtime of the profile has it.
+    pub(crate) fn network(&self, model: &Path) -> Result<Graph, FrontendError> {
+        match self.profile {
+            Some(profile) => guardbit_frontends::load_as(model, profile),
+            None => guardbit_frontends::load(model),
+        }
+    }
 }
 
 /// A run of one network on one accelerator.

@@ -155,6 +155,8 @@ struct SettingsJson<'a> {
     mode: &'static str,
     output: &'a Option<String>,
     set: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'static str>,
 }
 
 fn write(
@@ -183,7 +185,12 @@ fn write(
         write_inputs(staging, subject)?;
     }
     let own = Deciding { common: subject.settings(settings), budget: &record.budget, area: &record.area };
-    let all = SettingsJson { mode: settings.mode.name(), output: &settings.output, set: &settings.sets };
+    let all = SettingsJson {
+        mode: settings.mode.name(),
+        output: &settings.output,
+        set: &settings.sets,
+        profile: settings.profile.map(guardbit_frontends::Profile::name),
+    };
     let (of, result) = ((subject, &sizing.program.accelerator), Figures { result: record });
     let json = ResultJson::new("size", of, own, all, result, staging.entries());
     Ok(staging.write("size.json", &crate::sealed(&json))?)

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use guardbit_files::NestingError;
+use guardbit_frontends::Profile;
 use guardbit_hwmodels::{SetMap, preset};
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
@@ -73,6 +74,7 @@ struct RawStudy {
     mode: Parsed<Mode>,
     stats: Option<Parsed<StatsLevel>>,
     requantize: Option<String>,
+    profile: Option<Parsed<Profile>>,
     events: Option<usize>,
     #[serde(default)]
     set: SetMap,
@@ -140,6 +142,7 @@ impl RawStudy {
                 stats: self.stats.map_or_else(|| default_sweep_stats(self.mode.0), |stats| stats.0),
                 sets,
                 events: self.events.unwrap_or(crate::DEFAULT_EVENTS),
+                profile: self.profile.map(|profile| profile.0),
             },
             level: self.sweep.level,
             bits: self.sweep.bits.0,

@@ -95,7 +95,7 @@ impl HwId {
 
 impl Subject {
     pub fn load(model: &Path, settings: &Settings) -> Result<Self, StudyError> {
-        Self::of_graph(guardbit_frontends::load(model)?, model, settings)
+        Self::of_graph(settings.network(model)?, model, settings)
     }
 
     /// One layer of a network alone, with the accelerator that it has there; the samples are what the layer reads.
@@ -105,7 +105,7 @@ impl Subject {
         accelerator: &Accelerator,
         name_or_index: &str,
     ) -> Result<(Self, Accelerator), StudyError> {
-        let program = lower(Arc::new(guardbit_frontends::load(model)?), accelerator)?;
+        let program = lower(Arc::new(settings.network(model)?), accelerator)?;
         let node = accelerated(&program, name_or_index)?;
         let mut own = program.accelerator_of(node).clone();
         own.layers = Default::default();

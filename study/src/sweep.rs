@@ -180,6 +180,7 @@ mod tests {
             stats: StatsLevel::Full,
             sets: Vec::new(),
             events: 0,
+            profile: None,
         };
         let request = SweepRequest {
             models: vec![dir.path().join("net.yaml")],

@@ -80,6 +80,7 @@ impl Study {
             stats: StatsLevel::Events,
             sets: Vec::new(),
             events: 0,
+            profile: None,
         };
         Self {
             files: [("net.yaml", NETWORK), ("acc.yaml", ACCELERATOR), ("base.yaml", BASE)]

@@ -205,6 +205,7 @@ fn run_on(input: InputSource, labels: Option<&Path>) -> Result<(), String> {
         stats: StatsLevel::None,
         sets: Vec::new(),
         events: 0,
+        profile: None,
     };
     let request =
         RunRequest { model, hw: "exact-int32-os".into(), settings, dump_tensors: false, layer: None };

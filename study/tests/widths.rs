@@ -88,6 +88,7 @@ fn ran(folder: &Path, case: &Case, name: &str, mode: Mode, sets: Vec<String>) ->
             stats: StatsLevel::Full,
             sets,
             events: 0,
+            profile: None,
         },
         dump_tensors: false,
         layer: None,

@@ -13,7 +13,11 @@ use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 
 pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let graph = Arc::new(guardbit_frontends::load(&args.model)?);
+    let graph = match args.profile {
+        Some(profile) => guardbit_frontends::load_as(&args.model, profile)?,
+        None => guardbit_frontends::load(&args.model)?,
+    };
+    let graph = Arc::new(graph);
     let accelerator = args.hw.as_ref().map(|hw| load(hw, &args.set)).transpose()?;
     let before = View::new(Arc::clone(&graph), accelerator.as_ref(), global)?;
     let after = match after(&graph, &args.pass)? {

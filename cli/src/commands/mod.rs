@@ -59,6 +59,7 @@ fn settings(
         stats: common.stats.unwrap_or_else(|| default_stats(mode)),
         sets,
         events,
+        profile: common.profile,
     })
 }
 

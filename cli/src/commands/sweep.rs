@@ -62,6 +62,7 @@ fn given(common: &Common) -> Option<&'static str> {
         ("--set", !common.set.is_empty()),
         ("--stats", common.stats.is_some()),
         ("--requantize", common.requantize.is_some()),
+        ("--profile", common.profile.is_some()),
     ];
     flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }

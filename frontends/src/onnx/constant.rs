@@ -133,11 +133,13 @@ fn elements(tensor: &proto::Tensor, raw: &[u8], count: usize) -> Result<Data, St
         if bytes.len() != count.div_ceil(per_byte) {
             return Err(format!("has {} bytes, its shape needs {}", bytes.len(), count.div_ceil(per_byte)));
         }
-        let codes = bytes.iter().flat_map(|&byte| (0..per_byte).map(move |i| {
-            // The first element lies in the low bits.
-            let shifted = byte << (8 - bits * (i as u32 + 1));
-            if signed { i64::from(shifted as i8 >> (8 - bits)) } else { i64::from(shifted >> (8 - bits)) }
-        }));
+        let codes = bytes.iter().flat_map(|&byte| {
+            (0..per_byte).map(move |i| {
+                // The first element lies in the low bits.
+                let shifted = byte << (8 - bits * (i as u32 + 1));
+                if signed { i64::from(shifted as i8 >> (8 - bits)) } else { i64::from(shifted >> (8 - bits)) }
+            })
+        });
         Ok(Data::Integers(codes.take(count).collect()))
     };
     let reals = |bytes: usize, listed: Vec<f32>, convert: &dyn Fn(&[u8]) -> f32| {
@@ -148,7 +150,9 @@ fn elements(tensor: &proto::Tensor, raw: &[u8], count: usize) -> Result<Data, St
         Ok(Data::Reals(raw.chunks_exact(bytes).map(convert).collect()))
     };
     match tensor.data_type {
-        element::FLOAT => reals(4, tensor.float_data.clone(), &|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
+        element::FLOAT => {
+            reals(4, tensor.float_data.clone(), &|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        }
         element::FLOAT16 => {
             let listed = tensor.int32_data.iter().map(|&bits| half(bits as u16)).collect();
             reals(2, listed, &|b| half(u16::from_le_bytes([b[0], b[1]])))
@@ -226,6 +230,7 @@ fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Resu
     let offset = number("offset")?.unwrap_or(0);
     let length = number("length")?.unwrap_or((bytes.len() as u64).saturating_sub(offset));
     let end = offset.checked_add(length).filter(|&end| end <= bytes.len() as u64);
-    let end = end.ok_or_else(|| fail(format!("{length} bytes from {offset} on are not in its {}", bytes.len())))?;
+    let end =
+        end.ok_or_else(|| fail(format!("{length} bytes from {offset} on are not in its {}", bytes.len())))?;
     Ok(bytes[offset as usize..end as usize].to_vec())
 }

@@ -77,13 +77,15 @@ impl FormatError for OnnxError {
 
     fn help(&self) -> Option<String> {
         match self {
-            Self::Format { .. } => Some("an ONNX file is a ModelProto with a graph, of opset 10 or newer".into()),
+            Self::Format { .. } => {
+                Some("an ONNX file is a ModelProto with a graph, of opset 10 or newer".into())
+            }
             Self::UnsupportedOperator { .. } => {
                 Some(format!("the operators that can be read are {}", super::ops::supported().join(", ")))
             }
-            Self::External { .. } => {
-                Some("external data lies in files beside the model, named without `..` and without a root".into())
-            }
+            Self::External { .. } => Some(
+                "external data lies in files beside the model, named without `..` and without a root".into(),
+            ),
             Self::Node { .. } | Self::Tensor { .. } | Self::Graph { .. } => None,
         }
     }

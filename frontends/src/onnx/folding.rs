@@ -213,7 +213,9 @@ fn concat(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constan
         return Err(node.error("joins constants of too many elements"));
     }
     let parts: Option<Vec<&[i64]>> = inputs.iter().map(|input| input.as_integers()).collect();
-    Ok(parts.map(|parts| parts.concat()).map(|values| Constant::integers(inputs[0].element, vec![values.len()], values)))
+    Ok(parts
+        .map(|parts| parts.concat())
+        .map(|values| Constant::integers(inputs[0].element, vec![values.len()], values)))
 }
 
 fn slice(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant>, OnnxError> {
@@ -227,7 +229,8 @@ fn slice(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant
         return Ok(None);
     }
     let size = values.len() as i64;
-    let at = |value: i64| (if value < 0 { value.saturating_add(size) } else { value }).clamp(0, size) as usize;
+    let at =
+        |value: i64| (if value < 0 { value.saturating_add(size) } else { value }).clamp(0, size) as usize;
     let (start, end) = (at(*start), at(*end));
     let part = values[start..end.max(start)].to_vec();
     let _ = node;
@@ -268,7 +271,9 @@ fn arithmetic(node: Node<'_>, inputs: &[Option<&Constant>]) -> Option<Constant> 
 }
 
 fn filled(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant>, OnnxError> {
-    let Some(sizes) = inputs.first().copied().flatten().and_then(|c| c.as_integers()) else { return Ok(None) };
+    let Some(sizes) = inputs.first().copied().flatten().and_then(|c| c.as_integers()) else {
+        return Ok(None);
+    };
     let sizes: Option<Vec<usize>> = sizes.iter().map(|&size| usize::try_from(size).ok()).collect();
     let count = sizes.as_ref().and_then(|s| s.iter().try_fold(1usize, |n, &size| n.checked_mul(size)));
     let (Some(shape), Some(count)) = (sizes, count.filter(|&count| count <= MOST)) else {

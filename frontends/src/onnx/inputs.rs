@@ -38,7 +38,8 @@ fn one<'a>(network: &mut Network<'a>, input: &'a proto::ValueInfo) -> Result<(),
         return Ok(());
     }
     let dtype = quantize::dtype(tensor.element);
-    let dtype = dtype.ok_or_else(|| fail(format!("is {}, which cannot be read", element::name(tensor.element))))?;
+    let dtype =
+        dtype.ok_or_else(|| fail(format!("is {}, which cannot be read", element::name(tensor.element))))?;
     let quant = said(network, name, dtype).unwrap_or_else(|| Quant::per_tensor(dtype, 1.0, 0));
     let quantization = quant.quantization(quant.axis).map_err(|error| fail(error.to_string()))?;
     let id = add_input(network, name, TensorType { shape, dtype, quantization: Some(quantization) })?;
@@ -46,7 +47,11 @@ fn one<'a>(network: &mut Network<'a>, input: &'a proto::ValueInfo) -> Result<(),
     Ok(())
 }
 
-fn add_input(network: &mut Network<'_>, name: &str, ty: TensorType) -> Result<guardbit_graph::TensorId, OnnxError> {
+fn add_input(
+    network: &mut Network<'_>,
+    name: &str,
+    ty: TensorType,
+) -> Result<guardbit_graph::TensorId, OnnxError> {
     let fresh = network.fresh(name);
     let id = network.builder.input(fresh, ty).map_err(in_graph)?;
     network.inputs.insert(id);
@@ -60,7 +65,9 @@ fn shape(tensor: &proto::TensorType) -> Result<Vec<usize>, String> {
         Some(value) if value > 0 => usize::try_from(value).map_err(|_| format!("has size {value}")),
         None | Some(0) if axis == 0 => Ok(1),
         Some(value) if value != 0 => Err(format!("has size {value} along axis {axis}")),
-        _ => Err(format!("has no fixed size along axis {axis}; fix it, e.g. by onnxruntime.tools.make_dynamic_shape_fixed")),
+        _ => Err(format!(
+            "has no fixed size along axis {axis}; fix it, e.g. by onnxruntime.tools.make_dynamic_shape_fixed"
+        )),
     };
     let sizes: Vec<usize> = dims.iter().enumerate().map(size).collect::<Result<_, _>>()?;
     Ok(if sizes.is_empty() { vec![1] } else { sizes })

@@ -73,6 +73,7 @@ impl Frontend for Onnx {
 
 fn read(bytes: &[u8], dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError> {
     let model = proto::Model::decode(bytes);
-    let model = model.map_err(|error| OnnxError::Format { problem: format!("is no ONNX message: {error}") })?;
+    let model =
+        model.map_err(|error| OnnxError::Format { problem: format!("is no ONNX message: {error}") })?;
     network::read(&model, dir, name)
 }

@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use guardbit_graph::ops::{Dequantize, FloatUnary, Reshape, Transpose};
 use guardbit_graph::{
-    DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, passes, plain_name,
-    word_of,
+    DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, passes,
+    plain_name, word_of,
 };
 
 use super::constant::{Constant, Data};
@@ -117,7 +117,8 @@ impl<'a> Network<'a> {
         if let Some(constants) = folding::fold(self, node)? {
             let elements = constants.iter().map(|constant| constant.data.len()).sum();
             let left = self.left.checked_sub(elements);
-            self.left = left.ok_or_else(|| node.error("is one constant too many to be computed beforehand"))?;
+            self.left =
+                left.ok_or_else(|| node.error("is one constant too many to be computed beforehand"))?;
             for (index, constant) in constants.into_iter().enumerate() {
                 self.bind(node, index, Value::Constant(Rc::new(constant)))?;
             }
@@ -223,7 +224,9 @@ impl<'a> Network<'a> {
         match value {
             Value::Constant(constant) => constant.shape.clone(),
             Value::Real(at) | Value::Codes(at) => self.shape_of(*at),
-            Value::Dequantized(Dequantized { source: Source::Constant(constant), .. }) => constant.shape.clone(),
+            Value::Dequantized(Dequantized { source: Source::Constant(constant), .. }) => {
+                constant.shape.clone()
+            }
             Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => self.shape_of(*at),
         }
     }
@@ -290,7 +293,8 @@ impl<'a> Network<'a> {
 
     /// Adds a constant of real values.
     pub fn reals(&mut self, node: Node<'a>, name: &str, constant: &Constant) -> Result<TensorId, OnnxError> {
-        let values = constant.as_reals().ok_or_else(|| node.error(format!("`{name}` must hold real numbers")))?;
+        let values =
+            constant.as_reals().ok_or_else(|| node.error(format!("`{name}` must hold real numbers")))?;
         // A scalar is one element of one axis.
         let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
         let ty = TensorType { shape, dtype: DType::Float32, quantization: None };
@@ -298,7 +302,12 @@ impl<'a> Network<'a> {
     }
 
     /// A tensor with its axes in the order of the file, or with the channels last.
-    pub fn in_order(&mut self, node: Node<'a>, at: Located, channels_last: bool) -> Result<TensorId, OnnxError> {
+    pub fn in_order(
+        &mut self,
+        node: Node<'a>,
+        at: Located,
+        channels_last: bool,
+    ) -> Result<TensorId, OnnxError> {
         let tensor = self.builder.tensor(at.id);
         let rank = tensor.ty.shape.len();
         if at.channels_last == channels_last || rank < 3 {
@@ -400,7 +409,9 @@ impl<'a> Network<'a> {
 
     fn finish(mut self, graph: &'a proto::Graph) -> Result<Graph, OnnxError> {
         let mut outputs = Vec::new();
-        let made = |node: &Node<'a>| node.proto.outputs.iter().map(|name| (name.as_str(), *node)).collect::<Vec<_>>();
+        let made = |node: &Node<'a>| {
+            node.proto.outputs.iter().map(|name| (name.as_str(), *node)).collect::<Vec<_>>()
+        };
         let makers: HashMap<&str, Node<'a>> = self.nodes.iter().flat_map(made).collect();
         for output in &graph.outputs {
             let fail = |problem: &str| {

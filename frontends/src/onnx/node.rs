@@ -14,7 +14,8 @@ pub(super) struct Node<'a> {
 impl<'a> Node<'a> {
     /// Its own name, or that of its first output.
     pub fn name(&self) -> String {
-        let own = if self.proto.name.is_empty() { self.proto.outputs.first() } else { Some(&self.proto.name) };
+        let own =
+            if self.proto.name.is_empty() { self.proto.outputs.first() } else { Some(&self.proto.name) };
         shown(own.map_or("", String::as_str))
     }
 

@@ -84,7 +84,10 @@ impl Quant {
     }
 
     /// The same along an axis of the graph.
-    pub fn quantization(&self, axis: Option<usize>) -> Result<Quantization, guardbit_graph::QuantizationError> {
+    pub fn quantization(
+        &self,
+        axis: Option<usize>,
+    ) -> Result<Quantization, guardbit_graph::QuantizationError> {
         let quantization = match axis {
             Some(axis) => Quantization::per_axis(self.scales.clone(), self.zero_points.clone(), axis),
             None => Quantization::per_tensor(self.scales[0], self.zero_points[0]),

@@ -27,14 +27,22 @@ use crate::{Frontend, FrontendError};
 pub use error::{OperatorPlace, TfliteError};
 pub use flatbuffer::FlatbufferError;
 pub use ops::tflite_operators;
-pub use policy::TFLITE_POLICY;
+pub use policy::{Profile, TFLITE_POLICY, UnknownProfile};
 
 /// Reads a TFLite file from memory. The network is called `name`, and so is the file in errors.
 ///
 /// # Errors
 /// [`FrontendError::Format`] if the file is damaged, or is no quantized network that guardbit can represent.
 pub fn read_tflite(bytes: &[u8], name: &str) -> Result<Graph, FrontendError> {
-    network::read(bytes, name).map_err(|error| FrontendError::format(name, error))
+    read_tflite_as(bytes, name, Profile::default())
+}
+
+/// Reads a TFLite file from memory as a runtime of that profile does.
+///
+/// # Errors
+/// As [`read_tflite`]; operators whose results in that runtime are not known are refused too.
+pub fn read_tflite_as(bytes: &[u8], name: &str, profile: Profile) -> Result<Graph, FrontendError> {
+    network::read(bytes, name, profile).map_err(|error| FrontendError::format(name, error))
 }
 
 /// Bytes of a file.
@@ -54,8 +62,12 @@ impl Frontend for Tflite {
     }
 
     fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError> {
+        self.read_as(path, name, Profile::default())
+    }
+
+    fn read_as(&self, path: &Path, name: &str, profile: Profile) -> Result<Graph, FrontendError> {
         let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
-        network::read(&bytes, name).map_err(|error| FrontendError::format(path, error))
+        network::read(&bytes, name, profile).map_err(|error| FrontendError::format(path, error))
     }
 
     fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128 {

@@ -11,12 +11,13 @@ use super::error::{OperatorPlace, TfliteError};
 use super::flatbuffer::Vector;
 use super::operator::{NewNode, OperatorReader};
 use super::ops::Reader;
+use super::policy::Profile;
 use super::schema::{self, Model, Operator, SubGraph};
 use super::tensors::{self, Budget, Values};
 use super::{operators, ops};
 
-/// Reads the network in `file`.
-pub(super) fn read(file: &[u8], name: &str) -> Result<Graph, TfliteError> {
+/// Reads the network in `file` as a runtime of that profile does.
+pub(super) fn read(file: &[u8], name: &str, profile: Profile) -> Result<Graph, TfliteError> {
     if file.get(4..8) != Some(Model::IDENTIFIER) {
         return Err(TfliteError::Identifier);
     }
@@ -31,6 +32,7 @@ pub(super) fn read(file: &[u8], name: &str) -> Result<Graph, TfliteError> {
     };
     let mut network = Network {
         file,
+        profile,
         model,
         subgraph: SubGraph(subgraph),
         builder: GraphBuilder::new(name),
@@ -52,6 +54,8 @@ pub(super) fn read(file: &[u8], name: &str) -> Result<Graph, TfliteError> {
 /// A network half built.
 pub(super) struct Network<'a> {
     file: &'a [u8],
+    /// The runtime whose results are wanted.
+    pub profile: Profile,
     model: Model<'a>,
     subgraph: SubGraph<'a>,
     builder: GraphBuilder,
@@ -216,6 +220,8 @@ impl<'a> Network<'a> {
             let name = self.name(output)?;
             types.push(tensors::output_type(self.tensor(output)?, &name, &mut self.budget)?);
         }
+        let known = self.profile.check(builtin, &types[0]);
+        known.map_err(|problem| TfliteError::Operator { place: place.clone(), problem })?;
         let inputs = operator.inputs()?;
         // An operator may be listed many times over.
         self.budget.spend(1 + inputs.map_or(0, |i| i.len()))?;

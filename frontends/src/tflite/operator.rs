@@ -5,6 +5,7 @@ use guardbit_graph::{Activation, DType, Op, Padding, Tensor, TensorId, TensorTyp
 use super::error::{OperatorPlace, TfliteError};
 use super::flatbuffer::{Field, Scalar, Table};
 use super::network::Network;
+use super::policy::Profile;
 use super::schema::Operator;
 
 /// An operator, the network read so far, and its output's type.
@@ -125,6 +126,13 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(id)
     }
 
+    /// Whether input `index` is a constant that holds a shape, axes or the like.
+    pub fn is_constant(&mut self, index: usize) -> Result<bool, TfliteError> {
+        let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
+        let Some(tensor) = tensor else { return Ok(false) };
+        Ok(self.network.integers(tensor)?.is_some())
+    }
+
     /// Input `index`, a constant of indices, which have 32 bits in the graph.
     pub fn indices(&mut self, index: usize) -> Result<TensorId, TfliteError> {
         let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
@@ -183,6 +191,13 @@ impl<'a> OperatorReader<'_, 'a> {
         &self.tensor(id).ty.shape
     }
 
+    /// Input `index`, constant weights of a type that the profile is known for.
+    pub fn weights(&mut self, index: usize) -> Result<TensorId, TfliteError> {
+        let id = self.constant(index)?;
+        let known = self.profile().check_weights(&self.tensor(id).ty);
+        known.map(|()| id).map_err(|problem| self.error(problem))
+    }
+
     /// The values of input `index`, a constant that holds a shape, axes or the like.
     pub fn integers(&mut self, index: usize) -> Result<Vec<i64>, TfliteError> {
         let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
@@ -206,6 +221,11 @@ impl<'a> OperatorReader<'_, 'a> {
         let from_start = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
         let in_range = from_start.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank);
         in_range.ok_or_else(|| self.error(format!("axis {axis} does not exist in {rank} axes")))
+    }
+
+    /// The runtime whose results are wanted.
+    pub fn profile(&self) -> Profile {
+        self.network.profile
     }
 
     /// A tensor of the graph.

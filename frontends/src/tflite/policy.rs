@@ -1,52 +1,160 @@
-//! How the runtime rounds: the policy `litert-2.3-ref`.
+//! How a runtime rounds: the profiles, and per operator and type what each of them does.
 //!
 //! A TFLite file fixes scales, not arithmetic: each kernel of each runtime forms its multipliers and rounds in its
-//! own way. These are the reference kernels of LiteRT 2.3.0 (`OpResolverType.BUILTIN_REF`), as measured on models
-//! of one operator with sums at which the candidates differ. Its optimized kernels and XNNPACK round otherwise.
+//! own way. `litert-ref` are the reference kernels of LiteRT 2.3.0 (`OpResolverType.BUILTIN_REF`), as measured on models
+//! of one operator with sums at which the candidates differ; the others differ from it as the functions here say.
 //!
-//! One kernel is wrong and is not followed: SUM reads int8 codes as if they were uint8.
+//! One kernel is wrong and is not followed: SUM of `litert-ref` reads int8 codes as if they were uint8.
+
+use std::fmt;
+use std::str::FromStr;
 
 use guardbit_graph::{Arithmetic, DType, MultiplierRule, Requantize, TensorType};
 use guardbit_num::Scheme;
 
-/// Name of the rounding policy that TFLite networks are read with.
+/// Name of the rounding policy that TFLite networks are read with unless told otherwise.
 pub const TFLITE_POLICY: &str = "litert-2.3-ref";
+
+/// A runtime of TFLite files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Profile {
+    /// LiteRT 2.3.0 with its reference kernels.
+    #[default]
+    LitertRef,
+    /// TensorFlow Lite Micro.
+    Tflm,
+    /// LiteRT 2.3.0 with the XNNPACK delegate, its default.
+    Xnnpack,
+}
+
+/// A name that is no profile.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown runtime profile `{0}`; the profiles are litert-ref, tflm, xnnpack")]
+pub struct UnknownProfile(String);
+
+impl Profile {
+    /// Every profile.
+    pub const ALL: [Self; 3] = [Self::LitertRef, Self::Tflm, Self::Xnnpack];
+
+    /// The name used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LitertRef => "litert-ref",
+            Self::Tflm => "tflm",
+            Self::Xnnpack => "xnnpack",
+        }
+    }
+
+    /// FULLY_CONNECTED with activations of type `x`, and the accumulator that its bias says.
+    pub(super) fn fully_connected(self, x: &TensorType, accumulator: Accumulator) -> Requantize {
+        match self {
+            Self::LitertRef => Requantize { scheme: Scheme::Float64Away, rule: MultiplierRule::Float64 },
+            Self::Xnnpack => XNNPACK,
+            Self::Tflm if x.dtype == DType::Int16 && accumulator == Accumulator::Bits64 => {
+                Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 }
+            }
+            Self::Tflm => DOUBLE,
+        }
+    }
+
+    /// ADD and SUB; their operations form their multipliers.
+    pub(super) fn additive(self) -> Scheme {
+        if self == Self::Xnnpack { Scheme::Even } else { Scheme::Double }
+    }
+
+    /// MUL.
+    pub(super) fn mul(self) -> Requantize {
+        if self == Self::Xnnpack { XNNPACK } else { DOUBLE_FLOAT32 }
+    }
+
+    /// RELU and its like.
+    pub(super) fn relu(self) -> Requantize {
+        DOUBLE_FLOAT32
+    }
+
+    /// LEAKY_RELU and ABS.
+    pub(super) fn absolute(self) -> Requantize {
+        if self == Self::Tflm { DOUBLE } else { DOUBLE_FLOAT32 }
+    }
+
+    /// PRELU.
+    pub(super) fn prelu(self) -> Requantize {
+        DOUBLE
+    }
+
+    /// LOGISTIC and TANH on 8 bits.
+    pub(super) fn curves(self) -> Arithmetic {
+        if self == Self::Tflm { Arithmetic::FixedPoint } else { Arithmetic::Table }
+    }
+
+    /// MEAN and SUM.
+    pub(super) fn reduction(self) -> Requantize {
+        DOUBLE
+    }
+
+    /// QUANTIZE.
+    pub(super) fn quantize(self) -> Requantize {
+        DOUBLE
+    }
+
+    /// CONCATENATION, which only copies: other scales than that of the output are refused.
+    pub(super) fn concatenation(self) -> Requantize {
+        DOUBLE
+    }
+
+    /// RESIZE_BILINEAR: legacy networks have a kernel of their own.
+    pub(super) fn resizes_in_float32(self, dtype: DType) -> bool {
+        dtype == DType::UInt8
+    }
+
+    /// BATCH_MATMUL. Sums of 16-bit activations have 64 bits.
+    pub(super) fn batch_matmul(self, output: &TensorType) -> Requantize {
+        match (output.dtype, self) {
+            (DType::Int16, Self::Tflm) => Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 },
+            (DType::Int16, _) => Requantize { scheme: Scheme::Q48, rule: MultiplierRule::ProductInFloat32 },
+            _ => DOUBLE_PRODUCT,
+        }
+    }
+
+    /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on activations of type `x`. With those of 16 bits the accumulator
+    /// decides: sums of 64 bits are scaled by 15 bits of the multiplier.
+    pub(super) fn convolution(self, x: &TensorType, accumulator: Accumulator) -> Requantize {
+        match x.dtype {
+            DType::Int16 if accumulator == Accumulator::Bits64 => {
+                Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 }
+            }
+            DType::Int16 => DOUBLE,
+            _ if self == Self::Xnnpack => XNNPACK,
+            DType::UInt8 => DOUBLE_PRODUCT,
+            _ => DOUBLE,
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|profile| profile.name() == name)
+            .ok_or_else(|| UnknownProfile(name.into()))
+    }
+}
 
 const DOUBLE: Requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
 const DOUBLE_FLOAT32: Requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float32 };
+const DOUBLE_PRODUCT: Requantize =
+    Requantize { scheme: Scheme::Double, rule: MultiplierRule::ProductInFloat32 };
 
-/// FULLY_CONNECTED of any type.
-pub(super) const FULLY_CONNECTED: Requantize =
-    Requantize { scheme: Scheme::Float64Away, rule: MultiplierRule::Float64 };
-
-/// ADD, SUB and SQUARED_DIFFERENCE; their operations form their three multipliers in float64.
-pub(super) const ADD: Scheme = Scheme::Double;
-
-/// MUL.
-pub(super) const MUL: Requantize = DOUBLE_FLOAT32;
-
-/// RELU and its like, LEAKY_RELU and ABS.
-pub(super) const RELU: Requantize = DOUBLE_FLOAT32;
-
-/// PRELU.
-pub(super) const PRELU: Requantize = DOUBLE;
-
-/// LOGISTIC and TANH on 8 bits.
-pub(super) const CURVES: Arithmetic = Arithmetic::Table;
-
-/// MEAN and SUM.
-pub(super) const REDUCTION: Requantize = DOUBLE;
-
-/// QUANTIZE.
-pub(super) const QUANTIZE: Requantize = DOUBLE;
-
-/// CONCATENATION, which only copies: other scales than that of the output are refused.
-pub(super) const CONCATENATION: Requantize = DOUBLE;
-
-/// RESIZE_BILINEAR: legacy networks have a kernel of their own.
-pub(super) fn resizes_in_float32(dtype: DType) -> bool {
-    dtype == DType::UInt8
-}
+/// The float32 requantization of XNNPACK's 8-bit kernels.
+const XNNPACK: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
 
 /// The accumulator of CONV_2D with activations of 16 bits. Its other kernels have 32 bits, and that of
 /// DEPTHWISE_CONV_2D with activations of 16 bits has 64.
@@ -70,20 +178,50 @@ impl Accumulator {
     }
 }
 
-/// BATCH_MATMUL. Sums of 16-bit activations have 64 bits.
-pub(super) fn batch_matmul(output: &TensorType) -> Requantize {
-    let scheme = if output.dtype == DType::Int16 { Scheme::Q48 } else { Scheme::Double };
-    Requantize { scheme, rule: MultiplierRule::ProductInFloat32 }
-}
+/// Operators whose results under a profile are not known, or make no sense, by number in the schema and types of the output.
+const REFUSED: &[(Profile, i32, &[DType])] = {
+    const ALL: &[DType] = &[DType::Int8, DType::UInt8, DType::Int16];
+    const SIXTEEN: &[DType] = &[DType::Int16];
+    const EIGHT: &[DType] = &[DType::Int8, DType::UInt8];
+    use Profile::Xnnpack;
+    &[
+        (Xnnpack, 0, SIXTEEN),
+        (Xnnpack, 3, SIXTEEN),
+        (Xnnpack, 4, SIXTEEN),
+        (Xnnpack, 9, SIXTEEN),
+        (Xnnpack, 14, SIXTEEN),
+        (Xnnpack, 18, SIXTEEN),
+        (Xnnpack, 23, ALL),
+        (Xnnpack, 25, SIXTEEN),
+        (Xnnpack, 28, SIXTEEN),
+        (Xnnpack, 40, ALL),
+        (Xnnpack, 41, SIXTEEN),
+        (Xnnpack, 67, ALL),
+        (Xnnpack, 74, ALL),
+        (Xnnpack, 98, EIGHT),
+        (Xnnpack, 126, ALL),
+    ]
+};
 
-/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on activations of type `x`. With those of 16 bits the accumulator decides: sums of 64
-/// bits are scaled by 15 bits of the multiplier.
-pub(super) fn convolution(x: &TensorType, accumulator: Accumulator) -> Requantize {
-    match x.dtype {
-        DType::UInt8 => Requantize { scheme: Scheme::Double, rule: MultiplierRule::ProductInFloat32 },
-        DType::Int16 if accumulator == Accumulator::Bits64 => {
-            Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 }
+impl Profile {
+    /// Fails for operators that no profile but the reference kernels' has been shown equal for.
+    pub(super) fn check(self, builtin: i32, output: &TensorType) -> Result<(), String> {
+        let refused =
+            |row: &&(Self, i32, &[DType])| (row.0, row.1) == (self, builtin) && row.2.contains(&output.dtype);
+        match REFUSED.iter().find(refused) {
+            Some(_) => Err(format!(
+                "what the runtime of profile {self} makes of it on {} is not known",
+                output.dtype
+            )),
+            None => Ok(()),
         }
-        _ => DOUBLE,
+    }
+
+    /// Fails for weights of less than 8 bits where only wider ones are known.
+    pub(super) fn check_weights(self, weights: &TensorType) -> Result<(), String> {
+        if self != Self::Xnnpack || weights.dtype.bits() == 8 {
+            return Ok(());
+        }
+        Err(format!("what the runtime of profile {self} makes of {} weights is not known", weights.dtype))
     }
 }

@@ -1,7 +1,14 @@
 //! The operations by name, with the attributes that each takes.
 
 use guardbit_graph::ops::{
-    Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace, DepthwiseConv2d, Dequantize, Dilate, Exp, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatLayerNorm, FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatUnary, FullyConnected, Gather, HardSwish, L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad, Prelu, QLinearSoftmax, Quantize, QuantizeFloat, RealFunction, RealPair, ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Table, Tanh, Tile, Transpose, TransposeConv2d,
+    Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace,
+    DepthwiseConv2d, Dequantize, Dilate, Exp, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatLayerNorm,
+    FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatUnary, FullyConnected, Gather, HardSwish,
+    L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad,
+    Prelu, QLinearAdd, QLinearMul, QLinearSoftmax, Quantize, QuantizeFloat, RealFunction, RealPair,
+    ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse,
+    Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Table, Tanh, Tile,
+    Transpose, TransposeConv2d,
 };
 use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::{Rounding, Scheme};
@@ -219,6 +226,8 @@ operations! {
     dequantize, "x", [], |_a| Dequantize {};
     table, "x, table", [], |_a| Table {};
     qlinear_softmax, "x", [axis], |a| QLinearSoftmax { axis: a.required("axis", a.node.axis)? };
+    qlinear_add, "a, b", [activation], |a| QLinearAdd { activation: a.activation()? };
+    qlinear_mul, "a, b", [activation], |a| QLinearMul { activation: a.activation()? };
     float_conv2d, "x, weights `[o, kh, kw, c/groups]`, bias?", [stride, dilation, padding], |a| FloatConv2d {
         stride: a.node.stride.unwrap_or([1, 1]),
         dilation: a.node.dilation.unwrap_or([1, 1]),

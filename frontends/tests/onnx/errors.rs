@@ -25,7 +25,10 @@ fn messages() {
 fn help_lists_the_operators() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx/bad/operator.onnx");
     let help = Onnx.read(&path, "net").map(|_| ()).unwrap_err().help().unwrap();
-    assert!(help.contains("Conv, ") && help.contains("QLinearAdd, ") && help.contains("BipolarQuant, "), "{help}");
+    assert!(
+        help.contains("Conv, ") && help.contains("QLinearAdd, ") && help.contains("BipolarQuant, "),
+        "{help}"
+    );
 }
 
 proptest! {

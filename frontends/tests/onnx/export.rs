@@ -56,7 +56,8 @@ fn real_inputs(graph: &Graph, inputs: &[Vec<i32>]) -> Value {
     let one = |(&id, codes): (&guardbit_graph::TensorId, &Vec<i32>)| {
         let tensor = graph.tensor(id);
         let wanted = json!({"dtype": "float32"});
-        let bits: Vec<u32> = output(tensor, codes, &wanted).iter().map(|&value| (value as f32).to_bits()).collect();
+        let bits: Vec<u32> =
+            output(tensor, codes, &wanted).iter().map(|&value| (value as f32).to_bits()).collect();
         json!({"shape": tensor.ty.shape, "data": bits})
     };
     graph.inputs().iter().zip(inputs).map(one).collect()

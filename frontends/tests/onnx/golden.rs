@@ -14,7 +14,11 @@ fn kept_networks_compute_what_their_runtime_computes() {
     assert!(cases.len() > 20);
     for case in &cases {
         let outcome = run(&folder, case);
-        assert!(matches!(outcome, Outcome::Ran { different: 0, elements: 1.., .. }), "{}: {outcome:?}", case["name"]);
+        assert!(
+            matches!(outcome, Outcome::Ran { different: 0, elements: 1.., .. }),
+            "{}: {outcome:?}",
+            case["name"]
+        );
     }
 }
 

@@ -12,7 +12,11 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// Elements, and how many of them differ.
-    Ran { elements: usize, different: usize, greatest: f64 },
+    Ran {
+        elements: usize,
+        different: usize,
+        greatest: f64,
+    },
     Refused(String),
 }
 
@@ -123,7 +127,9 @@ fn table(family: &str, key: &str) -> BTreeMap<String, Row> {
         }
     }
     for (of, Row { networks, elements, different, greatest, refused }) in &rows {
-        println!("{of}: {networks} networks, {elements} elements, {different} differ by {greatest} at most {refused:?}");
+        println!(
+            "{of}: {networks} networks, {elements} elements, {different} differ by {greatest} at most {refused:?}"
+        );
     }
     rows
 }
@@ -190,7 +196,9 @@ fn node_tests_of_the_standard() {
                 let as_runtime = case["runtime"].is_array()
                     && matches!(run(folder.path(), &runtime), Outcome::Ran { different: 0, .. });
                 match as_runtime {
-                    true => format!("known-bad: the file differs in {different} of {elements}, ONNX Runtime in none"),
+                    true => format!(
+                        "known-bad: the file differs in {different} of {elements}, ONNX Runtime in none"
+                    ),
                     false => format!("FAIL: {different} of {elements} differ"),
                 }
             }

@@ -181,6 +181,7 @@ fn real_values_have_no_scale() {
     let graph = guardbit_frontends::read_yaml(text, std::path::Path::new(""), "net").unwrap();
     let words = [0.25f32, 0.75, -9.0].map(guardbit_graph::word_of);
     let tensors = graph.interpret(&[&words]).unwrap();
-    let made: Vec<f32> = tensors[graph.outputs()[0].index()].iter().map(|&w| guardbit_graph::real_of(w)).collect();
+    let made: Vec<f32> =
+        tensors[graph.outputs()[0].index()].iter().map(|&w| guardbit_graph::real_of(w)).collect();
     assert_eq!(made, [0.0, 1.0, -1.0]);
 }

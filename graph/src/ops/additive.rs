@@ -98,37 +98,6 @@ impl Parts {
     }
 }
 
-/// The sum in float32, as ONNX Runtime has it.
-pub(super) struct FloatSum {
-    /// Scales of the inputs over that of the output.
-    ratios: [f32; 2],
-    zero_points: f32,
-    clamp: (i32, i32),
-}
-
-impl FloatSum {
-    /// The sum `a + sign * b`.
-    pub fn new(operands: &Operands<'_>, activation: Activation, sign: f32) -> Result<Self, GraphError> {
-        let (a, b, y) = (operands.activation(0)?, operands.activation(1)?, operands.output_activation()?);
-        let ratios = [a.scale(0) / y.scale(0), sign * (b.scale(0) / y.scale(0))];
-        let [za, zb, zy] = [a, b, y].map(|q| q.zero_point(0) as f32);
-        Ok(Self {
-            ratios,
-            zero_points: zy - ratios[0].mul_add(za, ratios[1] * zb),
-            clamp: activation.clamp(operands.output_dtype, y),
-        })
-    }
-
-    /// The output codes.
-    pub fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        let (low, high) = self.clamp;
-        elementwise::zip(operands, inputs, |a, b| {
-            let sum = self.ratios[0].mul_add(a as f32, self.ratios[1].mul_add(b as f32, self.zero_points));
-            (sum.round_ties_even() as i128).clamp(low.into(), high.into()) as i32
-        })
-    }
-}
-
 /// The scaled terms of all codes, by their low 8 bits.
 struct Tables {
     terms: [[i32; 256]; 2],
@@ -143,6 +112,52 @@ impl Tables {
         let [terms_a, terms_b] = &self.terms;
         let sum = terms_a[usize::from(a as u8)] + terms_b[usize::from(b as u8)];
         (scale.scale(sum) + self.offset).clamp(self.clamp.0, self.clamp.1) as i32
+    }
+}
+
+/// The sum under scheme E, as XNNPACK has it on codes of 8 bits: `round((a - za)*A + (b - zb)*B) + zy` with multipliers
+/// of 21 bits, `A = rint(sa/sy * 2^n)`, and one rounding, half up, of the sum.
+pub(super) struct OneRounding {
+    multipliers: [i64; 2],
+    zero_points: [i32; 2],
+    shift: i32,
+    output_zero_point: i32,
+    clamp: (i32, i32),
+}
+
+impl OneRounding {
+    /// The multipliers of `a + sign * b`.
+    pub fn new(operands: &Operands<'_>, activation: Activation, sign: i128) -> Result<Self, GraphError> {
+        operands.expect_output_dtype(&[DType::Int8, DType::UInt8])?;
+        let (a, b, y) = (operands.activation(0)?, operands.activation(1)?, operands.output_activation()?);
+        let ratios = [a, b].map(|q| q.scale(0) / y.scale(0));
+        // XNNPACK takes no others.
+        if ratios.iter().any(|ratio| !(1.0 / 1024.0..256.0).contains(ratio)) {
+            let problem = format!("scales {ratios:?} of its own are not between 2^-10 and 2^8");
+            return Err(operands.operand_error(operands.output_name, problem));
+        }
+        let greatest = f64::from(ratios[0].max(ratios[1]));
+        let shift = 20 - greatest.log2().floor() as i32;
+        let [left, right] =
+            ratios.map(|ratio| (f64::from(ratio) * 2f64.powi(shift)).round_ties_even() as i64);
+        Ok(Self {
+            multipliers: [left, right * sign as i64],
+            zero_points: [a.zero_point(0), b.zero_point(0)],
+            shift,
+            output_zero_point: y.zero_point(0),
+            clamp: activation.clamp(operands.output_dtype, y),
+        })
+    }
+
+    /// The output codes.
+    pub fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let term =
+            |index: usize, code: i32| i64::from(code - self.zero_points[index]) * self.multipliers[index];
+        elementwise::zip(operands, inputs, |a, b| {
+            let sum = term(0, a) + term(1, b) + (1 << (self.shift - 1));
+            let code = (sum >> self.shift) + i64::from(self.output_zero_point);
+            code.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32
+        })
     }
 }
 
@@ -179,13 +194,17 @@ macro_rules! additive {
 
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 let shape = $crate::ops::elementwise::output_shape(operands)?;
+                if self.scheme == guardbit_num::Scheme::Even {
+                    OneRounding::new(operands, self.activation, $sign)?;
+                    return Ok(shape);
+                }
                 Parts::new(operands, self.scheme, self.activation, $sign)?;
                 Ok(shape)
             }
 
             fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
                 if self.scheme == guardbit_num::Scheme::Even {
-                    let sum = $crate::ops::additive::FloatSum::new(operands, self.activation, $sign as f32);
+                    let sum = OneRounding::new(operands, self.activation, $sign);
                     return sum.map_or_else(|_| Vec::new(), |sum| sum.evaluate(operands, inputs));
                 }
                 let parts = Parts::new(operands, self.scheme, self.activation, $sign);

@@ -246,6 +246,8 @@ ops! {
     dequantize::Dequantize,
     table::Table,
     qlinear_softmax::QLinearSoftmax,
+    qlinear_add::QLinearAdd,
+    qlinear_mul::QLinearMul,
     slice::Slice,
     gather::Gather,
     pack::Pack,

@@ -1,14 +1,13 @@
 //! Multiplication.
 
-use guardbit_num::{Requantizer, Scheme};
+use guardbit_num::Requantizer;
 
 use super::{Monotonicity, Operands, Operator, elementwise};
 use crate::{Activation, GraphError, Requantize};
 
 /// `a * b` with numpy's broadcasting: `y = round((a - za) * (b - zb) * sa*sb/sy) + zy`, clamped.
 ///
-/// TensorFlow Lite `reference_integer_ops::Mul`. Under the scheme `even` as ONNX Runtime's `QLinearMul`: the zero point is
-/// added in float32 before rounding.
+/// TensorFlow Lite `reference_integer_ops::Mul`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Mul {
     /// Fused activation.
@@ -46,13 +45,7 @@ impl Operator for Mul {
         let (low, high) = self.activation.clamp(operands.output_dtype, y);
         elementwise::zip(operands, inputs, |a, b| {
             let product = (i128::from(a) - za) * (i128::from(b) - zb);
-            let code = if self.requantize.scheme == Scheme::Even {
-                let scaled = product as f32 * requantizer.multiplier().real() as f32;
-                (scaled + zy as f32).round_ties_even() as i128
-            } else {
-                requantizer.requantize(product, zy)
-            };
-            code.clamp(low.into(), high.into()) as i32
+            requantizer.requantize(product, zy).clamp(low.into(), high.into()) as i32
         })
     }
 }

@@ -85,6 +85,14 @@ impl<'a> Operands<'a> {
         self.single(self.output_name, self.output_quantization)
     }
 
+    /// The scales and zero points of input `index` and of the output, which may be of 32 bits too.
+    pub fn moved_codes(&self, index: usize) -> Result<(&'a Quantization, &'a Quantization), GraphError> {
+        let allowed = [ACTIVATIONS, &[DType::Int32]].concat();
+        self.expect_dtype(index, &allowed)?;
+        self.expect_output_dtype(&allowed)?;
+        Ok((self.per_tensor(index)?, self.single(self.output_name, self.output_quantization)?))
+    }
+
     /// The one scale and zero point of input `index`.
     pub fn per_tensor(&self, index: usize) -> Result<&'a Quantization, GraphError> {
         let tensor = self.input(index);

@@ -21,7 +21,10 @@ impl Rescale {
         requantize: Requantize,
         activation: Activation,
     ) -> Result<Self, GraphError> {
-        let (input, output) = (operands.activation(index)?, operands.output_activation()?);
+        let (input, output) = match activation {
+            Activation::None => operands.moved_codes(index)?,
+            _ => (operands.activation(index)?, operands.output_activation()?),
+        };
         Ok(Self {
             requantizer: operands.requantizer(requantize, input.scale(0), 1.0, output.scale(0))?,
             input_zero_point: input.zero_point(0),

@@ -1,7 +1,7 @@
 //! Subtraction.
 
 use super::Operands;
-use super::additive::{Parts, additive};
+use super::additive::{OneRounding, Parts, additive};
 use crate::GraphError;
 
 additive! {

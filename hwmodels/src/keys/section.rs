@@ -20,11 +20,6 @@ pub(crate) struct KeyRow {
     pub meaning: &'static str,
 }
 
-/// What is said of a key that holds others: nothing.
-pub(super) fn map<T>() -> String {
-    String::new()
-}
-
 /// A value in its range, or the default where it is missing.
 pub(super) fn checked<K: Key>(
     section: &KeyPath,
@@ -127,7 +122,7 @@ macro_rules! sections {
                 code: $code,
                 range: $crate::keys::section::range!($($($low, $high)?)? $($($raw_low, $raw_high)?)?),
                 allowed: || $crate::keys::section::allowed!(
-                    { $($($allowed)?)? $(crate::keys::section::map::<$map>())? }
+                    { $($($allowed)?)? $($crate::keys::section::nothing!($map))? }
                     { $(<$ty as $crate::keys::Key>::File)? $($raw)? }
                     { $($($low, $high)?)? $($($raw_low, $raw_high)?)? }
                 ),
@@ -158,6 +153,13 @@ macro_rules! range {
     };
 }
 
+/// What is said of a key that holds others.
+macro_rules! nothing {
+    ($map:ty) => {
+        String::new()
+    };
+}
+
 /// What is allowed: as the row says it, or as the type in a file does.
 macro_rules! allowed {
     ({ $allowed:expr } { $($file:tt)* } { $($bounds:tt)* }) => {
@@ -168,4 +170,4 @@ macro_rules! allowed {
     };
 }
 
-pub(super) use {allowed, bounds, range, sections};
+pub(super) use {allowed, bounds, nothing, range, sections};

@@ -72,6 +72,8 @@ struct SettingsJson {
     stats: &'static str,
     output: Option<String>,
     set: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'static str>,
 }
 
 impl Plan {
@@ -113,6 +115,7 @@ impl Plan {
                 stats: settings.stats.name(),
                 output: settings.output.clone(),
                 set: settings.sets.clone(),
+                profile: settings.profile.map(guardbit_frontends::Profile::name),
             },
             points: listed,
         };

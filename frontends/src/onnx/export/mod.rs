@@ -111,7 +111,11 @@ impl<'g> Writer<'g> {
         for &id in self.graph.inputs() {
             let tensor = self.graph.tensor(id);
             let name = tensor.name.clone();
-            let dims = tensor.ty.shape.iter().map(|&size| proto::Dimension { value: Some(size as i64), parameter: None });
+            let dims = tensor
+                .ty
+                .shape
+                .iter()
+                .map(|&size| proto::Dimension { value: Some(size as i64), parameter: None });
             let shape = Some(proto::Shape { dims: dims.collect() });
             let ty = proto::Type { tensor: Some(proto::TensorType { element: element::FLOAT, shape }) };
             self.inputs.push(proto::ValueInfo { name: name.clone(), ty: Some(ty) });
@@ -195,7 +199,8 @@ impl<'g> Writer<'g> {
         quantization: &Quantization,
         dtype: DType,
     ) -> Result<[String; 2], ExportError> {
-        let shape: &[usize] = if quantization.axis().is_some() { &[quantization.scales().len()] } else { &[] };
+        let shape: &[usize] =
+            if quantization.axis().is_some() { &[quantization.scales().len()] } else { &[] };
         let zero_points: Vec<i64> = quantization.zero_points().iter().map(|&z| z.into()).collect();
         Ok([
             self.reals_constant(name, shape, quantization.scales()),

@@ -16,16 +16,12 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
         Op::DepthwiseConv2d(conv) => convolution(writer, id, conv.padding, conv.requantize, conv.activation),
         Op::FullyConnected(dense) => fully_connected(writer, id, dense),
         Op::BatchMatmul(product) => batch_matmul(writer, id, product),
-        Op::Add(add) => {
-            even(writer, id, add.scheme)?;
-            pair(writer, id, "Add", add.activation)
-        }
-        Op::Mul(mul) => {
-            even(writer, id, mul.requantize.scheme)?;
-            pair(writer, id, "Mul", mul.activation)
-        }
+        Op::QLinearAdd(add) => pair(writer, id, "Add", add.activation),
+        Op::QLinearMul(mul) => pair(writer, id, "Mul", mul.activation),
         Op::Mean(mean) => mean_of_images(writer, id, mean),
-        Op::MaxPool2d(pool) if pool.activation == Activation::None => window(writer, id, "MaxPool", pool.padding, Vec::new()),
+        Op::MaxPool2d(pool) if pool.activation == Activation::None => {
+            window(writer, id, "MaxPool", pool.padding, Vec::new())
+        }
         Op::QLinearSoftmax(softmax) => {
             simple(writer, id, "Softmax", vec![int("axis", softmax.axis as i64)], Vec::new())
         }
@@ -64,11 +60,22 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
             let attributes = vec![int("axis", norm.axis as i64), float("epsilon", norm.epsilon)];
             emit(writer, id, "LayerNormalization", inputs, attributes, Order::Own)
         }
-        Op::FloatAvgPool2d(pool) => {
-            window(writer, id, "AveragePool", pool.padding, vec![int("count_include_pad", pool.count_padding.into())])
-        }
+        Op::FloatAvgPool2d(pool) => window(
+            writer,
+            id,
+            "AveragePool",
+            pool.padding,
+            vec![int("count_include_pad", pool.count_padding.into())],
+        ),
         Op::FloatMaxPool2d(pool) => window(writer, id, "MaxPool", pool.padding, Vec::new()),
-        other => Err(refused(writer, id, format!("has no counterpart in QDQ: {} is none of ONNX Runtime's quantized operators", other.name()))),
+        other => Err(refused(
+            writer,
+            id,
+            format!(
+                "has no counterpart in QDQ: {} is none of ONNX Runtime's quantized operators",
+                other.name()
+            ),
+        )),
     }
 }
 
@@ -158,7 +165,9 @@ fn activated(
 /// The attributes of a window, with its padding on all sides.
 fn window_attributes(window: &Window, padding: Padding) -> Vec<proto::Attribute> {
     let after = |axis: usize| {
-        let last = (window.output[axis] - 1) * window.stride[axis] + (window.kernel[axis] - 1) * window.dilation[axis] + 1;
+        let last = (window.output[axis] - 1) * window.stride[axis]
+            + (window.kernel[axis] - 1) * window.dilation[axis]
+            + 1;
         last.saturating_sub(window.input[axis] + window.pad[axis]) as i64
     };
     let [top, left] = window.pad.map(|pad| pad as i64);
@@ -240,7 +249,11 @@ fn check_weighted(writer: &Writer<'_>, id: NodeId, requantize: Requantize) -> Re
     let output = writer.graph.tensor(writer.graph.node(id).output);
     match output.ty.dtype {
         DType::Int8 | DType::UInt8 => Ok(()),
-        other => Err(refused(writer, id, format!("makes {other}; ONNX Runtime has quantized kernels for int8 and uint8"))),
+        other => Err(refused(
+            writer,
+            id,
+            format!("makes {other}; ONNX Runtime has quantized kernels for int8 and uint8"),
+        )),
     }
 }
 
@@ -273,7 +286,8 @@ fn fully_connected(
 ) -> Result<(), ExportError> {
     check_weighted(writer, id, dense.requantize)?;
     let input = operand(writer, id, 0)?;
-    let (shape, terms) = (&writer.graph.tensor(input).ty.shape, writer.graph.tensor(operand(writer, id, 1)?).ty.shape[1]);
+    let (shape, terms) =
+        (&writer.graph.tensor(input).ty.shape, writer.graph.tensor(operand(writer, id, 1)?).ty.shape[1]);
     if shape.len() != 2 || shape[1] != terms {
         let problem = format!("reads {shape:?}; a reshape to [.., {terms}] before it is needed");
         return Err(refused(writer, id, problem));
@@ -286,7 +300,11 @@ fn fully_connected(
     writer.result(id, &made, Order::Own)
 }
 
-fn batch_matmul(writer: &mut Writer<'_>, id: NodeId, product: &graph_ops::BatchMatmul) -> Result<(), ExportError> {
+fn batch_matmul(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    product: &graph_ops::BatchMatmul,
+) -> Result<(), ExportError> {
     check_weighted(writer, id, product.requantize)?;
     if product.adj_x || product.adj_y {
         return Err(refused(writer, id, "reads a transposed matrix; a transpose before it is needed".into()));
@@ -316,7 +334,8 @@ fn mean_of_images(writer: &mut Writer<'_>, id: NodeId, mean: &graph_ops::Mean) -
     even(writer, id, mean.requantize.scheme)?;
     let input = operand(writer, id, 0)?;
     if mean.axes != [1, 2] || !mean.keep_dims || writer.graph.tensor(input).ty.shape.len() != 4 {
-        let problem = "is no mean over whole images that keeps their axes, which alone is quantized in ONNX Runtime";
+        let problem =
+            "is no mean over whole images that keeps their axes, which alone is quantized in ONNX Runtime";
         return Err(refused(writer, id, problem.into()));
     }
     let x = writer.real(input, Order::ChannelsFirst)?;
@@ -406,7 +425,13 @@ fn function(writer: &mut Writer<'_>, id: NodeId, unary: &graph_ops::FloatUnary) 
         RealFunction::Floor => "Floor",
         RealFunction::Ceil => "Ceil",
         RealFunction::Round => "Round",
-        other => return Err(refused(writer, id, format!("computes `{}`, which ONNX has no operator for", other.name()))),
+        other => {
+            return Err(refused(
+                writer,
+                id,
+                format!("computes `{}`, which ONNX has no operator for", other.name()),
+            ));
+        }
     };
     let input = operand(writer, id, 0)?;
     let order = available(writer, input);

@@ -38,7 +38,9 @@ pub(super) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]) -> Resu
     if pads.len() != 2 * axes || stride.contains(&0) || dilation.contains(&0) || kernel.contains(&0) {
         return Err(node.error("has strides, dilations or pads that no window has"));
     }
-    let two = |values: &[usize], one: usize| if let [only] = values { [one, *only] } else { [values[0], values[1]] };
+    let two = |values: &[usize], one: usize| {
+        if let [only] = values { [one, *only] } else { [values[0], values[1]] }
+    };
     let side = |axis: usize| {
         let reach = (kernel[axis] - 1).saturating_mul(dilation[axis]).saturating_add(1);
         let covered = (image[axis].div_ceil(stride[axis]).saturating_sub(1)).saturating_mul(stride[axis]);
@@ -53,7 +55,8 @@ pub(super) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]) -> Resu
     };
     let sides = (0..axes).map(side).collect::<Result<Vec<_>, _>>()?;
     let (rows, cols) = if axes == 1 { ([0, 0], sides[0]) } else { (sides[0], sides[1]) };
-    let padding = if rows == [0, 0] && cols == [0, 0] { Padding::Valid } else { Padding::Explicit { rows, cols } };
+    let padding =
+        if rows == [0, 0] && cols == [0, 0] { Padding::Valid } else { Padding::Explicit { rows, cols } };
     Ok(Sliding { kernel: two(kernel, 1), stride: two(&stride, 1), dilation: two(&dilation, 1), padding })
 }
 
@@ -84,7 +87,13 @@ pub(super) fn convolve<'a>(
     let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), bias)?;
     let one_axis = geometry.one_axis;
     if !one_axis {
-        return layer.emit(network, node, |requantize, activation| geometry.op(requantize, activation), follow, true);
+        return layer.emit(
+            network,
+            node,
+            |requantize, activation| geometry.op(requantize, activation),
+            follow,
+            true,
+        );
     }
     // The sums of one axis are made as an image of one row, and lose that again.
     let op = |requantize, activation| geometry.op(requantize, activation);
@@ -106,7 +115,8 @@ pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
         return Err(node.error("slides over one axis; two are needed"));
     }
     let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), Bias::None)?;
-    let sums = layer.sums(network, node, |requantize, activation| geometry.op(requantize, activation), true)?;
+    let sums =
+        layer.sums(network, node, |requantize, activation| geometry.op(requantize, activation), true)?;
     weighted::bind_sums(network, node, sums)
 }
 
@@ -184,7 +194,12 @@ fn without_rows<'a>(network: &mut Network<'a>, node: Node<'a>, at: Located) -> R
 }
 
 /// A convolution in float.
-fn real<'a>(network: &mut Network<'a>, node: Node<'a>, [x, w]: [Value; 2], b: Option<Value>) -> Result<(), OnnxError> {
+fn real<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [x, w]: [Value; 2],
+    b: Option<Value>,
+) -> Result<(), OnnxError> {
     let (x_shape, w_shape) = (network.shape(&x), network.shape(&w));
     let geometry = Geometry::new(network, node, &x_shape, &w_shape)?;
     if geometry.one_axis {

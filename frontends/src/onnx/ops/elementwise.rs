@@ -2,12 +2,10 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::ops::{Add, FloatBinary, FloatUnary, Mul, RealFunction, RealPair};
+use guardbit_graph::ops::{FloatBinary, FloatUnary, QLinearAdd, QLinearMul, RealFunction, RealPair};
 use guardbit_graph::{DType, Op, TensorId, TensorType};
-use guardbit_num::Scheme;
 
 use super::quantize::{Follow, check_codes, follow};
-use super::weighted::EVEN;
 use crate::onnx::constant::{Constant, Data};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
@@ -121,7 +119,8 @@ pub(super) fn apply<'a>(
     parameters: Vec<f32>,
     name: &str,
 ) -> Result<Located, OnnxError> {
-    let id = network.emit(node, FloatUnary { function, parameters }, &[at.id], name, (DType::Float32, None))?;
+    let id =
+        network.emit(node, FloatUnary { function, parameters }, &[at.id], name, (DType::Float32, None))?;
     Ok(Located { id, ..at })
 }
 
@@ -172,10 +171,11 @@ pub(super) fn quantized_pair<'a>(
         return real_pair(network, node, [a, b], function);
     }
     let channels_last = common_order(network, &a, &b);
-    let inputs = [code_tensor(network, node, x, channels_last)?, code_tensor(network, node, y, channels_last)?];
+    let inputs =
+        [code_tensor(network, node, x, channels_last)?, code_tensor(network, node, y, channels_last)?];
     let op: Op = match function {
-        RealPair::Add => Add { activation: follow.activation, scheme: Scheme::Even }.into(),
-        _ => Mul { activation: follow.activation, requantize: EVEN }.into(),
+        RealPair::Add => QLinearAdd { activation: follow.activation }.into(),
+        _ => QLinearMul { activation: follow.activation }.into(),
     };
     let ty = network.code_type(node, &follow.quant, 1, false)?;
     let id = network.emit(node, op, &inputs, &follow.tensor_name(), ty)?;
@@ -191,7 +191,8 @@ fn common_order(network: &Network<'_>, a: &Value, b: &Value) -> bool {
     };
     let (ra, rb) = (network.shape(a).len(), network.shape(b).len());
     let can = |value: &Value, rank: usize| {
-        rank == ra.max(rb) || matches!(value, Value::Constant(_) | Value::Dequantized(_)) && order(value).is_none()
+        rank == ra.max(rb)
+            || matches!(value, Value::Constant(_) | Value::Dequantized(_)) && order(value).is_none()
     };
     [order(a), order(b)].contains(&Some(true)) && can(a, ra) && can(b, rb)
 }

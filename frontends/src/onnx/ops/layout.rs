@@ -66,7 +66,9 @@ fn movable<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<Value, OnnxE
     let several = located(&value).is_some_and(|at| per_axis(network, at));
     match value {
         Value::Dequantized(_) if several => network.materialize(node, value),
-        Value::Dequantized(Dequantized { source: Source::Constant(_), .. }) => network.materialize(node, value),
+        Value::Dequantized(Dequantized { source: Source::Constant(_), .. }) => {
+            network.materialize(node, value)
+        }
         value => Ok(value),
     }
 }
@@ -149,7 +151,9 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
                 q.scales().iter().all(|&scale| scale == 1.0) && q.zero_points().iter().all(|&z| z == 0)
             });
             if !plain {
-                return Err(node.error("makes real values of codes whose scale it leaves out, which cannot be represented"));
+                return Err(node.error(
+                    "makes real values of codes whose scale it leaves out, which cannot be represented",
+                ));
             }
             Value::Dequantized(Dequantized::new(Source::Tensor(at), Quant::per_tensor(dtype, 1.0, 0)))
         }
@@ -161,7 +165,9 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
 pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let mode = node.text("mode", "constant");
     if mode != "constant" || node.input(3).is_some() {
-        return Err(node.error(format!("pads with mode `{mode}` or some axes; constants on all axes can be represented")));
+        return Err(node.error(format!(
+            "pads with mode `{mode}` or some axes; constants on all axes can be represented"
+        )));
     }
     let value = movable(network, node)?;
     let rank = network.shape(&value).len();
@@ -171,7 +177,8 @@ pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
     };
     let sides: Option<Vec<usize>> = pads.iter().map(|&pad| usize::try_from(pad).ok()).collect();
     let sides = sides.filter(|sides| sides.len() == 2 * rank);
-    let sides = sides.ok_or_else(|| node.error(format!("has pads {pads:?} for {rank} axes; they cannot be negative")))?;
+    let sides = sides
+        .ok_or_else(|| node.error(format!("has pads {pads:?} for {rank} axes; they cannot be negative")))?;
     let filler = match network.optional_constant(node, 2)? {
         None => 0.0,
         Some(constant) => match (constant.as_reals(), constant.as_integers()) {
@@ -184,7 +191,9 @@ pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
     let code = match &value {
         Value::Real(_) => word_of(filler),
         Value::Codes(_) => filler as i32,
-        Value::Dequantized(d) if d.functions.is_empty() && d.quant.real(d.quant.code(filler, 0), 0) == filler => {
+        Value::Dequantized(d)
+            if d.functions.is_empty() && d.quant.real(d.quant.code(filler, 0), 0) == filler =>
+        {
             d.quant.code(filler, 0)
         }
         _ => return Err(node.error(format!("pads with {filler}, which no code stands for"))),
@@ -239,7 +248,9 @@ fn joined<'a>(
         return network.bind(node, 0, Value::Codes(at));
     }
     let of_codes = |value: &Value| match value {
-        Value::Dequantized(d) if d.quant.single().is_some() && d.quant.dtype.bits() <= 8 => Some(d.quant.clone()),
+        Value::Dequantized(d) if d.quant.single().is_some() && d.quant.dtype.bits() <= 8 => {
+            Some(d.quant.clone())
+        }
         _ => None,
     };
     let quants: Option<Vec<Quant>> = values.iter().map(of_codes).collect();
@@ -279,7 +290,8 @@ fn requantized<'a>(
         Source::Constant(constant) => {
             let codes = constant.as_integers().unwrap_or_default();
             let codes = codes.iter().map(|&c| code(c as i32).into()).collect();
-            let constant = crate::onnx::constant::Constant::integers(constant.element, constant.shape.clone(), codes);
+            let constant =
+                crate::onnx::constant::Constant::integers(constant.element, constant.shape.clone(), codes);
             Source::Constant(std::rc::Rc::new(constant))
         }
     };

@@ -3,8 +3,8 @@
 use guardbit_graph::ops::{BatchMatmul, FloatBinary, FloatMatMul, FullyConnected, RealPair, Transpose};
 use guardbit_graph::{Activation, DType, Op, Requantize};
 
-use super::quantize::{Follow, follow};
 use super::elementwise::code_tensor;
+use super::quantize::{Follow, follow};
 use super::weighted::{self, Bias, EVEN, Layer};
 use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;
@@ -38,7 +38,9 @@ fn transposed<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Re
             axes.swap(rank.saturating_sub(1), rank.saturating_sub(2));
             Ok(Value::Constant(std::rc::Rc::new(constant.permuted(&axes))))
         }
-        value => super::layout::moved(network, node, value, Transpose { permutation: vec![1, 0] }, "transposed"),
+        value => {
+            super::layout::moved(network, node, value, Transpose { permutation: vec![1, 0] }, "transposed")
+        }
     }
 }
 
@@ -117,7 +119,9 @@ fn between_codes<'a>(
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
     let quant = |value: &Value| match value {
-        Value::Dequantized(d) if d.functions.is_empty() && d.quant.dtype.bits() == 8 => d.quant.single().map(|_| d.quant.dtype),
+        Value::Dequantized(d) if d.functions.is_empty() && d.quant.dtype.bits() == 8 => {
+            d.quant.single().map(|_| d.quant.dtype)
+        }
         _ => None,
     };
     let dtypes = (quant(&a), quant(&b), follow.as_ref().map(|follow| follow.quant.dtype));
@@ -126,7 +130,10 @@ fn between_codes<'a>(
     };
     match (dtypes, follow) {
         ((Some(of_a), Some(_), Some(of_y)), Some(follow)) if of_a == of_y && c.is_none() => {
-            let inputs = [code_tensor(network, node, left.clone(), false)?, code_tensor(network, node, right.clone(), false)?];
+            let inputs = [
+                code_tensor(network, node, left.clone(), false)?,
+                code_tensor(network, node, right.clone(), false)?,
+            ];
             // It has no activation of its own.
             let follow = follow.without_activation();
             let ty = network.code_type(node, &follow.quant, 1, false)?;
@@ -134,9 +141,8 @@ fn between_codes<'a>(
             let id = network.emit(node, op, &inputs, &follow.tensor_name(), ty)?;
             follow.finish(network, node, Located { id, channels_last: false })
         }
-        (_, Some(follow)) if follow.quantizer.is_none() => {
-            Err(node.error("multiplies codes of several scales or of more than 8 bits, which cannot be represented"))
-        }
+        (_, Some(follow)) if follow.quantizer.is_none() => Err(node
+            .error("multiplies codes of several scales or of more than 8 bits, which cannot be represented")),
         _ => real(network, node, [a, b], c, transposed_b),
     }
 }

@@ -36,13 +36,18 @@ pub(super) fn batch<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     let mut shape = vec![1; rank];
     shape[1] = channels;
     let name = node.first_output()?.to_owned();
-    let Value::Real(x) = network.materialize(node, value)? else { return Err(node.error("normalizes a constant")) };
+    let Value::Real(x) = network.materialize(node, value)? else {
+        return Err(node.error("normalizes a constant"));
+    };
     let x = by_constant(
-        network, node, x, &Constant::reals(shape.clone(), factor), RealPair::Mul, &format!("{name}_scaled"),
+        network,
+        node,
+        x,
+        &Constant::reals(shape.clone(), factor),
+        RealPair::Mul,
+        &format!("{name}_scaled"),
     )?;
-    let x = by_constant(
-        network, node, x, &Constant::reals(shape, offset), RealPair::Add, &name,
-    )?;
+    let x = by_constant(network, node, x, &Constant::reals(shape, offset), RealPair::Add, &name)?;
     network.bind(node, 0, Value::Real(x))
 }
 

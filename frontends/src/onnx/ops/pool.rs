@@ -34,7 +34,9 @@ fn window(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<Slidin
             padded >= window.kernel[axis] && (padded - window.kernel[axis]) % window.stride[axis] == 0
         };
         if !(exact(0) && exact(1)) {
-            return Err(node.error("has `ceil_mode` with windows beyond the padding, which cannot be represented"));
+            return Err(
+                node.error("has `ceil_mode` with windows beyond the padding, which cannot be represented")
+            );
         }
     }
     Ok(window)
@@ -54,7 +56,11 @@ pub(super) fn max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
             let id = network.emit_like(node, codes, &[id], name, id)?;
             Value::Codes(Located { id, channels_last: true })
         }
-        Value::Dequantized(d) if matches!(&d.source, Source::Tensor(_)) && d.functions.is_empty() && d.quant.dtype != DType::Int32 => {
+        Value::Dequantized(d)
+            if matches!(&d.source, Source::Tensor(_))
+                && d.functions.is_empty()
+                && d.quant.dtype != DType::Int32 =>
+        {
             let Source::Tensor(at) = d.source else { return Err(node.error("cannot be read")) };
             check_codes(network, node, at, &d.quant)?;
             let id = network.in_order(node, at, true)?;
@@ -130,7 +136,9 @@ pub(super) fn global_average_of<'a>(
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
     if network.shape(&value).len() != 4 {
-        return Err(node.error(format!("pools {:?}; images of two axes can be represented", network.shape(&value))));
+        return Err(
+            node.error(format!("pools {:?}; images of two axes can be represented", network.shape(&value)))
+        );
     }
     let axes = vec![1, 2];
     let codes = match (&value, &follow) {

@@ -19,8 +19,9 @@ fn operand(network: &Network<'_>, node: Node<'_>, index: usize, axis: i64) -> Re
     match value {
         Value::Constant(constant) => {
             let mut quant = quant_at(network, node, index + 1, Some(constant.element), rank, axis)?;
-            quant.dtype = dtype(constant.element)
-                .ok_or_else(|| node.error(format!("reads codes of type {}", element::name(constant.element))))?;
+            quant.dtype = dtype(constant.element).ok_or_else(|| {
+                node.error(format!("reads codes of type {}", element::name(constant.element)))
+            })?;
             Ok(Value::Dequantized(Dequantized::new(Source::Constant(constant), quant)))
         }
         Value::Codes(at) => {
@@ -154,7 +155,8 @@ fn function<'a>(
     let quant = result(network, node, 3, &x)?;
     let Value::Dequantized(mut x) = x else { return Err(node.error("reads no codes")) };
     x.functions.push((function, parameters));
-    let quantizer = Quantizer { node, quant, rounding: Rounding::HalfEven, dequantizes: false, bipolar: None };
+    let quantizer =
+        Quantizer { node, quant, rounding: Rounding::HalfEven, dequantizes: false, bipolar: None };
     quantized(network, quantizer, Value::Dequantized(x))
 }
 

@@ -24,7 +24,10 @@ fn quant<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError>
 }
 
 /// The quantizer that a node of QONNX is, if it is one.
-pub(super) fn quantizer<'a>(network: &Network<'a>, node: Node<'a>) -> Result<Option<Quantizer<'a>>, OnnxError> {
+pub(super) fn quantizer<'a>(
+    network: &Network<'a>,
+    node: Node<'a>,
+) -> Result<Option<Quantizer<'a>>, OnnxError> {
     let bipolar = match node.proto.op.as_str() {
         "BipolarQuant" => true,
         "Quant" | "IntQuant" => false,
@@ -46,9 +49,8 @@ pub(super) fn quantizer<'a>(network: &Network<'a>, node: Node<'a>) -> Result<Opt
         return Err(node.error("has a zero point that is no integer, which cannot be represented"));
     }
     let (signed, narrow) = (node.int("signed", 1) != 0, node.int("narrow", 0) != 0);
-    let (dtype, limits) = codes(bits(network, node)?, signed, narrow).ok_or_else(|| {
-        node.error("has a width that is not 1 to 16 bits")
-    })?;
+    let (dtype, limits) = codes(bits(network, node)?, signed, narrow)
+        .ok_or_else(|| node.error("has a width that is not 1 to 16 bits"))?;
     let axis = axis(&scale.shape).ok_or_else(|| {
         node.error(format!("has scales of shape {:?}; one axis can have several", scale.shape))
     })?;
@@ -81,10 +83,13 @@ fn codes(bits: u32, signed: bool, narrow: bool) -> Option<(DType, [i32; 2])> {
         _ => return None,
     };
     let less = i32::from(narrow);
-    Some((dtype, match signed {
-        true => [-(1 << (bits - 1)) + less, (1 << (bits - 1)) - 1],
-        false => [0, (1 << bits) - 1 - less],
-    }))
+    Some((
+        dtype,
+        match signed {
+            true => [-(1 << (bits - 1)) + less, (1 << (bits - 1)) - 1],
+            false => [0, (1 << bits) - 1 - less],
+        },
+    ))
 }
 
 /// The axis along which there are several scales; `None` for more than one.
@@ -151,7 +156,9 @@ fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError>
         other => return Err(node.error(format!("rounds by `{other}`, which cannot be represented"))),
     };
     let value = network.input(node, 0)?;
-    let Value::Real(mut x) = network.materialize(node, value)? else { return Err(node.error("works on a constant")) };
+    let Value::Real(mut x) = network.materialize(node, value)? else {
+        return Err(node.error("works on a constant"));
+    };
     let name = node.first_output()?.to_owned();
     let one = |value: f32| Constant::reals(vec![1], vec![value]);
     let steps: [(RealPair, f32); 2] = [(RealPair::Div, scale), (RealPair::Add, zero)];

@@ -80,14 +80,16 @@ pub(crate) fn quant_of(
     rank: usize,
     axis: i64,
 ) -> Result<Quant, OnnxError> {
-    let dtype = dtype(number)
-        .ok_or_else(|| node.error(format!("has codes of type {}, which cannot be read", element::name(number))))?;
+    let dtype = dtype(number).ok_or_else(|| {
+        node.error(format!("has codes of type {}, which cannot be read", element::name(number)))
+    })?;
     let scales = scale.as_reals().ok_or_else(|| node.error("has a scale that is no real number"))?.to_vec();
     let count = scales.len();
     let zero_points: Vec<i32> = match zero_point {
         None => vec![0; count],
         Some(zero) => {
-            let values = zero.as_integers().ok_or_else(|| node.error("has a zero point that is no integer"))?;
+            let values =
+                zero.as_integers().ok_or_else(|| node.error("has a zero point that is no integer"))?;
             let narrow: Option<Vec<i32>> = values.iter().map(|&value| i32::try_from(value).ok()).collect();
             narrow.ok_or_else(|| node.error("has a zero point beyond 32 bits"))?
         }
@@ -101,7 +103,12 @@ pub(crate) fn quant_of(
 }
 
 /// What a node says of the quantization of its input `name`, which holds codes.
-pub(crate) fn said_of_input(network: &Network<'_>, node: Node<'_>, name: &str, dtype: DType) -> Option<Quant> {
+pub(crate) fn said_of_input(
+    network: &Network<'_>,
+    node: Node<'_>,
+    name: &str,
+    dtype: DType,
+) -> Option<Quant> {
     let at = (0..node.proto.inputs.len()).find(|&index| node.input(index) == Some(name))?;
     let first = match (node.proto.op.as_str(), at) {
         ("DequantizeLinear", 0) => {
@@ -124,14 +131,18 @@ pub(crate) fn said_of_input(network: &Network<'_>, node: Node<'_>, name: &str, d
 }
 
 /// The quantizer that a node is, if it is one.
-pub(crate) fn quantizer<'a>(network: &Network<'a>, node: Node<'a>) -> Result<Option<Quantizer<'a>>, OnnxError> {
+pub(crate) fn quantizer<'a>(
+    network: &Network<'a>,
+    node: Node<'a>,
+) -> Result<Option<Quantizer<'a>>, OnnxError> {
     if is_qonnx(&node.proto.domain) {
         return qonnx::quantizer(network, node);
     }
     if node.proto.op != "QuantizeLinear" || node.int("block_size", 0) != 0 {
         return Ok(None);
     }
-    let rank = node.input(0).and_then(|name| network.value(name)).map_or(8, |value| network.shape(value).len());
+    let rank =
+        node.input(0).and_then(|name| network.value(name)).map_or(8, |value| network.shape(value).len());
     let declared = i32::try_from(node.int("output_dtype", 0)).ok().filter(|&number| number != 0);
     let quant = quant_at(network, node, 1, declared, rank, node.int("axis", 1))?;
     Ok(Some(Quantizer { node, quant, rounding: Rounding::HalfEven, dequantizes: false, bipolar: None }))
@@ -189,10 +200,19 @@ impl<'a> Follow<'a> {
     /// Codes of a quantization that an operator makes itself.
     pub fn to(quant: Quant, name: &str, clip: [f32; 2]) -> Self {
         let [low, high] = quant.limits();
-        let code = |real: f32| if real.is_finite() { quant.code(real, 0) } else if real < 0.0 { low } else { high };
+        let code = |real: f32| {
+            if real.is_finite() {
+                quant.code(real, 0)
+            } else if real < 0.0 {
+                low
+            } else {
+                high
+            }
+        };
         let clamp = (code(clip[0]), code(clip[1]));
         let quantization = quant.quantization(None).ok();
-        let is_clamp = |a: &Activation| quantization.as_ref().is_some_and(|q| a.clamp(quant.dtype, q) == clamp);
+        let is_clamp =
+            |a: &Activation| quantization.as_ref().is_some_and(|q| a.clamp(quant.dtype, q) == clamp);
         let found = Activation::ALL.into_iter().find(is_clamp);
         let activation = found.unwrap_or(Activation::None);
         Self { quantizer: None, quant, clamp, via: Vec::new(), name: name.into(), activation }
@@ -220,12 +240,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Lets the name of the codes stand for the tensor that was made.
-    pub fn finish(
-        self,
-        network: &mut Network<'a>,
-        node: Node<'a>,
-        at: Located,
-    ) -> Result<(), OnnxError> {
+    pub fn finish(self, network: &mut Network<'a>, node: Node<'a>, at: Located) -> Result<(), OnnxError> {
         let mut at = at;
         if self.clamps() {
             let clamped = |code: i32| code.clamp(self.clamp.0, self.clamp.1);
@@ -283,7 +298,11 @@ pub(crate) fn quantized<'a>(
         }
         let single = quant.single().is_some() && quantizer.quant.single().is_some();
         if single && quant.dtype.bits() <= 8 {
-            let dequantized = Dequantized { source: Source::Tensor(*at), quant: quant.clone(), functions: functions.clone() };
+            let dequantized = Dequantized {
+                source: Source::Tensor(*at),
+                quant: quant.clone(),
+                functions: functions.clone(),
+            };
             let code = |code: i32| quantizer.quant.code(dequantized.value(code), 0);
             let id = table(network, node, at.id, &quantizer.quant, &name, code)?;
             return bind_codes(network, &quantizer, Located { id, ..*at });
@@ -306,7 +325,11 @@ pub(crate) fn quantized<'a>(
     bind_codes(network, &quantizer, at)
 }
 
-fn bind_codes<'a>(network: &mut Network<'a>, quantizer: &Quantizer<'a>, at: Located) -> Result<(), OnnxError> {
+fn bind_codes<'a>(
+    network: &mut Network<'a>,
+    quantizer: &Quantizer<'a>,
+    at: Located,
+) -> Result<(), OnnxError> {
     let value = match quantizer.dequantizes {
         true => Value::Dequantized(Dequantized::new(Source::Tensor(at), quantizer.quant.clone())),
         false => Value::Codes(at),
@@ -326,7 +349,12 @@ fn emit_quantizer<'a>(
     let mut rounding = quantizer.rounding;
     if let Some(scale) = quantizer.bipolar {
         at = super::elementwise::apply(
-            network, node, at, guardbit_graph::ops::RealFunction::Bipolar, vec![scale], &format!("{name}_sign"),
+            network,
+            node,
+            at,
+            guardbit_graph::ops::RealFunction::Bipolar,
+            vec![scale],
+            &format!("{name}_sign"),
         )?;
         rounding = Rounding::HalfEven;
     }
@@ -338,7 +366,11 @@ fn emit_quantizer<'a>(
 }
 
 /// Codes of constant real values.
-fn constant_codes(node: Node<'_>, constant: &Constant, quantizer: &Quantizer<'_>) -> Result<Constant, OnnxError> {
+fn constant_codes(
+    node: Node<'_>,
+    constant: &Constant,
+    quantizer: &Quantizer<'_>,
+) -> Result<Constant, OnnxError> {
     let values = constant.as_reals().ok_or_else(|| node.error("quantizes what is no real value"))?;
     let quant = &quantizer.quant;
     let (inner, size) = match quant.axis {
@@ -349,7 +381,13 @@ fn constant_codes(node: Node<'_>, constant: &Constant, quantizer: &Quantizer<'_>
         return Err(node.error(format!("has {} scales along an axis of {size}", quant.scales.len())));
     }
     let code = |(index, &value): (usize, &f32)| match quantizer.bipolar {
-        Some(_) => if value >= 0.0 { 1 } else { -1 },
+        Some(_) => {
+            if value >= 0.0 {
+                1
+            } else {
+                -1
+            }
+        }
         None => i64::from(qonnx::code(quant, quantizer.rounding, value, index / inner % size)),
     };
     let codes = values.iter().enumerate().map(code).collect();
@@ -369,8 +407,9 @@ pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -
     let mut quant = quant_at(network, node, 1, number, rank, node.int("axis", 1))?;
     let source = match value {
         Value::Constant(constant) => {
-            quant.dtype = dtype(constant.element)
-                .ok_or_else(|| node.error(format!("reads codes of type {}", element::name(constant.element))))?;
+            quant.dtype = dtype(constant.element).ok_or_else(|| {
+                node.error(format!("reads codes of type {}", element::name(constant.element)))
+            })?;
             Source::Constant(constant)
         }
         Value::Codes(at) => {
@@ -384,7 +423,12 @@ pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -
 }
 
 /// Fails where codes are read with another quantization than they were made with.
-pub(crate) fn check_codes(network: &Network<'_>, node: Node<'_>, at: Located, quant: &Quant) -> Result<(), OnnxError> {
+pub(crate) fn check_codes(
+    network: &Network<'_>,
+    node: Node<'_>,
+    at: Located,
+    quant: &Quant,
+) -> Result<(), OnnxError> {
     let tensor = network.builder.tensor(at.id);
     let rank = tensor.ty.shape.len();
     let (_, wanted) = network.code_type(node, quant, rank, at.channels_last)?;
@@ -402,14 +446,20 @@ pub(crate) fn check_codes(network: &Network<'_>, node: Node<'_>, at: Located, qu
 }
 
 /// Scales and zero points of blocks, one per element, as real numbers.
-fn blocks(network: &Network<'_>, node: Node<'_>, shape: &[usize]) -> Result<(Constant, Option<Constant>), OnnxError> {
+fn blocks(
+    network: &Network<'_>,
+    node: Node<'_>,
+    shape: &[usize],
+) -> Result<(Constant, Option<Constant>), OnnxError> {
     let axis = node.axis(node.int("axis", 1), shape.len())?;
     let size = usize::try_from(node.int("block_size", 0)).unwrap_or(0).max(1);
     let (scale, zero) = (network.constant(node, 1)?, network.optional_constant(node, 2)?);
     let wanted: Vec<usize> =
         shape.iter().enumerate().map(|(i, &n)| if i == axis { n.div_ceil(size) } else { n }).collect();
     if scale.shape != wanted || zero.as_ref().is_some_and(|zero| zero.shape != wanted) {
-        return Err(node.error(format!("has scales of shape {:?}; blocks of {size} need {wanted:?}", scale.shape)));
+        return Err(
+            node.error(format!("has scales of shape {:?}; blocks of {size} need {wanted:?}", scale.shape))
+        );
     }
     let mut strides = vec![1; shape.len()];
     for i in (1..shape.len()).rev() {
@@ -442,7 +492,8 @@ fn dequantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     let (scales, zeros) = blocks(network, node, &shape)?;
     if let Value::Constant(codes) = &value {
         let codes = codes.as_integers().ok_or_else(|| node.error("reads no codes"))?;
-        let (scales, zeros) = (scales.as_reals().unwrap_or_default(), zeros.as_ref().and_then(Constant::as_reals));
+        let (scales, zeros) =
+            (scales.as_reals().unwrap_or_default(), zeros.as_ref().and_then(Constant::as_reals));
         let real = |(i, &code): (usize, &i64)| (code as f32 - zeros.map_or(0.0, |z| z[i])) * scales[i];
         let reals = codes.iter().enumerate().map(real).collect();
         return network.bind(node, 0, Value::Constant(Rc::new(Constant::reals(shape, reals))));
@@ -479,7 +530,8 @@ fn quantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
         id = super::elementwise::apply(network, node, at, round, vec![], &format!("{name}_rounded"))?.id;
         id = pair(network, node, RealPair::Add, id, &zeros, &format!("{name}_moved"))?;
     }
-    let quantizer = Quantizer { node, quant, rounding: Rounding::HalfEven, dequantizes: false, bipolar: None };
+    let quantizer =
+        Quantizer { node, quant, rounding: Rounding::HalfEven, dequantizes: false, bipolar: None };
     let at = emit_quantizer(network, &quantizer, Located { id, channels_last: false }, &name)?;
     bind_codes(network, &quantizer, at)
 }

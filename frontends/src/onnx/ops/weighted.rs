@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::{Activation, DType, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType};
+use guardbit_graph::{
+    Activation, DType, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType,
+};
 use guardbit_num::Scheme;
 
 use super::quantize::{Follow, check_codes};
@@ -41,7 +43,9 @@ pub(super) enum Bias {
 
 /// The activations of a layer as codes in the graph, if they are.
 pub(super) fn activations(network: &Network<'_>, node: Node<'_>, value: &Value) -> Option<(Located, Quant)> {
-    let Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions }) = value else { return None };
+    let Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions }) = value else {
+        return None;
+    };
     let plain = functions.is_empty() && quant.single().is_some() && quant.dtype.bits() <= 16;
     (plain && check_codes(network, node, *at, quant).is_ok()).then(|| (*at, quant.clone()))
 }
@@ -59,21 +63,28 @@ pub(super) fn bias(node: Node<'_>, value: Option<&Value>, channels: usize) -> Re
     let spread = |count: usize, at: usize| if count == 1 { 0 } else { at };
     let fits = |constant: &Constant| {
         let (count, last) = (constant.data.len(), constant.shape.last().copied().unwrap_or(1));
-        (count == 1 || count == channels && last == channels || constant.shape == [channels, 1, 1]).then_some(count)
+        (count == 1 || count == channels && last == channels || constant.shape == [channels, 1, 1])
+            .then_some(count)
     };
     match value {
         None => Ok(Bias::None),
         Some(Value::Constant(constant)) => {
-            let count = fits(constant).ok_or_else(|| node.error("has a bias that is not one number per channel"))?;
+            let count =
+                fits(constant).ok_or_else(|| node.error("has a bias that is not one number per channel"))?;
             match &constant.data {
-                Data::Reals(values) => Ok(Bias::Real((0..channels).map(|c| values[spread(count, c)]).collect())),
-                Data::Integers(values) => Ok(Bias::Steps((0..channels).map(|c| values[spread(count, c)]).collect())),
+                Data::Reals(values) => {
+                    Ok(Bias::Real((0..channels).map(|c| values[spread(count, c)]).collect()))
+                }
+                Data::Integers(values) => {
+                    Ok(Bias::Steps((0..channels).map(|c| values[spread(count, c)]).collect()))
+                }
             }
         }
         Some(Value::Dequantized(Dequantized { source: Source::Constant(codes), quant, functions }))
             if functions.is_empty() && quant.zero_points.iter().all(|&z| z == 0) =>
         {
-            let count = fits(codes).ok_or_else(|| node.error("has a bias that is not one number per channel"))?;
+            let count =
+                fits(codes).ok_or_else(|| node.error("has a bias that is not one number per channel"))?;
             let values = codes.as_integers().unwrap_or_default();
             Ok(Bias::Steps((0..channels).map(|c| values[spread(count, c)]).collect()))
         }
@@ -157,7 +168,11 @@ impl Layer {
         let step = |(channel, &value): (usize, &f32)| {
             let steps = (value / scale(channel)).round_ties_even();
             let fits = steps.abs() <= i32::MAX as f32;
-            if fits { Ok(steps as i64) } else { Err(node.error("has a bias beyond 32 bits of its sums' scale")) }
+            if fits {
+                Ok(steps as i64)
+            } else {
+                Err(node.error("has a bias beyond 32 bits of its sums' scale"))
+            }
         };
         values.iter().enumerate().map(step).collect::<Result<_, _>>().map(Some)
     }
@@ -181,14 +196,18 @@ impl Layer {
         name: &str,
         (dtype, quantization): (DType, Option<Quantization>),
     ) -> Result<guardbit_graph::TensorId, OnnxError> {
-        let Data::Integers(codes) = &self.weights.data else { return Err(node.error("has weights that are no codes")) };
+        let Data::Integers(codes) = &self.weights.data else {
+            return Err(node.error("has weights that are no codes"));
+        };
         let per_axis = self.weight_quant.scales.len() > 1;
         let mut quant = self.weight_quant.clone();
         quant.axis = per_axis.then_some(self.axis);
         let weight_type = TensorType {
             shape: self.weights.shape.clone(),
             dtype: quant.dtype,
-            quantization: Some(quant.quantization(quant.axis).map_err(|error| node.error(error.to_string()))?),
+            quantization: Some(
+                quant.quantization(quant.axis).map_err(|error| node.error(error.to_string()))?,
+            ),
         };
         let weights = network.codes(
             node,
@@ -225,7 +244,10 @@ pub(super) fn raw(
         Value::Constant(constant) => {
             let dtype = super::quantize::dtype(constant.element);
             let name = element::name(constant.element);
-            (dtype.ok_or_else(|| node.error(format!("reads codes of type {name}")))?, Source::Constant(constant))
+            (
+                dtype.ok_or_else(|| node.error(format!("reads codes of type {name}")))?,
+                Source::Constant(constant),
+            )
         }
         Value::Codes(at) => (network.builder.tensor(at.id).ty.dtype, Source::Tensor(at)),
         _ => return Err(node.error("reads real values; it works on codes")),
@@ -246,7 +268,9 @@ pub(super) fn raw(
 /// The sums of a layer as the codes that ConvInteger and MatMulInteger make of them.
 pub(super) fn bind_sums<'a>(network: &mut Network<'a>, node: Node<'a>, sums: Value) -> Result<(), OnnxError> {
     match sums {
-        Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => network.bind(node, 0, Value::Codes(at)),
+        Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => {
+            network.bind(node, 0, Value::Codes(at))
+        }
         _ => Err(node.error("has no sums of codes")),
     }
 }

@@ -1,23 +1,29 @@
 //! Functions of one code: rectifiers, LOGISTIC, TANH, HARD_SWISH, ABS, NEG, EXP, RSQRT, and SOFTMAX, L2_NORMALIZATION and
 //! QUANTIZE.
 
-use guardbit_graph::Op;
 use guardbit_graph::ops::{
     Abs, Exp, HardSwish, L2Normalization, LeakyRelu, Logistic, Neg, Prelu, Quantize, Relu, Relu0To1, Relu6,
     ReluN1To1, Rsqrt, Softmax, Tanh,
 };
+use guardbit_graph::{Op, TensorType};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy;
+use crate::tflite::policy::Profile;
 
 pub(super) fn relu(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    Ok(NewNode { op: Relu { requantize: policy::RELU }.into(), inputs: reader.one_input()? })
+    Ok(NewNode { op: Relu { requantize: reader.profile().relu() }.into(), inputs: reader.one_input()? })
 }
 
 pub(super) fn relu6(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    Ok(NewNode { op: Relu6 { requantize: policy::RELU }.into(), inputs: reader.one_input()? })
+    let inputs = reader.one_input()?;
+    let same = inputs[0].is_none_or(|x| reader.tensor(x).ty.quantization == reader.output.quantization);
+    if reader.profile() == Profile::Tflm && !same {
+        return Err(reader
+            .error("TensorFlow Lite Micro does not move codes to another scale or zero point here".into()));
+    }
+    Ok(NewNode { op: Relu6 { requantize: reader.profile().relu() }.into(), inputs })
 }
 
 pub(super) fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
@@ -26,25 +32,36 @@ pub(super) fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tf
 }
 
 pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    Ok(NewNode { op: Quantize { requantize: policy::QUANTIZE }.into(), inputs: reader.one_input()? })
+    let inputs = reader.one_input()?;
+    let scale = |ty: &TensorType| ty.quantization.as_ref().map(|q| q.scale(0));
+    let same = inputs[0].is_none_or(|x| scale(&reader.tensor(x).ty) == scale(reader.output));
+    if reader.profile() == Profile::Xnnpack && !same {
+        return Err(
+            reader.error("what the runtime of profile xnnpack makes of another scale is not known".into())
+        );
+    }
+    Ok(NewNode {
+        op: Quantize { requantize: reader.profile().quantize() }.into(),
+        inputs: reader.one_input()?,
+    })
 }
 
 pub(super) fn relu_n1_to_1(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    one(reader, ReluN1To1 { requantize: policy::RELU }.into())
+    one(reader, ReluN1To1 { requantize: reader.profile().relu() }.into())
 }
 
 pub(super) fn relu_0_to_1(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    one(reader, Relu0To1 { requantize: policy::RELU }.into())
+    one(reader, Relu0To1 { requantize: reader.profile().relu() }.into())
 }
 
 pub(super) fn leaky_relu(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let alpha = reader.options(75)?.scalar(Field(0, "LeakyReluOptions.alpha"), 0.0)?;
-    one(reader, LeakyRelu { alpha, requantize: policy::RELU }.into())
+    one(reader, LeakyRelu { alpha, requantize: reader.profile().absolute() }.into())
 }
 
 pub(super) fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     reader.expect_inputs(2, 2)?;
-    let op = Prelu { requantize: policy::PRELU }.into();
+    let op = Prelu { requantize: reader.profile().prelu() }.into();
     Ok(NewNode { op, inputs: vec![Some(reader.input(0)?), Some(reader.input(1)?)] })
 }
 
@@ -53,15 +70,15 @@ pub(super) fn hard_swish(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode,
 }
 
 pub(super) fn logistic(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    one(reader, Logistic { arithmetic: policy::CURVES }.into())
+    one(reader, Logistic { arithmetic: reader.profile().curves() }.into())
 }
 
 pub(super) fn tanh(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    one(reader, Tanh { arithmetic: policy::CURVES }.into())
+    one(reader, Tanh { arithmetic: reader.profile().curves() }.into())
 }
 
 pub(super) fn abs(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    one(reader, Abs { requantize: policy::RELU }.into())
+    one(reader, Abs { requantize: reader.profile().absolute() }.into())
 }
 
 pub(super) fn neg(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {

@@ -6,12 +6,12 @@ use guardbit_graph::ops::{Conv2d, DepthwiseConv2d};
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy::{self, Accumulator};
+use crate::tflite::policy::Accumulator;
 
 pub(super) fn conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(1)?;
     reader.expect_inputs(2, 3)?;
-    let (x, weights) = (reader.input(0)?, reader.constant(1)?);
+    let (x, weights) = (reader.input(0)?, reader.weights(1)?);
     let bias = reader.bias(2, x)?;
     if reader.tensor(x).ty.dtype == DType::UInt8 {
         reader.check_bias_scale(x, weights, bias)?;
@@ -32,7 +32,7 @@ pub(super) fn conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfl
             options.size(Field(5, "Conv2DOptions.dilation_h_factor"), 1)?,
             options.size(Field(4, "Conv2DOptions.dilation_w_factor"), 1)?,
         ],
-        requantize: policy::convolution(&reader.tensor(x).ty, accumulator),
+        requantize: reader.profile().convolution(&reader.tensor(x).ty, accumulator),
     };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x), Some(weights), bias] })
 }
@@ -40,7 +40,7 @@ pub(super) fn conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfl
 pub(super) fn depthwise_conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(2)?;
     reader.expect_inputs(2, 3)?;
-    let (x, weights) = (reader.input(0)?, reader.constant(1)?);
+    let (x, weights) = (reader.input(0)?, reader.weights(1)?);
     let bias = reader.bias(2, x)?;
     if reader.tensor(x).ty.dtype == DType::UInt8 {
         reader.check_bias_scale(x, weights, bias)?;
@@ -73,7 +73,7 @@ pub(super) fn depthwise_conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<Ne
             options.size(Field(6, "DepthwiseConv2DOptions.dilation_h_factor"), 1)?,
             options.size(Field(5, "DepthwiseConv2DOptions.dilation_w_factor"), 1)?,
         ],
-        requantize: policy::convolution(&reader.tensor(x).ty, Accumulator::Bits64),
+        requantize: reader.profile().convolution(&reader.tensor(x).ty, Accumulator::Bits64),
     };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x), Some(weights), bias] })
 }

@@ -2,24 +2,24 @@
 
 use guardbit_graph::ops::{Add, Maximum, Minimum, Mul, SquaredDifference, Sub};
 use guardbit_graph::{DType, Op};
+use guardbit_num::Scheme;
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy;
 
 pub(super) fn add(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(11)?;
     let shifts = options.flag(Field(1, "AddOptions.pot_scale_int16"), true)?;
     let activation = options.activation(Field(0, "AddOptions.fused_activation_function"))?;
-    additive(reader, Add { activation, scheme: policy::ADD }.into(), shifts)
+    additive(reader, Add { activation, scheme: reader.profile().additive() }.into(), shifts)
 }
 
 pub(super) fn sub(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(28)?;
     let shifts = options.flag(Field(1, "SubOptions.pot_scale_int16"), true)?;
     let activation = options.activation(Field(0, "SubOptions.fused_activation_function"))?;
-    additive(reader, Sub { activation, scheme: policy::ADD }.into(), shifts)
+    additive(reader, Sub { activation, scheme: reader.profile().additive() }.into(), shifts)
 }
 
 /// The kernels for 16-bit codes take another way, shifts alone, if all scales are powers of two and `shifts` is set.
@@ -36,7 +36,7 @@ fn additive(reader: &mut OperatorReader<'_, '_>, op: Op, shifts: bool) -> Result
 }
 
 pub(super) fn squared_difference(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    pair(reader, SquaredDifference { scheme: policy::ADD }.into())
+    pair(reader, SquaredDifference { scheme: Scheme::Double }.into())
 }
 
 pub(super) fn mul(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
@@ -45,7 +45,7 @@ pub(super) fn mul(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tflite
     let inputs = [reader.input(0)?, reader.input(1)?];
     let op = Mul {
         activation: options.activation(Field(0, "MulOptions.fused_activation_function"))?,
-        requantize: policy::MUL,
+        requantize: reader.profile().mul(),
     };
     Ok(NewNode { op: op.into(), inputs: inputs.map(Some).to_vec() })
 }

@@ -6,7 +6,6 @@ use guardbit_graph::ops::{Cast, Concat, MirrorPad, Pad, Reshape, Reverse, Tile, 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy;
 
 pub(super) fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     reader.expect_inputs(1, 2)?;
@@ -52,7 +51,7 @@ pub(super) fn concatenation(reader: &mut OperatorReader<'_, '_>) -> Result<NewNo
         let name = &other.name;
         return Err(reader.error(format!("tensor `{name}` must have the scale and zero point of the output")));
     }
-    Ok(NewNode { op: Concat { axis, requantize: policy::CONCATENATION }.into(), inputs })
+    Ok(NewNode { op: Concat { axis, requantize: reader.profile().concatenation() }.into(), inputs })
 }
 
 pub(super) fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {

@@ -8,7 +8,7 @@ use guardbit_graph::ops::{
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy;
+use crate::tflite::policy::Profile;
 
 pub(super) fn space_to_depth(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let block_size = reader.options(19)?.size(Field(0, "SpaceToDepthOptions.block_size"), 0)?;
@@ -23,7 +23,13 @@ pub(super) fn depth_to_space(reader: &mut OperatorReader<'_, '_>) -> Result<NewN
 pub(super) fn space_to_batch(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     reader.expect_inputs(3, 3)?;
     let op = SpaceToBatch { block: reader.sizes(1)?, paddings: reader.pairs(2)? };
-    Ok(NewNode::on(reader.input(0)?, op))
+    let x = reader.input(0)?;
+    let padded = op.paddings.iter().any(|sides| *sides != [0, 0]);
+    let zero_point = reader.tensor(x).ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
+    if reader.profile() == Profile::Tflm && padded && zero_point != 0 {
+        return Err(reader.error("TensorFlow Lite Micro pads with code 0, not with real 0".into()));
+    }
+    Ok(NewNode::on(x, op))
 }
 
 pub(super) fn batch_to_space(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
@@ -37,7 +43,7 @@ pub(super) fn resize_bilinear(reader: &mut OperatorReader<'_, '_>) -> Result<New
     let align_corners = options.flag(Field(2, "ResizeBilinearOptions.align_corners"), false)?;
     let half_pixel_centers = options.flag(Field(3, "ResizeBilinearOptions.half_pixel_centers"), false)?;
     let (x, size) = resized(reader)?;
-    let in_float32 = policy::resizes_in_float32(reader.output.dtype);
+    let in_float32 = reader.profile().resizes_in_float32(reader.output.dtype);
     Ok(NewNode::on(x, ResizeBilinear { size, align_corners, half_pixel_centers, in_float32 }))
 }
 

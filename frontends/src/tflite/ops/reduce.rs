@@ -6,17 +6,16 @@ use guardbit_graph::ops::{ArgMax, ArgMin, Mean, ReduceMax, ReduceMin, Sum};
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy;
 
 pub(super) fn mean(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let Reduction { x, axes, keep_dims } = reduction(reader)?;
-    let op = Mean { axes, keep_dims, requantize: policy::REDUCTION };
+    let op = Mean { axes, keep_dims, requantize: reader.profile().reduction() };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x)] })
 }
 
 pub(super) fn sum(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let Reduction { x, axes, keep_dims } = reduction(reader)?;
-    let op = Sum { axes, keep_dims, requantize: policy::REDUCTION };
+    let op = Sum { axes, keep_dims, requantize: reader.profile().reduction() };
     Ok(NewNode { op: op.into(), inputs: vec![Some(x)] })
 }
 

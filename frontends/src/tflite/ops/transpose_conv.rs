@@ -6,7 +6,7 @@ use guardbit_graph::{DType, Padding};
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy::{self, Accumulator};
+use crate::tflite::policy::Accumulator;
 
 /// A picture that is spread by the stride, then a window of stride 1 over it.
 pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
@@ -19,7 +19,9 @@ pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewN
     let activation = options.activation(Field(3, "TransposeConvOptions.fused_activation_function"))?;
     let declared = options.scalar::<i8>(Field(4, "TransposeConvOptions.quantized_bias_type"), 0)?;
     reader.expect_inputs(3, 4)?;
-    let (output, weights, x) = (reader.sizes(0)?, reader.constant(1)?, reader.input(2)?);
+    // A shape that the network is given is that which the file declares: memory is laid out for it.
+    let output = if reader.is_constant(0)? { reader.sizes(0)? } else { reader.output.shape.clone() };
+    let (weights, x) = (reader.constant(1)?, reader.input(2)?);
     let bias = reader.bias(3, x)?;
     if reader.tensor(x).ty.dtype == DType::UInt8 {
         reader.check_bias_scale(x, weights, bias)?;
@@ -39,7 +41,7 @@ pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewN
         Some(bias) => Accumulator::of_bias(&reader.tensor(bias).ty),
         None => Accumulator::declared(declared),
     };
-    let requantize = policy::convolution(&reader.tensor(x).ty, accumulator);
+    let requantize = reader.profile().convolution(&reader.tensor(x).ty, accumulator);
     let x = if stride == [1, 1] { x } else { reader.before(x, Dilate { factor: stride }, "dilated")? };
     let op =
         TransposeConv2d { padding: Padding::Explicit { rows: down, cols: across }, activation, requantize };

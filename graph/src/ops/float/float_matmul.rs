@@ -28,8 +28,7 @@ impl Operator for FloatMatMul {
         for (a, b) in offsets(&batch, &a).zip(offsets(&batch, &b)) {
             for at in 0..rows * cols {
                 let (row, col) = (at / cols, at % cols);
-                let products =
-                    (0..terms).map(|k| real(0, a + row * terms + k) * real(1, b + k * cols + col));
+                let products = (0..terms).map(|k| real(0, a + row * terms + k) * real(1, b + k * cols + col));
                 output.push(word_of(products.sum::<f64>() as f32));
             }
         }
@@ -59,7 +58,8 @@ impl Product {
             return Err(wrong(1, format!("[.., {terms}, n]")));
         }
         let rank = batch_a.len().max(batch_b.len());
-        let size = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);
+        let size =
+            |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);
         let mut batch = Vec::new();
         for axis in 0..rank {
             batch.push(match (size(batch_a, axis), size(batch_b, axis)) {
