@@ -73,6 +73,9 @@ pub(crate) fn not_wide(name: &str, ty: &TensorType) -> Result<(), GraphError> {
 fn quantization(tensor: &Tensor) -> Result<(), GraphError> {
     let fail = |problem: String| Err(GraphError::TensorType { tensor: tensor.name.clone(), problem });
     let Some(quantization) = &tensor.ty.quantization else { return Ok(()) };
+    if tensor.ty.dtype.is_float() {
+        return fail("real values have neither scale nor zero point".into());
+    }
     if let Some(axis) = quantization.axis() {
         let size = tensor.ty.shape.get(axis).copied();
         let scales = quantization.scales().len();

@@ -2,7 +2,8 @@
 //!
 //! Every tensor carries its type: shape, dtype, scales and zero points. Every operation is one file in
 //! [`ops`]: its attributes, its shape rule and its exact integer meaning. Codes travel as `i32`, whatever
-//! their dtype, and lie in the tensor's [`CodeRange`]; **real = scale * (code - zero point)**. Activations are laid out `[n, h, w, c]`.
+//! their dtype, and lie in the tensor's [`CodeRange`]; **real = scale * (code - zero point)**. Regions left in float are
+//! tensors of [`DType::Float32`]. Activations are laid out `[n, h, w, c]`.
 
 mod activation;
 mod bias_scale;
@@ -14,6 +15,7 @@ mod code_range;
 mod dot;
 mod dtype;
 mod error;
+mod float32;
 mod form;
 mod interpret;
 mod limits;
@@ -41,6 +43,7 @@ pub use dot::{
 };
 pub use dtype::{DType, UnknownDType};
 pub use error::GraphError;
+pub use float32::{STEPS_PER_UNIT, order_of, real_of, real_steps, word_of};
 pub use form::{MultiplierForm, NodeForm, OperandForm, RequantizeForm};
 pub use limits::{MAX_AXES, MAX_ELEMENTS};
 pub use links::Links;

@@ -2,7 +2,7 @@
 
 use std::path;
 
-use guardbit_graph::{Brief, CodeType, DType, GraphError, Quantization, TensorType};
+use guardbit_graph::{Brief, CodeType, DType, GraphError, Quantization, TensorType, word_of};
 
 use super::error::Kind;
 use super::file::{ConstantFile, RandomFile};
@@ -83,6 +83,9 @@ pub(super) fn values(
     path: &Path,
 ) -> Result<Values, Problem> {
     let count = ty.len();
+    if let Some(reals) = &constant.reals {
+        return from_reals(constant, reals, ty, path);
+    }
     match (&constant.values, &constant.file, &constant.random) {
         (Some(values), None, None) => from_values(values, ty, count, &path.then("values")),
         (None, Some(file), None) => {
@@ -98,7 +101,7 @@ pub(super) fn values(
             })
         }
         (None, None, None) => Err(Problem::new(Kind::MissingKey, path.clone(), "has no codes")
-            .help("give `values`, `file` or `random: {seed: 1}`")),
+            .help("give `values`, `file` or `random: {seed: 1}`; real values are `reals` or a `file`")),
         _ => Err(Problem::new(Kind::Value, path.clone(), "has codes of more than one kind")
             .help("keep one of `values`, `file` and `random`")),
     }
@@ -122,6 +125,26 @@ pub(super) fn error(constant: &ConstantFile, error: &GraphError, path: &Path) ->
     Problem::new(Kind::Graph, path, format!("is wrong: {error}"))
 }
 
+fn from_reals(
+    constant: &ConstantFile,
+    reals: &[f32],
+    ty: &TensorType,
+    path: &Path,
+) -> Result<Values, Problem> {
+    let wrong = |message: String| Err(Problem::new(Kind::Value, path.then("reals"), message));
+    if constant.values.is_some() || constant.file.is_some() || constant.random.is_some() {
+        return wrong("stands beside codes of another kind; keep one of them".into());
+    }
+    if !ty.dtype.is_float() {
+        return wrong(format!("are values of float32, not of {}", ty.dtype));
+    }
+    if reals.len() != ty.len() {
+        let message = format!("has {} values; shape {:?} needs {}", reals.len(), ty.shape, ty.len());
+        return Err(Problem::new(Kind::Count, path.then("reals"), message));
+    }
+    Ok(Values::Codes(reals.iter().map(|&real| word_of(real)).collect()))
+}
+
 fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) -> Result<Values, Problem> {
     let Integers { values, shape } = values;
     if values.len() != count {
@@ -131,6 +154,10 @@ fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) ->
     if shape.len() > 1 && *shape != ty.shape {
         let message = format!("is nested as {}; it must be {:?} or a flat list", Brief(shape), ty.shape);
         return Err(Problem::new(Kind::Count, path.clone(), message));
+    }
+    if ty.dtype.is_float() {
+        let message = "are integers; those of float32 are `reals`";
+        return Err(Problem::new(Kind::Value, path.clone(), message));
     }
     if ty.dtype == DType::Int64 {
         return Ok(Values::Wide(values.clone()));

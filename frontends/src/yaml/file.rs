@@ -23,9 +23,8 @@ pub(super) struct InputFile {
     pub name: String,
     pub shape: Vec<usize>,
     pub dtype: String,
-    pub scale: f32,
-    #[serde(default)]
-    pub zero_point: i32,
+    pub scale: Option<f32>,
+    pub zero_point: Option<i32>,
     pub range: Option<[i32; 2]>,
 }
 
@@ -40,6 +39,7 @@ pub(super) struct ConstantFile {
     pub axis: Option<usize>,
     pub range: Option<[i32; 2]>,
     pub values: Option<Integers>,
+    pub reals: Option<Vec<f32>>,
     pub file: Option<String>,
     pub random: Option<RandomFile>,
 }
@@ -57,8 +57,7 @@ pub(super) struct RandomFile {
 pub(super) struct OutputFile {
     pub name: String,
     pub dtype: String,
-    pub scale: f32,
-    #[serde(default)]
-    pub zero_point: i32,
+    pub scale: Option<f32>,
+    pub zero_point: Option<i32>,
     pub range: Option<[i32; 2]>,
 }

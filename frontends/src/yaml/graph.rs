@@ -56,8 +56,8 @@ impl Network {
     fn add_input(&mut self, input: &InputFile, path: &Path) -> Result<(), Problem> {
         check_name(&input.name, path)?;
         let dtype = dtype(&input.dtype, path)?;
-        let quantization = per_tensor(input.scale, input.zero_point, path)?;
-        let quantization = Some(with_range(quantization, dtype, input.range, path)?);
+        let quantization = quantization(dtype, input.scale, input.zero_point, path)?;
+        let quantization = quantization.map(|q| with_range(q, dtype, input.range, path)).transpose()?;
         let ty = TensorType { shape: input.shape.clone(), dtype, quantization };
         let id = self.builder.input(&input.name, ty).map_err(|error| tensor_error(&error, path))?;
         self.ids.insert(input.name.clone(), id);
@@ -99,8 +99,8 @@ impl Network {
         let output = path.then("output");
         check_name(name, &output)?;
         let dtype = dtype(dtype_name, &output)?;
-        let quantization = per_tensor(*scale, *zero_point, &output)?;
-        let quantization = Some(with_range(quantization, dtype, *range, &output)?);
+        let quantization = quantization(dtype, *scale, *zero_point, &output)?;
+        let quantization = quantization.map(|q| with_range(q, dtype, *range, &output)).transpose()?;
         let spec = OutputSpec { name: name.clone(), dtype, quantization };
         let id = self.builder.node(op, &inputs, spec).map_err(|error| node_error(node, &error, path))?;
         self.ids.insert(name.clone(), id);
@@ -124,9 +124,31 @@ fn dtype(name: &str, path: &Path) -> Result<DType, Problem> {
     name.parse().map_err(|_| Problem::not_one_of(path.then("dtype"), name, DType::ALL.map(DType::name)))
 }
 
-fn per_tensor(scale: f32, zero_point: i32, path: &Path) -> Result<Quantization, Problem> {
-    Quantization::per_tensor(scale, zero_point)
+/// The quantization of activations: codes have a scale, real values have none.
+fn quantization(
+    dtype: DType,
+    scale: Option<f32>,
+    zero_point: Option<i32>,
+    path: &Path,
+) -> Result<Option<Quantization>, Problem> {
+    let Some(scale) = scale.filter(|_| !dtype.is_float()) else {
+        return match (dtype.is_float(), scale, zero_point) {
+            (true, None, None) => Ok(None),
+            (true, Some(_), _) => Err(real(path.then("scale"))),
+            (true, None, Some(_)) => Err(real(path.then("zero_point"))),
+            (false, ..) => {
+                let message = format!("lacks the key `scale`, which {dtype} needs");
+                Err(Problem::new(Kind::MissingKey, path.clone(), message))
+            }
+        };
+    };
+    Quantization::per_tensor(scale, zero_point.unwrap_or(0))
+        .map(Some)
         .map_err(|error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}")))
+}
+
+fn real(path: Path) -> Problem {
+    Problem::new(Kind::Value, path, "makes no sense: float32 holds real values")
 }
 
 /// The quantization of the tensor at `path` with its `range`, where it has one.

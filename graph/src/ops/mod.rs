@@ -1,6 +1,6 @@
 //! The operations: one file each.
 //!
-//! To add one, write its file (attributes and `Operator`: shape rule, exact integer meaning, what an accelerator can
+//! To add one, write its file here, or in `float` for one on real values, (attributes and `Operator`: shape rule, exact integer meaning, what an accelerator can
 //! do with it) and add its line to `ops!`. Lists of operations elsewhere (`offload` and its checks, short names, ranges,
 //! fuzzing) follow from that line.
 
@@ -8,6 +8,8 @@ mod additive;
 mod axes;
 mod convolution;
 mod elementwise;
+mod float;
+pub use float::{RealFunction, RealPair};
 mod lut;
 mod moved;
 mod operands;
@@ -131,22 +133,23 @@ macro_rules! requantized {
 
 use requantized;
 
-/// Registers the operations: file and type; behind `;` those that no file holds.
+/// Registers the operations: file and type; behind `float` those on real values, behind `made` those that no file holds.
 macro_rules! ops {
-    ($($file:ident::$ty:ident,)* ; $($made_file:ident::$made:ident,)*) => {
-        every_op! { $($file::$ty,)* $($made_file::$made,)* }
+    ($($file:ident::$ty:ident,)* ; float: $($real:ident,)* ; made: $($made_file:ident::$made:ident,)*) => {
+        $(mod $file; pub use $file::$ty;)*
+        $(mod $made_file; pub use $made_file::$made;)*
+        $(pub use float::$real;)*
+        every_op! { $($ty,)* $($real,)* $($made,)* }
 
         impl Op {
             /// All operations that files hold, in the order of registration.
-            pub const KINDS: &[OpKind] = &[$($ty::KIND),*];
+            pub const KINDS: &[OpKind] = &[$($ty::KIND,)* $($real::KIND,)*];
         }
     };
 }
 
 macro_rules! every_op {
-    ($($file:ident::$ty:ident,)*) => {
-        $(mod $file; pub use $file::$ty;)*
-
+    ($($ty:ident,)*) => {
         /// An operation with its attributes.
         #[derive(Debug, Clone, PartialEq, serde::Serialize)]
         #[non_exhaustive]
@@ -239,6 +242,12 @@ ops! {
     pad::Pad,
     transpose::Transpose,
     quantize::Quantize,
+    quantize_float::QuantizeFloat,
+    dequantize::Dequantize,
+    table::Table,
+    qlinear_softmax::QLinearSoftmax,
+    qlinear_add::QLinearAdd,
+    qlinear_mul::QLinearMul,
     slice::Slice,
     gather::Gather,
     pack::Pack,
@@ -274,6 +283,10 @@ ops! {
     rsqrt::Rsqrt,
     l2_normalization::L2Normalization,
     ;
+    float: FloatConv2d, FloatMatMul, FloatUnary, FloatBinary, FloatAvgPool2d, FloatMaxPool2d, FloatMean, FloatSoftmax,
+    FloatLayerNorm,
+    ;
+    made:
     composite::Composite,
 }
 

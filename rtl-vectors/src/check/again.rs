@@ -165,8 +165,8 @@ impl Types {
             let at = format!("/layer/{at}");
             let dtype: DType =
                 info.dtype.parse().map_err(|_| claim(&format!("{at}/dtype"), "there is no such type"))?;
-            if dtype == DType::Int64 {
-                return Err(claim(&format!("{at}/dtype"), "codes have up to 32 bits"));
+            if dtype == DType::Int64 || dtype.is_float() {
+                return Err(claim(&format!("{at}/dtype"), "codes are integers of up to 32 bits"));
             }
             let zero_point = |(index, &value): (usize, &i64)| match i32::try_from(value) {
                 Ok(value) if (dtype.min()..=dtype.max()).contains(&value) => Ok(value),
