@@ -26,10 +26,13 @@ fn shape_of(graph: &Graph) -> Vec<String> {
     graph.nodes().iter().map(node).collect()
 }
 
-/// What is written of a network reads as the same one.
+/// What is written of a network reads as the same one, and computes the same codes.
 fn check_again(name: &str, graph: &Graph, bytes: &[u8], inputs: &[Vec<i32>], outputs: &[Vec<i32>]) {
     let again = read_onnx(bytes, "net").unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert_eq!(shape_of(&again), shape_of(graph), "{name}");
+    // In float, a transpose may stand before a dequantization or behind it.
+    if !graph.tensors().iter().any(|tensor| tensor.ty.dtype.is_float()) {
+        assert_eq!(shape_of(&again), shape_of(graph), "{name}");
+    }
     let tensors = again.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
     for (id, codes) in again.outputs().iter().zip(outputs) {
         assert_eq!(&tensors[id.index()], codes, "{name}");

@@ -38,7 +38,9 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
         Op::Pad(pad) => padding(writer, id, pad),
         Op::Concat(concat) => joined(writer, id, concat),
         Op::Dequantize(_) => alias(writer, id),
-        Op::QuantizeFloat(quantize) if quantize.rounding == Rounding::HalfEven => {
+        Op::QuantizeFloat(quantize)
+            if quantize.rounding == Rounding::HalfEven && !quantize.zero_point_first =>
+        {
             let input = operand(writer, id, 0)?;
             let order = available(writer, input);
             let real = writer.real(input, order)?;
