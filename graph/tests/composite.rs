@@ -1,7 +1,6 @@
 //! Operations of an accelerator that are made of several: the same codes as composites, as one layer, and put back.
 
 #[path = "common/mod.rs"]
-#[allow(dead_code)]
 mod common;
 #[path = "passes/networks.rs"]
 #[allow(dead_code)]

@@ -30,7 +30,7 @@ impl Moved for Dilate {
     fn source(&self, _input: &[usize], output: &[usize], source: &mut [usize]) -> Option<()> {
         source.copy_from_slice(output);
         for axis in 0..2 {
-            if output[axis + 1] % self.factor[axis] != 0 {
+            if !output[axis + 1].is_multiple_of(self.factor[axis]) {
                 return None;
             }
             source[axis + 1] = output[axis + 1] / self.factor[axis];
