@@ -311,6 +311,10 @@ def scaled(scheme, x, real, z):
         return int(np.floor(f32(x) * f32(real) + f32(z) + f32(0.5)))
     if scheme == "float64_upward":
         return math.floor(float(x) * real + float(z) + 0.5)
+    if scheme == "float32_nearest":
+        return half_away(Fraction(float(f32(x) * f32(real) + f32(z))))
+    if scheme == "float64_nearest":
+        return half_away(Fraction(float(x) * real + float(z)))
     if scheme == "float64_away":
         return half_away(Fraction(float(x) * real)) + z
     if scheme == "tosa_double":

@@ -261,6 +261,14 @@ pub struct InspectArgs {
     /// Print the network after this pass too; several are run one after another
     #[arg(long, value_name = "NAME", value_parser = passes())]
     pub pass: Vec<String>,
+    /// Print everything that the codes of each operation follow from, as a backend reads it: types, scales, zero points and
+    /// ranges of all operands, accumulator, bias, requantization, clamp (--json has it in any case)
+    #[arg(long)]
+    pub nodes: bool,
+    /// Print what each step made of the network, and why: what the reader of the file, the passes and, with --hw, partition
+    /// and lowering kept, changed, dropped, or left to the host or in floating point
+    #[arg(long)]
+    pub audit: bool,
 }
 
 /// The names of the passes, with what they do.

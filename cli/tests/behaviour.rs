@@ -186,6 +186,35 @@ fn inspect_says_where_operations_run() {
     assert_eq!(places, ["accelerator", "accelerator", "accelerator", host, host, "accelerator"]);
 }
 
+/// `inspect --json` and `--nodes` have everything that codes follow from, `--audit` what each step did.
+#[test]
+fn inspect_shows_nodes_and_decisions() {
+    let model = digits("digits_int8.tflite");
+    let json = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&succeed(&[&["inspect", &model, "--json"][..], args].concat())).unwrap()
+    };
+    let node = &json(&[])[0]["node"];
+    let roles: Vec<_> = node["operands"].as_array().unwrap().iter().map(|o| o["role"].clone()).collect();
+    assert_eq!(roles, ["input", "weights", "bias"]);
+    assert_eq!((&node["accumulator"], &node["bias"]), (&"int32".into(), &"accumulator".into()));
+    assert_eq!(node["requantize"]["scheme"], "double");
+    assert_eq!(node["requantize"]["multipliers"].as_array().unwrap().len(), 16);
+    assert_eq!(node["operands"][1]["scales"].as_array().unwrap().len(), 16);
+    assert!(
+        succeed(&["inspect", &model, "--nodes"])
+            .contains("\n    requantize  double, multiplier in float64: ")
+    );
+
+    let audit = json(&["--audit", "--hw", "fpga-int14-os", "--set", "requantize.scheme=single"]);
+    let of = |step: &str, outcome: &str| {
+        let all = audit.as_array().unwrap().iter();
+        all.filter(|line| line["step"] == step && line["outcome"] == outcome).count()
+    };
+    assert_eq!([of("partition", "kept"), of("partition", "host"), of("lowering", "changed")], [4, 2, 4]);
+    let passed = json(&["--audit", "--pass", "merge_layouts"]);
+    assert_eq!((&passed[0]["outcome"], &passed[0]["name"]), (&"dropped".into(), &"flatten_1".into()));
+}
+
 /// `inspect --pass` prints the network before and after.
 #[test]
 fn inspect_shows_passes() {

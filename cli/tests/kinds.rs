@@ -59,8 +59,11 @@ const HELPERS_OF_OPS: &[&str] = &[
     "mod",
     "additive",
     "axes",
+    // What patterns make: no file holds it.
+    "composite",
     "convolution",
     "elementwise",
+    "float",
     "lut",
     "moved",
     "operands",
@@ -89,6 +92,10 @@ const HELPERS_OF_TIMING: &[&str] = &[
     "traffic",
 ];
 
+fn is_float(op: &str) -> bool {
+    op.starts_with("float_")
+}
+
 /// Every kind that there is.
 fn kinds() -> Vec<Kind> {
     let dataflows = choices("/properties/dataflow/enum");
@@ -111,8 +118,14 @@ fn kinds() -> Vec<Kind> {
     vec![
         Kind {
             what: "operation",
-            names: names(Op::KINDS.iter().map(|kind| kind.name)),
+            names: names(Op::KINDS.iter().map(|kind| kind.name).filter(|name| !is_float(name))),
             folder: Some(("graph/src/ops", HELPERS_OF_OPS)),
+            pages: &["frontends/src/yaml/operations.rs"],
+        },
+        Kind {
+            what: "operation on real values",
+            names: names(Op::KINDS.iter().map(|kind| kind.name).filter(|name| is_float(name))),
+            folder: Some(("graph/src/ops/float", &["mod", "elements"])),
             pages: &["frontends/src/yaml/operations.rs"],
         },
         Kind {

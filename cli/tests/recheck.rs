@@ -203,8 +203,8 @@ fn bundles_of_every_scheme_are_recomputed() {
     let python = needed("GUARDBIT_ORACLE_PYTHON");
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
-    let schemes =
-        "double single away even float32_upward float64_upward float64_away tosa_double tosa_scale16 q48";
+    let schemes = "double single away even float32_upward float64_upward float64_away tosa_double tosa_scale16 q48 \
+                   float32_nearest float64_nearest";
     for scheme in schemes.split(' ') {
         let more = ["--requantize", scheme, "--set", "product.shift=1", "--set", "accumulation.acc.bits=20"];
         check(&python, &dir.path().join(scheme), &model, "fpga-int14-os", "2", &more);

@@ -42,7 +42,7 @@ fn check(sets: &[&str]) -> BTreeMap<&'static str, usize> {
         for engine in [Engine::Reference, Engine::Fast] {
             let mut simulation =
                 Simulation::new(&program, Options { engine, keep: Keep::Outputs, ..Options::default() });
-            let sample = simulation.run_batch(&[inputs.clone()]).unwrap().pop().unwrap();
+            let sample = simulation.run_batch(std::slice::from_ref(&inputs)).unwrap().pop().unwrap();
             let output = graph.outputs()[0].index();
             for tensors in [&sample.exact, &sample.simulated] {
                 assert_eq!(tensors[output].as_ref().unwrap().to_vec(), expected, "{name}, {engine:?}");

@@ -24,12 +24,6 @@ pub enum FrontendError {
         /// The file.
         file: PathBuf,
     },
-    /// An ONNX file.
-    #[error("{}: {}", file.display(), self.message())]
-    Onnx {
-        /// The file.
-        file: PathBuf,
-    },
     /// A runtime profile for a format that has none.
     #[error("{}: {}", file.display(), self.message())]
     Profile {
@@ -89,7 +83,6 @@ impl FrontendError {
         match self {
             Self::Io { .. } => "guardbit::model::io",
             Self::UnknownExtension { .. } => "guardbit::model::extension",
-            Self::Onnx { .. } => "guardbit::onnx::unsupported",
             Self::Profile { .. } => "guardbit::model::profile",
             Self::Format { error, .. } => error.code(),
         }
@@ -103,7 +96,6 @@ impl FrontendError {
                 Some(format!("looked for {}: a network in a {} file", file.display(), network_files()))
             }
             Self::UnknownExtension { .. } => Some(format!("networks are {} files", network_extensions())),
-            Self::Onnx { .. } => Some("convert the network to .tflite, or describe it in graph YAML".into()),
             Self::Profile { .. } => Some("leave --profile out; --requantize rounds otherwise".into()),
             Self::Format { error, .. } => error.help(),
         }
@@ -114,7 +106,6 @@ impl FrontendError {
         match self {
             Self::Io { file, .. }
             | Self::UnknownExtension { file }
-            | Self::Onnx { file }
             | Self::Profile { file, .. }
             | Self::Format { file, .. } => file,
         }
@@ -125,7 +116,6 @@ impl FrontendError {
         match self {
             Self::Io { error, .. } => error.to_string(),
             Self::UnknownExtension { .. } => "not a file name of a network".into(),
-            Self::Onnx { .. } => "ONNX files cannot be read yet".into(),
             Self::Profile { format, profile, .. } => {
                 format!(
                     "profile {profile} is of TensorFlow Lite's runtimes, and {format} says itself how it rounds"

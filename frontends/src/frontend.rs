@@ -5,7 +5,7 @@ use std::path::Path;
 
 use guardbit_graph::{Graph, Quantization};
 
-use crate::{FrontendError, Profile, tflite, yaml};
+use crate::{FrontendError, Profile, onnx, tflite, yaml};
 
 /// A reader of the network files of one format.
 pub trait Frontend: Debug + Sync {
@@ -41,7 +41,7 @@ pub trait Frontend: Debug + Sync {
 }
 
 /// All formats, in the order in which help texts name them.
-pub const FRONTENDS: &[&dyn Frontend] = &[&tflite::Tflite, &yaml::GraphYaml];
+pub const FRONTENDS: &[&dyn Frontend] = &[&tflite::Tflite, &onnx::Onnx, &yaml::GraphYaml];
 
 /// The format of a file, by its name.
 ///
@@ -50,10 +50,7 @@ pub const FRONTENDS: &[&dyn Frontend] = &[&tflite::Tflite, &yaml::GraphYaml];
 pub fn frontend(path: &Path) -> Result<&'static dyn Frontend, FrontendError> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let found = FRONTENDS.iter().find(|frontend| frontend.extensions().contains(&extension.as_str()));
-    found.copied().ok_or_else(|| match extension.as_str() {
-        "onnx" => FrontendError::Onnx { file: path.into() },
-        _ => FrontendError::UnknownExtension { file: path.into() },
-    })
+    found.copied().ok_or_else(|| FrontendError::UnknownExtension { file: path.into() })
 }
 
 /// Reads a network from a file of any format. The network is named after the file, unless the file names it.
@@ -74,12 +71,12 @@ pub fn load_as(path: &Path, profile: Profile) -> Result<Graph, FrontendError> {
     frontend(path)?.read_as(path, &name, profile)
 }
 
-/// The files that can be read, for help texts: `.tflite or graph .yaml`.
+/// The files that can be read, for help texts: `.tflite, .onnx or graph .yaml`.
 pub fn network_files() -> String {
     either(FRONTENDS.iter().map(|frontend| frontend.files()))
 }
 
-/// The endings of files that can be read: `.tflite, .yaml or .yml`.
+/// The endings of files that can be read: `.tflite, .onnx, .yaml or .yml`.
 pub(crate) fn network_extensions() -> String {
     let all = FRONTENDS.iter().flat_map(|frontend| frontend.extensions());
     either(all.map(|extension| format!(".{extension}")))
@@ -114,7 +111,7 @@ mod tests {
             let found = frontend(Path::new(&format!("net.{}", extension.to_uppercase()))).unwrap();
             assert!(found.extensions().contains(extension) && !found.name().is_empty());
         }
-        assert_eq!(network_files(), ".tflite or graph .yaml");
-        assert_eq!(network_extensions(), ".tflite, .yaml or .yml");
+        assert_eq!(network_files(), ".tflite, .onnx or graph .yaml");
+        assert_eq!(network_extensions(), ".tflite, .onnx, .yaml or .yml");
     }
 }

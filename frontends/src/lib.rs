@@ -9,12 +9,14 @@
 mod error;
 mod frontend;
 pub mod npy;
+pub mod onnx;
 mod random;
 pub mod tflite;
 pub mod yaml;
 
 pub use error::{FormatError, FrontendError, Location};
 pub use frontend::{FRONTENDS, Frontend, frontend, load, load_as, network_files};
+pub use onnx::{ExportError, OnnxError, read_onnx, write_onnx};
 pub use random::{RandomCodes, random_codes, random_subset};
 pub use tflite::{
     Profile, TFLITE_POLICY, TfliteError, UnknownProfile, read_tflite, read_tflite_as, tflite_operators,

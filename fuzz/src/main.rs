@@ -59,6 +59,7 @@ macro_rules! targets {
 
 targets! {
     tflite
+    onnx
     graph
     accelerator
     set

@@ -5,7 +5,7 @@ use crate::{DType, Quantization};
 /// An activation fused into an operation: a clamp of the output codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 pub enum Activation {
-    /// The whole range of the dtype.
+    /// The whole range of the codes.
     #[default]
     None,
     /// Real values below 0 become 0.
@@ -41,16 +41,17 @@ impl Activation {
     /// Least and greatest output code.
     ///
     /// TensorFlow Lite, `CalculateActivationRangeQuantized`: a real bound `r` is the code
-    /// `zero_point + round_half_away(r / scale)`, clamped to the dtype.
+    /// `zero_point + round_half_away(r / scale)`, clamped to the codes of the output.
     pub fn clamp(self, dtype: DType, quantization: &Quantization) -> (i32, i32) {
+        let range = quantization.codes_of(dtype);
         let code = |real: f32| {
             let steps = (real / quantization.scale(0)).round();
             // A quotient beyond 128 bits, infinity too, becomes the end, which is far outside any dtype.
-            dtype.saturate((steps as i128).saturating_add(quantization.zero_point(0).into()))
+            range.clamp((steps as i128).saturating_add(quantization.zero_point(0).into()))
         };
         match self {
-            Self::None => (dtype.min(), dtype.max()),
-            Self::Relu => (code(0.0), dtype.max()),
+            Self::None => range.ends(),
+            Self::Relu => (code(0.0), range.max()),
             Self::Relu6 => (code(0.0), code(6.0)),
             Self::ReluN1To1 => (code(-1.0), code(1.0)),
             Self::Relu0To1 => (code(0.0), code(1.0)),

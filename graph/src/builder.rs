@@ -43,6 +43,12 @@ impl OutputSpec {
         Ok(Self { name: name.into(), dtype, quantization })
     }
 
+    /// The same with a quantization that says nothing twice.
+    pub(crate) fn canonical(self) -> Self {
+        let quantization = self.quantization.map(|quantization| quantization.canonical(self.dtype));
+        Self { quantization, ..self }
+    }
+
     /// An output like a tensor that there is, under its name.
     pub fn of(tensor: &Tensor) -> Self {
         let TensorType { dtype, quantization, .. } = &tensor.ty;
@@ -78,7 +84,7 @@ impl GraphBuilder {
     /// # Errors
     /// [`GraphError`] if the name is taken or the type is inconsistent.
     pub fn input(&mut self, name: impl Into<String>, ty: TensorType) -> Result<TensorId, GraphError> {
-        let name = name.into();
+        let (name, ty) = (name.into(), ty.canonical());
         checks::not_wide(&name, &ty)?;
         let id = self.add(Tensor { name, ty, constant: None })?;
         self.graph.inputs.push(id);
@@ -125,7 +131,7 @@ impl GraphBuilder {
         inputs: &[Option<TensorId>],
         output: OutputSpec,
     ) -> Result<TensorId, GraphError> {
-        let op = op.into();
+        let (op, output) = (op.into(), output.canonical());
         let inputs_read = inputs.iter().map(|id| id.map(|id| self.graph.tensor(id))).collect();
         let operands = Operands::new(&op, inputs_read, &output);
         let tensor = checks::output(&op, &operands, &output)?;

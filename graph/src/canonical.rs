@@ -6,12 +6,24 @@
 
 use std::sync::Arc;
 
-use guardbit_num::Scheme;
+use guardbit_num::{Rounding, Scheme};
 use serde::{Serialize, Serializer};
+
+use crate::Graph;
 
 /// A scheme by its name: `num` knows nothing of serialization.
 pub(crate) fn scheme<S: Serializer>(scheme: &Scheme, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(scheme.name())
+}
+
+/// A network inside of another one.
+pub(crate) fn graph<S: Serializer>(graph: &Arc<Graph>, serializer: S) -> Result<S::Ok, S::Error> {
+    graph.as_ref().serialize(serializer)
+}
+
+/// A rounding by its name.
+pub(crate) fn rounding<S: Serializer>(rounding: &Rounding, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(rounding.name())
 }
 
 /// The values of a constant.

@@ -3,10 +3,11 @@
 use crate::limits::Budget;
 use crate::model::{Constant, Tensor, TensorType};
 use crate::ops::Operands;
-use crate::{DType, GraphError, Op, OutputSpec, tensor_name};
+use crate::{CodeRange, DType, GraphError, Op, OutputSpec, tensor_name};
 
 /// A constant of codes.
 pub(crate) fn constant(name: String, ty: TensorType, codes: Vec<i32>) -> Result<Tensor, GraphError> {
+    let ty = ty.canonical();
     count(&name, &ty, codes.len())?;
     in_range(&name, &ty, &codes)?;
     not_wide(&name, &ty)?;
@@ -32,7 +33,7 @@ pub(crate) fn output(op: &Op, operands: &Operands<'_>, output: &OutputSpec) -> R
     Ok(Tensor { name: output.name.clone(), ty, constant: None })
 }
 
-/// Fails for a name that is none, and scales and zero points that do not go with shape and dtype.
+/// Fails for a name that is none, and scales, zero points and ranges that do not go with shape and dtype.
 pub(crate) fn tensor(tensor: &Tensor) -> Result<(), GraphError> {
     tensor_name::check(&tensor.name)?;
     quantization(tensor)
@@ -48,13 +49,13 @@ pub(crate) fn count(name: &str, ty: &TensorType, found: usize) -> Result<(), Gra
     Err(GraphError::CodeCount { tensor: name.into(), expected, shape, found })
 }
 
-/// Fails for codes outside their dtype.
+/// Fails for codes outside their type.
 pub(crate) fn in_range(name: &str, ty: &TensorType, codes: &[i32]) -> Result<(), GraphError> {
-    let allowed = ty.dtype.min()..=ty.dtype.max();
-    match codes.iter().position(|code| !allowed.contains(code)) {
+    let allowed = ty.code_range();
+    match codes.iter().position(|&code| !allowed.contains(code)) {
         Some(index) => {
             let code = codes[index].into();
-            Err(GraphError::CodeRange { tensor: name.into(), code, index, dtype: ty.dtype })
+            Err(GraphError::CodeRange { tensor: name.into(), code, index, ty: ty.code_type() })
         }
         None => Ok(()),
     }
@@ -72,6 +73,9 @@ pub(crate) fn not_wide(name: &str, ty: &TensorType) -> Result<(), GraphError> {
 fn quantization(tensor: &Tensor) -> Result<(), GraphError> {
     let fail = |problem: String| Err(GraphError::TensorType { tensor: tensor.name.clone(), problem });
     let Some(quantization) = &tensor.ty.quantization else { return Ok(()) };
+    if tensor.ty.dtype.is_float() {
+        return fail("real values have neither scale nor zero point".into());
+    }
     if let Some(axis) = quantization.axis() {
         let size = tensor.ty.shape.get(axis).copied();
         let scales = quantization.scales().len();
@@ -79,8 +83,11 @@ fn quantization(tensor: &Tensor) -> Result<(), GraphError> {
             return fail(format!("{scales} scales along axis {axis} of shape {:?}", tensor.ty.shape));
         }
     }
-    let (min, max) = (tensor.ty.dtype.min(), tensor.ty.dtype.max());
-    match quantization.zero_points().iter().find(|z| !(min..=max).contains(*z)) {
+    let all = CodeRange::of(tensor.ty.dtype);
+    if let Some(range) = quantization.range().filter(|&range| !all.includes(range)) {
+        return fail(format!("range {range} is not within {all}, the codes of {}", tensor.ty.dtype));
+    }
+    match quantization.zero_points().iter().find(|&&z| !all.contains(z)) {
         Some(z) => fail(format!("zero point {z} is outside {}", tensor.ty.dtype)),
         None => Ok(()),
     }

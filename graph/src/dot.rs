@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use guardbit_num::{MultiplierError, Requantizer, Scheme};
 
-use crate::{Activation, Requantize};
+use crate::{Activation, MultiplierRule, Requantize};
 
 /// The dot products of a node. Its first input holds the activations.
 #[derive(Debug, Clone, PartialEq)]
@@ -225,6 +225,19 @@ impl DotWeights {
 }
 
 impl OutputStage {
+    /// The sums of `channels` output channels as they are, in 32 bits: the multiplier is 1, which is exact.
+    pub(crate) fn sums(channels: usize) -> Self {
+        Self {
+            requantize: Requantize { scheme: Scheme::Single, rule: MultiplierRule::Float64 },
+            input_scale: 1.0,
+            weight_scales: vec![1.0; channels],
+            output_scale: 1.0,
+            output_zero_point: 0,
+            activation: Activation::None,
+            clamp: (i32::MIN, i32::MAX),
+        }
+    }
+
     /// One requantizer per output channel, under the model's scheme or another one.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Integer types of codes.
+//! Types of codes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,16 +22,19 @@ pub enum DType {
     Int32,
     /// Two's complement of 64 bits, for constant biases alone: activations and weights have at most 32.
     Int64,
+    /// Real values of a region left in float: a code is the word of 32 bits that holds an IEEE-754 single
+    /// ([`word_of`](crate::word_of), [`real_of`](crate::real_of)). There is no quantization, and any word is allowed.
+    Float32,
 }
 
 /// A name that is no dtype.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown dtype `{0}`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32, int64")]
+#[error("unknown dtype `{0}`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32, int64, float32")]
 pub struct UnknownDType(String);
 
 impl DType {
     /// Every dtype.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Int4,
         Self::UInt4,
         Self::Int8,
@@ -40,6 +43,7 @@ impl DType {
         Self::UInt16,
         Self::Int32,
         Self::Int64,
+        Self::Float32,
     ];
 
     /// The name used in files.
@@ -53,6 +57,7 @@ impl DType {
             Self::UInt16 => "uint16",
             Self::Int32 => "int32",
             Self::Int64 => "int64",
+            Self::Float32 => "float32",
         }
     }
 
@@ -62,14 +67,19 @@ impl DType {
             Self::Int4 | Self::UInt4 => 4,
             Self::Int8 | Self::UInt8 => 8,
             Self::Int16 | Self::UInt16 => 16,
-            Self::Int32 => 32,
+            Self::Int32 | Self::Float32 => 32,
             Self::Int64 => 64,
         }
     }
 
+    /// Whether codes are words that hold real values.
+    pub fn is_float(self) -> bool {
+        self == Self::Float32
+    }
+
     /// Whether codes can be negative.
     pub fn is_signed(self) -> bool {
-        matches!(self, Self::Int4 | Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64)
+        matches!(self, Self::Int4 | Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 | Self::Float32)
     }
 
     /// Least code; that of int32 for int64, of which there are no codes.

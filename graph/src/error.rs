@@ -2,7 +2,7 @@
 
 use guardbit_num::MultiplierError;
 
-use crate::DType;
+use crate::{CodeType, DType};
 
 /// A graph that cannot be built, with the node and the tensor at fault.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -58,8 +58,8 @@ pub enum GraphError {
         /// Number of codes given.
         found: usize,
     },
-    /// A code outside its dtype.
-    #[error("tensor `{tensor}`: code {code} at index {index} is outside {dtype}")]
+    /// A code outside its type.
+    #[error("tensor `{tensor}`: code {code} at index {index} is outside {ty}")]
     CodeRange {
         /// The tensor.
         tensor: String,
@@ -67,8 +67,8 @@ pub enum GraphError {
         code: i64,
         /// Its flat index.
         index: usize,
-        /// The dtype.
-        dtype: DType,
+        /// What the tensor may hold.
+        ty: CodeType,
     },
     /// A tensor too large to be simulated.
     #[error("tensor `{tensor}` of shape {shape:?} has more than {limit} elements")]

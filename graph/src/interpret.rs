@@ -7,7 +7,7 @@ impl Graph {
     /// [`tensors`](Self::tensors). Biases of 64 bits have no codes and are empty.
     ///
     /// # Errors
-    /// [`GraphError`] unless there is one list of codes per input, of its size and within its dtype.
+    /// [`GraphError`] unless there is one list of codes per input, of its size and within its type.
     pub fn interpret(&self, inputs: &[&[i32]]) -> Result<Vec<Vec<i32>>, GraphError> {
         if inputs.len() != self.inputs.len() {
             return Err(GraphError::InputCount { expected: self.inputs.len(), found: inputs.len() });

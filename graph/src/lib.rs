@@ -2,7 +2,8 @@
 //!
 //! Every tensor carries its type: shape, dtype, scales and zero points. Every operation is one file in
 //! [`ops`]: its attributes, its shape rule and its exact integer meaning. Codes travel as `i32`, whatever
-//! their dtype; **real = scale * (code - zero point)**. Activations are laid out `[n, h, w, c]`.
+//! their dtype, and lie in the tensor's [`CodeRange`]; **real = scale * (code - zero point)**. Regions left in float are
+//! tensors of [`DType::Float32`]. Activations are laid out `[n, h, w, c]`.
 
 mod activation;
 mod bias_scale;
@@ -10,9 +11,12 @@ mod brief;
 mod builder;
 mod canonical;
 mod checks;
+mod code_range;
 mod dot;
 mod dtype;
 mod error;
+mod float32;
+mod form;
 mod interpret;
 mod limits;
 mod links;
@@ -24,24 +28,29 @@ pub mod ops;
 mod padding;
 pub mod passes;
 mod patch;
+pub mod pattern;
 mod quantization;
+mod requantized;
 mod single;
 mod tensor_name;
 
 pub use activation::Activation;
 pub use brief::{Brief, brief};
 pub use builder::{GraphBuilder, OutputSpec};
+pub use code_range::{CodeRange, CodeType};
 pub use dot::{
     Bias, Division, DotProducts, DotWeights, Finish, KernelPosition, OutputPosition, OutputStage, Tap, Window,
 };
 pub use dtype::{DType, UnknownDType};
 pub use error::GraphError;
+pub use float32::{STEPS_PER_UNIT, order_of, real_of, real_steps, word_of};
+pub use form::{MultiplierForm, NodeForm, OperandForm, RequantizeForm};
 pub use limits::{MAX_AXES, MAX_ELEMENTS};
 pub use links::Links;
 pub use lookup::LookupError;
 pub use model::{Constant, Graph, Node, NodeId, Note, Tensor, TensorId, TensorType};
 pub use multiplier_rule::{MultiplierRule, Requantize};
-pub use ops::{Arithmetic, Mac, Monotonicity, Op, OpKind};
+pub use ops::{Arithmetic, Mac, Monotonicity, Op, OpKind, OpType};
 pub use padding::Padding;
 pub use patch::{GraphPatch, PatchError};
 pub use quantization::{Quantization, QuantizationError};

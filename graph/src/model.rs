@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{DType, DotProducts, Op, Quantization, QuantizationError, Window, ops::Operands};
+use crate::{
+    CodeRange, CodeType, DType, DotProducts, Op, Quantization, QuantizationError, Window, ops::Operands,
+};
 
 /// Index of a tensor in its graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -26,7 +28,7 @@ impl NodeId {
     }
 }
 
-/// Shape, dtype and quantization of a tensor.
+/// Shape, dtype and quantization of a tensor. The quantization says which of the dtype's codes it may hold.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct TensorType {
     /// Sizes; `[n, h, w, c]` for images.
@@ -52,6 +54,22 @@ impl TensorType {
         Ok(Self { shape: shape.to_vec(), dtype, quantization })
     }
 
+    /// The codes that it may hold: all of the dtype, or fewer.
+    pub fn code_range(&self) -> CodeRange {
+        self.quantization.as_ref().map_or(CodeRange::of(self.dtype), |q| q.codes_of(self.dtype))
+    }
+
+    /// The type of its codes, for messages.
+    pub fn code_type(&self) -> CodeType {
+        CodeType { dtype: self.dtype, range: self.code_range() }
+    }
+
+    /// The same with a quantization that says nothing twice.
+    pub(crate) fn canonical(self) -> Self {
+        let quantization = self.quantization.map(|quantization| quantization.canonical(self.dtype));
+        Self { quantization, ..self }
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
@@ -64,7 +82,7 @@ impl TensorType {
 }
 
 /// A tensor of a graph.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Tensor {
     /// Unique name.
     pub name: String,
@@ -109,7 +127,7 @@ impl Tensor {
 }
 
 /// One operation of a graph.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Node {
     /// What it does.
     pub op: Op,
@@ -123,7 +141,7 @@ pub struct Node {
 ///
 /// It serializes to everything that decides what it computes, names of tensors included; its own name and notes are
 /// left out.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Graph {
     /// Often that of a file. It decides nothing.
     #[serde(skip)]
@@ -222,10 +240,16 @@ impl Graph {
     /// an empty slice.
     pub fn evaluate(&self, id: NodeId, inputs: &[&[i32]]) -> Vec<i32> {
         let node = self.node(id);
-        node.op.evaluate(&self.operands(node), inputs)
+        let mut codes = node.op.evaluate(&self.operands(node), inputs);
+        // An operation knows its dtype; a narrower range is a clamp behind it.
+        let range = self.tensor(node.output).ty.quantization.as_ref().and_then(Quantization::range);
+        if let Some(range) = range {
+            codes.iter_mut().for_each(|code| *code = (*code).clamp(range.min(), range.max()));
+        }
+        codes
     }
 
-    fn operands<'a>(&'a self, node: &'a Node) -> Operands<'a> {
+    pub(crate) fn operands<'a>(&'a self, node: &'a Node) -> Operands<'a> {
         let output = self.tensor(node.output);
         Operands {
             op: node.op.name(),

@@ -14,6 +14,18 @@ pub enum MultiplierRule {
 }
 
 impl MultiplierRule {
+    /// Every rule.
+    pub const ALL: [Self; 3] = [Self::Float64, Self::ProductInFloat32, Self::Float32];
+
+    /// The name used in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Float64 => "float64",
+            Self::ProductInFloat32 => "product_in_float32",
+            Self::Float32 => "float32",
+        }
+    }
+
     /// `input * weight / output`.
     pub fn multiplier(self, input: f32, weight: f32, output: f32) -> f64 {
         match self {

@@ -94,7 +94,7 @@ impl<'g> GraphPatch<'g> {
         inputs: &[Option<TensorId>],
         output: OutputSpec,
     ) -> Result<TensorId, PatchError> {
-        let op = op.into();
+        let (op, output) = (op.into(), output.canonical());
         let inputs: Vec<_> = inputs.iter().map(|id| id.map(|id| self.in_place_of(id))).collect();
         let read = inputs.iter().map(|id| id.map(|id| self.tensor(id)).transpose());
         let read = read.collect::<Result<Vec<_>, _>>()?;
@@ -102,7 +102,7 @@ impl<'g> GraphPatch<'g> {
         self.add(tensor, Some((op, inputs)))
     }
 
-    /// Lets everyone who reads `tensor`, one of the graph's, read `by` instead. Both have the same shape, dtype, scales and zero points. An
+    /// Lets everyone who reads `tensor`, one of the graph's, read `by` instead. Both have the same shape, dtype, scales, zero points and range. An
     /// output of the network keeps its name: `by` was added under the same one.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ fn difference(old: &TensorType, new: &TensorType) -> Option<String> {
     if old.dtype != new.dtype {
         return Some(format!("its dtype is {}, not {}", new.dtype, old.dtype));
     }
-    (old.quantization != new.quantization).then(|| "its scales or zero points are others".into())
+    (old.quantization != new.quantization).then(|| "its scales, zero points or range are others".into())
 }
 
 impl From<GraphError> for PatchError {

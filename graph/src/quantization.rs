@@ -1,13 +1,16 @@
-//! Scales and zero points.
+//! Scales, zero points and code ranges.
+
+use crate::{CodeRange, DType};
 
 /// The quantization of a tensor: one scale and zero point, or one of each per index of an axis.
 ///
-/// `real = scale * (code - zero_point)`.
+/// `real = scale * (code - zero_point)`. Codes may have a range that is narrower than their dtype.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Quantization {
     scales: Vec<f32>,
     zero_points: Vec<i32>,
     axis: Option<usize>,
+    range: Option<CodeRange>,
 }
 
 /// A set of scales and zero points that makes no quantization.
@@ -58,8 +61,28 @@ impl Quantization {
         }
         match scales.iter().position(|s| !(s.is_finite() && *s > 0.0)) {
             Some(index) => Err(QuantizationError::Scale { scale: scales[index], index }),
-            None => Ok(Self { scales, zero_points, axis }),
+            None => Ok(Self { scales, zero_points, axis, range: None }),
         }
+    }
+
+    /// The same for codes of that range alone. A graph keeps it where it is narrower than the dtype.
+    pub fn with_range(self, range: CodeRange) -> Self {
+        Self { range: Some(range), ..self }
+    }
+
+    /// The range of the codes, where it is narrower than the dtype.
+    pub fn range(&self) -> Option<CodeRange> {
+        self.range
+    }
+
+    /// The codes that a tensor of that dtype may hold.
+    pub fn codes_of(&self, dtype: DType) -> CodeRange {
+        self.range.unwrap_or(CodeRange::of(dtype))
+    }
+
+    /// The same without a range that says no more than the dtype.
+    pub(crate) fn canonical(self, dtype: DType) -> Self {
+        Self { range: self.range.filter(|&range| range != CodeRange::of(dtype)), ..self }
     }
 
     /// The axis along which scales differ; `None` for a single scale.

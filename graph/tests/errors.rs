@@ -165,7 +165,7 @@ fn dtypes() {
         ops::Softmax { beta: 1.0 },
         &[activations(&[1], DType::Int16, 1.0, 0, &[1])],
         softmax_output(),
-        "softmax `output`: tensor `input0` is int16, expected int8 or uint8",
+        "softmax `output`: tensor `output` is int8, expected int16",
     );
     check(
         plain_conv(),

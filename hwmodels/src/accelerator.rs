@@ -30,6 +30,9 @@ pub enum OutputFit {
     /// Clamps it.
     #[default]
     Saturate,
+    /// Clamps it to a restricted range: the least code is the greatest with the other sign, also where the model has one
+    /// more.
+    SaturateSymmetric,
     /// Keeps its low bits. A fused activation clips before, at the bounds that it has of its own: a rectifier below.
     Wrap,
 }

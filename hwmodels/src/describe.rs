@@ -26,6 +26,7 @@ impl Datapath {
             self.requantize.scheme.map_or("model's requantization".into(), |s| format!("requantize {s}"));
         stages.push(match self.requantize.output {
             OutputFit::Saturate => scheme,
+            OutputFit::SaturateSymmetric => format!("{scheme}, restricted range"),
             OutputFit::Wrap => format!("{scheme}, low bits kept"),
         });
         stages

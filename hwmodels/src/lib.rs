@@ -33,7 +33,8 @@ pub use load::{
     load, name_of,
 };
 pub use lower::{
-    Host, LayerSpec, LowerError, MAC_OPERATIONS, OPERATIONS, Placement, lower, lower_dot_products, partition,
+    AuditStep, Decision, Host, LayerSpec, LowerError, MAC_OPERATIONS, OPERATIONS, Outcome, Placement,
+    audit_frontend, audit_lowering, lower, lower_dot_products, partition,
 };
 pub use presets::{PRESETS, Preset, preset};
 pub use program::{ActivationOffset, MacLayer, Place, Program, Step};

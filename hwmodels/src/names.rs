@@ -84,7 +84,7 @@ names! {
         Folded = "folded",
         Block = "block",
     }
-    OutputFit, "fit of the output": { Saturate = "saturate", Wrap = "wrap" }
+    OutputFit, "fit of the output": { Saturate = "saturate", SaturateSymmetric = "saturate_symmetric", Wrap = "wrap" }
     TimingConvention, "timing convention": {
         Overlapped = "overlapped",
         ScalesimV3 = "scalesim_v3",

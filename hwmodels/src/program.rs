@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use guardbit_graph::{DotProducts, Graph, NodeId};
+use guardbit_graph::{CodeRange, DotProducts, Graph, NodeId};
 use guardbit_num::Requantizer;
 
 use crate::timing::LayerTiming;
-use crate::{Accelerator, Datapath, Packing};
+use crate::{Accelerator, Datapath, Packing, ZeroPoint};
 
 /// A graph lowered onto an accelerator.
 #[derive(Debug, Clone)]
@@ -56,8 +56,8 @@ pub struct MacLayer {
     pub requantizers: Vec<Requantizer>,
     /// Requantizers per output channel for sums in unit 1. Empty for pools.
     pub exact_requantizers: Vec<Requantizer>,
-    /// Least and greatest code of the output's dtype.
-    pub output_range: (i32, i32),
+    /// The codes that the output may hold.
+    pub output_range: CodeRange,
     /// Lanes that share one adder.
     pub packing: Packing,
     /// When and where things happen.
@@ -117,11 +117,7 @@ impl MacLayer {
 
     /// What padding shows to the multiplier, and what is taken off every activation code.
     pub fn activation_offset(&self) -> ActivationOffset {
-        let zero_point = self.dots.input_zero_point;
-        match self.datapath.operands.zero_point {
-            crate::ZeroPoint::Subtract => ActivationOffset { subtract: zero_point, padding: 0 },
-            crate::ZeroPoint::Fold => ActivationOffset { subtract: 0, padding: zero_point },
-        }
+        ActivationOffset::new(self.datapath.operands.zero_point, self.dots.input_zero_point)
     }
 }
 
@@ -132,4 +128,14 @@ pub struct ActivationOffset {
     pub subtract: i32,
     /// The operand of a padding cell.
     pub padding: i32,
+}
+
+impl ActivationOffset {
+    /// That of activations with this zero point.
+    pub fn new(handling: ZeroPoint, zero_point: i32) -> Self {
+        match handling {
+            ZeroPoint::Subtract => Self { subtract: zero_point, padding: 0 },
+            ZeroPoint::Fold => Self { subtract: 0, padding: zero_point },
+        }
+    }
 }

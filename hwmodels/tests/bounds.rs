@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use guardbit_graph::ops::Conv2d;
-use guardbit_graph::{DType, Graph, GraphBuilder, MultiplierRule, OutputSpec, Requantize, TensorType};
+use guardbit_graph::{
+    CodeRange, DType, Graph, GraphBuilder, MultiplierRule, Operand, OutputSpec, Quantization, Requantize,
+    TensorType,
+};
 use guardbit_hwmodels::bounds::closed_form::{
     OperandBits, a2q_bits, a2q_plus_bits, a2q_type_bits, outer_bits,
 };
@@ -49,6 +52,47 @@ fn int14_by_type() {
     check(DType::UInt4, Range::of_codes(DType::Int4), 68);
     check(DType::UInt4, Range::new(-7, 7), 78);
     check(DType::UInt8, Range::of_codes(DType::Int8), 0);
+}
+
+/// One layer of 8-bit codes that hold fewer of them: bits by type, A2Q's, bits by the weights, bits stored.
+fn of_ranges(x: CodeRange, w: CodeRange, terms: usize) -> [u32; 3] {
+    let ty = |shape: &[usize], dtype, range| {
+        let quantization = Some(Quantization::per_tensor(1.0, 0).unwrap().with_range(range));
+        TensorType { shape: shape.to_vec(), dtype, quantization }
+    };
+    let operands = [
+        Operand::input("x", ty(&[1, 1, 1, terms], DType::UInt8, x)),
+        Operand::constant("w", ty(&[1, 1, 1, terms], DType::Int8, w), vec![w.max(); terms]),
+    ];
+    let output = OutputSpec::quantized("y", DType::Int8, 1.0, 0).unwrap();
+    let graph = Arc::new(Graph::of_op("ranges", Conv2d::default(), operands, output).unwrap());
+    let accelerator = from_yaml("schema: 1\nname: test\nextends: fpga-int14-os\n", "test", &[]).unwrap();
+    let program = lower(Arc::clone(&graph), &accelerator).unwrap();
+    let layer = program.mac_layers().next().unwrap();
+    let bounds = LayerBounds::new(&graph, layer);
+    assert_eq!(
+        bounds.channels[0].by_weights,
+        [Range::new(0, x.max()).times(Range::point(w.max())).repeated(terms)]
+    );
+    let sums = network_sums(&program).swap_remove(0).unwrap();
+    assert_eq!(sums, [bounds.channels[0].by_weights.clone()]);
+    [bounds.type_bits(0), bounds.channels[0].a2q_type.unwrap(), bounds.weight_bits(0)]
+}
+
+/// `accumulators.md` 3.5 again: codes of 4 bits, full and narrow, held in dtypes of 8.
+#[test]
+fn ranges_give_the_widths_of_narrow_types() {
+    let range = |min, max| CodeRange::new(min, max).unwrap();
+    let (u4, s4, narrow) = (range(0, 15), range(-8, 7), range(-7, 7));
+    for (terms, exact, closed, with_narrow) in
+        [(64, 14, 15, 14), (128, 15, 16, 15), (576, 18, 18, 17), (4608, 21, 21, 20)]
+    {
+        let [by_type, a2q, _] = of_ranges(u4, s4, terms);
+        assert_eq!((by_type, a2q), (exact, closed), "K={terms}");
+        assert_eq!(of_ranges(u4, narrow, terms)[0], with_narrow, "K={terms}");
+    }
+    assert!(of_ranges(u4, s4, 68)[0] <= 14 && of_ranges(u4, s4, 69)[0] > 14);
+    assert!(of_ranges(u4, narrow, 78)[0] <= 14 && of_ranges(u4, narrow, 79)[0] > 14);
 }
 
 /// `accumulators.md` 2.5: inner width, K, tile, outer width.

@@ -76,7 +76,7 @@ fn datapath() -> impl Strategy<Value = Datapath> {
     let product = product.prop_map(|(register, shift, round)| Product { register, shift, round });
     let scheme = prop::option::of(select(Scheme::ALL));
     let zero_point = select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]);
-    let output = select(vec![OutputFit::Saturate, OutputFit::Wrap]);
+    let output = select(vec![OutputFit::Saturate, OutputFit::SaturateSymmetric, OutputFit::Wrap]);
     (zero_point, order(), product, levels(), bias, scheme, output).prop_map(
         |(zero_point, order, product, levels, bias, scheme, output)| Datapath {
             operands: Operands { zero_point },

@@ -10,6 +10,7 @@ pub mod fixed_point;
 mod format;
 mod multiplier;
 mod overflow;
+mod quantize;
 mod requantize;
 mod rounding;
 
@@ -17,5 +18,6 @@ pub use accumulator::Accumulator;
 pub use format::{Format, MAX_BITS, MIN_BITS, WidthError, required_bits};
 pub use multiplier::{Multiplier, MultiplierError};
 pub use overflow::{Direction, Fit, Overflow};
+pub use quantize::{Quantizing, UnknownQuantizing};
 pub use requantize::{Requantizer, Scale32, Scheme};
 pub use rounding::Rounding;

@@ -3,7 +3,8 @@
 use guardbit_num::{Multiplier, Requantizer, Scheme};
 
 use Scheme::{
-    Away, Double, Even, Float32Upward, Float64Away, Float64Upward, Q48, Single, TosaDouble, TosaScale16,
+    Away, Double, Even, Float32Nearest, Float32Upward, Float64Away, Float64Nearest, Float64Upward, Q48,
+    Single, TosaDouble, TosaScale16,
 };
 
 fn scale(scheme: Scheme, multiplier: f64, x: i128) -> i128 {
@@ -23,7 +24,7 @@ fn check(multiplier: f64, x: i128, expected: &[(&[Scheme], (i128, i128))]) {
 /// Schemes with one rounding, half up.
 const UP: &[Scheme] = &[Single, Float32Upward, Float64Upward, TosaScale16, Q48];
 /// Schemes with one rounding, half away from zero.
-const AWAY: &[Scheme] = &[Away, Float64Away];
+const AWAY: &[Scheme] = &[Away, Float64Away, Float32Nearest, Float64Nearest];
 
 #[test]
 fn ties() {
@@ -67,6 +68,22 @@ fn the_zero_point_is_added_after_rounding() {
     let requantizer = Requantizer::new(Even, Multiplier::new(0.5).unwrap());
     let codes = [1, -1, 3, -3, 5, -5, 7, -7].map(|x| requantizer.requantize(x, 1));
     assert_eq!(codes, [1, 1, 3, -1, 3, -1, 5, -3]);
+}
+
+/// TVM adds the zero point before it rounds: what is a tie below 0 is one above it then.
+#[test]
+fn tvm_adds_the_zero_point_before_rounding() {
+    let codes = |scheme, zero_point| {
+        let requantizer = Requantizer::new(scheme, Multiplier::new(0.5).unwrap());
+        [1, -1, 3, -3].map(|x| requantizer.requantize(x, zero_point))
+    };
+    for scheme in [Float32Nearest, Float64Nearest] {
+        assert_eq!((codes(scheme, 0), codes(scheme, 1)), ([1, -1, 2, -2], [2, 1, 3, -1]), "{scheme}");
+    }
+    for scheme in [Float32Upward, Float64Upward] {
+        assert_eq!((codes(scheme, 0), codes(scheme, 1)), ([1, 0, 2, -1], [2, 1, 3, 0]), "{scheme}");
+    }
+    assert_eq!(codes(Away, 1), [2, 0, 3, -1]);
 }
 
 /// LiteRT's reference FULLY_CONNECTED keeps 53 bits of the multiplier: a significand of 31 bits goes astray here.

@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use guardbit_graph::DType;
+use guardbit_graph::{DType, real_of};
 use ndarray_npy::npy::header::{Header, Layout, WriteHeaderError};
 use ndarray_npy::{WritableElement, WriteDataError, WriteNpyError};
 use zip::write::SimpleFileOptions;
@@ -220,19 +220,46 @@ impl Encode {
             DType::UInt16 => Self::with::<u16>(),
             DType::Int32 => Self::with::<i32>(),
             DType::Int64 => Self::with::<i64>(),
+            DType::Float32 => Self::with::<f32>(),
         }
     }
 
-    fn with<T: WritableElement + TryFrom<i32>>() -> Self {
+    fn with<T: FromCode>() -> Self {
         let header = |shape: &[usize]| Header {
             type_descriptor: T::type_descriptor(),
             layout: Layout::Standard,
             shape: shape.to_vec(),
         };
         let write = |codes: &[i32], out: &mut dyn Write| {
-            let elements: Vec<T> = codes.iter().filter_map(|&code| T::try_from(code).ok()).collect();
+            let elements: Vec<T> = codes.iter().filter_map(|&code| T::from_code(code)).collect();
             T::write_slice(&elements, out)
         };
         Self { header, write }
+    }
+}
+
+/// An element of a file that holds a code.
+trait FromCode: WritableElement {
+    /// The element; `None` if the code does not fit.
+    fn from_code(code: i32) -> Option<Self>
+    where
+        Self: Sized;
+}
+
+macro_rules! integers {
+    ($($ty:ty)*) => {$(
+        impl FromCode for $ty {
+            fn from_code(code: i32) -> Option<Self> {
+                Self::try_from(code).ok()
+            }
+        }
+    )*};
+}
+
+integers!(i8 u8 i16 u16 i32 i64);
+
+impl FromCode for f32 {
+    fn from_code(code: i32) -> Option<Self> {
+        Some(real_of(code))
     }
 }

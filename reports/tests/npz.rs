@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use guardbit_graph::DType;
+use guardbit_graph::{DType, word_of};
 use guardbit_reports::{NpzError, NpzWriter, ReportError, batch_shape, member_name};
 use ndarray::{ArrayD, IxDyn};
 use ndarray_npy::{NpzReader, ReadableElement};
@@ -40,6 +40,8 @@ fn every_dtype_comes_back() {
     assert_eq!(read::<i16>(&bytes, "int16"), array(&[1, 2], vec![-32_768, 32_767]));
     assert_eq!(read::<u16>(&bytes, "uint16"), array(&[1, 2], vec![0, 65_535]));
     assert_eq!(read::<i32>(&bytes, "int32"), array(&[1, 2], vec![i32::MIN, i32::MAX]));
+    let words = write(|npz| npz.add("x", DType::Float32, &[2], [0.5f32, -0.0].map(word_of))).unwrap();
+    assert_eq!(read::<f32>(&words, "x"), array(&[2], vec![0.5, -0.0]));
 }
 
 #[test]

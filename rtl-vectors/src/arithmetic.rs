@@ -2,11 +2,11 @@
 
 mod layers;
 
-use guardbit_graph::{DType, Finish, Graph};
+use guardbit_graph::{CodeRange, DType, Finish, Graph};
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::{
-    BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, ReductionOrder, Register, Terms, Walk,
-    ZeroPoint,
+    ActivationOffset, BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, ReductionOrder,
+    Register, Terms, Walk, ZeroPoint,
 };
 use guardbit_num::{Requantizer, Rounding, Scheme};
 
@@ -30,12 +30,12 @@ fn port_bits(range: Range) -> u32 {
     range.bits(true).max(2)
 }
 
-/// Types and zero points of a layer's codes.
+/// Codes of a layer and their zero points.
 pub(crate) struct Codes<'a> {
-    pub activation: DType,
-    /// Taken off every activation code that is read.
-    pub subtract: i32,
-    pub weight: DType,
+    pub activation: CodeRange,
+    /// What is taken off every activation code that is read, and what padding shows.
+    pub offset: ActivationOffset,
+    pub weight: CodeRange,
     /// One, or one per output channel.
     pub weight_zero_points: &'a [i32],
 }
@@ -43,10 +43,11 @@ pub(crate) struct Codes<'a> {
 impl Codes<'_> {
     /// Activations and weights as the multiplier sees them.
     pub fn operands(&self, zero_point: ZeroPoint) -> [Range; 2] {
-        let less = |dtype: DType, zero_point: i32| {
-            Range::of_codes(dtype).plus(Range::point(-i128::from(zero_point)))
+        let less = |codes: CodeRange, zero_point: i32| {
+            Range::of_codes(codes).plus(Range::point(-i128::from(zero_point)))
         };
-        let activation = less(self.activation, self.subtract).hull(Range::ZERO);
+        let ActivationOffset { subtract, padding } = self.offset;
+        let activation = less(self.activation, subtract).hull(Range::point(padding)).hull(Range::ZERO);
         let shifted = |&z: &i32| match zero_point {
             ZeroPoint::Subtract => less(self.weight, z),
             ZeroPoint::Fold => less(self.weight, 0),
@@ -85,14 +86,14 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         let (layer, what) = (layer.name.clone(), "a pool, mean or sum, which divides by itself,".into());
         return Err(VectorError::Unsupported { layer, what });
     };
-    let dtype = |input: usize| {
+    let codes = |input: usize| {
         let id = graph.node(layer.node).inputs.get(input).copied().flatten();
-        id.map_or(DType::Int8, |id| graph.tensor(id).ty.dtype)
+        id.map_or(CodeRange::of(DType::Int8), |id| graph.tensor(id).ty.code_range())
     };
     let codes = Codes {
-        activation: dtype(0),
-        subtract: layer.activation_offset().subtract,
-        weight: dtype(1),
+        activation: codes(0),
+        offset: layer.activation_offset(),
+        weight: codes(1),
         weight_zero_points: &weights.zero_points,
     };
     let operands = codes.operands(layer.datapath.operands.zero_point);

@@ -1,6 +1,6 @@
 //! What a manifest says in words and numbers about the layer, beside the arithmetic: types, geometry, formulas.
 
-use guardbit_graph::{Graph, Window};
+use guardbit_graph::{Graph, TensorId, Window};
 use guardbit_hwmodels::MacLayer;
 use guardbit_num::Scheme;
 
@@ -9,21 +9,27 @@ use crate::manifest::{TensorInfo, WindowInfo};
 /// The activations, the weights and the output of `layer`.
 pub(crate) fn tensors(graph: &Graph, layer: &MacLayer) -> [TensorInfo; 3] {
     let node = graph.node(layer.node);
-    let dtype = |input: usize| {
-        let id = node.inputs.get(input).copied().flatten();
-        id.map_or("none", |id| graph.tensor(id).ty.dtype.name()).to_owned()
-    };
-    let output = &graph.tensor(node.output).ty;
+    let input = |index: usize| node.inputs.get(index).copied().flatten();
     let weights = layer.dots.weights.as_ref().map_or(&[][..], |weights| &weights.zero_points);
     let output_zero_point = match &layer.dots.finish {
         guardbit_graph::Finish::Requantize(stage) => vec![stage.output_zero_point.into()],
         guardbit_graph::Finish::Divide(_) => Vec::new(),
     };
     [
-        TensorInfo { dtype: dtype(0), zero_points: vec![layer.dots.input_zero_point.into()] },
-        TensorInfo { dtype: dtype(1), zero_points: shared(weights) },
-        TensorInfo { dtype: output.dtype.name().to_owned(), zero_points: output_zero_point },
+        tensor(graph, input(0), vec![layer.dots.input_zero_point.into()]),
+        tensor(graph, input(1), shared(weights)),
+        tensor(graph, Some(node.output), output_zero_point),
     ]
+}
+
+fn tensor(graph: &Graph, id: Option<TensorId>, zero_points: Vec<i64>) -> TensorInfo {
+    let ty = id.map(|id| &graph.tensor(id).ty);
+    let range = ty.and_then(|ty| ty.quantization.as_ref()?.range());
+    TensorInfo {
+        dtype: ty.map_or("none", |ty| ty.dtype.name()).to_owned(),
+        range: range.map(|range| [range.min(), range.max()]),
+        zero_points,
+    }
 }
 
 /// One value where all are equal.
@@ -59,6 +65,8 @@ pub(crate) fn formula(scheme: Scheme) -> &'static str {
         Scheme::Even => "float32: half_even(f32(x) * f32(M)) + z",
         Scheme::Float32Upward => "float32: floor(f32(x) * f32(M) + z + 0.5)",
         Scheme::Float64Upward => "float64: floor(x * M + z + 0.5)",
+        Scheme::Float32Nearest => "float32: half_away(f32(x) * f32(M) + z)",
+        Scheme::Float64Nearest => "float64: half_away(x * M + z)",
         Scheme::Float64Away => "float64: half_away(x * M) + z",
         Scheme::TosaDouble => {
             "s = 31-e; d = s > 31 ? (x >= 0 ? 2^30 : -2^30) : 0; ((x*m + 2^(s-1) + d) >> s) + z"

@@ -248,8 +248,13 @@ fn inputs<C: ToCodes>(program: &Program, sample: &[C]) -> Result<Vec<Codes>, Sim
             let (expected, found) = (ty.len(), codes.count());
             return Err(SimError::InputSize { tensor: name.clone(), expected, found });
         }
-        let outside = |code| SimError::InputCode { tensor: name.clone(), code, dtype: ty.dtype };
-        codes.to_codes(ty.dtype).map_err(outside)
+        let outside = |code| SimError::InputCode { tensor: name.clone(), code, ty: ty.code_type() };
+        let codes = codes.to_codes(ty.dtype).map_err(outside)?;
+        let narrower = ty.quantization.as_ref().and_then(|quantization| quantization.range());
+        match narrower.and_then(|range| codes.to_vec().into_iter().find(|&code| !range.contains(code))) {
+            Some(code) => Err(outside(code)),
+            None => Ok(codes),
+        }
     };
     graph.inputs().iter().zip(sample).map(one).collect()
 }

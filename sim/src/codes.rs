@@ -195,7 +195,7 @@ impl Packed {
     fn collect(dtype: DType, codes: &[i32]) -> Self {
         match dtype {
             DType::Int16 => Self::I16(codes.iter().map(|&code| code as i16).collect()),
-            DType::UInt16 | DType::Int32 | DType::Int64 => Self::I32(codes.to_vec()),
+            DType::UInt16 | DType::Int32 | DType::Int64 | DType::Float32 => Self::I32(codes.to_vec()),
             DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => {
                 let mut bytes = Bytes::zeros(dtype.min(), codes.len());
                 let pairs = bytes.get_mut().iter_mut().zip(codes);
@@ -209,7 +209,7 @@ impl Packed {
     pub fn zeros(dtype: DType, count: usize) -> Self {
         match dtype {
             DType::Int16 => Self::I16(vec![0; count]),
-            DType::UInt16 | DType::Int32 | DType::Int64 => Self::I32(vec![0; count]),
+            DType::UInt16 | DType::Int32 | DType::Int64 | DType::Float32 => Self::I32(vec![0; count]),
             DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => {
                 Self::Bytes(Bytes::zeros(dtype.min(), count))
             }

@@ -43,15 +43,15 @@ pub enum SimError {
         /// What was given.
         found: usize,
     },
-    /// An input code outside its dtype.
-    #[error("input `{tensor}`: code {code} is outside {dtype}")]
+    /// An input code outside its type.
+    #[error("input `{tensor}`: code {code} is outside {ty}")]
     InputCode {
         /// The input.
         tensor: String,
         /// The code.
         code: i32,
-        /// Its dtype.
-        dtype: guardbit_graph::DType,
+        /// What the input may hold.
+        ty: guardbit_graph::CodeType,
     },
     /// Programs that cannot run together.
     #[error("programs that run together differ in registers alone, but {what} differs")]

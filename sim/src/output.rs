@@ -100,19 +100,14 @@ fn narrow_code(
 fn fit_code(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
     let (least, greatest) = (i128::from(stage.clamp.0), i128::from(stage.clamp.1));
     match layer.datapath.requantize.output {
-        OutputFit::Saturate => code.clamp(least, greatest) as i32,
+        // The bounds are those of the restricted range where the accelerator has one.
+        OutputFit::Saturate | OutputFit::SaturateSymmetric => code.clamp(least, greatest) as i32,
         OutputFit::Wrap => {
             let (below, above) = stage.activation.clips();
             let code = if below { code.max(least) } else { code };
-            low_bits(layer, if above { code.min(greatest) } else { code })
+            layer.output_range.wrap(if above { code.min(greatest) } else { code })
         }
     }
-}
-
-/// The low bits of a code, as many as the output's dtype has.
-fn low_bits(layer: &MacLayer, code: i128) -> i32 {
-    let (least, greatest) = (i128::from(layer.output_range.0), i128::from(layer.output_range.1));
-    ((code - least).rem_euclid(greatest - least + 1) + least) as i32
 }
 
 /// `-zw * sum(x)`, a side sum that is exact.

@@ -63,9 +63,9 @@ pub struct SquaredError {
 }
 
 impl SquaredError {
-    /// Notes one code beside the exact one.
-    pub fn add(&mut self, exact: i32, simulated: i32, zero_point: i32) {
-        let value = i128::from(exact) - i128::from(zero_point);
+    /// Notes one value beside the exact one, both in steps: codes less their zero point.
+    pub fn add(&mut self, exact: i64, simulated: i64) {
+        let value = i128::from(exact);
         let error = i128::from(exact) - i128::from(simulated);
         self.signal += (value * value) as u128;
         self.noise += (error * error) as u128;
@@ -298,10 +298,10 @@ impl LayerStats {
     }
 
     /// Adds what a sample's output codes were found to be: the [`signal`] of the exact ones, and how they differ.
-    pub(crate) fn add_outputs(&mut self, signal: u64, differences: Option<&Differences>) {
-        self.output_error.signal += u128::from(signal);
+    pub(crate) fn add_outputs(&mut self, signal: u128, differences: Option<&Differences>) {
+        self.output_error.signal += signal;
         let Some(differences) = differences else { return };
-        self.output_error.noise += u128::from(differences.noise);
+        self.output_error.noise += differences.noise;
         for (channel, &mismatches) in self.channels.iter_mut().zip(&differences.mismatches) {
             channel.output_mismatch += u64::from(mismatches);
         }
@@ -340,44 +340,52 @@ impl Accumulate for LayerStats {
     }
 }
 
-/// Sum of the squares of codes less their zero point. Codes have at most 16 bits, and are fewer than 2^28.
-pub(crate) fn signal(codes: &Codes, zero_point: i32) -> u64 {
+/// Sum of the squares of codes less their zero point. There are fewer than 2^28.
+pub(crate) fn signal(codes: &Codes, zero_point: i32) -> u128 {
     let (kernels, mut signal) = (Kernels::choose(None), 0);
     match codes.packed() {
         Packed::Bytes(codes) => kernels.signal(codes.get(), zero_point - codes.least, &mut signal),
         Packed::I16(codes) => kernels.signal(codes, zero_point, &mut signal),
-        Packed::I32(codes) => kernels.signal(codes, zero_point, &mut signal),
+        Packed::I32(codes) => return codes.iter().map(|&code| square(code, zero_point)).sum(),
     }
-    signal
+    signal.into()
+}
+
+/// The square of the difference of two codes of 32 bits.
+fn square(a: i32, b: i32) -> u128 {
+    let difference = u128::from(a.abs_diff(b));
+    difference * difference
 }
 
 /// How the output codes of one sample differ from the exact network's.
 pub(crate) struct Differences {
     /// Sum of the squares.
-    noise: u64,
+    noise: u128,
     /// Per output channel.
     mismatches: Vec<u32>,
 }
 
 impl Differences {
-    /// Compares codes `[pixel][channel]` of one dtype, of at most 16 bits and fewer than 2^28.
+    /// Compares codes `[pixel][channel]` of one dtype, fewer than 2^28.
     pub fn new(channels: usize, exact: &Codes, simulated: &Codes) -> Self {
-        let mut differences = Self { noise: 0, mismatches: vec![0; channels] };
-        let Self { noise, mismatches } = &mut differences;
+        let (mut noise, mut wide, mut mismatches) = (0, 0, vec![0; channels]);
         let kernels = Kernels::choose(None);
         match (exact.packed(), simulated.packed()) {
             (Packed::Bytes(exact), Packed::Bytes(simulated)) => {
-                kernels.compare(exact.get(), simulated.get(), mismatches, noise);
+                kernels.compare(exact.get(), simulated.get(), &mut mismatches, &mut noise);
             }
             (Packed::I16(exact), Packed::I16(simulated)) => {
-                kernels.compare(exact, simulated, mismatches, noise);
+                kernels.compare(exact, simulated, &mut mismatches, &mut noise);
             }
             (Packed::I32(exact), Packed::I32(simulated)) => {
-                kernels.compare(exact, simulated, mismatches, noise);
+                for (index, (&exact, &simulated)) in exact.iter().zip(simulated).enumerate() {
+                    mismatches[index % channels] += u32::from(exact != simulated);
+                    wide += square(exact, simulated);
+                }
             }
             _ => debug_assert!(false, "codes of one dtype"),
         }
-        differences
+        Self { noise: wide + u128::from(noise), mismatches }
     }
 }
 

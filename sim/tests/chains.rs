@@ -2,10 +2,13 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use common::network::{NetworkCase, network_case};
 use common::{datapath, serial};
+use guardbit_graph::passes::Pass;
+use guardbit_graph::pattern::{Expand, FusedOp, Pattern};
 use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::{
     Accelerator, BiasPlace, Datapath, MacLayer, OutputFit, Packing, Program, Register, Requantization, Terms,
@@ -161,6 +164,55 @@ fn check_model(case: &NetworkCase, options: Options) -> Result<(), TestCaseError
     Ok(())
 }
 
+/// Whatever happens to sums, no tensor holds a code outside its range.
+fn check_ranges(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
+    let program = program(case, &case.accelerator);
+    for options in engines(options).chain([options]) {
+        for tensors in run(&program, &case.samples, options).unwrap().0 {
+            for (tensor, (exact, simulated)) in
+                case.graph.tensors().iter().zip(tensors.exact.iter().zip(&tensors.simulated))
+            {
+                let range = tensor.ty.code_range();
+                for codes in [exact, simulated].into_iter().flatten() {
+                    let outside = codes.to_vec().into_iter().find(|&code| !range.contains(code));
+                    prop_assert_eq!(outside, None, "{} {:?}", &tensor.name, options);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Convolutions as fused operations of the accelerator, and put back from there, make every code of the network.
+fn check_composites(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
+    let operands = [Pattern::any(), Pattern::constant(), Pattern::constant().or_absent()];
+    let npu = FusedOp::new("npu.conv2d", Pattern::op_named(["conv2d"]).reads(operands));
+    let Some(fused) = npu.run(&case.graph).unwrap() else { return Ok(()) };
+    let back = Expand.run(&fused).unwrap().unwrap();
+    let codes = |graph: &Graph| {
+        let case = NetworkCase { graph: Arc::new(graph.clone()), ..case.clone() };
+        let program = program(&case, &case.accelerator);
+        let names = graph.tensors().iter().map(|tensor| tensor.name.clone());
+        let names: Vec<String> = names.collect();
+        let (tensors, stats) = run(&program, &case.samples, options).unwrap();
+        let of_sample = |sample: SampleTensors| {
+            let all = sample.exact.into_iter().zip(sample.simulated);
+            let named = names.iter().cloned().zip(all).filter(|(_, (exact, _))| exact.is_some());
+            named.collect::<BTreeMap<_, _>>()
+        };
+        let events: Vec<u64> = stats
+            .iter()
+            .flatten()
+            .flat_map(|layer| layer.levels.iter().map(|l| l.total().events()))
+            .collect();
+        (tensors.into_iter().map(of_sample).collect::<Vec<_>>(), events)
+    };
+    let expected = codes(&case.graph);
+    prop_assert_eq!(&codes(&fused), &expected);
+    prop_assert_eq!(&codes(&back), &expected);
+    Ok(())
+}
+
 /// The codes of every tensor as the operations themselves compute them.
 fn evaluate(graph: &Graph, sample: &[i32]) -> Vec<Option<Vec<i32>>> {
     let mut codes = vec![None; graph.tensors().len()];
@@ -205,6 +257,16 @@ proptest! {
     #[test]
     fn the_exact_network_has_neither_widths_nor_shifts(case in network_case(), options in options()) {
         check_lifted(&case, options)?;
+    }
+
+    #[test]
+    fn fused_operations_make_the_codes_of_their_parts(case in network_case(), options in options()) {
+        check_composites(&case, Options { engine: Engine::Fast, stats: StatsLevel::Full, ..options })?;
+    }
+
+    #[test]
+    fn every_code_lies_in_its_range(case in network_case(), options in options()) {
+        check_ranges(&case, options)?;
     }
 
     #[test]

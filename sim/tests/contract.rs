@@ -269,6 +269,25 @@ fn an_activation_clips_before_the_store() {
     check(ReluN1To1, DType::UInt8, -1, 0);
 }
 
+/// Under `output: saturate_symmetric` no code lies further below 0 than above it, whatever the model allows.
+#[test]
+fn an_accelerator_may_have_a_restricted_range() {
+    let check = |activation, out, sum: i32, code: i32| {
+        let mut path = datapath(vec![serial("acc", Terms::All, register(20, Overflow::Saturate))]);
+        path.requantize.output = OutputFit::SaturateSymmetric;
+        let dot = Dot { activation, ..Dot::sum_of(&[sum], None) };
+        let (simulated, exact, _) = dot.run(&path, out);
+        assert_eq!((simulated, exact), (code, code), "{activation:?} {out:?} {sum}");
+    };
+    check(Activation::None, DType::Int8, -128, -127);
+    check(Activation::None, DType::Int8, -300, -127);
+    check(Activation::None, DType::Int8, 300, 127);
+    check(Activation::None, DType::Int4, -8, -7);
+    check(Activation::None, DType::UInt8, -1, 0);
+    check(Activation::None, DType::UInt8, 300, 255);
+    check(Activation::ReluN1To1, DType::Int8, -128, -1);
+}
+
 /// Where LiteRT 2.3.0 has defects: a product beyond int32 gives the greatest code, and int8 codes are summed as such.
 #[test]
 fn what_litert_gets_wrong() {

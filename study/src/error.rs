@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use guardbit_files::FolderError;
 use guardbit_frontends::{FrontendError, network_files};
-use guardbit_graph::{Brief, DType};
+use guardbit_graph::{Brief, CodeType};
 use guardbit_hwmodels::{HwError, LowerError};
 use guardbit_reports::ReportError;
 use guardbit_sim::SimError;
@@ -115,15 +115,15 @@ pub enum StudyError {
         /// Shape of one sample.
         expected: Vec<usize>,
     },
-    /// A code that its dtype cannot hold.
-    #[error("{}: code {code} is outside {dtype}", path.display())]
+    /// A code that the input cannot hold.
+    #[error("{}: code {code} is outside {ty}", path.display())]
     CodeRange {
         /// The file.
         path: PathBuf,
         /// The code.
         code: i64,
-        /// The input's dtype.
-        dtype: DType,
+        /// What the input may hold.
+        ty: CodeType,
     },
     /// Nothing to run.
     #[error("there are no samples to run")]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use guardbit_files::{Digest, Hasher};
 use guardbit_frontends::npy::{Header, Values};
 use guardbit_frontends::{Frontend, RandomCodes};
-use guardbit_graph::{DType, Graph, Tensor, TensorId};
+use guardbit_graph::{CodeRange, CodeType, DType, Graph, Tensor, TensorId, word_of};
 use guardbit_reports::member_name;
 use guardbit_sim::{Codes, SimError};
 
@@ -28,7 +28,7 @@ pub enum InputSource {
         /// Which of its samples.
         pick: Pick,
     },
-    /// Codes uniform over each input's dtype.
+    /// Codes uniform over what each input may hold; real values uniform over [-1, 1] in steps of 2^-24.
     Random {
         /// Number of samples.
         count: usize,
@@ -272,8 +272,8 @@ impl Input {
     /// Codes that are known to be of the input's dtype.
     fn codes(&self, codes: &[i32]) -> Result<Codes, StudyError> {
         let tensor = &self.tensor;
-        let outside =
-            |code| SimError::InputCode { tensor: tensor.name.clone(), code, dtype: tensor.ty.dtype };
+        let ty = tensor.ty.code_type();
+        let outside = |code| SimError::InputCode { tensor: tensor.name.clone(), code, ty };
         Ok(Codes::new(tensor.ty.dtype, codes).map_err(outside)?)
     }
 
@@ -284,14 +284,11 @@ impl Input {
 
     fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
         let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
-        let dtype = self.tensor.ty.dtype;
-        InputReader {
-            input: self,
-            picked,
-            next: 0,
-            clipped: 0,
-            random: RandomCodes::new(seed, dtype.min()..=dtype.max()),
-        }
+        let codes = match self.tensor.ty.dtype.is_float() {
+            true => -RANDOM_STEPS..=RANDOM_STEPS,
+            false => self.tensor.ty.code_range().codes(),
+        };
+        InputReader { input: self, picked, next: 0, clipped: 0, random: RandomCodes::new(seed, codes) }
     }
 }
 
@@ -300,8 +297,9 @@ impl InputReader<'_> {
     /// codes.
     fn read_bytes(&mut self, count: usize) -> Result<Option<Vec<u8>>, StudyError> {
         let (Source::Array { array, .. }, None) = (&self.input.source, self.picked) else { return Ok(None) };
-        let dtype = self.input.tensor.ty.dtype;
-        if !matches!(dtype, DType::Int8 | DType::UInt8) || array.dtype() != dtype.name() {
+        let CodeType { dtype, range } = self.input.tensor.ty.code_type();
+        let any_byte = matches!(dtype, DType::Int8 | DType::UInt8) && range == CodeRange::of(dtype);
+        if !any_byte || array.dtype() != dtype.name() {
             return Ok(None);
         }
         let bytes = array.row_bytes(self.next, count)?;
@@ -316,7 +314,13 @@ impl InputReader<'_> {
         let first = self.next;
         self.next += count;
         match &self.input.source {
-            Source::Seed(_) => Ok(self.random.by_ref().take(count * self.input.tensor.ty.len()).collect()),
+            Source::Seed(_) => {
+                let codes = self.random.by_ref().take(count * self.input.tensor.ty.len());
+                Ok(match self.input.tensor.ty.dtype.is_float() {
+                    true => codes.map(random_real).collect(),
+                    false => codes.collect(),
+                })
+            }
             Source::Array { path, array, frontend } => {
                 let rows = match self.picked {
                     None => array.rows(first, count)?,
@@ -334,6 +338,15 @@ impl InputReader<'_> {
             }
         }
     }
+}
+
+/// Steps of random real values per unit.
+const RANDOM_STEPS: i32 = 1 << 24;
+
+/// The word of a random real value in `[-1, 1]`.
+fn random_real(steps: i32) -> i32 {
+    // Exact: at most 25 bits, of which a single holds 24 and the power of two.
+    word_of(steps as f32 / RANDOM_STEPS as f32)
 }
 
 /// The array for an input, by name from an archive, or the only one, and the number of samples in it.
@@ -377,20 +390,21 @@ fn codes_of(
     values: Values,
     path: &Path,
 ) -> Result<(Vec<i32>, u64), StudyError> {
-    let dtype = tensor.ty.dtype;
+    let CodeType { dtype, range } = tensor.ty.code_type();
     match values {
         Values::Integers(values) if found == array::file_dtype(dtype) => {
             let code = |value: i64| match i32::try_from(value) {
-                Ok(code) if (dtype.min()..=dtype.max()).contains(&code) => Ok(code),
-                _ => Err(StudyError::CodeRange { path: path.into(), code: value, dtype }),
+                Ok(code) if range.contains(code) => Ok(code),
+                _ => Err(StudyError::CodeRange { path: path.into(), code: value, ty: tensor.ty.code_type() }),
             };
             Ok((values.into_iter().map(code).collect::<Result<_, _>>()?, 0))
         }
+        Values::Float32(values) if dtype.is_float() => Ok((values.into_iter().map(word_of).collect(), 0)),
         Values::Float32(values) => {
             let mut clipped = 0;
             let code = |value| {
                 let steps = quantize(tensor, frontend, value, path)?;
-                let code = dtype.saturate(steps);
+                let code = range.clamp(steps);
                 clipped += u64::from(i128::from(code) != steps);
                 Ok(code)
             };
@@ -474,6 +488,27 @@ mod tests {
 
     fn integers(dtype: &'static str, values: Vec<i64>) -> (&'static str, Values) {
         (dtype, Values::Integers(values))
+    }
+
+    /// Real values of an input in float stay as they are, and random ones lie about 0.
+    #[test]
+    fn real_values_are_taken_as_they_are() {
+        let ty = TensorType { shape: vec![1, 2], dtype: DType::Float32, quantization: None };
+        let rounding = guardbit_num::Rounding::HalfEven;
+        let output = OutputSpec::quantized("y", DType::Int8, 1.0, 0).unwrap();
+        let op = guardbit_graph::ops::QuantizeFloat { rounding, zero_point_first: false };
+        let graph = Graph::of_op("net", op, [Operand::input("x", ty)], output).unwrap();
+        let words = [1e30f32, -0.0].map(word_of).to_vec();
+        assert_eq!(codes(&graph, &[1, 2], real(vec![1e30, -0.0])).unwrap(), (1, words));
+        assert!(codes(&graph, &[1, 2], ("int32", Values::Integers(vec![1, 2]))).is_err());
+        let samples = Samples::random(&graph, 50, 1).unwrap();
+        let drawn: Vec<f32> = samples
+            .inputs()
+            .flat_map(|(_, pieces)| pieces.flat_map(Result::unwrap))
+            .map(guardbit_graph::real_of)
+            .collect();
+        assert!(drawn.iter().all(|real| (-1.0..=1.0).contains(real)) && drawn.len() == 100);
+        assert!(drawn.iter().any(|real| *real < -0.5) && drawn.iter().any(|real| *real > 0.5));
     }
 
     #[test]

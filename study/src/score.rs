@@ -1,6 +1,6 @@
 //! How well a network did: top-1 and output codes against the exact network.
 
-use guardbit_graph::{Graph, TensorId};
+use guardbit_graph::{Graph, STEPS_PER_UNIT, Tensor, TensorId, order_of, real_steps};
 use guardbit_reports::{OutputError, Score};
 use guardbit_sim::{Accumulate, Codes, LayerStats, Mode, SquaredError};
 use serde::Serialize;
@@ -82,8 +82,8 @@ impl<'a> Scorer<'a> {
     ) -> Self {
         // In isolated mode only per-layer figures are defined, and those of the exact network.
         let propagated = mode == Mode::Propagated;
-        let scale = |id: &TensorId| graph.tensor(*id).ty.quantization.as_ref().map_or(1.0, |q| q.scale(0));
-        let error = |id| OutputError { scale: scale(id), error: SquaredError::default() };
+        let error =
+            |&id: &TensorId| OutputError { scale: step(graph.tensor(id)), error: SquaredError::default() };
         let score = Score {
             samples: 0,
             agreeing: outputs.classes.filter(|_| propagated).map(|_| 0),
@@ -100,14 +100,14 @@ impl<'a> Scorer<'a> {
         let mut sample = self.score.empty();
         let errors = sample.output_errors.iter_mut().flatten();
         for (&id, OutputError { error, .. }) in self.outputs.compared.iter().zip(errors) {
-            let ty = &self.graph.tensor(id).ty;
-            let zero_point = ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
+            let tensor = self.graph.tensor(id);
             for (exact, simulated) in codes(exact, id).into_iter().zip(codes(simulated, id)) {
                 sample.output_mismatch += u64::from(exact != simulated);
-                error.add(exact, simulated, zero_point);
+                error.add(steps(tensor, exact), steps(tensor, simulated));
             }
         }
-        let class = |tensors| self.outputs.classes.and_then(|id| top1(&codes(tensors, id)));
+        let class =
+            |tensors| self.outputs.classes.and_then(|id| top1(self.graph.tensor(id), &codes(tensors, id)));
         let (exact, simulated) = (class(exact), class(simulated));
         let label = self.labels.map(|labels| labels[self.score.samples as usize]);
         sample.samples = 1;
@@ -127,9 +127,26 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// Index of the greatest code; ties go to the lowest index.
-fn top1(codes: &[i32]) -> Option<usize> {
-    codes.iter().enumerate().rev().max_by_key(|(_, code)| **code).map(|(index, _)| index)
+/// The real value of a step in which errors of an output are counted: its scale.
+fn step(tensor: &Tensor) -> f32 {
+    if tensor.ty.dtype.is_float() {
+        return 1.0 / STEPS_PER_UNIT;
+    }
+    tensor.ty.quantization.as_ref().map_or(1.0, |q| q.scale(0))
+}
+
+/// A code's distance from real 0 in these steps.
+fn steps(tensor: &Tensor, code: i32) -> i64 {
+    if tensor.ty.dtype.is_float() {
+        return real_steps(code);
+    }
+    i64::from(code) - i64::from(tensor.ty.quantization.as_ref().map_or(0, |q| q.zero_point(0)))
+}
+
+/// Index of the greatest value; ties go to the lowest index.
+fn top1(tensor: &Tensor, codes: &[i32]) -> Option<usize> {
+    let order = |code: i32| if tensor.ty.dtype.is_float() { order_of(code) } else { code };
+    codes.iter().enumerate().rev().max_by_key(|(_, code)| order(**code)).map(|(index, _)| index)
 }
 
 fn codes(tensors: &[Option<Codes>], id: TensorId) -> Vec<i32> {
@@ -154,6 +171,27 @@ mod tests {
         );
         let graph = read_yaml(&text, std::path::Path::new(""), "net").unwrap();
         ScoredOutputs::choose(&graph, name, labelled).unwrap().classes.is_some()
+    }
+
+    /// Real values are counted in steps that do not depend on the order of samples, and the greatest is the class.
+    #[test]
+    fn outputs_in_float_are_scored() {
+        let text = "schema: 1\ninputs:\n  - {name: x, shape: [1, 3], dtype: int8, scale: 0.5}\nnodes:\n  \
+            - {op: dequantize, inputs: [x], output: {name: y, dtype: float32}}\noutputs: [y]\n";
+        let graph = read_yaml(text, std::path::Path::new(""), "net").unwrap();
+        let outputs = ScoredOutputs::choose(&graph, Some("y"), true).unwrap();
+        let mut scorer = Scorer::new(&graph, &outputs, Some(&[1]), Mode::Propagated);
+        let run = |values: [f32; 3]| {
+            let words = values.map(guardbit_graph::word_of);
+            vec![None, Codes::new(guardbit_graph::DType::Float32, &words).ok()]
+        };
+        scorer.add(&run([-3.0, -1.0, -2.0]), &run([-1.0, -1.0, -2.0]));
+        let score = scorer.finish(&[]);
+        assert_eq!((score.right_exact, score.right, score.output_mismatch), (Some(1), Some(0), 1));
+        let error = score.output_errors.unwrap()[0];
+        let sqnr = 10.0 * (14.0f64 / 4.0).log10();
+        assert!((error.error.sqnr_db() - sqnr).abs() < 1e-9, "{error:?}");
+        assert_eq!(error.scale * error.scale * error.error.noise as f32, 4.0);
     }
 
     #[test]

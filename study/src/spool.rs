@@ -133,7 +133,7 @@ fn code_bytes(dtype: DType) -> usize {
     match dtype {
         DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => 1,
         DType::Int16 | DType::UInt16 => 2,
-        DType::Int32 | DType::Int64 => 4,
+        DType::Int32 | DType::Int64 | DType::Float32 => 4,
     }
 }
 

@@ -173,6 +173,8 @@ fn changes() -> Vec<(String, Study)> {
         ("net.yaml", "kernel: [2, 2]", "kernel: [1, 1]"),
         ("net.yaml", "scale: 0.9", "scale: 0.8"),
         ("net.yaml", "zero_point: 5", "zero_point: 4"),
+        ("net.yaml", "zero_point: 5", "zero_point: 5, range: [-127, 127]"),
+        ("net.yaml", "axis: 0, file", "axis: 0, range: [-127, 127], file"),
         ("net.yaml", "beta: 1.0", "beta: 2.0"),
         ("acc.yaml", "terms: 4", "terms: 5"),
         ("acc.yaml", "bits: 12", "bits: 13"),

@@ -1,9 +1,12 @@
 //! `guardbit inspect`.
 
+mod audit;
+mod nodes;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use guardbit_graph::{Graph, NodeId, Note, PatchError, TensorId, passes};
+use guardbit_graph::{CodeType, Graph, NodeForm, NodeId, Note, PatchError, TensorId, passes};
 use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_program, load, lower, partition};
 use guardbit_reports::{TileRecord, text_table, tiles_text};
 use serde::Serialize;
@@ -24,12 +27,24 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
         Some(changed) => Some(View::new(Arc::new(changed), accelerator.as_ref(), global)?),
         None => None,
     };
-    match (global.json, args.pass.is_empty()) {
-        (true, true) => print_json(&before.ops)?,
-        (true, false) => {
-            let after = &after.as_ref().unwrap_or(&before).ops;
-            print_json(&Passed { passes: &args.pass, before: &before.ops, after })?;
+    if args.audit {
+        let changed = after.as_ref().unwrap_or(&before);
+        let decisions =
+            audit::decisions(&before.graph, &changed.graph, &args.pass, changed.program.as_ref())?;
+        match global.json {
+            true => print_json(&decisions)?,
+            false => print(&audit::text(&decisions))?,
         }
+        return Ok(ExitCode::SUCCESS);
+    }
+    match (global.json, args.pass.is_empty()) {
+        (true, true) => print_json(&before.lines())?,
+        (true, false) => {
+            let after = after.as_ref().unwrap_or(&before).lines();
+            print_json(&Passed { passes: &args.pass, before: before.lines(), after })?;
+        }
+        (false, true) if args.nodes => print(&nodes::text(&before.graph))?,
+        (false, false) if args.nodes => print(&nodes::text(&after.as_ref().unwrap_or(&before).graph))?,
         (false, true) => print(&before.text())?,
         (false, false) => print(&passed(&args.pass, &before, after.as_ref()))?,
     }
@@ -63,8 +78,8 @@ fn after(graph: &Graph, passes: &[String]) -> Result<Option<Graph>, PatchError> 
 #[derive(Serialize)]
 struct Passed<'a> {
     passes: &'a [String],
-    before: &'a [OpLine],
-    after: &'a [OpLine],
+    before: Vec<Line<'a>>,
+    after: Vec<Line<'a>>,
 }
 
 /// A network, on an accelerator where one is given.
@@ -90,9 +105,23 @@ impl View {
         Ok(Self { graph, program, ops })
     }
 
+    /// The operations with all that their codes follow from.
+    fn lines(&self) -> Vec<Line<'_>> {
+        let ids = self.graph.nodes_with_ids();
+        self.ops.iter().zip(ids).map(|(op, (id, _))| Line { op, node: self.graph.form(id) }).collect()
+    }
+
     fn text(&self) -> String {
         text(&self.graph, &self.ops, self.program.as_ref())
     }
+}
+
+/// One operation for machines.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    op: &'a OpLine,
+    node: NodeForm<'a>,
 }
 
 /// One operation, as it is printed.
@@ -106,6 +135,11 @@ struct OpLine {
     inputs: Vec<Option<String>>,
     shape: Vec<usize>,
     dtype: &'static str,
+    /// Least and greatest code, where they are fewer than those of the dtype.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<[i32; 2]>,
+    #[serde(skip)]
+    code_type: CodeType,
     scale: Option<f32>,
     zero_point: Option<i32>,
     /// Products per dot product, and number of dot products.
@@ -145,6 +179,8 @@ impl OpLine {
             inputs: node.inputs.iter().map(|input| input.map(name)).collect(),
             shape: output.ty.shape.clone(),
             dtype: output.ty.dtype.name(),
+            range: quantization.and_then(|q| q.range()).map(|range| [range.min(), range.max()]),
+            code_type: output.ty.code_type(),
             scale: quantization.map(|q| q.scale(0)),
             zero_point: quantization.map(|q| q.zero_point(0)),
             terms: window.map(|window| window.terms()),
@@ -166,7 +202,7 @@ impl OpLine {
             self.name.clone(),
             self.op.into(),
             sizes(&self.shape),
-            self.dtype.into(),
+            self.code_type.to_string(),
             or_empty(self.scale.map(|v| v.to_string())),
             or_empty(self.zero_point.map(|v| v.to_string())),
             or_empty(self.terms.map(|v| v.to_string())),
@@ -187,7 +223,7 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
         for &id in ids {
             let tensor = graph.tensor(id);
             let name = printable(&tensor.name);
-            out += &format!("{what} {name} {} {}\n", tensor.ty.dtype, sizes(&tensor.ty.shape));
+            out += &format!("{what} {name} {} {}\n", tensor.ty.code_type(), sizes(&tensor.ty.shape));
         }
     }
     out += &notes(graph.notes());

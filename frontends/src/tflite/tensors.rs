@@ -181,7 +181,7 @@ pub(super) fn values(
         DType::UInt8 => bytes.iter().map(|&b| b.into()).collect(),
         DType::Int16 => bytes.chunks_exact(2).map(|b| i16::from_le_bytes([b[0], b[1]]).into()).collect(),
         DType::UInt16 => bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]).into()).collect(),
-        DType::Int32 => bytes.chunks_exact(4).map(i32::read).collect(),
+        DType::Int32 | DType::Float32 => bytes.chunks_exact(4).map(i32::read).collect(),
         DType::Int4 => nibbles(bytes).take(count).map(|n| i32::from((n << 4) as i8 >> 4)).collect(),
         DType::UInt4 => nibbles(bytes).take(count).map(i32::from).collect(),
         DType::Int64 => return Ok(Values::Wide(bytes.chunks_exact(8).map(i64::read).collect())),

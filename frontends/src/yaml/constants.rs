@@ -2,23 +2,32 @@
 
 use std::path;
 
-use guardbit_graph::{Brief, DType, GraphError, Quantization, TensorType};
+use guardbit_graph::{Brief, CodeType, DType, GraphError, Quantization, TensorType, word_of};
 
 use super::error::Kind;
 use super::file::{ConstantFile, RandomFile};
+use super::graph::with_range;
 use super::npy;
 use super::problem::{Path, Problem};
 use super::values::{Integers, OneOrMany};
 use crate::random_codes;
 
 /// The quantization of the constant at `path`.
-pub(super) fn quantization(constant: &ConstantFile, path: &Path) -> Result<Option<Quantization>, Problem> {
+pub(super) fn quantization(
+    constant: &ConstantFile,
+    dtype: DType,
+    path: &Path,
+) -> Result<Option<Quantization>, Problem> {
     let wrong = |key, message: &str| Err(Problem::new(Kind::Value, path.then(key), message));
     let Some(scale) = &constant.scale else {
-        return match (&constant.zero_point, constant.axis) {
-            (Some(_), _) => wrong("zero_point", "makes no sense without a `scale`"),
-            (None, Some(_)) => wrong("axis", "makes no sense without a `scale`"),
-            (None, None) => Ok(None),
+        let given = [
+            ("zero_point", constant.zero_point.is_some()),
+            ("axis", constant.axis.is_some()),
+            ("range", constant.range.is_some()),
+        ];
+        return match given.into_iter().find(|(_, given)| *given) {
+            Some((key, _)) => wrong(key, "makes no sense without a `scale`"),
+            None => Ok(None),
         };
     };
     let quantization = match (scale, &constant.zero_point, constant.axis) {
@@ -41,7 +50,7 @@ pub(super) fn quantization(constant: &ConstantFile, path: &Path) -> Result<Optio
         }
     };
     let wrong = |error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}"));
-    quantization.map(Some).map_err(wrong)
+    with_range(quantization.map_err(wrong)?, dtype, constant.range, path).map(Some)
 }
 
 /// Random codes of all constants of a file together, at most.
@@ -74,6 +83,9 @@ pub(super) fn values(
     path: &Path,
 ) -> Result<Values, Problem> {
     let count = ty.len();
+    if let Some(reals) = &constant.reals {
+        return from_reals(constant, reals, ty, path);
+    }
     match (&constant.values, &constant.file, &constant.random) {
         (Some(values), None, None) => from_values(values, ty, count, &path.then("values")),
         (None, Some(file), None) => {
@@ -81,7 +93,7 @@ pub(super) fn values(
             npy::values(&dir.join(file), ty).map_err(problem)
         }
         (None, None, Some(random)) => {
-            let range = range(random, ty.dtype, &path.then("random"))?;
+            let range = range(random, ty.code_type(), &path.then("random"))?;
             let codes = random_codes(random.seed, range, count);
             Ok(match ty.dtype {
                 DType::Int64 => Values::Wide(codes.into_iter().map(i64::from).collect()),
@@ -89,7 +101,7 @@ pub(super) fn values(
             })
         }
         (None, None, None) => Err(Problem::new(Kind::MissingKey, path.clone(), "has no codes")
-            .help("give `values`, `file` or `random: {seed: 1}`")),
+            .help("give `values`, `file` or `random: {seed: 1}`; real values are `reals` or a `file`")),
         _ => Err(Problem::new(Kind::Value, path.clone(), "has codes of more than one kind")
             .help("keep one of `values`, `file` and `random`")),
     }
@@ -113,6 +125,26 @@ pub(super) fn error(constant: &ConstantFile, error: &GraphError, path: &Path) ->
     Problem::new(Kind::Graph, path, format!("is wrong: {error}"))
 }
 
+fn from_reals(
+    constant: &ConstantFile,
+    reals: &[f32],
+    ty: &TensorType,
+    path: &Path,
+) -> Result<Values, Problem> {
+    let wrong = |message: String| Err(Problem::new(Kind::Value, path.then("reals"), message));
+    if constant.values.is_some() || constant.file.is_some() || constant.random.is_some() {
+        return wrong("stands beside codes of another kind; keep one of them".into());
+    }
+    if !ty.dtype.is_float() {
+        return wrong(format!("are values of float32, not of {}", ty.dtype));
+    }
+    if reals.len() != ty.len() {
+        let message = format!("has {} values; shape {:?} needs {}", reals.len(), ty.shape, ty.len());
+        return Err(Problem::new(Kind::Count, path.then("reals"), message));
+    }
+    Ok(Values::Codes(reals.iter().map(|&real| word_of(real)).collect()))
+}
+
 fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) -> Result<Values, Problem> {
     let Integers { values, shape } = values;
     if values.len() != count {
@@ -123,29 +155,34 @@ fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) ->
         let message = format!("is nested as {}; it must be {:?} or a flat list", Brief(shape), ty.shape);
         return Err(Problem::new(Kind::Count, path.clone(), message));
     }
+    if ty.dtype.is_float() {
+        let message = "are integers; those of float32 are `reals`";
+        return Err(Problem::new(Kind::Value, path.clone(), message));
+    }
     if ty.dtype == DType::Int64 {
         return Ok(Values::Wide(values.clone()));
     }
     let code = |(index, &value): (usize, &i64)| {
         let outside = || {
             let path = if shape.len() == 1 { path.at(index) } else { path.clone() };
-            let (min, max) = (ty.dtype.min(), ty.dtype.max());
-            let message = format!("is {value} at index {index}; {} codes are {min} to {max}", ty.dtype);
+            let (min, max) = ty.code_range().ends();
+            let message = format!("is {value} at index {index}; {} codes are {min} to {max}", ty.code_type());
             Problem::new(Kind::Value, path, message)
         };
-        let code = i32::try_from(value).ok().filter(|code| (ty.dtype.min()..=ty.dtype.max()).contains(code));
+        let code = i32::try_from(value).ok().filter(|&code| ty.code_range().contains(code));
         code.ok_or_else(outside)
     };
     values.iter().enumerate().map(code).collect::<Result<_, _>>().map(Values::Codes)
 }
 
-fn range(random: &RandomFile, dtype: DType, path: &Path) -> Result<std::ops::RangeInclusive<i32>, Problem> {
-    let bounds = [("min", random.min, dtype.min()), ("max", random.max, dtype.max())];
+fn range(random: &RandomFile, ty: CodeType, path: &Path) -> Result<std::ops::RangeInclusive<i32>, Problem> {
+    let (least, greatest) = ty.range.ends();
+    let bounds = [("min", random.min, least), ("max", random.max, greatest)];
     let mut range = [0; 2];
     for (place, (key, given, default)) in range.iter_mut().zip(bounds) {
         *place = given.unwrap_or(default);
-        if !(dtype.min()..=dtype.max()).contains(place) {
-            let message = format!("is {place}; {dtype} codes are {} to {}", dtype.min(), dtype.max());
+        if !ty.range.contains(*place) {
+            let message = format!("is {place}; {ty} codes are {least} to {greatest}");
             return Err(Problem::new(Kind::Value, path.then(key), message));
         }
     }

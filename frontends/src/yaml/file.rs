@@ -23,9 +23,9 @@ pub(super) struct InputFile {
     pub name: String,
     pub shape: Vec<usize>,
     pub dtype: String,
-    pub scale: f32,
-    #[serde(default)]
-    pub zero_point: i32,
+    pub scale: Option<f32>,
+    pub zero_point: Option<i32>,
+    pub range: Option<[i32; 2]>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,7 +37,9 @@ pub(super) struct ConstantFile {
     pub scale: Option<OneOrMany<f32>>,
     pub zero_point: Option<OneOrMany<i32>>,
     pub axis: Option<usize>,
+    pub range: Option<[i32; 2]>,
     pub values: Option<Integers>,
+    pub reals: Option<Vec<f32>>,
     pub file: Option<String>,
     pub random: Option<RandomFile>,
 }
@@ -55,7 +57,7 @@ pub(super) struct RandomFile {
 pub(super) struct OutputFile {
     pub name: String,
     pub dtype: String,
-    pub scale: f32,
-    #[serde(default)]
-    pub zero_point: i32,
+    pub scale: Option<f32>,
+    pub zero_point: Option<i32>,
+    pub range: Option<[i32; 2]>,
 }

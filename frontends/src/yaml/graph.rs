@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path;
 
 use guardbit_graph::{
-    DType, Graph, GraphBuilder, GraphError, OutputSpec, Quantization, TensorId, TensorType, brief, plain_name,
+    CodeRange, DType, Graph, GraphBuilder, GraphError, OutputSpec, Quantization, TensorId, TensorType, brief,
+    plain_name,
 };
 
 use super::constants::Values;
@@ -54,11 +55,10 @@ struct Network {
 impl Network {
     fn add_input(&mut self, input: &InputFile, path: &Path) -> Result<(), Problem> {
         check_name(&input.name, path)?;
-        let ty = TensorType {
-            shape: input.shape.clone(),
-            dtype: dtype(&input.dtype, path)?,
-            quantization: Some(per_tensor(input.scale, input.zero_point, path)?),
-        };
+        let dtype = dtype(&input.dtype, path)?;
+        let quantization = quantization(dtype, input.scale, input.zero_point, path)?;
+        let quantization = quantization.map(|q| with_range(q, dtype, input.range, path)).transpose()?;
+        let ty = TensorType { shape: input.shape.clone(), dtype, quantization };
         let id = self.builder.input(&input.name, ty).map_err(|error| tensor_error(&error, path))?;
         self.ids.insert(input.name.clone(), id);
         Ok(())
@@ -71,11 +71,9 @@ impl Network {
         path: &Path,
     ) -> Result<(), Problem> {
         check_name(&constant.name, path)?;
-        let ty = TensorType {
-            shape: constant.shape.clone(),
-            dtype: dtype(&constant.dtype, path)?,
-            quantization: constants::quantization(constant, path)?,
-        };
+        let dtype = dtype(&constant.dtype, path)?;
+        let quantization = constants::quantization(constant, dtype, path)?;
+        let ty = TensorType { shape: constant.shape.clone(), dtype, quantization };
         let room = self.builder.check_room(&constant.name, &ty);
         room.map_err(|error| constants::error(constant, &error, path))?;
         if constant.random.is_some() {
@@ -97,14 +95,13 @@ impl Network {
             name.as_deref().map(|name| self.find(name, &path.then("inputs").at(index))).transpose()
         });
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let OutputFile { name, dtype: dtype_name, scale, zero_point } = &node.output;
+        let OutputFile { name, dtype: dtype_name, scale, zero_point, range } = &node.output;
         let output = path.then("output");
         check_name(name, &output)?;
-        let spec = OutputSpec {
-            name: name.clone(),
-            dtype: dtype(dtype_name, &output)?,
-            quantization: Some(per_tensor(*scale, *zero_point, &output)?),
-        };
+        let dtype = dtype(dtype_name, &output)?;
+        let quantization = quantization(dtype, *scale, *zero_point, &output)?;
+        let quantization = quantization.map(|q| with_range(q, dtype, *range, &output)).transpose()?;
+        let spec = OutputSpec { name: name.clone(), dtype, quantization };
         let id = self.builder.node(op, &inputs, spec).map_err(|error| node_error(node, &error, path))?;
         self.ids.insert(name.clone(), id);
         Ok(())
@@ -127,9 +124,49 @@ fn dtype(name: &str, path: &Path) -> Result<DType, Problem> {
     name.parse().map_err(|_| Problem::not_one_of(path.then("dtype"), name, DType::ALL.map(DType::name)))
 }
 
-fn per_tensor(scale: f32, zero_point: i32, path: &Path) -> Result<Quantization, Problem> {
-    Quantization::per_tensor(scale, zero_point)
+/// The quantization of activations: codes have a scale, real values have none.
+fn quantization(
+    dtype: DType,
+    scale: Option<f32>,
+    zero_point: Option<i32>,
+    path: &Path,
+) -> Result<Option<Quantization>, Problem> {
+    let Some(scale) = scale.filter(|_| !dtype.is_float()) else {
+        return match (dtype.is_float(), scale, zero_point) {
+            (true, None, None) => Ok(None),
+            (true, Some(_), _) => Err(real(path.then("scale"))),
+            (true, None, Some(_)) => Err(real(path.then("zero_point"))),
+            (false, ..) => {
+                let message = format!("lacks the key `scale`, which {dtype} needs");
+                Err(Problem::new(Kind::MissingKey, path.clone(), message))
+            }
+        };
+    };
+    Quantization::per_tensor(scale, zero_point.unwrap_or(0))
+        .map(Some)
         .map_err(|error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}")))
+}
+
+fn real(path: Path) -> Problem {
+    Problem::new(Kind::Value, path, "makes no sense: float32 holds real values")
+}
+
+/// The quantization of the tensor at `path` with its `range`, where it has one.
+pub(super) fn with_range(
+    quantization: Quantization,
+    dtype: DType,
+    range: Option<[i32; 2]>,
+    path: &Path,
+) -> Result<Quantization, Problem> {
+    let Some([min, max]) = range else { return Ok(quantization) };
+    let wrong = |message| Problem::new(Kind::Value, path.then("range"), message);
+    let range = CodeRange::new(min, max).ok_or_else(|| wrong(format!("has min {min} above max {max}")))?;
+    let all = CodeRange::of(dtype);
+    if !all.includes(range) {
+        let message = format!("is {range}; {dtype} codes are {} to {}", all.min(), all.max());
+        return Err(wrong(message).help("a range is that of the dtype or lies within it"));
+    }
+    Ok(quantization.with_range(range))
 }
 
 fn check_name(name: &str, path: &Path) -> Result<(), Problem> {

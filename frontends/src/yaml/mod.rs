@@ -23,10 +23,14 @@
 //! Every tensor is defined once, by an input, a constant or the output of a node, and has a `name`. Nodes run in the
 //! order of the file and read what stands before them. The shape of an output follows from the operation.
 //!
-//! - `dtype`: `int4`, `uint4`, `int8`, `uint8`, `int16`, `uint16`, `int32`.
+//! - `dtype`: `int4`, `uint4`, `int8`, `uint8`, `int16`, `uint16`, `int32`; `float32` for real
+//!   values, which have neither scale nor zero point.
 //! - `scale`, `zero_point`: real = scale * (code - zero point). A scale is a number above 0, kept as float32; the zero
 //!   point is 0 by default. A constant may have none (a bias needs none), or a list of scales, one per index of
 //!   `axis`, with one zero point for all or a list of them.
+//! - `range: [min, max]`: the codes that the tensor may hold, where they are fewer than those of its dtype: `[-127, 127]`
+//!   for restricted weights, `[0, 31]` for activations of 5 bits. Outputs are clamped to it, inputs and constants checked
+//!   against it, proved widths follow from it.
 //!
 //! # Codes of constants
 //! One of
@@ -34,7 +38,9 @@
 //! - `file`: an `.npy` file, relative to the YAML file, of the tensor's shape; its type must be the dtype's (`int8`
 //!   for `int4`, `uint8` for `uint4`);
 //! - `random: {seed: 1, min: -127, max: 127}`: uniform codes from [`random_codes`](crate::random_codes), row-major;
-//!   by default over all codes of the dtype.
+//!   by default over all codes that the tensor may hold.
+//!
+//! Real values of `float32` are `reals`, a flat list of numbers, or a `file`.
 //!
 //! # Nodes
 //! `inputs` are names, in the order of the operation; an absent optional input is `null` or, at the end, left out.
@@ -54,6 +60,11 @@
 //! | `paddings` | `[before, after]` for every axis | - |
 //! | `shape` | sizes, one of which may be -1 | - |
 //! | `value` | a code | the zero point |
+//! | `function` | a name of [`RealFunction`](guardbit_graph::ops::RealFunction) or of [`RealPair`](guardbit_graph::ops::RealPair) | - |
+//! | `parameters` | numbers, as the function needs them | none |
+//! | `count_padding`, `zero_point_first` | `true`, `false` | `false` |
+//! | `epsilon` | a number | 1e-5 |
+//! | `rounding` | how a quotient is rounded, a name of [`Rounding`](guardbit_num::Rounding) | `half_even` |
 
 mod aliases;
 mod constants;

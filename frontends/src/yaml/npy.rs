@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use guardbit_graph::{Brief, DType, TensorType};
+use guardbit_graph::{Brief, DType, TensorType, word_of};
 
 use super::constants::Values;
 use crate::npy::{self, Element, Header};
@@ -31,6 +31,7 @@ pub(super) fn values(path: &Path, ty: &TensorType) -> Result<Values, String> {
         return Err(wrong(&format!("its shape needs {needed} bytes of elements, it has {}", elements.len())));
     }
     let values = match ty.dtype {
+        DType::Float32 => reals(header.element, elements).map(Values::Codes),
         DType::Int64 => integers(header.element, elements, |value| value).map(Values::Wide),
         // Elements of this type are in the range of the codes' type, or the graph says that they are not.
         _ => integers(header.element, elements, |value| value as i32).map(Values::Codes),
@@ -48,6 +49,16 @@ fn integers<T>(element: Element, bytes: &[u8], convert: impl Fn(i64) -> T) -> Re
     for chunk in bytes.chunks(CHUNK * element.bytes()) {
         if let npy::Values::Integers(values) = element.values(chunk)? {
             all.extend(values.into_iter().map(&convert));
+        }
+    }
+    Ok(all)
+}
+
+fn reals(element: Element, bytes: &[u8]) -> Result<Vec<i32>, npy::NpyError> {
+    let mut all = Vec::with_capacity(bytes.len() / element.bytes());
+    for chunk in bytes.chunks(CHUNK * element.bytes()) {
+        if let npy::Values::Float32(values) = element.values(chunk)? {
+            all.extend(values.into_iter().map(word_of));
         }
     }
     Ok(all)

@@ -2,13 +2,16 @@
 
 use guardbit_graph::ops::{
     Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace,
-    DepthwiseConv2d, Dilate, Exp, FullyConnected, Gather, HardSwish, L2Normalization, LeakyRelu, Logistic,
-    MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad, Prelu, Quantize, ReduceMax, ReduceMin,
-    Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax,
-    SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Tanh, Tile, Transpose, TransposeConv2d,
+    DepthwiseConv2d, Dequantize, Dilate, Exp, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatLayerNorm,
+    FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatUnary, FullyConnected, Gather, HardSwish,
+    L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad,
+    Prelu, QLinearAdd, QLinearMul, QLinearSoftmax, Quantize, QuantizeFloat, RealFunction, RealPair,
+    ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse,
+    Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Table, Tanh, Tile,
+    Transpose, TransposeConv2d,
 };
 use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
-use guardbit_num::Scheme;
+use guardbit_num::{Rounding, Scheme};
 
 use serde::Deserialize;
 
@@ -58,6 +61,12 @@ attributes! {
     paddings: Vec<[usize; 2]>,
     value: i32,
     permutation: Vec<usize>,
+    rounding: String,
+    zero_point_first: bool,
+    function: String,
+    parameters: Vec<f32>,
+    count_padding: bool,
+    epsilon: f32,
     begin: Vec<usize>,
     size: Vec<usize>,
     strides: Vec<i64>,
@@ -210,6 +219,46 @@ operations! {
     transpose, "x", [permutation],
         |a| Transpose { permutation: a.required("permutation", a.node.permutation.clone())? };
     quantize, "x", [requantize, multiplier], |a| Quantize { requantize: a.requantize()? };
+    quantize_float, "x", [rounding, zero_point_first], |a| QuantizeFloat {
+        rounding: a.rounding()?,
+        zero_point_first: a.node.zero_point_first.unwrap_or(false),
+    };
+    dequantize, "x", [], |_a| Dequantize {};
+    table, "x, table", [], |_a| Table {};
+    qlinear_softmax, "x", [axis], |a| QLinearSoftmax { axis: a.required("axis", a.node.axis)? };
+    qlinear_add, "a, b", [activation], |a| QLinearAdd { activation: a.activation()? };
+    qlinear_mul, "a, b", [activation], |a| QLinearMul { activation: a.activation()? };
+    float_conv2d, "x, weights `[o, kh, kw, c/groups]`, bias?", [stride, dilation, padding], |a| FloatConv2d {
+        stride: a.node.stride.unwrap_or([1, 1]),
+        dilation: a.node.dilation.unwrap_or([1, 1]),
+        padding: a.padding()?,
+    };
+    float_matmul, "a `[.., m, k]`, b `[.., k, n]`", [], |_a| FloatMatMul {};
+    float_unary, "x", [function, parameters], |a| FloatUnary {
+        function: a.function(RealFunction::ALL, RealFunction::name)?,
+        parameters: a.node.parameters.clone().unwrap_or_default(),
+    };
+    float_binary, "a, b", [function], |a| FloatBinary { function: a.function(RealPair::ALL, RealPair::name)? };
+    float_avg_pool2d, "x", [kernel, stride, padding, count_padding], |a| FloatAvgPool2d {
+        kernel: a.required("kernel", a.node.kernel)?,
+        stride: a.node.stride.unwrap_or([1, 1]),
+        padding: a.padding()?,
+        count_padding: a.node.count_padding.unwrap_or(false),
+    };
+    float_max_pool2d, "x", [kernel, stride, padding], |a| FloatMaxPool2d {
+        kernel: a.required("kernel", a.node.kernel)?,
+        stride: a.node.stride.unwrap_or([1, 1]),
+        padding: a.padding()?,
+    };
+    float_mean, "x", [axes, keep_dims], |a| FloatMean {
+        axes: a.required("axes", a.node.axes.clone())?,
+        keep_dims: a.node.keep_dims.unwrap_or(false),
+    };
+    float_softmax, "x", [axis], |a| FloatSoftmax { axis: a.required("axis", a.node.axis)? };
+    float_layer_norm, "x, scale, bias?", [axis, epsilon], |a| FloatLayerNorm {
+        axis: a.required("axis", a.node.axis)?,
+        epsilon: a.node.epsilon.unwrap_or(1e-5),
+    };
     slice, "x", [begin, size, strides, shape], |a| a.slice()?;
     gather, "x, indices (constant int32)", [axis, batch_dims], |a| Gather {
         axis: a.required("axis", a.node.axis)?,
@@ -279,12 +328,6 @@ pub(super) fn read(node: &NodeFile, path: &Path) -> Result<Op, Problem> {
     }
     read(&Attributes { node, path })
 }
-
-const RULES: [(&str, MultiplierRule); 3] = [
-    ("float64", MultiplierRule::Float64),
-    ("product_in_float32", MultiplierRule::ProductInFloat32),
-    ("float32", MultiplierRule::Float32),
-];
 
 /// The attributes of one node.
 struct Attributes<'a> {
@@ -360,6 +403,21 @@ impl Attributes<'_> {
         name.parse().map_err(|_| Problem::not_one_of(self.path.then("requantize"), name, names))
     }
 
+    /// The function of real values that is named.
+    fn function<F: Copy>(&self, all: &[F], name_of: fn(F) -> &'static str) -> Result<F, Problem> {
+        let name = self.required("function", self.node.function.as_ref())?;
+        let found = all.iter().copied().find(|&function| name_of(function) == name);
+        let names = all.iter().map(|&function| name_of(function));
+        found.ok_or_else(|| Problem::not_one_of(self.path.then("function"), name, names))
+    }
+
+    fn rounding(&self) -> Result<Rounding, Problem> {
+        let Some(name) = &self.node.rounding else { return Ok(Rounding::HalfEven) };
+        name.parse().map_err(|_| {
+            Problem::not_one_of(self.path.then("rounding"), name, Rounding::ALL.map(Rounding::name))
+        })
+    }
+
     fn requantize(&self) -> Result<Requantize, Problem> {
         let scheme = self.scheme()?;
         let Some(name) = &self.node.multiplier else {
@@ -367,9 +425,13 @@ impl Attributes<'_> {
             let rule = if in_float32 { MultiplierRule::Float32 } else { MultiplierRule::Float64 };
             return Ok(Requantize { scheme, rule });
         };
-        match RULES.into_iter().find(|(rule, _)| rule == name) {
-            Some((_, rule)) => Ok(Requantize { scheme, rule }),
-            None => Err(Problem::not_one_of(self.path.then("multiplier"), name, RULES.map(|(rule, _)| rule))),
+        let rules = MultiplierRule::ALL;
+        match rules.into_iter().find(|rule| rule.name() == name) {
+            Some(rule) => Ok(Requantize { scheme, rule }),
+            None => {
+                let names = rules.map(MultiplierRule::name);
+                Err(Problem::not_one_of(self.path.then("multiplier"), name, names))
+            }
         }
     }
 }

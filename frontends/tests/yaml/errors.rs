@@ -99,7 +99,7 @@ fn unknown_keys() {
     insta::assert_snapshot!(changed("axis: 0,", "axes: 0,"), @r"
     guardbit::graph_yaml::unknown_key
     net.yaml:5:68: `constants[0]` has no key `axes`
-    help: its keys are name, shape, dtype, scale, zero_point, axis, values, file, random
+    help: its keys are name, shape, dtype, scale, zero_point, axis, range, values, reals, file, random
     ");
     insta::assert_snapshot!(changed("padding: same", "axis: 1"), @r"
     guardbit::graph_yaml::unknown_key
@@ -118,15 +118,50 @@ fn unknown_keys() {
 }
 
 #[test]
+fn ranges() {
+    insta::assert_snapshot!(changed("zero_point: -3", "range: [5, 4]"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:68: `inputs[0].range` has min 5 above max 4
+    ");
+    insta::assert_snapshot!(changed("zero_point: -3", "range: [-127, 128]"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:68: `inputs[0].range` is [-127, 128]; int8 codes are -128 to 127
+    help: a range is that of the dtype or lies within it
+    ");
+    insta::assert_snapshot!(changed("zero_point: -3", "range: [-127]"), @r"
+    guardbit::graph_yaml::count
+    net.yaml:3:68: `inputs[0].range` must be a list of 2
+    ");
+    insta::assert_snapshot!(changed("scale: 0.2}", "scale: 0.2, range: [0, 300]}"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:9:55: `nodes[0].output.range` is [0, 300]; int8 codes are -128 to 127
+    help: a range is that of the dtype or lies within it
+    ");
+    insta::assert_snapshot!(changed("axis: 0,", "axis: 0, range: [-1, 1],"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:105: `constants[0].values[1]` is -2 at index 1; int8 [-1, 1] codes are -1 to 1
+    ");
+    insta::assert_snapshot!(changed("scale: [0.1, 0.2], axis: 0,", "range: [-1, 1],"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:56: `constants[0].range` makes no sense without a `scale`
+    ");
+    let random = "axis: 0, range: [0, 3], random: {seed: 1, min: -1}";
+    insta::assert_snapshot!(changed("axis: 0, values: [1, -2]", random), @r"
+    guardbit::graph_yaml::value
+    net.yaml:5:115: `constants[0].random.min` is -1; int8 [0, 3] codes are 0 to 3
+    ");
+}
+
+#[test]
 fn missing_keys() {
     insta::assert_snapshot!(changed("dtype: int8, scale: 0.1, ", "dtype: int8, "), @r"
     guardbit::graph_yaml::missing_key
-    net.yaml:3:5: `inputs[0]` lacks the key `scale`
+    net.yaml:3:5: `inputs[0]` lacks the key `scale`, which int8 needs
     ");
     insta::assert_snapshot!(changed(", values: [1, -2]", ""), @r"
     guardbit::graph_yaml::missing_key
     net.yaml:5:5: `constants[0]` has no codes
-    help: give `values`, `file` or `random: {seed: 1}`
+    help: give `values`, `file` or `random: {seed: 1}`; real values are `reals` or a `file`
     ");
     insta::assert_snapshot!(changed("values: [1, -2]", "values: [1, -2], random: {seed: 1}"), @r"
     guardbit::graph_yaml::value
@@ -151,7 +186,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("padding: same", "requantize: triple"), @r"
     guardbit::graph_yaml::value
-    net.yaml:10:17: `nodes[0].requantize` is `triple`; it must be one of double, single, away, even, float32_upward, float64_upward, float64_away, tosa_double, tosa_scale16, q48
+    net.yaml:10:17: `nodes[0].requantize` is `triple`; it must be one of double, single, away, even, float32_upward, float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
     ");
     insta::assert_snapshot!(changed("padding: same", "multiplier: float16"), @r"
     guardbit::graph_yaml::value
@@ -159,7 +194,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("op: conv2d", "op: conv3d"), @r"
     guardbit::graph_yaml::value
-    net.yaml:7:9: `nodes[0].op` is `conv3d`; it must be one of (every operation)
+    net.yaml:7:9: `nodes[0].op` is `conv3d`; it must be one of conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul, add, mul, avg_pool2d, max_pool2d, mean, sum, relu, relu6, softmax, reshape, concat, pad, transpose, quantize, quantize_float, dequantize, table, qlinear_softmax, qlinear_add, qlinear_mul, float_conv2d, float_matmul, float_unary, float_binary, float_avg_pool2d, float_max_pool2d, float_mean, float_softmax, float_layer_norm, slice, gather, pack, tile, reverse, mirror_pad, space_to_depth, depth_to_space, space_to_batch, batch_to_space, resize_nearest, resize_bilinear, maximum, minimum, reduce_max, reduce_min, arg_max, arg_min, cast, dilate, sub, squared_difference, relu_n1_to_1, relu_0_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, abs, neg, exp, rsqrt, l2_normalization
     ");
     insta::assert_snapshot!(changed("dtype: int8", "dtype: float32"), @r"
     guardbit::graph_yaml::value

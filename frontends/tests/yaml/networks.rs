@@ -168,3 +168,20 @@ proptest! {
         }
     }
 }
+
+/// A region in float between codes.
+#[test]
+fn real_values_have_no_scale() {
+    let text = "schema: 1\n\
+        inputs:\n  - {name: x, shape: [1, 3], dtype: float32}\n\
+        nodes:\n  \
+        - {op: quantize_float, inputs: [x], output: {name: q, dtype: uint8, scale: 0.5, zero_point: 2}}\n  \
+        - {op: dequantize, inputs: [q], output: {name: y, dtype: float32}}\n\
+        outputs: [y]\n";
+    let graph = guardbit_frontends::read_yaml(text, std::path::Path::new(""), "net").unwrap();
+    let words = [0.25f32, 0.75, -9.0].map(guardbit_graph::word_of);
+    let tensors = graph.interpret(&[&words]).unwrap();
+    let made: Vec<f32> =
+        tensors[graph.outputs()[0].index()].iter().map(|&w| guardbit_graph::real_of(w)).collect();
+    assert_eq!(made, [0.0, 1.0, -1.0]);
+}

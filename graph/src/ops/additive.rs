@@ -61,6 +61,11 @@ impl Parts {
         }
     }
 
+    /// Those of both inputs and of the output.
+    pub fn requantizers(&self) -> Vec<Requantizer> {
+        vec![self.terms[0].1, self.terms[1].1, self.output]
+    }
+
     fn term(&self, input: usize, code: i32) -> i128 {
         let (zero_point, requantizer, sign) = self.terms[input];
         sign * requantizer.scale((i128::from(code) - i128::from(zero_point)) << self.left_shift)
@@ -172,6 +177,20 @@ macro_rules! additive {
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::$monotonicity;
+
+            /// Its multipliers are formed in float64 whatever the rule.
+            fn requantize(&self) -> Option<$crate::Requantize> {
+                Some($crate::Requantize { scheme: self.scheme, rule: $crate::MultiplierRule::Float64 })
+            }
+
+            fn set_requantize(&mut self, requantize: $crate::Requantize) {
+                self.scheme = requantize.scheme;
+            }
+
+            fn requantizers(&self, operands: &Operands<'_>) -> Vec<guardbit_num::Requantizer> {
+                let parts = Parts::new(operands, self.scheme, self.activation, $sign);
+                parts.map_or_else(|_| Vec::new(), |parts| parts.requantizers())
+            }
 
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 let shape = $crate::ops::elementwise::output_shape(operands)?;

@@ -20,6 +20,8 @@ impl Operator for Concat {
     const NAME: &'static str = "concat";
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
+    super::requantized!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_some_inputs()?;
         let mut shape = operands.input(0).ty.shape.clone();

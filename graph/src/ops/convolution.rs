@@ -23,6 +23,8 @@ macro_rules! convolution {
             const NAME: &'static str = $name;
             const MAC: Option<$crate::ops::Mac> = Some($crate::ops::Mac::Weighted);
 
+            $crate::ops::requantized!();
+
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 self.parts(operands).map(|parts| $crate::ops::window::output_shape(&parts.window))
             }

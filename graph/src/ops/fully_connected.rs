@@ -24,6 +24,8 @@ impl Operator for FullyConnected {
     const NAME: &'static str = "fully_connected";
     const MAC: Option<Mac> = Some(Mac::Weighted);
 
+    super::requantized!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let Window { batch, input: [.., terms], output: [.., units], .. } = self.parts(operands)?.window;
         if !self.keep_num_dims {

@@ -1,5 +1,7 @@
 //! Mean over axes.
 
+use guardbit_num::Scheme;
+
 use super::Operands;
 use super::reduce::{Reduction, reduction};
 use crate::GraphError;
@@ -9,5 +11,13 @@ reduction! {
     ///
     /// The integer multiplier of `sx/sy` is divided by `n` as TensorFlow Lite does it:
     /// [`Multiplier::divided_by`](guardbit_num::Multiplier::divided_by).
-    Mean, "mean", |scaled, count| scaled.divided_by(count as u64)
+    ///
+    /// Under the scheme `even` the multiplier is `sx / (sy * n)` in float32 (ONNX Runtime, `QLinearGlobalAveragePool`).
+    Mean, "mean", |scaled, count| {
+        let requantizer = scaled(1.0)?;
+        if requantizer.scheme() == Scheme::Even {
+            return scaled(count as f32);
+        }
+        Ok(requantizer.divided_by(count as u64))
+    }
 }

@@ -1,6 +1,6 @@
 //! The operations: one file each.
 //!
-//! To add one, write its file (attributes and `Operator`: shape rule, exact integer meaning, what an accelerator can
+//! To add one, write its file here, or in `float` for one on real values, (attributes and `Operator`: shape rule, exact integer meaning, what an accelerator can
 //! do with it) and add its line to `ops!`. Lists of operations elsewhere (`offload` and its checks, short names, ranges,
 //! fuzzing) follow from that line.
 
@@ -8,6 +8,8 @@ mod additive;
 mod axes;
 mod convolution;
 mod elementwise;
+mod float;
+pub use float::{RealFunction, RealPair};
 mod lut;
 mod moved;
 mod operands;
@@ -23,7 +25,10 @@ mod window;
 pub use lut::Arithmetic;
 pub(crate) use operands::Operands;
 
-use crate::{DotProducts, GraphError, Window};
+use guardbit_num::Requantizer;
+
+use crate::dot::{Division, Finish};
+use crate::{DotProducts, GraphError, Requantize, Window};
 
 /// The sums that an accelerator computes for an operation that it can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,6 +74,15 @@ pub(crate) trait Operator {
     /// Checks the operands and gives the shape of the output.
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError>;
 
+    /// How it rounds, where that is among its attributes; whoever gives this gives
+    /// [`set_requantize`](Self::set_requantize) too.
+    fn requantize(&self) -> Option<Requantize> {
+        None
+    }
+
+    /// Rounds otherwise from now on.
+    fn set_requantize(&mut self, _requantize: Requantize) {}
+
     /// The dot products that it is made of, if an accumulator can run it.
     fn dot_products(&self, _operands: &Operands<'_>) -> Option<DotProducts> {
         None
@@ -79,17 +93,63 @@ pub(crate) trait Operator {
         self.dot_products(operands).map(|dots| dots.window)
     }
 
-    /// The exact output codes. `inputs` are the codes of every input in order, constants included.
+    /// The requantizers of [`requantize`](Self::requantize) in the order of their use: one, one per output channel, or
+    /// those of each input and the output.
+    fn requantizers(&self, operands: &Operands<'_>) -> Vec<Requantizer> {
+        match self.dot_products(operands).map(|dots| dots.finish) {
+            Some(Finish::Requantize(stage)) => stage.requantizers(None).unwrap_or_default(),
+            Some(Finish::Divide(Division::Scaled { requantizer, .. })) => vec![requantizer],
+            Some(Finish::Divide(Division::Average { .. })) | None => Vec::new(),
+        }
+    }
+
+    /// The exact output codes within the dtype: a narrower range is no concern of an operation. `inputs` are the codes of every input in order, constants included.
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         self.dot_products(operands).map_or_else(Vec::new, |dots| dots.evaluate(inputs[0]))
     }
 }
 
-/// Registers the operations: file and type.
-macro_rules! ops {
-    ($($file:ident::$ty:ident),* $(,)?) => {
-        $(mod $file; pub use $file::$ty;)*
+/// The type of one operation's attributes, for those who look for that operation.
+pub trait OpType: Into<Op> {
+    /// The name used in files.
+    const NAME: &'static str;
 
+    /// The attributes, if `op` is this operation.
+    fn of(op: &Op) -> Option<&Self>;
+}
+
+/// Writes the part of [`Operator`] that tells and changes how an operation rounds, from the attribute `requantize`.
+macro_rules! requantized {
+    () => {
+        fn requantize(&self) -> Option<$crate::Requantize> {
+            Some(self.requantize)
+        }
+
+        fn set_requantize(&mut self, requantize: $crate::Requantize) {
+            self.requantize = requantize;
+        }
+    };
+}
+
+use requantized;
+
+/// Registers the operations: file and type; behind `float` those on real values, behind `made` those that no file holds.
+macro_rules! ops {
+    ($($file:ident::$ty:ident,)* ; float: $($real:ident,)* ; made: $($made_file:ident::$made:ident,)*) => {
+        $(mod $file; pub use $file::$ty;)*
+        $(mod $made_file; pub use $made_file::$made;)*
+        $(pub use float::$real;)*
+        every_op! { $($ty,)* $($real,)* $($made,)* }
+
+        impl Op {
+            /// All operations that files hold, in the order of registration.
+            pub const KINDS: &[OpKind] = &[$($ty::KIND,)* $($real::KIND,)*];
+        }
+    };
+}
+
+macro_rules! every_op {
+    ($($ty:ident,)*) => {
         /// An operation with its attributes.
         #[derive(Debug, Clone, PartialEq, serde::Serialize)]
         #[non_exhaustive]
@@ -101,15 +161,23 @@ macro_rules! ops {
             fn from(op: $ty) -> Self { Self::$ty(op) }
         }
 
+        impl OpType for $ty {
+            const NAME: &'static str = <Self as Operator>::NAME;
+
+            fn of(op: &Op) -> Option<&Self> {
+                match op {
+                    Op::$ty(op) => Some(op),
+                    _ => None,
+                }
+            }
+        }
+
         impl $ty {
             /// What there is to know of this operation whatever its attributes.
             pub const KIND: OpKind = OpKind { name: <Self as Operator>::NAME, mac: <Self as Operator>::MAC };
         })*
 
         impl Op {
-            /// All operations, in the order of registration.
-            pub const KINDS: &[OpKind] = &[$($ty::KIND),*];
-
             /// What there is to know of this operation whatever its attributes.
             pub fn kind(&self) -> OpKind {
                 match self { $(Self::$ty(_) => $ty::KIND,)* }
@@ -118,6 +186,21 @@ macro_rules! ops {
             /// How outputs follow inputs.
             pub fn monotonicity(&self) -> Monotonicity {
                 match self { $(Self::$ty(_) => $ty::MONOTONICITY,)* }
+            }
+
+            /// How results become codes, where that is among its attributes.
+            pub fn requantize(&self) -> Option<Requantize> {
+                match self { $(Self::$ty(op) => op.requantize(),)* }
+            }
+
+            /// The same operation that rounds otherwise; what has no such attribute stays as it is.
+            pub fn with_requantize(mut self, requantize: Requantize) -> Self {
+                match &mut self { $(Self::$ty(op) => op.set_requantize(requantize),)* }
+                self
+            }
+
+            pub(crate) fn requantizers(&self, operands: &Operands<'_>) -> Vec<Requantizer> {
+                match self { $(Self::$ty(op) => op.requantizers(operands),)* }
             }
 
             pub(crate) fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -159,6 +242,12 @@ ops! {
     pad::Pad,
     transpose::Transpose,
     quantize::Quantize,
+    quantize_float::QuantizeFloat,
+    dequantize::Dequantize,
+    table::Table,
+    qlinear_softmax::QLinearSoftmax,
+    qlinear_add::QLinearAdd,
+    qlinear_mul::QLinearMul,
     slice::Slice,
     gather::Gather,
     pack::Pack,
@@ -193,6 +282,12 @@ ops! {
     exp::Exp,
     rsqrt::Rsqrt,
     l2_normalization::L2Normalization,
+    ;
+    float: FloatConv2d, FloatMatMul, FloatUnary, FloatBinary, FloatAvgPool2d, FloatMaxPool2d, FloatMean, FloatSoftmax,
+    FloatLayerNorm,
+    ;
+    made:
+    composite::Composite,
 }
 
 impl Op {

@@ -20,6 +20,12 @@ impl Operator for Mul {
     const NAME: &'static str = "mul";
     const MONOTONICITY: Monotonicity = Monotonicity::Bilinear;
 
+    super::requantized!();
+
+    fn requantizers(&self, operands: &Operands<'_>) -> Vec<Requantizer> {
+        self.requantizer(operands).into_iter().collect()
+    }
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let shape = elementwise::output_shape(operands)?;
         self.requantizer(operands)?;

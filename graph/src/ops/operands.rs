@@ -99,14 +99,17 @@ impl<'a> Operands<'a> {
         self.single(&tensor.name, tensor.ty.quantization.as_ref())
     }
 
-    /// Fails unless the output has the dtype, scale and zero point of input `index`.
+    /// Fails unless the output has the dtype, scale, zero point and range of input `index`.
     pub fn expect_output_like(&self, index: usize) -> Result<(), GraphError> {
         self.expect_output_dtype(&[self.input(index).ty.dtype])?;
         if self.output_quantization != self.input(index).ty.quantization.as_ref() {
-            let name = &self.input(index).name;
-            return Err(
-                self.operand_error(self.output_name, format!("scale and zero point differ from `{name}`"))
-            );
+            let input = self.input(index);
+            let range = |quantization: Option<&Quantization>| quantization.and_then(Quantization::range);
+            let what = match range(self.output_quantization) == range(input.ty.quantization.as_ref()) {
+                true => "scale and zero point differ",
+                false => "the range of its codes differs",
+            };
+            return Err(self.operand_error(self.output_name, format!("{what} from `{}`", input.name)));
         }
         Ok(())
     }

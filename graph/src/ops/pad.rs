@@ -11,7 +11,7 @@ use crate::GraphError;
 pub struct Pad {
     /// Cells before and after, per axis.
     pub paddings: Vec<[usize; 2]>,
-    /// The code of the cells; the zero point (real 0) if absent.
+    /// The code of the cells; the zero point (real 0) if absent. Of real values: their word.
     pub value: Option<i32>,
 }
 
@@ -22,10 +22,10 @@ impl Operator for Pad {
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;
         operands.expect_output_like(0)?;
-        let dtype = operands.output_dtype;
+        let ty = operands.input(0).ty.code_type();
         let value = self.value(operands)?;
-        if !(dtype.min()..=dtype.max()).contains(&value) {
-            return Err(operands.attribute_error("value", format!("{value} is outside {dtype}")));
+        if !ty.range.contains(value) {
+            return Err(operands.attribute_error("value", format!("{value} is outside {ty}")));
         }
         let shape = &operands.input(0).ty.shape;
         if self.paddings.len() != shape.len() {
@@ -54,6 +54,10 @@ impl Operator for Pad {
 
 impl Pad {
     fn value(&self, operands: &Operands<'_>) -> Result<i32, GraphError> {
+        if operands.output_dtype.is_float() {
+            // The word of 0.
+            return Ok(self.value.unwrap_or(0));
+        }
         self.value.map_or_else(|| operands.per_tensor(0).map(|q| q.zero_point(0)), Ok)
     }
 }

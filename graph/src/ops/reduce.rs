@@ -7,6 +7,9 @@ use super::axes::Reduced;
 use crate::dot::{Division, DotProducts, Finish, Window};
 use crate::{Activation, GraphError, Requantize};
 
+/// A requantizer to the output's scale times a number.
+pub(super) type Scaled<'a> = dyn Fn(f32) -> Result<Requantizer, GraphError> + 'a;
+
 /// A sum over some axes, checked against its input.
 pub(super) struct Reduction<'a> {
     axes: Reduced<'a>,
@@ -15,21 +18,22 @@ pub(super) struct Reduction<'a> {
 }
 
 impl<'a> Reduction<'a> {
-    /// The sum over `axes`; `finish` turns the requantizer from input to output scale, and the number of elements
-    /// that make one sum, into the requantizer of the sums.
+    /// The sum over `axes`; `finish` gives the requantizer of sums of so many elements, from one that leads from the
+    /// input's scale to the output's times a number.
     pub fn new(
         operands: &Operands<'a>,
         axes: &[usize],
         requantize: Requantize,
-        finish: impl Fn(Requantizer, usize) -> Requantizer,
+        finish: impl Fn(&Scaled<'_>, usize) -> Result<Requantizer, GraphError>,
     ) -> Result<Self, GraphError> {
         let axes = Reduced::new(operands, axes)?;
         let (input, output) = (operands.activation(0)?, operands.output_activation()?);
         operands.expect_output_dtype(&[operands.input(0).ty.dtype])?;
         let count = axes.count();
-        let scaled = operands.requantizer(requantize, input.scale(0), 1.0, output.scale(0))?;
+        let scaled: &Scaled<'_> =
+            &|times| operands.requantizer(requantize, input.scale(0), 1.0, output.scale(0) * times);
         let division = Division::Scaled {
-            requantizer: finish(scaled, count),
+            requantizer: finish(scaled, count)?,
             input_zero_point: input.zero_point(0),
             output_zero_point: output.zero_point(0),
             clamp: Activation::None.clamp(operands.output_dtype, output),
@@ -105,6 +109,8 @@ macro_rules! reduction {
             const NAME: &'static str = $name;
             const MAC: Option<$crate::ops::Mac> = Some($crate::ops::Mac::Unweighted);
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
+
+            $crate::ops::requantized!();
 
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 self.reduction(operands).map(|reduction| reduction.output_shape(self.keep_dims))

@@ -33,6 +33,11 @@ impl Rescale {
         })
     }
 
+    /// The requantizer.
+    pub fn requantizer(&self) -> Requantizer {
+        self.requantizer
+    }
+
     /// The output code.
     pub fn code(&self, code: i32) -> i32 {
         let centred = i128::from(code) - i128::from(self.input_zero_point);
@@ -55,6 +60,12 @@ macro_rules! rescale {
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
+
+            $crate::ops::requantized!();
+
+            fn requantizers(&self, operands: &Operands<'_>) -> Vec<guardbit_num::Requantizer> {
+                self.rescale(operands).map(|rescale| rescale.requantizer()).into_iter().collect()
+            }
 
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 operands.expect_inputs(1, 1)?;

@@ -6,5 +6,5 @@ use crate::GraphError;
 
 reduction! {
     /// `y = round(sum of (x - zx) * sx/sy) + zy` over some axes, clamped.
-    Sum, "sum", |scaled, _| scaled
+    Sum, "sum", |scaled, _| scaled(1.0)
 }

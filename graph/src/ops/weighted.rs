@@ -5,7 +5,7 @@
 
 use super::operands::{Operands, WEIGHTS};
 use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, Window};
-use crate::{Activation, GraphError, Requantize};
+use crate::{Activation, DType, GraphError, Requantize};
 
 const ACTIVATIONS: usize = 0;
 const CONSTANTS: usize = 1;
@@ -43,13 +43,16 @@ pub(super) fn dot_products(
     })
 }
 
-/// The requantization, checked.
+/// The requantization, checked. An output of 32 bits holds the sums as they are.
 fn output_stage(
     operands: &Operands<'_>,
     requantize: Requantize,
     activation: Activation,
     weight_scales: Vec<f32>,
 ) -> Result<OutputStage, GraphError> {
+    if operands.output_dtype == DType::Int32 {
+        return Ok(OutputStage::sums(weight_scales.len()));
+    }
     let output = operands.output_activation()?;
     let stage = OutputStage {
         requantize,

@@ -1,8 +1,8 @@
 //! Padding by an operation of its own.
 
-use super::Pass;
-use crate::ops::{Conv2d, DepthwiseConv2d, MaxPool2d};
-use crate::{Graph, GraphPatch, Links, NodeId, Op, OutputSpec, Padding, PatchError, TensorId, Window};
+use crate::ops::{Conv2d, DepthwiseConv2d, MaxPool2d, Pad};
+use crate::pattern::{Match, Pattern, Rewrite};
+use crate::{GraphPatch, Op, Padding, PatchError, TensorId, Window};
 
 /// Makes the padding of a `pad` that of the convolution or max pool that reads it, where padding cells have the value
 /// that the layer takes for its own: the zero point for a convolution, for a max pool a code that is never greatest. An
@@ -10,7 +10,7 @@ use crate::{Graph, GraphPatch, Links, NodeId, Op, OutputSpec, Padding, PatchErro
 #[derive(Debug)]
 pub struct FoldPads;
 
-impl Pass for FoldPads {
+impl Rewrite for FoldPads {
     fn name(&self) -> &'static str {
         "fold_pads"
     }
@@ -19,31 +19,26 @@ impl Pass for FoldPads {
         "makes an explicit pad of rows and columns the padding of the convolution or max pool that reads it"
     }
 
-    fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError> {
-        let links = Links::new(graph);
-        let mut patch = GraphPatch::new(graph);
-        let mut changes = 0;
-        for (id, node) in graph.nodes_with_ids() {
-            let Some((source, op)) = folded(graph, &links, id) else { continue };
-            let mut inputs = node.inputs.clone();
-            inputs[0] = Some(source);
-            let output = OutputSpec::of(graph.tensor(node.output));
-            // A pool refuses padding of a whole window and more.
-            let Ok(direct) = patch.node(op, &inputs, output) else { continue };
-            patch.replace(node.output, direct)?;
-            changes += 1;
-        }
-        Ok(super::unless_empty(changes, patch))
+    fn pattern(&self) -> Pattern {
+        let pad = Pattern::op::<Pad>().reads([Pattern::any().named("x")]).shared().named("pad");
+        let others = || Pattern::any().or_absent();
+        Pattern::op_named(["conv2d", "depthwise_conv2d", "max_pool2d"]).reads([pad, others(), others()])
+    }
+
+    fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {
+        let Some((source, op)) = folded(found) else { return Ok(false) };
+        let mut inputs = found.graph().node(found.root()).inputs.clone();
+        inputs[0] = Some(source);
+        // A pool refuses padding of a whole window and more.
+        found.replace_by(patch, op, &inputs)
     }
 }
 
 /// What is padded, and the operation that pads it by itself.
-fn folded(graph: &Graph, links: &Links, id: NodeId) -> Option<(TensorId, Op)> {
-    let node = graph.node(id);
-    let padded = node.inputs.first().copied().flatten()?;
-    let before = graph.node(links.producer(padded)?);
-    let Op::Pad(pad) = &before.op else { return None };
-    let source = before.inputs.first().copied().flatten()?;
+fn folded(found: &Match<'_>) -> Option<(TensorId, Op)> {
+    let (graph, id) = (found.graph(), found.root());
+    let (node, source) = (graph.node(id), found.id("x")?);
+    let pad = found.op::<Pad>("pad")?;
     let &[[0, 0], rows, cols, [0, 0]] = pad.paddings.as_slice() else { return None };
     let input = graph.tensor(source);
     let zero_point = input.ty.quantization.as_ref()?.zero_point(0);

@@ -1,16 +1,16 @@
 //! Reshapes and transposes one after another.
 
-use super::Pass;
 use crate::model::Node;
-use crate::ops::{Reshape, Transpose};
-use crate::{Graph, GraphPatch, Links, NodeId, Op, OutputSpec, PatchError};
+use crate::ops::{FullyConnected, Reshape, Transpose};
+use crate::pattern::{Match, Pattern, Rewrite};
+use crate::{Graph, GraphPatch, Op, PatchError};
 
 /// Makes one reshape of two, one transpose of two, and none of a reshape before a fully connected layer, which takes
 /// elements in their order whatever the shape. A transpose that only moves axes of size 1 is a reshape.
 #[derive(Debug)]
 pub struct MergeLayouts;
 
-impl Pass for MergeLayouts {
+impl Rewrite for MergeLayouts {
     fn name(&self) -> &'static str {
         "merge_layouts"
     }
@@ -19,32 +19,30 @@ impl Pass for MergeLayouts {
         "makes one of adjacent reshapes or transposes, and none of a reshape before a fully connected layer"
     }
 
-    fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError> {
-        let links = Links::new(graph);
-        let mut patch = GraphPatch::new(graph);
-        let mut changes = 0;
-        for (id, node) in graph.nodes_with_ids() {
-            let producer = node.inputs.first().copied().flatten().and_then(|input| links.producer(input));
-            let Some(before) = producer else { continue };
-            let Some(op) = merged(graph, before, id) else { continue };
-            let mut inputs = node.inputs.clone();
-            inputs[0] = graph.node(before).inputs[0];
-            let direct = patch.node(op, &inputs, OutputSpec::of(graph.tensor(node.output)))?;
-            patch.replace(node.output, direct)?;
-            changes += 1;
-        }
-        Ok(super::unless_empty(changes, patch))
+    fn pattern(&self) -> Pattern {
+        let layout = || Pattern::op_named(["reshape", "transpose"]);
+        let first = || layout().reads([Pattern::any().named("x")]).shared().named("first");
+        let others = || Pattern::any().or_absent();
+        let dense = Pattern::op_where(|dense: &FullyConnected| !dense.keep_num_dims);
+        layout().reads([first()]).or(dense.reads([first(), others(), others()]))
+    }
+
+    fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {
+        let graph = found.graph();
+        let (Some(first), Some(x)) = (found.node("first"), found.id("x")) else { return Ok(false) };
+        let second = graph.node(found.root());
+        let Some(op) = merged(graph, graph.node(first), second) else { return Ok(false) };
+        let others = second.inputs.iter().skip(1).copied();
+        let inputs: Vec<_> = [Some(x)].into_iter().chain(others).collect();
+        found.replace_by(patch, op, &inputs)
     }
 }
 
 /// The one operation that does what both do, if there is one.
-fn merged(graph: &Graph, before: NodeId, after: NodeId) -> Option<Op> {
-    let (first, second) = (graph.node(before), graph.node(after));
+fn merged(graph: &Graph, first: &Node, second: &Node) -> Option<Op> {
     let shape = &graph.tensor(second.output).ty.shape;
     match (&first.op, &second.op) {
-        (_, Op::FullyConnected(dense)) if keeps_order(graph, first) && !dense.keep_num_dims => {
-            Some(second.op.clone())
-        }
+        (_, Op::FullyConnected(_)) => keeps_order(graph, first).then(|| second.op.clone()),
         _ if keeps_order(graph, first) && keeps_order(graph, second) => {
             Some(Reshape { shape: shape.iter().map(|&size| size as i64).collect() }.into())
         }

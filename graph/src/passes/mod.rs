@@ -53,6 +53,7 @@ macro_rules! passes {
 passes! {
     identities::Identities,
     merge_layouts::MergeLayouts,
+    fuse_activations::FuseActivations,
     fold_pads::FoldPads,
     fold_constants::FoldConstants,
     dead_nodes::DeadNodes,

@@ -1,6 +1,8 @@
 //! What each pass does, and what it leaves alone.
 
-use guardbit_graph::ops::{Add, Conv2d, FullyConnected, MaxPool2d, Pad, Quantize, Relu, Reshape, Transpose};
+use guardbit_graph::ops::{
+    Add, Conv2d, FullyConnected, MaxPool2d, Pad, Quantize, Relu, Relu6, Reshape, Transpose,
+};
 use guardbit_graph::passes::{PASSES, find};
 use guardbit_graph::{
     Activation, DType, Graph, GraphBuilder, Op, OutputSpec, Padding, Quantization, TensorId, TensorType,
@@ -167,6 +169,28 @@ fn pads() {
     check("fold_pads", &graph, &[]);
     let wide = Pad { paddings: vec![[0, 0], [3, 0], [0, 0], [0, 0]], value: None };
     check("fold_pads", &line().then("p", wide, &[]).then("y", pool(Activation::None), &[]).finish(), &[]);
+}
+
+#[test]
+fn activations() {
+    let line = || Line::new(&[1, 2, 2, 1], 3).then("c", conv(Padding::Valid), &[&[1, 1, 1, 1]]);
+    let fused = ["r = conv2d(x, c.0)"];
+    check("fuse_activations", &line().then("r", RELU, &[]).finish(), &fused);
+    check("fuse_activations", &line().then("r", Relu6 { requantize: DOUBLE }, &[]).finish(), &fused);
+    // Another scale is another rounding.
+    let mut other = line();
+    let spec = OutputSpec::quantized("r", DType::Int8, 0.2, 3).unwrap();
+    other.at = other.builder.node(RELU, &[Some(other.at)], spec).unwrap();
+    check("fuse_activations", &other.finish(), &[]);
+    // Others read what comes before.
+    let mut both = line();
+    let (before, spec) = (both.at, both.spec("q"));
+    both.builder.node(QUANTIZE, &[Some(before)], spec).unwrap();
+    check("fuse_activations", &both.then("r", RELU, &[]).finish(), &[]);
+    // It has one already.
+    let conv = Conv2d { activation: Activation::Relu, ..conv(Padding::Valid) };
+    let line = Line::new(&[1, 2, 2, 1], 3).then("c", conv, &[&[1, 1, 1, 1]]);
+    check("fuse_activations", &line.then("r", RELU, &[]).finish(), &[]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod cases;
 mod common;
 mod networks;
 mod patches;
+mod ranges;
 
 use guardbit_graph::passes::{PASSES, Pass};
 use guardbit_graph::{Graph, Links};
@@ -23,7 +24,7 @@ pub fn outputs(graph: &Graph, inputs: &[Vec<i32>]) -> Vec<(String, Vec<i32>)> {
 fn sample(graph: &Graph, seed: u64) -> Vec<Vec<i32>> {
     let mut random = Random(seed);
     let inputs = graph.inputs().iter().map(|&id| &graph.tensor(id).ty);
-    inputs.map(|ty| random.codes(ty.dtype, ty.len())).collect()
+    inputs.map(|ty| random.codes(ty.code_range(), ty.len())).collect()
 }
 
 /// Runs a pass and compares; whether there was something to do.

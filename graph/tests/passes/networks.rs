@@ -5,7 +5,8 @@ use guardbit_graph::ops::{
     Relu6, Reshape, Transpose,
 };
 use guardbit_graph::{
-    Activation, DType, Graph, GraphBuilder, Op, OutputSpec, Padding, Quantization, TensorId, TensorType,
+    Activation, CodeRange, DType, Graph, GraphBuilder, Op, OutputSpec, Padding, Quantization, TensorId,
+    TensorType,
 };
 use guardbit_num::Scheme;
 use proptest::prelude::*;
@@ -15,7 +16,7 @@ use crate::common::DOUBLE;
 /// What one layer is, and the seed of all that it leaves open. What cannot be built is left out.
 pub type Layer = (u8, u64);
 
-pub const KINDS: u8 = 16;
+pub const KINDS: u8 = 17;
 
 /// Two to twelve layers.
 pub fn layers() -> impl Strategy<Value = Vec<Layer>> {
@@ -35,8 +36,18 @@ impl Random {
         least + self.below((greatest - least + 1) as usize) as i32
     }
 
-    pub fn codes(&mut self, dtype: DType, count: usize) -> Vec<i32> {
-        (0..count).map(|_| self.between(dtype.min(), dtype.max())).collect()
+    pub fn codes(&mut self, range: CodeRange, count: usize) -> Vec<i32> {
+        (0..count).map(|_| self.between(range.min(), range.max())).collect()
+    }
+
+    /// A narrower range now and then.
+    fn range(&mut self, dtype: DType) -> Option<CodeRange> {
+        let (a, b) = (self.between(dtype.min(), dtype.max()), self.between(dtype.min(), dtype.max()));
+        match self.below(8) {
+            0 => CodeRange::new((-dtype.max()).max(dtype.min()), dtype.max()),
+            1 => CodeRange::new(a.min(b), a.max(b)),
+            _ => None,
+        }
     }
 
     fn one<T: Clone>(&mut self, of: &[T]) -> T {
@@ -70,7 +81,11 @@ fn quantization(random: &mut Random, dtype: DType) -> Option<Quantization> {
         _ => random.between(dtype.min(), dtype.max()),
     };
     let scale = random.one(&[0.1, 0.1, 0.05, 0.3]);
-    Some(Quantization::per_tensor(scale, zero_point).unwrap())
+    let quantization = Quantization::per_tensor(scale, zero_point).unwrap();
+    Some(match random.range(dtype) {
+        Some(range) => quantization.with_range(range),
+        None => quantization,
+    })
 }
 
 struct Network {
@@ -108,7 +123,7 @@ impl Network {
         quantization: Option<Quantization>,
     ) -> TensorId {
         let ty = TensorType { shape: shape.to_vec(), dtype: DType::Int8, quantization };
-        let codes = random.codes(DType::Int8, ty.len());
+        let codes = random.codes(ty.code_range(), ty.len());
         let name = self.name();
         self.builder.constant(name, ty, codes).unwrap()
     }
@@ -228,6 +243,19 @@ impl Network {
                 let made = self.add(Reshape { shape: vec![1, -1] }, &[constant], constant);
                 let made = made.and_then(|made| self.add(Relu { requantize: DOUBLE }, &[made], made));
                 made.and_then(|made| self.add(Add { activation, scheme: Scheme::Double }, &[x, made], x))
+            }
+            // A convolution and a rectifier of its codes.
+            15 => {
+                let scale = Quantization::per_tensor(0.02, 0).unwrap();
+                let weights = self.constant(&[1 + random.below(3), 1, 1, channels], random, Some(scale));
+                let spec = self.spec(random);
+                let made =
+                    self.add_as(Conv2d { requantize: DOUBLE, ..Conv2d::default() }, &[x, weights], spec);
+                let relu: Op = match random.below(2) {
+                    0 => Relu { requantize: DOUBLE }.into(),
+                    _ => Relu6 { requantize: DOUBLE }.into(),
+                };
+                made.and_then(|made| self.add(relu, &[made], made))
             }
             // What nobody reads, or a mean.
             _ => {

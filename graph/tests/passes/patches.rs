@@ -106,7 +106,7 @@ fn what_makes_no_graph_is_refused() {
     });
     assert_eq!(
         type_error,
-        "guardbit::patch::type: `other` cannot take the place of `a`: its scales or zero points are others"
+        "guardbit::patch::type: `other` cannot take the place of `a`: its scales, zero points or range are others"
     );
     let shape = error(|graph, patch| {
         let other =

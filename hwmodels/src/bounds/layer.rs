@@ -1,6 +1,6 @@
 //! What operand types and actual weights allow.
 
-use guardbit_graph::{DType, Graph};
+use guardbit_graph::{CodeRange, Graph};
 
 use super::closed_form::{OperandBits, a2q_bits, a2q_plus_bits, a2q_type_bits};
 use super::{Range, level_sums};
@@ -18,7 +18,7 @@ pub struct LayerBounds {
 /// The bounds of one output channel. The closed forms speak of the complete dot product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelBounds {
-    /// Ranges of the sums of every level, innermost first, with any weights of the weights' dtype.
+    /// Ranges of the sums of every level, innermost first, with any weights that the tensor may hold.
     pub by_type: Vec<Range>,
     /// The same with the real weights.
     pub by_weights: Vec<Range>,
@@ -30,14 +30,20 @@ pub struct ChannelBounds {
     pub a2q_plus: Option<u32>,
 }
 
-/// What the multiplier sees of the activations: all codes of the input's dtype, less its zero point under
-/// `subtract`, joined with 0.
+/// What the multiplier sees of the activations: all codes that the input may hold, less its zero point under `subtract`,
+/// joined with 0 and with what padding stands for.
 pub fn operand_range(graph: &Graph, layer: &MacLayer) -> Range {
-    let offset = i128::from(layer.activation_offset().subtract);
-    Range::of_codes(input_dtype(graph, layer)).plus(Range::point(-offset)).hull(Range::ZERO)
+    let padding = Range::point(layer.activation_offset().padding);
+    read_range(graph, layer).hull(padding).hull(Range::ZERO)
 }
 
-/// What the multiplier can give: any activation with any weight of the weights' dtype, before its shift.
+/// The operands that codes of the input make.
+pub(super) fn read_range(graph: &Graph, layer: &MacLayer) -> Range {
+    let offset = i128::from(layer.activation_offset().subtract);
+    Range::of_codes(input_codes(graph, layer)).plus(Range::point(-offset))
+}
+
+/// What the multiplier can give: any activation with any weight that the weights may hold, before its shift.
 pub fn product_range(graph: &Graph, layer: &MacLayer) -> Range {
     let operand = operand_range(graph, layer);
     let channels = 0..layer.dots.window.channels();
@@ -110,7 +116,7 @@ pub(super) fn initial_depends_on_weights(layer: &MacLayer) -> bool {
     folds && datapath.bias.at == BiasPlace::Preload && layer.dots.weights.is_some()
 }
 
-/// As [`initial`], with any weights of the weights' dtype: `-zx * sum(w) + K * zx * zw` beside the model's bias.
+/// As [`initial`], with any weights that the tensor may hold: `-zx * sum(w) + K * zx * zw` beside the model's bias.
 fn initial_of_any_weights(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
     let Some(weights) = layer.dots.weights.as_ref().filter(|_| initial_depends_on_weights(layer)) else {
         return initial(layer, channel);
@@ -126,10 +132,10 @@ fn in_last_unit(layer: &MacLayer, bias: Range) -> Range {
     bias.shift_right(layer.datapath.unit_shift(last), layer.datapath.unit_rounding(last))
 }
 
-/// The dtype of the activations.
-pub(super) fn input_dtype(graph: &Graph, layer: &MacLayer) -> DType {
+/// The codes that the activations may hold.
+pub(super) fn input_codes(graph: &Graph, layer: &MacLayer) -> CodeRange {
     let input = graph.node(layer.node).inputs[0].expect("an accelerated layer has activations");
-    graph.tensor(input).ty.dtype
+    graph.tensor(input).ty.code_range()
 }
 
 pub(super) fn signs(layer: &MacLayer) -> Vec<bool> {
@@ -140,11 +146,11 @@ pub(super) fn signs(layer: &MacLayer) -> Vec<bool> {
     layer.datapath.levels.iter().map(|level| sign(level.register)).collect()
 }
 
-/// The dtype of the weights; `None` where there are none.
-pub(super) fn weight_dtype(graph: &Graph, layer: &MacLayer) -> Option<DType> {
+/// The codes that the weights may hold; `None` where there are none.
+pub(super) fn weight_codes(graph: &Graph, layer: &MacLayer) -> Option<CodeRange> {
     layer.dots.weights.as_ref()?;
     let weights = graph.node(layer.node).inputs.get(1).copied()??;
-    Some(graph.tensor(weights).ty.dtype)
+    Some(graph.tensor(weights).ty.code_range())
 }
 
 /// What is taken off the codes of a channel's weights before the multiplier.
@@ -155,10 +161,10 @@ pub(super) fn weight_offset(layer: &MacLayer, channel: usize) -> i32 {
     }
 }
 
-/// What the multiplier can see of any weights of the weights' dtype; pools have nothing but 1.
+/// What the multiplier can see of any weights that the tensor may hold; pools have nothing but 1.
 fn weight_range(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
-    let Some(dtype) = weight_dtype(graph, layer) else { return Range::point(1) };
-    Range::of_codes(dtype).plus(Range::point(-weight_offset(layer, channel)))
+    let Some(codes) = weight_codes(graph, layer) else { return Range::point(1) };
+    Range::of_codes(codes).plus(Range::point(-weight_offset(layer, channel)))
 }
 
 /// The closed forms know of signed sums of products alone: no start value, no dropped bits.

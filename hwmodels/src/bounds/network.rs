@@ -66,7 +66,8 @@ fn input<'a>(graph: &Graph, id: NodeId, codes: &'a [Option<Codes>]) -> Option<&'
 
 fn any_code(graph: &Graph, id: TensorId) -> Codes {
     let ty = &graph.tensor(id).ty;
-    Codes { low: vec![ty.dtype.min(); ty.len()], high: vec![ty.dtype.max(); ty.len()] }
+    let (low, high) = ty.code_range().ends();
+    Codes { low: vec![low; ty.len()], high: vec![high; ty.len()] }
 }
 
 /// Per channel and level, over all outputs.

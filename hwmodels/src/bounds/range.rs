@@ -1,6 +1,6 @@
 //! Ranges of integers.
 
-use guardbit_graph::DType;
+use guardbit_graph::CodeRange;
 use guardbit_num::{Rounding, required_bits};
 
 /// All integers from `min` to `max`.
@@ -27,9 +27,10 @@ impl Range {
         Self { min: value, max: value }
     }
 
-    /// All codes of a dtype.
-    pub fn of_codes(dtype: DType) -> Self {
-        Self::new(dtype.min(), dtype.max())
+    /// All codes of a range, or of a dtype.
+    pub fn of_codes(codes: impl Into<CodeRange>) -> Self {
+        let codes = codes.into();
+        Self::new(codes.min(), codes.max())
     }
 
     /// The least range that contains both.

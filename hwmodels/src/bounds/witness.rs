@@ -2,7 +2,9 @@
 
 use guardbit_graph::{Graph, OutputPosition, Tap};
 
-use super::layer::{initial, initial_depends_on_weights, input_dtype, weight_dtype, weight_offset};
+use super::layer::{
+    initial, initial_depends_on_weights, input_codes, read_range, weight_codes, weight_offset,
+};
 use super::sums::{run_span, run_sums};
 use super::{LayerBounds, Range, operand_range};
 use crate::MacLayer;
@@ -36,10 +38,11 @@ pub struct Witness {
     pub bits: u32,
     /// The output that reads `input`.
     pub out: OutputPosition,
-    /// Codes of the layer's input tensor: the zero point where the run does not look.
+    /// Codes of the layer's input tensor: the zero point, or what is nearest to it, where the run does not look.
     pub input: Vec<i32>,
     /// Whether the sum is the bound. It is not where the run of every output hangs over the image's edge:
-    /// there padding keeps the operands from their extremes, and the sum is the greatest at `out`.
+    /// there padding keeps the operands from their extremes, and the sum is the greatest at `out`. Nor is it where no
+    /// code stands for 0: bounds take it in.
     pub attained: bool,
 }
 
@@ -95,7 +98,8 @@ impl Witness {
         let terms = layer.order.len();
         let span = run_span(&layer.datapath, terms, level);
         let covered = (run * span).min(terms)..((run + 1).saturating_mul(span)).min(terms);
-        let (out, attained) = widest_position(layer, channel, covered.clone())?;
+        let (out, inside) = widest_position(layer, channel, covered.clone())?;
+        let attained = inside && read_range(graph, layer) == operand;
         let input = attaining_input(graph, layer, out, side, covered);
         let sum = if attained { side.of(bound) } else { sum_at(layer, out, &input, level, side) };
         let bits = Range::point(sum).bits(signed);
@@ -120,18 +124,19 @@ pub struct TypeWitness {
 
 impl TypeWitness {
     /// The witness of one output channel, at the end that needs more bits; `None` where there are no
-    /// weights, and where the bound is not attained since what the last level starts from depends on them.
+    /// weights, and where the bound is not attained: since what the last level starts from depends on them, or no code
+    /// stands for 0.
     pub fn of_channel(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, channel: usize) -> Option<Self> {
-        if initial_depends_on_weights(layer) {
+        if initial_depends_on_weights(layer) || read_range(graph, layer) != operand_range(graph, layer) {
             return None;
         }
         let last = layer.datapath.levels.len() - 1;
         let signed = bounds.signed[last];
         let bound = bounds.channels[channel].by_type[last];
         let side = Side::critical(bound, signed);
-        let weights = weight_dtype(graph, layer)?;
+        let weights = weight_codes(graph, layer)?;
         let weight_offset = weight_offset(layer, channel);
-        let activations = input_dtype(graph, layer);
+        let activations = input_codes(graph, layer);
         let activation_offset = layer.activation_offset().subtract;
         let product = |&(activation, weight): &(i32, i32)| {
             i128::from(activation - activation_offset) * i128::from(weight - weight_offset)
@@ -184,12 +189,12 @@ fn attaining_input(
     covered: std::ops::Range<usize>,
 ) -> Vec<i32> {
     let window = &layer.dots.window;
-    let neutral = layer.dots.input_zero_point;
-    let dtype = input_dtype(graph, layer);
+    let codes = input_codes(graph, layer);
+    let neutral = codes.clamp(layer.dots.input_zero_point.into());
     let mut input = vec![neutral; window.batch * window.input.iter().product::<usize>()];
     for (&cell, &weight) in layer.order[covered.clone()].iter().zip(&layer.weights[out.c][covered]) {
         if let Tap::Input(at) = window.tap(out, window.kernel_position(cell)) {
-            input[at] = side.code(weight, (dtype.min(), dtype.max()), neutral);
+            input[at] = side.code(weight, codes.ends(), neutral);
         }
     }
     input

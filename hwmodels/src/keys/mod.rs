@@ -234,9 +234,10 @@ sections! {
         scheme: Option<Scheme> = (None), "guardbit::hw::scheme", "`from_model` does what the model's runtime does",
             "from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.";
         output: OutputFit = (OutputFit::Saturate), "guardbit::hw::output",
-            "what happens to a result that does not fit the output's dtype",
-            "What happens to a result that does not fit the output's dtype, in the exact run too. saturate: clamped. wrap: \
-             its low bits are kept; a fused activation clips before. Default: saturate.";
+            "what happens to a result that does not fit the output's codes",
+            "What happens to a result that does not fit the output's codes, in the exact run too. saturate: clamped. \
+             saturate_symmetric: clamped to a restricted range, -127 to 127 for int8. wrap: its low bits are kept; a fused \
+             activation clips before. Default: saturate.";
     }
 
     /// How cycles are counted.

@@ -1,5 +1,6 @@
 //! From a graph to a program: which node runs where, and every accelerated layer's datapath made explicit.
 
+mod audit;
 mod operands;
 mod overrides;
 mod partition;
@@ -7,13 +8,14 @@ mod requantize;
 
 use std::sync::{Arc, LazyLock};
 
-use guardbit_graph::{DType, DotProducts, Graph, Mac, NodeId, Op, Window};
+use guardbit_graph::{CodeRange, DotProducts, Graph, Mac, NodeId, Op, Window};
 use guardbit_num::MultiplierError;
 
+pub use audit::{AuditStep, Decision, Outcome, audit_frontend, audit_lowering};
 pub use partition::{Host, Placement};
 
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
-use crate::{Accelerator, HwError, MacLayer, Program, Step};
+use crate::{Accelerator, HwError, MacLayer, OutputFit, Program, Step};
 use overrides::Overrides;
 
 /// Names of the operations that are multiply-accumulate layers: what `offload` lists by default.
@@ -203,8 +205,8 @@ pub struct LayerSpec {
     pub short_name: String,
     /// Name of the operation.
     pub op: &'static str,
-    /// Type of the output's codes.
-    pub output: DType,
+    /// The codes that the output may hold.
+    pub output: CodeRange,
     /// Bits of activations, weights and outputs.
     pub widths: Widths,
 }
@@ -216,7 +218,7 @@ impl LayerSpec {
             name: graph.node_name(node).to_owned(),
             short_name: graph.short_name(node).to_owned(),
             op: graph.node(node).op.name(),
-            output: graph.tensor(graph.node(node).output).ty.dtype,
+            output: graph.tensor(graph.node(node).output).ty.code_range(),
             widths: Widths::of(graph, node),
         }
     }
@@ -232,6 +234,10 @@ pub fn lower_dot_products(
     accelerator: &Accelerator,
 ) -> Result<MacLayer, LowerError> {
     let LayerSpec { node, name, short_name, op, output, widths } = spec;
+    let dots = match accelerator.datapath.requantize.output {
+        OutputFit::SaturateSymmetric => requantize::restricted(dots, output),
+        OutputFit::Saturate | OutputFit::Wrap => dots,
+    };
     let mut datapath = accelerator.datapath.clone();
     if let Some(bias) = &dots.bias {
         datapath.bias = datapath.bias.of_layer(bias.bits);
@@ -251,7 +257,7 @@ pub fn lower_dot_products(
         input_sum_factor: operands::input_sum_factor(&dots, datapath.operands.zero_point),
         requantizers: requantizers.scaled,
         exact_requantizers: requantizers.exact,
-        output_range: (output.min(), output.max()),
+        output_range: output,
         packing: accelerator.packing.into(),
         timing,
         short_name,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use guardbit_graph::{DotProducts, Graph, NodeId};
+use guardbit_graph::{DotProducts, Graph, NodeId, Op};
 
 use crate::Accelerator;
 
@@ -44,7 +44,11 @@ impl fmt::Display for Placement {
 
 /// The dot products of a node, if the accelerator runs it.
 pub(super) fn place(graph: &Graph, node: NodeId, accelerator: &Accelerator) -> Result<DotProducts, Host> {
-    let op = graph.node(node).op.name();
+    // What is one layer is offloaded as that.
+    let op = match &graph.node(node).op {
+        Op::Composite(composite) => composite.single().unwrap_or("composite"),
+        op => op.name(),
+    };
     if !accelerator.offload.iter().any(|name| name == op) {
         return Err(Host::NotOffloaded);
     }

@@ -1,6 +1,6 @@
 //! From sums to codes: the scheme, and multipliers for sums whose low bits were dropped.
 
-use guardbit_graph::{DotProducts, Finish};
+use guardbit_graph::{CodeRange, Division, DotProducts, Finish};
 use guardbit_num::Requantizer;
 
 use super::LowerError;
@@ -12,6 +12,18 @@ pub(super) struct Requantizers {
     pub scaled: Vec<Requantizer>,
     /// For sums in unit 1.
     pub exact: Vec<Requantizer>,
+}
+
+/// The same dot products, whose output codes have a restricted range: no code lies further below 0 than above it.
+pub(super) fn restricted(mut dots: DotProducts, output: CodeRange) -> DotProducts {
+    // Nothing is below 0 where codes have no sign.
+    let least = output.min().max(-(i32::MAX >> (32 - output.bits())));
+    let clamp = match &mut dots.finish {
+        Finish::Requantize(stage) => &mut stage.clamp,
+        Finish::Divide(Division::Average { clamp } | Division::Scaled { clamp, .. }) => clamp,
+    };
+    *clamp = (clamp.0.max(least), clamp.1.max(least));
+    dots
 }
 
 pub(super) fn requantizers(

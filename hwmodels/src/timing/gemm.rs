@@ -48,7 +48,7 @@ impl Gemm {
 impl Widths {
     /// The widths of a node that is made of dot products.
     pub fn of(graph: &Graph, node: NodeId) -> Self {
-        let bits = |tensor| graph.tensor(tensor).ty.dtype.bits();
+        let bits = |tensor| graph.tensor(tensor).ty.code_range().bits();
         let input = |index: usize| graph.node(node).inputs.get(index).copied().flatten();
         let has_weights = graph.dot_products(node).is_some_and(|dots| dots.weights.is_some());
         Self {

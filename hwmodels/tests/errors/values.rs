@@ -129,7 +129,7 @@ fn names_that_are_none() {
     ");
     insta::assert_snapshot!(report("schema: 1\nrequantize: {scheme: tflite}\n", &[]), @r"
     guardbit::hw::scheme
-    hw.yaml:2:22: `requantize.scheme`: unknown requantization scheme `tflite`; it must be from_model or one of double (D), single (S), away (A), even (E), float32_upward (V32), float64_upward (V64), float64_away (F64), tosa_double (T), tosa_scale16 (T16), q48 (Q48)
+    hw.yaml:2:22: `requantize.scheme`: unknown requantization scheme `tflite`; it must be from_model or one of double (D), single (S), away (A), even (E), float32_upward (V32), float64_upward (V64), float64_away (F64), tosa_double (T), tosa_scale16 (T16), q48 (Q48), float32_nearest (V32N), float64_nearest (V64N)
       | requantize: {scheme: tflite}
       |                      ^^^^^^
     help: `from_model` does what the model's runtime does

@@ -70,6 +70,10 @@ schemes! {
     TosaScale16 = tosa_scale16, "T16", "tosa_scale16";
     /// TFLite's 16x8 kernels: a 15-bit multiplier on a 48-bit sum.
     Q48 = q48, "Q48", "q48";
+    /// TVM with float32 compute, to nearest: `M * x + zero_point`, half away from zero.
+    Float32Nearest = float32_nearest, "V32N", "float32_nearest";
+    /// TVM with float64 compute, to nearest.
+    Float64Nearest = float64_nearest, "V64N", "float64_nearest";
 }
 
 impl Scheme {

@@ -4,12 +4,14 @@ mod kit;
 mod png;
 mod required_bits;
 mod run;
+mod schemes;
 mod size;
 mod sweep;
 
 pub use kit::DrawError;
 pub use png::png;
 pub use run::RUN_PLOTS;
+pub use schemes::SCHEME_PLOTS;
 pub use size::SIZE_PLOTS;
 pub(crate) use sweep::Group;
 pub use sweep::SWEEP_PLOTS;

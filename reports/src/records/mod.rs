@@ -4,6 +4,7 @@ mod activity;
 mod histogram;
 mod point;
 mod run;
+mod schemes;
 mod size;
 mod timing;
 
@@ -11,5 +12,6 @@ pub use activity::LayerActivity;
 pub use histogram::LevelHistogram;
 pub use point::PointRecord;
 pub use run::RunRecord;
+pub use schemes::{SchemeRow, SchemesRecord};
 pub use size::{DesignLevel, SizeRecord, WitnessRecord};
 pub use timing::{NetworkTiming, TileRecord};

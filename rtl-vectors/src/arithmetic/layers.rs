@@ -1,7 +1,8 @@
 //! The way back: layers that compute as a manifest says.
 
 use guardbit_graph::{
-    Activation, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize, Window, ops::Conv2d,
+    Activation, CodeRange, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize, Window,
+    ops::Conv2d,
 };
 use guardbit_hwmodels::timing::Widths;
 use guardbit_hwmodels::{
@@ -158,7 +159,7 @@ fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, Vecto
         short_name: name.clone(),
         name,
         op: Conv2d::KIND.name,
-        output: DType::Int8,
+        output: CodeRange::of(DType::Int8),
         widths: Widths { activation: 8, weight: 8, output: 8 },
     };
     let mut accelerator = guardbit_hwmodels::load("exact-int32-os", &[]).map_err(|e| failed(&e))?;

@@ -3,10 +3,12 @@
 
 use std::path::Path;
 
-use guardbit_graph::{DType, Window};
+use guardbit_graph::{CodeRange, CodeType, DType, Window};
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::timing::{LayerTiming, MAX_CYCLES, Widths};
-use guardbit_hwmodels::{Accelerator, Datapath, MAC_OPERATIONS, ZeroPoint, from_complete_yaml};
+use guardbit_hwmodels::{
+    Accelerator, ActivationOffset, Datapath, MAC_OPERATIONS, ZeroPoint, from_complete_yaml,
+};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -152,19 +154,19 @@ fn layer(info: &LayerInfo, window: &Window) -> Result<LayerInfo, Refused> {
 
 /// The layer's codes.
 struct Types {
-    activation: (DType, i32),
-    weight: (DType, Vec<i32>),
-    output: (DType, i32),
+    activation: (CodeType, i32),
+    weight: (CodeType, Vec<i32>),
+    output: (CodeType, i32),
 }
 
 impl Types {
     fn of(layer: &LayerInfo) -> Result<Self, Refused> {
-        let one = |at: &str, info: &TensorInfo| -> Result<(DType, Vec<i32>), Refused> {
+        let one = |at: &str, info: &TensorInfo| -> Result<(CodeType, Vec<i32>), Refused> {
             let at = format!("/layer/{at}");
             let dtype: DType =
                 info.dtype.parse().map_err(|_| claim(&format!("{at}/dtype"), "there is no such type"))?;
-            if dtype == DType::Int64 {
-                return Err(claim(&format!("{at}/dtype"), "codes have up to 32 bits"));
+            if dtype == DType::Int64 || dtype.is_float() {
+                return Err(claim(&format!("{at}/dtype"), "codes are integers of up to 32 bits"));
             }
             let zero_point = |(index, &value): (usize, &i64)| match i32::try_from(value) {
                 Ok(value) if (dtype.min()..=dtype.max()).contains(&value) => Ok(value),
@@ -172,9 +174,15 @@ impl Types {
             };
             let zero_points =
                 info.zero_points.iter().enumerate().map(zero_point).collect::<Result<_, _>>()?;
-            Ok((dtype, zero_points))
+            let range = match info.range {
+                None => CodeRange::of(dtype),
+                Some([min, max]) => CodeRange::new(min, max)
+                    .filter(|&range| range != CodeRange::of(dtype) && CodeRange::of(dtype).includes(range))
+                    .ok_or_else(|| claim(&format!("{at}/range"), format!("no part of the {dtype} codes")))?,
+            };
+            Ok((CodeType { dtype, range }, zero_points))
         };
-        let first = |(dtype, zero_points): (DType, Vec<i32>)| (dtype, zero_points[0]);
+        let first = |(codes, zero_points): (CodeType, Vec<i32>)| (codes, zero_points[0]);
         Ok(Self {
             activation: first(one("input", &layer.input)?),
             weight: one("weight", &layer.weight)?,
@@ -183,7 +191,8 @@ impl Types {
     }
 
     fn widths(&self) -> Widths {
-        let [activation, weight, output] = [self.activation.0, self.weight.0, self.output.0].map(DType::bits);
+        let all = [self.activation.0, self.weight.0, self.output.0];
+        let [activation, weight, output] = all.map(|codes| codes.range.bits());
         Widths { activation, weight, output }
     }
 }
@@ -205,10 +214,10 @@ fn arithmetic(
     terms: usize,
 ) -> Result<Arithmetic, Refused> {
     let claimed = &manifest.arithmetic;
-    let (dtype, zero_point) = types.output;
+    let (codes, zero_point) = types.output;
     let code = |key: &str, value: i64| match i32::try_from(value) {
-        Ok(code) if (dtype.min()..=dtype.max()).contains(&code) => Ok(code),
-        _ => Err(claim(&format!("/arithmetic/requantize/{key}"), format!("{value} is no {dtype}"))),
+        Ok(code) if codes.range.contains(code) => Ok(code),
+        _ => Err(claim(&format!("/arithmetic/requantize/{key}"), format!("{value} is no {codes}"))),
     };
     let (min, max) =
         (code("clamp_min", claimed.requantize.clamp_min)?, code("clamp_max", claimed.requantize.clamp_max)?);
@@ -219,14 +228,10 @@ fn arithmetic(
         Some(scheme) => scheme,
         None => claimed.requantize.scheme,
     };
-    let subtract = match datapath.operands.zero_point {
-        ZeroPoint::Subtract => types.activation.1,
-        ZeroPoint::Fold => 0,
-    };
     let codes = Codes {
-        activation: types.activation.0,
-        subtract,
-        weight: types.weight.0,
+        activation: types.activation.0.range,
+        offset: ActivationOffset::new(datapath.operands.zero_point, types.activation.1),
+        weight: types.weight.0.range,
         weight_zero_points: &types.weight.1,
     };
     let unit = Unit {

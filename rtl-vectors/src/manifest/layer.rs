@@ -30,12 +30,15 @@ pub struct LayerInfo {
     pub window: WindowInfo,
 }
 
-/// Type and zero points of codes: real = scale * (code - zero point).
+/// Type, range and zero points of codes: real = scale * (code - zero point).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TensorInfo {
     /// `int8`, `uint8`, ...
     pub dtype: String,
+    /// Least and greatest code, where they are fewer than those of the dtype.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[i32; 2]>,
     /// One, or one per output channel.
     pub zero_points: Vec<i64>,
 }

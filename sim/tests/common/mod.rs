@@ -1,6 +1,7 @@
 //! Small networks and accelerators for tests.
 #![allow(dead_code)]
 
+pub mod narrow;
 pub mod network;
 pub mod random;
 

@@ -58,7 +58,8 @@ enum Kind {
 pub fn network_case() -> impl Strategy<Value = NetworkCase> {
     let overrides = prop::collection::vec(prop::option::weighted(0.3, random::any_datapath()), 8);
     let packing = prop::option::weighted(0.1, random::packing());
-    (network(), random::base(), overrides, any::<bool>(), packing).prop_map(
+    let network = (network(), prop::option::weighted(0.2, any::<u64>())).prop_map(random::narrowed);
+    (network, random::base(), overrides, any::<bool>(), packing).prop_map(
         |((graph, samples), mut base, mut overrides, hosts_pools, packing)| {
             if hosts_pools {
                 base.offload.retain(|op| !["avg_pool2d", "mean", "sum"].contains(&op.as_str()));

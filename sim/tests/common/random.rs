@@ -64,9 +64,18 @@ pub fn pack(path: &mut Datapath, chain: Terms) {
     }
 }
 
-/// A layer of any kind with two samples.
+/// A layer of any kind with two samples; some of its codes may have a narrower range than their dtype.
 pub fn layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
-    prop_oneof![conv(), depthwise(), fully_connected(), pool(), reduction()]
+    let layer = prop_oneof![conv(), depthwise(), fully_connected(), pool(), reduction()];
+    (layer, prop::option::weighted(0.4, any::<u64>())).prop_map(narrowed)
+}
+
+/// A network with its samples, with narrower code ranges where there is a seed for them.
+pub fn narrowed(((graph, samples), seed): ((Graph, Vec<Vec<i32>>), Option<u64>)) -> (Graph, Vec<Vec<i32>>) {
+    match seed {
+        Some(seed) => super::narrow::narrowed(&graph, &samples, seed),
+        None => (graph, samples),
+    }
 }
 
 fn array() -> impl Strategy<Value = (Array, Dataflow)> {
@@ -85,7 +94,11 @@ pub fn any_datapath() -> impl Strategy<Value = Datapath> {
     let order = (axes, walk(), prop::option::weighted(0.2, 1usize..4))
         .prop_map(|(axes, walk, ic_block)| ReductionOrder { axes, walk, ic_block });
     let bias = (select(vec![BiasPlace::Post, BiasPlace::Preload, BiasPlace::PostRequantize]), any_register());
-    let fit = prop_oneof![3 => Just(OutputFit::Saturate), 1 => Just(OutputFit::Wrap)];
+    let fit = prop_oneof![
+        6 => Just(OutputFit::Saturate),
+        2 => Just(OutputFit::Wrap),
+        1 => Just(OutputFit::SaturateSymmetric),
+    ];
     (levels(), select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]), order, product(), bias, fit).prop_map(
         |(mut levels, zero_point, order, product, (at, register), fit)| {
             if at == BiasPlace::Preload {

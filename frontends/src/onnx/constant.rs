@@ -1,0 +1,236 @@
+//! Constants: initializers, and what is computed from them.
+
+use std::path::{Component, Path};
+
+use super::error::{OnnxError, shown};
+use super::proto::{self, element};
+
+/// Elements of a constant, at most.
+const MAX_ELEMENTS: usize = guardbit_graph::MAX_ELEMENTS;
+
+/// A constant: a row-major array.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Constant {
+    /// Number of the element type in the file.
+    pub element: i32,
+    pub shape: Vec<usize>,
+    pub data: Data,
+}
+
+/// Elements of a constant. All types of integers become 64 bits, all of real numbers float32.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Data {
+    Integers(Vec<i64>),
+    Reals(Vec<f32>),
+}
+
+impl Data {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Integers(values) => values.len(),
+            Self::Reals(values) => values.len(),
+        }
+    }
+}
+
+impl Constant {
+    pub fn reals(shape: Vec<usize>, values: Vec<f32>) -> Self {
+        Self { element: element::FLOAT, shape, data: Data::Reals(values) }
+    }
+
+    pub fn integers(element: i32, shape: Vec<usize>, values: Vec<i64>) -> Self {
+        Self { element, shape, data: Data::Integers(values) }
+    }
+
+    /// The integers, if it holds some.
+    pub fn as_integers(&self) -> Option<&[i64]> {
+        if let Data::Integers(values) = &self.data { Some(values) } else { None }
+    }
+
+    /// The real numbers, if it holds some.
+    pub fn as_reals(&self) -> Option<&[f32]> {
+        if let Data::Reals(values) = &self.data { Some(values) } else { None }
+    }
+
+    /// The same elements with axes in another order.
+    pub fn permuted(&self, axes: &[usize]) -> Self {
+        let shape: Vec<usize> = axes.iter().map(|&axis| self.shape[axis]).collect();
+        let places = permuted_places(&self.shape, axes);
+        let data = match &self.data {
+            Data::Integers(values) => Data::Integers(places.map(|at| values[at]).collect()),
+            Data::Reals(values) => Data::Reals(places.map(|at| values[at]).collect()),
+        };
+        Self { element: self.element, shape, data }
+    }
+
+    /// A constant of a file; data outside of it lies in `dir`.
+    pub fn read(tensor: &proto::Tensor, dir: Option<&Path>) -> Result<Self, OnnxError> {
+        let name = shown(&tensor.name);
+        let fail = |problem: String| Err(OnnxError::Tensor { tensor: name.clone(), problem });
+        let sizes: Option<Vec<usize>> = tensor.dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+        let count = sizes.as_ref().and_then(|s| s.iter().try_fold(1usize, |n, &size| n.checked_mul(size)));
+        let (Some(shape), Some(count)) = (sizes, count.filter(|&count| count <= MAX_ELEMENTS)) else {
+            return fail(format!("its shape has negative sizes or more than {MAX_ELEMENTS} elements"));
+        };
+        let external;
+        let raw = match tensor.data_location {
+            0 => &tensor.raw_data,
+            _ => {
+                external = read_external(tensor, dir, &name)?;
+                &external
+            }
+        };
+        let data = match elements(tensor, raw, count) {
+            Ok(data) => data,
+            Err(problem) => return fail(problem),
+        };
+        if data.len() != count {
+            return fail(format!("has {} elements, its shape needs {count}", data.len()));
+        }
+        Ok(Self { element: tensor.data_type, shape, data })
+    }
+}
+
+/// Where the elements of a permuted array stand in the first one, in the order of the second.
+pub(super) fn permuted_places(shape: &[usize], axes: &[usize]) -> impl Iterator<Item = usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    let sizes: Vec<usize> = axes.iter().map(|&axis| shape[axis]).collect();
+    let strides: Vec<usize> = axes.iter().map(|&axis| strides[axis]).collect();
+    let count: usize = sizes.iter().product();
+    (0..count).map(move |mut index| {
+        let mut at = 0;
+        for axis in (0..sizes.len()).rev() {
+            at += index % sizes[axis] * strides[axis];
+            index /= sizes[axis];
+        }
+        at
+    })
+}
+
+/// The elements of a tensor, from its bytes or from the list of its type.
+fn elements(tensor: &proto::Tensor, raw: &[u8], count: usize) -> Result<Data, String> {
+    let integers = |bytes: usize, convert: &dyn Fn(&[u8]) -> i64| {
+        if raw.is_empty() && count > 0 {
+            let listed = match tensor.data_type {
+                element::INT64 => tensor.int64_data.clone(),
+                element::UINT32 | element::UINT64 => {
+                    tensor.uint64_data.iter().map(|&v| i64::try_from(v).unwrap_or(i64::MAX)).collect()
+                }
+                _ => tensor.int32_data.iter().map(|&v| i64::from(v)).collect(),
+            };
+            return Ok(Data::Integers(listed));
+        }
+        check_bytes(raw, count, bytes)?;
+        Ok(Data::Integers(raw.chunks_exact(bytes).map(convert).collect()))
+    };
+    let small = |bits: u32, signed: bool| {
+        let per_byte = 8 / bits as usize;
+        let listed: Vec<u8> = tensor.int32_data.iter().map(|&v| v as u8).collect();
+        let bytes = if raw.is_empty() { &listed[..] } else { raw };
+        if bytes.len() != count.div_ceil(per_byte) {
+            return Err(format!("has {} bytes, its shape needs {}", bytes.len(), count.div_ceil(per_byte)));
+        }
+        let codes = bytes.iter().flat_map(|&byte| {
+            (0..per_byte).map(move |i| {
+                // The first element lies in the low bits.
+                let shifted = byte << (8 - bits * (i as u32 + 1));
+                if signed { i64::from(shifted as i8 >> (8 - bits)) } else { i64::from(shifted >> (8 - bits)) }
+            })
+        });
+        Ok(Data::Integers(codes.take(count).collect()))
+    };
+    let reals = |bytes: usize, listed: Vec<f32>, convert: &dyn Fn(&[u8]) -> f32| {
+        if raw.is_empty() && count > 0 {
+            return Ok(Data::Reals(listed));
+        }
+        check_bytes(raw, count, bytes)?;
+        Ok(Data::Reals(raw.chunks_exact(bytes).map(convert).collect()))
+    };
+    match tensor.data_type {
+        element::FLOAT => {
+            reals(4, tensor.float_data.clone(), &|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        }
+        element::FLOAT16 => {
+            let listed = tensor.int32_data.iter().map(|&bits| half(bits as u16)).collect();
+            reals(2, listed, &|b| half(u16::from_le_bytes([b[0], b[1]])))
+        }
+        element::DOUBLE => {
+            let listed = tensor.double_data.iter().map(|&value| value as f32).collect();
+            reals(8, listed, &|b| f64::from_le_bytes(eight(b)) as f32)
+        }
+        element::UINT8 => integers(1, &|b| b[0].into()),
+        element::BOOL => integers(1, &|b| i64::from(b[0] != 0)),
+        element::INT8 => integers(1, &|b| (b[0] as i8).into()),
+        element::UINT16 => integers(2, &|b| u16::from_le_bytes([b[0], b[1]]).into()),
+        element::INT16 => integers(2, &|b| i16::from_le_bytes([b[0], b[1]]).into()),
+        element::INT32 => integers(4, &|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()),
+        element::UINT32 => integers(4, &|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()),
+        element::INT64 | element::UINT64 => integers(8, &|b| i64::from_le_bytes(eight(b))),
+        element::UINT4 => small(4, false),
+        element::INT4 => small(4, true),
+        element::UINT2 => small(2, false),
+        element::INT2 => small(2, true),
+        other => Err(format!("is {}, which cannot be read", element::name(other))),
+    }
+}
+
+fn eight(bytes: &[u8]) -> [u8; 8] {
+    std::array::from_fn(|i| bytes[i])
+}
+
+fn check_bytes(raw: &[u8], count: usize, bytes: usize) -> Result<(), String> {
+    match count.checked_mul(bytes) {
+        Some(needed) if needed == raw.len() => Ok(()),
+        needed => Err(format!("has {} bytes, its shape needs {}", raw.len(), needed.unwrap_or(usize::MAX))),
+    }
+}
+
+/// The value of an IEEE-754 half.
+fn half(bits: u16) -> f32 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    sign * match exponent {
+        0 => fraction * 2f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15),
+    }
+}
+
+/// The bytes of a tensor that lie in a file beside the model.
+fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Result<Vec<u8>, OnnxError> {
+    const MAX_BYTES: u64 = 1 << 31;
+    let fail = |problem: String| OnnxError::External { tensor: name.into(), problem };
+    let entry = |key: &str| {
+        tensor.external_data.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str())
+    };
+    let number = |key: &str| match entry(key) {
+        None => Ok(None),
+        Some(text) => text.parse::<u64>().map(Some).map_err(|_| fail(format!("`{key}` is no number"))),
+    };
+    let location = entry("location").ok_or_else(|| fail("has no location".into()))?;
+    let path = Path::new(location);
+    let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    if !plain || location.is_empty() || location.contains('\\') {
+        return Err(fail(format!("`{}` is no path below the model's folder", shown(location))));
+    }
+    let dir = dir.ok_or_else(|| fail("the model was not read from a file".into()))?;
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    // A link may lead out of the folder.
+    let inside = || {
+        let (root, file) = (dir.canonicalize().ok()?, dir.join(path).canonicalize().ok()?);
+        file.starts_with(root).then_some(file)
+    };
+    let outside = || fail(format!("`{}` is not there, or leads out of the model's folder", shown(location)));
+    let file = inside().ok_or_else(outside)?;
+    let bytes = guardbit_files::read(&file, MAX_BYTES).map_err(|error| fail(error.to_string()))?;
+    let offset = number("offset")?.unwrap_or(0);
+    let length = number("length")?.unwrap_or((bytes.len() as u64).saturating_sub(offset));
+    let end = offset.checked_add(length).filter(|&end| end <= bytes.len() as u64);
+    let end =
+        end.ok_or_else(|| fail(format!("{length} bytes from {offset} on are not in its {}", bytes.len())))?;
+    Ok(bytes[offset as usize..end as usize].to_vec())
+}

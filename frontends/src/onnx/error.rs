@@ -1,0 +1,92 @@
+//! What can be wrong with an ONNX file.
+
+use guardbit_graph::{GraphError, brief, plain_name};
+
+use crate::FormatError;
+
+/// An ONNX file that cannot be read, or is no network that guardbit can represent.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OnnxError {
+    /// A file that is no ONNX message.
+    #[error("{problem}")]
+    Format {
+        /// What is wrong.
+        problem: String,
+    },
+    /// An operator that there is no reader for.
+    #[error("operator `{operator}` of node `{node}` cannot be read")]
+    UnsupportedOperator {
+        /// Domain and name.
+        operator: String,
+        /// Name of the node.
+        node: String,
+    },
+    /// A node that cannot be represented.
+    #[error("{operator} `{node}`: {problem}")]
+    Node {
+        /// Name of the operator.
+        operator: String,
+        /// Name of the node, or of its first output.
+        node: String,
+        /// What is wrong, and what would be needed.
+        problem: String,
+    },
+    /// A tensor that cannot be represented.
+    #[error("tensor `{tensor}`: {problem}")]
+    Tensor {
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Data in another file that cannot be read.
+    #[error("external data of tensor `{tensor}`: {problem}")]
+    External {
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A network that the graph refuses.
+    #[error("{}{error}", place.as_ref().map_or(String::new(), |place| format!("{place}: ")))]
+    Graph {
+        /// Operator and node.
+        place: Option<String>,
+        /// What is wrong.
+        error: Box<GraphError>,
+    },
+}
+
+/// A name of a file as a message may show it.
+pub(super) fn shown(name: &str) -> String {
+    brief(&plain_name(name)).to_string()
+}
+
+impl FormatError for OnnxError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Format { .. } => "guardbit::onnx::format",
+            Self::UnsupportedOperator { .. } => "guardbit::onnx::operator",
+            Self::Node { .. } => "guardbit::onnx::node",
+            Self::Tensor { .. } => "guardbit::onnx::tensor",
+            Self::External { .. } => "guardbit::onnx::external",
+            Self::Graph { .. } => "guardbit::onnx::graph",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Format { .. } => {
+                Some("an ONNX file is a ModelProto with a graph, of opset 10 or newer".into())
+            }
+            Self::UnsupportedOperator { .. } => {
+                Some(format!("the operators that can be read are {}", super::ops::supported().join(", ")))
+            }
+            Self::External { .. } => Some(
+                "external data lies in files beside the model, named without `..` and without a root".into(),
+            ),
+            Self::Node { .. } | Self::Tensor { .. } | Self::Graph { .. } => None,
+        }
+    }
+}

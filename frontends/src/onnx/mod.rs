@@ -1,0 +1,79 @@
+//! ONNX files: QDQ, QOperator and QONNX.
+//!
+//! A file is a protobuf message (`proto`, read by prost). The reader walks its nodes in order (`network`); what is made
+//! of constants alone is computed at once (`folding`), and every other operator has a function that adds what it stands
+//! for (`ops`). Real values that codes stand for are kept as such (`value`), so that
+//! `DequantizeLinear -> operator -> QuantizeLinear` becomes one quantized operation with the arithmetic of ONNX
+//! Runtime's own fused kernels; QONNX's `Quant` is a quantizer and a dequantizer in one. What cannot be represented so is
+//! left in float.
+//!
+//! Images of the file are `[n, c, h, w]`, those of the graph `[n, h, w, c]`: a value knows in which order its axes lie,
+//! and is transposed where an operator needs the other one.
+//!
+//! To add an operator, write its function in a file of `ops` and add its row to the list there.
+
+mod constant;
+mod error;
+mod export;
+mod folding;
+mod inputs;
+mod network;
+mod node;
+mod ops;
+mod proto;
+mod value;
+
+use std::path::Path;
+
+use guardbit_graph::{Graph, Quantization};
+use prost::Message;
+
+use crate::{Frontend, FrontendError};
+
+pub use error::OnnxError;
+pub use export::{ExportError, write_onnx};
+
+/// Reads an ONNX file from memory; data outside of it cannot be read. The network is called `name`, and so is the file
+/// in errors.
+///
+/// # Errors
+/// [`FrontendError::Format`] if the file is damaged, or is no network that guardbit can represent.
+pub fn read_onnx(bytes: &[u8], name: &str) -> Result<Graph, FrontendError> {
+    read(bytes, None, name).map_err(|error| FrontendError::format(name, error))
+}
+
+/// Bytes of a file.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// ONNX files.
+#[derive(Debug)]
+pub struct Onnx;
+
+impl Frontend for Onnx {
+    fn name(&self) -> &'static str {
+        "ONNX"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["onnx"]
+    }
+
+    fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError> {
+        let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
+        let dir = path.parent().unwrap_or(Path::new(""));
+        read(&bytes, Some(dir), name).map_err(|error| FrontendError::format(path, error))
+    }
+
+    /// `value / scale` in float32, rounded half to even, moved by the zero point (ONNX `QuantizeLinear`).
+    fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128 {
+        let steps = (value / quantization.scale(0)).round_ties_even();
+        (steps as i128).saturating_add(quantization.zero_point(0).into())
+    }
+}
+
+fn read(bytes: &[u8], dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError> {
+    let model = proto::Model::decode(bytes);
+    let model =
+        model.map_err(|error| OnnxError::Format { problem: format!("is no ONNX message: {error}") })?;
+    network::read(&model, dir, name)
+}

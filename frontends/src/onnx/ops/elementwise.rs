@@ -1,0 +1,288 @@
+//! Operators on single elements and on pairs of elements.
+
+use std::rc::Rc;
+
+use guardbit_graph::ops::{FloatBinary, FloatUnary, QLinearAdd, QLinearMul, RealFunction, RealPair};
+use guardbit_graph::{DType, Op, TensorId, TensorType};
+
+use super::quantize::{Follow, check_codes, follow};
+use crate::onnx::constant::{Constant, Data};
+use crate::onnx::error::OnnxError;
+use crate::onnx::network::Network;
+use crate::onnx::node::Node;
+use crate::onnx::value::{Dequantized, Located, Quant, Source, Value};
+
+/// Name, function, and attributes that are its parameters, with their defaults.
+type Unary = (&'static str, RealFunction, &'static [(&'static str, f32)]);
+
+/// Operators of one real value.
+const UNARY: &[Unary] = &[
+    ("Abs", RealFunction::Abs, &[]),
+    ("Ceil", RealFunction::Ceil, &[]),
+    ("Elu", RealFunction::Elu, &[("alpha", 1.0)]),
+    ("Erf", RealFunction::Erf, &[]),
+    ("Exp", RealFunction::Exp, &[]),
+    ("Floor", RealFunction::Floor, &[]),
+    ("HardSigmoid", RealFunction::HardSigmoid, &[("alpha", 0.2), ("beta", 0.5)]),
+    ("HardSwish", RealFunction::HardSwish, &[]),
+    ("LeakyRelu", RealFunction::LeakyRelu, &[("alpha", 0.01)]),
+    ("Log", RealFunction::Log, &[]),
+    ("Neg", RealFunction::Neg, &[]),
+    ("Reciprocal", RealFunction::Reciprocal, &[]),
+    ("Relu", RealFunction::Relu, &[]),
+    ("Round", RealFunction::Round, &[]),
+    ("Sigmoid", RealFunction::Sigmoid, &[]),
+    ("Softplus", RealFunction::Softplus, &[]),
+    ("Sqrt", RealFunction::Sqrt, &[]),
+    ("Tanh", RealFunction::Tanh, &[]),
+];
+
+/// Whether an operator of ONNX is a function of single elements.
+pub(super) fn is_unary(op: &str) -> bool {
+    UNARY.iter().any(|(name, ..)| *name == op)
+}
+
+/// The names of these operators.
+pub(super) fn unary_names() -> impl Iterator<Item = &'static str> {
+    UNARY.iter().map(|(name, ..)| *name)
+}
+
+pub(super) fn unary<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let found = UNARY.iter().find(|(name, ..)| *name == node.proto.op);
+    let (_, function, parameters) = found.ok_or_else(|| node.error("cannot be read"))?;
+    let parameters = parameters.iter().map(|(name, default)| node.float(name, *default)).collect();
+    map(network, node, *function, parameters)
+}
+
+pub(super) fn gelu<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let tanh = node.text("approximate", "none") == "tanh";
+    map(network, node, if tanh { RealFunction::GeluTanh } else { RealFunction::Gelu }, vec![])
+}
+
+/// The limits of a Clip, if they are constant.
+pub(super) fn limits(network: &Network<'_>, node: Node<'_>) -> Result<Option<[f32; 2]>, OnnxError> {
+    let mut limits = [node.float("min", f32::NEG_INFINITY), node.float("max", f32::INFINITY)];
+    for (index, limit) in limits.iter_mut().enumerate() {
+        // Its inputs may come after the node that is looked at from.
+        let Some(name) = node.input(index + 1) else { continue };
+        match network.value(name) {
+            Some(Value::Constant(constant)) => match &constant.data {
+                Data::Reals(values) if values.len() == 1 => *limit = values[0],
+                _ => return Err(node.error("has limits that are no single real numbers")),
+            },
+            Some(Value::Dequantized(d)) if matches!(&d.source, Source::Constant(c) if c.data.len() == 1) => {
+                let Source::Constant(c) = &d.source else { return Ok(None) };
+                *limit = d.value(c.as_integers().map_or(0, |values| values[0] as i32));
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(limits))
+}
+
+pub(super) fn clip<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let limits = limits(network, node)?.ok_or_else(|| node.error("needs constant limits"))?;
+    map(network, node, RealFunction::Clip, limits.to_vec())
+}
+
+/// Lets the output be a function of the first input.
+pub(super) fn map<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    function: RealFunction,
+    parameters: Vec<f32>,
+) -> Result<(), OnnxError> {
+    const MOST: usize = 16;
+    let mut value = network.input(node, 0)?;
+    if matches!(&value, Value::Dequantized(d) if d.functions.len() >= MOST) {
+        value = network.materialize(node, value)?;
+    }
+    let value = match value {
+        Value::Dequantized(mut dequantized) => {
+            dequantized.functions.push((function, parameters));
+            Value::Dequantized(dequantized)
+        }
+        Value::Constant(constant) => {
+            let values = constant.as_reals().ok_or_else(|| node.error("works on real values"))?;
+            let values = values.iter().map(|&x| function.apply(x, &parameters)).collect();
+            Value::Constant(Rc::new(Constant::reals(constant.shape.clone(), values)))
+        }
+        Value::Real(at) => Value::Real(apply(network, node, at, function, parameters, node.first_output()?)?),
+        Value::Codes(_) => return Err(node.error("reads codes; it works on real values")),
+    };
+    network.bind(node, 0, value)
+}
+
+/// Adds a function of real values in the graph.
+pub(super) fn apply<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    at: Located,
+    function: RealFunction,
+    parameters: Vec<f32>,
+    name: &str,
+) -> Result<Located, OnnxError> {
+    let id =
+        network.emit(node, FloatUnary { function, parameters }, &[at.id], name, (DType::Float32, None))?;
+    Ok(Located { id, ..at })
+}
+
+pub(super) fn add<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
+    let follow = follow(network, node)?;
+    quantized_pair(network, node, [a, b], follow, RealPair::Add)
+}
+
+pub(super) fn mul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
+    let follow = follow(network, node)?;
+    quantized_pair(network, node, [a, b], follow, RealPair::Mul)
+}
+
+pub(super) fn binary<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let function = match node.proto.op.as_str() {
+        "Sub" => RealPair::Sub,
+        "Div" => RealPair::Div,
+        "Pow" => RealPair::Pow,
+        "Max" => RealPair::Maximum,
+        _ => RealPair::Minimum,
+    };
+    if node.proto.inputs.len() != 2 {
+        return Err(node.error(format!("has {} inputs; 2 can be represented", node.proto.inputs.len())));
+    }
+    let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
+    real_pair(network, node, [a, b], function)
+}
+
+/// A sum or product of codes of 8 bits with a quantizer behind it; of real values otherwise.
+pub(super) fn quantized_pair<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [a, b]: [Value; 2],
+    follow: Option<Follow<'a>>,
+    function: RealPair,
+) -> Result<(), OnnxError> {
+    let operand = |value: &Value| match value {
+        Value::Dequantized(d) if d.functions.is_empty() && d.quant.single().is_some() => Some(d.clone()),
+        _ => None,
+    };
+    let (Some(x), Some(y), Some(follow)) = (operand(&a), operand(&b), follow) else {
+        return real_pair(network, node, [a, b], function);
+    };
+    let dtypes = [x.quant.dtype, y.quant.dtype, follow.quant.dtype];
+    if dtypes.iter().any(|&dtype| dtype != dtypes[0] || dtype.bits() != 8) {
+        return real_pair(network, node, [a, b], function);
+    }
+    let channels_last = common_order(network, &a, &b);
+    let inputs =
+        [code_tensor(network, node, x, channels_last)?, code_tensor(network, node, y, channels_last)?];
+    let op: Op = match function {
+        RealPair::Add => QLinearAdd { activation: follow.activation }.into(),
+        _ => QLinearMul { activation: follow.activation }.into(),
+    };
+    let ty = network.code_type(node, &follow.quant, 1, false)?;
+    let id = network.emit(node, op, &inputs, &follow.tensor_name(), ty)?;
+    follow.finish(network, node, Located { id, channels_last })
+}
+
+/// Whether a pair is worked on with the channels last: where one of them lies so and the other can.
+fn common_order(network: &Network<'_>, a: &Value, b: &Value) -> bool {
+    let order = |value: &Value| match value {
+        Value::Real(at) | Value::Codes(at) => Some(at.channels_last),
+        Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => Some(at.channels_last),
+        _ => None,
+    };
+    let (ra, rb) = (network.shape(a).len(), network.shape(b).len());
+    let can = |value: &Value, rank: usize| {
+        rank == ra.max(rb)
+            || matches!(value, Value::Constant(_) | Value::Dequantized(_)) && order(value).is_none()
+    };
+    [order(a), order(b)].contains(&Some(true)) && can(a, ra) && can(b, rb)
+}
+
+/// Codes as a tensor of the graph, constants too.
+pub(super) fn code_tensor<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    operand: Dequantized,
+    channels_last: bool,
+) -> Result<TensorId, OnnxError> {
+    match operand.source {
+        Source::Tensor(at) => {
+            check_codes(network, node, at, &operand.quant)?;
+            network.in_order(node, at, channels_last)
+        }
+        Source::Constant(constant) => constant_codes(network, node, &constant, &operand.quant, channels_last),
+    }
+}
+
+/// Constant codes of one scale as a tensor of the graph.
+pub(super) fn constant_codes<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    constant: &Constant,
+    quant: &Quant,
+    channels_last: bool,
+) -> Result<TensorId, OnnxError> {
+    let constant = ordered(constant, channels_last);
+    let codes = constant.as_integers().ok_or_else(|| node.error("has codes that are no integers"))?;
+    let (dtype, quantization) = network.code_type(node, quant, 1, false)?;
+    let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
+    let ty = TensorType { shape, dtype, quantization };
+    let name = format!("{}_constant", node.name());
+    network.codes(node, &name, ty, codes.iter().map(|&code| code as i32).collect())
+}
+
+/// A constant with the channels last, as far as it has any: of rank 4 after numpy's broadcasting.
+fn ordered(constant: &Constant, channels_last: bool) -> Constant {
+    let mut constant = constant.clone();
+    if !channels_last || constant.data.len() == 1 {
+        return constant;
+    }
+    while constant.shape.len() < 4 {
+        constant.shape.insert(0, 1);
+    }
+    let rank = constant.shape.len();
+    let axes: Vec<usize> = std::iter::once(0).chain(2..rank).chain([1]).collect();
+    constant.permuted(&axes)
+}
+
+/// A function of pairs of real values.
+pub(super) fn real_pair<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [a, b]: [Value; 2],
+    function: RealPair,
+) -> Result<(), OnnxError> {
+    let (a, b) = (network.materialize(node, a)?, network.materialize(node, b)?);
+    let channels_last = common_order(network, &a, &b);
+    let name = node.first_output()?;
+    let tensor = |network: &mut Network<'a>, value: Value| match value {
+        Value::Real(at) => network.in_order(node, at, channels_last),
+        Value::Constant(constant) => {
+            network.reals(node, &format!("{}_constant", node.name()), &ordered(&constant, channels_last))
+        }
+        _ => Err(node.error("works on real values")),
+    };
+    let (a, b) = (tensor(network, a)?, tensor(network, b)?);
+    let id = network.emit(node, FloatBinary { function }, &[a, b], name, (DType::Float32, None))?;
+    network.bind(node, 0, Value::Real(Located { id, channels_last }))
+}
+
+/// A function of real values in the graph and a constant.
+pub(super) fn by_constant<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    at: Located,
+    constant: &Constant,
+    function: RealPair,
+    name: &str,
+) -> Result<Located, OnnxError> {
+    let constant = match (at.channels_last, constant.shape.len()) {
+        (true, 4) => ordered(constant, true),
+        _ => constant.clone(),
+    };
+    let other = network.reals(node, &format!("{name}_by"), &constant)?;
+    let id = network.emit(node, FloatBinary { function }, &[at.id, other], name, (DType::Float32, None))?;
+    Ok(Located { id, ..at })
+}

@@ -1,0 +1,276 @@
+//! What convolutions and products with constant matrices share.
+
+use std::rc::Rc;
+
+use guardbit_graph::{
+    Activation, DType, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType,
+};
+use guardbit_num::Scheme;
+
+use super::quantize::{Follow, check_codes};
+use crate::onnx::constant::{Constant, Data};
+use crate::onnx::error::OnnxError;
+use crate::onnx::network::{Network, in_node};
+use crate::onnx::node::Node;
+use crate::onnx::proto::element;
+use crate::onnx::value::{Dequantized, Located, Quant, Source, Value};
+
+/// ONNX Runtime: multipliers in float32, products rounded half to even, the zero point after that.
+pub(super) const EVEN: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
+
+/// The operands of a layer with constant weights, as codes.
+pub(super) struct Layer {
+    pub x: Located,
+    pub x_quant: Quant,
+    /// As the operation lays them out.
+    pub weights: Constant,
+    pub weight_quant: Quant,
+    /// Axis of the output channels in the weights.
+    pub axis: usize,
+    pub channels: usize,
+    pub bias: Bias,
+}
+
+/// What is added to the sums.
+#[derive(Clone)]
+pub(super) enum Bias {
+    None,
+    /// In steps of input times weight scale.
+    Steps(Vec<i64>),
+    /// Real values, one per channel.
+    Real(Vec<f32>),
+}
+
+/// The activations of a layer as codes in the graph, if they are.
+pub(super) fn activations(network: &Network<'_>, node: Node<'_>, value: &Value) -> Option<(Located, Quant)> {
+    let Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions }) = value else {
+        return None;
+    };
+    let plain = functions.is_empty() && quant.single().is_some() && quant.dtype.bits() <= 16;
+    (plain && check_codes(network, node, *at, quant).is_ok()).then(|| (*at, quant.clone()))
+}
+
+/// The weights of a layer as constant codes, if they are.
+pub(super) fn weights(value: &Value) -> Option<(Rc<Constant>, Quant)> {
+    let Value::Dequantized(Dequantized { source: Source::Constant(codes), quant, functions }) = value else {
+        return None;
+    };
+    (functions.is_empty() && quant.dtype.bits() <= 16).then(|| (Rc::clone(codes), quant.clone()))
+}
+
+/// The bias of a layer of so many channels.
+pub(super) fn bias(node: Node<'_>, value: Option<&Value>, channels: usize) -> Result<Bias, OnnxError> {
+    let spread = |count: usize, at: usize| if count == 1 { 0 } else { at };
+    let fits = |constant: &Constant| {
+        let (count, last) = (constant.data.len(), constant.shape.last().copied().unwrap_or(1));
+        (count == 1 || count == channels && last == channels || constant.shape == [channels, 1, 1])
+            .then_some(count)
+    };
+    match value {
+        None => Ok(Bias::None),
+        Some(Value::Constant(constant)) => {
+            let count =
+                fits(constant).ok_or_else(|| node.error("has a bias that is not one number per channel"))?;
+            match &constant.data {
+                Data::Reals(values) => {
+                    Ok(Bias::Real((0..channels).map(|c| values[spread(count, c)]).collect()))
+                }
+                Data::Integers(values) => {
+                    Ok(Bias::Steps((0..channels).map(|c| values[spread(count, c)]).collect()))
+                }
+            }
+        }
+        Some(Value::Dequantized(Dequantized { source: Source::Constant(codes), quant, functions }))
+            if functions.is_empty() && quant.zero_points.iter().all(|&z| z == 0) =>
+        {
+            let count =
+                fits(codes).ok_or_else(|| node.error("has a bias that is not one number per channel"))?;
+            let values = codes.as_integers().unwrap_or_default();
+            Ok(Bias::Steps((0..channels).map(|c| values[spread(count, c)]).collect()))
+        }
+        Some(_) => Err(node.error("has a bias that is no constant, which cannot be read")),
+    }
+}
+
+impl Layer {
+    /// Adds the layer with the quantizer behind it; without one, its sums.
+    pub fn emit<'a>(
+        self,
+        network: &mut Network<'a>,
+        node: Node<'a>,
+        op: impl Fn(Requantize, Activation) -> Op,
+        follow: Option<Follow<'a>>,
+        channels_last: bool,
+    ) -> Result<(), OnnxError> {
+        // QONNX has biases that are no multiples of their sums' steps; ONNX Runtime rounds them.
+        let exact = |follow: &Follow<'a>| !follow.dequantizes() || self.bias_is_exact();
+        let follow = follow.filter(|follow| follow.quant.dtype.bits() <= 16 && exact(follow));
+        let Some(follow) = follow else {
+            let sums = self.sums(network, node, op, channels_last)?;
+            return network.bind(node, 0, sums);
+        };
+        let steps = self.bias_steps(node)?;
+        let ty = network.code_type(node, &follow.quant, 1, false)?;
+        let op = op(EVEN, follow.activation);
+        let id = self.add(network, node, op, steps, &follow.tensor_name(), ty)?;
+        follow.finish(network, node, Located { id, channels_last })
+    }
+
+    /// Adds the layer with its sums as output: real values whose codes have 32 bits.
+    pub fn sums<'a>(
+        self,
+        network: &mut Network<'a>,
+        node: Node<'a>,
+        op: impl Fn(Requantize, Activation) -> Op,
+        channels_last: bool,
+    ) -> Result<Value, OnnxError> {
+        let name = node.first_output()?;
+        let scale = self.x_quant.scales[0];
+        let scales: Vec<f32> = self.weight_quant.scales.iter().map(|&weight| scale * weight).collect();
+        let rank = network.builder.tensor(self.x.id).ty.shape.len();
+        let count = scales.len();
+        let wrong = |error: guardbit_graph::QuantizationError| node.error(error.to_string());
+        let quantization = match count {
+            1 => Quantization::per_tensor(scales[0], 0).map_err(wrong)?,
+            _ => Quantization::per_axis(scales.clone(), vec![0; count], rank - 1).map_err(wrong)?,
+        };
+        let axis = (count > 1).then_some(if channels_last { 1 } else { rank - 1 });
+        let quant = Quant { dtype: DType::Int32, scales, zero_points: vec![0; count], axis, range: None };
+        let (steps, real) = match self.bias.clone() {
+            Bias::Real(values) => (None, Some(values)),
+            _ => (self.bias_steps(node)?, None),
+        };
+        let ty = (DType::Int32, Some(quantization));
+        let id = self.add(network, node, op(EVEN, Activation::None), steps, &format!("{name}_sums"), ty)?;
+        let sums = Value::Dequantized(Dequantized::new(Source::Tensor(Located { id, channels_last }), quant));
+        let Some(values) = real else { return Ok(sums) };
+        let Value::Real(at) = network.materialize(node, sums)? else { return Err(node.error("has no sums")) };
+        // Channels are the last axis in the graph.
+        let constant = Constant::reals(vec![values.len()], values);
+        let other = network.reals(node, &format!("{name}_bias"), &constant)?;
+        let op = guardbit_graph::ops::FloatBinary { function: guardbit_graph::ops::RealPair::Add };
+        let id = network.emit(node, op, &[at.id, other], name, (DType::Float32, None))?;
+        Ok(Value::Real(Located { id, ..at }))
+    }
+
+    /// The bias in steps of input times weight scale. A real one is quantized as ONNX Runtime does it: half to even.
+    fn bias_steps(&self, node: Node<'_>) -> Result<Option<Vec<i64>>, OnnxError> {
+        let Bias::Real(values) = &self.bias else {
+            return Ok(match &self.bias {
+                Bias::Steps(steps) => Some(steps.clone()),
+                _ => None,
+            });
+        };
+        let scale = |channel: usize| {
+            let scales = &self.weight_quant.scales;
+            self.x_quant.scales[0] * scales[if scales.len() == 1 { 0 } else { channel }]
+        };
+        let step = |(channel, &value): (usize, &f32)| {
+            let steps = (value / scale(channel)).round_ties_even();
+            let fits = steps.abs() <= i32::MAX as f32;
+            if fits {
+                Ok(steps as i64)
+            } else {
+                Err(node.error("has a bias beyond 32 bits of its sums' scale"))
+            }
+        };
+        values.iter().enumerate().map(step).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Whether a real bias is made of whole steps of input times weight scale.
+    fn bias_is_exact(&self) -> bool {
+        let Bias::Real(values) = &self.bias else { return true };
+        let scales = &self.weight_quant.scales;
+        values.iter().enumerate().all(|(channel, value)| {
+            let step = self.x_quant.scales[0] * scales[if scales.len() == 1 { 0 } else { channel }];
+            (value / step).fract() == 0.0
+        })
+    }
+
+    fn add<'a>(
+        &self,
+        network: &mut Network<'a>,
+        node: Node<'a>,
+        op: Op,
+        bias: Option<Vec<i64>>,
+        name: &str,
+        (dtype, quantization): (DType, Option<Quantization>),
+    ) -> Result<guardbit_graph::TensorId, OnnxError> {
+        let Data::Integers(codes) = &self.weights.data else {
+            return Err(node.error("has weights that are no codes"));
+        };
+        let per_axis = self.weight_quant.scales.len() > 1;
+        let mut quant = self.weight_quant.clone();
+        quant.axis = per_axis.then_some(self.axis);
+        let weight_type = TensorType {
+            shape: self.weights.shape.clone(),
+            dtype: quant.dtype,
+            quantization: Some(
+                quant.quantization(quant.axis).map_err(|error| node.error(error.to_string()))?,
+            ),
+        };
+        let weights = network.codes(
+            node,
+            &format!("{name}_weights"),
+            weight_type,
+            codes.iter().map(|&code| code as i32).collect(),
+        )?;
+        let mut inputs = vec![Some(self.x.id), Some(weights)];
+        if let Some(steps) = bias {
+            let narrow: Option<Vec<i32>> = steps.iter().map(|&step| i32::try_from(step).ok()).collect();
+            let steps = narrow.ok_or_else(|| node.error("has a bias beyond 32 bits"))?;
+            let ty = TensorType { shape: vec![steps.len()], dtype: DType::Int32, quantization: None };
+            inputs.push(Some(network.codes(node, &format!("{name}_bias"), ty, steps)?));
+        }
+        let output = OutputSpec { name: network.fresh(name), dtype, quantization };
+        network.builder.node(op, &inputs, output).map_err(|error| in_node(node, error))
+    }
+}
+
+/// Codes that a node reads as they are: of scale 1, with the zero point of input `zero`.
+pub(super) fn raw(
+    network: &Network<'_>,
+    node: Node<'_>,
+    index: usize,
+    zero: usize,
+) -> Result<Value, OnnxError> {
+    let zero_point = network.optional_constant(node, zero)?;
+    let zeros: Vec<i32> = match &zero_point {
+        Some(zero) => zero.as_integers().unwrap_or_default().iter().map(|&z| z as i32).collect(),
+        None => vec![0],
+    };
+    let value = network.input(node, index)?;
+    let (dtype, source) = match value {
+        Value::Constant(constant) => {
+            let dtype = super::quantize::dtype(constant.element);
+            let name = element::name(constant.element);
+            (
+                dtype.ok_or_else(|| node.error(format!("reads codes of type {name}")))?,
+                Source::Constant(constant),
+            )
+        }
+        Value::Codes(at) => (network.builder.tensor(at.id).ty.dtype, Source::Tensor(at)),
+        _ => return Err(node.error("reads real values; it works on codes")),
+    };
+    let (mut scales, axis) = (vec![1.0; zeros.len()], (zeros.len() > 1).then_some(0));
+    // Codes that something has made have the scale that it gave them; the sums are those of codes all the same.
+    if let Source::Tensor(at) = &source {
+        let own = network.builder.tensor(at.id).ty.quantization.as_ref().filter(|q| q.scales().len() == 1);
+        scales = own.map_or(scales, |q| vec![q.scale(0)]);
+    }
+    let quant = Quant { dtype, scales, zero_points: zeros, axis, range: None };
+    if let Source::Tensor(at) = &source {
+        check_codes(network, node, *at, &quant)?;
+    }
+    Ok(Value::Dequantized(Dequantized::new(source, quant)))
+}
+
+/// The sums of a layer as the codes that ConvInteger and MatMulInteger make of them.
+pub(super) fn bind_sums<'a>(network: &mut Network<'a>, node: Node<'a>, sums: Value) -> Result<(), OnnxError> {
+    match sums {
+        Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => {
+            network.bind(node, 0, Value::Codes(at))
+        }
+        _ => Err(node.error("has no sums of codes")),
+    }
+}

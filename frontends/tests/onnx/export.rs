@@ -1,0 +1,116 @@
+//! Networks that are written, run by ONNX Runtime, and read again.
+
+use std::path::Path;
+use std::process::Command;
+
+use guardbit_frontends::{Frontend, onnx::Onnx, read_onnx, write_onnx};
+use guardbit_graph::Graph;
+use serde_json::{Map, Value, json};
+
+use crate::oracle::{cases, elements, input, output};
+
+type Codes = Vec<Vec<i32>>;
+
+/// A network of a case, with its codes and what it makes of them.
+fn ran(folder: &Path, case: &Value) -> Option<(Graph, Codes, Codes)> {
+    let graph = Onnx.read(&folder.join(format!("{}.onnx", case["name"].as_str()?)), "net").ok()?;
+    let arrays = case["inputs"].as_array()?;
+    let inputs: Vec<Vec<i32>> =
+        graph.inputs().iter().zip(arrays).map(|(&id, array)| input(graph.tensor(id), array)).collect();
+    let tensors = graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).ok()?;
+    let outputs = graph.outputs().iter().map(|id| tensors[id.index()].clone()).collect();
+    Some((graph, inputs, outputs))
+}
+
+/// What operations a network is made of, and the types of their outputs.
+fn shape_of(graph: &Graph) -> Vec<String> {
+    let node = |node: &guardbit_graph::Node| format!("{:?} {:?}", node.op, graph.tensor(node.output).ty);
+    graph.nodes().iter().map(node).collect()
+}
+
+/// What is written of a network reads as the same one, and computes the same codes.
+fn check_again(name: &str, graph: &Graph, bytes: &[u8], inputs: &[Vec<i32>], outputs: &[Vec<i32>]) {
+    let again = read_onnx(bytes, "net").unwrap_or_else(|error| panic!("{name}: {error}"));
+    // In float, a transpose may stand before a dequantization or behind it.
+    if !graph.tensors().iter().any(|tensor| tensor.ty.dtype.is_float()) {
+        assert_eq!(shape_of(&again), shape_of(graph), "{name}");
+    }
+    let tensors = again.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
+    for (id, codes) in again.outputs().iter().zip(outputs) {
+        assert_eq!(&tensors[id.index()], codes, "{name}");
+    }
+}
+
+#[test]
+fn kept_networks_read_again_are_the_same() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx/golden");
+    let text = std::fs::read_to_string(folder.join("cases.json")).unwrap();
+    let mut written = Vec::new();
+    for case in serde_json::from_str::<Vec<Value>>(&text).unwrap() {
+        let (graph, inputs, outputs) = ran(&folder, &case).unwrap();
+        if let Ok(bytes) = write_onnx(&graph) {
+            check_again(case["name"].as_str().unwrap(), &graph, &bytes, &inputs, &outputs);
+            written.push(case["name"].as_str().unwrap().to_owned());
+        }
+    }
+    assert!(written.len() > 8, "{written:?}");
+}
+
+/// Inputs as real values, which the file quantizes again.
+fn real_inputs(graph: &Graph, inputs: &[Vec<i32>]) -> Value {
+    let one = |(&id, codes): (&guardbit_graph::TensorId, &Vec<i32>)| {
+        let tensor = graph.tensor(id);
+        let wanted = json!({"dtype": "float32"});
+        let bits: Vec<u32> =
+            output(tensor, codes, &wanted).iter().map(|&value| (value as f32).to_bits()).collect();
+        json!({"shape": tensor.ty.shape, "data": bits})
+    };
+    graph.inputs().iter().zip(inputs).map(one).collect()
+}
+
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn written_networks_run_equal_in_onnx_runtime() {
+    let (mut names, mut refused) = (Map::new(), Vec::new());
+    let target = tempfile::tempdir().unwrap();
+    let mut expected = Vec::new();
+    for family in ["one_op", "networks"] {
+        let (folder, cases) = cases(family);
+        for case in &cases {
+            let name = case["name"].as_str().unwrap();
+            let Some((graph, inputs, outputs)) = ran(folder.path(), case) else { continue };
+            match write_onnx(&graph) {
+                Err(error) => refused.push(format!("{name}: {error}")),
+                Ok(bytes) => {
+                    check_again(name, &graph, &bytes, &inputs, &outputs);
+                    std::fs::write(target.path().join(format!("{name}.onnx")), &bytes).unwrap();
+                    names.insert(name.to_owned(), real_inputs(&graph, &inputs));
+                    expected.push((name.to_owned(), graph, outputs));
+                }
+            }
+        }
+    }
+    std::fs::write(target.path().join("inputs.json"), Value::Object(names).to_string()).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/run_onnx.py");
+    let python = std::env::var("GUARDBIT_ONNX_PYTHON").unwrap();
+    assert!(Command::new(python).arg(script).arg(target.path()).status().unwrap().success());
+    let text = std::fs::read_to_string(target.path().join("outputs.json")).unwrap();
+    let made: Value = serde_json::from_str(&text).unwrap();
+    let mut wrong = Vec::new();
+    for (name, graph, outputs) in &expected {
+        let Some(arrays) = made[name].as_array() else {
+            wrong.push(format!("{name}: {}", made[name]));
+            continue;
+        };
+        for ((&id, codes), array) in graph.outputs().iter().zip(outputs).zip(arrays) {
+            let ours = output(graph.tensor(id), codes, array);
+            let different = ours.iter().zip(elements(array)).filter(|(a, b)| *a != b).count();
+            if different > 0 {
+                wrong.push(format!("{name}: {different} of {} differ", ours.len()));
+            }
+        }
+    }
+    println!("{} written, {} refused", expected.len(), refused.len());
+    refused.iter().for_each(|line| println!("refused {line}"));
+    assert!(wrong.is_empty() && expected.len() > 300, "{wrong:#?}");
+}

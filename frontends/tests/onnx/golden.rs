@@ -1,0 +1,42 @@
+//! Networks that `scripts/make_onnx_goldens.py` has built, run by ONNX Runtime and QONNX, and kept.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::oracle::{Outcome, run};
+
+#[test]
+fn kept_networks_compute_what_their_runtime_computes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx/golden");
+    let text = std::fs::read_to_string(folder.join("cases.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
+    assert!(cases.len() > 20);
+    for case in &cases {
+        let outcome = run(&folder, case);
+        assert!(
+            matches!(outcome, Outcome::Ran { different: 0, elements: 1.., .. }),
+            "{}: {outcome:?}",
+            case["name"]
+        );
+    }
+}
+
+/// Codes of few bits lie in their own range: clamps, proved widths and random inputs follow it.
+#[test]
+fn codes_of_few_bits_have_their_own_range() {
+    use guardbit_frontends::{Frontend, onnx::Onnx};
+    use guardbit_graph::{CodeRange, Mac};
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx/golden/cnn_w2a2_1.onnx");
+    let graph = Onnx.read(&path, "net").unwrap();
+    let range = |id: guardbit_graph::TensorId| {
+        let ty = &graph.tensor(id).ty;
+        ty.quantization.as_ref().unwrap().codes_of(ty.dtype)
+    };
+    let layers = graph.nodes().iter().filter(|node| node.op.kind().mac == Some(Mac::Weighted));
+    let read: Vec<[CodeRange; 2]> =
+        layers.map(|node| [0, 1].map(|index| range(node.inputs[index].unwrap()))).collect();
+    let [two, two_signed, eight, five] =
+        [(0, 3), (-1, 1), (0, 255), (-16, 15)].map(|(low, high)| CodeRange::new(low, high).unwrap());
+    assert_eq!(read, [[eight, two_signed], [two, two_signed], [two, two_signed], [five, two_signed]]);
+}

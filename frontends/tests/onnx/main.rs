@@ -1,0 +1,6 @@
+//! The reader of ONNX files.
+
+mod errors;
+mod export;
+mod golden;
+mod oracle;

@@ -1,0 +1,209 @@
+//! Networks against ONNX Runtime and QONNX, which `scripts/make_onnx_oracle.py` builds and runs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use guardbit_frontends::{Frontend, onnx::Onnx};
+use guardbit_graph::{DType, Graph, Tensor, real_of, word_of};
+use serde_json::Value;
+
+/// How a case came out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Elements, and how many of them differ.
+    Ran {
+        elements: usize,
+        different: usize,
+        greatest: f64,
+    },
+    Refused(String),
+}
+
+/// The cases of a family, made anew.
+pub fn cases(family: &str) -> (tempfile::TempDir, Vec<Value>) {
+    let python = std::env::var("GUARDBIT_ONNX_PYTHON").expect("GUARDBIT_ONNX_PYTHON");
+    let folder = tempfile::tempdir().unwrap();
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts");
+    let mut command = Command::new(python);
+    command.arg(scripts.join("make_onnx_oracle.py")).arg(family).arg(folder.path());
+    assert!(command.status().unwrap().success(), "the oracle of {family}");
+    let text = std::fs::read_to_string(folder.path().join("cases.json")).unwrap();
+    (folder, serde_json::from_str(&text).unwrap())
+}
+
+/// The elements of an array: integers, or real numbers.
+pub fn elements(array: &Value) -> Vec<f64> {
+    let real = array["dtype"] == "float32";
+    let value = |value: &Value| match real {
+        true => f64::from(f32::from_bits(value.as_u64().unwrap() as u32)),
+        false => value.as_i64().unwrap() as f64,
+    };
+    array["data"].as_array().unwrap().iter().map(value).collect()
+}
+
+/// The codes of an input; real values become codes as the format has it.
+pub fn input(tensor: &Tensor, array: &Value) -> Vec<i32> {
+    let real = array["dtype"] == "float32";
+    let code = |value: f64| match (tensor.ty.dtype, real) {
+        (DType::Float32, _) => word_of(value as f32),
+        (dtype, true) => {
+            let quantization = tensor.ty.quantization.as_ref().unwrap();
+            quantization.codes_of(dtype).clamp(Onnx.quantize_input(value as f32, quantization))
+        }
+        (_, false) => value as i32,
+    };
+    elements(array).into_iter().map(code).collect()
+}
+
+/// The values of an output: codes as they are where the runtime gives codes, real values otherwise.
+pub fn output(tensor: &Tensor, codes: &[i32], wanted: &Value) -> Vec<f64> {
+    let real = wanted["dtype"] == "float32";
+    let value = |&code: &i32| match (tensor.ty.dtype, &tensor.ty.quantization) {
+        (DType::Float32, _) => f64::from(real_of(code)),
+        (_, Some(q)) if real => f64::from((code - q.zero_point(0)) as f32 * q.scale(0)),
+        _ => f64::from(code),
+    };
+    codes.iter().map(value).collect()
+}
+
+pub fn run(folder: &Path, case: &Value) -> Outcome {
+    let path: PathBuf = folder.join(format!("{}.onnx", case["name"].as_str().unwrap()));
+    let graph = match Onnx.read(&path, "net") {
+        Ok(graph) => graph,
+        Err(error) => return Outcome::Refused(error.message()),
+    };
+    compare(&graph, case)
+}
+
+fn compare(graph: &Graph, case: &Value) -> Outcome {
+    let arrays = case["inputs"].as_array().unwrap();
+    let inputs: Vec<Vec<i32>> =
+        graph.inputs().iter().zip(arrays).map(|(&id, array)| input(graph.tensor(id), array)).collect();
+    let tensors = graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
+    let (mut count, mut different, mut greatest) = (0, 0, 0.0f64);
+    for (&id, wanted) in graph.outputs().iter().zip(case["outputs"].as_array().unwrap()) {
+        let made = output(graph.tensor(id), &tensors[id.index()], wanted);
+        let wanted = elements(wanted);
+        assert_eq!(made.len(), wanted.len(), "{}", case["name"]);
+        count += made.len();
+        for (made, wanted) in made.iter().zip(&wanted) {
+            let differs = made != wanted && !(made.is_nan() && wanted.is_nan());
+            different += usize::from(differs);
+            if differs {
+                greatest = greatest.max((made - wanted).abs());
+            }
+        }
+    }
+    Outcome::Ran { elements: count, different, greatest }
+}
+
+/// One row per `key` of the cases: networks, elements, those that differ, and by how much at most.
+#[derive(Debug, Default)]
+struct Row {
+    networks: usize,
+    elements: usize,
+    different: usize,
+    greatest: f64,
+    refused: Vec<String>,
+}
+
+fn table(family: &str, key: &str) -> BTreeMap<String, Row> {
+    let (folder, cases) = cases(family);
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    for case in &cases {
+        let row = rows.entry(case[key].as_str().unwrap().to_owned()).or_default();
+        row.networks += 1;
+        match run(folder.path(), case) {
+            Outcome::Ran { elements, different, greatest } => {
+                row.elements += elements;
+                row.different += different;
+                row.greatest = row.greatest.max(greatest);
+                if different > 0 {
+                    println!("{}: {different} of {elements} differ, by {greatest}", case["name"]);
+                }
+            }
+            Outcome::Refused(message) => row.refused.push(format!("{}: {message}", case["name"])),
+        }
+    }
+    for (of, Row { networks, elements, different, greatest, refused }) in &rows {
+        println!(
+            "{of}: {networks} networks, {elements} elements, {different} differ by {greatest} at most {refused:?}"
+        );
+    }
+    rows
+}
+
+/// Every generated network of one operator computes what ONNX Runtime computes.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn networks_of_one_operator_equal_onnx_runtime() {
+    let rows = table("one_op", "op");
+    assert!(rows.values().map(|row| row.networks).sum::<usize>() >= 300);
+    for (op, row) in rows {
+        assert!(row.different == 0 && row.refused.is_empty() && row.elements > 0, "{op}: {row:?}");
+    }
+}
+
+/// Networks that ONNX Runtime's own quantizer has made compute what it computes, from the image to the class.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn quantized_networks_equal_onnx_runtime() {
+    for (of, row) in table("networks", "network") {
+        assert!(row.different == 0 && row.refused.is_empty() && row.elements > 0, "{of}: {row:?}");
+    }
+}
+
+/// A transformer block: its products are those of codes; normalizations and what is not quantized are in float, of which
+/// ONNX Runtime's kernels round the last bits otherwise, so that codes behind them may be the next ones.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn a_transformer_block_is_near_onnx_runtime() {
+    const SHARE: f64 = 0.15;
+    for (of, row) in table("transformer", "network") {
+        assert!(row.refused.is_empty() && row.elements > 0, "{of}: {row:?}");
+        assert!((row.different as f64) < SHARE * row.elements as f64 && row.greatest < 0.2, "{of}: {row:?}");
+    }
+}
+
+/// Networks of few bits compute what QONNX's executor computes.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn networks_of_few_bits_equal_qonnx() {
+    for (of, row) in table("qonnx", "network") {
+        assert!(row.different == 0 && row.refused.is_empty() && row.elements > 0, "{of}: {row:?}");
+    }
+}
+
+/// The standard's own tests of quantized operators: which pass, and what is said of the others.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn node_tests_of_the_standard() {
+    let (folder, cases) = cases("node_tests");
+    let mut lines = String::new();
+    for case in &cases {
+        let outcome = match (&case["unfed"], run(folder.path(), case)) {
+            (_, Outcome::Refused(message)) => format!("unsupported: {message}"),
+            (Value::String(problem), _) => format!("unsupported: {problem}"),
+            (_, Outcome::Ran { different: 0, .. }) => "pass".into(),
+            (_, Outcome::Ran { elements, different, .. }) => {
+                let runtime = Value::Object(
+                    [("inputs", &case["inputs"]), ("outputs", &case["runtime"]), ("name", &case["name"])]
+                        .map(|(key, value)| (key.to_owned(), value.clone()))
+                        .into_iter()
+                        .collect(),
+                );
+                let as_runtime = case["runtime"].is_array()
+                    && matches!(run(folder.path(), &runtime), Outcome::Ran { different: 0, .. });
+                match as_runtime {
+                    true => format!(
+                        "known-bad: the file differs in {different} of {elements}, ONNX Runtime in none"
+                    ),
+                    false => format!("FAIL: {different} of {elements} differ"),
+                }
+            }
+        };
+        lines += &format!("{}: {outcome}\n", case["name"].as_str().unwrap());
+    }
+    insta::assert_snapshot!(lines);
+}

@@ -1,0 +1,101 @@
+//! Operations of an accelerator that are made of several.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Operands, Operator};
+use crate::model::Tensor;
+use crate::passes::{FuseActivations, Pass};
+use crate::{DotProducts, Graph, GraphError, NodeId, PatchError, TensorType};
+
+/// One operation of an accelerator that does what a small network does: a fused convolution, say.
+///
+/// It reads the inputs of that network, in their order, and then its constants. Its codes are those of the network.
+/// [`pattern::FusedOp`](crate::pattern::FusedOp) makes it of what a pattern matches,
+/// [`pattern::Expand`](crate::pattern::Expand) puts the network back in its place. No file holds one.
+#[derive(Debug, Clone, Serialize)]
+pub struct Composite {
+    /// Name of the accelerator's operation, as `npu.conv2d`.
+    name: String,
+    #[serde(serialize_with = "crate::canonical::graph")]
+    body: Arc<Graph>,
+    /// The body where it is one node, activations fused into what they follow.
+    #[serde(skip)]
+    one: Option<Arc<Graph>>,
+}
+
+impl Composite {
+    /// An operation of that name that does what `body` does.
+    ///
+    /// # Errors
+    /// [`PatchError`] as passes have it.
+    pub fn new(name: impl Into<String>, body: Graph) -> Result<Self, PatchError> {
+        let fused = FuseActivations.run(&body)?;
+        let one = Some(fused.unwrap_or_else(|| body.clone())).filter(|fused| fused.nodes().len() == 1);
+        Ok(Self { name: name.into(), body: Arc::new(body), one: one.map(Arc::new) })
+    }
+
+    /// Name of the accelerator's operation.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it does.
+    pub fn body(&self) -> &Arc<Graph> {
+        &self.body
+    }
+
+    /// The one elementary operation that it is, if it is one.
+    pub fn single(&self) -> Option<&'static str> {
+        self.one.as_ref().map(|one| one.node(NodeId::default()).op.name())
+    }
+
+    /// The tensors of the body that it reads: inputs, then constants.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &Tensor> {
+        let inputs = self.body.inputs().iter().map(|&id| self.body.tensor(id));
+        inputs.chain(self.body.tensors().iter().filter(|tensor| tensor.constant.is_some()))
+    }
+
+    fn output(&self) -> &TensorType {
+        &self.body.tensor(self.body.outputs()[0]).ty
+    }
+}
+
+impl PartialEq for Composite {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.body == other.body
+    }
+}
+
+impl Operator for Composite {
+    const NAME: &'static str = "composite";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        let count = self.reads().count();
+        operands.expect_inputs(count, count)?;
+        for (index, own) in self.reads().enumerate() {
+            let read = operands.input(index);
+            if read.ty != own.ty || own.constant.is_some() && read.constant != own.constant {
+                let problem = format!("is not what `{}` of the body is", own.name);
+                return Err(operands.operand_error(&read.name, problem));
+            }
+        }
+        let output = self.output();
+        operands.expect_output_dtype(&[output.dtype])?;
+        if operands.output_quantization != output.quantization.as_ref() {
+            let problem = "is not what the body makes".into();
+            return Err(operands.operand_error(operands.output_name, problem));
+        }
+        Ok(output.shape.clone())
+    }
+
+    fn dot_products(&self, _operands: &Operands<'_>) -> Option<DotProducts> {
+        self.one.as_ref()?.dot_products(NodeId::default())
+    }
+
+    fn evaluate(&self, _operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let made = self.body.interpret(&inputs[..self.body.inputs().len()]);
+        made.map_or_else(|_| Vec::new(), |mut codes| codes.swap_remove(self.body.outputs()[0].index()))
+    }
+}

@@ -1,0 +1,56 @@
+//! Average pool of real values.
+
+use super::elements::expect;
+use super::float_max_pool2d::{taps, window};
+use crate::dot::Window;
+use crate::ops::window::output_shape;
+use crate::ops::{Operands, Operator};
+use crate::{GraphError, Padding, real_of, word_of};
+
+/// The mean of a window of `[n, h, w, c]`: summed in float32 row by row, then divided.
+///
+/// That is what ONNX Runtime's `QLinearAveragePool` does with dequantized codes.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct FloatAvgPool2d {
+    /// Size of the window, rows and columns.
+    pub kernel: [usize; 2],
+    /// Step, rows and columns.
+    pub stride: [usize; 2],
+    /// Padding.
+    pub padding: Padding,
+    /// Whether padding counts as zeros of the mean.
+    pub count_padding: bool,
+}
+
+impl Operator for FloatAvgPool2d {
+    const NAME: &'static str = "float_avg_pool2d";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        expect(operands, 1, 1)?;
+        self.geometry(operands).map(|window| output_shape(&window))
+    }
+
+    fn window(&self, operands: &Operands<'_>) -> Option<Window> {
+        self.geometry(operands).ok()
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let Ok(window) = self.geometry(operands) else { return Vec::new() };
+        let mean = |index| {
+            let (mut sum, mut count) = (0.0f32, 0);
+            for at in taps(&window, index) {
+                sum += real_of(inputs[0][at]);
+                count += 1;
+            }
+            let count = if self.count_padding { window.terms() } else { count };
+            word_of(sum / count as f32)
+        };
+        (0..window.dots()).map(mean).collect()
+    }
+}
+
+impl FloatAvgPool2d {
+    fn geometry(&self, operands: &Operands<'_>) -> Result<Window, GraphError> {
+        window(operands, self.kernel, self.stride, self.padding)
+    }
+}

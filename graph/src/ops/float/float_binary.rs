@@ -1,0 +1,72 @@
+//! Functions of two real values.
+
+use super::elements::expect;
+use crate::ops::{Operands, Operator, elementwise};
+use crate::{GraphError, real_of, word_of};
+
+/// Lists the functions: variant, name and value.
+macro_rules! functions {
+    ($($(#[$doc:meta])* $variant:ident, $name:literal, |$a:ident, $b:ident| $value:expr;)*) => {
+        /// A function of two real values.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+        pub enum RealPair { $($(#[$doc])* $variant,)* }
+
+        impl RealPair {
+            /// Every function.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name used in files.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            fn value(self, a: f32, b: f32) -> f32 {
+                match self { $(Self::$variant => { let ($a, $b) = (a, b); $value })* }
+            }
+        }
+    };
+}
+
+functions! {
+    /// `a + b`.
+    Add, "add", |a, b| a + b;
+    /// `a - b`.
+    Sub, "sub", |a, b| a - b;
+    /// `a * b`.
+    Mul, "mul", |a, b| a * b;
+    /// `a / b`.
+    Div, "div", |a, b| a / b;
+    /// `a` to the power of `b`.
+    Pow, "pow", |a, b| libm::pow(a.into(), b.into()) as f32;
+    /// The greater one.
+    Maximum, "maximum", |a, b| a.max(b);
+    /// The lesser one.
+    Minimum, "minimum", |a, b| a.min(b);
+}
+
+impl RealPair {
+    /// The function of that name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|function| function.name() == name)
+    }
+}
+
+/// A function of the elements of two tensors, with numpy's broadcasting.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct FloatBinary {
+    /// The function.
+    pub function: RealPair,
+}
+
+impl Operator for FloatBinary {
+    const NAME: &'static str = "float_binary";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        expect(operands, 2, 2)?;
+        elementwise::output_shape(operands)
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        elementwise::zip(operands, inputs, |a, b| word_of(self.function.value(real_of(a), real_of(b))))
+    }
+}

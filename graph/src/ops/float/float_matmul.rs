@@ -1,0 +1,82 @@
+//! Matrix product of real values.
+
+use super::elements::expect;
+use crate::ops::strides::{offsets, row_major};
+use crate::ops::{Operands, Operator};
+use crate::{GraphError, real_of, word_of};
+
+/// The matrix product of the last two axes, `[.., m, k]` times `[.., k, n]`, with numpy's broadcasting of the axes before
+/// them. Sums are computed in float64.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct FloatMatMul {}
+
+impl Operator for FloatMatMul {
+    const NAME: &'static str = "float_matmul";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        expect(operands, 2, 2)?;
+        let Product { batch, rows, cols, .. } = Product::new(operands)?;
+        Ok([&batch[..], &[rows, cols]].concat())
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let Ok(Product { batch, strides: [a, b], rows, terms, cols }) = Product::new(operands) else {
+            return Vec::new();
+        };
+        let real = |input: usize, at: usize| f64::from(real_of(inputs[input][at]));
+        let mut output = Vec::new();
+        for (a, b) in offsets(&batch, &a).zip(offsets(&batch, &b)) {
+            for at in 0..rows * cols {
+                let (row, col) = (at / cols, at % cols);
+                let products = (0..terms).map(|k| real(0, a + row * terms + k) * real(1, b + k * cols + col));
+                output.push(word_of(products.sum::<f64>() as f32));
+            }
+        }
+        output
+    }
+}
+
+/// Geometry of a product.
+struct Product {
+    /// The common shape of the axes before the last two.
+    batch: Vec<usize>,
+    /// Distances between matrices along these axes, per input.
+    strides: [Vec<usize>; 2],
+    rows: usize,
+    terms: usize,
+    cols: usize,
+}
+
+impl Product {
+    fn new(operands: &Operands<'_>) -> Result<Self, GraphError> {
+        let [a, b] = [0, 1].map(|index| operands.input(index).ty.shape.as_slice());
+        let wrong = |index: usize, expected: String| operands.shape_error(operands.input(index), expected);
+        let ([batch_a @ .., rows, terms], [batch_b @ .., terms_b, cols]) = (a, b) else {
+            return Err(wrong(usize::from(a.len() > 1), "two axes at least".into()));
+        };
+        if terms != terms_b {
+            return Err(wrong(1, format!("[.., {terms}, n]")));
+        }
+        let rank = batch_a.len().max(batch_b.len());
+        let size =
+            |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);
+        let mut batch = Vec::new();
+        for axis in 0..rank {
+            batch.push(match (size(batch_a, axis), size(batch_b, axis)) {
+                (a, b) if a == b => a,
+                (1, other) | (other, 1) => other,
+                _ => return Err(wrong(1, format!("one that broadcasts with {a:?}"))),
+            });
+        }
+        let strides = |shape: &[usize], matrix: usize| {
+            let own = row_major(shape);
+            let stride = |axis: usize| match (axis + shape.len()).checked_sub(rank) {
+                Some(i) if shape[i] > 1 => own[i] * matrix,
+                _ => 0,
+            };
+            (0..rank).map(stride).collect()
+        };
+        let strides = [strides(batch_a, rows * terms), strides(batch_b, terms * cols)];
+        Ok(Self { batch, strides, rows: *rows, terms: *terms, cols: *cols })
+    }
+}

@@ -1,0 +1,78 @@
+//! From real values to codes.
+
+use super::{Operands, Operator};
+use crate::{GraphError, real_of};
+use guardbit_num::Rounding;
+
+/// `y = round(x / scale) + zero point`, clamped to the codes of the output; the quotient is a float32. What is no number
+/// becomes the zero point.
+///
+/// ONNX `QuantizeLinear` rounds half to even, TensorFlow Lite `QUANTIZE` half away from zero; QONNX names its rounding.
+/// The scales and zero points are those of the output, one or along an axis.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct QuantizeFloat {
+    /// How quotients are rounded.
+    #[serde(serialize_with = "crate::canonical::rounding")]
+    pub rounding: Rounding,
+    /// Whether the zero point is added to the quotient in float32 before that is rounded, as ONNX Runtime's pools do it.
+    pub zero_point_first: bool,
+}
+
+impl Operator for QuantizeFloat {
+    const NAME: &'static str = "quantize_float";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        operands.expect_inputs(1, 1)?;
+        operands.expect_dtype(0, &[crate::DType::Float32])?;
+        let dtype = operands.output_dtype;
+        if dtype.is_float() || operands.output_quantization.is_none() {
+            let name = operands.output_name;
+            return Err(operands.operand_error(name, "must be codes with a scale".into()));
+        }
+        let shape = operands.input(0).ty.shape.clone();
+        let axis = operands.output_quantization.and_then(|q| Some((q.axis()?, q.scales().len())));
+        if axis.is_some_and(|(axis, scales)| shape.get(axis) != Some(&scales)) {
+            return Err(operands.shape_error(operands.input(0), "that of the scales".into()));
+        }
+        Ok(shape)
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let shape = &operands.input(0).ty.shape;
+        let Some(quantization) = operands.output_quantization else { return Vec::new() };
+        let (inner, size) = match quantization.axis() {
+            Some(axis) => (shape[axis + 1..].iter().product(), shape[axis]),
+            None => (usize::MAX, 1),
+        };
+        let code = |(index, &word): (usize, &i32)| {
+            let channel = index / inner % size;
+            let (quotient, zero_point) =
+                (real_of(word) / quantization.scale(channel), quantization.zero_point(channel));
+            let (first, after) = if self.zero_point_first { (zero_point, 0) } else { (0, zero_point) };
+            if quotient.is_nan() {
+                return zero_point;
+            }
+            let steps = round(self.rounding, quotient + first as f32);
+            // A quotient beyond 128 bits, infinity too, becomes the end, which is far outside any dtype.
+            operands.output_dtype.saturate((steps as i128).saturating_add(after.into()))
+        };
+        inputs[0].iter().enumerate().map(code).collect()
+    }
+}
+
+/// A real number rounded to an integral one.
+pub(super) fn round(rounding: Rounding, value: f32) -> f32 {
+    let (floor, ceil) = (value.floor(), value.ceil());
+    let tie = value - floor == ceil - value && floor != ceil;
+    match rounding {
+        Rounding::Floor => floor,
+        Rounding::TowardZero => value.trunc(),
+        Rounding::HalfEven => value.round_ties_even(),
+        Rounding::HalfAway => value.round(),
+        _ if !tie => value.round_ties_even(),
+        Rounding::HalfUp => ceil,
+        Rounding::HalfDown => floor,
+        Rounding::HalfToZero => value.trunc(),
+        Rounding::HalfOdd => floor + ceil - value.round_ties_even(),
+    }
+}

@@ -1,0 +1,181 @@
+//! What lowering does to a network, said node by node.
+
+use std::fmt;
+
+use guardbit_graph::{DType, Graph, Op};
+
+use super::{Placement, partition};
+use crate::{BiasPlace, LowerError, MacLayer, OutputFit, Packing, Program, ZeroPoint};
+
+/// The step that something was decided at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditStep {
+    /// Reading the file.
+    Frontend,
+    /// Deciding what runs where.
+    Partition,
+    /// Making the datapath of a layer explicit.
+    Lowering,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// As the model has it.
+    Kept,
+    /// Otherwise than the model has it.
+    Changed,
+    /// Left out.
+    Dropped,
+    /// On the host, in integers, exactly.
+    Host,
+    /// On the host, in floating point.
+    Float,
+}
+
+/// One decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Where it was made.
+    pub step: AuditStep,
+    /// Index of the node over all operations; `None` for a tensor.
+    pub node: Option<usize>,
+    /// Short name of the node, or name of the tensor.
+    pub name: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What it is, and why.
+    pub what: String,
+}
+
+impl fmt::Display for AuditStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Frontend => "frontend",
+            Self::Partition => "partition",
+            Self::Lowering => "lowering",
+        })
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kept => "kept",
+            Self::Changed => "changed",
+            Self::Dropped => "dropped",
+            Self::Host => "host",
+            Self::Float => "float",
+        })
+    }
+}
+
+/// What the reader of the file took otherwise than it stands there.
+pub fn audit_frontend(graph: &Graph) -> Vec<Decision> {
+    let of_note = |note: &guardbit_graph::Note| Decision {
+        step: AuditStep::Frontend,
+        node: None,
+        name: note.tensor.clone(),
+        outcome: Outcome::Changed,
+        what: note.text.clone(),
+    };
+    graph.notes().iter().map(of_note).collect()
+}
+
+/// Where every node runs and why, and what its layer's datapath does otherwise than the model.
+///
+/// # Errors
+/// [`LowerError`] as [`partition`] has it.
+pub fn audit_lowering(program: &Program) -> Result<Vec<Decision>, LowerError> {
+    let graph = &program.graph;
+    let places = partition(graph, &program.accelerator)?;
+    let mut all = Vec::new();
+    for ((id, node), place) in graph.nodes_with_ids().zip(places) {
+        let mut add = |step, outcome, what: String| {
+            let (node, name) = (Some(id.index()), graph.short_name(id).to_owned());
+            all.push(Decision { step, node, name, outcome, what });
+        };
+        let (outcome, what) = placed(graph, &node.op, node.output, place);
+        add(AuditStep::Partition, outcome, what);
+        if let Some(layer) = program.mac_layer(id) {
+            lowered(layer).into_iter().for_each(|(outcome, what)| add(AuditStep::Lowering, outcome, what));
+        }
+    }
+    Ok(all)
+}
+
+fn placed(graph: &Graph, op: &Op, output: guardbit_graph::TensorId, place: Placement) -> (Outcome, String) {
+    let name = match op {
+        Op::Composite(composite) => composite.name(),
+        op => op.name(),
+    };
+    let is_float = |dtype: DType| dtype.name().starts_with("float");
+    match place {
+        Placement::Accelerator => (Outcome::Kept, format!("{name} runs on the accelerator")),
+        Placement::Host(reason) if is_float(graph.tensor(output).ty.dtype) => {
+            (Outcome::Float, format!("{name} makes real values: {reason}"))
+        }
+        Placement::Host(reason) => (Outcome::Host, format!("{name} runs exactly: {reason}")),
+    }
+}
+
+/// What the datapath of a layer makes of the model's arithmetic.
+fn lowered(layer: &MacLayer) -> Vec<(Outcome, String)> {
+    use Outcome::{Changed, Kept};
+    let path = &layer.datapath;
+    let mut all = Vec::new();
+    if let guardbit_graph::Finish::Requantize(stage) = &layer.dots.finish {
+        let own = stage.requantize.scheme;
+        all.push(match path.requantize.scheme.filter(|scheme| *scheme != own) {
+            Some(scheme) => (
+                Changed,
+                format!("requantize {own} becomes {scheme} (`requantize.scheme`); multipliers are formed as before"),
+            ),
+            None => (Kept, format!("requantize {own}, multipliers formed in {}", stage.requantize.rule.name())),
+        });
+    }
+    let zero = layer.dots.input_zero_point;
+    all.push(match path.operands.zero_point {
+        ZeroPoint::Subtract => (Kept, "zero points are taken off before the multiplier".into()),
+        ZeroPoint::Fold if zero == 0 && layer.input_sum_factor.iter().all(|&factor| factor == 0) => {
+            (Kept, "all zero points are 0".into())
+        }
+        ZeroPoint::Fold => (
+            Changed,
+            format!("products are of raw codes: the zero points ({zero} of the activations) join the bias"),
+        ),
+    });
+    if layer.bias.is_some() {
+        all.push(match path.bias.at {
+            BiasPlace::Post => (Kept, "the bias is added after the last level".into()),
+            BiasPlace::Preload => (Kept, "the bias is what the last level starts from".into()),
+            BiasPlace::PostRequantize => {
+                (Changed, "the bias is requantized on its own, and rounded twice".into())
+            }
+        });
+    }
+    let dropped = path.unit_shift(path.levels.len());
+    if dropped > 0 {
+        let what = format!("{dropped} low bits of the sums are dropped; the multiplier gives them back");
+        all.push((Outcome::Dropped, what));
+    }
+    match path.requantize.output {
+        OutputFit::Saturate => {}
+        OutputFit::SaturateSymmetric => {
+            all.push((
+                Changed,
+                "codes have a restricted range (`requantize.output: saturate_symmetric`)".into(),
+            ));
+        }
+        OutputFit::Wrap => {
+            all.push((
+                Changed,
+                "codes that do not fit keep their low bits (`requantize.output: wrap`)".into(),
+            ));
+        }
+    }
+    if layer.packing != Packing::None {
+        all.push((Changed, "neighbouring output channels share an adder (`packing`)".into()));
+    }
+    all
+}

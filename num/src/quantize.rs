@@ -1,0 +1,79 @@
+//! From a real value to a code: `round(x / scale) + zero point`, in the ways that real runtimes do it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Registers the ways: variant, name, and the formula in float32.
+macro_rules! quantizings {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, |$x:ident, $scale:ident, $zero:ident| $formula:expr;)*) => {
+        /// How a runtime turns float32 values into codes.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Quantizing {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Quantizing {
+            /// Every way.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name used in files.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The code of `x`, not clamped: a value beyond 128 bits, infinity too, becomes their end, and what is no
+            /// number becomes the zero point.
+            pub fn code(self, x: f32, scale: f32, zero_point: i32) -> i128 {
+                if x.is_nan() {
+                    return zero_point.into();
+                }
+                match self {
+                    $(Self::$variant => {
+                        let ($x, $scale, $zero) = (x, scale, zero_point);
+                        $formula
+                    })*
+                }
+            }
+        }
+    };
+}
+
+quantizings! {
+    /// `round_half_away(x / s) + z`: TensorFlow Lite `AffineQuantize`, TVM `qnn.quantize`.
+    HalfAway = "half_away", |x, s, z| moved((x / s).round(), z);
+    /// `round_half_even(x / s) + z`: ONNX `QuantizeLinear`, ONNX Runtime.
+    HalfEven = "half_even", |x, s, z| moved((x / s).round_ties_even(), z);
+    /// `round_half_even(x / s + z)`, the sum in float32: XNNPACK `qs8_quantize`.
+    HalfEvenLast = "half_even_last", |x, s, z| moved((x / s + z as f32).round_ties_even(), 0);
+    /// `z + round_half_even(x * (1 / s))`: FBGEMM, PyTorch on x86.
+    Reciprocal = "reciprocal", |x, s, z| moved((x * (1.0 / s)).round_ties_even(), z);
+    /// `round_half_even(z + x * (1 / s))`, the sum in float32: FBGEMM's legacy mode.
+    ReciprocalLast = "reciprocal_last", |x, s, z| moved((z as f32 + x * (1.0 / s)).round_ties_even(), 0);
+}
+
+/// Both ends of i128 are far outside any code.
+fn moved(steps: f32, zero_point: i32) -> i128 {
+    (steps as i128).saturating_add(zero_point.into())
+}
+
+impl fmt::Display for Quantizing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Quantizing {
+    type Err = UnknownQuantizing;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.iter().copied().find(|way| way.name() == name).ok_or_else(|| UnknownQuantizing(name.into()))
+    }
+}
+
+/// A name that is no way of quantizing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown way of quantizing `{0}`; there are {names}",
+    names = Quantizing::ALL.iter().map(|way| way.name()).collect::<Vec<_>>().join(", ")
+)]
+pub struct UnknownQuantizing(String);

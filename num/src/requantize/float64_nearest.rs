@@ -1,0 +1,8 @@
+//! V64 to nearest: `round(M * x + zero_point)` in float64, half away from zero (TVM `requantize.cc`, TONEAREST).
+
+use crate::Multiplier;
+
+pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
+    let real = (x as f64) * multiplier.real() + zero_point as f64;
+    real.round() as i128
+}

@@ -1,0 +1,15 @@
+"""Writes networks and what ONNX Runtime or QONNX makes of them: `make_onnx_oracle.py FAMILY FOLDER`.
+
+Families: node_tests, one_op, networks, transformer, qonnx. Needs scripts/requirements-onnx.txt.
+"""
+
+import importlib
+import sys
+
+from onnx_case import Cases
+
+family, folder = sys.argv[1:]
+cases = Cases(folder)
+importlib.import_module(f"onnx_{family}").add(cases)
+cases.write()
+print(len(cases.cases), "cases")

@@ -1,0 +1,110 @@
+"""Models and what a runtime makes of them, as files that the tests of `frontends` read."""
+
+import json
+import pathlib
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+MS = "com.microsoft"
+OPSET = 21
+ELEMENT = {
+    np.dtype(np.int8): TensorProto.INT8,
+    np.dtype(np.uint8): TensorProto.UINT8,
+    np.dtype(np.int16): TensorProto.INT16,
+    np.dtype(np.uint16): TensorProto.UINT16,
+    np.dtype(np.int32): TensorProto.INT32,
+    np.dtype(np.float32): TensorProto.FLOAT,
+}
+
+
+class Net:
+    """A network being built: nodes, constants, one input after the other."""
+
+    def __init__(self):
+        self.nodes, self.constants, self.inputs, self.feeds, self.outputs = [], [], [], {}, []
+
+    def input(self, array, name=None):
+        name = name or f"in{len(self.inputs)}"
+        array = np.ascontiguousarray(array)
+        self.inputs.append(helper.make_tensor_value_info(name, ELEMENT[array.dtype], array.shape))
+        self.feeds[name] = array
+        return name
+
+    def const(self, array, name=None):
+        name = name or f"const{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def raw(self, tensor):
+        self.constants.append(tensor)
+        return tensor.name
+
+    def op(self, op, inputs, domain="", outputs=1, **attributes):
+        names = [f"t{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(op, inputs, names, domain=domain, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def q(self, x, scale, zero, **attributes):
+        return self.op("QuantizeLinear", [x, self.const(np.float32(scale)), self.const(zero)], **attributes)
+
+    def dq(self, x, scale, zero, **attributes):
+        return self.op("DequantizeLinear", [x, self.const(np.float32(scale)), self.const(zero)], **attributes)
+
+    def out(self, name):
+        self.outputs.append(helper.make_empty_tensor_value_info(name))
+
+    def real_out(self, name, shape):
+        self.outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+
+    def model(self, opset=OPSET, domains=(MS,)):
+        graph = helper.make_graph(self.nodes, "net", self.inputs, self.outputs, self.constants)
+        opsets = [helper.make_opsetid("", opset)] + [helper.make_opsetid(d, 1) for d in domains]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def session(model):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def run(model, feeds):
+    return session(model).run(None, feeds)
+
+
+def array(values):
+    """An array as JSON: real numbers as the bits of float32."""
+    values = np.asarray(values)
+    if values.dtype.kind == "f":
+        return {"dtype": "float32", "shape": values.shape, "data": values.astype(np.float32).view(np.uint32).ravel().tolist()}
+    name = values.dtype.name if values.dtype.kind in "iub" else "int32"
+    return {"dtype": name, "shape": values.shape, "data": values.astype(np.int64).ravel().tolist()}
+
+
+class Cases:
+    """Cases on their way to a folder."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.cases = []
+
+    def add(self, name, model, feeds, outputs, **more):
+        onnx.save(model, self.folder / f"{name}.onnx")
+        inputs = [array(feeds[i.name]) for i in model.graph.input]
+        self.cases.append({"name": name, "inputs": inputs, "outputs": [array(o) for o in outputs], **more})
+
+    def net(self, name, net, model=None, **more):
+        model = model or net.model()
+        try:
+            outputs = run(model, net.feeds)
+        except Exception as error:
+            raise RuntimeError(f"{name}: {error}") from error
+        self.add(name, model, net.feeds, outputs, **more)
+
+    def write(self):
+        (self.folder / "cases.json").write_text(json.dumps(self.cases))

@@ -1,0 +1,424 @@
+"""Networks of one operator with odd shapes, paddings, zero points and scales, and what ONNX Runtime makes of them."""
+
+import numpy as np
+
+from onnx_case import MS, Net
+
+F = np.float32
+
+
+class Random:
+    """Seeded choices."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def int(self, low, high):
+        return int(self.rng.integers(low, high + 1))
+
+    def pick(self, *values):
+        return values[self.int(0, len(values) - 1)]
+
+    def dtype(self):
+        return self.pick(np.int8, np.uint8)
+
+    def scale(self):
+        """Now and then multiples of each other, so that quotients are ties; sometimes far away."""
+        kind = self.int(0, 9)
+        if kind < 5:
+            return F(0.1 * self.int(1, 8) * 2.0 ** self.int(-4, 1))
+        return F(np.exp(self.rng.uniform(-9, 3) if kind == 9 else self.rng.uniform(-5, 0)))
+
+    def zero(self, dtype):
+        info = np.iinfo(dtype)
+        return dtype(self.pick(info.min, info.max, 0 if info.min < 0 else 128, self.int(info.min, info.max)))
+
+    def codes(self, shape, dtype):
+        info = np.iinfo(dtype)
+        codes = self.rng.integers(info.min, info.max + 1, shape)
+        return codes.astype(dtype)
+
+
+def q(net, r, dtype, count=1):
+    """Names of a scale and a zero point."""
+    if count == 1:
+        return net.const(r.scale()), net.const(r.zero(dtype))
+    scales = np.array([r.scale() for _ in range(count)], F)
+    return net.const(scales), net.const(np.array([r.zero(dtype) for _ in range(count)], dtype))
+
+
+def window(r, with_dilation=True):
+    kernel = [r.int(1, 3), r.int(1, 4)]
+    attributes = {"kernel_shape": kernel, "strides": [r.int(1, 3), r.int(1, 2)]}
+    if with_dilation and r.int(0, 2) == 0:
+        attributes["dilations"] = [r.int(1, 2), r.int(1, 3)]
+    if r.int(0, 3) == 0:
+        attributes["auto_pad"] = r.pick("SAME_UPPER", "SAME_LOWER", "VALID")
+        attributes.pop("dilations", None)
+    else:
+        attributes["pads"] = [r.int(0, k - 1) for k in kernel + kernel]
+    return attributes, kernel
+
+
+def conv_parts(r):
+    groups = r.pick(1, 1, 2, 3)
+    depthwise = r.int(0, 3) == 0
+    c = groups * r.int(1, 3)
+    o = groups * r.int(1, 4)
+    if depthwise:
+        c = r.int(2, 5)
+        groups, o = c, c * r.int(1, 2)
+    attributes, kernel = window(r)
+    x = (r.int(1, 2), c, r.int(6, 11), r.int(8, 12))
+    return x, (o, c // groups, *kernel), o, {**attributes, "group": groups}
+
+
+def accumulated(r, w, dtype_w):
+    """Output scales that keep some codes inside."""
+    return F(np.exp(r.rng.uniform(-3, 1)))
+
+
+def qlinear_conv(r):
+    net = Net()
+    x_shape, w_shape, o, attributes = conv_parts(r)
+    dx = r.dtype()
+    dw = r.pick(np.int8, np.int8, np.uint8) if dx == np.uint8 else np.int8
+    per_channel = dw == np.int8 and r.int(0, 1) == 1
+    x = net.input(r.codes(x_shape, dx))
+    sx = r.scale()
+    w = net.const(r.codes(w_shape, dw))
+    count = o if per_channel else 1
+    sw = np.array([r.scale() for _ in range(count)], F)
+    zw = np.zeros(count, dw) if per_channel or dw == np.int8 else np.array([r.zero(dw)], dw)
+    terms = np.prod(w_shape[1:])
+    sy = F(sx * sw.max() * np.sqrt(terms) * r.pick(32, 40, 100))
+    inputs = [x, net.const(sx), net.const(r.zero(dx)), w]
+    inputs += [net.const(sw if per_channel else sw[0]), net.const(zw if per_channel else zw[0])]
+    inputs += [net.const(sy), net.const(r.zero(dx))]
+    if r.int(0, 1):
+        inputs.append(net.const(r.rng.integers(-20000, 20000, o).astype(np.int32)))
+    net.out(net.op("QLinearConv", inputs, **attributes))
+    return net
+
+
+def qlinear_matmul(r):
+    net = Net()
+    k, n = r.int(1, 40), r.int(1, 20)
+    da = r.dtype()
+    db = r.pick(np.int8, np.uint8) if da == np.uint8 else np.int8
+    a = net.input(r.codes(r.pick((3, k), (2, 3, k), (1, k)), da))
+    sa, sb = r.scale(), r.scale()
+    per_column = r.int(0, 2) == 0
+    count = n if per_column else 1
+    sbs = np.array([r.scale() for _ in range(count)], F)
+    zb = np.array([r.zero(db)] * count, db)
+    sy = F(sa * sbs.max() * np.sqrt(k) * r.pick(32, 40, 100))
+    inputs = [a, net.const(sa), net.const(r.zero(da)), net.const(r.codes((k, n), db))]
+    inputs += [net.const(sbs if per_column else sbs[0]), net.const(zb if per_column else zb[0])]
+    inputs += [net.const(sy), net.const(r.zero(da))]
+    net.out(net.op("QLinearMatMul", inputs))
+    return net
+
+
+def conv_integer(r):
+    net = Net()
+    x_shape, w_shape, o, attributes = conv_parts(r)
+    dx = np.uint8
+    inputs = [net.input(r.codes(x_shape, dx)), net.const(r.codes(w_shape, np.uint8))]
+    if r.int(0, 1):
+        inputs += [net.const(r.zero(dx)), net.const(r.zero(np.uint8))]
+    net.out(net.op("ConvInteger", inputs, **attributes))
+    return net
+
+
+def matmul_integer(r):
+    net = Net()
+    k, n = r.int(1, 40), r.int(1, 20)
+    da = r.dtype()
+    db = r.pick(np.int8, np.uint8) if da == np.uint8 else np.int8
+    inputs = [net.input(r.codes(r.pick((3, k), (2, 3, k)), da)), net.const(r.codes((k, n), db))]
+    if r.int(0, 1):
+        inputs += [net.const(r.zero(da)), net.const(r.zero(db))]
+    net.out(net.op("MatMulInteger", inputs))
+    return net
+
+
+def shapes_of_pair(r):
+    full = [r.int(1, 2), r.int(1, 5), r.int(1, 6), r.int(1, 7)][r.int(0, 3):]
+    other = [r.pick(1, n, n) for n in full][r.int(0, len(full) - 1):]
+    return (tuple(full), tuple(other)) if r.int(0, 1) else (tuple(other), tuple(full))
+
+
+def qlinear_pair(op):
+    def make(r):
+        net = Net()
+        dtype = r.dtype()
+        a, b = shapes_of_pair(r)
+        b_const = r.int(0, 1) == 1
+        first = [net.input(r.codes(a, dtype)), *q(net, r, dtype)]
+        codes = r.codes(b, dtype)
+        second = [net.const(codes) if b_const else net.input(codes), *q(net, r, dtype)]
+        net.out(net.op(op, first + second + [*q(net, r, dtype)], MS))
+        return net
+
+    return make
+
+
+def qlinear_global_average_pool(r):
+    net = Net()
+    dtype = r.dtype()
+    x = net.input(r.codes((r.int(1, 2), r.int(1, 20), r.int(1, 9), r.int(1, 9)), dtype))
+    net.out(net.op("QLinearGlobalAveragePool", [x, *q(net, r, dtype), *q(net, r, dtype)], MS))
+    return net
+
+
+def qlinear_average_pool(r):
+    net = Net()
+    dtype = r.dtype()
+    attributes, _ = window(r, with_dilation=False)
+    attributes["count_include_pad"] = r.int(0, 1)
+    x = net.input(r.codes((1, r.int(1, 4), r.int(4, 9), r.int(4, 9)), dtype))
+    net.out(net.op("QLinearAveragePool", [x, *q(net, r, dtype), *q(net, r, dtype)], MS, **attributes))
+    return net
+
+
+def qlinear_concat(r):
+    net = Net()
+    dtype = r.dtype()
+    inputs = [*q(net, r, dtype)]
+    rows = r.int(1, 4)
+    for _ in range(r.int(1, 3)):
+        inputs += [net.input(r.codes((1, r.int(1, 4), rows, 5), dtype)), *q(net, r, dtype)]
+    net.out(net.op("QLinearConcat", inputs, MS, axis=1))
+    return net
+
+
+def qlinear_function(op, **attributes):
+    def make(r):
+        net = Net()
+        dtype = r.dtype()
+        info = np.iinfo(dtype)
+        x = net.input(np.arange(info.min, info.max + 1).astype(dtype).reshape(4, 64))
+        net.out(net.op(op, [x, *q(net, r, dtype), *q(net, r, dtype)], MS, **attributes))
+        return net
+
+    return make
+
+
+def qlinear_softmax(r):
+    net = Net()
+    dtype = r.dtype()
+    x = net.input(r.codes((r.int(1, 4), r.int(2, 40)), dtype))
+    zero = dtype(np.iinfo(dtype).min)
+    output = [net.const(F(1 / 256)), net.const(zero)]
+    net.out(net.op("QLinearSoftmax", [x, *q(net, r, dtype), *output], MS, axis=-1, opset=13))
+    return net
+
+
+def qgemm(r):
+    net = Net()
+    m, k, n = r.int(1, 3), r.int(1, 40), r.int(1, 20)
+    da, db = r.dtype(), np.int8
+    transposed = r.int(0, 1)
+    sa, sb = r.scale(), r.scale()
+    sy = F(sa * sb * np.sqrt(k) * r.pick(32, 40, 100))
+    b = net.const(r.codes((n, k) if transposed else (k, n), db))
+    inputs = [net.input(r.codes((m, k), da)), net.const(sa), net.const(r.zero(da)), b, net.const(sb), net.const(np.int8(0))]
+    inputs += [net.const(r.rng.integers(-9000, 9000, n).astype(np.int32)), net.const(sy), net.const(r.zero(da))]
+    net.out(net.op("QGemm", inputs, MS, transB=transposed))
+    return net
+
+
+def qdq_conv(r):
+    net = Net()
+    x_shape, w_shape, o, attributes = conv_parts(r)
+    dx = r.dtype()
+    sx, zx = r.scale(), r.zero(dx)
+    x = net.dq(net.q(net.input(real(r, x_shape, sx, zx)), sx, zx), sx, zx)
+    per_channel = r.int(0, 1)
+    sw = np.array([r.scale() for _ in range(o if per_channel else 1)], F)
+    zero = np.zeros(len(sw), np.int8)
+    attributes_w = {"axis": 0} if per_channel else {}
+    w = net.op(
+        "DequantizeLinear",
+        [net.const(r.codes(w_shape, np.int8)), net.const(sw if per_channel else sw[0]), net.const(zero if per_channel else zero[0])],
+        **attributes_w,
+    )
+    inputs = [x, w]
+    bias = r.int(0, 2)
+    if bias == 2:
+        inputs.append(net.const((r.rng.uniform(-20000, 20000, o) * sx * sw).astype(F)))
+    if bias == 1:
+        codes = r.rng.integers(-20000, 20000, o).astype(np.int32)
+        sb = (sx * sw).astype(F)
+        inputs.append(
+            net.op(
+                "DequantizeLinear",
+                [net.const(codes), net.const(sb if per_channel else sb[0]), net.const(np.zeros(o, np.int32) if per_channel else np.int32(0))],
+                **attributes_w,
+            )
+        )
+    y = net.op("Conv", inputs, **attributes)
+    zy = r.zero(dx)
+    if r.int(0, 1):
+        y = net.op("Relu", [y])
+        # Only then does the runtime leave the rectifier to the quantizer.
+        zy = dx(np.iinfo(dx).min)
+    sy = F(sx * sw.max() * np.sqrt(np.prod(w_shape[1:])) * r.pick(32, 40, 100))
+    net.out(net.dq(net.q(y, sy, zy), sy, zy))
+    return net
+
+
+def real(r, shape, scale, zero):
+    """Real values that quantize to any code, ties too."""
+    dtype = type(zero)
+    codes = r.codes(shape, dtype).astype(np.int32) - int(zero)
+    return (codes * scale).astype(F)
+
+
+def qdq_gemm(r):
+    net = Net()
+    m, k, n = r.int(1, 3), r.int(1, 40), r.int(1, 20)
+    dx = r.dtype()
+    sx, zx, sw = r.scale(), r.zero(dx), r.scale()
+    x = net.dq(net.q(net.input(real(r, (m, k), sx, zx)), sx, zx), sx, zx)
+    gemm = r.int(0, 1)
+    w = net.dq(net.const(r.codes((n, k) if gemm else (k, n), np.int8)), sw, np.int8(0))
+    if gemm:
+        b = net.dq(net.const(r.rng.integers(-9000, 9000, n).astype(np.int32)), F(sx * sw), np.int32(0))
+        y = net.op("Gemm", [x, w, b], transB=1)
+    else:
+        y = net.op("MatMul", [x, w])
+    sy, zy = F(sx * sw * np.sqrt(k) * r.pick(32, 40, 100)), r.zero(dx)
+    net.out(net.dq(net.q(y, sy, zy), sy, zy))
+    return net
+
+
+def qdq_pair(op):
+    def make(r):
+        net = Net()
+        dtype = r.dtype()
+        ends = []
+        for shape in shapes_of_pair(r):
+            s, z = r.scale(), r.zero(dtype)
+            ends.append(net.dq(net.q(net.input(real(r, shape, s, z)), s, z), s, z))
+        s, z = r.scale(), r.zero(dtype)
+        net.out(net.dq(net.q(net.op(op, ends), s, z), s, z))
+        return net
+
+    return make
+
+
+def qdq_function(op, **attributes):
+    def make(r):
+        net = Net()
+        dtype = r.pick(np.int8, np.uint8, np.int16)
+        s, z = r.scale(), r.zero(dtype)
+        x = net.dq(net.q(net.input(real(r, (3, 50), s, z)), s, z), s, z)
+        y = net.op(op, [x], **attributes)
+        s, z = r.scale(), r.zero(dtype)
+        if op == "Softmax":
+            # With less, the runtime's results on uint8 leave the codes and wrap.
+            s = max(s, F(1 / 256))
+        net.out(net.dq(net.q(y, s, z), s, z))
+        return net
+
+    return make
+
+
+def qdq_pool(op):
+    def make(r):
+        net = Net()
+        dtype = r.dtype()
+        s, z = r.scale(), r.zero(dtype)
+        shape = (1, r.int(1, 4), r.int(4, 9), r.int(4, 9))
+        x = net.dq(net.q(net.input(real(r, shape, s, z)), s, z), s, z)
+        attributes = {} if op.startswith("Global") else window(r, with_dilation=False)[0]
+        y = net.op(op, [x], **attributes)
+        if op != "MaxPool":
+            s, z = r.scale(), r.zero(dtype)
+        net.out(net.dq(net.q(y, s, z), s, z))
+        return net
+
+    return make
+
+
+def qdq_concat(r):
+    net = Net()
+    dtype = r.dtype()
+    ends = []
+    for _ in range(r.int(1, 3)):
+        s, z = r.scale(), r.zero(dtype)
+        ends.append(net.dq(net.q(net.input(real(r, (2, r.int(1, 4), 3), s, z)), s, z), s, z))
+    s, z = r.scale(), r.zero(dtype)
+    net.out(net.dq(net.q(net.op("Concat", ends, axis=1), s, z), s, z))
+    return net
+
+
+def qdq_moves(r):
+    net = Net()
+    dtype = r.dtype()
+    s, z = r.scale(), r.zero(dtype)
+    x = net.dq(net.q(net.input(real(r, (2, 3, 4, 5), s, z)), s, z), s, z)
+    kind = r.int(0, 4)
+    if kind == 0:
+        y = net.op("Transpose", [x], perm=list(map(int, r.rng.permutation(4))))
+    elif kind == 1:
+        y = net.op("Reshape", [x, net.const(np.array([0, -1, 5], np.int64))])
+    elif kind == 2:
+        y = net.op("Flatten", [x], axis=r.int(0, 4))
+    elif kind == 3:
+        y = net.op("Pad", [x, net.const(np.array([0, 1, 2, 0, 1, 0, 0, 3], np.int64))])
+    else:
+        y = net.op("Unsqueeze", [x, net.const(np.array([1, -1], np.int64))])
+    if r.int(0, 1):
+        s, z = r.scale(), r.zero(dtype)
+    net.out(net.dq(net.q(y, s, z), s, z))
+    return net
+
+
+MAKERS = {
+    "QLinearConv": (qlinear_conv, 60),
+    "QLinearMatMul": (qlinear_matmul, 40),
+    "ConvInteger": (conv_integer, 20),
+    "MatMulInteger": (matmul_integer, 20),
+    "QLinearAdd": (qlinear_pair("QLinearAdd"), 40),
+    "QLinearMul": (qlinear_pair("QLinearMul"), 40),
+    "QLinearGlobalAveragePool": (qlinear_global_average_pool, 20),
+    "QLinearAveragePool": (qlinear_average_pool, 30),
+    "QLinearConcat": (qlinear_concat, 20),
+    "QLinearLeakyRelu": (qlinear_function("QLinearLeakyRelu", alpha=0.1), 20),
+    "QLinearSigmoid": (qlinear_function("QLinearSigmoid"), 20),
+    "QLinearSoftmax": (qlinear_softmax, 20),
+    "QGemm": (qgemm, 30),
+    "qdq_Conv": (qdq_conv, 60),
+    "qdq_Gemm": (qdq_gemm, 40),
+    "qdq_Add": (qdq_pair("Add"), 20),
+    "qdq_Mul": (qdq_pair("Mul"), 20),
+    "qdq_Sub": (qdq_pair("Sub"), 10),
+    "qdq_Div": (qdq_pair("Div"), 10),
+    "qdq_MaxPool": (qdq_pool("MaxPool"), 15),
+    "qdq_AveragePool": (qdq_pool("AveragePool"), 20),
+    "qdq_GlobalAveragePool": (qdq_pool("GlobalAveragePool"), 15),
+    "qdq_Concat": (qdq_concat, 15),
+    "qdq_moves": (qdq_moves, 25),
+    "qdq_Relu": (qdq_function("Relu"), 10),
+    "qdq_LeakyRelu": (qdq_function("LeakyRelu", alpha=0.2), 10),
+    "qdq_Sigmoid": (qdq_function("Sigmoid"), 10),
+    "qdq_Tanh": (qdq_function("Tanh"), 10),
+    "qdq_HardSwish": (qdq_function("HardSwish"), 10),
+    "qdq_HardSigmoid": (qdq_function("HardSigmoid"), 5),
+    "qdq_Erf": (qdq_function("Erf"), 10),
+    "qdq_Gelu": (qdq_function("Gelu"), 10),
+    "qdq_Elu": (qdq_function("Elu"), 5),
+    "qdq_Exp": (qdq_function("Exp"), 5),
+    "qdq_Sqrt": (qdq_function("Abs"), 5),
+    "qdq_Softmax": (qdq_function("Softmax", axis=-1), 15),
+}
+
+
+def add(cases):
+    for op, (make, count) in MAKERS.items():
+        for index in range(count):
+            seed = sum(map(ord, op)) * 1000 + index
+            cases.net(f"{op}_{index}", make(Random(seed)), op=op)

@@ -1,0 +1,8 @@
+"""A transformer block quantized by ONNX Runtime's own quantizer."""
+
+from onnx_networks import add as networks
+from onnx_networks import block
+
+
+def add(cases):
+    networks(cases, [("transformer", block)], 5)
