@@ -12,8 +12,11 @@ use crate::onnx::network::Network;
 use crate::onnx::node::Node;
 use crate::onnx::value::{Dequantized, Located, Quant, Source, Value};
 
+/// Attributes with their defaults.
+type Parameters = &'static [(&'static str, f32)];
+
 /// Operators of one real value: name, function, and attributes that are its parameters, with their defaults.
-const UNARY: &[(&str, RealFunction, &[(&str, f32)])] = &[
+const UNARY: &[(&str, RealFunction, Parameters)] = &[
     ("Abs", RealFunction::Abs, &[]),
     ("Ceil", RealFunction::Ceil, &[]),
     ("Elu", RealFunction::Elu, &[("alpha", 1.0)]),

@@ -111,14 +111,14 @@ pub(super) fn softmax_of<'a>(
         return Err(node.error("goes over several axes, which cannot be represented"));
     }
     let codes = weighted::activations(network, node, &value).filter(|(_, quant)| quant.dtype.bits() == 8);
-    if let (Some((at, quant)), Some(follow)) = (codes, follow) {
-        if follow.quant.dtype == quant.dtype {
-            let follow = follow.without_activation();
-            let ty = network.code_type(node, &follow.quant, 1, false)?;
-            let op = QLinearSoftmax { axis: axis_of(network, at, axis) };
-            let id = network.emit(node, op, &[at.id], &follow.tensor_name(), ty)?;
-            return follow.finish(network, node, Located { id, ..at });
-        }
+    if let (Some((at, quant)), Some(follow)) = (codes, follow)
+        && follow.quant.dtype == quant.dtype
+    {
+        let follow = follow.without_activation();
+        let ty = network.code_type(node, &follow.quant, 1, false)?;
+        let op = QLinearSoftmax { axis: axis_of(network, at, axis) };
+        let id = network.emit(node, op, &[at.id], &follow.tensor_name(), ty)?;
+        return follow.finish(network, node, Located { id, ..at });
     }
     let Value::Real(at) = network.materialize(node, value)? else {
         return Err(node.error("works on a constant"));

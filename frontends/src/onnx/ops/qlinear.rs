@@ -38,10 +38,8 @@ fn operand(network: &Network<'_>, node: Node<'_>, index: usize, axis: i64) -> Re
 /// dtype they are where there is no zero point.
 fn result(network: &Network<'_>, node: Node<'_>, index: usize, like: &Value) -> Result<Quant, OnnxError> {
     let mut quant = quant_at(network, node, index, None, 1, 0)?;
-    if network.optional_constant(node, index + 1)?.is_none() {
-        if let Value::Dequantized(like) = like {
-            quant.dtype = like.quant.dtype;
-        }
+    if let (None, Value::Dequantized(like)) = (network.optional_constant(node, index + 1)?, like) {
+        quant.dtype = like.quant.dtype;
     }
     if quant.single().is_none() {
         return Err(node.error("makes codes of several scales, which cannot be represented"));
