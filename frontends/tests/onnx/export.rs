@@ -9,8 +9,11 @@ use serde_json::{Map, Value, json};
 
 use crate::oracle::{cases, elements, input, output};
 
+/// Codes per input or output.
+type Codes = Vec<Vec<i32>>;
+
 /// A network of a case, with its codes and what it makes of them.
-fn ran(folder: &Path, case: &Value) -> Option<(Graph, Vec<Vec<i32>>, Vec<Vec<i32>>)> {
+fn ran(folder: &Path, case: &Value) -> Option<(Graph, Codes, Codes)> {
     let graph = Onnx.read(&folder.join(format!("{}.onnx", case["name"].as_str()?)), "net").ok()?;
     let arrays = case["inputs"].as_array()?;
     let inputs: Vec<Vec<i32>> =
