@@ -168,7 +168,7 @@ fn networks_that_are_none_are_refused() {
         (hostile("g_268m.yaml"), "elements"),
         (hostile("pads12.tflite"), "elements"),
         ("deep2.yaml".into(), "nested"),
-        ("quad50000.tflite".into(), "more than one output"),
+        ("quad50000.tflite".into(), "unfold"),
         ("line.yaml".into(), "scale"),
         ("pipe.yaml".into(), "regular file"),
         ("/dev/zero".into(), ""),
