@@ -231,7 +231,9 @@ fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
     offload:
     - conv2d
     - depthwise_conv2d
+    - transpose_conv2d
     - fully_connected
+    - batch_matmul
     operands:
       zero_point: subtract
     reduction_order:

@@ -45,7 +45,7 @@ type Row = (&'static str, &'static str, fn(usize) -> Vec<u8>, Reader, Option<&'s
 
 const ROWS: &[Row] = &[
     ("operators of their own", "tflite", tflite_chain, network, None),
-    ("an operator of many outputs", "tflite", tflite_outputs, network, Some("guardbit::tflite::operator")),
+    ("an operator of many outputs", "tflite", tflite_outputs, network, Some("guardbit::tflite::unfolds")),
     ("an operator of many inputs", "tflite", tflite_inputs, network, Some("guardbit::tflite")),
     ("names that meet when they are cut", "tflite", tflite_names, network, None),
     ("a long name", "tflite", tflite_long_name, network, None),

@@ -196,9 +196,13 @@ fn bad_values() {
     guardbit::graph_yaml::value
     net.yaml:7:9: `nodes[0].op` is `conv3d`; it must be one of conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul, add, mul, avg_pool2d, max_pool2d, mean, sum, relu, relu6, softmax, reshape, concat, pad, transpose, quantize, quantize_float, dequantize, table, qlinear_softmax, qlinear_add, qlinear_mul, float_conv2d, float_matmul, float_unary, float_binary, float_avg_pool2d, float_max_pool2d, float_mean, float_softmax, float_layer_norm, slice, gather, pack, tile, reverse, mirror_pad, space_to_depth, depth_to_space, space_to_batch, batch_to_space, resize_nearest, resize_bilinear, maximum, minimum, reduce_max, reduce_min, arg_max, arg_min, cast, dilate, sub, squared_difference, relu_n1_to_1, relu_0_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, abs, neg, exp, rsqrt, l2_normalization
     ");
+    insta::assert_snapshot!(changed("dtype: int8", "dtype: float16"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:43: `inputs[0].dtype` is `float16`; it must be one of int4, uint4, int8, uint8, int16, uint16, int32, int64, float32
+    ");
     insta::assert_snapshot!(changed("dtype: int8", "dtype: float32"), @r"
     guardbit::graph_yaml::value
-    net.yaml:3:43: `inputs[0].dtype` is `float32`; it must be one of int4, uint4, int8, uint8, int16, uint16, int32, int64
+    net.yaml:3:59: `inputs[0].scale` makes no sense: float32 holds real values
     ");
     insta::assert_snapshot!(changed("padding: same", "stride: 2"), @r"
     guardbit::graph_yaml::value

@@ -55,16 +55,21 @@ impl<'a> Operands<'a> {
         self.inputs.get(index).copied().flatten()
     }
 
+    /// Input `index`, or an error where it is absent.
+    fn present(&self, index: usize) -> Result<&'a Tensor, GraphError> {
+        self.optional(index).ok_or_else(|| self.arity_error(format!("{} or more", index + 1)))
+    }
+
     /// The shape of input `index`, of rank `N`.
     pub fn shape<const N: usize>(&self, index: usize) -> Result<[usize; N], GraphError> {
-        let tensor = self.input(index);
+        let tensor = self.present(index)?;
         let shape = <[usize; N]>::try_from(tensor.ty.shape.as_slice());
         shape.map_err(|_| self.shape_error(tensor, format!("rank {N}")))
     }
 
     /// Fails unless input `index` has one of these dtypes.
     pub fn expect_dtype(&self, index: usize, allowed: &[DType]) -> Result<(), GraphError> {
-        let tensor = self.input(index);
+        let tensor = self.present(index)?;
         self.check_dtype(&tensor.name, tensor.ty.dtype, allowed)
     }
 
@@ -95,15 +100,15 @@ impl<'a> Operands<'a> {
 
     /// The one scale and zero point of input `index`.
     pub fn per_tensor(&self, index: usize) -> Result<&'a Quantization, GraphError> {
-        let tensor = self.input(index);
+        let tensor = self.present(index)?;
         self.single(&tensor.name, tensor.ty.quantization.as_ref())
     }
 
     /// Fails unless the output has the dtype, scale, zero point and range of input `index`.
     pub fn expect_output_like(&self, index: usize) -> Result<(), GraphError> {
-        self.expect_output_dtype(&[self.input(index).ty.dtype])?;
-        if self.output_quantization != self.input(index).ty.quantization.as_ref() {
-            let input = self.input(index);
+        self.expect_output_dtype(&[self.present(index)?.ty.dtype])?;
+        if self.output_quantization != self.present(index)?.ty.quantization.as_ref() {
+            let input = self.present(index)?;
             let range = |quantization: Option<&Quantization>| quantization.and_then(Quantization::range);
             let what = match range(self.output_quantization) == range(input.ty.quantization.as_ref()) {
                 true => "scale and zero point differ",
@@ -116,7 +121,7 @@ impl<'a> Operands<'a> {
 
     /// The codes of input `index`, which must be a constant.
     pub fn constant(&self, index: usize) -> Result<Arc<[i32]>, GraphError> {
-        let tensor = self.input(index);
+        let tensor = self.present(index)?;
         let error = || self.operand_error(&tensor.name, "must be a constant".into());
         tensor.codes().cloned().ok_or_else(error)
     }

@@ -17,8 +17,9 @@ impl Operator for QLinearMul {
     const MONOTONICITY: Monotonicity = Monotonicity::Bilinear;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        let shape = elementwise::output_shape(operands)?;
         operands.activation(0).and(operands.activation(1)).and(operands.output_activation())?;
-        elementwise::output_shape(operands)
+        Ok(shape)
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

@@ -61,13 +61,6 @@ impl TermsFile {
         [("rows", Self::Rows), ("cols", Self::Cols), ("dot_width", Self::DotWidth), ("all", Self::All)];
 }
 
-impl OpName {
-    /// Whether a network can hold it.
-    pub fn exists(self) -> bool {
-        OPERATIONS.contains(&self.0)
-    }
-}
-
 impl Named for WalkKind {
     const WHAT: &'static str = "walk";
 

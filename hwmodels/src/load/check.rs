@@ -36,7 +36,7 @@ pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
     let array = array(file)?;
     let datapath = datapath(file, array)?;
     let offload = match &file.offload {
-        Some(named) => named.iter().filter(|op| op.exists()).map(|op| op.0.to_owned()).collect(),
+        Some(named) => named.iter().map(|op| op.0.to_owned()).collect(),
         None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
     };
     let timing = Timing::of(&file.timing.clone().unwrap_or_default(), &KeyPath::keys(&["timing"]))?;

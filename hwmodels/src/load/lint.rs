@@ -35,7 +35,6 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
         overflow_without_bits(file),
         unused_stride(file),
         nothing_offloaded(&accelerator),
-        operation_to_come(file),
         long_chain(&accelerator),
         truncating_output(&accelerator),
         small_accumulator_memory(&accelerator),
@@ -139,18 +138,6 @@ fn nothing_offloaded(accelerator: &Accelerator) -> Option<Violation> {
         keys: vec![KeyPath::keys(&["offload"])],
         message: "`offload` is empty: everything runs on the host".into(),
         help: "leave `offload` out for the multiply-accumulate operations".into(),
-    })
-}
-
-/// An operation that no network can hold yet.
-fn operation_to_come(file: &AcceleratorFile) -> Option<Violation> {
-    let mut named = file.offload.iter().flatten().enumerate();
-    let (index, op) = named.find(|(_, op)| !op.exists())?;
-    Some(Violation {
-        code: "guardbit::hw::operation_to_come",
-        keys: vec![KeyPath::keys(&["offload"]).item(index), KeyPath::keys(&["offload"])],
-        message: format!("`offload` lists `{}`, which no network can hold yet: it has no effect", op.0),
-        help: "it can stay until it can be read, or be left out".into(),
     })
 }
 

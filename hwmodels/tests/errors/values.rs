@@ -115,7 +115,7 @@ fn names_that_are_none() {
     ");
     insta::assert_snapshot!(report("schema: 1\noffload: [conv2d, softmax]\n", &[]), @r"
     guardbit::hw::offload
-    hw.yaml:2:19: `offload[1]`: an accelerator cannot run `softmax`; it must be one of conv2d, depthwise_conv2d, fully_connected, avg_pool2d, mean, sum
+    hw.yaml:2:19: `offload[1]`: an accelerator cannot run `softmax`; it must be one of conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul, avg_pool2d, mean, sum
       | offload: [conv2d, softmax]
       |                   ^^^^^^^
     help: what is not listed runs on the host, exactly

@@ -47,13 +47,6 @@ fn doubtful_values() {
       |                           ^
     help: write `walk: stride`, or leave the stride out
     ");
-    insta::assert_snapshot!(report("schema: 1\noffload: [conv2d, batch_matmul]\n", &[]), @r"
-    guardbit::hw::operation_to_come
-    hw.yaml:2:19: `offload` lists `batch_matmul`, which no network can hold yet: it has no effect
-      | offload: [conv2d, batch_matmul]
-      |                   ^^^^^^^^^^^^
-    help: it can stay until it can be read, or be left out
-    ");
     insta::assert_snapshot!(report("schema: 1\noffload: []\n", &[]), @r"
     guardbit::hw::nothing_offloaded
     hw.yaml:2:10: `offload` is empty: everything runs on the host
