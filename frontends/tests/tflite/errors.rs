@@ -281,6 +281,6 @@ fn file_names() {
     insta::assert_snapshot!(load("model"), @r"
     guardbit::model::extension
     model: not a file name of a network
-    help: networks are .tflite, .yaml or .yml files
+    help: networks are .tflite, .onnx, .yaml or .yml files
     ");
 }
