@@ -195,6 +195,16 @@ def batch_matmul(d, dtype):
     return Builtin.BATCH_MATMUL, made, [x, y], [d.output(dtype, d.scale(0.02, 0.2))]
 
 
+def matmul_weights(d, dtype):
+    """Products with one constant matrix: what an accelerator can run."""
+    made = options("BatchMatMulOptions", adjY=d.pick(False, True))
+    rows, terms, cols = d.sizes(3, 1, 6)
+    x = d.input(dtype, [*d.sizes(d.size(0, 2), 1, 3), rows, terms])
+    y = d.input(dtype, [cols, terms] if made.adjY else [terms, cols], scale=d.scale(0.005, 0.05))
+    y.constant = True
+    return Builtin.BATCH_MATMUL, made, [x, y], [d.output(dtype, d.scale(0.02, 0.2))]
+
+
 # ---- element by element ----
 
 
@@ -575,6 +585,7 @@ CASES = [
     ("fully_connected_int4", fully_connected("int4"), ["int8", "int16"], 5),
     ("transpose_conv", transpose_conv, ALL, 8),
     ("batch_matmul", batch_matmul, ["int8", "int16"], 10),
+    ("matmul_weights", matmul_weights, ["int8", "int16"], 10),
     ("average_pool_2d", pool("AVERAGE_POOL_2D"), ALL, 4),
     ("max_pool_2d", pool("MAX_POOL_2D"), ALL, 4),
     ("add", binary("ADD", "AddOptions"), ALL, 6),

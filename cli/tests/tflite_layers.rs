@@ -57,7 +57,10 @@ fn every_layer_equals_litert() {
     for sets in [&[][..], &["operands.zero_point=fold"], &["reduction_order.walk=reverse"]] {
         let ran = check(sets);
         let ops: Vec<_> = ran.keys().copied().collect();
-        // Products of two tensors of activations run on the host.
-        assert_eq!(ops, ["conv2d", "depthwise_conv2d", "fully_connected", "transpose_conv2d"], "{ran:?}");
+        assert_eq!(
+            ops,
+            ["batch_matmul", "conv2d", "depthwise_conv2d", "fully_connected", "transpose_conv2d"],
+            "{ran:?}"
+        );
     }
 }
