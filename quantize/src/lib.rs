@@ -1,0 +1,11 @@
+//! Float networks to quantized ones, with the accumulator in the loop.
+//!
+//! A [`Target`] says which codes a tensor is to have, a [`method::Method`] which real values they are to cover, from
+//! what was [`Observed`] of the tensor. No I/O happens here.
+
+pub mod method;
+mod observed;
+mod target;
+
+pub use observed::Observed;
+pub use target::{Range, Scales, Symmetry, Target};
