@@ -7,5 +7,5 @@ pub mod method;
 mod observed;
 mod target;
 
-pub use observed::Observed;
-pub use target::{Range, Scales, Symmetry, Target};
+pub use observed::{Histogram, Observed, ObservedChannels, Uniform};
+pub use target::{Parameters, Range, Scales, Symmetry, Target};
