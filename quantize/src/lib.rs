@@ -15,5 +15,5 @@ pub use error::QuantizeError;
 pub use layer::{
     LayerClass, LayerInput, LayerMethod, LayerOutcome, LayerParameters, LayerProblem, Targets, WeightCodes,
 };
-pub use observed::Observed;
+pub use observed::{Histogram, Observed, ObservedChannels, Uniform};
 pub use target::{Parameters, Range, Scales, Symmetry, Target};
