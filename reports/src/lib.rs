@@ -31,7 +31,7 @@ pub use records::{
 };
 pub use score::{OutputError, Score, ScoreFigures};
 pub use tables::{
-    Cells, ChannelRow, Column, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
+    Cells, ChannelRow, Column, EventRow, LayerRow, Parameter, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
     SizeRateRow, SizeRow, SummaryRow, SweepPoint, SweepRow, channel_rows, columns_text, event_rows,
     layer_rows, not_swept_text, sweep_rows, trapped_text, write_csv,
 };
