@@ -43,13 +43,12 @@ impl SingleFile {
     /// [`FolderError::Write`], and [`FolderError::FileExists`] if another process was faster.
     pub fn write(&self, bytes: &[u8]) -> Result<(), FolderError> {
         let parent = lock::parent(&self.path);
-        let fail = |path: &Path| FolderError::write(path);
-        let hidden = ops::create_unique_dir(parent, ".guardbit-file-".as_ref(), 12).map_err(fail(parent))?;
+        let hidden = ops::create_unique_dir(parent, ".guardbit-file-".as_ref(), 12).map_err(FolderError::write(parent))?;
         let _registered = gate::register(Open::Scratch(hidden.clone()));
         let _gone = Gone(&hidden);
         let made = hidden.join("file");
-        let mut file = ops::create_file(&made).map_err(fail(&self.path))?;
-        file.write_all(bytes).and_then(|()| file.sync()).map_err(fail(&self.path))?;
+        let mut file = ops::create_file(&made).map_err(FolderError::write(&self.path))?;
+        file.write_all(bytes).and_then(|()| file.sync()).map_err(FolderError::write(&self.path))?;
         let placed = match self.existing {
             Existing::Replace => ops::rename(&made, &self.path),
             Existing::Refuse => ops::rename_new(&made, &self.path),
