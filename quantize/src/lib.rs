@@ -33,10 +33,10 @@ pub use layer::{
     LAYER_METHODS, LayerClass, LayerInput, LayerMethod, LayerOutcome, LayerParameters, LayerProblem, Targets,
     WeightCodes,
 };
+pub use observed::{Histogram, Observed, ObservedChannels, Uniform};
 pub use plan::{Plan, Unit};
 pub use prepare::prepare;
 pub use quantized::{Quantized, quantize};
 pub use realize::realize;
 pub use simulated::{Sample, Simulated};
-pub use observed::{Histogram, Observed, ObservedChannels, Uniform};
 pub use target::{Parameters, Range, Scales, Symmetry, Target};
