@@ -6,6 +6,7 @@
 pub mod method;
 mod observed;
 mod target;
+pub mod weights;
 
 pub use observed::{Histogram, Observed, ObservedChannels, Uniform};
 pub use target::{Parameters, Range, Scales, Symmetry, Target};
