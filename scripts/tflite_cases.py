@@ -575,6 +575,72 @@ def cast(d, dtype):
     return Builtin.CAST, made, [x], [Tensor(shape=[], dtype=out)]
 
 
+# ---- real values, and integers that stand for themselves ----
+
+
+def reals(d, shape):
+    """Values of all sizes; no subnormal ones, which runtimes flush or not."""
+    return (d.random.standard_normal(shape) * np.exp(d.random.uniform(-6, 6, shape))).astype(np.float32)
+
+
+def quantize_reals(d, dtype):
+    y = d.output(dtype)
+    steps = d.random.integers(-40000 if dtype == "int16" else -400, 40000 if dtype == "int16" else 400, [2, 200])
+    # Whole steps, halves, and anything.
+    x = np.float32(y.scales[0]) * np.float32(steps + d.pick(0, 0.5, d.random.random([2, 200])))
+    return Builtin.QUANTIZE, options("QuantizeOptions"), [Tensor(x, dtype="float32")], [y]
+
+
+def dequantize(d, dtype):
+    return Builtin.DEQUANTIZE, options("DequantizeOptions"), [d.input(dtype, [2, 200])], [Tensor(shape=[], dtype="float32")]
+
+
+def cast_to_reals(d, dtype):
+    x = Tensor(d.codes(dtype, [2, 40]), dtype=dtype)
+    made = options("CastOptions", inDataType=DTYPES[dtype][0], outDataType=schema.TensorType.FLOAT32)
+    return Builtin.CAST, made, [x], [Tensor(shape=[], dtype="float32")]
+
+
+def real_function(name):
+    def make(d, dtype):
+        x = np.abs(reals(d, [2, 60])) if name == "SQRT" else reals(d, [2, 60])
+        return getattr(Builtin, name), None, [Tensor(x, dtype="float32")], [Tensor(shape=[], dtype="float32")]
+
+    return make
+
+
+def real_pair(name, with_options):
+    def make(d, dtype):
+        inputs = [Tensor(reals(d, shape), dtype="float32") for shape in binary_shapes(d)]
+        inputs[1].constant = d.pick(False, True)
+        made = options(with_options, fusedActivationFunction=FUSED.NONE)
+        return getattr(Builtin, name), made, inputs, [Tensor(shape=[], dtype="float32")]
+
+    return make
+
+
+def integer_pair(name, with_options):
+    def make(d, dtype):
+        inputs = [Tensor(d.random.integers(-46000, 46000, shape), dtype="int32") for shape in binary_shapes(d)]
+        if name == "FLOOR_DIV":
+            inputs[1].codes = np.where(inputs[1].codes == 0, 1, inputs[1].codes // d.pick(1, 1000)).astype(np.int32)
+            inputs[1].codes[inputs[1].codes == 0] = -3
+        inputs[1].constant = name == "FLOOR_DIV" or d.pick(False, True)
+        return getattr(Builtin, name), options(with_options), inputs, [Tensor(shape=[], dtype="int32")]
+
+    return make
+
+
+def gather_nd(d, dtype):
+    shape = d.sizes(d.size(1, 4), 1, 4)
+    named = d.size(1, len(shape))
+    places = d.sizes(d.size(0, 2), 1, 4)
+    indices = np.stack([d.random.integers(0, size, places) for size in shape[:named]], axis=-1)
+    x = Tensor(reals(d, shape), dtype="float32") if dtype == "float32" else d.input(dtype, shape)
+    y = Tensor(shape=[], dtype="float32") if dtype == "float32" else like(x)
+    return Builtin.GATHER_ND, options("GatherNdOptions"), [x, Tensor(indices, dtype="int32")], [y]
+
+
 # Name, function, types, networks per type.
 CASES = [
     ("conv_2d", conv2d("int8"), ALL, 8),
@@ -639,5 +705,19 @@ CASES = [
     ("reverse_v2", reverse, ALL, 2),
     ("resize_bilinear", resize("RESIZE_BILINEAR", "ResizeBilinearOptions"), ALL, 8),
     ("resize_nearest_neighbor", resize("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions"), ALL, 6),
+    ("quantize_reals", quantize_reals, ALL, 6),
+    ("dequantize", dequantize, ALL, 3),
+    ("cast_to_reals", cast_to_reals, ["int8", "uint8", "int16", "int32"], 2),
+    ("sqrt", real_function("SQRT"), ["float32"], 3),
+    ("floor", real_function("FLOOR"), ["float32"], 3),
+    ("add_reals", real_pair("ADD", "AddOptions"), ["float32"], 4),
+    ("sub_reals", real_pair("SUB", "SubOptions"), ["float32"], 4),
+    ("mul_reals", real_pair("MUL", "MulOptions"), ["float32"], 4),
+    ("div", real_pair("DIV", "DivOptions"), ["float32"], 4),
+    ("add_integers", integer_pair("ADD", "AddOptions"), ["int32"], 4),
+    ("sub_integers", integer_pair("SUB", "SubOptions"), ["int32"], 4),
+    ("mul_integers", integer_pair("MUL", "MulOptions"), ["int32"], 4),
+    ("floor_div", integer_pair("FLOOR_DIV", "FloorDivOptions"), ["int32"], 6),
+    ("gather_nd", gather_nd, [*EIGHT, "int16", "float32"], 5),
     ("cast", cast, ["int8", "uint8", "int16", "int32"], 5),
 ]

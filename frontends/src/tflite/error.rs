@@ -86,6 +86,14 @@ pub enum TfliteError {
         /// Its type.
         found: String,
     },
+    /// An operator on real values that can be run on codes only.
+    #[error("{place} works on `{tensor}`, which is float32: it can be run on codes only")]
+    FloatOperator {
+        /// The operator.
+        place: OperatorPlace,
+        /// The tensor.
+        tensor: String,
+    },
     /// A type, shape or storage that no tensor of a quantized network has.
     #[error("tensor `{tensor}`: {problem}")]
     Tensor {
@@ -146,7 +154,7 @@ impl FormatError for TfliteError {
             Self::UnsupportedOperator { .. } => "guardbit::tflite::unsupported_operator",
             Self::Operator { .. } => "guardbit::tflite::operator",
             Self::Order { .. } => "guardbit::tflite::order",
-            Self::Float { .. } => "guardbit::tflite::float",
+            Self::Float { .. } | Self::FloatOperator { .. } => "guardbit::tflite::float",
             Self::Tensor { .. } => "guardbit::tflite::tensor",
             Self::Quantization { .. } => "guardbit::tflite::quantization",
             Self::Shape { .. } => "guardbit::tflite::shape",
@@ -164,7 +172,7 @@ impl FormatError for TfliteError {
                  network before it"
                     .into(),
             ),
-            Self::Float { .. } => Some(
+            Self::Float { .. } | Self::FloatOperator { .. } => Some(
                 "convert with full-integer quantization: a representative dataset, TFLITE_BUILTINS_INT8, and int8 \
                  inference_input_type and inference_output_type"
                     .into(),

@@ -10,7 +10,7 @@ use guardbit_graph::{
 use super::error::{OperatorPlace, TfliteError};
 use super::flatbuffer::Vector;
 use super::operator::{NewNode, OperatorReader};
-use super::ops::Reader;
+use super::ops::{Elements, Reader};
 use super::policy::Profile;
 use super::schema::{self, Model, Operator, SubGraph};
 use super::tensors::{self, Budget, Values};
@@ -211,7 +211,7 @@ impl<'a> Network<'a> {
             return Err(TfliteError::Operator { place, problem: "has no output".into() });
         };
         let output_name = self.name(output)?;
-        let Some(read) = ops::find(builtin) else {
+        let Some((read, elements)) = ops::find(builtin) else {
             return Err(unsupported(index, builtin, code.custom()?, output_name));
         };
         let mut types = Vec::new();
@@ -225,6 +225,9 @@ impl<'a> Network<'a> {
         let inputs = operator.inputs()?;
         // An operator may be listed many times over.
         self.budget.spend(1 + inputs.map_or(0, |i| i.len()))?;
+        if elements == Elements::Codes {
+            self.check_codes(&place, indices(inputs).chain(indices(outputs)))?;
+        }
         let mut reader = OperatorReader {
             network: self,
             place: place.clone(),
@@ -242,6 +245,21 @@ impl<'a> Network<'a> {
         };
         for ((output, ty), node) in indices(outputs).zip(types).zip(nodes) {
             self.add_node(output, ty, node, &place)?;
+        }
+        Ok(())
+    }
+
+    /// Fails where an operator on codes reads or makes real values.
+    fn check_codes(
+        &mut self,
+        place: &OperatorPlace,
+        tensors: impl Iterator<Item = i32>,
+    ) -> Result<(), TfliteError> {
+        for index in tensors.filter(|&index| index >= 0) {
+            if self.tensor(index)?.element_type()? == tensors::FLOAT32 {
+                let tensor = self.name(index)?;
+                return Err(TfliteError::FloatOperator { place: place.clone(), tensor });
+            }
         }
         Ok(())
     }

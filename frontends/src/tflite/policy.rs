@@ -198,6 +198,7 @@ const REFUSED: &[(Profile, i32, &[DType])] = {
         (Xnnpack, 41, SIXTEEN),
         (Xnnpack, 67, ALL),
         (Xnnpack, 74, ALL),
+        (Xnnpack, 75, &[DType::Float32]),
         (Xnnpack, 98, EIGHT),
         (Xnnpack, 126, ALL),
     ]

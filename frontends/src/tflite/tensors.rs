@@ -29,6 +29,7 @@ impl Budget {
 
 /// Types of elements, by number.
 mod element {
+    pub const FLOAT32: i8 = 0;
     pub const INT32: i8 = 2;
     pub const UINT8: i8 = 3;
     pub const INT64: i8 = 4;
@@ -66,6 +67,9 @@ const ELEMENT_NAMES: [&str; 23] = [
 /// The number of int64.
 pub(super) const INT64: i8 = element::INT64;
 
+/// The number of float32.
+pub(super) const FLOAT32: i8 = element::FLOAT32;
+
 /// More axes than any operator takes.
 const MAX_RANK: usize = 8;
 
@@ -81,8 +85,9 @@ pub(super) fn tensor_type(
     }
     let shape = shape(tensor, name)?;
     let quantization = match tensor.quantization()? {
-        Some(parameters) => quantization(parameters, name, budget)?,
-        None => None,
+        // Scales of real values mean nothing, and no runtime looks at them.
+        Some(parameters) if dtype != DType::Float32 => quantization(parameters, name, budget)?,
+        _ => None,
     };
     Ok(TensorType { shape, dtype, quantization })
 }
@@ -213,6 +218,7 @@ fn dtype(number: i8, name: &str) -> Result<DType, TfliteError> {
         element::INT32 => Ok(DType::Int32),
         element::INT64 => Ok(DType::Int64),
         element::INT4 => Ok(DType::Int4),
+        element::FLOAT32 => Ok(DType::Float32),
         _ => {
             let found = element_name(number);
             if found.contains("float") {

@@ -3,12 +3,12 @@
 use guardbit_graph::ops::{
     Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace,
     DepthwiseConv2d, Dequantize, Dilate, Exp, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatLayerNorm,
-    FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatUnary, FullyConnected, Gather, HardSwish,
-    L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad,
-    Prelu, QLinearAdd, QLinearMul, QLinearSoftmax, Quantize, QuantizeFloat, RealFunction, RealPair,
-    ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse,
-    Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Table, Tanh, Tile,
-    Transpose, TransposeConv2d,
+    FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatUnary, FullyConnected, Gather, GatherNd,
+    HardSwish, IntegerBinary, IntegerPair, L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean,
+    Minimum, MirrorPad, Mul, Neg, Pack, Pad, Prelu, QLinearAdd, QLinearMul, QLinearSoftmax, Quantize,
+    QuantizeFloat, RealFunction, RealPair, ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape,
+    ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth,
+    SquaredDifference, Sub, Sum, Table, Tanh, Tile, Transpose, TransposeConv2d,
 };
 use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::{Rounding, Scheme};
@@ -264,6 +264,7 @@ operations! {
         axis: a.required("axis", a.node.axis)?,
         batch_dims: a.node.batch_dims.unwrap_or(0),
     };
+    gather_nd, "x, indices (int32)", [], |_a| GatherNd;
     pack, "one or more", [axis], |a| Pack { axis: a.required("axis", a.node.axis)? };
     tile, "x", [repeats], |a| Tile { repeats: a.required("repeats", a.node.repeats.clone())? };
     reverse, "x", [axes], |a| Reverse { axes: a.required("axes", a.node.axes.clone())? };
@@ -293,6 +294,8 @@ operations! {
     arg_max, "x", [axis, keep_dims], |a| place_of_extreme!(a, ArgMax);
     arg_min, "x", [axis, keep_dims], |a| place_of_extreme!(a, ArgMin);
     cast, "x", [], |_a| Cast;
+    integer_binary, "a, b", [function],
+        |a| IntegerBinary { function: a.function(IntegerPair::ALL, IntegerPair::name)? };
     dilate, "x", [factor], |a| Dilate { factor: a.required("factor", a.node.factor)? };
     sub, "a, b", [activation, requantize], |a| Sub { activation: a.activation()?, scheme: a.scheme()? };
     squared_difference, "a, b", [requantize], |a| SquaredDifference { scheme: a.scheme()? };

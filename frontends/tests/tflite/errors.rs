@@ -88,12 +88,12 @@ fn unknown_operators() {
 fn float_model() {
     insta::assert_snapshot!(changed(|m| m.tensors[0].element = FLOAT32), @r"
     guardbit::tflite::float
-    model.tflite: tensor `x` is float32: guardbit needs a quantized network
+    model.tflite: operator 0 (FULLY_CONNECTED) works on `x`, which is float32: it can be run on codes only
     help: convert with full-integer quantization: a representative dataset, TFLITE_BUILTINS_INT8, and int8 inference_input_type and inference_output_type
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[1].element = FLOAT32), @r"
     guardbit::tflite::float
-    model.tflite: tensor `w` is float32: guardbit needs a quantized network
+    model.tflite: operator 0 (FULLY_CONNECTED) works on `w`, which is float32: it can be run on codes only
     help: convert with full-integer quantization: a representative dataset, TFLITE_BUILTINS_INT8, and int8 inference_input_type and inference_output_type
     ");
 }

@@ -1,9 +1,10 @@
 //! Another type for the same numbers.
 
 use super::{Operands, Operator};
-use crate::{DType, GraphError};
+use crate::{DType, GraphError, word_of};
 
-/// The codes as they stand, as codes of another dtype: what does not fit loses its high bits.
+/// The codes as they stand, as codes of another dtype: what does not fit loses its high bits. As float32 they are rounded
+/// to the nearest, ties to even.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Cast;
 
@@ -13,12 +14,15 @@ impl Operator for Cast {
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;
         operands.expect_dtype(0, INTEGERS)?;
-        operands.expect_output_dtype(INTEGERS)?;
+        operands.expect_output_dtype(&[INTEGERS, &[DType::Float32]].concat())?;
         Ok(operands.input(0).ty.shape.clone())
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         let dtype = operands.output_dtype;
+        if dtype == DType::Float32 {
+            return inputs[0].iter().map(|&code| word_of(code as f32)).collect();
+        }
         let shift = 32 - dtype.bits().min(32);
         let low = |code: i32| match dtype.is_signed() {
             true => code << shift >> shift,

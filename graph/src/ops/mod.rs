@@ -10,6 +10,7 @@ mod convolution;
 mod elementwise;
 mod float;
 pub use float::{RealFunction, RealPair};
+pub use integer_binary::IntegerPair;
 mod lut;
 mod moved;
 mod operands;
@@ -250,6 +251,7 @@ ops! {
     qlinear_mul::QLinearMul,
     slice::Slice,
     gather::Gather,
+    gather_nd::GatherNd,
     pack::Pack,
     tile::Tile,
     reverse::Reverse,
@@ -267,6 +269,7 @@ ops! {
     arg_max::ArgMax,
     arg_min::ArgMin,
     cast::Cast,
+    integer_binary::IntegerBinary,
     dilate::Dilate,
     sub::Sub,
     squared_difference::SquaredDifference,

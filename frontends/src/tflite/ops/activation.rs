@@ -1,11 +1,11 @@
-//! Functions of one code: rectifiers, LOGISTIC, TANH, HARD_SWISH, ABS, NEG, EXP, RSQRT, and SOFTMAX, L2_NORMALIZATION and
-//! QUANTIZE.
+//! Functions of one code: rectifiers, LOGISTIC, TANH, HARD_SWISH, ABS, NEG, EXP, RSQRT, and SOFTMAX and
+//! L2_NORMALIZATION.
 
+use guardbit_graph::Op;
 use guardbit_graph::ops::{
-    Abs, Exp, HardSwish, L2Normalization, LeakyRelu, Logistic, Neg, Prelu, Quantize, Relu, Relu0To1, Relu6,
-    ReluN1To1, Rsqrt, Softmax, Tanh,
+    Abs, Exp, HardSwish, L2Normalization, LeakyRelu, Logistic, Neg, Prelu, Relu, Relu0To1, Relu6, ReluN1To1,
+    Rsqrt, Softmax, Tanh,
 };
-use guardbit_graph::{Op, TensorType};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
@@ -29,21 +29,6 @@ pub(super) fn relu6(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfli
 pub(super) fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let beta = reader.options(9)?.scalar(Field(0, "SoftmaxOptions.beta"), 0.0)?;
     Ok(NewNode { op: Softmax { beta }.into(), inputs: reader.one_input()? })
-}
-
-pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    let inputs = reader.one_input()?;
-    let scale = |ty: &TensorType| ty.quantization.as_ref().map(|q| q.scale(0));
-    let same = inputs[0].is_none_or(|x| scale(&reader.tensor(x).ty) == scale(reader.output));
-    if reader.profile() == Profile::Xnnpack && !same {
-        return Err(
-            reader.error("what the runtime of profile xnnpack makes of another scale is not known".into())
-        );
-    }
-    Ok(NewNode {
-        op: Quantize { requantize: reader.profile().quantize() }.into(),
-        inputs: reader.one_input()?,
-    })
 }
 
 pub(super) fn relu_n1_to_1(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {

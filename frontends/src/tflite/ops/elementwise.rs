@@ -1,7 +1,9 @@
-//! ADD, SUB, MUL, SQUARED_DIFFERENCE, MAXIMUM and MINIMUM.
+//! ADD, SUB, MUL, DIV, FLOOR_DIV, SQUARED_DIFFERENCE, MAXIMUM and MINIMUM.
 
-use guardbit_graph::ops::{Add, Maximum, Minimum, Mul, SquaredDifference, Sub};
-use guardbit_graph::{DType, Op};
+use guardbit_graph::ops::{
+    Add, FloatBinary, IntegerBinary, IntegerPair, Maximum, Minimum, Mul, RealPair, SquaredDifference, Sub,
+};
+use guardbit_graph::{Activation, DType, Op};
 use guardbit_num::Scheme;
 
 use crate::tflite::error::TfliteError;
@@ -12,6 +14,9 @@ pub(super) fn add(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tflite
     let options = reader.options(11)?;
     let shifts = options.flag(Field(1, "AddOptions.pot_scale_int16"), true)?;
     let activation = options.activation(Field(0, "AddOptions.fused_activation_function"))?;
+    if let Some(node) = plain(reader, activation, RealPair::Add, IntegerPair::Add)? {
+        return Ok(node);
+    }
     additive(reader, Add { activation, scheme: reader.profile().additive() }.into(), shifts)
 }
 
@@ -19,6 +24,9 @@ pub(super) fn sub(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tflite
     let options = reader.options(28)?;
     let shifts = options.flag(Field(1, "SubOptions.pot_scale_int16"), true)?;
     let activation = options.activation(Field(0, "SubOptions.fused_activation_function"))?;
+    if let Some(node) = plain(reader, activation, RealPair::Sub, IntegerPair::Sub)? {
+        return Ok(node);
+    }
     additive(reader, Sub { activation, scheme: reader.profile().additive() }.into(), shifts)
 }
 
@@ -41,13 +49,44 @@ pub(super) fn squared_difference(reader: &mut OperatorReader<'_, '_>) -> Result<
 
 pub(super) fn mul(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(21)?;
-    reader.expect_inputs(2, 2)?;
-    let inputs = [reader.input(0)?, reader.input(1)?];
-    let op = Mul {
-        activation: options.activation(Field(0, "MulOptions.fused_activation_function"))?,
-        requantize: reader.profile().mul(),
+    let activation = options.activation(Field(0, "MulOptions.fused_activation_function"))?;
+    if let Some(node) = plain(reader, activation, RealPair::Mul, IntegerPair::Mul)? {
+        return Ok(node);
+    }
+    pair(reader, Mul { activation, requantize: reader.profile().mul() }.into())
+}
+
+pub(super) fn div(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    let options = reader.options(29)?;
+    let activation = options.activation(Field(0, "DivOptions.fused_activation_function"))?;
+    if reader.output.dtype != DType::Float32 || activation != Activation::None {
+        return Err(reader.error("can be run on float32 without a fused activation only".into()));
+    }
+    pair(reader, FloatBinary { function: RealPair::Div }.into())
+}
+
+pub(super) fn floor_div(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    pair(reader, IntegerBinary { function: IntegerPair::FloorDiv }.into())
+}
+
+/// The same of real values, or of integers without a scale; `None` for codes.
+fn plain(
+    reader: &mut OperatorReader<'_, '_>,
+    activation: Activation,
+    of_reals: RealPair,
+    of_integers: IntegerPair,
+) -> Result<Option<NewNode>, TfliteError> {
+    let op: Op = match (reader.output.dtype, &reader.output.quantization) {
+        (DType::Float32, _) => FloatBinary { function: of_reals }.into(),
+        (DType::Int32, None) => IntegerBinary { function: of_integers }.into(),
+        _ => return Ok(None),
     };
-    Ok(NewNode { op: op.into(), inputs: inputs.map(Some).to_vec() })
+    if activation != Activation::None {
+        let problem =
+            format!("the fused activation {} is not supported on {}", activation.name(), reader.output.dtype);
+        return Err(reader.error(problem));
+    }
+    pair(reader, op).map(Some)
 }
 
 pub(super) fn maximum(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {

@@ -1,7 +1,7 @@
-//! SLICE, SPLIT, SPLIT_V, UNPACK, PACK and GATHER.
+//! SLICE, SPLIT, SPLIT_V, UNPACK, PACK, GATHER and GATHER_ND.
 
 use guardbit_graph::TensorId;
-use guardbit_graph::ops::{Gather, Pack, Slice};
+use guardbit_graph::ops::{Gather, GatherNd, Pack, Slice};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
@@ -117,4 +117,10 @@ fn along(reader: &OperatorReader<'_, '_>, x: TensorId, axis: usize, sizes: Vec<u
         NewNode::on(x, part)
     };
     sizes.into_iter().map(part).collect()
+}
+
+pub(super) fn gather_nd(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(2, 2)?;
+    let (x, indices) = (reader.input(0)?, reader.input(1)?);
+    Ok(NewNode { op: GatherNd.into(), inputs: vec![Some(x), Some(indices)] })
 }

@@ -1,0 +1,178 @@
+//! A layer whose parameters are to be chosen, and how candidates are tried.
+
+use std::sync::Arc;
+
+use guardbit_graph::{CodeRange, DType, Graph};
+use guardbit_hwmodels::{Accelerator, Program, lower};
+use guardbit_sim::{Codes, Options, Simulation, StatsLevel};
+
+use super::{LayerClass, LayerOutcome, LayerParameters, WeightCodes};
+use crate::{Observed, Parameters, QuantizeError, Range, Target};
+
+/// A layer that multiplies and accumulates, with what is known of it.
+pub struct LayerProblem<'a> {
+    /// Name of the layer.
+    pub name: &'a str,
+    /// What it is.
+    pub class: LayerClass,
+    /// Output channels.
+    pub channels: usize,
+    /// Products per output.
+    pub terms: usize,
+    /// The real weights, `[output channel][cell]`, cells by kernel row, kernel column, channel of the group.
+    pub weights: &'a [f32],
+    /// The real bias, one number per output channel.
+    pub bias: Option<&'a [f32]>,
+    /// The codes that are wanted.
+    pub targets: Targets,
+    /// What it reads.
+    pub input: LayerInput<'a>,
+    /// The real inputs, sample by sample: those of the float network, or with error propagation what the quantized layers
+    /// before it made.
+    pub samples: &'a [Vec<f32>],
+    /// The real outputs of the float network after the layer's activation, sample by sample.
+    pub outputs: &'a [Vec<f32>],
+    /// What was seen of [`outputs`](Self::outputs).
+    pub observed_output: &'a Observed,
+    /// What the tensor method chose.
+    pub plain: LayerParameters,
+    /// The accelerator that the network is for.
+    pub accelerator: &'a Accelerator,
+    pub(crate) build: &'a Build<'a>,
+}
+
+/// A network of the layer alone under candidate parameters.
+pub(crate) type Build<'a> = dyn Fn(&LayerParameters) -> Result<Graph, QuantizeError> + Sync + 'a;
+
+/// What a layer reads.
+#[derive(Debug, Clone, Copy)]
+pub enum LayerInput<'a> {
+    /// Codes whose parameters are decided: others read them too, or what makes them has no choice.
+    Fixed(Parameters),
+    /// Codes of which the layer is the only reader: their parameters may be chosen with its own. This was seen of the real
+    /// values.
+    Free(&'a Observed),
+}
+
+/// The codes that a layer is to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Targets {
+    /// Of the activations that it reads.
+    pub input: Target,
+    /// Of its weights.
+    pub weights: Target,
+    /// Whether every output channel has a weight scale of its own.
+    pub per_channel: bool,
+    /// Of what it makes.
+    pub output: Target,
+}
+
+impl LayerProblem<'_> {
+    /// The real weights of an output channel.
+    pub fn channel(&self, channel: usize) -> &[f32] {
+        &self.weights[channel * self.terms..][..self.terms]
+    }
+
+    /// The weights as codes, each the nearest one of its scale (half to even): `scales` is one parameter set, or one per
+    /// output channel.
+    pub fn weight_codes(&self, parameters: &[Parameters]) -> WeightCodes {
+        weight_codes(self.weights, self.channels, parameters, self.targets.weights.codes)
+    }
+
+    /// The bias in steps of input scale times weight scale, half to even and clamped to 32 bits.
+    pub fn bias_codes(&self, input: Parameters, weights: &WeightCodes) -> Option<Vec<i32>> {
+        self.bias.map(|bias| bias_codes(bias, input, weights))
+    }
+
+    /// The parameters with `input`, weights of the ranges, and `output`: plain rounding.
+    pub fn parameters(&self, input: Parameters, weights: &[Range], output: Parameters) -> LayerParameters {
+        let scales: Vec<_> = weights.iter().map(|&range| self.targets.weights.parameters(range)).collect();
+        let weights = self.weight_codes(&scales);
+        let bias = self.bias_codes(input, &weights);
+        LayerParameters { input, weights, bias, output }
+    }
+
+    /// The layer on the accelerator under candidate parameters.
+    ///
+    /// # Errors
+    /// [`QuantizeError`] if they make no layer, or one that the accelerator cannot run.
+    pub fn program(&self, parameters: &LayerParameters) -> Result<Program, QuantizeError> {
+        let graph = Arc::new((self.build)(parameters)?);
+        lower(graph, self.accelerator)
+            .map_err(|source| QuantizeError::Lower { layer: self.name.into(), source })
+    }
+
+    /// Runs the layer on the accelerator, on every sample, under candidate parameters: the error of its outputs with all
+    /// that overflow does to them. `stats` says how much is counted; [`StatsLevel::None`] is the fastest.
+    ///
+    /// # Errors
+    /// [`QuantizeError`] as [`program`](Self::program) has it, or if the accelerator traps an overflow.
+    pub fn run(
+        &self,
+        parameters: &LayerParameters,
+        stats: StatsLevel,
+    ) -> Result<LayerOutcome, QuantizeError> {
+        let program = self.program(parameters)?;
+        let options = Options { stats, events_per_layer: 0, ..Options::default() };
+        let mut simulation = Simulation::new(&program, options);
+        let graph = &program.graph;
+        let (input, output) = (graph.inputs()[0], graph.outputs()[0]);
+        let ty = &graph.tensor(input).ty;
+        let range = ty.code_range();
+        let codes = |sample: &Vec<f32>| {
+            let codes: Vec<i32> = sample.iter().map(|&value| parameters.input.code(value, range)).collect();
+            vec![Codes::new(ty.dtype, &codes).expect("codes are clamped to the range of their type")]
+        };
+        let (mut signal, mut noise, mut noise_exact) = (0.0, 0.0, 0.0);
+        for (samples, outputs) in self.samples.chunks(BATCH).zip(self.outputs.chunks(BATCH)) {
+            let batch: Vec<_> = samples.iter().map(codes).collect();
+            let made = simulation.run_batch(&batch);
+            let made = made.map_err(|source| QuantizeError::Run { layer: self.name.into(), source })?;
+            for (tensors, real) in made.iter().zip(outputs) {
+                let held = |tensors: &[Option<Codes>]| tensors[output.index()].as_ref().map(Codes::to_vec);
+                let (exact, narrow) = (held(&tensors.exact), held(&tensors.simulated));
+                let (exact, narrow) = (exact.unwrap_or_default(), narrow.unwrap_or_default());
+                signal += real.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>();
+                noise += squared_error(real, &narrow, parameters.output);
+                noise_exact += squared_error(real, &exact, parameters.output);
+            }
+        }
+        let stats = simulation.finish().into_iter().flatten().next();
+        let stats = stats.ok_or_else(|| QuantizeError::Host { layer: self.name.into() })?;
+        Ok(LayerOutcome { signal, noise, noise_exact, stats })
+    }
+}
+
+/// Samples that run side by side.
+const BATCH: usize = 64;
+
+fn squared_error(real: &[f32], codes: &[i32], parameters: Parameters) -> f64 {
+    real.iter().zip(codes).map(|(&real, &code)| (f64::from(real) - parameters.real(code)).powi(2)).sum()
+}
+
+/// Real weights as codes, each the nearest one of its scale.
+pub(crate) fn weight_codes(
+    weights: &[f32],
+    channels: usize,
+    parameters: &[Parameters],
+    codes: CodeRange,
+) -> WeightCodes {
+    let terms = weights.len() / channels.max(1);
+    let of = |channel: usize| parameters[if parameters.len() == 1 { 0 } else { channel }];
+    let code = |(index, &value): (usize, &f32)| of(index / terms.max(1)).code(value, codes);
+    WeightCodes {
+        scales: parameters.iter().map(|p| p.scale).collect(),
+        zero_points: parameters.iter().map(|p| p.zero_point).collect(),
+        codes: weights.iter().enumerate().map(code).collect(),
+    }
+}
+
+/// A real bias in steps of input scale times weight scale, in float32 and half to even, as ONNX Runtime's quantizer makes
+/// it; clamped to 32 bits.
+pub(crate) fn bias_codes(bias: &[f32], input: Parameters, weights: &WeightCodes) -> Vec<i32> {
+    let step = |channel: usize| input.scale * weights.scale(channel);
+    let code = |(channel, &value): (usize, &f32)| {
+        DType::Int32.saturate((value / step(channel)).round_ties_even() as i128)
+    };
+    bias.iter().enumerate().map(code).collect()
+}

@@ -1,0 +1,90 @@
+"""Accuracy of ONNX Runtime's static quantizer on the float networks of examples/.
+
+    python scripts/peer_onnxruntime.py [OUT.csv]
+
+Needs scripts/requirements-onnx.txt. QDQ, weights int8 per output channel, activations uint8 or int8, the calibration
+samples of the example, batch normalizations folded by ONNX Runtime's own preprocessing. `right` counts test images of
+the right class, `as_float` those of the float network's class, `sqnr_db` is 10 log10 of the float outputs' power over that
+of their differences.
+"""
+
+import csv
+import logging
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+import onnxruntime
+from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization.shape_inference import quant_pre_process
+
+import quantizer_examples
+
+METHODS = {"min-max": CalibrationMethod.MinMax, "kl": CalibrationMethod.Entropy, "percentile": CalibrationMethod.Percentile}
+ACTIVATIONS = {"uint8": QuantType.QUInt8, "int8": QuantType.QInt8}
+
+
+class Samples(CalibrationDataReader):
+    """Samples one by one."""
+
+    def __init__(self, name, samples):
+        self.feeds = iter([{name: sample[np.newaxis]} for sample in samples])
+
+    def get_next(self):
+        return next(self.feeds, None)
+
+
+def logits(path, images):
+    """Outputs of a network, image by image."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return np.concatenate([session.run(None, {name: image[np.newaxis]})[0] for image in images])
+
+
+def quantized(example, prepared, method, activations, path):
+    """Writes the quantized network."""
+    name = onnxruntime.InferenceSession(str(prepared), providers=["CPUExecutionProvider"]).get_inputs()[0].name
+    quantize_static(
+        str(prepared),
+        str(path),
+        Samples(name, example.calibration),
+        quant_format=QuantFormat.QDQ,
+        per_channel=True,
+        activation_type=ACTIVATIONS[activations],
+        weight_type=QuantType.QInt8,
+        calibrate_method=METHODS[method],
+    )
+
+
+def rows(example, folder):
+    """The float network first."""
+    images = len(example.images)
+    exact = logits(example.model, example.images)
+    yield [example.name, "float", "", example.accuracy(exact), images, images, ""]
+    prepared = folder / "prepared.onnx"
+    quant_pre_process(str(example.model), str(prepared), skip_symbolic_shape=True)
+    for activations in ACTIVATIONS:
+        for method in METHODS:
+            path = folder / f"{method}_{activations}.onnx"
+            quantized(example, prepared, method, activations, path)
+            found = logits(path, example.images)
+            as_float = int((found.argmax(1) == exact.argmax(1)).sum())
+            sqnr = 10 * np.log10((exact.astype(float) ** 2).sum() / ((found.astype(float) - exact) ** 2).sum())
+            yield [example.name, method, activations, example.accuracy(found), images, as_float, f"{sqnr:.2f}"]
+
+
+def main():
+    logging.disable(logging.WARNING)
+    out = open(sys.argv[1], "w", newline="") if len(sys.argv) > 1 else sys.stdout
+    write = csv.writer(out, lineterminator="\n").writerow
+    write(["network", "method", "activations", "right", "images", "as_float", "sqnr_db"])
+    for name in quantizer_examples.NAMES:
+        with tempfile.TemporaryDirectory() as folder:
+            for row in rows(quantizer_examples.load(name), pathlib.Path(folder)):
+                write(row)
+                out.flush()
+
+
+if __name__ == "__main__":
+    main()
