@@ -43,7 +43,8 @@ impl SingleFile {
     /// [`FolderError::Write`], and [`FolderError::FileExists`] if another process was faster.
     pub fn write(&self, bytes: &[u8]) -> Result<(), FolderError> {
         let parent = lock::parent(&self.path);
-        let hidden = ops::create_unique_dir(parent, ".guardbit-file-".as_ref(), 12).map_err(FolderError::write(parent))?;
+        let hidden = ops::create_unique_dir(parent, ".guardbit-file-".as_ref(), 12)
+            .map_err(FolderError::write(parent))?;
         let _registered = gate::register(Open::Scratch(hidden.clone()));
         let _gone = Gone(&hidden);
         let made = hidden.join("file");
