@@ -26,7 +26,7 @@ pub struct Config {
     pub propagate: bool,
     /// The least SQNR, in dB, that a layer may have by its own quantization; one below stays in float.
     pub least_sqnr_db: Option<f64>,
-    /// Most bytes of activations that are kept between layers; of samples beyond that they are computed anew.
+    /// Most bytes of activations that calibration may hold at a time.
     pub memory: usize,
 }
 
@@ -55,7 +55,7 @@ impl Default for Config {
             layer_method: None,
             propagate: true,
             least_sqnr_db: None,
-            memory: 1 << 30,
+            memory: 4 << 30,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use guardbit_graph::ops::{Dequantize, QuantizeFloat};
+use guardbit_graph::ops::{Dequantize, FloatUnary, QuantizeFloat, Table};
 use guardbit_graph::{
     DType, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Requantize, TensorId, TensorType,
 };
@@ -122,6 +122,34 @@ impl Emit {
     ) -> Result<TensorId, QuantizeError> {
         let op = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first };
         self.codes(op, &[real], name, codes)
+    }
+
+    /// A function of single codes: a table of all of them where they have 8 bits, else the function on their real values.
+    pub fn function(
+        &mut self,
+        op: &FloatUnary,
+        input: TensorId,
+        name: &str,
+        codes: &TensorCodes,
+    ) -> Result<TensorId, QuantizeError> {
+        let ty = &self.builder.tensor(input).ty;
+        let (Some(from), true) = (&ty.quantization, ty.dtype.bits() <= 8) else {
+            let real = self.dequantized(input)?;
+            let inner = self.fresh(name, "real");
+            let real = self.real(op.clone(), &[real], inner)?;
+            return self.quantized(real, name, codes, false);
+        };
+        let (scale, zero_point) = (from.scale(0), from.zero_point(0));
+        let entry = |code: i32| {
+            // As ONNX Runtime dequantizes, computes and quantizes.
+            let real = (code - zero_point) as f32 * scale;
+            codes.code(op.function.apply(real, &op.parameters))
+        };
+        let entries: Vec<i32> = (ty.dtype.min()..=ty.dtype.max()).map(entry).collect();
+        let table = self.fresh(name, "table");
+        let ty = codes.ty(&table, &[entries.len()])?;
+        let table = self.constant(table, ty, entries)?;
+        self.codes(Table {}, &[input, table], name, codes)
     }
 
     /// The shape of a tensor.

@@ -44,6 +44,20 @@ pub enum QuantizeError {
         /// How many are wanted.
         expected: usize,
     },
+    /// More activations than there is room for.
+    #[error(
+        "calibrating with {samples} samples takes {needed} bytes, {most} are allowed: at most {allowed} samples"
+    )]
+    Memory {
+        /// Bytes that it takes.
+        needed: usize,
+        /// Bytes that are allowed.
+        most: usize,
+        /// Samples that there are.
+        samples: usize,
+        /// Samples that there is room for.
+        allowed: usize,
+    },
     /// A value that is no number.
     #[error("`{tensor}` is {value} in sample {sample}: the float network itself has no finite result")]
     NotFinite {
@@ -131,6 +145,7 @@ impl QuantizeError {
             Self::NoSamples | Self::Sample { .. } | Self::SampleInputs { .. } => {
                 "guardbit::quantize::samples"
             }
+            Self::Memory { .. } => "guardbit::quantize::memory",
             Self::NotFloat { .. } => "guardbit::quantize::not_float",
             Self::NothingToQuantize => "guardbit::quantize::nothing",
             Self::NotFinite { .. } => "guardbit::quantize::not_finite",
@@ -153,6 +168,7 @@ impl QuantizeError {
             Self::Sample { .. } | Self::SampleInputs { .. } => {
                 "a sample has one real value per element of every input".into()
             }
+            Self::Memory { .. } => "give fewer samples, as with --samples N".into(),
             Self::NotFloat { .. } => {
                 "give the float network that it was made from; a quantized one runs as it is with `guardbit run`".into()
             }

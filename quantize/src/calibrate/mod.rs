@@ -3,6 +3,7 @@
 mod choose;
 mod figures;
 mod layers;
+mod memory;
 
 use std::collections::BTreeMap;
 
@@ -74,6 +75,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
         if let (Some(method), None) = (&config.layer_method, accelerator) {
             return Err(QuantizeError::NoAccelerator { method: method.name().into() });
         }
+        memory::check(plan, samples.len(), config.memory)?;
         let mut own = Self {
             simulated: Simulated::new(plan),
             config,

@@ -54,9 +54,6 @@ impl Forms for Function {
         parts: &Parts<'_>,
         codes: &TensorCodes,
     ) -> Result<TensorId, QuantizeError> {
-        let real = to.dequantized(parts.inputs[0])?;
-        let name = to.fresh(parts.name, "real");
-        let real = to.real(self.0.clone(), &[real], name)?;
-        to.quantized(real, parts.name, codes, false)
+        to.function(&self.0, parts.inputs[0], parts.name, codes)
     }
 }

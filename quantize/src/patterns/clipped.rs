@@ -50,9 +50,6 @@ impl Clip {
         name: &str,
         codes: &TensorCodes,
     ) -> Result<TensorId, QuantizeError> {
-        let real = to.dequantized(input)?;
-        let clipped = to.fresh(name, "clipped");
-        let real = to.real(self.0.clone(), &[real], clipped)?;
-        to.quantized(real, name, codes, false)
+        to.function(&self.0, input, name, codes)
     }
 }
