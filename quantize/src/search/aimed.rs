@@ -14,6 +14,8 @@ use crate::{CodeSetting, Config, LayerMethod, QuantizeError, Quantized, Sample, 
 const SAMPLES: usize = 256;
 /// Narrowest activations that are tried.
 const LEAST_BITS: u32 = 3;
+/// Widths in a row, at most, that make nothing better.
+const PATIENCE: u32 = 2;
 /// Layers of a network, at most, that are tried with plain parameters one by one.
 const MOST_LAYERS: usize = 32;
 
@@ -66,13 +68,18 @@ pub fn quantize_aimed(
         Search { graph, samples, config, accelerator, judge, known: Known::default(), plain: plain_score };
     let mut best: Option<Aimed> = None;
     let mut failed = None;
+    let mut worse = 0;
     for bits in (LEAST_BITS.min(bits)..=bits).rev() {
         match search.with(method, bits, &BTreeSet::new()) {
             Ok((next, _)) if best.as_ref().is_none_or(|best| next.score.noise < best.score.noise) => {
-                best = Some(next)
+                best = Some(next);
+                worse = 0;
             }
-            Ok(_) => {}
+            Ok(_) => worse += 1,
             Err(error) => failed = failed.or(Some(error)),
+        }
+        if worse == PATIENCE {
+            break;
         }
     }
     let Some(best) = best else { return Err(failed.unwrap_or(QuantizeError::NothingToQuantize)) };
