@@ -71,7 +71,12 @@ pub fn quantize(
     let float = guardbit_frontends::load(&request.model)?;
     let samples = real_samples(&float, request)?;
     let aimed = request.hw.as_ref().map(|_| &accelerator);
-    let quantized = guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?;
+    let quantized = match &request.config.layer_method {
+        Some(_) => {
+            guardbit_quantize::search::quantize_aimed(&float, &samples, &request.config, aimed)?.quantized
+        }
+        None => guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?,
+    };
     let graph = quantized.graph.clone().with_metadata(metadata(request, &accelerator, aimed.is_some()));
     let export = |source| StudyError::Export { path: out.into(), source };
     let bytes = write_onnx(&graph).map_err(export)?;
