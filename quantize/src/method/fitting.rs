@@ -80,8 +80,10 @@ impl<'l, 'a> Fitting<'l, 'a> {
         program: &Program,
         mac: &MacLayer,
     ) -> Result<LayerParameters, QuantizeError> {
-        let budgets = Budgets::new(&program.graph, mac);
         let layer = self.layer;
+        // Mean errors may need a bias where the layer has none.
+        let biased = MacLayer { bias: Some(vec![0; layer.channels]), ..mac.clone() };
+        let budgets = Budgets::new(&program.graph, &biased);
         let zero = layer.targets.weights.parameters(Range { low: -1.0, high: 1.0 }).zero_point;
         if zero != 0 && mac.datapath.operands.zero_point == ZeroPoint::Fold {
             return Err(QuantizeError::Impossible {
