@@ -1,5 +1,7 @@
 //! Random float networks.
 
+#![allow(dead_code)]
+
 use guardbit_graph::ops::{
     Concat, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax,
     FloatUnary, RealFunction, RealPair, Reshape,
