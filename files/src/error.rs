@@ -49,6 +49,20 @@ pub enum FolderError {
         /// The files.
         files: Vec<Foreign>,
     },
+    /// A file that is there already.
+    #[error("{} is there already", path.display())]
+    FileExists {
+        /// The file.
+        path: PathBuf,
+        /// Whether guardbit wrote it.
+        ours: bool,
+    },
+    /// A file that guardbit did not write, and that is not replaced.
+    #[error("{} is not guardbit's: it is not replaced", path.display())]
+    ForeignFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// A folder that another process writes to.
     #[error("another guardbit is writing to {}", path.display())]
     Busy {
@@ -72,6 +86,8 @@ impl FolderError {
             Self::Write { .. } => "guardbit::folder::write",
             Self::Read { .. } => "guardbit::folder::read",
             Self::NotAFolder { .. } | Self::Occupied { .. } => "guardbit::folder",
+            Self::FileExists { .. } => "guardbit::file",
+            Self::ForeignFile { .. } => "guardbit::file::foreign",
             Self::Foreign { .. } => "guardbit::folder::foreign",
             Self::Busy { .. } => "guardbit::folder::busy",
         }
@@ -88,6 +104,12 @@ impl FolderError {
                 Some(format!("it was made from {other}: choose another folder, or replace it with --force"))
             }
             Self::Occupied { ours: false, .. } => Some("choose another folder".into()),
+            Self::FileExists { ours: true, .. } => {
+                Some("choose another name, or replace it with --force".into())
+            }
+            Self::FileExists { ours: false, .. } | Self::ForeignFile { .. } => {
+                Some("choose another name, or move or remove it yourself".into())
+            }
             Self::Foreign { .. } => Some(
                 "nothing was touched: move or remove these files yourself, or choose another folder; what an \
                  earlier version of guardbit wrote has no seal and counts as others' files"

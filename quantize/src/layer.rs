@@ -3,6 +3,7 @@
 mod problem;
 
 pub use problem::{LayerInput, LayerProblem, Targets};
+pub(crate) use problem::{bias_codes, weight_codes};
 
 use guardbit_sim::LayerStats;
 
@@ -20,6 +21,9 @@ pub trait LayerMethod: Send + Sync {
     /// [`QuantizeError`] if a candidate cannot be run, or there is no answer that keeps what the method promises.
     fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError>;
 }
+
+/// Every method for layers.
+pub const LAYER_METHODS: &[&dyn LayerMethod] = &[];
 
 /// Everything that makes a real layer one on codes.
 #[derive(Debug, Clone, PartialEq)]

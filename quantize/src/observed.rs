@@ -1,10 +1,19 @@
 //! What was seen of the real values of a tensor.
 
+mod channels;
+mod histogram;
+
+pub use channels::ObservedChannels;
+pub use histogram::{Histogram, Uniform};
+
 /// Extremes and histogram of real values, sample by sample.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
     low: f64,
     high: f64,
+    samples: Vec<(f32, f32)>,
+    histogram: Histogram,
+    left_out: u64,
 }
 
 impl Observed {
@@ -13,11 +22,56 @@ impl Observed {
         (self.low, self.high)
     }
 
+    /// The greatest magnitude seen.
+    pub fn magnitude(&self) -> f64 {
+        self.high.max(-self.low)
+    }
+
+    /// The least and the greatest value of each sample, in order, not joined with 0. Samples without a finite value are
+    /// left out.
+    pub fn samples(&self) -> &[(f32, f32)] {
+        &self.samples
+    }
+
+    /// How often each value was seen. It does not depend on the order of the values.
+    pub fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
+
+    /// How many values were seen that are no finite numbers. Nothing else here knows of them.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     /// Adds the values of one sample. Values that are no finite numbers are left out.
     pub fn add(&mut self, sample: &[f32]) {
-        for &value in sample.iter().filter(|value| value.is_finite()) {
-            self.low = self.low.min(value.into());
-            self.high = self.high.max(value.into());
+        self.add_values(sample.iter().copied());
+    }
+
+    /// Adds what was seen of later samples.
+    pub fn merge(&mut self, later: &Self) {
+        self.low = self.low.min(later.low);
+        self.high = self.high.max(later.high);
+        self.samples.extend_from_slice(&later.samples);
+        self.histogram.merge(&later.histogram);
+        self.left_out += later.left_out;
+    }
+
+    fn add_values(&mut self, values: impl Iterator<Item = f32> + Clone) {
+        let mut extremes: Option<(f32, f32)> = None;
+        for value in values.clone() {
+            if value.is_finite() {
+                let (low, high) = extremes.unwrap_or((value, value));
+                extremes = Some((low.min(value), high.max(value)));
+            } else {
+                self.left_out += 1;
+            }
         }
+        let Some((low, high)) = extremes else { return };
+        self.samples.push((low, high));
+        self.low = self.low.min(low.into());
+        self.high = self.high.max(high.into());
+        self.histogram.reach(self.magnitude());
+        values.filter(|value| value.is_finite()).for_each(|value| self.histogram.count(value.into()));
     }
 }

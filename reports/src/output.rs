@@ -3,9 +3,9 @@
 use guardbit_files::Document;
 
 use crate::html;
-use crate::plots::{Drawing, Plot, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
+use crate::plots::{Drawing, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
 use crate::tables::{Row, SummaryRow, SweepRow, sweep_rows, write_csv};
-use crate::{PointRecord, ReportError, RunRecord, SizeRecord};
+use crate::{PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord};
 
 const REPORT: &str = "report.html";
 
@@ -70,6 +70,17 @@ pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>,
     ];
     let drawn = draw(SIZE_PLOTS, size)?;
     Ok(all(tables.into(), plots(&drawn)?, html::size(about, size, &drawn)))
+}
+
+/// The tables, plots and report of a quantization.
+///
+/// # Errors
+/// [`ReportError`] if a file cannot be made.
+pub fn quantize_documents(about: &About, record: &QuantizeRecord) -> Result<Vec<Document>, ReportError> {
+    let tables =
+        [table(&record.parts)?, table(&record.tensors)?, table(&record.histograms)?, table(&record.layers)?];
+    let drawn = draw(QUANTIZE_PLOTS, record)?;
+    Ok(all(tables.into(), plots(&drawn)?, html::quantize(about, record, &drawn)))
 }
 
 fn all(tables: Vec<Document>, plots: Vec<Document>, report: String) -> Vec<Document> {

@@ -1,6 +1,6 @@
 //! Tables for terminals.
 
-use crate::tables::{Cells, LayerRow, Row, SizeLevelRow, SizeRow, SummaryRow};
+use crate::tables::{Cells, LayerRow, PartRow, Row, SizeLevelRow, SizeRow, SummaryRow};
 use crate::{ReportError, TileRecord};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
@@ -59,6 +59,15 @@ pub fn layers_text(rows: &[LayerRow]) -> Result<String, ReportError> {
         cells[1] = row.name.clone();
     }
     Ok(text_table(&LAYER_COLUMNS, &cells))
+}
+
+/// The most telling columns of `parts.csv`.
+///
+/// # Errors
+/// [`ReportError::Table`] if a row cannot be serialized.
+pub fn parts_text(rows: &[PartRow]) -> Result<String, ReportError> {
+    let columns = ["index", "part", "pattern", "class", "weight_bits", "sqnr_db", "cosine", "float"];
+    Ok(text_table(&columns, &Cells::new(rows)?.select(&columns)))
 }
 
 /// What the SRAMs hold at a time, layer after layer, layers by their short names.

@@ -4,9 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::FolderError;
-use guardbit_frontends::{FrontendError, network_files};
+use guardbit_frontends::{ExportError, FrontendError, network_files};
 use guardbit_graph::{Brief, CodeType};
 use guardbit_hwmodels::{HwError, LowerError};
+use guardbit_quantize::QuantizeError;
 use guardbit_reports::ReportError;
 use guardbit_sim::SimError;
 
@@ -215,6 +216,25 @@ pub enum StudyError {
         /// What is wrong.
         problem: String,
     },
+    /// The quantization.
+    #[error(transparent)]
+    Quantize(#[from] QuantizeError),
+    /// A setting of the quantizer.
+    #[error("{setting}: {problem}")]
+    QuantizeSetting {
+        /// As it was written.
+        setting: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The quantized network as a file.
+    #[error("{}: {source}", path.display())]
+    Export {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be written.
+        source: ExportError,
+    },
     /// The folder for results.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -289,6 +309,9 @@ impl StudyError {
             Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
             Self::BudgetWithoutLabels => "guardbit::size::budget",
             Self::Area { .. } => "guardbit::size::area",
+            Self::Quantize(error) => error.code(),
+            Self::QuantizeSetting { .. } => "guardbit::quantize::setting",
+            Self::Export { .. } => "guardbit::quantize::export",
             Self::Folder(error) => error.code(),
         }
     }
@@ -345,6 +368,12 @@ impl StudyError {
                 Some("install yosys so that it is found on the PATH, or leave out --area".into())
             }
             Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),
+            Self::Quantize(error) => error.help(),
+            Self::QuantizeSetting { .. } => Some("`guardbit help quantize` lists the settings".into()),
+            Self::Export { .. } => Some(
+                "name the layer with --layer NAME:float to leave it in float, or choose codes of 8 bits"
+                    .into(),
+            ),
             Self::Folder(error) => error.help(),
             _ => None,
         }

@@ -2,9 +2,22 @@
 //!
 //! To add one, write its file and add its line to [`METHODS`].
 
+mod average;
+mod kl;
+mod kl_tvm;
 mod min_max;
+mod moving_average;
+mod mse;
+mod percentile;
+mod smoothing;
 
+pub use average::Average;
+pub use kl::Kl;
+pub use kl_tvm::KlTvm;
 pub use min_max::MinMax;
+pub use moving_average::MovingAverage;
+pub use mse::Mse;
+pub use percentile::Percentile;
 
 use crate::{Observed, Range, Target};
 
@@ -18,4 +31,11 @@ pub trait Method: Send + Sync {
 }
 
 /// Every method that needs nothing but what was observed.
-pub const METHODS: &[&dyn Method] = &[&MinMax];
+pub const METHODS: &[&dyn Method] =
+    &[&MinMax, &MovingAverage::USUAL, &Average, &Percentile::USUAL, &Kl::USUAL, &KlTvm::USUAL, &Mse::USUAL];
+
+/// Magnitudes up to `threshold`, as far as values were seen.
+fn within(observed: &Observed, threshold: f64) -> Range {
+    let (low, high) = observed.extremes();
+    Range { low: low.max(-threshold), high: high.min(threshold) }
+}

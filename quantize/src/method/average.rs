@@ -1,0 +1,24 @@
+//! The mean of the samples' extremes.
+
+use super::Method;
+use crate::{Observed, Range, Target};
+
+/// The mean of the least values of all samples, and that of the greatest, in float64.
+///
+/// ONNX Runtime's `MinMaxCalibrater` with `moving_average` does this with all samples that it collects at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Average;
+
+impl Method for Average {
+    fn name(&self) -> &str {
+        "average"
+    }
+
+    fn range(&self, observed: &Observed, _target: &Target) -> Range {
+        let samples = observed.samples();
+        let mean = |end: fn(&(f32, f32)) -> f32| {
+            samples.iter().map(|sample| f64::from(end(sample))).sum::<f64>() / samples.len().max(1) as f64
+        };
+        Range { low: mean(|&(low, _)| low), high: mean(|&(_, high)| high) }
+    }
+}

@@ -1,0 +1,37 @@
+//! The moving average of the samples' extremes.
+
+use super::Method;
+use crate::{Observed, Range, Target};
+
+/// `a <- a + factor * (x - a)` in float32 over the samples in order, from the first one's extreme, for both extremes.
+///
+/// ONNX Runtime's `MinMaxCalibrater` with `moving_average` and one sample collected at a time; PyTorch's
+/// `MovingAverageMinMaxObserver` has the same rule.
+#[derive(Debug, Clone, Copy)]
+pub struct MovingAverage {
+    /// What a new sample weighs: above 0, at most 1.
+    pub factor: f32,
+}
+
+impl MovingAverage {
+    /// ONNX Runtime's and PyTorch's factor.
+    pub const USUAL: Self = Self { factor: 0.01 };
+}
+
+impl Method for MovingAverage {
+    fn name(&self) -> &str {
+        "moving-average"
+    }
+
+    fn range(&self, observed: &Observed, _target: &Target) -> Range {
+        let step = |average: f32, value: f32| average + self.factor * (value - average);
+        let both = |(low, high): (f32, f32), &(least, greatest): &(f32, f32)| {
+            (step(low, least), step(high, greatest))
+        };
+        let Some((&first, rest)) = observed.samples().split_first() else {
+            return Range { low: 0.0, high: 0.0 };
+        };
+        let (low, high) = rest.iter().fold(first, both);
+        Range { low: low.into(), high: high.into() }
+    }
+}

@@ -1,0 +1,66 @@
+//! The least mean squared error.
+
+use super::Method;
+use crate::{Histogram, Observed, Range, Target};
+
+/// The range with the least squared error of the codes that follow from it, over the middles of the histogram's bins.
+///
+/// Ends are hundredths of the extremes. For a symmetric target both ends have the same; otherwise first both have the same,
+/// and then each is chosen on its own with the other one fixed, by turns, until nothing changes. The widest of equals.
+/// The error is that of `x' = scale * (code - zero point)` in float64, with the target's own scale and zero point.
+#[derive(Debug, Clone, Copy)]
+pub struct Mse {
+    /// Into how many steps an extreme is cut.
+    pub steps: u32,
+}
+
+impl Mse {
+    /// Hundredths.
+    pub const USUAL: Self = Self { steps: 100 };
+
+    /// The sum of the squared errors of all values, each taken for the middle of its bin.
+    pub fn error(histogram: &Histogram, target: &Target, range: Range) -> f64 {
+        let parameters = target.parameters(range);
+        let (scale, zero) = (f64::from(parameters.scale), f64::from(parameters.zero_point));
+        let (min, max) = (f64::from(target.codes.min()), f64::from(target.codes.max()));
+        let squared = |(middle, count): (f64, u64)| {
+            let code = ((middle / scale).round_ties_even() + zero).clamp(min, max);
+            let error = scale * (code - zero) - middle;
+            error * error * count as f64
+        };
+        histogram.middles().map(squared).sum()
+    }
+}
+
+impl Method for Mse {
+    fn name(&self) -> &str {
+        "mse"
+    }
+
+    fn range(&self, observed: &Observed, target: &Target) -> Range {
+        let (low, high) = observed.extremes();
+        let part = |end: f64, steps: u32| end * f64::from(steps) / f64::from(self.steps);
+        let range = |(below, above): (u32, u32)| Range { low: part(low, below), high: part(high, above) };
+        let error = |ends| Self::error(observed.histogram(), target, range(ends));
+        let least = |candidates: &mut dyn Iterator<Item = (u32, u32)>| {
+            let scored = candidates.map(|ends| (error(ends), ends));
+            scored.reduce(|best, next| if next.0 < best.0 { next } else { best })
+        };
+        let steps = self.steps.max(1);
+        let Some(mut best) = least(&mut (1..=steps).rev().map(|step| (step, step))) else {
+            return Range { low, high };
+        };
+        let one_sided = low == 0.0 || high == 0.0;
+        while target.symmetry == crate::Symmetry::Asymmetric && !one_sided {
+            let (_, ends) = best;
+            let below = least(&mut (1..=steps).rev().map(|step| (step, best.1.1)));
+            best = below.filter(|found| found.0 < best.0).unwrap_or(best);
+            let above = least(&mut (1..=steps).rev().map(|step| (best.1.0, step)));
+            best = above.filter(|found| found.0 < best.0).unwrap_or(best);
+            if best.1 == ends {
+                break;
+            }
+        }
+        range(best.1)
+    }
+}
