@@ -23,25 +23,41 @@ pub enum Profile {
     LitertRef,
     /// TensorFlow Lite Micro.
     Tflm,
+    /// TensorFlow Lite Micro, compiled with `TFLITE_SINGLE_ROUNDING`.
+    TfliteSingle,
     /// LiteRT 2.3.0 with the XNNPACK delegate, its default.
     Xnnpack,
 }
 
 /// A name that is no profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown runtime profile `{0}`; the profiles are litert-ref, tflm, xnnpack")]
+#[error("unknown runtime profile `{0}`; the profiles are litert-ref, tflm, tflite-single, xnnpack")]
 pub struct UnknownProfile(String);
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Self; 3] = [Self::LitertRef, Self::Tflm, Self::Xnnpack];
+    pub const ALL: [Self; 4] = [Self::LitertRef, Self::Tflm, Self::TfliteSingle, Self::Xnnpack];
 
     /// The name used on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::LitertRef => "litert-ref",
             Self::Tflm => "tflm",
+            Self::TfliteSingle => "tflite-single",
             Self::Xnnpack => "xnnpack",
+        }
+    }
+
+    /// Whether its kernels are those of TensorFlow Lite Micro.
+    pub(super) fn is_micro(self) -> bool {
+        matches!(self, Self::Tflm | Self::TfliteSingle)
+    }
+
+    /// What its kernels make of a requantization that rounds twice in others.
+    fn rounded(self, requantize: Requantize) -> Requantize {
+        match (self, requantize.scheme) {
+            (Self::TfliteSingle, Scheme::Double) => Requantize { scheme: Scheme::Single, ..requantize },
+            _ => requantize,
         }
     }
 
@@ -50,56 +66,61 @@ impl Profile {
         match self {
             Self::LitertRef => Requantize { scheme: Scheme::Float64Away, rule: MultiplierRule::Float64 },
             Self::Xnnpack => XNNPACK,
-            Self::Tflm if x.dtype == DType::Int16 && accumulator == Accumulator::Bits64 => {
+            _ if x.dtype == DType::Int16 && accumulator == Accumulator::Bits64 => {
                 Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 }
             }
-            Self::Tflm => DOUBLE,
+            Self::Tflm | Self::TfliteSingle => self.rounded(DOUBLE),
         }
     }
 
     /// ADD and SUB; their operations form their multipliers.
     pub(super) fn additive(self) -> Scheme {
-        if self == Self::Xnnpack { Scheme::Even } else { Scheme::Double }
+        if self == Self::Xnnpack { Scheme::Even } else { self.rounded(DOUBLE).scheme }
     }
 
     /// MUL.
     pub(super) fn mul(self) -> Requantize {
-        if self == Self::Xnnpack { XNNPACK } else { DOUBLE_FLOAT32 }
+        if self == Self::Xnnpack { XNNPACK } else { self.rounded(DOUBLE_FLOAT32) }
     }
 
     /// RELU and its like.
     pub(super) fn relu(self) -> Requantize {
-        DOUBLE_FLOAT32
+        self.rounded(DOUBLE_FLOAT32)
     }
 
     /// LEAKY_RELU and ABS.
     pub(super) fn absolute(self) -> Requantize {
-        if self == Self::Tflm { DOUBLE } else { DOUBLE_FLOAT32 }
+        self.rounded(if self.is_micro() { DOUBLE } else { DOUBLE_FLOAT32 })
     }
 
     /// PRELU.
     pub(super) fn prelu(self) -> Requantize {
-        DOUBLE
+        self.rounded(DOUBLE)
     }
 
     /// LOGISTIC and TANH on 8 bits.
     pub(super) fn curves(self) -> Arithmetic {
-        if self == Self::Tflm { Arithmetic::FixedPoint } else { Arithmetic::Table }
+        if self.is_micro() { Arithmetic::FixedPoint } else { Arithmetic::Table }
     }
 
     /// MEAN and SUM.
     pub(super) fn reduction(self) -> Requantize {
-        DOUBLE
+        self.rounded(DOUBLE)
     }
 
     /// QUANTIZE.
     pub(super) fn quantize(self) -> Requantize {
-        DOUBLE
+        self.rounded(DOUBLE)
     }
 
     /// CONCATENATION, which only copies: other scales than that of the output are refused.
     pub(super) fn concatenation(self) -> Requantize {
-        DOUBLE
+        self.rounded(DOUBLE)
+    }
+
+    /// SQUARED_DIFFERENCE.
+    pub(super) fn squared_difference(self) -> Scheme {
+        self.rounded(DOUBLE).scheme
     }
 
     /// RESIZE_BILINEAR: legacy networks have a kernel of their own.
@@ -110,9 +131,11 @@ impl Profile {
     /// BATCH_MATMUL. Sums of 16-bit activations have 64 bits.
     pub(super) fn batch_matmul(self, output: &TensorType) -> Requantize {
         match (output.dtype, self) {
-            (DType::Int16, Self::Tflm) => Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 },
+            (DType::Int16, _) if self.is_micro() => {
+                Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 }
+            }
             (DType::Int16, _) => Requantize { scheme: Scheme::Q48, rule: MultiplierRule::ProductInFloat32 },
-            _ => DOUBLE_PRODUCT,
+            _ => self.rounded(DOUBLE_PRODUCT),
         }
     }
 
@@ -123,10 +146,10 @@ impl Profile {
             DType::Int16 if accumulator == Accumulator::Bits64 => {
                 Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 }
             }
-            DType::Int16 => DOUBLE,
+            DType::Int16 => self.rounded(DOUBLE),
             _ if self == Self::Xnnpack => XNNPACK,
-            DType::UInt8 => DOUBLE_PRODUCT,
-            _ => DOUBLE,
+            DType::UInt8 => self.rounded(DOUBLE_PRODUCT),
+            _ => self.rounded(DOUBLE),
         }
     }
 }
@@ -183,8 +206,12 @@ const REFUSED: &[(Profile, i32, &[DType])] = {
     const ALL: &[DType] = &[DType::Int8, DType::UInt8, DType::Int16];
     const SIXTEEN: &[DType] = &[DType::Int16];
     const EIGHT: &[DType] = &[DType::Int8, DType::UInt8];
-    use Profile::Xnnpack;
+    use Profile::{TfliteSingle, Xnnpack};
     &[
+        (TfliteSingle, 11, ALL),
+        (TfliteSingle, 23, ALL),
+        (TfliteSingle, 25, SIXTEEN),
+        (TfliteSingle, 76, ALL),
         (Xnnpack, 0, SIXTEEN),
         (Xnnpack, 3, SIXTEEN),
         (Xnnpack, 4, SIXTEEN),

@@ -107,6 +107,14 @@ fn recorded_networks_equal_their_runtimes() {
     assert!(check(&recorded, "tflm", Profile::Tflm) > 80);
 }
 
+/// Those of which a runtime that rounds once makes something else, and one of each other operator, recorded by
+/// `scripts/make_tflite_single.py`, which has to compile the runtime.
+#[test]
+fn recorded_networks_equal_a_runtime_that_rounds_once() {
+    let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_single.json"));
+    assert!(check(&recorded, "tflm_single", Profile::TfliteSingle) > 100);
+}
+
 #[test]
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON"]
 fn generated_networks_equal_their_runtimes() {
@@ -115,6 +123,7 @@ fn generated_networks_equal_their_runtimes() {
         ("litert_ref", Profile::LitertRef, 800),
         ("tflm", Profile::Tflm, 450),
         ("xnnpack", Profile::Xnnpack, 600),
+        ("tflm_single", Profile::TfliteSingle, 0),
     ] {
         let count = check(&cases, runtime, profile);
         println!("{profile}: {count} networks equal");

@@ -115,6 +115,6 @@ fn profiles_are_of_tflite_files() {
     assert!(error.message().starts_with("profile tflm is of TensorFlow Lite's runtimes"), "{error}");
     assert_eq!(
         "tfl".parse::<Profile>().unwrap_err().to_string(),
-        "unknown runtime profile `tfl`; the profiles are litert-ref, tflm, xnnpack"
+        "unknown runtime profile `tfl`; the profiles are litert-ref, tflm, tflite-single, xnnpack"
     );
 }

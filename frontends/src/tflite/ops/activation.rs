@@ -10,7 +10,6 @@ use guardbit_graph::ops::{
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy::Profile;
 
 pub(super) fn relu(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     Ok(NewNode { op: Relu { requantize: reader.profile().relu() }.into(), inputs: reader.one_input()? })
@@ -19,7 +18,7 @@ pub(super) fn relu(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tflit
 pub(super) fn relu6(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let inputs = reader.one_input()?;
     let same = inputs[0].is_none_or(|x| reader.tensor(x).ty.quantization == reader.output.quantization);
-    if reader.profile() == Profile::Tflm && !same {
+    if reader.profile().is_micro() && !same {
         return Err(reader
             .error("TensorFlow Lite Micro does not move codes to another scale or zero point here".into()));
     }

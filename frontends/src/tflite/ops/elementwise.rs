@@ -4,7 +4,6 @@ use guardbit_graph::ops::{
     Add, FloatBinary, IntegerBinary, IntegerPair, Maximum, Minimum, Mul, RealPair, SquaredDifference, Sub,
 };
 use guardbit_graph::{Activation, DType, Op};
-use guardbit_num::Scheme;
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
@@ -44,7 +43,7 @@ fn additive(reader: &mut OperatorReader<'_, '_>, op: Op, shifts: bool) -> Result
 }
 
 pub(super) fn squared_difference(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    pair(reader, SquaredDifference { scheme: Scheme::Double }.into())
+    pair(reader, SquaredDifference { scheme: reader.profile().squared_difference() }.into())
 }
 
 pub(super) fn mul(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {

@@ -8,7 +8,6 @@ use guardbit_graph::ops::{
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
 use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy::Profile;
 
 pub(super) fn space_to_depth(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let block_size = reader.options(19)?.size(Field(0, "SpaceToDepthOptions.block_size"), 0)?;
@@ -26,7 +25,7 @@ pub(super) fn space_to_batch(reader: &mut OperatorReader<'_, '_>) -> Result<NewN
     let x = reader.input(0)?;
     let padded = op.paddings.iter().any(|sides| *sides != [0, 0]);
     let zero_point = reader.tensor(x).ty.quantization.as_ref().map_or(0, |q| q.zero_point(0));
-    if reader.profile() == Profile::Tflm && padded && zero_point != 0 {
+    if reader.profile().is_micro() && padded && zero_point != 0 {
         return Err(reader.error("TensorFlow Lite Micro pads with code 0, not with real 0".into()));
     }
     Ok(NewNode::on(x, op))
