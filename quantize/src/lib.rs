@@ -24,6 +24,7 @@ mod realize;
 mod simulated;
 pub mod statistics;
 mod target;
+pub mod weights;
 
 pub use calibrate::{Calibrated, TensorFigures, UnitFigures, calibrate};
 pub use codes::{CodeSetting, TensorCodes};
