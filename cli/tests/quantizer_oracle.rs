@@ -18,6 +18,29 @@ fn script(name: &str) -> Command {
     command
 }
 
+/// Settings of `guardbit quantize` whose networks ONNX Runtime runs with equal codes.
+const SETTINGS: &[&[&str]] = &[
+    &["--activations", "uint8"],
+    &["--activations", "int8"],
+    &["--activations", "uint8", "--method", "kl"],
+    &["--activations", "uint8", "--method", "percentile"],
+    &["--activations", "uint8", "--method", "mse", "--weight-method", "mse"],
+    &["--activations", "int8", "--symmetric", "--per-tensor", "--method", "moving-average"],
+    &["--activations", "uint8", "--power-of-two", "--full-range", "--mode", "isolated"],
+    &["--activations", "uint4", "--weights", "int4"],
+    &["--activations", "int6", "--weights", "int3", "--layer", "depthwise:weights=int8"],
+];
+
+/// Quantizes a float network of `examples/` and gives what is printed.
+fn quantize(network: &str, settings: &[&str], more: &[&str], out: &Path) -> serde_json::Value {
+    let folder = root().join("examples").join(network);
+    let model = folder.join(format!("{network}_float.onnx")).to_string_lossy().into_owned();
+    let calibration = folder.join("calibration.npy").to_string_lossy().into_owned();
+    let out = out.to_string_lossy();
+    let args = ["quantize", &model, "--calibration", &calibration, "--json", "--quiet", "-o", &out];
+    serde_json::from_str(&succeed(&[&args, settings, more].concat())).unwrap()
+}
+
 /// Runs a network here and in ONNX Runtime; returns how many codes were compared.
 fn equal_codes(model: &Path, images: &str) -> u64 {
     let dir = tempfile::tempdir().unwrap();
@@ -55,4 +78,45 @@ fn networks_of_onnx_runtimes_quantizer_are_equal() {
             }
         }
     }
+}
+
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn exported_networks_are_equal_in_onnx_runtime() {
+    let dir = tempfile::tempdir().unwrap();
+    for (network, images) in NETWORKS {
+        for (index, settings) in SETTINGS.iter().enumerate() {
+            let model = dir.path().join(format!("{network}_{index}.onnx"));
+            quantize(network, settings, &[], &model);
+            eprintln!("{settings:?}");
+            assert!(equal_codes(&model, images) > 30_000);
+        }
+    }
+}
+
+/// At least as many test images right as with ONNX Runtime's static quantizer, by the same method and samples.
+#[test]
+fn accuracy_is_that_of_onnx_runtimes_quantizer_or_better() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = fs::read_to_string(root().join("examples/quantize/peers/onnxruntime.csv")).unwrap();
+    let mut compared = 0;
+    for line in table.lines().skip(1) {
+        let [network, method, activations, right, samples, ..] = line.split(',').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let Some((_, images)) = NETWORKS.iter().find(|(name, _)| *name == network && method != "float") else {
+            continue;
+        };
+        let images = root().join("examples").join(images).to_string_lossy().into_owned();
+        let labels = root().join(format!("examples/{network}/test_labels.npy")).to_string_lossy().into_owned();
+        let settings = ["--method", method, "--activations", activations];
+        let out = dir.path().join(format!("{compared}.onnx"));
+        let made = quantize(network, &settings, &["--test", &images, "--labels", &labels], &out);
+        let (right, samples): (f64, f64) = (right.parse().unwrap(), samples.parse().unwrap());
+        let own = made["accuracy"].as_f64().unwrap() * samples;
+        eprintln!("{network} {method} {activations}: {own:.0}, ONNX Runtime's quantizer {right}");
+        assert!(own > right - 0.5, "{line}: {own}");
+        compared += 1;
+    }
+    assert_eq!(compared, 12);
 }
