@@ -1,6 +1,6 @@
 //! Building a graph, checked at every step.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::limits::Budget;
 use crate::model::{Graph, Node, Note, Tensor, TensorId, TensorType};
@@ -66,6 +66,7 @@ impl GraphBuilder {
             inputs: Vec::new(),
             outputs: Vec::new(),
             notes: Vec::new(),
+            metadata: BTreeMap::new(),
             short_names: Vec::new(),
         };
         Self { graph, names: HashSet::new(), budget: Budget::new() }

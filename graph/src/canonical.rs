@@ -1,7 +1,7 @@
 //! The graph as data: everything that decides what a network computes.
 //!
-//! Every type of a graph derives `Serialize` and leaves out no field but the graph's name and notes, which decide
-//! nothing. A field that is added is there by itself, so that a hash over the serialized graph cannot miss it. Nothing
+//! Every type of a graph derives `Serialize` and leaves out no field but the graph's name, notes and metadata, which
+//! decide nothing. A field that is added is there by itself, so that a hash over the serialized graph cannot miss it. Nothing
 //! is ever read from this form.
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Graphs, nodes and tensors.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
@@ -139,8 +140,8 @@ pub struct Node {
 
 /// A quantized network: checked, in order of execution.
 ///
-/// It serializes to everything that decides what it computes, names of tensors included; its own name and notes are
-/// left out.
+/// It serializes to everything that decides what it computes, names of tensors included; its own name, notes and
+/// metadata are left out.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Graph {
     /// Often that of a file. It decides nothing.
@@ -153,6 +154,9 @@ pub struct Graph {
     /// They tell of the file, and decide nothing.
     #[serde(skip)]
     pub(crate) notes: Vec<Note>,
+    /// What files say beside the network; it decides nothing.
+    #[serde(skip)]
+    pub(crate) metadata: BTreeMap<String, String>,
     /// One per node.
     pub(crate) short_names: Vec<String>,
 }
@@ -200,6 +204,17 @@ impl Graph {
     /// What the reader of the file took otherwise than it stands there, in its order.
     pub fn notes(&self) -> &[Note] {
         &self.notes
+    }
+
+    /// Texts by key that a file carries beside the network (ONNX `metadata_props`): where it is from, what it was made for.
+    /// They decide nothing.
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    /// The same network with other texts beside it.
+    pub fn with_metadata(self, metadata: BTreeMap<String, String>) -> Self {
+        Self { metadata, ..self }
     }
 
     /// The tensor of that index.

@@ -1,6 +1,6 @@
 //! One node as a network of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::model::Node;
 use crate::{Graph, GraphBuilder, GraphError, NodeId, Op, OutputSpec, TensorId, TensorType};
@@ -61,6 +61,7 @@ impl Graph {
             inputs: Vec::new(),
             outputs: Vec::new(),
             notes: Vec::new(),
+            metadata: BTreeMap::new(),
             short_names: vec![self.short_name(id).to_owned()],
         };
         let mut known: HashMap<TensorId, TensorId> = HashMap::new();

@@ -3,6 +3,7 @@
 use std::path::{Component, Path};
 
 use super::error::{OnnxError, shown};
+use super::metadata;
 use super::proto::{self, element};
 
 /// Elements of a constant, at most.
@@ -15,6 +16,8 @@ pub(super) struct Constant {
     pub element: i32,
     pub shape: Vec<usize>,
     pub data: Data,
+    /// Least and greatest code, where the file says so.
+    pub range: Option<[i32; 2]>,
 }
 
 /// Elements of a constant. All types of integers become 64 bits, all of real numbers float32.
@@ -35,11 +38,11 @@ impl Data {
 
 impl Constant {
     pub fn reals(shape: Vec<usize>, values: Vec<f32>) -> Self {
-        Self { element: element::FLOAT, shape, data: Data::Reals(values) }
+        Self { element: element::FLOAT, shape, data: Data::Reals(values), range: None }
     }
 
     pub fn integers(element: i32, shape: Vec<usize>, values: Vec<i64>) -> Self {
-        Self { element, shape, data: Data::Integers(values) }
+        Self { element, shape, data: Data::Integers(values), range: None }
     }
 
     /// The integers, if it holds some.
@@ -60,7 +63,7 @@ impl Constant {
             Data::Integers(values) => Data::Integers(places.map(|at| values[at]).collect()),
             Data::Reals(values) => Data::Reals(places.map(|at| values[at]).collect()),
         };
-        Self { element: self.element, shape, data }
+        Self { element: self.element, shape, data, range: self.range }
     }
 
     /// A constant of a file; data outside of it lies in `dir`.
@@ -87,7 +90,7 @@ impl Constant {
         if data.len() != count {
             return fail(format!("has {} elements, its shape needs {count}", data.len()));
         }
-        Ok(Self { element: tensor.data_type, shape, data })
+        Ok(Self { element: tensor.data_type, shape, data, range: metadata::range_of(tensor) })
     }
 }
 

@@ -99,12 +99,12 @@ fn cast(node: Node<'_>, inputs: &[Option<&Constant>]) -> Option<Constant> {
         }
         _ => return None,
     };
-    Some(Constant { element: to, shape: input.shape.clone(), data })
+    Some(Constant { element: to, shape: input.shape.clone(), data, range: None })
 }
 
 fn with_shape(input: &Constant, shape: Vec<usize>) -> Option<Constant> {
     let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size))?;
-    (count == input.data.len()).then(|| Constant { element: input.element, shape, data: input.data.clone() })
+    (count == input.data.len()).then(|| Constant { shape, ..input.clone() })
 }
 
 fn reshape(inputs: &[Option<&Constant>]) -> Option<Constant> {
@@ -199,7 +199,7 @@ fn gather(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constan
         Data::Integers(values) => Data::Integers(places.iter().map(|&at| values[at]).collect()),
         Data::Reals(values) => Data::Reals(places.iter().map(|&at| values[at]).collect()),
     };
-    Ok(Some(Constant { element: input.element, shape: indices.shape.clone(), data }))
+    Ok(Some(Constant { element: input.element, shape: indices.shape.clone(), data, range: input.range }))
 }
 
 fn concat(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant>, OnnxError> {
@@ -267,7 +267,7 @@ fn arithmetic(node: Node<'_>, inputs: &[Option<&Constant>]) -> Option<Constant> 
         }
         _ => return None,
     };
-    Some(Constant { element: a.element, shape: shape.clone(), data })
+    Some(Constant { element: a.element, shape: shape.clone(), data, range: None })
 }
 
 fn filled(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant>, OnnxError> {
@@ -288,5 +288,5 @@ fn filled(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constan
         Data::Reals(values) if values.len() == 1 => Data::Reals(vec![values[0]; count]),
         _ => return Err(node.error("`value` must hold one element")),
     };
-    Ok(Some(Constant { element: value.element, shape, data }))
+    Ok(Some(Constant { element: value.element, shape, data, range: None }))
 }

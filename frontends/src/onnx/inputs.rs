@@ -8,9 +8,9 @@ use guardbit_graph::{DType, TensorType};
 use super::error::{OnnxError, shown};
 use super::network::{Network, in_graph};
 use super::node::Node;
-use super::ops::quantize::{self, Quantizer};
+use super::ops::quantize::{self, Follow};
 use super::proto::{self, element};
-use super::value::{Dequantized, Located, Quant, Source, Value};
+use super::value::{Located, Quant, Value};
 
 /// Adds the inputs that are no initializers.
 pub(super) fn add<'a>(network: &mut Network<'a>, graph: &'a proto::Graph) -> Result<(), OnnxError> {
@@ -29,8 +29,8 @@ fn one<'a>(network: &mut Network<'a>, input: &'a proto::ValueInfo) -> Result<(),
     let tensor = tensor.ok_or_else(|| fail("is no tensor".into()))?;
     let shape = shape(tensor).map_err(fail)?;
     if tensor.element == element::FLOAT {
-        if let Some(quantizer) = only_quantizer(network, name)? {
-            return quantized(network, name, shape, quantizer);
+        if let Some(follow) = quantize::of_input(network, name)? {
+            return quantized(network, name, shape, follow);
         }
         let ty = TensorType { shape, dtype: DType::Float32, quantization: None };
         let id = add_input(network, name, ty)?;
@@ -73,36 +73,25 @@ fn shape(tensor: &proto::TensorType) -> Result<Vec<usize>, String> {
     Ok(if sizes.is_empty() { vec![1] } else { sizes })
 }
 
-/// The one node that quantizes an input, if nothing else reads it and more follows.
-fn only_quantizer<'a>(network: &Network<'a>, name: &str) -> Result<Option<Quantizer<'a>>, OnnxError> {
-    let &[reader] = network.inner_readers(name) else { return Ok(None) };
-    let node = network.nodes[reader];
-    let Some(quantizer) = quantize::quantizer(network, node)? else { return Ok(None) };
-    let follows = node.output(0).is_some_and(|output| !network.is_output(output));
-    Ok((follows && quantizer.is_plain() && quantizer.quant.single().is_some()).then_some(quantizer))
-}
-
 /// An input of codes in the place of a real one and its quantizer.
 fn quantized<'a>(
     network: &mut Network<'a>,
     name: &str,
     shape: Vec<usize>,
-    quantizer: Quantizer<'a>,
+    follow: Follow<'a>,
 ) -> Result<(), OnnxError> {
-    let Quantizer { node, quant, dequantizes, .. } = quantizer;
-    let (dtype, quantization) = network.code_type(node, &quant, shape.len(), false)?;
+    let follow = follow.without_activation();
+    let node = follow.quantizer.as_ref().map(|quantizer| quantizer.node);
+    let node =
+        node.ok_or_else(|| OnnxError::Tensor { tensor: shown(name), problem: "has no quantizer".into() })?;
+    let (dtype, quantization) = network.code_type(node, &follow.quant, shape.len(), false)?;
     let id = add_input(network, name, TensorType { shape, dtype, quantization })?;
-    let at = Located { id, channels_last: false };
-    let value = match dequantizes {
-        true => Value::Dequantized(Dequantized::new(Source::Tensor(at), quant)),
-        false => Value::Codes(at),
-    };
     network.done(node.index);
-    network.bind(node, 0, value)
+    follow.finish(network, node, Located { id, channels_last: false })
 }
 
 /// The quantization of codes, as the first node says it that reads them, or what was made of them by moving them.
-fn said(network: &Network<'_>, name: &str, dtype: DType) -> Option<Quant> {
+pub(super) fn said(network: &Network<'_>, name: &str, dtype: DType) -> Option<Quant> {
     const MOVES: [&str; 8] =
         ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "MaxPool", "Identity", "Pad"];
     const FAR: usize = 1000;

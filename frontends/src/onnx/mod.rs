@@ -17,6 +17,7 @@ mod error;
 mod export;
 mod folding;
 mod inputs;
+mod metadata;
 mod network;
 mod node;
 mod ops;

@@ -19,7 +19,7 @@ use super::error::{OnnxError, shown};
 use super::inputs;
 use super::node::{Node, normalized};
 use super::value::{Dequantized, Located, Quant, Source, Value, graph_axis};
-use super::{folding, ops, proto};
+use super::{folding, metadata, ops, proto};
 
 /// A file being read.
 pub(super) struct Network<'a> {
@@ -65,7 +65,8 @@ pub(super) fn read(model: &proto::Model, dir: Option<&Path>, name: &str) -> Resu
             network.node(network.nodes[index])?;
         }
     }
-    network.finish(graph)
+    let read = network.finish(graph)?;
+    Ok(read.with_metadata(metadata::read(model)))
 }
 
 impl<'a> Network<'a> {
@@ -379,6 +380,11 @@ impl<'a> Network<'a> {
         value: Value,
         channels_last: bool,
     ) -> Result<TensorId, OnnxError> {
+        let mut value = value;
+        // Codes are moved, not their real values.
+        if let Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) = &mut value {
+            *at = Located { id: self.in_order(node, *at, channels_last)?, channels_last };
+        }
         match self.materialize(node, value)? {
             Value::Real(at) => self.in_order(node, at, channels_last),
             Value::Constant(constant) => {

@@ -14,6 +14,8 @@ pub(super) struct Model {
     pub ir_version: i64,
     #[prost(string, tag = "2")]
     pub producer: String,
+    #[prost(message, repeated, tag = "14")]
+    pub metadata: Vec<Entry>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -104,6 +106,8 @@ pub(super) struct Tensor {
     pub external_data: Vec<Entry>,
     #[prost(int32, tag = "14")]
     pub data_location: i32,
+    #[prost(message, repeated, tag = "16")]
+    pub metadata: Vec<Entry>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -1,5 +1,6 @@
 //! The reader of ONNX files.
 
+mod built;
 mod errors;
 mod export;
 mod golden;

@@ -154,21 +154,12 @@ fn quantized_networks_equal_onnx_runtime() {
     }
 }
 
-/// A transformer block, with products of codes and normalizations in float. As QDQ with int8 activations some codes of the
-/// output are not ONNX Runtime's: it is not known why, so these two have a bound, and every other form is equal.
+/// A transformer block, with products of codes and normalizations in float, computes what ONNX Runtime computes.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
-fn a_transformer_block_is_near_onnx_runtime() {
-    const SHARE: f64 = 0.1;
+fn a_transformer_block_equals_onnx_runtime() {
     for (of, row) in table("transformer", "network") {
-        assert!(row.refused.is_empty() && row.elements > 0, "{of}: {row:?}");
-        match of.contains("_qdq_") && of.ends_with("_s8s8") {
-            true => assert!(
-                (row.different as f64) < SHARE * row.elements as f64 && row.greatest < 0.2,
-                "{of}: {row:?}"
-            ),
-            false => assert_eq!(row.different, 0, "{of}: {row:?}"),
-        }
+        assert!(row.different == 0 && row.refused.is_empty() && row.elements > 0, "{of}: {row:?}");
     }
 }
 

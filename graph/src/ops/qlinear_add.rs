@@ -19,7 +19,8 @@ impl Operator for QLinearAdd {
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
-        let shape = elementwise::output_shape(operands)?;
+        operands.expect_inputs(2, 2)?;
+        let shape = elementwise::shape(operands)?;
         self.sum(operands)?;
         Ok(shape)
     }

@@ -17,7 +17,8 @@ impl Operator for QLinearMul {
     const MONOTONICITY: Monotonicity = Monotonicity::Bilinear;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
-        let shape = elementwise::output_shape(operands)?;
+        operands.expect_inputs(2, 2)?;
+        let shape = elementwise::shape(operands)?;
         operands.activation(0).and(operands.activation(1)).and(operands.output_activation())?;
         Ok(shape)
     }

@@ -20,12 +20,12 @@ impl Operator for QLinearSoftmax {
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;
-        operands.expect_dtype(0, &[DType::Int8, DType::UInt8])?;
-        operands.expect_output_dtype(&[operands.input(0).ty.dtype])?;
+        operands.expect_dtype(0, CODES)?;
+        operands.expect_output_dtype(CODES)?;
         operands.activation(0)?;
         let output = operands.output_activation()?;
         // Beyond this the kernel's results leave the codes and wrap.
-        if operands.output_dtype == DType::UInt8 && (1.0 / output.scale(0)).floor() > 256.0 {
+        if !operands.output_dtype.is_signed() && (1.0 / output.scale(0)).floor() > 256.0 {
             let problem = "must have a scale of 1/256 or more".into();
             return Err(operands.operand_error(operands.output_name, problem));
         }
@@ -63,3 +63,6 @@ impl Operator for QLinearSoftmax {
         made
     }
 }
+
+/// The dtypes that the kernel works on, and those that codes of it can be narrowed to.
+const CODES: &[DType] = &[DType::Int8, DType::UInt8, DType::Int4, DType::UInt4];

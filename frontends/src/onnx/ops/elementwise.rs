@@ -2,10 +2,13 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::ops::{FloatBinary, FloatUnary, QLinearAdd, QLinearMul, RealFunction, RealPair};
+use guardbit_graph::ops::{
+    FloatBinary, FloatUnary, QLinearAdd, QLinearMul, QuantizeFloat, RealFunction, RealPair,
+};
 use guardbit_graph::{DType, Op, TensorId, TensorType};
+use guardbit_num::Rounding;
 
-use super::quantize::{Follow, check_codes, follow};
+use super::quantize::{Follow, check_codes, clipped, follow};
 use crate::onnx::constant::{Constant, Data};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
@@ -82,6 +85,15 @@ pub(super) fn limits(network: &Network<'_>, node: Node<'_>) -> Result<Option<[f3
 
 pub(super) fn clip<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let limits = limits(network, node)?.ok_or_else(|| node.error("needs constant limits"))?;
+    if let Value::Real(at) = network.input(node, 0)?
+        && let Some(follow) = clipped(network, node, limits)?
+    {
+        let follow = follow.without_activation();
+        let ty = network.code_type(node, &follow.quant, 1, false)?;
+        let op = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: false };
+        let id = network.emit(node, op, &[at.id], &follow.name.clone(), ty)?;
+        return follow.finish(network, node, Located { id, ..at });
+    }
     map(network, node, RealFunction::Clip, limits.to_vec())
 }
 
@@ -169,7 +181,7 @@ pub(super) fn quantized_pair<'a>(
     let (Some(x), Some(y), Some(follow)) = (operand(&a), operand(&b), follow) else {
         return real_pair(network, node, [a, b], function);
     };
-    let dtypes = [x.quant.dtype, y.quant.dtype, follow.quant.dtype];
+    let dtypes = [x.quant.dtype, y.quant.dtype, follow.kernel];
     if dtypes.iter().any(|&dtype| dtype != dtypes[0] || dtype.bits() != 8) {
         return real_pair(network, node, [a, b], function);
     }
@@ -181,7 +193,7 @@ pub(super) fn quantized_pair<'a>(
         _ => QLinearMul { activation: follow.activation }.into(),
     };
     let ty = network.code_type(node, &follow.quant, 1, false)?;
-    let id = network.emit(node, op, &inputs, &follow.tensor_name(), ty)?;
+    let id = network.emit(node, op, &inputs, &follow.name.clone(), ty)?;
     follow.finish(network, node, Located { id, channels_last })
 }
 

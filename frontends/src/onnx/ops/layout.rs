@@ -3,10 +3,11 @@
 use guardbit_graph::ops::{Concat, Pad, Reshape};
 use guardbit_graph::{DType, Op, word_of};
 
-use super::quantize::{axis_of, follow, table};
+use super::quantize::{axis_of, dtype, follow, narrowed_codes, table};
 use super::weighted::EVEN;
 use crate::onnx::error::OnnxError;
 use crate::onnx::folding::{permutation, resolved_shape, squeezed};
+use crate::onnx::inputs::said;
 use crate::onnx::network::{Network, transposition};
 use crate::onnx::node::Node;
 use crate::onnx::proto::element;
@@ -125,9 +126,23 @@ pub(super) fn transpose<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result
         let moved = constant.permuted(&permutation);
         return network.bind(node, 0, Value::Constant(std::rc::Rc::new(moved)));
     }
+    if let Some(value) = reordered(&value, &permutation) {
+        return network.bind(node, 0, value);
+    }
     let op = transposition(&network.shape(&value), permutation);
     let value = moved(network, node, value, op, "transposed")?;
     network.bind(node, 0, value)
+}
+
+/// A value whose elements lie in the graph as the permutation orders them.
+fn reordered(value: &Value, permutation: &[usize]) -> Option<Value> {
+    let (from, rank) = (located(value)?, permutation.len());
+    let order: Vec<usize> = match from.channels_last {
+        true => std::iter::once(0).chain(2..rank).chain([1]).collect(),
+        false => [0, rank.checked_sub(1)?].into_iter().chain(1..rank - 1).collect(),
+    };
+    let same = rank >= 3 && order == permutation;
+    same.then(|| at(value.clone(), Located { channels_last: !from.channels_last, ..from }))
 }
 
 pub(super) fn identity<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
@@ -143,6 +158,8 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     let to = i32::try_from(node.int("to", 0)).unwrap_or(0);
     let value = network.input(node, 0)?;
     let value = match (value, to) {
+        // Codes that choose elements of a constant.
+        (value @ Value::Codes(_), element::INT32 | element::INT64) if only_indices(network, node) => value,
         (value @ (Value::Real(_) | Value::Dequantized(_)), element::FLOAT) => value,
         (Value::Codes(at), element::FLOAT) => {
             let tensor = network.builder.tensor(at.id);
@@ -160,6 +177,55 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
         _ => return Err(node.error(format!("casts to {}; only float can be represented", element::name(to)))),
     };
     network.bind(node, 0, value)
+}
+
+/// Whether the output of a node is read as indices alone.
+fn only_indices(network: &Network<'_>, node: Node<'_>) -> bool {
+    let Some(name) = node.output(0) else { return false };
+    let gathers = |&reader: &usize| {
+        let reader = network.nodes[reader];
+        reader.proto.op == "Gather" && reader.input(1) == Some(name) && reader.input(0) != Some(name)
+    };
+    let readers = network.inner_readers(name);
+    !readers.is_empty() && readers.iter().all(gathers)
+}
+
+/// Elements of a constant chosen by codes: a table.
+pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let (Value::Constant(entries), Value::Codes(at)) = (network.input(node, 0)?, network.input(node, 1)?)
+    else {
+        return Err(node.error("needs constant elements that codes choose from"));
+    };
+    let (Some(codes), Some(dtype), 1) = (entries.as_integers(), dtype(entries.element), entries.shape.len())
+    else {
+        return Err(node.error("needs codes of one axis to choose from"));
+    };
+    let from = network.builder.tensor(at.id).ty.dtype;
+    let size = codes.len() as i64;
+    let first = if from.is_signed() { -size } else { 0 };
+    if i64::from(from.min()) < first || i64::from(from.max()) >= size {
+        return Err(
+            node.error(format!("chooses from {size} elements by codes of {from}, some of which none has"))
+        );
+    }
+    let entry = |code: i32| codes[(i64::from(code).rem_euclid(size)) as usize] as i32;
+    let name = node.first_output()?.to_owned();
+    let quant = said(network, &name, dtype).unwrap_or_else(|| Quant::per_tensor(dtype, 1.0, 0));
+    let quant = Quant { range: entries.range, ..quant };
+    if quant.single().is_none() {
+        return Err(node.error("makes codes of several scales, which cannot be represented"));
+    }
+    let narrowed = narrowed_codes(network, &name, &quant)?;
+    match narrowed {
+        Some(follow) => {
+            let id = table(network, node, at.id, &follow.quant, &follow.name, entry)?;
+            follow.finish(network, node, Located { id, ..at })
+        }
+        None => {
+            let id = table(network, node, at.id, &quant, &name, entry)?;
+            network.bind(node, 0, Value::Codes(Located { id, ..at }))
+        }
+    }
 }
 
 pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {

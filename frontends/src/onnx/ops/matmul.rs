@@ -124,7 +124,7 @@ fn between_codes<'a>(
         }
         _ => None,
     };
-    let dtypes = (quant(&a), quant(&b), follow.as_ref().map(|follow| follow.quant.dtype));
+    let dtypes = (quant(&a), quant(&b), follow.as_ref().map(|follow| follow.kernel));
     let (Value::Dequantized(left), Value::Dequantized(right)) = (&a, &b) else {
         return real(network, node, [a, b], c, transposed_b);
     };
@@ -138,7 +138,7 @@ fn between_codes<'a>(
             let follow = follow.without_activation();
             let ty = network.code_type(node, &follow.quant, 1, false)?;
             let op = BatchMatmul { adj_x: false, adj_y: transposed_b, requantize: EVEN };
-            let id = network.emit(node, op, &inputs, &follow.tensor_name(), ty)?;
+            let id = network.emit(node, op, &inputs, &follow.name.clone(), ty)?;
             follow.finish(network, node, Located { id, channels_last: false })
         }
         (_, Some(follow)) if follow.quantizer.is_none() => Err(node

@@ -35,6 +35,7 @@ const READERS: &[(&str, &str, Read)] = &[
     ("", "Div", elementwise::binary),
     ("", "Dropout", layout::identity),
     ("", "Flatten", layout::flatten),
+    ("", "Gather", layout::gather),
     ("", "Gelu", elementwise::gelu),
     ("", "Gemm", matmul::gemm),
     ("", "GlobalAveragePool", pool::global_average),

@@ -112,12 +112,12 @@ pub(super) fn softmax_of<'a>(
     }
     let codes = weighted::activations(network, node, &value).filter(|(_, quant)| quant.dtype.bits() == 8);
     if let (Some((at, quant)), Some(follow)) = (codes, follow)
-        && follow.quant.dtype == quant.dtype
+        && follow.kernel == quant.dtype
     {
         let follow = follow.without_activation();
         let ty = network.code_type(node, &follow.quant, 1, false)?;
         let op = QLinearSoftmax { axis: axis_of(network, at, axis) };
-        let id = network.emit(node, op, &[at.id], &follow.tensor_name(), ty)?;
+        let id = network.emit(node, op, &[at.id], &follow.name.clone(), ty)?;
         return follow.finish(network, node, Located { id, ..at });
     }
     let Value::Real(at) = network.materialize(node, value)? else {

@@ -94,7 +94,7 @@ pub(super) fn average_of<'a>(
     let count_padding = node.int("count_include_pad", 0) != 0;
     // ONNX Runtime takes a pool between codes of one dtype as a whole.
     let whole = matches!(&value, Value::Dequantized(d) if d.functions.is_empty() && d.quant.dtype.bits() == 8
-        && follow.as_ref().is_some_and(|follow| follow.quant.dtype == d.quant.dtype));
+        && follow.as_ref().is_some_and(|follow| follow.kernel == d.quant.dtype));
     let id = network.real_tensor(node, value, true)?;
     let op = FloatAvgPool2d { kernel, stride, padding, count_padding };
     real_then_codes(network, node, op.into(), id, follow.filter(|_| whole), true)
@@ -118,7 +118,7 @@ fn real_then_codes<'a>(
     let follow = follow.without_activation();
     let ty = network.code_type(node, &follow.quant, 1, false)?;
     let quantize = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: true };
-    let id = network.emit(node, quantize, &[id], &follow.tensor_name(), ty)?;
+    let id = network.emit(node, quantize, &[id], &follow.name.clone(), ty)?;
     follow.finish(network, node, Located { id, channels_last })
 }
 
@@ -144,7 +144,7 @@ pub(super) fn global_average_of<'a>(
     let codes = match (&value, &follow) {
         (Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions }), Some(follow)) => {
             let fits = functions.is_empty() && quant.single().is_some() && quant.dtype.bits() == 8;
-            (fits && follow.quant.dtype == quant.dtype).then(|| (*at, quant.clone()))
+            (fits && follow.kernel == quant.dtype).then(|| (*at, quant.clone()))
         }
         _ => None,
     };
@@ -154,7 +154,7 @@ pub(super) fn global_average_of<'a>(
         let id = network.in_order(node, at, true)?;
         let ty = network.code_type(node, &follow.quant, 1, false)?;
         let op = Mean { axes, keep_dims: true, requantize: EVEN };
-        let id = network.emit(node, op, &[id], &follow.tensor_name(), ty)?;
+        let id = network.emit(node, op, &[id], &follow.name.clone(), ty)?;
         return follow.finish(network, node, Located { id, channels_last: true });
     }
     let id = network.real_tensor(node, value, true)?;

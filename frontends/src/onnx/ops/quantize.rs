@@ -152,52 +152,143 @@ pub(crate) fn quantizer<'a>(
 pub(crate) struct Follow<'a> {
     pub quantizer: Option<Quantizer<'a>>,
     pub quant: Quant,
-    /// Least and greatest code: those of a rectifier or clip in between.
-    clamp: (i32, i32),
+    /// The type of the codes that the quantizer right behind the operator makes; `quant` may be narrower.
+    pub kernel: DType,
     /// Nodes that are done with it.
     via: Vec<usize>,
     /// The name of the codes.
     pub name: String,
-    /// The type of the output, and the activation that its clamp is, if it is one.
+    /// The activation that a rectifier or clip in between is; any other clamp is a range of the codes.
     pub activation: Activation,
 }
 
 /// The quantizer behind the output of a node, perhaps after a rectifier or clip, if nothing else reads what is between.
 pub(crate) fn follow<'a>(network: &Network<'a>, node: Node<'a>) -> Result<Option<Follow<'a>>, OnnxError> {
-    let Some(mut name) = node.output(0) else { return Ok(None) };
-    let mut via = Vec::new();
-    let mut clip = [f32::NEG_INFINITY, f32::INFINITY];
-    loop {
-        let &[reader] = network.inner_readers(name) else { return Ok(None) };
-        let next = network.nodes[reader];
-        let Some(output) = next.output(0) else { return Ok(None) };
-        if let Some(quantizer) = quantizer(network, next)? {
-            if !quantizer.is_plain() || quantizer.quant.single().is_none() {
-                return Ok(None);
-            }
+    let Some(mut behind) = Behind::find(network, node.output(0))? else { return Ok(None) };
+    let kernel = behind.quantizer.quant.dtype;
+    // Quantizers of the same scale behind it clamp what it makes.
+    while let Some(next) = behind.narrowed(network)? {
+        behind = next;
+    }
+    Ok(Some(Follow { kernel, ..behind.follow() }))
+}
+
+/// The quantizer behind a clip with these limits, if nothing else reads what is between.
+pub(crate) fn clipped<'a>(
+    network: &Network<'a>,
+    clip: Node<'a>,
+    limits: [f32; 2],
+) -> Result<Option<Follow<'a>>, OnnxError> {
+    let behind = Behind::find(network, clip.output(0))?.filter(|behind| !behind.quantizer.dequantizes);
+    Ok(behind.map(|behind| Behind { clip: both(limits, behind.clip), ..behind }.follow()))
+}
+
+/// What narrows codes `name` of a quantization to fewer values, right behind them.
+pub(crate) fn narrowed_codes<'a>(
+    network: &Network<'a>,
+    name: &str,
+    quant: &Quant,
+) -> Result<Option<Follow<'a>>, OnnxError> {
+    Ok(Behind::narrowing(network, name, quant)?.map(|behind| behind.follow().without_activation()))
+}
+
+/// The quantizer that alone reads an input of the network, perhaps after a rectifier or clip, if more follows.
+pub(crate) fn of_input<'a>(network: &Network<'a>, name: &'a str) -> Result<Option<Follow<'a>>, OnnxError> {
+    let behind = Behind::find(network, Some(name))?.filter(|behind| !network.is_output(behind.output));
+    Ok(behind.map(Behind::follow))
+}
+
+/// A quantizer, and what stands before it.
+struct Behind<'a> {
+    quantizer: Quantizer<'a>,
+    clip: [f32; 2],
+    via: Vec<usize>,
+    output: &'a str,
+}
+
+impl<'a> Behind<'a> {
+    /// The quantizer that alone reads a name, perhaps through rectifiers and clips.
+    fn find(network: &Network<'a>, name: Option<&'a str>) -> Result<Option<Self>, OnnxError> {
+        let Some(mut name) = name else { return Ok(None) };
+        let mut via = Vec::new();
+        let mut clip = [f32::NEG_INFINITY, f32::INFINITY];
+        loop {
+            let &[reader] = network.inner_readers(name) else { return Ok(None) };
+            let next = network.nodes[reader];
+            let Some(output) = next.output(0) else { return Ok(None) };
             via.push(reader);
-            let mut follow = Follow::to(quantizer.quant.clone(), output, clip);
-            follow.via = via;
-            follow.quantizer = Some(quantizer);
-            return Ok(Some(follow));
+            if let Some(quantizer) = quantizer(network, next)? {
+                let plain = quantizer.is_plain() && quantizer.quant.single().is_some();
+                return Ok(plain.then_some(Self { quantizer, clip, via, output }));
+            }
+            let limits = match next.proto.op.as_str() {
+                _ if !normalized(&next.proto.domain).is_empty() => return Ok(None),
+                "Relu" => [0.0, f32::INFINITY],
+                "Clip" => match super::elementwise::limits(network, next)? {
+                    Some(limits) => limits,
+                    None => return Ok(None),
+                },
+                _ => return Ok(None),
+            };
+            clip = both(clip, limits);
+            name = output;
         }
-        let limits = match next.proto.op.as_str() {
-            _ if !normalized(&next.proto.domain).is_empty() => return Ok(None),
-            "Relu" => [0.0, f32::INFINITY],
-            "Clip" => match super::elementwise::limits(network, next)? {
-                Some(limits) => limits,
-                None => return Ok(None),
-            },
-            _ => return Ok(None),
+    }
+
+    /// The same with a dequantizer and a quantizer of the same scale and zero point behind it: codes of fewer values.
+    fn narrowed(&self, network: &Network<'a>) -> Result<Option<Self>, OnnxError> {
+        if self.quantizer.dequantizes {
+            return Ok(None);
+        }
+        let Some(mut next) = Self::narrowing(network, self.output, &self.quantizer.quant)? else {
+            return Ok(None);
         };
-        clip = [clip[0].max(limits[0]).min(limits[1]), clip[1].max(limits[0]).min(limits[1])];
-        via.push(reader);
-        name = output;
+        next.clip = both(self.clip, next.clip);
+        next.via = [&self.via[..], &next.via].concat();
+        Ok(Some(next))
+    }
+
+    /// A dequantizer of codes `name` and a quantizer of the same scale and zero point.
+    fn narrowing(network: &Network<'a>, name: &str, quant: &Quant) -> Result<Option<Self>, OnnxError> {
+        let &[reader] = network.inner_readers(name) else { return Ok(None) };
+        let node = network.nodes[reader];
+        if node.proto.op != "DequantizeLinear" || node.int("block_size", 0) != 0 {
+            return Ok(None);
+        }
+        let read = quant_at(network, node, 1, None, 1, 0).ok().and_then(|read| read.single());
+        if read != quant.single() {
+            return Ok(None);
+        }
+        let Some(mut next) = Self::find(network, node.output(0))? else { return Ok(None) };
+        let to = &mut next.quantizer.quant;
+        if next.quantizer.dequantizes || to.single() != quant.single() || to.dtype.bits() > quant.dtype.bits()
+        {
+            return Ok(None);
+        }
+        let [(low, high), (least, greatest)] = [&*to, quant].map(|quant| quant.limits().into());
+        let limits: [i32; 2] = [i32::max(low, least), i32::min(high, greatest)];
+        if limits[0] > limits[1] {
+            return Ok(None);
+        }
+        to.range = (limits != [to.dtype.min(), to.dtype.max()]).then_some(limits);
+        next.via.insert(0, reader);
+        Ok(Some(next))
+    }
+
+    fn follow(self) -> Follow<'a> {
+        let Self { quantizer, clip, via, output } = self;
+        let follow = Follow::to(quantizer.quant.clone(), output, clip);
+        Follow { via, quantizer: Some(quantizer), ..follow }
     }
 }
 
+/// Limits after others.
+fn both(first: [f32; 2], then: [f32; 2]) -> [f32; 2] {
+    first.map(|limit| limit.max(then[0]).min(then[1]))
+}
+
 impl<'a> Follow<'a> {
-    /// Codes of a quantization that an operator makes itself.
+    /// Codes of a quantization that an operator makes itself, of real values within `clip`.
     pub fn to(quant: Quant, name: &str, clip: [f32; 2]) -> Self {
         let [low, high] = quant.limits();
         let code = |real: f32| {
@@ -210,16 +301,22 @@ impl<'a> Follow<'a> {
             }
         };
         let clamp = (code(clip[0]), code(clip[1]));
-        let quantization = quant.quantization(None).ok();
-        let is_clamp =
-            |a: &Activation| quantization.as_ref().is_some_and(|q| a.clamp(quant.dtype, q) == clamp);
-        let found = Activation::ALL.into_iter().find(is_clamp);
-        let activation = found.unwrap_or(Activation::None);
-        Self { quantizer: None, quant, clamp, via: Vec::new(), name: name.into(), activation }
+        let activation = activation(&quant, clip, clamp);
+        let mut quant = quant;
+        if activation.is_none() {
+            quant.range = Some([clamp.0, clamp.1]);
+        }
+        let activation = activation.unwrap_or(Activation::None);
+        Self { quantizer: None, kernel: quant.dtype, quant, via: Vec::new(), name: name.into(), activation }
     }
 
-    /// The same for an operation that has no activation: all of the clamp comes after it.
-    pub fn without_activation(self) -> Self {
+    /// The same for an operation that has no activation: its clamp is a range of the codes.
+    pub fn without_activation(mut self) -> Self {
+        if let Ok(quantization) = self.quant.quantization(None) {
+            let (low, high) = self.activation.clamp(self.quant.dtype, &quantization);
+            self.quant.range =
+                ([low, high] != [self.quant.dtype.min(), self.quant.dtype.max()]).then_some([low, high]);
+        }
         Self { activation: Activation::None, ..self }
     }
 
@@ -228,24 +325,8 @@ impl<'a> Follow<'a> {
         self.quantizer.as_ref().is_some_and(|quantizer| quantizer.dequantizes)
     }
 
-    /// Whether the codes need a clamp that is no activation.
-    fn clamps(&self) -> bool {
-        let quantization = self.quant.quantization(None);
-        quantization.is_ok_and(|q| self.activation.clamp(self.quant.dtype, &q) != self.clamp)
-    }
-
-    /// The name for codes before a clamp of their own.
-    pub fn tensor_name(&self) -> String {
-        if self.clamps() { format!("{}_unclamped", self.name) } else { self.name.clone() }
-    }
-
     /// Lets the name of the codes stand for the tensor that was made.
     pub fn finish(self, network: &mut Network<'a>, node: Node<'a>, at: Located) -> Result<(), OnnxError> {
-        let mut at = at;
-        if self.clamps() {
-            let clamped = |code: i32| code.clamp(self.clamp.0, self.clamp.1);
-            at.id = table(network, node, at.id, &self.quant, &self.name, clamped)?;
-        }
         self.via.iter().for_each(|&index| network.done(index));
         let value = match self.dequantizes() {
             true => Value::Dequantized(Dequantized::new(Source::Tensor(at), self.quant)),
@@ -254,6 +335,22 @@ impl<'a> Follow<'a> {
         let owner = self.quantizer.map_or(node, |quantizer| quantizer.node);
         network.bind(owner, 0, value)
     }
+}
+
+/// The activation that real limits are, where it clamps codes as they do.
+fn activation(quant: &Quant, clip: [f32; 2], clamp: (i32, i32)) -> Option<Activation> {
+    let quantization = quant.quantization(None).ok()?;
+    let fits = |activation: &Activation| {
+        let limits = match activation {
+            Activation::None => clip,
+            Activation::Relu => [0.0, f32::INFINITY],
+            Activation::Relu6 => [0.0, 6.0],
+            Activation::ReluN1To1 => [-1.0, 1.0],
+            Activation::Relu0To1 => [0.0, 1.0],
+        };
+        limits == clip && activation.clamp(quant.dtype, &quantization) == clamp
+    };
+    Activation::ALL.into_iter().find(fits)
 }
 
 /// A table of the codes that a function makes of codes.
@@ -290,10 +387,14 @@ pub(crate) fn quantized<'a>(
 ) -> Result<(), OnnxError> {
     let node = quantizer.node;
     let name = node.first_output()?.to_owned();
+    if let Some(same) = widened(network, &quantizer, &value) {
+        return network.bind(node, 0, same);
+    }
     if let (Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions }), true) =
         (&value, quantizer.is_plain())
     {
-        if functions.is_empty() && *quant == quantizer.quant && !network.inputs.contains(&at.id) {
+        let given = network.inputs.contains(&at.id) && network.is_output(&name);
+        if functions.is_empty() && *quant == quantizer.quant && !given {
             return bind_codes(network, &quantizer, *at);
         }
         let single = quant.single().is_some() && quantizer.quant.single().is_some();
@@ -323,6 +424,30 @@ pub(crate) fn quantized<'a>(
     };
     let at = emit_quantizer(network, &quantizer, at, &name)?;
     bind_codes(network, &quantizer, at)
+}
+
+/// Codes that a quantizer of the same scale and zero point, and of at least all of them, leaves as they are.
+fn widened<'a>(network: &Network<'a>, quantizer: &Quantizer<'a>, value: &Value) -> Option<Value> {
+    let Value::Dequantized(Dequantized { source, quant, functions }) = value else { return None };
+    let to = &quantizer.quant;
+    let same = quant.scales == to.scales && quant.zero_points == to.zero_points && quant.axis == to.axis;
+    if !same || !functions.is_empty() || !quantizer.is_plain() || quantizer.dequantizes {
+        return None;
+    }
+    let limits = match source {
+        Source::Constant(_) => quant.limits(),
+        Source::Tensor(at) => {
+            let range = network.builder.tensor(at.id).ty.code_range();
+            [range.min(), range.max()]
+        }
+    };
+    let [low, high] = to.limits();
+    let (narrower, fits) = (quant.dtype != to.dtype, low <= limits[0] && limits[1] <= high);
+    match source {
+        _ if !narrower || !fits => None,
+        Source::Constant(codes) => Some(Value::Constant(Rc::clone(codes))),
+        Source::Tensor(at) => Some(Value::Codes(*at)),
+    }
 }
 
 fn bind_codes<'a>(
@@ -410,10 +535,14 @@ pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -
             quant.dtype = dtype(constant.element).ok_or_else(|| {
                 node.error(format!("reads codes of type {}", element::name(constant.element)))
             })?;
+            quant.range = constant.range.or_else(|| range(constant.element));
             Source::Constant(constant)
         }
         Value::Codes(at) => {
-            quant.dtype = network.builder.tensor(at.id).ty.dtype;
+            // Codes of fewer values may be read as codes of 8 bits.
+            if network.optional_constant(node, 2)?.is_none() {
+                quant.dtype = network.builder.tensor(at.id).ty.dtype;
+            }
             check_codes(network, node, at, &quant)?;
             Source::Tensor(at)
         }

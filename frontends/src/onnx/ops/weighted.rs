@@ -112,7 +112,7 @@ impl Layer {
         let steps = self.bias_steps(node)?;
         let ty = network.code_type(node, &follow.quant, 1, false)?;
         let op = op(EVEN, follow.activation);
-        let id = self.add(network, node, op, steps, &follow.tensor_name(), ty)?;
+        let id = self.add(network, node, op, steps, &follow.name.clone(), ty)?;
         follow.finish(network, node, Located { id, channels_last })
     }
 

@@ -1,0 +1,226 @@
+//! Quantizers and dequantizers around operators.
+
+use guardbit_graph::{Activation, CodeRange, DType, NodeId, Op, Quantization, TensorId};
+
+use super::{ExportError, Order, Writer, ints};
+
+/// Real values that codes are to be made of, by their name.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Made<'a> {
+    /// What an operator on codes makes, with which a quantizer of 8-bit codes right behind it is fused.
+    Fused(&'a str, Activation),
+    /// Elements of a tensor of the same codes, in another place.
+    Moved(&'a str),
+    /// Any others.
+    Real(&'a str),
+}
+
+impl Made<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Fused(name, _) | Self::Moved(name) | Self::Real(name) => name,
+        }
+    }
+}
+
+/// The dtype of 8 bits that holds all codes of a dtype of fewer.
+fn wider(dtype: DType) -> DType {
+    match dtype {
+        DType::Int4 => DType::Int8,
+        DType::UInt4 => DType::UInt8,
+        other => other,
+    }
+}
+
+/// The same scales for codes of another dtype.
+fn whole(quantization: &Quantization) -> Quantization {
+    let (scales, zero_points) = (quantization.scales().to_vec(), quantization.zero_points().to_vec());
+    let same = match quantization.axis() {
+        Some(axis) => Quantization::per_axis(scales, zero_points, axis),
+        None => Quantization::per_tensor(scales[0], zero_points[0]),
+    };
+    same.unwrap_or_else(|_| quantization.clone())
+}
+
+/// The real value of a code.
+fn real(quantization: &Quantization, code: i32) -> f32 {
+    (i64::from(code) - i64::from(quantization.zero_point(0))) as f32 * quantization.scale(0)
+}
+
+/// The operator and the limits of real values that a clamp of codes is, if it leaves out codes of the dtype.
+fn clamp(
+    quantization: &Quantization,
+    dtype: DType,
+    activation: Activation,
+) -> Option<(&'static str, Vec<f32>)> {
+    let (low, high) = activation.clamp(dtype, quantization);
+    if CodeRange::new(low, high)? == CodeRange::of(dtype) {
+        return None;
+    }
+    let own = quantization.codes_of(dtype) == CodeRange::of(dtype);
+    let plain = |limits: [f32; 2]| {
+        // The runtime rounds half to even what an activation rounds half away from zero.
+        let code = |limit: f32| (limit / quantization.scale(0)).round_ties_even() as i128;
+        let codes = limits.map(|limit| code(limit) + i128::from(quantization.zero_point(0)));
+        let fits = own && codes.map(|code| dtype.saturate(code)) == [low, high];
+        if fits { limits.to_vec() } else { vec![real(quantization, low), real(quantization, high)] }
+    };
+    Some(match activation {
+        Activation::Relu if own => ("Relu", Vec::new()),
+        Activation::Relu | Activation::None => {
+            ("Clip", vec![real(quantization, low), real(quantization, high)])
+        }
+        Activation::Relu6 => ("Clip", plain([0.0, 6.0])),
+        Activation::ReluN1To1 => ("Clip", plain([-1.0, 1.0])),
+        Activation::Relu0To1 => ("Clip", plain([0.0, 1.0])),
+    })
+}
+
+impl Writer<'_> {
+    /// Codes of real values, under the name `to`.
+    pub fn quantize(
+        &mut self,
+        id: TensorId,
+        from: Made<'_>,
+        to: &str,
+        order: Order,
+    ) -> Result<(), ExportError> {
+        let (quantization, dtype) = (self.quantization(id)?, self.graph.tensor(id).ty.dtype);
+        let rank = self.graph.tensor(id).ty.shape.len();
+        let axis = quantization.axis().map(|axis| order.axis(axis, rank));
+        let mut real = from.name().to_owned();
+        let fused = matches!(from, Made::Fused(..));
+        let clamp = match from {
+            Made::Fused(_, activation) => clamp(&quantization, dtype, activation),
+            Made::Real(_) => clamp(&quantization, dtype, Activation::None),
+            Made::Moved(_) => None,
+        };
+        if axis.is_some() && (fused || clamp.is_some()) {
+            let problem = "has codes of several scales and a range, which no operator of ONNX makes".into();
+            return Err(ExportError::Tensor { tensor: self.graph.tensor(id).name.clone(), problem });
+        }
+        // The runtime's operators that move codes of 8 bits have none of 4.
+        if fused && clamp.is_some() || !matches!(from, Made::Real(_)) && wider(dtype) != dtype {
+            real = self.again(&real, to, &quantization, wider(dtype));
+        }
+        if let Some((op, limits)) = clamp {
+            let clamped = self.fresh(to, "clamped");
+            let limits = limits.iter().map(|&limit| self.reals_constant(to, &[], &[limit]));
+            let inputs = std::iter::once(real).chain(limits.collect::<Vec<_>>()).collect();
+            self.node(op, inputs, &clamped, Vec::new());
+            // ONNX Runtime 1.31.1 fails on a clip right before a quantizer of 4 bits.
+            real = if wider(dtype) == dtype {
+                clamped
+            } else {
+                self.again(&clamped, to, &quantization, wider(dtype))
+            };
+        }
+        self.linear("QuantizeLinear", real, to, (&quantization, dtype), axis);
+        self.codes.insert((id, order), to.into());
+        Ok(())
+    }
+
+    /// Real values after a quantizer to codes of a dtype and a dequantizer.
+    fn again(&mut self, real: &str, name: &str, quantization: &Quantization, dtype: DType) -> String {
+        let quantization = whole(quantization);
+        let (codes, to) = (self.fresh(name, "wide"), self.fresh(name, "widened"));
+        self.linear("QuantizeLinear", real.into(), &codes, (&quantization, dtype), None);
+        self.linear("DequantizeLinear", codes, &to, (&quantization, dtype), None);
+        to
+    }
+
+    /// The name of the real values of a tensor, with its axes in some order.
+    pub fn real(&mut self, id: TensorId, order: Order) -> Result<String, ExportError> {
+        if let Some(name) = self.reals.get(&(id, order)) {
+            return Ok(name.clone());
+        }
+        if let Some(codes) = self.dequantized(id) {
+            return self.real(codes, order);
+        }
+        let tensor = self.graph.tensor(id);
+        let (rank, dtype) = (tensor.ty.shape.len(), tensor.ty.dtype);
+        let name = match (&tensor.constant, dtype.is_float()) {
+            (Some(_), true) => self.real_constant(tensor, order),
+            (Some(_), false) => self.code_constant(id, order)?,
+            (None, true) => {
+                let from = self.real(id, order.other())?;
+                let to = self.fresh(&tensor.name, "moved");
+                self.transpose(&from, &to, order, rank);
+                to
+            }
+            (None, false) => {
+                let (codes, quantization) = (self.codes_in(id, order)?, self.quantization(id)?);
+                let to = self.fresh(&codes, "real");
+                let axis = quantization.axis().map(|axis| order.axis(axis, rank));
+                self.linear("DequantizeLinear", codes, &to, (&quantization, dtype), axis);
+                to
+            }
+        };
+        self.reals.insert((id, order), name.clone());
+        Ok(name)
+    }
+
+    /// The codes whose real values a tensor holds, if a dequantizer has made it.
+    pub fn dequantized(&self, id: TensorId) -> Option<TensorId> {
+        let node = self.graph.node(self.links.producer(id)?);
+        if let Op::Dequantize(_) = node.op { node.inputs[0] } else { None }
+    }
+
+    /// The name of the real values of a tensor for an operator on codes of 8 bits.
+    pub fn operand(&mut self, id: TensorId, order: Order) -> Result<String, ExportError> {
+        let dtype = self.graph.tensor(id).ty.dtype;
+        if wider(dtype) == dtype {
+            return self.real(id, order);
+        }
+        if let Some(name) = self.widened.get(&(id, order)) {
+            return Ok(name.clone());
+        }
+        let (real, quantization) = (self.real(id, order)?, self.quantization(id)?);
+        let name = self.again(&real, &self.graph.tensor(id).name, &quantization, wider(dtype));
+        self.widened.insert((id, order), name.clone());
+        Ok(name)
+    }
+
+    /// The name of the codes of a tensor, with its axes in some order.
+    pub fn codes_in(&mut self, id: TensorId, order: Order) -> Result<String, ExportError> {
+        if let Some(name) = self.codes.get(&(id, order)) {
+            return Ok(name.clone());
+        }
+        let tensor = self.graph.tensor(id);
+        if !self.codes.contains_key(&(id, order.other())) {
+            let problem = "is read before it is made".into();
+            return Err(ExportError::Tensor { tensor: tensor.name.clone(), problem });
+        }
+        let from = self.operand(id, order.other())?;
+        let moved = self.fresh(&tensor.name, "moved");
+        self.transpose(&from, &moved, order, tensor.ty.shape.len());
+        let to = self.fresh(&tensor.name, if order == Order::Own { "nhwc" } else { "nchw" });
+        let (quantization, dtype) = (whole(&self.quantization(id)?), tensor.ty.dtype);
+        let axis = quantization.axis().map(|axis| order.axis(axis, tensor.ty.shape.len()));
+        let moved = match wider(dtype) == dtype {
+            true => moved,
+            false => self.again(&moved, &to, &quantization, wider(dtype)),
+        };
+        // What is moved has its range already.
+        self.linear("QuantizeLinear", moved, &to, (&quantization, dtype), axis);
+        self.codes.insert((id, order), to.clone());
+        Ok(to)
+    }
+
+    fn transpose(&mut self, from: &str, to: &str, order: Order, rank: usize) {
+        let axes = order.permutation(rank).into_iter().map(|axis| axis as i64).collect();
+        self.node("Transpose", vec![from.into()], to, vec![ints("perm", axes)]);
+    }
+
+    /// Lets what a node makes be its output: codes of it, or real values as they are, which sums of 32 bits stay too.
+    pub fn result(&mut self, id: NodeId, made: Made<'_>, order: Order) -> Result<(), ExportError> {
+        let output = self.graph.node(id).output;
+        let tensor = self.graph.tensor(output);
+        if tensor.ty.dtype.is_float() || tensor.ty.dtype == DType::Int32 {
+            self.reals.insert((output, order), made.name().into());
+            return Ok(());
+        }
+        let name = tensor.name.clone();
+        self.quantize(output, made, &name, order)
+    }
+}

@@ -1,0 +1,216 @@
+//! Tables: as the function that makes them, or as a table.
+
+use guardbit_graph::ops::RealFunction;
+use guardbit_graph::{DType, NodeId, TensorId};
+
+use super::codes::Made;
+use super::ops::{available, operand, refused};
+use super::{ExportError, Writer, float, int, text};
+use crate::onnx::proto;
+use crate::onnx::value::Quant;
+
+/// A function that makes a table.
+struct Found {
+    function: RealFunction,
+    parameters: Vec<f32>,
+}
+
+/// A table of codes.
+///
+/// One that a function of real values makes is that function between a dequantizer and a quantizer. Any other is an array
+/// of codes (Gather) that is indexed by the codes: one of which a value is so near to the middle between two codes that
+/// the runtime's own function could round it otherwise, and another scale alone, since of two quantizers in a row ONNX
+/// Runtime leaves one out.
+pub(super) fn table(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportError> {
+    let (input, entries) = (operand(writer, id, 0)?, operand(writer, id, 1)?);
+    let output = writer.graph.node(id).output;
+    let codes = writer.graph.tensor(entries).codes().map(|codes| codes.to_vec()).unwrap_or_default();
+    let quants = [quant(writer, input)?, quant(writer, output)?];
+    let single = quants.iter().all(|quant| quant.single().is_some());
+    match single.then(|| recognized(&quants, &codes)).flatten() {
+        Some(found) => function(writer, id, input, &found),
+        None => array(writer, id, input, &codes),
+    }
+}
+
+fn quant(writer: &Writer<'_>, id: TensorId) -> Result<Quant, ExportError> {
+    let (quantization, dtype) = (writer.quantization(id)?, writer.graph.tensor(id).ty.dtype);
+    Ok(Quant {
+        dtype,
+        scales: quantization.scales().to_vec(),
+        zero_points: quantization.zero_points().to_vec(),
+        axis: quantization.axis(),
+        range: quantization.range().map(|range| [range.min(), range.max()]),
+    })
+}
+
+/// The function that makes a table.
+fn recognized(quants: &[Quant; 2], codes: &[i32]) -> Option<Found> {
+    let [input, output] = quants;
+    let reals: Vec<f32> = (input.dtype.min()..=input.dtype.max()).map(|code| input.real(code, 0)).collect();
+    let makes = |f: &dyn Fn(f32) -> f32| {
+        reals.len() == codes.len() && reals.iter().zip(codes).all(|(&x, &code)| output.code(f(x), 0) == code)
+    };
+    if makes(&|x| x) {
+        return None;
+    }
+    candidates(output, &reals, codes).into_iter().find(|found| {
+        let f = |x: f32| found.function.apply(x, &found.parameters);
+        makes(&f) && (is_exact(found.function) || reals.iter().all(|&x| is_clear(f(x), output)))
+    })
+}
+
+/// Whether every runtime computes a function alike, to the last bit.
+fn is_exact(function: RealFunction) -> bool {
+    use RealFunction as F;
+    matches!(
+        function,
+        F::Relu | F::LeakyRelu | F::Clip | F::Neg | F::Abs | F::Floor | F::Ceil | F::Round | F::Sqrt
+    )
+}
+
+/// Whether a value that is wrong in its last bits has the same code: it is not near the middle between two.
+fn is_clear(value: f32, quant: &Quant) -> bool {
+    const MARGIN: f64 = 1e-4;
+    let steps = f64::from(value) / f64::from(quant.scales[0]);
+    let [low, high] = quant.limits().map(|code| f64::from(code - quant.zero_points[0]));
+    let inside = (low - 1.0..=high + 1.0).contains(&steps);
+    !inside || (steps - steps.floor() - 0.5).abs() > MARGIN
+}
+
+/// Functions that may make a table, plain ones first.
+fn candidates(output: &Quant, reals: &[f32], codes: &[i32]) -> Vec<Found> {
+    let plain = RealFunction::ALL.iter().filter(|function| function.parameters() == 0);
+    let mut found: Vec<Found> = plain.map(|&function| Found { function, parameters: Vec::new() }).collect();
+    let mut add =
+        |function, parameters: &[f32]| found.push(Found { function, parameters: parameters.to_vec() });
+    // Limits are real values of codes.
+    if let (Some(&low), Some(&high)) = (codes.iter().min(), codes.iter().max()) {
+        add(RealFunction::Clip, &[output.real(low, 0), output.real(high, 0)]);
+    }
+    for parameters in [[0.2, 0.5], [1.0 / 6.0, 0.5]] {
+        add(RealFunction::HardSigmoid, &parameters);
+    }
+    let below = |function: RealFunction| slope(function, output, reals, codes);
+    for function in [RealFunction::LeakyRelu, RealFunction::Elu] {
+        if let Some(slope) = below(function) {
+            add(function, &[slope]);
+        }
+    }
+    found
+}
+
+/// The factor of a function below 0 that makes these codes, the one of fewest digits if there are several.
+fn slope(function: RealFunction, output: &Quant, reals: &[f32], codes: &[i32]) -> Option<f32> {
+    let [least, greatest] = output.limits();
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let inner = reals.iter().zip(codes).filter(|&(&x, &code)| x < 0.0 && least < code && code < greatest);
+    for (&x, &code) in inner {
+        // With a factor of 1 the function is negative here.
+        let unit = f64::from(function.apply(x, &[1.0])) / f64::from(output.scales[0]);
+        let steps = f64::from(code - output.zero_points[0]);
+        low = low.max((steps + 0.5) / unit);
+        high = high.min((steps - 0.5) / unit);
+    }
+    if !(low.is_finite() && high.is_finite() && low <= high) {
+        return None;
+    }
+    let digits = (0..9).map(|digits| 10f64.powi(digits));
+    let short = digits.map(|power| ((low + high) / 2.0 * power).round() / power);
+    short.into_iter().find(|slope| (low..=high).contains(slope)).map(|slope| slope as f32)
+}
+
+/// A function of real values between codes.
+fn function(writer: &mut Writer<'_>, id: NodeId, input: TensorId, found: &Found) -> Result<(), ExportError> {
+    let order = available(writer, input);
+    let (x, name) = (writer.real(input, order)?, writer.result_name(id));
+    operator(writer, id, found.function, &found.parameters, x, &name)?;
+    writer.result(id, Made::Real(&name), order)
+}
+
+/// An array of codes, indexed by codes: negative ones count from its end.
+fn array(writer: &mut Writer<'_>, id: NodeId, input: TensorId, codes: &[i32]) -> Result<(), ExportError> {
+    let output = writer.graph.node(id).output;
+    let tensor = writer.graph.tensor(output);
+    let negative = writer.graph.tensor(input).ty.dtype.min().unsigned_abs() as usize;
+    let rotated: Vec<i64> =
+        codes[negative..].iter().chain(&codes[..negative]).map(|&code| code.into()).collect();
+    let (name, dtype) = (tensor.name.clone(), tensor.ty.dtype);
+    // Gather has no codes of 4 bits.
+    let stored = match dtype {
+        DType::Int4 => DType::Int8,
+        DType::UInt4 => DType::UInt8,
+        other => other,
+    };
+    let order = available(writer, input);
+    let from = writer.codes_in(input, order)?;
+    let index = writer.fresh(&name, "index");
+    writer.node("Cast", vec![from], &index, vec![int("to", proto::element::INT32.into())]);
+    let entries = writer.codes_constant(tensor, stored, &[rotated.len()], &rotated);
+    let made = if stored == dtype { name.clone() } else { writer.fresh(&name, "wide") };
+    writer.node("Gather", vec![entries, index], &made, Vec::new());
+    if stored != dtype {
+        let (quantization, real) = (writer.quantization(output)?, writer.fresh(&name, "widened"));
+        writer.linear("DequantizeLinear", made, &real, (&quantization, stored), None);
+        writer.linear("QuantizeLinear", real, &name, (&quantization, dtype), None);
+    }
+    writer.codes.insert((output, order), name);
+    Ok(())
+}
+
+/// The operator of ONNX that a function is.
+pub(super) fn operator(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    function: RealFunction,
+    p: &[f32],
+    input: String,
+    output: &str,
+) -> Result<(), ExportError> {
+    let mut inputs = vec![input];
+    let mut attributes = Vec::new();
+    let op = match function {
+        RealFunction::Relu => "Relu",
+        RealFunction::LeakyRelu => {
+            attributes.push(float("alpha", p[0]));
+            "LeakyRelu"
+        }
+        RealFunction::Clip => {
+            inputs.extend(p.iter().map(|&limit| writer.reals_constant("limit", &[], &[limit])));
+            "Clip"
+        }
+        RealFunction::Sigmoid => "Sigmoid",
+        RealFunction::Tanh => "Tanh",
+        RealFunction::HardSigmoid => {
+            attributes.extend([float("alpha", p[0]), float("beta", p[1])]);
+            "HardSigmoid"
+        }
+        RealFunction::HardSwish => "HardSwish",
+        RealFunction::Elu => {
+            attributes.push(float("alpha", p[0]));
+            "Elu"
+        }
+        RealFunction::Softplus => "Softplus",
+        RealFunction::Erf => "Erf",
+        RealFunction::Gelu => "Gelu",
+        RealFunction::GeluTanh => {
+            attributes.push(text("approximate", "tanh"));
+            "Gelu"
+        }
+        RealFunction::Exp => "Exp",
+        RealFunction::Log => "Log",
+        RealFunction::Sqrt => "Sqrt",
+        RealFunction::Reciprocal => "Reciprocal",
+        RealFunction::Neg => "Neg",
+        RealFunction::Abs => "Abs",
+        RealFunction::Floor => "Floor",
+        RealFunction::Ceil => "Ceil",
+        RealFunction::Round => "Round",
+        RealFunction::Bipolar => {
+            let problem = format!("computes `{}`, which ONNX has no operator for", function.name());
+            return Err(refused(writer, id, problem));
+        }
+    };
+    writer.node(op, inputs, output, attributes);
+    Ok(())
+}

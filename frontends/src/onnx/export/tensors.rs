@@ -1,0 +1,148 @@
+//! Constants: initializers and their scales.
+
+use guardbit_graph::{Constant, DType, Quantization, Tensor, TensorId, real_of};
+
+use super::{ExportError, Order, Writer, int};
+use crate::onnx::constant::permuted_places;
+use crate::onnx::metadata;
+use crate::onnx::proto::{self, element};
+
+/// The element type of a dtype, and the bits of an element.
+fn element_of(dtype: DType) -> (i32, usize) {
+    match dtype {
+        DType::Int4 => (element::INT4, 4),
+        DType::UInt4 => (element::UINT4, 4),
+        DType::Int8 => (element::INT8, 8),
+        DType::UInt8 => (element::UINT8, 8),
+        DType::Int16 => (element::INT16, 16),
+        DType::UInt16 => (element::UINT16, 16),
+        DType::Int32 => (element::INT32, 32),
+        DType::Int64 => (element::INT64, 64),
+        DType::Float32 => (element::FLOAT, 32),
+    }
+}
+
+/// The bytes of integers of so many bits: two of 4 bits in one, the first in the low half.
+fn bytes(values: &[i64], bits: usize) -> Vec<u8> {
+    if bits == 4 {
+        let nibble = |value: Option<&i64>| (value.copied().unwrap_or(0) & 15) as u8;
+        return values.chunks(2).map(|two| nibble(two.first()) | nibble(two.get(1)) << 4).collect();
+    }
+    values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(bits / 8)).collect()
+}
+
+impl Writer<'_> {
+    pub fn reals_constant(&mut self, name: &str, shape: &[usize], values: &[f32]) -> String {
+        let name = self.fresh(name, "constant");
+        self.initializers.push(proto::Tensor {
+            name: name.clone(),
+            dims: shape.iter().map(|&size| size as i64).collect(),
+            data_type: element::FLOAT,
+            raw_data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            ..Default::default()
+        });
+        name
+    }
+
+    pub fn integers_constant(&mut self, name: &str, shape: &[usize], dtype: DType, values: &[i64]) -> String {
+        let (number, bits) = element_of(dtype);
+        let name = self.fresh(name, "constant");
+        self.initializers.push(proto::Tensor {
+            name: name.clone(),
+            dims: shape.iter().map(|&size| size as i64).collect(),
+            data_type: number,
+            raw_data: bytes(values, bits),
+            ..Default::default()
+        });
+        name
+    }
+
+    /// Integers of one axis, as operators have them as operands.
+    pub fn sizes_constant(&mut self, name: &str, values: &[i64]) -> String {
+        self.integers_constant(name, &[values.len()], DType::Int64, values)
+    }
+
+    /// Codes like those of a tensor; their range stands beside them, where they have one of their own.
+    pub fn codes_constant(
+        &mut self,
+        tensor: &Tensor,
+        dtype: DType,
+        shape: &[usize],
+        codes: &[i64],
+    ) -> String {
+        let name = self.integers_constant(&tensor.name, shape, dtype, codes);
+        let range = tensor.ty.quantization.as_ref().and_then(Quantization::range);
+        if let (Some(range), Some(last)) = (range, self.initializers.last_mut()) {
+            last.metadata.push(metadata::range(range));
+        }
+        name
+    }
+
+    /// The quantization of a tensor.
+    pub fn quantization(&self, id: TensorId) -> Result<Quantization, ExportError> {
+        let tensor = self.graph.tensor(id);
+        tensor.ty.quantization.clone().ok_or_else(|| ExportError::Tensor {
+            tensor: tensor.name.clone(),
+            problem: "has codes without a scale; one is needed".into(),
+        })
+    }
+
+    /// Names of the scale and the zero point of codes.
+    pub fn scale_of(&mut self, name: &str, quantization: &Quantization, dtype: DType) -> [String; 2] {
+        let shape: &[usize] =
+            if quantization.axis().is_some() { &[quantization.scales().len()] } else { &[] };
+        let zero_points: Vec<i64> = quantization.zero_points().iter().map(|&z| z.into()).collect();
+        [
+            self.reals_constant(name, shape, quantization.scales()),
+            self.integers_constant(name, shape, dtype, &zero_points),
+        ]
+    }
+
+    /// A quantizer or dequantizer of codes that are quantized so, along axis `axis` of the file where they have several
+    /// scales.
+    pub fn linear(
+        &mut self,
+        op: &str,
+        from: String,
+        to: &str,
+        (quantization, dtype): (&Quantization, DType),
+        axis: Option<usize>,
+    ) {
+        let [scale, zero_point] = self.scale_of(to, quantization, dtype);
+        let attributes = axis.map(|axis| int("axis", axis as i64)).into_iter().collect();
+        self.node(op, vec![from, scale, zero_point], to, attributes);
+    }
+
+    pub fn real_constant(&mut self, tensor: &Tensor, order: Order) -> String {
+        let words = tensor.codes().map(|codes| codes.to_vec()).unwrap_or_default();
+        let (shape, words) = ordered(&tensor.ty.shape, &words, order);
+        let values: Vec<f32> = words.into_iter().map(real_of).collect();
+        self.reals_constant(&tensor.name, &shape, &values)
+    }
+
+    /// The real values of constant codes.
+    pub fn code_constant(&mut self, id: TensorId, order: Order) -> Result<String, ExportError> {
+        let (tensor, quantization) = (self.graph.tensor(id), self.quantization(id)?);
+        let codes = tensor.constant.as_ref().map(Constant::wide).unwrap_or_default();
+        let (shape, codes) = ordered(&tensor.ty.shape, &codes, order);
+        let name = self.codes_constant(tensor, tensor.ty.dtype, &shape, &codes);
+        let to = self.fresh(&tensor.name, "real");
+        let axis = quantization.axis().map(|axis| order.axis(axis, shape.len()));
+        self.linear("DequantizeLinear", name, &to, (&quantization, tensor.ty.dtype), axis);
+        Ok(to)
+    }
+}
+
+/// A constant with its axes in some order.
+fn ordered<T: Copy>(shape: &[usize], values: &[T], order: Order) -> (Vec<usize>, Vec<T>) {
+    if order == Order::Own || shape.len() < 3 {
+        return (shape.to_vec(), values.to_vec());
+    }
+    permuted(shape, values, &order.permutation(shape.len()))
+}
+
+/// A constant with its axes in another order.
+pub(super) fn permuted<T: Copy>(shape: &[usize], values: &[T], axes: &[usize]) -> (Vec<usize>, Vec<T>) {
+    let sizes = axes.iter().map(|&axis| shape[axis]).collect();
+    (sizes, permuted_places(shape, axes).map(|at| values[at]).collect())
+}
