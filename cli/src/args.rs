@@ -11,7 +11,7 @@ use guardbit_num::{Overflow, Scheme};
 use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{AreaTool, BitList, Budget, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES};
+use guardbit_study::{AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES};
 
 /// What does a narrow accumulator do to this network?
 ///
@@ -109,7 +109,7 @@ pub struct SweepArgs {
     /// A study file, or with --hw the network
     pub study_or_model: PathBuf,
     /// The accelerator: a preset's name or a YAML file
-    #[arg(long, requires = "bits")]
+    #[arg(long)]
     pub hw: Option<String>,
     /// Widths of the swept level: 10..=24 (both included), or 8,12,16. A layer's own width (`layers`) stays
     #[arg(long, requires = "hw")]
@@ -120,6 +120,16 @@ pub struct SweepArgs {
     /// The swept level [default: the only one with a width]
     #[arg(long, requires = "hw")]
     pub level: Option<String>,
+    /// Anything else that is varied: a key as for --set, or model, hw, mode, requantize, seed, random, samples, input,
+    /// labels, output or profile. Values as 12..=16 or a,b,c; each further axis multiplies the points
+    #[arg(long, value_name = "KEY=VALUES", requires = "hw")]
+    pub axis: Vec<Axis>,
+    /// Axes that go together, value by value
+    #[arg(long, value_name = "KEY,KEY", requires = "axis")]
+    pub zip: Vec<String>,
+    /// Only points of which this holds: A OP B, with ==, !=, <, <=, > or >=, of axes and values
+    #[arg(long = "where", value_name = "CONDITION", requires = "axis")]
+    pub conditions: Vec<Condition>,
     #[command(flatten)]
     pub common: Common,
     /// Folder for the results; an interrupted sweep goes on where it was. Without it nothing is written

@@ -11,7 +11,7 @@ use guardbit_quantize::QuantizeError;
 use guardbit_reports::ReportError;
 use guardbit_sim::SimError;
 
-use crate::MAX_POINTS;
+use crate::{AxisError, MAX_POINTS};
 
 /// Why a run or a sweep cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +48,12 @@ pub enum StudyError {
         /// What may help.
         help: Option<String>,
     },
+    /// Axes that make no sense, or a value that an argument cannot have.
+    #[error(transparent)]
+    Axis(#[from] AxisError),
+    /// A sweep that varies nothing.
+    #[error("nothing is varied")]
+    NothingVaried,
     /// A grid that is too large.
     #[error("the sweep has {points} points; {MAX_POINTS} are the most")]
     TooManyPoints {
@@ -292,6 +298,8 @@ impl StudyError {
             Self::Sim(_) => "guardbit::sim",
             Self::Report(error) => error.code(),
             Self::StudyFile { .. } => "guardbit::study::file",
+            Self::Axis(_) => "guardbit::study::axis",
+            Self::NothingVaried => "guardbit::study::nothing",
             Self::TooManyPoints { .. } => "guardbit::study::points",
             Self::Read { .. } => "guardbit::study::read",
             Self::Array { .. } => "guardbit::input::array",
@@ -322,6 +330,12 @@ impl StudyError {
             Self::Model(error) => error.help(),
             Self::Hw(error) => error.help().map(String::from),
             Self::StudyFile { help, .. } => help.clone(),
+            Self::Axis(_) => Some(
+                "an axis is KEY=VALUES: a key as for --set, or one of the arguments model, hw, mode, requantize, seed, \
+                 random, samples, input, labels, output, profile; values are separated by commas, 12..=16 is a range"
+                    .into(),
+            ),
+            Self::NothingVaried => Some("give widths with --bits, or an axis with --axis KEY=VALUES".into()),
             Self::TooManyPoints { .. } => Some(
                 "sweep a part of the grid at a time: fewer networks, accelerators, widths or modes".into(),
             ),

@@ -4,6 +4,7 @@
 //! write a folder that is either complete or not there (a sweep: resumable).
 
 mod array;
+mod axes;
 mod bits;
 mod error;
 mod execute;
@@ -29,6 +30,7 @@ use guardbit_hwmodels::Accelerator;
 use guardbit_reports::About;
 use serde::Serialize;
 
+pub use axes::{Axes, Axis, AxisError, Condition};
 pub use bits::{BitList, BitListError};
 pub use error::{StudyError, Wanted};
 pub use guardbit_files::{Digest, DigestError, Existing};

@@ -15,6 +15,7 @@ mod trapped;
 use guardbit_hwmodels::{MacLayer, Program, Register, Step};
 use guardbit_sim::LayerStats;
 
+pub(crate) use self::csv::write_csv_and;
 pub use self::csv::{Cells, write_csv};
 pub use dictionary::columns_text;
 pub use events::{EventRow, event_rows};
@@ -22,7 +23,7 @@ pub use layers::{ChannelRow, LayerRow, channel_rows, layer_rows};
 pub use not_swept::not_swept_text;
 pub use quantize::{HistogramRow, PartRow, TensorRow};
 pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
-pub use summary::{SummaryRow, SweepPoint};
+pub use summary::{Parameter, SummaryRow, SweepPoint};
 pub use sweep::{SweepRow, sweep_rows};
 pub use table::{Column, Row};
 pub use trapped::trapped_text;
