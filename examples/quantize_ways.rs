@@ -4,9 +4,11 @@
 //! `examples/NETWORK` in several ways for accumulators of LOW to HIGH bits, runs each on them with the test images, and writes
 //! `NETWORK.csv`, `NETWORK.svg` and `NETWORK.png` to DIR; without arguments it does `digits 10 20 out/quantize`.
 //!
-//! `witness_events` counts overflows where every output channel of every layer reads the input that takes its sum
-//! furthest; `proved_bits` is the width that no input of any layer exceeds.
+//! Where a way may choose the width of codes, it takes the one whose outputs on the accelerator are nearest to those of the
+//! float network on the calibration samples. `proved_bits` is the width that no input of any layer exceeds;
+//! `witness_events` counts overflows where every output channel of every layer reads the input that takes its sum furthest.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::Read;
@@ -28,22 +30,23 @@ use guardbit::{frontends, hwmodels};
 type Failure = Box<dyn Error>;
 
 /// A way of quantizing.
-#[derive(Clone, Copy)]
 struct Way {
     name: &'static str,
     /// Chooses for whole layers on their accelerator.
     method: Option<&'static str>,
-    /// Width of activations and weights.
-    codes: u32,
+    /// Widths of activations and weights that it may choose from.
+    codes: &'static [u32],
 }
 
-const WAYS: [Way; 6] = [
-    Way { name: "plain", method: None, codes: 8 },
-    Way { name: "overflow-aware", method: Some("overflow-aware"), codes: 8 },
-    Way { name: "guaranteed", method: Some("guaranteed"), codes: 8 },
-    Way { name: "guaranteed, 6-bit codes", method: Some("guaranteed"), codes: 6 },
-    Way { name: "guaranteed, 5-bit codes", method: Some("guaranteed"), codes: 5 },
-    Way { name: "guaranteed, 4-bit codes", method: Some("guaranteed"), codes: 4 },
+const EIGHT: &[u32] = &[8];
+const SOME: &[u32] = &[8, 6, 5, 4];
+
+const WAYS: &[Way] = &[
+    Way { name: "plain", method: None, codes: EIGHT },
+    Way { name: "overflow-aware", method: Some("overflow-aware"), codes: EIGHT },
+    Way { name: "guaranteed", method: Some("guaranteed"), codes: EIGHT },
+    Way { name: "overflow-aware, codes of 4 to 8 bits", method: Some("overflow-aware"), codes: SOME },
+    Way { name: "guaranteed, codes of 4 to 8 bits", method: Some("guaranteed"), codes: SOME },
 ];
 
 const OVERFLOWS: [&str; 2] = ["saturate", "wrap"];
@@ -52,7 +55,9 @@ const OVERFLOWS: [&str; 2] = ["saturate", "wrap"];
 struct Subject {
     name: String,
     graph: Graph,
-    calibration: Vec<Vec<Vec<f32>>>,
+    calibration: Vec<Vec<f32>>,
+    /// What the float network makes of the calibration samples.
+    float: Vec<Vec<f32>>,
     images: Vec<Vec<f32>>,
     labels: Vec<i64>,
     /// Images that the float network classifies right.
@@ -61,9 +66,10 @@ struct Subject {
 
 /// One row of the table.
 struct Row {
-    overflow: &'static str,
-    way: Way,
+    overflow: String,
+    way: String,
     bits: u32,
+    codes: u32,
     right: u64,
     events: u64,
     proved_bits: u32,
@@ -76,6 +82,7 @@ fn main() -> Result<(), Failure> {
     let subject = Subject::load(&next("digits"))?;
     let (low, high): (u32, u32) = (next("10").parse()?, next("20").parse()?);
     let dir = PathBuf::from(next("out/quantize"));
+    println!("{HEAD}");
     let mut rows = Vec::new();
     for overflow in OVERFLOWS {
         for way in WAYS {
@@ -91,66 +98,66 @@ fn main() -> Result<(), Failure> {
 
 impl Subject {
     fn load(name: &str) -> Result<Self, Failure> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name);
+        let folder = examples().join(name);
         let images = ["test_images_float.npy", "test_images.npy"].map(|file| folder.join(file));
         let images = images.into_iter().find(|path| path.exists()).ok_or("no test images")?;
         let Values::Integers(labels) = array(&folder.join("test_labels.npy"))?.1 else {
             return Err("labels have to be integers".into());
         };
-        let calibration = reals(&folder.join("calibration.npy"))?;
-        let mut own = Self {
-            name: name.to_owned(),
-            graph: frontends::load(&folder.join(format!("{name}_float.onnx")))?,
-            calibration: calibration.into_iter().map(|sample| vec![sample]).collect(),
-            images: reals(&images)?,
-            labels,
-            float_right: 0,
-        };
-        let accelerator = hwmodels::load("exact-int32-os", &[])?;
-        (own.float_right, _) = own.run(&hwmodels::lower(own.graph.clone().into(), &accelerator)?)?;
-        Ok(own)
+        let graph = frontends::load(&folder.join(format!("{name}_float.onnx")))?;
+        let (calibration, images) = (reals(&folder.join("calibration.npy"))?, reals(&images)?);
+        let program = hwmodels::lower(graph.clone().into(), &hwmodels::load("exact-int32-os", &[])?)?;
+        let float = run(&program, &calibration)?.0;
+        let float_right = right(&run(&program, &images)?.0, &labels);
+        Ok(Self { name: name.to_owned(), graph, calibration, float, images, labels, float_right })
     }
 
-    fn row(&self, overflow: &'static str, way: Way, bits: u32) -> Result<Row, Failure> {
+    fn row(&self, overflow: &str, way: &Way, bits: u32) -> Result<Row, Failure> {
         let sets = [format!("accumulation.acc.bits={bits}"), format!("accumulation.acc.overflow={overflow}")];
         let accelerator = hwmodels::load("fpga-int14-os", &sets)?;
-        let quantized = quantize(&self.graph, &self.calibration, &way.config()?, Some(&accelerator))?;
-        let program = hwmodels::lower(Arc::new(quantized.graph), &accelerator)?;
-        let (right, events) = self.run(&program)?;
-        let (proved_bits, witness_events) = witnesses(&program, &accelerator)?;
-        Ok(Row { overflow, way, bits, right, events, proved_bits, witness_events })
-    }
-
-    /// How many test images are right, and how many additions overflowed.
-    fn run(&self, program: &Program) -> Result<(u64, u64), Failure> {
-        let input = program.graph.tensor(program.graph.inputs()[0]);
-        let output = program.graph.outputs()[0];
-        let real = |code| if program.graph.tensor(output).ty.dtype.is_float() { real_of(code) } else { code as f32 };
-        let code = |&value: &f32| match &input.ty.quantization {
-            Some(quantization) => input.ty.code_range().clamp(Onnx.quantize_input(value, quantization)),
-            None => word_of(value),
-        };
-        let mut simulation =
-            Simulation::new(program, Options { stats: StatsLevel::Events, ..Options::default() });
-        let mut right = 0;
-        for (images, labels) in self.images.chunks(64).zip(self.labels.chunks(64)) {
-            let sample = |image: &Vec<f32>| codes(input.ty.dtype, image.iter().map(code).collect());
-            let batch = images.iter().map(sample).collect::<Result<Vec<_>, _>>()?;
-            for (tensors, &label) in simulation.run_batch(&batch)?.iter().zip(labels) {
-                let codes = tensors.simulated[output.index()].as_ref().map(Codes::to_vec).unwrap_or_default();
-                right += u64::from(class(codes.into_iter().map(real)) == Some(label));
+        let mut best: Option<(f64, u32, Program)> = None;
+        for &codes in way.codes {
+            let program = self.quantized(way, codes, &accelerator)?;
+            let distance = distance(&run(&program, &self.calibration)?.0, &self.float);
+            if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
+                best = Some((distance, codes, program));
             }
         }
-        Ok((right, events(simulation)))
+        let (_, codes, program) = best.ok_or("a way has widths of codes")?;
+        let (outputs, events) = run(&program, &self.images)?;
+        let (proved_bits, witness_events) = witnesses(&program, &accelerator)?;
+        Ok(Row {
+            overflow: overflow.to_owned(),
+            way: way.name.to_owned(),
+            bits,
+            codes,
+            right: right(&outputs, &self.labels),
+            events,
+            proved_bits,
+            witness_events,
+        })
+    }
+
+    fn quantized(&self, way: &Way, codes: u32, accelerator: &Accelerator) -> Result<Program, Failure> {
+        let activations = CodeSetting { bits: codes, signed: false, ..CodeSetting::ACTIVATIONS };
+        let weights = CodeSetting { bits: codes, ..CodeSetting::WEIGHTS };
+        let mut config = Config::default();
+        config.setting = LayerSetting { activations, weights, ..config.setting };
+        if let Some(wanted) = way.method {
+            let method = LAYER_METHODS.iter().find(|method| method.name() == wanted);
+            config.layer_method = Some(Arc::new(*method.ok_or_else(|| format!("there is no {wanted}"))?));
+        }
+        let samples: Vec<_> = self.calibration.iter().map(|sample| vec![sample.clone()]).collect();
+        let quantized = quantize(&self.graph, &samples, &config, Some(accelerator))?;
+        Ok(hwmodels::lower(Arc::new(quantized.graph), accelerator)?)
     }
 
     fn write(&self, rows: &[Row], dir: &Path) -> Result<(), Failure> {
         fs::create_dir_all(dir)?;
-        let head = "network,overflow,way,bits,right,images,events,proved_bits,witness_events";
         let lines = rows.iter().map(|row| row.csv(self));
-        let csv: String = [head.to_owned()].into_iter().chain(lines).map(|line| line + "\n").collect();
+        let csv: String = [HEAD.to_owned()].into_iter().chain(lines).map(|line| line + "\n").collect();
         fs::write(dir.join(format!("{}.csv", self.name)), csv)?;
-        let record = self.record(rows);
+        let record = self.record(rows)?;
         for plot in QUANTIZER_PLOTS {
             let Drawing::Figure(svg) = plot.draw(&record)? else { continue };
             fs::write(dir.join(format!("{}.png", self.name)), plot.png(&svg)?)?;
@@ -158,45 +165,82 @@ impl Subject {
         }
         Ok(())
     }
-}
 
-impl Way {
-    fn config(self) -> Result<Config, Failure> {
-        let activations = CodeSetting { bits: self.codes, signed: false, ..CodeSetting::ACTIVATIONS };
-        let weights = CodeSetting { bits: self.codes, ..CodeSetting::WEIGHTS };
-        let mut config = Config::default();
-        config.setting = LayerSetting { activations, weights, ..config.setting };
-        if let Some(wanted) = self.method {
-            let method = LAYER_METHODS.iter().find(|method| method.name() == wanted);
-            config.layer_method = Some(Arc::new(*method.ok_or("no such method")?));
-        }
-        Ok(config)
-    }
-}
-
-impl Subject {
-    fn record(&self, rows: &[Row]) -> QuantizersRecord {
-        let row = |row: &Row| QuantizerRow {
-            panel: row.overflow.into(),
-            quantizer: row.way.name.into(),
+    /// Everything that is drawn: the rows, and the peers', whose sums cannot overflow, in every panel.
+    fn record(&self, rows: &[Row]) -> Result<QuantizersRecord, Failure> {
+        let widths: BTreeSet<u32> = rows.iter().map(|row| row.bits).collect();
+        let drawn = |row: &Row| QuantizerRow {
+            panel: row.overflow.clone(),
+            quantizer: row.way.clone(),
             bits: row.bits,
             right: row.right,
         };
-        QuantizersRecord {
+        let mut drawn: Vec<_> = rows.iter().map(drawn).collect();
+        for panel in OVERFLOWS {
+            for (quantizer, of_codes) in [("AXE (Brevitas)", EIGHT), ("AXE, codes of 4 to 8 bits", SOME)] {
+                for &bits in &widths {
+                    let found = axe(&self.name, bits, of_codes)?;
+                    let row = |right| QuantizerRow { panel: panel.into(), quantizer: quantizer.into(), bits, right };
+                    drawn.extend(found.map(row));
+                }
+            }
+        }
+        Ok(QuantizersRecord {
             model: format!("{}_float.onnx", self.name),
             float_right: self.float_right,
             samples: self.labels.len() as u64,
-            rows: rows.iter().map(row).collect(),
-        }
+            rows: drawn,
+        })
     }
 }
 
+const HEAD: &str = "network,overflow,way,bits,codes,right,images,events,proved_bits,witness_events";
+
 impl Row {
     fn csv(&self, subject: &Subject) -> String {
-        let Self { overflow, way, bits, right, events, proved_bits, witness_events } = self;
-        let (network, images, way) = (&subject.name, subject.labels.len(), way.name);
-        format!("{network},{overflow},{way},{bits},{right},{images},{events},{proved_bits},{witness_events}")
+        let Self { overflow, way, bits, codes, right, events, proved_bits, witness_events } = self;
+        let (network, images) = (&subject.name, subject.labels.len());
+        format!(
+            "{network},{overflow},\"{way}\",{bits},{codes},{right},{images},{events},{proved_bits},{witness_events}"
+        )
     }
+}
+
+/// The most test images that Brevitas' AXE gets right at a width, of both its methods and of those widths of codes.
+fn axe(network: &str, bits: u32, codes: &[u32]) -> Result<Option<u64>, Failure> {
+    let table = fs::read_to_string(examples().join("quantize/peers/axe.csv"))?;
+    let fields = table.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+    let found = fields.filter_map(|fields| {
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        let widths = codes.iter().any(|&codes| number(1) == Some(codes.into()));
+        (fields.first() == Some(&network) && widths && number(5) == Some(bits.into())).then(|| number(7))?
+    });
+    Ok(found.max())
+}
+
+/// The real outputs of a network on its accelerator, sample by sample, and how many additions overflowed.
+fn run(program: &Program, samples: &[Vec<f32>]) -> Result<(Vec<Vec<f32>>, u64), Failure> {
+    let [input, output] = [program.graph.inputs()[0], program.graph.outputs()[0]];
+    let (from, to) = (&program.graph.tensor(input).ty, &program.graph.tensor(output).ty);
+    let code = |&value: &f32| match &from.quantization {
+        Some(quantization) => from.code_range().clamp(Onnx.quantize_input(value, quantization)),
+        None => word_of(value),
+    };
+    let real = |code: i32| match &to.quantization {
+        Some(quantization) => (code - quantization.zero_point(0)) as f32 * quantization.scale(0),
+        None => real_of(code),
+    };
+    let mut simulation = Simulation::new(program, Options { stats: StatsLevel::Events, ..Options::default() });
+    let mut outputs = Vec::new();
+    for samples in samples.chunks(64) {
+        let sample = |sample: &Vec<f32>| codes(from.dtype, &sample.iter().map(code).collect::<Vec<_>>());
+        let batch = samples.iter().map(sample).collect::<Result<Vec<_>, _>>()?;
+        for tensors in simulation.run_batch(&batch)? {
+            let codes = tensors.simulated[output.index()].as_ref().ok_or("outputs are kept")?.to_vec();
+            outputs.push(codes.into_iter().map(real).collect());
+        }
+    }
+    Ok((outputs, events(simulation)))
 }
 
 /// The greatest width that a layer's sums need for any input, and the overflows on inputs that take the sum of an output
@@ -210,10 +254,9 @@ fn witnesses(program: &Program, accelerator: &Accelerator) -> Result<(u32, u64),
         let bounds = LayerBounds::new(&alone.graph, layer);
         proved = proved.max(bounds.weight_bits(0));
         let dtype = alone.graph.tensor(alone.graph.inputs()[0]).ty.dtype;
-        let channels = 0..bounds.channels.len();
         let of_channel = |channel| Witness::of_channel(&alone.graph, layer, &bounds, 0, channel);
-        let inputs = channels.filter_map(of_channel).map(|witness| codes(dtype, witness.input));
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        let witnesses = (0..bounds.channels.len()).filter_map(of_channel);
+        let inputs = witnesses.map(|witness| codes(dtype, &witness.input)).collect::<Result<Vec<_>, _>>()?;
         let mut simulation =
             Simulation::new(&alone, Options { stats: StatsLevel::Events, ..Options::default() });
         simulation.run_batch(&inputs)?;
@@ -222,22 +265,33 @@ fn witnesses(program: &Program, accelerator: &Accelerator) -> Result<(u32, u64),
     Ok((proved, overflows))
 }
 
-/// One input of a network.
-fn codes(dtype: DType, codes: Vec<i32>) -> Result<Vec<Codes>, Failure> {
-    let codes = Codes::new(dtype, &codes).map_err(|code| format!("{code} is no code of {dtype}"))?;
-    Ok(vec![codes])
-}
-
 /// Additions of all layers whose result did not fit.
 fn events(simulation: Simulation<'_>) -> u64 {
     let layers = simulation.finish();
     layers.iter().flatten().flat_map(|layer| &layer.levels).map(|level| level.total().events()).sum()
 }
 
-/// The class with the greatest score, the first of several.
-fn class(scores: impl Iterator<Item = f32>) -> Option<i64> {
+/// The input of a network that has one.
+fn codes(dtype: DType, codes: &[i32]) -> Result<Vec<Codes>, Failure> {
+    let codes = Codes::new(dtype, codes).map_err(|code| format!("{code} is no code of {dtype}"))?;
+    Ok(vec![codes])
+}
+
+/// How many outputs have their greatest score, the first of several, at the label.
+fn right(outputs: &[Vec<f32>], labels: &[i64]) -> u64 {
     let greater = |best: (usize, f32), next: (usize, f32)| if next.1 > best.1 { next } else { best };
-    i64::try_from(scores.enumerate().reduce(greater)?.0).ok()
+    let class = |scores: &Vec<f32>| Some(scores.iter().copied().enumerate().reduce(greater)?.0 as i64);
+    outputs.iter().zip(labels).filter(|(scores, label)| class(scores) == Some(**label)).count() as u64
+}
+
+/// The sum of the squared differences of outputs.
+fn distance(outputs: &[Vec<f32>], float: &[Vec<f32>]) -> f64 {
+    let pairs = outputs.iter().flatten().zip(float.iter().flatten());
+    pairs.map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum()
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
 }
 
 /// Real samples, along the first axis.
