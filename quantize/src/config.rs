@@ -152,4 +152,8 @@ impl LayerMethod for &'static dyn LayerMethod {
     fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
         (**self).choose(layer)
     }
+
+    fn promises(&self) -> bool {
+        (**self).promises()
+    }
 }

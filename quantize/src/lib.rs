@@ -21,6 +21,7 @@ mod plan;
 mod prepare;
 mod quantized;
 mod realize;
+pub mod search;
 mod simulated;
 pub mod statistics;
 mod target;
@@ -31,8 +32,8 @@ pub use codes::{CodeSetting, TensorCodes};
 pub use config::{Config, LayerSetting, Rule, Which};
 pub use error::QuantizeError;
 pub use layer::{
-    LAYER_METHODS, LayerClass, LayerInput, LayerMethod, LayerOutcome, LayerParameters, LayerProblem, Targets,
-    WeightCodes,
+    ChannelOutcome, LAYER_METHODS, LayerClass, LayerInput, LayerMethod, LayerOutcome, LayerParameters,
+    LayerProblem, Targets, WeightCodes,
 };
 pub use observed::{Histogram, Observed, ObservedChannels, Uniform};
 pub use plan::{Plan, Unit};

@@ -8,7 +8,7 @@ use guardbit_graph::{DType, Window};
 use guardbit_hwmodels::Terms;
 use guardbit_num::Overflow;
 use guardbit_quantize::weights::budget::{Budget, Budgets};
-use guardbit_quantize::weights::correct::Correction;
+use guardbit_quantize::weights::correct::{Correction, Effort};
 use guardbit_quantize::weights::moments::{Moments, Windows};
 
 const TERMS: usize = 4;
@@ -74,7 +74,7 @@ fn corrected_codes_are_nearly_the_best() {
                 moments.error(&weights, &seen)
             };
             let target = correction.target(&moments, &weights);
-            let found = correction.codes(&target, scale, CODES, &empty);
+            let found = correction.codes(&target, scale, CODES, &empty, Effort::Full);
             let mut again = empty.clone();
             assert!(found.codes.iter().enumerate().all(|(cell, &code)| again.set(cell, code)), "{bits}");
             let mut nearest = empty.clone();

@@ -10,7 +10,10 @@ use super::{Calibration, Open};
 use crate::layer::{LayerInput, LayerParameters, LayerProblem, Targets, bias_codes, weight_codes};
 use crate::patterns::{Layer, LayerCodes};
 use crate::simulated::Reading;
-use crate::{LayerSetting, Observed, QuantizeError, TensorCodes};
+use crate::{LayerSetting, Observed, Parameters, QuantizeError, Scales, TensorCodes};
+
+/// Most steps of a bias: half of what 32 bits hold.
+const MOST_BIAS_STEPS: f64 = (1u64 << 30) as f64;
 
 impl Calibration<'_, '_> {
     /// Weights by the tensor method, each rounded to the nearest code.
@@ -18,17 +21,41 @@ impl Calibration<'_, '_> {
         let input = self.simulated.variable(self.simulated.plan.units()[index].inputs[0]);
         let Some(TensorCodes { parameters: input, .. }) = input else { return };
         let target = setting.weights.target();
-        let channels = match setting.per_channel {
-            true => layer.weights.chunks(layer.terms().max(1)).collect(),
-            false => vec![&layer.weights[..]],
-        };
-        let parameters: Vec<_> = channels
-            .into_iter()
-            .map(|channel| target.parameters(weight_range(self, channel, setting.weights)))
-            .collect();
+        let parameters = self.weight_parameters(layer, setting, input.scale);
         let weights = weight_codes(&layer.weights, layer.channels, &parameters, target.codes);
         let bias = layer.bias.as_ref().map(|bias| bias_codes(bias, input, &weights));
         self.simulated.set_weights(index, LayerCodes { weights, setting: setting.weights, bias });
+    }
+
+    /// Scales and zero points of weights: one, or one per output channel.
+    ///
+    /// A channel whose weights are all 0 has the scale of the layer as a whole, since its bias is in steps of it. A scale
+    /// that is so small that the bias would not fit 32 bits is raised until it does.
+    fn weight_parameters(&self, layer: &Layer, setting: LayerSetting, input_scale: f32) -> Vec<Parameters> {
+        let target = setting.weights.target();
+        let of = |weights: &[f32]| target.parameters(weight_range(self, weights, setting.weights));
+        let whole = of(&layer.weights);
+        let biases = layer.bias.as_deref().unwrap_or_default();
+        let raised = |parameters: Parameters, biases: &[f32]| {
+            let greatest = biases.iter().fold(0.0f32, |greatest, bias| greatest.max(bias.abs()));
+            let least = f64::from(greatest) / f64::from(input_scale) / MOST_BIAS_STEPS;
+            if f64::from(parameters.scale) >= least {
+                return parameters;
+            }
+            let scale = match setting.weights.scales {
+                Scales::Any => least as f32,
+                Scales::PowersOfTwo => least.log2().ceil().exp2() as f32,
+            };
+            Parameters { scale, ..parameters }
+        };
+        if !setting.per_channel {
+            return vec![raised(whole, biases)];
+        }
+        let channel = |(index, weights): (usize, &[f32])| {
+            let own = if weights.iter().all(|&weight| weight == 0.0) { whole } else { of(weights) };
+            raised(own, biases.get(index..=index).unwrap_or_default())
+        };
+        layer.weights.chunks(layer.terms().max(1)).enumerate().map(channel).collect()
     }
 
     /// Lets the method for layers choose; whether it did.

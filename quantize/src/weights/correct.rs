@@ -46,6 +46,15 @@ pub struct Corrected {
     pub cost: f64,
 }
 
+/// How long codes are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Until every code is decided: steps 1 and 2.
+    Greedy,
+    /// Until nothing gets better: step 3 too.
+    Full,
+}
+
 /// The least and the greatest code of weights.
 pub type Codes = (i32, i32);
 
@@ -74,9 +83,16 @@ impl Correction {
     }
 
     /// Codes for the real weights `target` in steps of `scale`. `budget` is that of the channel with no weight chosen.
-    pub fn codes(&self, target: &[f64], scale: f64, codes: Codes, budget: &Budget<'_>) -> Corrected {
+    pub fn codes(
+        &self,
+        target: &[f64],
+        scale: f64,
+        codes: Codes,
+        budget: &Budget<'_>,
+        effort: Effort,
+    ) -> Corrected {
         let steps: Vec<f64> = target.iter().map(|weight| weight / scale).collect();
-        let search = Search { correction: self, steps: &steps, codes };
+        let search = Search { correction: self, steps: &steps, codes, effort };
         let greedy = search.descend(search.greedy(&steps, budget.clone()));
         let found = match search.threshold(budget) {
             None => greedy,
@@ -95,6 +111,7 @@ struct Search<'a> {
     correction: &'a Correction,
     steps: &'a [f64],
     codes: Codes,
+    effort: Effort,
 }
 
 /// Codes, and their cost in squared steps.
@@ -161,14 +178,15 @@ impl Search<'_> {
     /// Changes codes as long as the cost gets lower.
     fn descend<'a>(&self, budget: Budget<'a>) -> State<'a> {
         let mut state = self.state(budget);
-        for _ in 0..SWEEPS {
+        let sweeps = if self.effort == Effort::Full { SWEEPS } else { 0 };
+        for _ in 0..sweeps {
             let before = state.cost;
             for cell in 0..self.steps.len() {
                 if !self.change_one(&mut state, cell) {
                     self.change_two(&mut state, cell);
                 }
             }
-            if state.cost > before * (1.0 - 1e-4) {
+            if state.cost > before * (1.0 - 1e-3) {
                 break;
             }
         }

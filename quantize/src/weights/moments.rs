@@ -5,8 +5,10 @@ use rayon::prelude::*;
 
 use super::matrix::Matrix;
 
-/// Most windows that are looked at.
+/// Most windows that are looked at, whatever their size.
 pub const MOST_WINDOWS: usize = 4096;
+/// Windows per cell that are looked at: so many say enough of a covariance.
+const WINDOWS_PER_CELL: usize = 12;
 
 /// Second moments of pairs of windows: `real`, what the float network reads there, and `seen`, what the codes stand for.
 ///
@@ -36,13 +38,14 @@ pub struct Windows {
 
 impl Windows {
     /// What the windows of one group of output channels read of `samples`, cells in the order of the weights; padding reads
-    /// 0. Where there are more than [`MOST_WINDOWS`], every n-th is taken.
+    /// 0. Where there are more than 12 per cell, or [`MOST_WINDOWS`], every n-th is taken.
     pub fn of_group(window: &Window, group: usize, samples: &[Vec<f32>]) -> Self {
         let (terms, [rows, cols, _]) = (window.terms(), window.output);
         let channel = group * (window.channels() / window.groups.max(1));
         let places = window.batch * rows * cols;
         let all = samples.len() * places;
-        let step = all.div_ceil(MOST_WINDOWS).max(1);
+        let most = (WINDOWS_PER_CELL * terms).clamp(MOST_WINDOWS / 8, MOST_WINDOWS);
+        let step = all.div_ceil(most).max(1);
         let mut values = Vec::with_capacity(all.div_ceil(step) * terms);
         for index in (0..all).step_by(step) {
             let (sample, place) = (&samples[index / places], index % places);

@@ -69,8 +69,9 @@ pub fn quantize(
     let samples = real_samples(&float, request)?;
     let aimed = request.hw.as_ref().map(|_| &accelerator);
     let quantized = guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?;
+    let graph = quantized.graph.clone().with_metadata(metadata(request, &accelerator, aimed.is_some()));
     let export = |source| StudyError::Export { path: out.into(), source };
-    let bytes = write_onnx(&quantized.graph).map_err(export)?;
+    let bytes = write_onnx(&graph).map_err(export)?;
     // What is measured is what others will read.
     let network = read_onnx(&bytes, float.name())?;
     let measured = measure(request, float, network, &accelerator, progress)?;

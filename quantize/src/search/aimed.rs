@@ -1,0 +1,138 @@
+//! A whole network, quantized for an accelerator.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use guardbit_graph::Graph;
+use guardbit_hwmodels::Accelerator;
+
+use super::some_layers::Known;
+use super::{Judge, Score, SomeLayers};
+use crate::{CodeSetting, Config, LayerMethod, QuantizeError, Quantized, Sample, quantize};
+
+/// Most samples that networks are compared on.
+const SAMPLES: usize = 256;
+/// Narrowest activations that are tried.
+const LEAST_BITS: u32 = 3;
+/// Layers of a network, at most, that are tried with plain parameters one by one.
+const MOST_LAYERS: usize = 32;
+
+/// A network, and what it was chosen by.
+#[derive(Debug, Clone)]
+pub struct Aimed {
+    /// The network.
+    pub quantized: Quantized,
+    /// The width of activations.
+    pub activation_bits: u32,
+    /// Layers that kept their plain parameters.
+    pub plain_layers: Vec<String>,
+    /// What it does on the accelerator, on the samples that networks were compared on.
+    pub score: Score,
+    /// The same of the network without the method for layers.
+    pub plain: Score,
+}
+
+/// Quantizes a network with the method for layers of `config`: of widths of activations from that of `config` down to 3 bits,
+/// the one whose network has the least error on the accelerator, overflow of every layer propagated.
+///
+/// A method that promises something keeps its promise in every layer. Of others, layers go back to their plain parameters one
+/// by one where that makes the network better, and the network without the method takes the place of one that is worse: on
+/// the samples the result is never worse than plain.
+///
+/// Without such a method or an accelerator this is [`quantize()`].
+///
+/// # Errors
+/// As [`quantize()`].
+pub fn quantize_aimed(
+    graph: &Graph,
+    samples: &[Sample],
+    config: &Config,
+    accelerator: Option<&Accelerator>,
+) -> Result<Aimed, QuantizeError> {
+    let bits = config.setting.activations.bits;
+    let plain_config = Config { layer_method: None, ..config.clone() };
+    let judge = Judge::new(graph, samples, SAMPLES, accelerator)?;
+    let plain = quantize(graph, samples, &plain_config, accelerator)?;
+    let plain_score = judge.score(&plain.graph)?;
+    let without = Aimed {
+        quantized: plain,
+        activation_bits: bits,
+        plain_layers: Vec::new(),
+        score: plain_score,
+        plain: plain_score,
+    };
+    let (Some(method), Some(_)) = (&config.layer_method, accelerator) else { return Ok(without) };
+    let search =
+        Search { graph, samples, config, accelerator, judge, known: Known::default(), plain: plain_score };
+    let mut best: Option<Aimed> = None;
+    let mut failed = None;
+    for bits in (LEAST_BITS.min(bits)..=bits).rev() {
+        match search.with(method, bits, &BTreeSet::new()) {
+            Ok((next, _)) if best.as_ref().is_none_or(|best| next.score.noise < best.score.noise) => {
+                best = Some(next)
+            }
+            Ok(_) => {}
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    let Some(best) = best else { return Err(failed.unwrap_or(QuantizeError::NothingToQuantize)) };
+    if method.promises() {
+        return Ok(best);
+    }
+    let best = search.without_some(method, best)?;
+    Ok(if best.score.noise <= plain_score.noise { best } else { without })
+}
+
+struct Search<'a> {
+    graph: &'a Graph,
+    samples: &'a [Sample],
+    config: &'a Config,
+    accelerator: Option<&'a Accelerator>,
+    judge: Judge<'a>,
+    known: Known,
+    plain: Score,
+}
+
+impl Search<'_> {
+    /// The network with activations of that width, and the layers that were asked for.
+    fn with(
+        &self,
+        method: &Arc<dyn LayerMethod>,
+        bits: u32,
+        plain: &BTreeSet<String>,
+    ) -> Result<(Aimed, Vec<String>), QuantizeError> {
+        let some = Arc::new(SomeLayers::new(method.clone(), plain.clone(), self.known.clone()));
+        let mut config = Config { layer_method: Some(some.clone()), ..self.config.clone() };
+        config.setting.activations = narrower(config.setting.activations, bits);
+        for rule in &mut config.rules {
+            rule.activations = rule.activations.map(|own| narrower(own, bits.min(own.bits)));
+        }
+        let quantized = quantize(self.graph, self.samples, &config, self.accelerator)?;
+        let score = self.judge.score(&quantized.graph)?;
+        let plain_layers = plain.iter().cloned().collect();
+        let aimed = Aimed { quantized, activation_bits: bits, plain_layers, score, plain: self.plain };
+        Ok((aimed, some.asked()))
+    }
+
+    /// Layers go back to their plain parameters, from the first to the last, where that makes the network better.
+    fn without_some(&self, method: &Arc<dyn LayerMethod>, mut best: Aimed) -> Result<Aimed, QuantizeError> {
+        let bits = best.activation_bits;
+        let mut plain = BTreeSet::new();
+        let (_, asked) = self.with(method, bits, &plain)?;
+        for name in asked.into_iter().take(MOST_LAYERS) {
+            plain.insert(name.clone());
+            let (next, _) = self.with(method, bits, &plain)?;
+            match next.score.noise < best.score.noise {
+                true => best = next,
+                false => {
+                    plain.remove(&name);
+                }
+            }
+        }
+        Ok(best)
+    }
+}
+
+fn narrower(setting: CodeSetting, bits: u32) -> CodeSetting {
+    CodeSetting { bits, ..setting }
+}
