@@ -4,9 +4,8 @@
 //! `examples/NETWORK` in several ways for accumulators of LOW to HIGH bits, runs each on them with the test images, and writes
 //! `NETWORK.csv`, `NETWORK.svg` and `NETWORK.png` to DIR; without arguments it does `digits 10 20 out/quantize`.
 //!
-//! Where a way may choose the width of codes, it takes the one whose outputs on the accelerator are nearest to those of the
-//! float network on the calibration samples. `proved_bits` is the width that no input of any layer exceeds;
-//! `witness_events` counts overflows where every output channel of every layer reads the input that takes its sum furthest.
+//! `activations` is the width of activations that was chosen, on the calibration samples alone. `proved_bits` is the width that
+//! no input of any layer exceeds; `witness_events` counts overflows where every output channel of every layer reads the input that takes its sum furthest.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -21,7 +20,8 @@ use guardbit::frontends::onnx::Onnx;
 use guardbit::graph::{DType, Graph, NodeId, real_of, word_of};
 use guardbit::hwmodels::bounds::{LayerBounds, Witness};
 use guardbit::hwmodels::{Accelerator, Program};
-use guardbit::quantize::{CodeSetting, Config, LAYER_METHODS, LayerSetting, quantize};
+use guardbit::quantize::search::quantize_aimed;
+use guardbit::quantize::{Config, LAYER_METHODS};
 use guardbit::reports::plots::{Drawing, QUANTIZER_PLOTS};
 use guardbit::reports::{QuantizerRow, QuantizersRecord};
 use guardbit::sim::{Codes, Options, Simulation, StatsLevel};
@@ -29,25 +29,9 @@ use guardbit::{frontends, hwmodels};
 
 type Failure = Box<dyn Error>;
 
-/// A way of quantizing.
-struct Way {
-    name: &'static str,
-    /// Chooses for whole layers on their accelerator.
-    method: Option<&'static str>,
-    /// Widths of activations and weights that it may choose from.
-    codes: &'static [u32],
-}
-
-const EIGHT: &[u32] = &[8];
-const SOME: &[u32] = &[8, 6, 5, 4];
-
-const WAYS: &[Way] = &[
-    Way { name: "plain", method: None, codes: EIGHT },
-    Way { name: "overflow-aware", method: Some("overflow-aware"), codes: EIGHT },
-    Way { name: "guaranteed", method: Some("guaranteed"), codes: EIGHT },
-    Way { name: "overflow-aware, codes of 4 to 8 bits", method: Some("overflow-aware"), codes: SOME },
-    Way { name: "guaranteed, codes of 4 to 8 bits", method: Some("guaranteed"), codes: SOME },
-];
+/// Ways of quantizing, with the method that chooses for whole layers on their accelerator.
+const WAYS: [(&str, Option<&str>); 3] =
+    [("plain", None), ("overflow-aware", Some("overflow-aware")), ("guaranteed", Some("guaranteed"))];
 
 const OVERFLOWS: [&str; 2] = ["saturate", "wrap"];
 
@@ -55,9 +39,7 @@ const OVERFLOWS: [&str; 2] = ["saturate", "wrap"];
 struct Subject {
     name: String,
     graph: Graph,
-    calibration: Vec<Vec<f32>>,
-    /// What the float network makes of the calibration samples.
-    float: Vec<Vec<f32>>,
+    calibration: Vec<Vec<Vec<f32>>>,
     images: Vec<Vec<f32>>,
     labels: Vec<i64>,
     /// Images that the float network classifies right.
@@ -69,7 +51,7 @@ struct Row {
     overflow: String,
     way: String,
     bits: u32,
-    codes: u32,
+    activations: u32,
     right: u64,
     events: u64,
     proved_bits: u32,
@@ -105,51 +87,37 @@ impl Subject {
             return Err("labels have to be integers".into());
         };
         let graph = frontends::load(&folder.join(format!("{name}_float.onnx")))?;
-        let (calibration, images) = (reals(&folder.join("calibration.npy"))?, reals(&images)?);
+        let calibration = reals(&folder.join("calibration.npy"))?;
+        let calibration = calibration.into_iter().map(|sample| vec![sample]).collect();
+        let images = reals(&images)?;
         let program = hwmodels::lower(graph.clone().into(), &hwmodels::load("exact-int32-os", &[])?)?;
-        let float = run(&program, &calibration)?.0;
         let float_right = right(&run(&program, &images)?.0, &labels);
-        Ok(Self { name: name.to_owned(), graph, calibration, float, images, labels, float_right })
+        Ok(Self { name: name.to_owned(), graph, calibration, images, labels, float_right })
     }
 
-    fn row(&self, overflow: &str, way: &Way, bits: u32) -> Result<Row, Failure> {
+    fn row(&self, overflow: &str, (way, method): (&str, Option<&str>), bits: u32) -> Result<Row, Failure> {
         let sets = [format!("accumulation.acc.bits={bits}"), format!("accumulation.acc.overflow={overflow}")];
         let accelerator = hwmodels::load("fpga-int14-os", &sets)?;
-        let mut best: Option<(f64, u32, Program)> = None;
-        for &codes in way.codes {
-            let program = self.quantized(way, codes, &accelerator)?;
-            let distance = distance(&run(&program, &self.calibration)?.0, &self.float);
-            if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
-                best = Some((distance, codes, program));
-            }
+        let mut config = Config::default();
+        config.setting.activations.signed = false;
+        if let Some(wanted) = method {
+            let method = LAYER_METHODS.iter().find(|method| method.name() == wanted);
+            config.layer_method = Some(Arc::new(*method.ok_or_else(|| format!("there is no {wanted}"))?));
         }
-        let (_, codes, program) = best.ok_or("a way has widths of codes")?;
+        let aimed = quantize_aimed(&self.graph, &self.calibration, &config, Some(&accelerator))?;
+        let program = hwmodels::lower(Arc::new(aimed.quantized.graph), &accelerator)?;
         let (outputs, events) = run(&program, &self.images)?;
         let (proved_bits, witness_events) = witnesses(&program, &accelerator)?;
         Ok(Row {
             overflow: overflow.to_owned(),
-            way: way.name.to_owned(),
+            way: way.to_owned(),
             bits,
-            codes,
+            activations: aimed.activation_bits,
             right: right(&outputs, &self.labels),
             events,
             proved_bits,
             witness_events,
         })
-    }
-
-    fn quantized(&self, way: &Way, codes: u32, accelerator: &Accelerator) -> Result<Program, Failure> {
-        let activations = CodeSetting { bits: codes, signed: false, ..CodeSetting::ACTIVATIONS };
-        let weights = CodeSetting { bits: codes, ..CodeSetting::WEIGHTS };
-        let mut config = Config::default();
-        config.setting = LayerSetting { activations, weights, ..config.setting };
-        if let Some(wanted) = way.method {
-            let method = LAYER_METHODS.iter().find(|method| method.name() == wanted);
-            config.layer_method = Some(Arc::new(*method.ok_or_else(|| format!("there is no {wanted}"))?));
-        }
-        let samples: Vec<_> = self.calibration.iter().map(|sample| vec![sample.clone()]).collect();
-        let quantized = quantize(&self.graph, &samples, &config, Some(accelerator))?;
-        Ok(hwmodels::lower(Arc::new(quantized.graph), accelerator)?)
     }
 
     fn write(&self, rows: &[Row], dir: &Path) -> Result<(), Failure> {
@@ -177,12 +145,10 @@ impl Subject {
         };
         let mut drawn: Vec<_> = rows.iter().map(drawn).collect();
         for panel in OVERFLOWS {
-            for (quantizer, of_codes) in [("AXE (Brevitas)", EIGHT), ("AXE, codes of 4 to 8 bits", SOME)] {
-                for &bits in &widths {
-                    let found = axe(&self.name, bits, of_codes)?;
-                    let row = |right| QuantizerRow { panel: panel.into(), quantizer: quantizer.into(), bits, right };
-                    drawn.extend(found.map(row));
-                }
+            for &bits in &widths {
+                let quantizer = "AXE (Brevitas), the best of 4- to 8-bit codes".to_owned();
+                let row = |right| QuantizerRow { panel: panel.into(), quantizer, bits, right };
+                drawn.extend(axe(&self.name, bits)?.map(row));
             }
         }
         Ok(QuantizersRecord {
@@ -194,26 +160,25 @@ impl Subject {
     }
 }
 
-const HEAD: &str = "network,overflow,way,bits,codes,right,images,events,proved_bits,witness_events";
+const HEAD: &str = "network,overflow,way,bits,activations,right,images,events,proved_bits,witness_events";
 
 impl Row {
     fn csv(&self, subject: &Subject) -> String {
-        let Self { overflow, way, bits, codes, right, events, proved_bits, witness_events } = self;
+        let Self { overflow, way, bits, activations, right, events, proved_bits, witness_events } = self;
         let (network, images) = (&subject.name, subject.labels.len());
         format!(
-            "{network},{overflow},\"{way}\",{bits},{codes},{right},{images},{events},{proved_bits},{witness_events}"
+            "{network},{overflow},{way},{bits},{activations},{right},{images},{events},{proved_bits},{witness_events}"
         )
     }
 }
 
-/// The most test images that Brevitas' AXE gets right at a width, of both its methods and of those widths of codes.
-fn axe(network: &str, bits: u32, codes: &[u32]) -> Result<Option<u64>, Failure> {
+/// The most test images that Brevitas' AXE gets right at a width, of both its methods and all widths of codes.
+fn axe(network: &str, bits: u32) -> Result<Option<u64>, Failure> {
     let table = fs::read_to_string(examples().join("quantize/peers/axe.csv"))?;
     let fields = table.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     let found = fields.filter_map(|fields| {
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        let widths = codes.iter().any(|&codes| number(1) == Some(codes.into()));
-        (fields.first() == Some(&network) && widths && number(5) == Some(bits.into())).then(|| number(7))?
+        (fields.first() == Some(&network) && number(5) == Some(bits.into())).then(|| number(7))?
     });
     Ok(found.max())
 }
@@ -230,7 +195,8 @@ fn run(program: &Program, samples: &[Vec<f32>]) -> Result<(Vec<Vec<f32>>, u64), 
         Some(quantization) => (code - quantization.zero_point(0)) as f32 * quantization.scale(0),
         None => real_of(code),
     };
-    let mut simulation = Simulation::new(program, Options { stats: StatsLevel::Events, ..Options::default() });
+    let mut simulation =
+        Simulation::new(program, Options { stats: StatsLevel::Events, ..Options::default() });
     let mut outputs = Vec::new();
     for samples in samples.chunks(64) {
         let sample = |sample: &Vec<f32>| codes(from.dtype, &sample.iter().map(code).collect::<Vec<_>>());
@@ -282,12 +248,6 @@ fn right(outputs: &[Vec<f32>], labels: &[i64]) -> u64 {
     let greater = |best: (usize, f32), next: (usize, f32)| if next.1 > best.1 { next } else { best };
     let class = |scores: &Vec<f32>| Some(scores.iter().copied().enumerate().reduce(greater)?.0 as i64);
     outputs.iter().zip(labels).filter(|(scores, label)| class(scores) == Some(**label)).count() as u64
-}
-
-/// The sum of the squared differences of outputs.
-fn distance(outputs: &[Vec<f32>], float: &[Vec<f32>]) -> f64 {
-    let pairs = outputs.iter().flatten().zip(float.iter().flatten());
-    pairs.map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum()
 }
 
 fn examples() -> PathBuf {
