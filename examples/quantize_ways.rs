@@ -1,8 +1,9 @@
 //! Which way of quantizing leaves what of a network's accuracy behind narrow accumulators.
 //!
-//! `cargo run --release -p guardbit-library --example quantize_ways -- NETWORK LOW HIGH DIR` quantizes the float network of
-//! `examples/NETWORK` in several ways for accumulators of LOW to HIGH bits, runs each on them with the test images, and writes
-//! `NETWORK.csv`, `NETWORK.svg` and `NETWORK.png` to DIR; without arguments it does `digits 10 20 out/quantize`.
+//! `cargo run --release -p guardbit-library --example quantize_ways -- NETWORK LOW HIGH DIR [OVERFLOW|WAY]...` quantizes the float
+//! network of `examples/NETWORK` in several ways for accumulators of LOW to HIGH bits, runs each on them with the test images, and
+//! writes `NETWORK.csv`, `NETWORK.svg` and `NETWORK.png` to DIR, row by row; rows that are there already are kept. Without arguments it does
+//! `digits 10 20 out/quantize saturate wrap`.
 //!
 //! `activations` is the width of activations that was chosen, on the calibration samples alone. `proved_bits` is the width that
 //! no input of any layer exceeds; `witness_events` counts overflows where every output channel of every layer reads the input that takes its sum furthest.
@@ -20,8 +21,9 @@ use guardbit::frontends::onnx::Onnx;
 use guardbit::graph::{DType, Graph, NodeId, real_of, word_of};
 use guardbit::hwmodels::bounds::{LayerBounds, Witness};
 use guardbit::hwmodels::{Accelerator, Program};
-use guardbit::quantize::search::quantize_aimed;
-use guardbit::quantize::{Config, LAYER_METHODS};
+use guardbit::quantize::search::mixed::{NetworkChoices, explore};
+use guardbit::quantize::search::{Judge, quantize_aimed};
+use guardbit::quantize::{Config, LAYER_METHODS, Quantized, Sample};
 use guardbit::reports::plots::{Drawing, QUANTIZER_PLOTS};
 use guardbit::reports::{QuantizerRow, QuantizersRecord};
 use guardbit::sim::{Codes, Options, Simulation, StatsLevel};
@@ -30,8 +32,12 @@ use guardbit::{frontends, hwmodels};
 type Failure = Box<dyn Error>;
 
 /// Ways of quantizing, with the method that chooses for whole layers on their accelerator.
-const WAYS: [(&str, Option<&str>); 3] =
-    [("plain", None), ("overflow-aware", Some("overflow-aware")), ("guaranteed", Some("guaranteed"))];
+const WAYS: [(&str, Option<&str>); 4] = [
+    ("plain", None),
+    ("mixed", None),
+    ("overflow-aware", Some("overflow-aware")),
+    ("guaranteed", Some("guaranteed")),
+];
 
 const OVERFLOWS: [&str; 2] = ["saturate", "wrap"];
 
@@ -39,7 +45,7 @@ const OVERFLOWS: [&str; 2] = ["saturate", "wrap"];
 struct Subject {
     name: String,
     graph: Graph,
-    calibration: Vec<Vec<Vec<f32>>>,
+    calibration: Vec<Sample>,
     images: Vec<Vec<f32>>,
     labels: Vec<i64>,
     /// Images that the float network classifies right.
@@ -61,21 +67,26 @@ struct Row {
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let mut next = |default: &str| arguments.next().unwrap_or_else(|| default.to_owned());
-    let subject = Subject::load(&next("digits"))?;
-    let (low, high): (u32, u32) = (next("10").parse()?, next("20").parse()?);
-    let dir = PathBuf::from(next("out/quantize"));
-    println!("{HEAD}");
-    let mut rows = Vec::new();
-    for overflow in OVERFLOWS {
-        for way in WAYS {
-            for bits in low..=high {
-                let row = subject.row(overflow, way, bits)?;
-                println!("{}", row.csv(&subject));
-                rows.push(row);
+    let (network, low, high, dir) = (next("digits"), next("10"), next("20"), next("out/quantize"));
+    let only: Vec<String> = arguments.collect();
+    let wanted = |name: &str, among: &[&str]| {
+        !only.iter().any(|only| among.contains(&only.as_str())) || only.iter().any(|only| only == name)
+    };
+    let subject = Subject::load(&network)?;
+    let table = Path::new(&dir).join(format!("{network}.csv"));
+    let mut rows: Vec<Row> =
+        fs::read_to_string(&table).unwrap_or_default().lines().filter_map(Row::read).collect();
+    for bits in low.parse::<u32>()?..=high.parse()? {
+        for overflow in OVERFLOWS.iter().filter(|overflow| wanted(overflow, &OVERFLOWS)) {
+            for way in WAYS.iter().copied().filter(|(way, _)| wanted(way, &WAYS.map(|(way, _)| way))) {
+                if !rows.iter().any(|row| row.is(overflow, way.0, bits)) {
+                    rows.push(subject.row(overflow, way, bits)?);
+                    subject.write(&mut rows, Path::new(&dir))?;
+                }
             }
         }
     }
-    subject.write(&rows, &dir)
+    subject.write(&mut rows, Path::new(&dir))
 }
 
 impl Subject {
@@ -104,15 +115,21 @@ impl Subject {
             let method = LAYER_METHODS.iter().find(|method| method.name() == wanted);
             config.layer_method = Some(Arc::new(*method.ok_or_else(|| format!("there is no {wanted}"))?));
         }
-        let aimed = quantize_aimed(&self.graph, &self.calibration, &config, Some(&accelerator))?;
-        let program = hwmodels::lower(Arc::new(aimed.quantized.graph), &accelerator)?;
+        let (quantized, activations) = match way {
+            "mixed" => (self.mixed(&config, &accelerator)?, 8),
+            _ => {
+                let aimed = quantize_aimed(&self.graph, &self.calibration, &config, Some(&accelerator))?;
+                (aimed.quantized, aimed.activation_bits)
+            }
+        };
+        let program = hwmodels::lower(Arc::new(quantized.graph), &accelerator)?;
         let (outputs, events) = run(&program, &self.images)?;
         let (proved_bits, witness_events) = witnesses(&program, &accelerator)?;
         Ok(Row {
             overflow: overflow.to_owned(),
             way: way.to_owned(),
             bits,
-            activations: aimed.activation_bits,
+            activations,
             right: right(&outputs, &self.labels),
             events,
             proved_bits,
@@ -120,8 +137,31 @@ impl Subject {
         })
     }
 
-    fn write(&self, rows: &[Row], dir: &Path) -> Result<(), Failure> {
+    /// The network with widths of its own in every layer, of 4 to 8 bits, that has the least error on the accelerator on some of
+    /// the samples.
+    fn mixed(&self, config: &Config, accelerator: &Accelerator) -> Result<Quantized, Failure> {
+        let samples: Vec<Sample> = self.calibration.iter().step_by(4).cloned().collect();
+        let judge = Judge::new(&self.graph, &samples, samples.len(), Some(accelerator))?;
+        let choices = NetworkChoices::new(
+            &self.graph,
+            &samples,
+            config,
+            accelerator,
+            judge,
+            &NetworkChoices::USUAL[1..],
+        )?;
+        let explored = explore(&choices, 0)?;
+        let least = explored.points().iter().min_by(|a, b| a.error.total_cmp(&b.error));
+        let steps = &least.ok_or("the search met no network")?.steps;
+        Ok(choices.quantized(steps)?)
+    }
+
+    fn write(&self, rows: &mut [Row], dir: &Path) -> Result<(), Failure> {
         fs::create_dir_all(dir)?;
+        rows.sort_by_key(|row| {
+            let way = WAYS.iter().position(|(way, _)| *way == row.way);
+            (OVERFLOWS.iter().position(|overflow| *overflow == row.overflow), way, row.bits)
+        });
         let lines = rows.iter().map(|row| row.csv(self));
         let csv: String = [HEAD.to_owned()].into_iter().chain(lines).map(|line| line + "\n").collect();
         fs::write(dir.join(format!("{}.csv", self.name)), csv)?;
@@ -144,10 +184,10 @@ impl Subject {
             right: row.right,
         };
         let mut drawn: Vec<_> = rows.iter().map(drawn).collect();
-        for panel in OVERFLOWS {
+        for panel in OVERFLOWS.iter().filter(|panel| rows.iter().any(|row| row.overflow == **panel)) {
             for &bits in &widths {
                 let quantizer = "AXE (Brevitas), the best of 4- to 8-bit codes".to_owned();
-                let row = |right| QuantizerRow { panel: panel.into(), quantizer, bits, right };
+                let row = |right| QuantizerRow { panel: (*panel).into(), quantizer, bits, right };
                 drawn.extend(axe(&self.name, bits)?.map(row));
             }
         }
@@ -163,6 +203,29 @@ impl Subject {
 const HEAD: &str = "network,overflow,way,bits,activations,right,images,events,proved_bits,witness_events";
 
 impl Row {
+    /// A row of the table; its head is none.
+    fn read(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [_, overflow, way, bits, activations, right, _, events, proved_bits, witness_events] = fields[..]
+        else {
+            return None;
+        };
+        Some(Self {
+            overflow: overflow.to_owned(),
+            way: way.to_owned(),
+            bits: bits.parse().ok()?,
+            activations: activations.parse().ok()?,
+            right: right.parse().ok()?,
+            events: events.parse().ok()?,
+            proved_bits: proved_bits.parse().ok()?,
+            witness_events: witness_events.parse().ok()?,
+        })
+    }
+
+    fn is(&self, overflow: &str, way: &str, bits: u32) -> bool {
+        self.overflow == overflow && self.way == way && self.bits == bits
+    }
+
     fn csv(&self, subject: &Subject) -> String {
         let Self { overflow, way, bits, activations, right, events, proved_bits, witness_events } = self;
         let (network, images) = (&subject.name, subject.labels.len());
