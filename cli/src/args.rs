@@ -267,7 +267,7 @@ pub struct QuantizeArgs {
     #[arg(long, value_name = "CODES", default_value = "int8")]
     pub weights: String,
     /// Codes of activations: int2 to int16, uint2 to uint16
-    #[arg(long, value_name = "CODES", default_value = "int8")]
+    #[arg(long, value_name = "CODES", default_value = "uint8")]
     pub activations: String,
     /// One scale for all weights of a layer
     #[arg(long, conflicts_with = "per_channel")]
@@ -301,6 +301,10 @@ pub struct QuantizeArgs {
     /// Leave a layer in float whose own quantization has a lower signal to noise ratio
     #[arg(long, value_name = "DB")]
     pub least_sqnr: Option<f64>,
+    /// Tell the accuracy of dynamic quantization too: scales and zero points of activations computed from every sample by
+    /// itself, as it runs
+    #[arg(long, requires = "labels")]
+    pub dynamic: bool,
     /// Folder for tables, plots and a page; it appears when it is complete
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,

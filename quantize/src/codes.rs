@@ -20,17 +20,19 @@ pub struct CodeSetting {
 }
 
 impl CodeSetting {
-    /// Activations unless told otherwise: 8 bits, all codes, any zero point.
+    /// Activations unless told otherwise: 0 to 255, any zero point. ONNX Runtime on x86-64 computes on unsigned activations
+    /// whatever a file has, unless a session is told otherwise.
     pub const ACTIVATIONS: Self = Self {
         bits: 8,
-        signed: true,
+        signed: false,
         restricted: false,
         symmetry: Symmetry::Asymmetric,
         scales: Scales::Any,
     };
 
     /// Weights unless told otherwise: -127 to 127, zero point 0.
-    pub const WEIGHTS: Self = Self { restricted: true, symmetry: Symmetry::Symmetric, ..Self::ACTIVATIONS };
+    pub const WEIGHTS: Self =
+        Self { signed: true, restricted: true, symmetry: Symmetry::Symmetric, ..Self::ACTIVATIONS };
 
     /// Least and greatest code.
     pub fn range(self) -> CodeRange {

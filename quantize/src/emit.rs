@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use guardbit_graph::ops::{Dequantize, FloatUnary, QuantizeFloat, Table};
+use guardbit_graph::ops::{Dequantize, FloatUnary, QuantizeFloat, Reshape, Table};
 use guardbit_graph::{
     DType, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Requantize, TensorId, TensorType,
 };
@@ -150,6 +150,13 @@ impl Emit {
         let ty = codes.ty(&table, &[entries.len()])?;
         let table = self.constant(table, ty, entries)?;
         self.codes(Table {}, &[input, table], name, codes)
+    }
+
+    /// The same values in another shape.
+    pub fn reshaped(&mut self, id: TensorId, shape: &[usize], name: &str) -> Result<TensorId, QuantizeError> {
+        let output = OutputSpec { name: name.into(), ..OutputSpec::of(self.builder.tensor(id)) };
+        let shape = shape.iter().map(|&size| size as i64).collect();
+        self.node(Reshape { shape }, &[id], output)
     }
 
     /// The shape of a tensor.

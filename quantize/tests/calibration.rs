@@ -55,7 +55,7 @@ fn a_method_of_the_users_own_is_asked() {
     assert_eq!(plain.len(), half.len());
     let scale = |tensors: &[guardbit_quantize::TensorFigures]| tensors[0].codes.parameters.scale;
     assert_eq!(scale(&half), scale(&plain) / 2.0);
-    assert!(half[0].at_ends.iter().sum::<u64>() > plain[0].at_ends.iter().sum(), "more is clipped");
+    assert!(half[0].at_ends.iter().sum::<u64>() > plain[0].at_ends.iter().sum::<u64>(), "more is clipped");
 }
 
 /// What a method for layers saw, layer by layer: class, whether the input is free, events on the accelerator.
@@ -71,7 +71,7 @@ impl LayerMethod for Doubled {
 
     fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
         let outcome = layer.run(&layer.plain, StatsLevel::Events)?;
-        let events = outcome.stats.levels.iter().map(|level| level.total().events).sum();
+        let events = outcome.stats.levels.iter().map(|level| level.total().events()).sum();
         let free = matches!(layer.input, LayerInput::Free(_));
         self.0.lock().unwrap().push((layer.class, free, events, outcome.sqnr_db()));
         assert_eq!(layer.weights.len(), layer.channels * layer.terms);

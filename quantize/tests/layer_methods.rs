@@ -9,6 +9,7 @@ use guardbit_hwmodels::bounds::{LayerBounds, Witness};
 use guardbit_hwmodels::{Accelerator, MacLayer, load, lower};
 use guardbit_num::Overflow;
 use guardbit_quantize::method::{Guaranteed, OverflowAware};
+use guardbit_quantize::search::{Judge, quantize_aimed};
 use guardbit_quantize::{
     CodeSetting, Config, LayerMethod, LayerParameters, LayerProblem, LayerSetting, QuantizeError, Symmetry,
     quantize,
@@ -150,5 +151,29 @@ proptest! {
         let method = Compared(OverflowAware { samples: 2 });
         let made = quantize(&network(&layers, seed), &samples(4, seed), &config(setting, method), Some(&accelerator));
         prop_assert!(made.is_ok(), "{:?}", made.err());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+
+    /// Overflow propagated through all layers, a network is never worse than the plain one, or one that cannot overflow.
+    #[test]
+    fn aimed_networks_are_never_worse(
+        layers in layers(), seed: u64, accelerator in accelerator(), setting in setting(),
+    ) {
+        let (float, samples) = (network(&layers, seed), samples(3, seed));
+        let judge = Judge::new(&float, &samples, 100, Some(&accelerator)).unwrap();
+        let noise = |graph: &Graph| judge.score(graph).unwrap().noise;
+        let method = config(setting, OverflowAware { samples: 2 });
+        let aimed = quantize_aimed(&float, &samples, &method, Some(&accelerator)).unwrap();
+        let plain = Config { layer_method: None, ..method };
+        let plain = noise(&quantize(&float, &samples, &plain, Some(&accelerator)).unwrap().graph);
+        prop_assert_eq!(aimed.plain.noise, plain);
+        let own = noise(&aimed.quantized.graph);
+        prop_assert_eq!(aimed.score.noise, own);
+        prop_assert!(own <= plain, "{own} beside {plain}");
+        let cautious = quantize_aimed(&float, &samples, &config(setting, Guaranteed), Some(&accelerator)).unwrap();
+        prop_assert!(own <= noise(&cautious.quantized.graph));
     }
 }

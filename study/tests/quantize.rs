@@ -21,12 +21,13 @@ fn request() -> QuantizeRequest {
     QuantizeRequest {
         model: digits("digits_float.onnx"),
         calibration: InputSource::File { path: digits("calibration.npy"), pick: Pick::All },
-        test: Some(digits("test_images.npy")),
+        test: Some(digits("test_images_float.npy")),
         labels: Some(digits("test_labels.npy")),
         output: None,
         hw: None,
         sets: Vec::new(),
         config: Config::default(),
+        dynamic: false,
         report: None,
         statistics: vec![("layers".into(), |quantized| quantized.graph.nodes().len().to_string())],
     }
@@ -103,6 +104,7 @@ fn cases() -> Vec<(String, Graph, Vec<Vec<Vec<f32>>>, Config)> {
             Layer::Function(3),
             Layer::Offset,
             Layer::Dense { bias: true },
+            Layer::Along { bias: true },
             Layer::Softmax,
         ];
         let mut numbers = networks::Numbers::new(seed);

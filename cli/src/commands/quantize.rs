@@ -31,6 +31,7 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
         hw: args.hw.clone(),
         sets: args.set.clone(),
         config: config(args)?,
+        dynamic: args.dynamic,
         report: args.report.clone(),
         statistics: Vec::new(),
     };
@@ -89,5 +90,6 @@ fn outcome(record: &QuantizeRecord) -> String {
     add("accuracy, float", record.accuracy_float);
     add("accuracy, quantized", record.accuracy);
     add("accuracy, on hardware", record.accuracy_hw);
+    add("accuracy, dynamic", record.accuracy_dynamic);
     lines.iter().map(|(name, value)| format!("{name:<21} {value}\n")).collect()
 }

@@ -12,6 +12,8 @@ use crate::{LayerParameters, LayerProblem, Parameters, QuantizeError, Range, Wei
 const COARSE: std::ops::RangeInclusive<i32> = -1..=8;
 /// Then around the best of these, in quarters of an octave.
 const FINE: [i32; 6] = [-3, -2, -1, 1, 2, 3];
+/// The same where there is less time.
+const QUICK: [i32; 2] = [-2, 2];
 
 /// A layer, as far as the squared error of its sums depends on its weights.
 pub(super) struct Fitting<'l, 'a> {
@@ -21,6 +23,7 @@ pub(super) struct Fitting<'l, 'a> {
     /// By group of output channels.
     groups: Vec<Group>,
     channels_of_group: usize,
+    fine: &'static [i32],
 }
 
 struct Group {
@@ -53,7 +56,19 @@ impl<'l, 'a> Fitting<'l, 'a> {
         };
         let groups: Option<Vec<Group>> = (0..window.groups).into_par_iter().map(group).collect();
         let channels_of_group = (layer.channels / window.groups.max(1)).max(1);
-        Some(Self { layer, input, plain: &layer.plain.weights, groups: groups?, channels_of_group })
+        Some(Self {
+            layer,
+            input,
+            plain: &layer.plain.weights,
+            groups: groups?,
+            channels_of_group,
+            fine: &FINE,
+        })
+    }
+
+    /// The same with fewer scales to choose from.
+    pub(super) fn quick(self) -> Self {
+        Self { fine: &QUICK, ..self }
     }
 
     /// The layer's parameters with weights that fit the registers of `mac`, their scales chosen.
@@ -65,8 +80,10 @@ impl<'l, 'a> Fitting<'l, 'a> {
         program: &Program,
         mac: &MacLayer,
     ) -> Result<LayerParameters, QuantizeError> {
-        let budgets = Budgets::new(&program.graph, mac);
         let layer = self.layer;
+        // Mean errors may need a bias where the layer has none.
+        let biased = MacLayer { bias: Some(vec![0; layer.channels]), ..mac.clone() };
+        let budgets = Budgets::new(&program.graph, &biased);
         let zero = layer.targets.weights.parameters(Range { low: -1.0, high: 1.0 }).zero_point;
         if zero != 0 && mac.datapath.operands.zero_point == ZeroPoint::Fold {
             return Err(QuantizeError::Impossible {
@@ -116,7 +133,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
             }
         }
         let mut found = at(best.0, Effort::Full);
-        for quarters in FINE {
+        for quarters in self.fine {
             let next = at(best.0 + quarters, Effort::Full);
             if next.0 < found.0 {
                 found = next;

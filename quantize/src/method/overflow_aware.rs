@@ -15,7 +15,7 @@ use crate::{
 ///
 /// Candidates are weights
 /// - rounded at the plain scale, and at scales up to 64 times that: fewer codes, smaller sums;
-/// - within the budgets of registers that are as wide as those of the accelerator, or up to 6 bits wider: sums that overflow on
+/// - within the budgets of registers that are as wide as those of the accelerator, or up to 4 bits wider: sums that overflow on
 ///   no input, or on none that is likely;
 ///
 /// each for several ranges of the activations where those are free, so that the range of the sums is split between both
@@ -34,11 +34,11 @@ impl OverflowAware {
 }
 
 /// Half octaves by which the scale of weights grows.
-const COARSER: std::ops::RangeInclusive<i32> = -1..=12;
+const COARSER: [i32; 10] = [-1, 1, 2, 3, 4, 5, 6, 8, 10, 12];
 /// How many bits wider the registers are that budgets are for.
-const WIDER: [u32; 6] = [0, 1, 2, 3, 4, 6];
+const WIDER: [u32; 4] = [0, 1, 2, 4];
 /// Ranges of activations, as parts of the plain one.
-const INPUTS: [f64; 5] = [0.5, 0.71, 1.41, 2.0, 4.0];
+const INPUTS: [f64; 4] = [0.7, 1.4, 2.0, 4.0];
 /// Ranges of outputs, likewise.
 const OUTPUTS: [f64; 4] = [0.9, 0.8, 0.65, 0.5];
 
@@ -57,7 +57,7 @@ impl LayerMethod for OverflowAware {
             .map(|(a, b)| (a.clone(), b.clone()))
             .unzip();
         let some = layer.on(&samples, &outputs);
-        let found = Search { layer: &some, every: layer }.run()?;
+        let found = Search { layer: &some }.run()?;
         let noise = |parameters| Ok::<_, QuantizeError>(layer.run(parameters, StatsLevel::None)?.noise);
         Ok(match noise(&found)? < noise(&layer.plain)? {
             true => found,
@@ -66,10 +66,9 @@ impl LayerMethod for OverflowAware {
     }
 }
 
-/// A layer on some of its samples, and on all.
+/// A layer on some of its samples.
 struct Search<'l, 'a> {
     layer: &'l LayerProblem<'a>,
-    every: &'l LayerProblem<'a>,
 }
 
 /// Parameters with what they did.
@@ -82,17 +81,31 @@ struct Tried {
 impl Search<'_, '_> {
     fn run(&self) -> Result<LayerParameters, QuantizeError> {
         let plain = self.layer.plain.clone();
-        let mut best = self.with_input(plain.input)?;
+        let mut rounded = vec![(plain.input, self.all_rounded(plain.input)?)];
         if let LayerInput::Free(_) = self.layer.input {
             for part in INPUTS {
                 let input = scaled(plain.input, self.layer.targets.input, part);
-                let next = self.with_input(input)?;
-                if next.outcome.noise < best.outcome.noise {
-                    best = next;
-                }
+                rounded.push((input, self.all_rounded(input)?));
             }
         }
-        best = self.better_bias(best)?;
+        // Budgets take longer: for the plain activations, and for those that did best.
+        let noise =
+            |tried: &[Tried]| tried.iter().map(|tried| tried.outcome.noise).fold(f64::INFINITY, f64::min);
+        let (first, others) = rounded.split_at_mut(1);
+        let best = others.iter_mut().min_by(|a, b| noise(&a.1).total_cmp(&noise(&b.1)));
+        let best = best.filter(|best| noise(&best.1) < noise(&first[0].1));
+        let mut found: Option<Tried> = None;
+        for (input, all) in first.iter_mut().chain(best) {
+            for parameters in self.budgeted(*input)? {
+                all.push(self.tried(parameters)?);
+            }
+            let next = self.mixed(all)?;
+            if found.as_ref().is_none_or(|found| next.outcome.noise < found.outcome.noise) {
+                found = Some(next);
+            }
+        }
+        let Some(found) = found else { return Ok(plain) };
+        let mut best = self.better_bias(found)?;
         for part in OUTPUTS {
             let output = scaled(plain.output, self.layer.targets.output, part);
             let next = self.tried(LayerParameters { output, ..best.parameters.clone() })?;
@@ -108,26 +121,24 @@ impl Search<'_, '_> {
         Ok(Tried { parameters, outcome })
     }
 
-    /// The best weights for activations of these parameters.
-    fn with_input(&self, input: Parameters) -> Result<Tried, QuantizeError> {
+    /// Rounded weights for activations of these parameters.
+    fn all_rounded(&self, input: Parameters) -> Result<Vec<Tried>, QuantizeError> {
         let plain = &self.layer.plain;
-        let start =
-            LayerParameters { input, bias: self.layer.bias_codes(input, &plain.weights), ..plain.clone() };
-        let mut all = vec![self.tried(start)?];
-        for half_octaves in COARSER.filter(|&half_octaves| half_octaves != 0) {
-            all.push(self.tried(self.rounded(input, half_octaves))?);
-        }
-        for parameters in self.budgeted(input)? {
-            all.push(self.tried(parameters)?);
-        }
-        let Some(first) = all.iter().min_by(|a, b| a.outcome.noise.total_cmp(&b.outcome.noise)) else {
-            return self.tried(plain.clone());
-        };
-        let best = first.clone();
+        let bias = self.layer.bias_codes(input, &plain.weights);
+        let start = LayerParameters { input, bias, ..plain.clone() };
+        let others = COARSER.iter().map(|&half_octaves| self.rounded(input, half_octaves));
+        std::iter::once(start).chain(others).map(|parameters| self.tried(parameters)).collect()
+    }
+
+    /// The best of candidates with the same activations: each channel as it did best, where channels have scales of their
+    /// own.
+    fn mixed(&self, all: &[Tried]) -> Result<Tried, QuantizeError> {
+        let best = all.iter().min_by(|a, b| a.outcome.noise.total_cmp(&b.outcome.noise));
+        let best = best.unwrap_or(&all[0]).clone();
         if !self.layer.targets.per_channel {
             return Ok(best);
         }
-        let mixed = self.tried(self.by_channel(&all))?;
+        let mixed = self.tried(self.by_channel(all))?;
         Ok(if mixed.outcome.noise < best.outcome.noise { mixed } else { best })
     }
 
@@ -150,7 +161,8 @@ impl Search<'_, '_> {
         let plain = LayerParameters { input, ..self.layer.plain.clone() };
         let program = self.layer.program(&plain)?;
         let Some(mac) = program.mac_layers().next() else { return Ok(Vec::new()) };
-        let Some(fitting) = Fitting::new(self.every, &program, input) else { return Ok(Vec::new()) };
+        let Some(fitting) = Fitting::new(self.layer, &program, input) else { return Ok(Vec::new()) };
+        let fitting = fitting.quick();
         let widths = WIDER.iter().map(|&more| fitting.parameters(&program, &wider(mac, more)));
         // What has no budget has candidates enough.
         Ok(widths.filter_map(Result::ok).collect())

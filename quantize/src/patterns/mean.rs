@@ -1,7 +1,7 @@
 //! Means over whole images.
 
 use guardbit_graph::TensorId;
-use guardbit_graph::ops::{self, FloatMean, Reshape};
+use guardbit_graph::ops::{self, FloatMean};
 use guardbit_graph::pattern::{Match, Pattern};
 
 use super::clipped::maybe_clipped;
@@ -61,6 +61,6 @@ impl Forms for OverImage {
         };
         let name = to.fresh(parts.name, "image");
         let id = to.codes(op, parts.inputs, &name, codes)?;
-        to.codes(Reshape { shape: vec![batch as i64, channels as i64] }, &[id], parts.name, codes)
+        to.reshaped(id, &[batch, channels], parts.name)
     }
 }

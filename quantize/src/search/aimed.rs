@@ -8,12 +8,15 @@ use guardbit_hwmodels::Accelerator;
 
 use super::some_layers::Known;
 use super::{Judge, Score, SomeLayers};
+use crate::method::Guaranteed;
 use crate::{CodeSetting, Config, LayerMethod, QuantizeError, Quantized, Sample, quantize};
 
 /// Most samples that networks are compared on.
 const SAMPLES: usize = 256;
 /// Narrowest activations that are tried.
 const LEAST_BITS: u32 = 3;
+/// Widths in a row, at most, that make nothing better.
+const PATIENCE: u32 = 2;
 /// Layers of a network, at most, that are tried with plain parameters one by one.
 const MOST_LAYERS: usize = 32;
 
@@ -36,8 +39,8 @@ pub struct Aimed {
 /// the one whose network has the least error on the accelerator, overflow of every layer propagated.
 ///
 /// A method that promises something keeps its promise in every layer. Of others, layers go back to their plain parameters one
-/// by one where that makes the network better, and the network without the method takes the place of one that is worse: on
-/// the samples the result is never worse than plain.
+/// by one where that makes the network better; a network of weights that cannot overflow takes its place where that is better,
+/// and so does the network without the method: on the samples the result is never worse than either.
 ///
 /// Without such a method or an accelerator this is [`quantize()`].
 ///
@@ -64,23 +67,15 @@ pub fn quantize_aimed(
     let (Some(method), Some(_)) = (&config.layer_method, accelerator) else { return Ok(without) };
     let search =
         Search { graph, samples, config, accelerator, judge, known: Known::default(), plain: plain_score };
-    let mut best: Option<Aimed> = None;
-    let mut failed = None;
-    for bits in (LEAST_BITS.min(bits)..=bits).rev() {
-        match search.with(method, bits, &BTreeSet::new()) {
-            Ok((next, _)) if best.as_ref().is_none_or(|best| next.score.noise < best.score.noise) => {
-                best = Some(next)
-            }
-            Ok(_) => {}
-            Err(error) => failed = failed.or(Some(error)),
-        }
-    }
-    let Some(best) = best else { return Err(failed.unwrap_or(QuantizeError::NothingToQuantize)) };
     if method.promises() {
-        return Ok(best);
+        return search.narrowest(method, bits);
     }
-    let best = search.without_some(method, best)?;
-    Ok(if best.score.noise <= plain_score.noise { best } else { without })
+    let own = search.narrowest(method, bits)?;
+    let own = search.without_some(method, own)?;
+    // Weights that cannot overflow are a choice like any other; where there are none, that is no error here.
+    let cautious = search.narrowest(&(Arc::new(Guaranteed) as Arc<dyn LayerMethod>), bits);
+    let found = [Some(own), cautious.ok()].into_iter().flatten();
+    Ok(found.fold(without, |best, next| if next.score.noise < best.score.noise { next } else { best }))
 }
 
 struct Search<'a> {
@@ -94,6 +89,25 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// The best network of those with activations of `bits` bits and fewer.
+    fn narrowest(&self, method: &Arc<dyn LayerMethod>, bits: u32) -> Result<Aimed, QuantizeError> {
+        let (mut best, mut failed, mut worse) = (None::<Aimed>, None, 0);
+        for bits in (LEAST_BITS.min(bits)..=bits).rev() {
+            match self.with(method, bits, &BTreeSet::new()) {
+                Ok((next, _)) if best.as_ref().is_none_or(|best| next.score.noise < best.score.noise) => {
+                    best = Some(next);
+                    worse = 0;
+                }
+                Ok(_) => worse += 1,
+                Err(error) => failed = failed.or(Some(error)),
+            }
+            if worse == PATIENCE {
+                break;
+            }
+        }
+        best.ok_or_else(|| failed.unwrap_or(QuantizeError::NothingToQuantize))
+    }
+
     /// The network with activations of that width, and the layers that were asked for.
     fn with(
         &self,

@@ -17,7 +17,7 @@ pub struct SomeLayers {
     asked: Mutex<Vec<String>>,
 }
 
-/// Choices by name of the layer and hash of what they depend on.
+/// Choices by method and name of the layer, and by hash of what they depend on.
 pub type Known = Arc<Mutex<BTreeMap<(String, u64), LayerParameters>>>;
 
 impl SomeLayers {
@@ -42,7 +42,7 @@ impl LayerMethod for SomeLayers {
         if self.plain.contains(layer.name) {
             return Ok(layer.plain.clone());
         }
-        let key = (layer.name.to_owned(), hash(layer));
+        let key = (format!("{}: {}", self.method.name(), layer.name), hash(layer));
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(chosen) = known().get(&key) {
             return Ok(chosen.clone());

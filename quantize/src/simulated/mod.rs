@@ -24,6 +24,9 @@ use crate::{Plan, QuantizeError, TensorCodes};
 /// Real values of every input of the network, in order: one sample.
 pub type Sample = Vec<Vec<f32>>;
 
+/// Samples that are at the same place of the network at a time.
+const BATCH: usize = 128;
+
 /// A float network in its simulated form.
 pub struct Simulated<'p> {
     pub(crate) plan: &'p Plan,
@@ -76,22 +79,42 @@ impl<'p> Simulated<'p> {
         self.float.get(&unit).map(String::as_str).or(self.plan.units()[unit].reason())
     }
 
+    /// The real values of every output of the network, per sample: those that the codes stand for, where there are some.
+    ///
+    /// # Errors
+    /// [`QuantizeError`] if a sample does not fit the network.
+    pub fn outputs(&self, samples: &[Sample]) -> Result<Vec<Sample>, QuantizeError> {
+        let outputs = self.plan.graph().outputs();
+        let of = |state: &State, &id: &TensorId| state.reals(id, Reading::Simulated, self.variable(id));
+        let reals = |state: State| outputs.iter().map(|id| of(&state, id)).collect();
+        self.each(samples, reals)
+    }
+
+    /// What `take` makes of every sample at the end of the network; so many of them are held at a time.
+    fn each<T>(&self, samples: &[Sample], take: impl Fn(State) -> T) -> Result<Vec<T>, QuantizeError> {
+        let mut taken = Vec::with_capacity(samples.len());
+        for (batch, first) in samples.chunks(BATCH).zip((0..).step_by(BATCH)) {
+            let mut states = State::of_samples(self.plan.graph(), batch, first)?;
+            self.enter(&mut states);
+            for unit in 0..self.plan.units().len() {
+                let raw = self.raw(unit, &states)?;
+                self.settle(unit, &mut states, raw)?;
+            }
+            taken.extend(states.into_iter().map(&take));
+        }
+        Ok(taken)
+    }
+
     /// Runs samples through the network: per sample the codes of every tensor whose variable is set.
     ///
     /// # Errors
     /// [`QuantizeError`] if a sample does not fit the network.
     pub fn run(&self, samples: &[Sample]) -> Result<Vec<BTreeMap<TensorId, Codes>>, QuantizeError> {
-        let mut states = State::of_samples(self.plan.graph(), samples, 0)?;
-        self.enter(&mut states);
-        for unit in 0..self.plan.units().len() {
-            let raw = self.raw(unit, &states)?;
-            self.settle(unit, &mut states, raw)?;
-        }
         let codes = |state: State| {
             let tensors = self.variables.keys().map(|&id| (id, state.codes[id.index()].clone()));
             tensors.filter_map(|(id, codes)| Some((id, codes?))).collect()
         };
-        Ok(states.into_iter().map(codes).collect())
+        self.each(samples, codes)
     }
 }
 

@@ -84,8 +84,8 @@ fn rails(register: Register) -> Option<Range> {
 }
 
 impl Budgets {
-    /// Those of a layer of a program over `graph`: its input codes, zero point and datapath. Its weights do not matter, but for
-    /// their zero point, which has to be 0.
+    /// Those of a layer of a program over `graph`: its input codes, zero point and datapath. Its weights and
+    /// biases do not matter, but for the weights' zero point, which has to be 0, and for whether there are biases.
     pub fn new(graph: &Graph, layer: &MacLayer) -> Self {
         let datapath = &layer.datapath;
         let mut values = layer.order.len();
@@ -109,7 +109,8 @@ impl Budgets {
             places,
             bias: BiasStage {
                 at: datapath.bias.at,
-                rails: rails(datapath.bias.register),
+                // Without anything to add there is no adder.
+                rails: layer.bias.as_ref().and_then(|_| rails(datapath.bias.register)),
                 folded: if folds { -i128::from(layer.dots.input_zero_point) } else { 0 },
                 shift: datapath.unit_shift(unit),
                 round: datapath.unit_rounding(unit),

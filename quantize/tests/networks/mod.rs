@@ -14,7 +14,11 @@ use proptest::prelude::*;
 /// One operation of a random network.
 #[derive(Debug, Clone, Copy)]
 pub enum Layer {
-    Conv { kernel: usize, channels: usize, bias: bool },
+    Conv {
+        kernel: usize,
+        channels: usize,
+        bias: bool,
+    },
     Depthwise,
     Grouped,
     BatchNorm,
@@ -25,7 +29,13 @@ pub enum Layer {
     MaxPool,
     AvgPool,
     Concat,
-    Dense { bias: bool },
+    Dense {
+        bias: bool,
+    },
+    /// A product along the channels of an image.
+    Along {
+        bias: bool,
+    },
     Softmax,
     LayerNorm,
 }
@@ -45,6 +55,7 @@ pub fn layer() -> impl Strategy<Value = Layer> {
         1 => Just(Layer::AvgPool),
         1 => Just(Layer::Concat),
         1 => any::<bool>().prop_map(|bias| Layer::Dense { bias }),
+        1 => any::<bool>().prop_map(|bias| Layer::Along { bias }),
         1 => Just(Layer::Softmax),
         1 => Just(Layer::LayerNorm),
     ]
@@ -223,6 +234,17 @@ impl Net {
                 let mean = self.node(FloatMean { axes: vec![1, 2], keep_dims: bias }, &[x]);
                 let x = self.dense(mean, channels, bias);
                 self.node(Reshape { shape: vec![1, 1, 1, channels as i64] }, &[x])
+            }
+            Layer::Along { bias } => {
+                let lines =
+                    self.node(Reshape { shape: vec![1, (rows * cols) as i64, channels as i64] }, &[x]);
+                let matrix = self.constant(&[channels, channels], 1.5 / (channels as f32).sqrt(), 0.0);
+                let mut y = self.node(FloatMatMul {}, &[lines, matrix]);
+                if bias {
+                    let bias = self.constant(&[channels], 0.3, 0.0);
+                    y = self.pair(RealPair::Add, y, bias);
+                }
+                self.node(Reshape { shape: [1, rows, cols, channels].map(|size| size as i64).to_vec() }, &[y])
             }
             Layer::Softmax => self.node(FloatSoftmax { axis: 3 }, &[x]),
             Layer::LayerNorm => {

@@ -36,6 +36,8 @@ pub struct QuantizeRecord {
     /// Required bits per level.
     #[serde(skip)]
     pub required: Vec<LevelHistogram>,
+    /// Accuracy where the activations of every sample have scales and zero points of their own.
+    pub accuracy_dynamic: Option<Fraction>,
     /// Figures that the user added.
     pub own: Vec<(String, String)>,
 }

@@ -17,6 +17,13 @@ pub struct Parameter {
     pub value: String,
 }
 
+impl Parameter {
+    /// The last part of the key.
+    pub(crate) fn short_key(&self) -> &str {
+        self.key.rsplit('.').next().unwrap_or(&self.key)
+    }
+}
+
 /// What tells one point of a sweep from the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SweepPoint {

@@ -1,5 +1,6 @@
 //! From a float network and samples to a quantized one in a file.
 
+mod dynamic;
 mod record;
 mod setting;
 
@@ -10,9 +11,9 @@ use guardbit_files::{Existing, SingleFile, Target};
 use guardbit_frontends::{read_onnx, write_onnx};
 use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
-use guardbit_quantize::{Config, Quantized};
-use guardbit_reports::{QuantizeRecord, RunRecord, quantize_documents};
-use guardbit_sim::{Mode, Options, StatsLevel};
+use guardbit_quantize::{Config, Quantized, Sample};
+use guardbit_reports::{Fraction, QuantizeRecord, RunRecord, quantize_documents};
+use guardbit_sim::{Codes, Mode, Options, StatsLevel};
 
 pub use setting::{parse_codes, parse_rule};
 
@@ -40,6 +41,8 @@ pub struct QuantizeRequest {
     pub sets: Vec<String>,
     /// How it is quantized.
     pub config: Config,
+    /// Whether dynamic quantization is tried too.
+    pub dynamic: bool,
     /// A folder for tables, plots and a page.
     pub report: Option<PathBuf>,
     /// Figures of the user's own: each is a name, and what it makes of the quantized network.
@@ -68,7 +71,12 @@ pub fn quantize(
     let float = guardbit_frontends::load(&request.model)?;
     let samples = real_samples(&float, request)?;
     let aimed = request.hw.as_ref().map(|_| &accelerator);
-    let quantized = guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?;
+    let quantized = match &request.config.layer_method {
+        Some(_) => {
+            guardbit_quantize::search::quantize_aimed(&float, &samples, &request.config, aimed)?.quantized
+        }
+        None => guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?,
+    };
     let graph = quantized.graph.clone().with_metadata(metadata(request, &accelerator, aimed.is_some()));
     let export = |source| StudyError::Export { path: out.into(), source };
     let bytes = write_onnx(&graph).map_err(export)?;
@@ -94,7 +102,7 @@ fn is_ours(path: &Path) -> bool {
 }
 
 /// The calibration samples as real values.
-fn real_samples(graph: &Graph, request: &QuantizeRequest) -> Result<Vec<Vec<Vec<f32>>>, StudyError> {
+fn real_samples(graph: &Graph, request: &QuantizeRequest) -> Result<Vec<Sample>, StudyError> {
     if let Some(&id) = graph.inputs().iter().find(|&&id| !graph.tensor(id).ty.dtype.is_float()) {
         let tensor = graph.tensor(id);
         let (tensor, dtype) = (tensor.name.clone(), tensor.ty.dtype);
@@ -102,11 +110,12 @@ fn real_samples(graph: &Graph, request: &QuantizeRequest) -> Result<Vec<Vec<Vec<
     }
     let frontend = guardbit_frontends::frontend(&request.model)?;
     let samples = Samples::load(graph, frontend, &request.calibration)?;
-    let codes = samples.reader().read(samples.count())?;
-    let reals = |inputs: Vec<guardbit_sim::Codes>| {
-        inputs.iter().map(|codes| codes.to_vec().into_iter().map(real_of).collect()).collect()
-    };
-    Ok(codes.into_iter().map(reals).collect())
+    Ok(samples.reader().read(samples.count())?.into_iter().map(reals).collect())
+}
+
+/// The real values of a sample's inputs in float.
+fn reals(inputs: Vec<Codes>) -> Sample {
+    inputs.iter().map(|codes| codes.to_vec().into_iter().map(real_of).collect()).collect()
 }
 
 /// What a reader of the file is to know of how it was made.
@@ -123,6 +132,7 @@ fn metadata(request: &QuantizeRequest, accelerator: &Accelerator, aimed: bool) -
 struct Measured {
     run: RunRecord,
     float: guardbit_reports::ScoreFigures,
+    dynamic: Option<Fraction>,
 }
 
 fn measure(
@@ -146,8 +156,8 @@ fn measure(
         events: 0,
         profile: None,
     };
-    let run = |graph: Graph, stats: StatsLevel| -> Result<RunRecord, StudyError> {
-        let subject = Subject::of_graph(graph, &request.model, &settings(stats))?;
+    let subject = |graph: Graph, stats| Subject::of_graph(graph, &request.model, &settings(stats));
+    let run = |subject: Subject, stats: StatsLevel| -> Result<RunRecord, StudyError> {
         let program = lower(subject.graph.clone(), accelerator)?;
         let options = Options { stats, events_per_layer: 0, ..Options::default() };
         progress.start(&subject.model.file, subject.samples.count() as u64);
@@ -164,6 +174,8 @@ fn measure(
             &executed.score,
         ))
     };
+    let float = subject(float, StatsLevel::None)?;
+    let dynamic = if request.dynamic { dynamic::accuracy(&float, &request.config)? } else { None };
     let float = run(float, StatsLevel::None)?.outcome;
-    Ok(Measured { run: run(network, StatsLevel::Full)?, float })
+    Ok(Measured { run: run(subject(network, StatsLevel::Full)?, StatsLevel::Full)?, float, dynamic })
 }

@@ -14,7 +14,7 @@ pub(super) fn record(
     quantized: &Quantized,
     samples: usize,
     accelerator: &Accelerator,
-    Measured { run, float }: Measured,
+    Measured { run, float, dynamic }: Measured,
 ) -> QuantizeRecord {
     let own = |(name, of): &super::OwnStatistic| (name.clone(), of(quantized));
     QuantizeRecord {
@@ -31,6 +31,7 @@ pub(super) fn record(
         histograms: quantized.tensors.iter().flat_map(histogram).collect(),
         layers: run.layers,
         required: run.histograms,
+        accuracy_dynamic: dynamic,
         own: request.statistics.iter().map(own).collect(),
     }
 }

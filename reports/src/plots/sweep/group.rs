@@ -30,12 +30,18 @@ impl<'a> Group<'a> {
             }
         }
         let several = groups.len() > 1;
+        let subject = |group: &Self| {
+            let summary = &group.points[0].summary;
+            format!("{} on {}", summary.model, summary.hw)
+        };
+        let alone = groups.windows(2).all(|pair| subject(&pair[0]) == subject(&pair[1]));
         for group in &mut groups {
             group.points.sort_by_key(|point| point.summary.width());
             if several {
-                let (summary, others) = (&group.points[0].summary, group.points[0].others());
-                let others = others.into_iter().map(|one| format!(" · {} {}", one.key, one.value));
-                group.heading = format!("{} on {}{}", summary.model, summary.hw, others.collect::<String>());
+                let others = group.points[0].others();
+                let others = others.into_iter().map(|one| format!("{} {}", one.short_key(), one.value));
+                let subject = (!alone).then(|| subject(group));
+                group.heading = subject.into_iter().chain(others).collect::<Vec<_>>().join(" · ");
             }
         }
         groups
