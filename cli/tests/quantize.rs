@@ -61,7 +61,6 @@ fn what_is_refused() {
             "a folder that is not there",
             "quantize digits_float.onnx --calibration calibration.npy -o no/out.onnx".into(),
         ),
-        ("nothing left to quantize", format!("{float} --layer conv:float --least-sqnr 200")),
     ];
     let text: Vec<String> =
         cases.iter().map(|(what, args)| format!("# {what}\n{}\n", refused(dir.path(), args))).collect();

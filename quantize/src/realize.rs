@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use guardbit_graph::{Graph, TensorId};
+use guardbit_graph::{Graph, Op, TensorId};
 
 use crate::QuantizeError;
 use crate::emit::Emit;
@@ -87,7 +87,13 @@ impl Network<'_, '_> {
         }
         if let (Some(codes), Some(&real)) = (codes, self.reals.get(&unit.output)) {
             let name = &graph.tensor(unit.output).name;
-            let id = self.emit.quantized(real, name, &codes, false)?;
+            // A pool between codes of one type is one operation of the runtime, which adds the zero point first.
+            let last = unit.nodes.last().map(|&node| &graph.node(node).op);
+            let inputs: Option<Vec<TensorId>> =
+                unit.inputs.iter().map(|id| self.codes.get(id).copied()).collect();
+            let pool = matches!(last, Some(Op::FloatAvgPool2d(_)))
+                && inputs.is_some_and(|inputs| self.emit.bytes_alike(&inputs, &codes));
+            let id = self.emit.quantized(real, name, &codes, pool)?;
             self.codes.insert(unit.output, id);
         }
         Ok(())

@@ -104,10 +104,12 @@ impl Calibration<'_, '_> {
             && !self.links.is_output(id)
     }
 
-    /// Why a unit had better stay in float, if its own quantization loses too much.
+    /// Why a layer had better stay in float, if its own quantization loses too much. Operations without weights lose
+    /// nothing but by the codes of their output, which what reads them would have in any case.
     fn too_lossy(&self, index: usize) -> Option<String> {
         let least = self.config.least_sqnr_db?;
         let unit = &self.simulated.plan.units()[index];
+        unit.forms.as_ref().and_then(|forms| forms.layer())?;
         let own = self.simulated.in_float(unit, &self.states, Reading::Simulated);
         let codes = self.simulated.variable(unit.output);
         let (mut signal, mut noise) = (0.0, 0.0);
