@@ -49,11 +49,11 @@ impl Calibration<'_, '_> {
         };
         let Some(output) = output else { return Ok(()) };
         self.simulated.set(unit.output, output);
-        if let Some(layer) = forms.layer() {
-            if self.chosen_by_layer(index, layer, setting)? {
-                raw = self.simulated.raw(index, &self.states)?;
-                reals = self.simulated.reals(index, &self.states, &raw);
-            }
+        if let Some(layer) = forms.layer()
+            && self.chosen_by_layer(index, layer, setting)?
+        {
+            raw = self.simulated.raw(index, &self.states)?;
+            reals = self.simulated.reals(index, &self.states, &raw);
         }
         self.open = None;
         let kept = self.is_open(unit.output) && forms.layer().is_some();

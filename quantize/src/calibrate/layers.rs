@@ -72,7 +72,7 @@ impl Calibration<'_, '_> {
         let graph = self.simulated.alone(index, self.output_codes(index))?;
         let name = self.simulated.plan.names(index)[0].to_owned();
         let program = lower(Arc::new(graph), &accelerator)
-            .map_err(|source| QuantizeError::Lower { layer: name.clone(), source })?;
+            .map_err(|source| QuantizeError::Lower { layer: name.clone(), source: Box::new(source) })?;
         if program.mac_layers().next().is_none() {
             return Ok(false);
         }
