@@ -26,8 +26,8 @@ pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
 pub use output::{About, quantize_documents, run_documents, size_documents, sweep_documents, sweep_paths};
 pub use records::{
-    DesignLevel, LayerActivity, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, RunRecord,
-    SchemeRow, SchemesRecord, SizeRecord, TileRecord, WitnessRecord,
+    DesignLevel, LayerActivity, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow,
+    QuantizersRecord, RunRecord, SchemeRow, SchemesRecord, SizeRecord, TileRecord, WitnessRecord,
 };
 pub use score::{OutputError, Score, ScoreFigures};
 pub use tables::{

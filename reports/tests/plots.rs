@@ -2,8 +2,8 @@
 
 mod common;
 
-use guardbit_reports::plots::{Drawing, Plot, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
-use guardbit_reports::{Parameter, PointRecord, RunRecord};
+use guardbit_reports::plots::{Drawing, Plot, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
+use guardbit_reports::{Parameter, PointRecord, QuantizerRow, QuantizersRecord, RunRecord};
 use guardbit_sim::StatsLevel;
 
 fn figure<S: ?Sized>(plot: &Plot<S>, record: &S) -> String {
@@ -72,6 +72,25 @@ fn plots_of_a_sweep() {
     let points = sweep(StatsLevel::Full);
     SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
     SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..1]));
+}
+
+#[test]
+fn plots_of_quantizers() {
+    let row = |(panel, quantizer): (&str, &str), bits, right| QuantizerRow {
+        panel: panel.into(),
+        quantizer: quantizer.into(),
+        bits,
+        right,
+    };
+    let curves = [("wrap", "plain"), ("wrap", "guaranteed"), ("saturate", "plain")];
+    let of_curve = |curve| [12, 14, 20].map(|bits| row(curve, bits, u64::from(bits)));
+    let rows = curves.into_iter().flat_map(of_curve).collect();
+    let mut record = QuantizersRecord { model: "net".into(), float_right: 20, samples: 20, rows };
+    QUANTIZER_PLOTS.iter().for_each(|plot| check(plot, &record));
+    let svg = figure(&QUANTIZER_PLOTS[0], &record);
+    assert!(svg.contains("float network: 100 %") && svg.contains("guaranteed"));
+    record.rows.clear();
+    assert!(matches!(QUANTIZER_PLOTS[0].draw(&record), Ok(Drawing::Nothing(_))));
 }
 
 #[test]

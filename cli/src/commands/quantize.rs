@@ -66,6 +66,8 @@ fn config(args: &QuantizeArgs) -> Result<Config, Failure> {
         rules: rules?,
         propagate: args.mode != Some(guardbit_sim::Mode::Isolated),
         least_sqnr_db: args.least_sqnr,
+        equalize: args.equalize,
+        correct_bias: args.correct_bias,
         ..Config::default()
     };
     if let Some(&method) = METHODS.iter().find(|method| method.name() == args.method) {

@@ -36,6 +36,9 @@ impl Calibration<'_, '_> {
         let setting = self.config.setting(plan.names(index), unit.class());
         if let Some(layer) = forms.layer() {
             self.plain_weights(index, layer, setting);
+            if self.config.correct_bias {
+                self.correct_bias(index, layer)?;
+            }
         }
         let mut raw = self.simulated.raw(index, &self.states)?;
         let mut reals = self.simulated.reals(index, &self.states, &raw);
