@@ -298,6 +298,12 @@ pub struct QuantizeArgs {
     /// (isolated) [default: propagated]
     #[arg(long)]
     pub mode: Option<Mode>,
+    /// Balance the ranges of weights between convolutions that follow each other (cross-layer equalization)
+    #[arg(long)]
+    pub equalize: bool,
+    /// Take the mean error of every layer's sums over the calibration samples into its bias
+    #[arg(long)]
+    pub correct_bias: bool,
     /// Leave a layer in float whose own quantization has a lower signal to noise ratio
     #[arg(long, value_name = "DB")]
     pub least_sqnr: Option<f64>,

@@ -15,7 +15,7 @@ pub struct SingleFile {
 }
 
 impl SingleFile {
-    /// A file at `path`, whose folder is there: absent, or with [`Existing::Replace`] one that `is_ours` knows as
+    /// A file at `path`, whose folder has to be there: absent, or with [`Existing::Replace`] one that `is_ours` knows as
     /// guardbit's own.
     ///
     /// # Errors
@@ -25,6 +25,8 @@ impl SingleFile {
         existing: Existing,
         is_ours: impl Fn(&Path) -> bool,
     ) -> Result<Self, FolderError> {
+        let parent = lock::parent(path);
+        fs::metadata(parent).map_err(FolderError::write(parent))?;
         let ours = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(FolderError::read(path)(error)),

@@ -24,6 +24,10 @@ pub struct Config {
     pub layer_method: Option<Arc<dyn LayerMethod>>,
     /// Whether activations are observed with the error of the quantized layers before them, or in the float network.
     pub propagate: bool,
+    /// Whether ranges of weights are balanced between convolutions that follow each other.
+    pub equalize: bool,
+    /// Whether the mean error of every layer's sums is taken into its bias.
+    pub correct_bias: bool,
     /// The least SQNR, in dB, that a layer may have by its own quantization; one below stays in float.
     pub least_sqnr_db: Option<f64>,
     /// Most bytes of activations that calibration may hold at a time.
@@ -39,6 +43,8 @@ impl fmt::Debug for Config {
             .field("weight_method", &self.weight_method.name())
             .field("layer_method", &self.layer_method.as_ref().map(|method| method.name()))
             .field("propagate", &self.propagate)
+            .field("equalize", &self.equalize)
+            .field("correct_bias", &self.correct_bias)
             .field("least_sqnr_db", &self.least_sqnr_db)
             .field("memory", &self.memory)
             .finish()
@@ -54,6 +60,8 @@ impl Default for Config {
             weight_method: Arc::new(MinMax),
             layer_method: None,
             propagate: true,
+            equalize: false,
+            correct_bias: false,
             least_sqnr_db: None,
             memory: 4 << 30,
         }

@@ -112,7 +112,7 @@ pub enum QuantizeError {
         /// The layer.
         layer: String,
         /// What is wrong.
-        source: LowerError,
+        source: Box<LowerError>,
     },
     /// A layer whose run was stopped.
     #[error("layer `{layer}`: {source}")]
@@ -120,7 +120,7 @@ pub enum QuantizeError {
         /// The layer.
         layer: String,
         /// What stopped it.
-        source: SimError,
+        source: Box<SimError>,
     },
     /// A layer that the accelerator leaves to the host.
     #[error(
@@ -132,10 +132,22 @@ pub enum QuantizeError {
     },
     /// A network that cannot be put together.
     #[error("{0}")]
-    Graph(#[from] GraphError),
+    Graph(Box<GraphError>),
     /// A rewrite that was refused.
     #[error("{0}")]
-    Patch(#[from] PatchError),
+    Patch(Box<PatchError>),
+}
+
+impl From<GraphError> for QuantizeError {
+    fn from(error: GraphError) -> Self {
+        Self::Graph(Box::new(error))
+    }
+}
+
+impl From<PatchError> for QuantizeError {
+    fn from(error: PatchError) -> Self {
+        Self::Patch(Box::new(error))
+    }
 }
 
 impl QuantizeError {

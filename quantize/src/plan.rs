@@ -7,7 +7,7 @@ use guardbit_graph::pattern::Match;
 use guardbit_graph::{Graph, Links, NodeId, TensorId};
 
 use crate::patterns::{Clip, Forms, Operation, PATTERNS};
-use crate::prepare::prepare;
+use crate::prepare::{equalized, prepare};
 use crate::{Config, QuantizeError, Which};
 
 /// A float network cut into units, in order of execution.
@@ -40,7 +40,10 @@ impl Plan {
     /// [`QuantizeError`] if it is not in float, a rule of `config` names no layer of it, or nothing in it can be
     /// quantized.
     pub fn new(graph: &Graph, config: &Config) -> Result<Self, QuantizeError> {
-        let graph = prepare(graph)?;
+        let mut graph = prepare(graph)?;
+        if config.equalize {
+            graph = equalized(&graph)?;
+        }
         let mut plan = Self { units: units(&graph), graph };
         plan.check_rules(config)?;
         for index in 0..plan.units.len() {

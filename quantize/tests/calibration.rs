@@ -100,6 +100,8 @@ fn a_method_for_layers_gets_the_layer_on_its_accelerator() {
         let scale =
             |c: &guardbit_quantize::Calibrated<'_>| c.simulated.variable(input).unwrap().parameters.scale;
         assert_eq!(scale(&calibrated), 2.0 * scale(&plain), "the input was chosen again");
+        let kept = calibrated.units.iter().all(|unit| unit.likeness.sqnr_db() > 15.0);
+        assert!(kept, "its codes were made again: {:?}", calibrated.units);
         let seen = method.0.lock().unwrap().clone();
         seen
     };
@@ -172,6 +174,10 @@ fn biases_beside_tiny_weights_are_kept() {
     let graph = builder.finish(vec![y]).unwrap();
     let samples: Vec<_> = (0..5).map(|i| vec![vec![i as f32 - 2.0, 1.0]]).collect();
     let quantized = quantize(&graph, &samples, &Config::default(), None).unwrap();
+    let biases = quantized.graph.tensors().iter().find(|tensor| tensor.ty.dtype == DType::Int32);
+    let biases = biases.and_then(|tensor| tensor.codes()).unwrap();
+    assert!(biases[1] > 1000, "fine steps without weights: {biases:?}");
+    assert!(biases[2].unsigned_abs() <= 1 << 30 && biases[2] < -1000, "in 32 bits: {biases:?}");
     let likeness = quantized.units[0].likeness;
     assert!(likeness.sqnr_db() > 35.0 && likeness.greatest_error() < 0.02, "{likeness:?}");
 }

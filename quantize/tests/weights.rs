@@ -1,7 +1,6 @@
 //! Projections, correction, equalization: by their definitions, and against brute force on small problems.
 
 use guardbit_hwmodels::bounds::closed_form::{OperandBits, a2q_bits, a2q_plus_bits};
-use guardbit_quantize::weights::bias::mean_errors;
 use guardbit_quantize::weights::cap::{a2q, a2q_cap, a2q_plus, a2q_plus_cap, project_l1};
 use guardbit_quantize::weights::equalize::{Layer, equalize};
 use guardbit_quantize::weights::matrix::Matrix;
@@ -34,14 +33,6 @@ fn caps_of_the_papers() {
 }
 
 /// `(real - quantized)` per channel by hand.
-#[test]
-fn mean_errors_of_channels() {
-    let pairs: [(&[f32], &[f32]); 2] =
-        [(&[1.0, 2.0, 3.0, 4.0], &[0.5, 2.0, 3.0, 5.0]), (&[0.0, 1.0], &[1.0, 1.0])];
-    assert_eq!(mean_errors(pairs, 2), [(0.5 + 0.0 - 1.0) / 3.0, (0.0 - 1.0 + 0.0) / 3.0]);
-    assert_eq!(mean_errors([], 2), [0.0, 0.0]);
-}
-
 /// The chain's outputs, ReLU between the layers, each a 1x1 layer: dense, depthwise or grouped.
 fn outputs(chain: &[Layer], input: &[f64]) -> Vec<f64> {
     chain.iter().fold(input.to_vec(), |values, layer| {

@@ -38,7 +38,9 @@ pub use identity::{DERIVATION, Identity};
 pub use layer_input::{LayerInput, layer_input};
 pub use pick::Pick;
 pub use progress::{Progress, Silent};
-pub use quantize::{OwnStatistic, QuantizeRequest, parse_codes, parse_rule, quantize};
+pub use quantize::{
+    MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, OwnStatistic, QuantizeRequest, parse_codes, parse_rule, quantize,
+};
 pub use run::run;
 pub use samples::InputSource;
 pub use settings::{MAX_POINTS, RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats};

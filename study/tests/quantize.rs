@@ -91,6 +91,7 @@ fn cases() -> Vec<(String, Graph, Vec<Vec<Vec<f32>>>, Config)> {
             Layer::BatchNorm,
             Layer::Function(0),
             Layer::Depthwise,
+            Layer::Grouped,
             Layer::Residual(0),
             Layer::Function(6),
             Layer::Conv { kernel: 1, channels: 4, bias: false },
@@ -114,10 +115,13 @@ fn cases() -> Vec<(String, Graph, Vec<Vec<Vec<f32>>>, Config)> {
             .collect()
     };
     let config = |seed: u64| {
-        let symmetry = if seed % 3 == 0 { Symmetry::Symmetric } else { Symmetry::Asymmetric };
-        let activations = CodeSetting { signed: seed % 2 == 0, symmetry, ..CodeSetting::ACTIVATIONS };
-        let weights = CodeSetting { bits: if seed % 5 == 0 { 5 } else { 8 }, ..CodeSetting::WEIGHTS };
-        let setting = LayerSetting { activations, weights, per_channel: seed % 4 != 0, float: false };
+        let symmetry = if seed.is_multiple_of(3) { Symmetry::Symmetric } else { Symmetry::Asymmetric };
+        let activations =
+            CodeSetting { signed: seed.is_multiple_of(2), symmetry, ..CodeSetting::ACTIVATIONS };
+        let weights =
+            CodeSetting { bits: if seed.is_multiple_of(5) { 5 } else { 8 }, ..CodeSetting::WEIGHTS };
+        let setting =
+            LayerSetting { activations, weights, per_channel: !seed.is_multiple_of(4), float: false };
         Config { setting, ..Config::default() }
     };
     (0..CASES)

@@ -6,16 +6,15 @@ use std::sync::Arc;
 use guardbit_quantize::method::METHODS;
 use guardbit_quantize::{CodeSetting, Config, LAYER_METHODS, LayerSetting, Scales, Symmetry};
 use guardbit_reports::{Fraction, QuantizeRecord, layers_text, parts_text};
-use guardbit_study::{InputSource, Pick, QuantizeRequest, parse_codes, parse_rule};
+use guardbit_study::{
+    InputSource, MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, Pick, QuantizeRequest, parse_codes, parse_rule,
+};
 
 use super::existing;
 use crate::args::{Global, QuantizeArgs};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
-
-/// Widest codes of weights, and of activations.
-const MOST: (u32, u32) = (8, 16);
 
 pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
@@ -51,7 +50,7 @@ fn config(args: &QuantizeArgs) -> Result<Config, Failure> {
     let scales = if args.power_of_two { Scales::PowersOfTwo } else { Scales::Any };
     let symmetry = if args.symmetric { Symmetry::Symmetric } else { Symmetry::Asymmetric };
     let activations = CodeSetting { scales, symmetry, ..CodeSetting::ACTIVATIONS };
-    let activations = parse_codes(&args.activations, activations, MOST.1)?;
+    let activations = parse_codes(&args.activations, activations, MOST_ACTIVATION_BITS)?;
     let weight_symmetry = if args.asymmetric_weights { Symmetry::Asymmetric } else { Symmetry::Symmetric };
     let weights = CodeSetting {
         scales,
@@ -59,7 +58,7 @@ fn config(args: &QuantizeArgs) -> Result<Config, Failure> {
         restricted: !args.full_range,
         ..CodeSetting::WEIGHTS
     };
-    let weights = parse_codes(&args.weights, weights, MOST.0)?;
+    let weights = parse_codes(&args.weights, weights, MOST_WEIGHT_BITS)?;
     let rules: Result<Vec<_>, _> =
         args.layer.iter().map(|text| parse_rule(text, activations, weights)).collect();
     let mut config = Config {
@@ -67,6 +66,8 @@ fn config(args: &QuantizeArgs) -> Result<Config, Failure> {
         rules: rules?,
         propagate: args.mode != Some(guardbit_sim::Mode::Isolated),
         least_sqnr_db: args.least_sqnr,
+        equalize: args.equalize,
+        correct_bias: args.correct_bias,
         ..Config::default()
     };
     if let Some(&method) = METHODS.iter().find(|method| method.name() == args.method) {

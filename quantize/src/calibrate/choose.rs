@@ -36,6 +36,9 @@ impl Calibration<'_, '_> {
         let setting = self.config.setting(plan.names(index), unit.class());
         if let Some(layer) = forms.layer() {
             self.plain_weights(index, layer, setting);
+            if self.config.correct_bias {
+                self.correct_bias(index, layer)?;
+            }
         }
         let mut raw = self.simulated.raw(index, &self.states)?;
         let mut reals = self.simulated.reals(index, &self.states, &raw);
@@ -49,11 +52,11 @@ impl Calibration<'_, '_> {
         };
         let Some(output) = output else { return Ok(()) };
         self.simulated.set(unit.output, output);
-        if let Some(layer) = forms.layer() {
-            if self.chosen_by_layer(index, layer, setting)? {
-                raw = self.simulated.raw(index, &self.states)?;
-                reals = self.simulated.reals(index, &self.states, &raw);
-            }
+        if let Some(layer) = forms.layer()
+            && self.chosen_by_layer(index, layer, setting)?
+        {
+            raw = self.simulated.raw(index, &self.states)?;
+            reals = self.simulated.reals(index, &self.states, &raw);
         }
         self.open = None;
         let kept = self.is_open(unit.output) && forms.layer().is_some();

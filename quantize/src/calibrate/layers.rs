@@ -10,6 +10,8 @@ use super::{Calibration, Open};
 use crate::layer::{LayerInput, LayerParameters, LayerProblem, Targets, bias_codes, weight_codes};
 use crate::patterns::{Layer, LayerCodes};
 use crate::simulated::Reading;
+use crate::weights::bias::mean_error;
+use crate::weights::moments::Windows;
 use crate::{LayerSetting, Observed, Parameters, QuantizeError, Scales, TensorCodes};
 
 /// Most steps of a bias: half of what 32 bits hold.
@@ -25,6 +27,44 @@ impl Calibration<'_, '_> {
         let weights = weight_codes(&layer.weights, layer.channels, &parameters, target.codes);
         let bias = layer.bias.as_ref().map(|bias| bias_codes(bias, input, &weights));
         self.simulated.set_weights(index, LayerCodes { weights, setting: setting.weights, bias });
+    }
+
+    /// Raises the bias by the mean that the sums lack, over the calibration samples: see [`mean_error`].
+    pub(super) fn correct_bias(&mut self, index: usize, layer: &Layer) -> Result<(), QuantizeError> {
+        let input = self.simulated.plan.units()[index].inputs[0];
+        let (Some(codes), Some(mut chosen)) =
+            (self.simulated.variable(input), self.simulated.weights(index).cloned())
+        else {
+            return Ok(());
+        };
+        let alone = self.simulated.alone(index, None)?;
+        let windows = alone.nodes_with_ids().filter_map(|(id, _)| alone.window(id)).collect::<Vec<_>>();
+        let [window] = &windows[..] else { return Ok(()) };
+        let reals = |reading: Reading| -> Vec<Vec<f32>> {
+            self.states.iter().map(|state| state.reals(input, reading, Some(codes))).collect()
+        };
+        let (real, seen) = (reals(Reading::Float), reals(self.reading()));
+        let weights = &chosen.weights;
+        let terms = layer.terms().max(1);
+        let per_group = (layer.channels / window.groups.max(1)).max(1);
+        let mut bias = chosen.bias.clone().unwrap_or_else(|| vec![0; layer.channels]);
+        for group in 0..window.groups {
+            let means = [&real, &seen].map(|samples| Windows::of_group(window, group, samples).mean());
+            for channel in group * per_group..(group + 1) * per_group {
+                let cells = channel * terms..(channel + 1) * terms;
+                let scale = f64::from(weights.scale(channel));
+                let zero_point = weights.zero_point(channel);
+                let own: Vec<f64> = layer.weights[cells.clone()].iter().copied().map(f64::from).collect();
+                let coded: Vec<f64> =
+                    weights.codes[cells].iter().map(|code| scale * f64::from(code - zero_point)).collect();
+                let steps = mean_error([&own, &coded], [&means[0], &means[1]])
+                    / (f64::from(codes.parameters.scale) * scale);
+                bias[channel] = bias[channel].saturating_add(steps.round() as i32);
+            }
+        }
+        chosen.bias = Some(bias);
+        self.simulated.set_weights(index, chosen);
+        Ok(())
     }
 
     /// Scales and zero points of weights: one, or one per output channel.
@@ -72,7 +112,7 @@ impl Calibration<'_, '_> {
         let graph = self.simulated.alone(index, self.output_codes(index))?;
         let name = self.simulated.plan.names(index)[0].to_owned();
         let program = lower(Arc::new(graph), &accelerator)
-            .map_err(|source| QuantizeError::Lower { layer: name.clone(), source })?;
+            .map_err(|source| QuantizeError::Lower { layer: name.clone(), source: Box::new(source) })?;
         if program.mac_layers().next().is_none() {
             return Ok(false);
         }

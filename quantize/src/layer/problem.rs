@@ -109,7 +109,7 @@ impl LayerProblem<'_> {
     pub fn program(&self, parameters: &LayerParameters) -> Result<Program, QuantizeError> {
         let graph = Arc::new((self.build)(parameters)?);
         lower(graph, self.accelerator)
-            .map_err(|source| QuantizeError::Lower { layer: self.name.into(), source })
+            .map_err(|source| QuantizeError::Lower { layer: self.name.into(), source: Box::new(source) })
     }
 
     /// Runs the layer on the accelerator, on every sample, under candidate parameters: the error of its outputs with all
@@ -138,7 +138,8 @@ impl LayerProblem<'_> {
         for (samples, outputs) in self.samples.chunks(BATCH).zip(self.outputs.chunks(BATCH)) {
             let batch: Vec<_> = samples.iter().map(codes).collect();
             let made = simulation.run_batch(&batch);
-            let made = made.map_err(|source| QuantizeError::Run { layer: self.name.into(), source })?;
+            let made = made
+                .map_err(|source| QuantizeError::Run { layer: self.name.into(), source: Box::new(source) })?;
             for (tensors, real) in made.iter().zip(outputs) {
                 let held = |tensors: &[Option<Codes>]| tensors[output.index()].as_ref().map(Codes::to_vec);
                 let (exact, narrow) = (held(&tensors.exact), held(&tensors.simulated));

@@ -4,6 +4,7 @@
 //! To add a rewrite, write its file and add its line to `REWRITES`.
 
 mod constants;
+mod equalize;
 mod factors;
 mod offsets;
 
@@ -11,6 +12,7 @@ use guardbit_graph::Graph;
 use guardbit_graph::passes::{DeadNodes, FoldConstants, Identities, MergeLayouts, Pass};
 
 pub(crate) use constants::{PerChannel, per_channel, reals};
+pub(crate) use equalize::equalized;
 
 use crate::QuantizeError;
 

@@ -86,7 +86,7 @@ impl<'a> Judge<'a> {
     pub fn score(&self, quantized: &Graph) -> Result<Score, QuantizeError> {
         let name = || quantized.name().to_owned();
         let program = lower(Arc::new(quantized.clone()), &self.accelerator)
-            .map_err(|source| QuantizeError::Lower { layer: name(), source })?;
+            .map_err(|source| QuantizeError::Lower { layer: name(), source: Box::new(source) })?;
         let options = Options { stats: StatsLevel::None, events_per_layer: 0, ..Options::default() };
         let mut simulation = Simulation::new(&program, options);
         let mut score = Score { signal: 0.0, noise: 0.0, right: 0, samples: 0 };
@@ -100,7 +100,7 @@ impl<'a> Judge<'a> {
                 .collect();
             let made = simulation
                 .run_batch(&batch)
-                .map_err(|source| QuantizeError::Run { layer: name(), source })?;
+                .map_err(|source| QuantizeError::Run { layer: name(), source: Box::new(source) })?;
             for (index, tensors) in made.iter().enumerate() {
                 let outputs = quantized.outputs().iter().map(|&id| {
                     let codes = tensors.simulated[id.index()].as_ref().map(Codes::to_vec).unwrap_or_default();

@@ -277,12 +277,13 @@ pub(crate) fn emit_unit(
 fn layer_sums(graph: Graph, input: TensorId, states: &[State]) -> Result<Vec<Codes>, QuantizeError> {
     let layer = graph.name().to_owned();
     let program = lower(Arc::new(graph), wide()?);
-    let program = program.map_err(|source| QuantizeError::Lower { layer: layer.clone(), source })?;
+    let program =
+        program.map_err(|source| QuantizeError::Lower { layer: layer.clone(), source: Box::new(source) })?;
     let output = program.graph.outputs()[0];
     let options = Options { stats: StatsLevel::None, ..Options::default() };
     let samples: Vec<Vec<Codes>> = states.iter().map(|state| vec![held(state, input)]).collect();
     let made = Simulation::new(&program, options).run_batch(&samples);
-    let made = made.map_err(|source| QuantizeError::Run { layer, source })?;
+    let made = made.map_err(|source| QuantizeError::Run { layer, source: Box::new(source) })?;
     Ok(made.into_iter().filter_map(|mut tensors| tensors.exact[output.index()].take()).collect())
 }
 

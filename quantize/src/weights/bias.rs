@@ -1,19 +1,10 @@
 //! Bias correction.
 
-/// The mean of `real - quantized` per channel, over values whose last axis is the channel, in the order of the samples.
-///
-/// Added to a layer's bias it takes the mean error out of its outputs: `b' = b + E[y_float - y_quantized]`. Nagel et al.,
-/// "Data-Free Quantization Through Weight Equalization and Bias Correction" (ICCV 2019), 4.2.
-pub fn mean_errors<'a>(pairs: impl IntoIterator<Item = (&'a [f32], &'a [f32])>, channels: usize) -> Vec<f64> {
-    let (mut sums, mut count) = (vec![0.0; channels], 0usize);
-    for (real, quantized) in pairs {
-        for (real, quantized) in
-            real.chunks_exact(channels.max(1)).zip(quantized.chunks_exact(channels.max(1)))
-        {
-            let errors = real.iter().zip(quantized).map(|(&a, &b)| f64::from(a) - f64::from(b));
-            sums.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error);
-            count += 1;
-        }
-    }
-    sums.iter().map(|sum| sum / count.max(1) as f64).collect()
+use super::matrix::dot;
+
+/// What a channel's bias has to be raised by, so that the sums of weights `v` over the values that are seen have the mean of
+/// those of weights `w` over the real ones: `w . E[x] - v . E[x seen]`. `weights` are w and v, `means` the two means, cell
+/// by cell. Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction" (ICCV 2019), 4.2.
+pub fn mean_error(weights: [&[f64]; 2], means: [&[f64]; 2]) -> f64 {
+    dot(weights[0], means[0]) - dot(weights[1], means[1])
 }

@@ -72,7 +72,8 @@ impl Windows {
         self.values.len() / self.terms.max(1)
     }
 
-    fn mean(&self) -> Vec<f64> {
+    /// Mean of each cell.
+    pub fn mean(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.terms];
         for row in self.rows() {
             sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
@@ -122,6 +123,6 @@ impl Moments {
 
     /// What a channel's bias has to be raised by, so that outputs have the same mean: `w . E[real] - v . E[seen]`.
     pub fn mean_error(&self, real: &[f64], seen: &[f64]) -> f64 {
-        super::matrix::dot(real, &self.real_mean) - super::matrix::dot(seen, &self.seen_mean)
+        super::bias::mean_error([real, seen], [&self.real_mean, &self.seen_mean])
     }
 }

@@ -1,5 +1,7 @@
 //! Random float networks.
 
+#![allow(dead_code, reason = "every test uses a part of it")]
+
 use guardbit_graph::ops::{
     Concat, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax,
     FloatUnary, RealFunction, RealPair, Reshape,
@@ -37,7 +39,7 @@ pub enum Layer {
         bias: bool,
     },
     Softmax,
-    LayerNorm,
+    Normalization,
 }
 
 pub fn layer() -> impl Strategy<Value = Layer> {
@@ -57,7 +59,7 @@ pub fn layer() -> impl Strategy<Value = Layer> {
         1 => any::<bool>().prop_map(|bias| Layer::Dense { bias }),
         1 => any::<bool>().prop_map(|bias| Layer::Along { bias }),
         1 => Just(Layer::Softmax),
-        1 => Just(Layer::LayerNorm),
+        1 => Just(Layer::Normalization),
     ]
 }
 
@@ -247,7 +249,7 @@ impl Net {
                 self.node(Reshape { shape: [1, rows, cols, channels].map(|size| size as i64).to_vec() }, &[y])
             }
             Layer::Softmax => self.node(FloatSoftmax { axis: 3 }, &[x]),
-            Layer::LayerNorm => {
+            Layer::Normalization => {
                 let parts = [self.constant(&[channels], 0.2, 1.0), self.constant(&[channels], 0.2, 0.0)];
                 let norm = guardbit_graph::ops::FloatLayerNorm { axis: 3, epsilon: 1e-3 };
                 self.node(norm, &[x, parts[0], parts[1]])

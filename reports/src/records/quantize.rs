@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use crate::Fraction;
 use crate::tables::{HistogramRow, LayerRow, PartRow, TensorRow};
-use crate::{Fraction, LevelHistogram};
 
 /// All that is reported of one quantization.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,9 +33,6 @@ pub struct QuantizeRecord {
     pub histograms: Vec<HistogramRow>,
     /// `layers.csv`: the layers of the quantized network on the accelerator.
     pub layers: Vec<LayerRow>,
-    /// Required bits per level.
-    #[serde(skip)]
-    pub required: Vec<LevelHistogram>,
     /// Accuracy where the activations of every sample have scales and zero points of their own.
     pub accuracy_dynamic: Option<Fraction>,
     /// Figures that the user added.

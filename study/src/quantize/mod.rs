@@ -15,7 +15,7 @@ use guardbit_quantize::{Config, Quantized, Sample};
 use guardbit_reports::{Fraction, QuantizeRecord, RunRecord, quantize_documents};
 use guardbit_sim::{Codes, Mode, Options, StatsLevel};
 
-pub use setting::{parse_codes, parse_rule};
+pub use setting::{MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, parse_codes, parse_rule};
 
 use crate::execute::{ExecutedTogether, execute_together};
 use crate::samples::Samples;

@@ -30,7 +30,6 @@ pub(super) fn record(
         tensors: quantized.tensors.iter().map(tensor).collect(),
         histograms: quantized.tensors.iter().flat_map(histogram).collect(),
         layers: run.layers,
-        required: run.histograms,
         accuracy_dynamic: dynamic,
         own: request.statistics.iter().map(own).collect(),
     }

@@ -56,8 +56,9 @@ pub fn parse_rule(text: &str, activations: CodeSetting, weights: CodeSetting) ->
     Ok(rule)
 }
 
-/// Widths of weights and activations, at most.
+/// Widest codes of weights.
 pub const MOST_WEIGHT_BITS: u32 = 8;
+/// Widest codes of activations.
 pub const MOST_ACTIVATION_BITS: u32 = 16;
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ impl Choices for NetworkChoices<'_> {
         let score = self.judge.score(&graph)?;
         let name = graph.name().to_owned();
         let program = lower(Arc::new(graph), self.accelerator)
-            .map_err(|source| QuantizeError::Lower { layer: name, source })?;
+            .map_err(|source| QuantizeError::Lower { layer: name, source: Box::new(source) })?;
         Ok(Point {
             steps: steps.to_vec(),
             error: score.noise / score.signal.max(f64::MIN_POSITIVE),
