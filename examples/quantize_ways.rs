@@ -1,12 +1,13 @@
 //! Which way of quantizing leaves what of a network's accuracy behind narrow accumulators.
 //!
-//! `cargo run --release -p guardbit-library --example quantize_ways -- NETWORK LOW HIGH DIR [OVERFLOW|WAY]...` quantizes the float
-//! network of `examples/NETWORK` in several ways for accumulators of LOW to HIGH bits, runs each on them with the test images, and
-//! writes `NETWORK.csv`, `NETWORK.svg` and `NETWORK.png` to DIR, row by row; rows that are there already are kept. Without arguments it does
-//! `digits 10 20 out/quantize saturate wrap`.
+//! `cargo run --release -p guardbit-library --example quantize_ways -- NETWORK LOW HIGH DIR [OVERFLOW|WAY]...` quantizes the
+//! float network of `examples/NETWORK` in several ways for accumulators of LOW to HIGH bits, runs each on them with the test
+//! images, and writes `NETWORK.csv`, `NETWORK.svg` and `NETWORK.png` to DIR, row by row; rows that are there already are kept.
+//! Without arguments it does `digits 10 20 out/quantize`.
 //!
-//! `activations` is the width of activations that was chosen, on the calibration samples alone. `proved_bits` is the width that
-//! no input of any layer exceeds; `witness_events` counts overflows where every output channel of every layer reads the input that takes its sum furthest.
+//! `activations` is the width of activations that was chosen, on the calibration samples alone (for `mixed` the greatest).
+//! `proved_bits` is the width that no input of any layer exceeds; `witness_events` counts overflows where every output channel
+//! of every layer reads the input that takes its sum furthest.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -40,6 +41,9 @@ const WAYS: [(&str, Option<&str>); 4] = [
 ];
 
 const OVERFLOWS: [&str; 2] = ["saturate", "wrap"];
+
+/// Calibration samples per one that the search of mixed widths looks at.
+const SPARSE: usize = 4;
 
 /// A float network with its samples.
 struct Subject {
@@ -140,7 +144,7 @@ impl Subject {
     /// The network with widths of its own in every layer, of 4 to 8 bits, that has the least error on the accelerator on some of
     /// the samples.
     fn mixed(&self, config: &Config, accelerator: &Accelerator) -> Result<Quantized, Failure> {
-        let samples: Vec<Sample> = self.calibration.iter().step_by(4).cloned().collect();
+        let samples: Vec<Sample> = self.calibration.iter().step_by(SPARSE).cloned().collect();
         let judge = Judge::new(&self.graph, &samples, samples.len(), Some(accelerator))?;
         let choices = NetworkChoices::new(
             &self.graph,
