@@ -11,7 +11,9 @@ use guardbit_num::{Overflow, Scheme};
 use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES};
+use guardbit_study::{
+    AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, MixedBudget,
+};
 
 /// What does a narrow accumulator do to this network?
 ///
@@ -298,6 +300,11 @@ pub struct QuantizeArgs {
     /// (isolated) [default: propagated]
     #[arg(long)]
     pub mode: Option<Mode>,
+    /// Choose the widths of weights and activations layer by layer, from 8x16 down to 4x4 bits, within a budget:
+    /// agreement=1% (calibration samples that may get another class), sqnr=30 (dB), bytes=20000 or bits=16 (accumulator
+    /// that cannot overflow)
+    #[arg(long, value_name = "BUDGET", requires = "hw")]
+    pub mixed: Option<MixedBudget>,
     /// Balance the ranges of weights between convolutions that follow each other (cross-layer equalization)
     #[arg(long)]
     pub equalize: bool,

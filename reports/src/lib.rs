@@ -33,6 +33,7 @@ pub use score::{OutputError, Score, ScoreFigures};
 pub use tables::{
     Cells, ChannelRow, Column, EventRow, HistogramRow, LayerRow, Parameter, PartRow, Row, SizeChannelRow,
     SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SummaryRow, SweepPoint, SweepRow, TensorRow,
-    channel_rows, columns_text, event_rows, layer_rows, not_swept_text, sweep_rows, trapped_text, write_csv,
+    TradeOffRow, channel_rows, columns_text, event_rows, layer_rows, not_swept_text, sweep_rows,
+    trapped_text, write_csv,
 };
 pub use text::{layers_text, parts_text, size_text, summary_text, text_table, tiles_text};

@@ -98,8 +98,13 @@ pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>,
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn quantize_documents(about: &About, record: &QuantizeRecord) -> Result<Vec<Document>, ReportError> {
-    let tables =
-        [table(&record.parts)?, table(&record.tensors)?, table(&record.histograms)?, table(&record.layers)?];
+    let tables = [
+        table(&record.parts)?,
+        table(&record.tensors)?,
+        table(&record.histograms)?,
+        table(&record.layers)?,
+        table(&record.tradeoffs)?,
+    ];
     let drawn = draw(QUANTIZE_PLOTS, record)?;
     Ok(all(tables.into(), plots(&drawn)?, html::quantize(about, record, &drawn)))
 }

@@ -48,6 +48,14 @@ pub enum StudyError {
         /// What may help.
         help: Option<String>,
     },
+    /// A budget that no network of mixed widths keeps.
+    #[error("no network of mixed widths keeps the budget {budget}; the nearest that was met has {nearest}")]
+    MixedBudget {
+        /// The budget.
+        budget: String,
+        /// The nearest that there is.
+        nearest: String,
+    },
     /// Axes that make no sense, or a value that an argument cannot have.
     #[error(transparent)]
     Axis(#[from] AxisError),
@@ -298,6 +306,7 @@ impl StudyError {
             Self::Sim(_) => "guardbit::sim",
             Self::Report(error) => error.code(),
             Self::StudyFile { .. } => "guardbit::study::file",
+            Self::MixedBudget { .. } => "guardbit::quantize::budget",
             Self::Axis(_) => "guardbit::study::axis",
             Self::NothingVaried => "guardbit::study::nothing",
             Self::TooManyPoints { .. } => "guardbit::study::points",
@@ -330,6 +339,7 @@ impl StudyError {
             Self::Model(error) => error.help(),
             Self::Hw(error) => error.help().map(String::from),
             Self::StudyFile { help, .. } => help.clone(),
+            Self::MixedBudget { .. } => Some("loosen it, or take --method guaranteed for narrow accumulators".into()),
             Self::Axis(_) => Some(
                 "an axis is KEY=VALUES: a key as for --set, or one of the arguments model, hw, mode, requantize, seed, \
                  random, samples, input, labels, output, profile; values are separated by commas, 12..=16 is a range"

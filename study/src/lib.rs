@@ -39,7 +39,8 @@ pub use layer_input::{LayerInput, layer_input};
 pub use pick::Pick;
 pub use progress::{Progress, Silent};
 pub use quantize::{
-    MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, OwnStatistic, QuantizeRequest, parse_codes, parse_rule, quantize,
+    MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, MixedBudget, MixedBudgetError, OwnStatistic, QuantizeRequest,
+    parse_codes, parse_rule, quantize,
 };
 pub use run::run;
 pub use samples::InputSource;

@@ -27,6 +27,7 @@ fn request() -> QuantizeRequest {
         hw: None,
         sets: Vec::new(),
         config: Config::default(),
+        mixed: None,
         dynamic: false,
         report: None,
         statistics: vec![("layers".into(), |quantized| quantized.graph.nodes().len().to_string())],
@@ -193,4 +194,29 @@ fn quantized_networks_are_equal_in_onnx_runtime() {
     refused.iter().for_each(|line| println!("refused {line}"));
     assert!(wrong.is_empty(), "{} of {} differ: {wrong:#?}", wrong.len(), expected.len());
     assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// Widths of single layers keep their budget, the network that is written has them, and a budget that nothing keeps is an
+/// error that says what is nearest.
+#[test]
+fn mixed_widths_keep_their_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |mixed: &str| QuantizeRequest {
+        calibration: InputSource::File { path: digits("calibration.npy"), pick: Pick::First { first: 8 } },
+        hw: Some("exact-int32-os".into()),
+        mixed: Some(mixed.parse().unwrap()),
+        ..request()
+    };
+    let out = folder.path().join("mixed.onnx");
+    let record = run(&of("bytes=3000"), &out, Existing::Refuse).unwrap();
+    let chosen: Vec<_> = record.tradeoffs.iter().filter(|row| row.chosen).collect();
+    assert_eq!(chosen.len(), 1);
+    assert!(chosen[0].bytes <= 3000 && record.tradeoffs[0].bytes > 3000, "{:?}", chosen[0]);
+    let within = record.tradeoffs.iter().filter(|row| row.bytes <= 3000);
+    assert!(within.clone().all(|row| row.sqnr_db.value() <= chosen[0].sqnr_db.value()));
+    let bits: Vec<u32> = record.parts.iter().filter_map(|part| part.weight_bits).collect();
+    assert!(bits.iter().any(|&bits| bits < 8), "{bits:?}");
+    let error = run(&of("bytes=10"), &out, Existing::Replace).unwrap_err();
+    assert_eq!(error.code(), "guardbit::quantize::budget");
+    assert!(error.to_string().contains(" bytes"), "{error}");
 }

@@ -30,6 +30,7 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
         hw: args.hw.clone(),
         sets: args.set.clone(),
         config: config(args)?,
+        mixed: args.mixed,
         dynamic: args.dynamic,
         report: args.report.clone(),
         statistics: Vec::new(),

@@ -24,7 +24,8 @@ use crate::{
 /// on all samples.
 #[derive(Debug, Clone, Copy)]
 pub struct OverflowAware {
-    /// Most samples that candidates are compared on. The last comparison, with the plain parameters, is on all.
+    /// Most samples that candidates are compared on; fewer, 4 at least, of layers with more than 2^23 products in all of them.
+    /// The last comparison, with the plain parameters, is on all.
     pub samples: usize,
 }
 
@@ -33,6 +34,9 @@ impl OverflowAware {
     pub const USUAL: Self = Self { samples: 32 };
 }
 
+/// Most products that a candidate computes, and the samples that it has at least.
+const MOST_PRODUCTS: usize = 1 << 23;
+const LEAST_SAMPLES: usize = 4;
 /// Half octaves by which the scale of weights grows.
 const COARSER: [i32; 10] = [-1, 1, 2, 3, 4, 5, 6, 8, 10, 12];
 /// How many bits wider the registers are that budgets are for.
@@ -48,7 +52,9 @@ impl LayerMethod for OverflowAware {
     }
 
     fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
-        let step = layer.samples.len().div_ceil(self.samples.max(1)).max(1);
+        let outputs = layer.outputs.first().map_or(0, Vec::len);
+        let few = (MOST_PRODUCTS / (outputs * layer.terms).max(1)).max(LEAST_SAMPLES);
+        let step = layer.samples.len().div_ceil(self.samples.min(few).max(1)).max(1);
         let (samples, outputs): (Vec<_>, Vec<_>) = layer
             .samples
             .iter()

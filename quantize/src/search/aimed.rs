@@ -17,8 +17,9 @@ const SAMPLES: usize = 256;
 const LEAST_BITS: u32 = 3;
 /// Widths in a row, at most, that make nothing better.
 const PATIENCE: u32 = 2;
-/// Layers of a network, at most, that are tried with plain parameters one by one.
-const MOST_LAYERS: usize = 32;
+/// Layers of a network, at most, whose layers are tried with plain parameters one by one: each of them makes everything behind
+/// it anew.
+const MOST_LAYERS: usize = 8;
 
 /// A network, and what it was chosen by.
 #[derive(Debug, Clone)]
@@ -38,7 +39,7 @@ pub struct Aimed {
 /// Quantizes a network with the method for layers of `config`: of widths of activations from that of `config` down to 3 bits,
 /// the one whose network has the least error on the accelerator, overflow of every layer propagated.
 ///
-/// A method that promises something keeps its promise in every layer. Of others, layers go back to their plain parameters one
+/// A method that promises something keeps its promise in every layer. Of others, in networks of up to 8 layers, layers go back to their plain parameters one
 /// by one where that makes the network better; a network of weights that cannot overflow takes its place where that is better,
 /// and so does the network without the method: on the samples the result is never worse than either.
 ///
@@ -133,7 +134,10 @@ impl Search<'_> {
         let bits = best.activation_bits;
         let mut plain = BTreeSet::new();
         let (_, asked) = self.with(method, bits, &plain)?;
-        for name in asked.into_iter().take(MOST_LAYERS) {
+        if asked.len() > MOST_LAYERS {
+            return Ok(best);
+        }
+        for name in asked {
             plain.insert(name.clone());
             let (next, _) = self.with(method, bits, &plain)?;
             match next.score.noise < best.score.noise {

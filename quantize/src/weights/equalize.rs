@@ -71,11 +71,12 @@ const ROUNDS: usize = 20;
 /// Balances a chain of layers, each the only reader of the one before it, with nothing between them but activations that
 /// keep positive factors (none, ReLU, leaky ReLU, with a slope per channel too).
 ///
-/// For the channel i between two layers, with the greatest magnitudes `r1` of the weights that make it and `r2` of those that
-/// read it, `s_i = sqrt(r1 * r2) / r2`: the first layer's weights and bias are divided by it, the second's multiplied, so that
-/// both ranges are `sqrt(r1 * r2)` and the network is the same. Pair by pair, until no factor is further than a thousandth from
-/// 1. Channels that are 0 on either side stay. Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias
-/// Correction" (ICCV 2019), 4.1.
+/// For the channel i between two layers, with the greatest magnitudes `r1` of the weights that make it and `r2` of those
+/// that read it, `s_i = sqrt(r1 * r2) / r2`: the first layer's weights and bias are divided by it, the second's are
+/// multiplied, so that both ranges are `sqrt(r1 * r2)` and the network is the same. Pair by pair, until no factor is further
+/// than a thousandth from 1, or for 20 rounds. Channels that are 0 on either side stay.
+///
+/// Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction" (ICCV 2019), section 4.1.
 ///
 /// What is returned is, for every layer but the last, what its output channels were divided by in all.
 ///

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Fraction;
-use crate::tables::{HistogramRow, LayerRow, PartRow, TensorRow};
+use crate::tables::{HistogramRow, LayerRow, PartRow, TensorRow, TradeOffRow};
 
 /// All that is reported of one quantization.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,6 +33,8 @@ pub struct QuantizeRecord {
     pub histograms: Vec<HistogramRow>,
     /// `layers.csv`: the layers of the quantized network on the accelerator.
     pub layers: Vec<LayerRow>,
+    /// `tradeoffs.csv`: networks of mixed widths that were met, if they were looked for.
+    pub tradeoffs: Vec<TradeOffRow>,
     /// Accuracy where the activations of every sample have scales and zero points of their own.
     pub accuracy_dynamic: Option<Fraction>,
     /// Figures that the user added.

@@ -6,7 +6,7 @@ use guardbit_sim::{Needs, StatsLevel};
 
 use super::{
     ChannelRow, Column, EventRow, HistogramRow, LayerRow, PartRow, Row, SizeChannelRow, SizeGridRow,
-    SizeLevelRow, SizeRateRow, SizeRow, SummaryRow, SweepRow, TensorRow,
+    SizeLevelRow, SizeRateRow, SizeRow, SummaryRow, SweepRow, TensorRow, TradeOffRow,
 };
 
 /// A table with its columns.
@@ -22,7 +22,7 @@ const fn table<R: Row>(command: &'static str) -> Table {
 }
 
 /// Every table that guardbit writes.
-const TABLES: [Table; 13] = [
+const TABLES: [Table; 14] = [
     table::<LayerRow>("run"),
     table::<ChannelRow>("run"),
     table::<EventRow>("run"),
@@ -36,6 +36,7 @@ const TABLES: [Table; 13] = [
     table::<PartRow>("quantize"),
     table::<TensorRow>("quantize"),
     table::<HistogramRow>("quantize"),
+    table::<TradeOffRow>("quantize"),
 ];
 
 const INTRODUCTION: &str = "\

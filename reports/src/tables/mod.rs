@@ -21,7 +21,7 @@ pub use dictionary::columns_text;
 pub use events::{EventRow, event_rows};
 pub use layers::{ChannelRow, LayerRow, channel_rows, layer_rows};
 pub use not_swept::not_swept_text;
-pub use quantize::{HistogramRow, PartRow, TensorRow};
+pub use quantize::{HistogramRow, PartRow, TensorRow, TradeOffRow};
 pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 pub use summary::{Parameter, SummaryRow, SweepPoint};
 pub use sweep::{SweepRow, sweep_rows};

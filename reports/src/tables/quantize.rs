@@ -77,3 +77,24 @@ table! {
         count: u64,
     }
 }
+
+table! {
+    "tradeoffs.csv"
+    /// A network of mixed widths that a search met.
+    TradeOffRow {
+        /// Bytes of weights and biases, each of its own width.
+        bytes: u64 ["bytes"],
+        /// Width of the accumulator that no input makes overflow, the widest over the layers.
+        accumulator_bits: u32 ["bits"],
+        /// Share of the calibration samples whose class is that of the float network.
+        agreement: f64,
+        /// Signal to noise ratio of the outputs on the accelerator against those of the float network.
+        sqnr_db: Decibel ["dB"],
+        /// Whether no other network is better in one of these and no worse in the others.
+        pareto: bool,
+        /// Whether it is the one that was written.
+        chosen: bool,
+        /// By layer, the bits of its weights and of its activations.
+        widths: String,
+    }
+}

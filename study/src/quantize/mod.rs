@@ -1,6 +1,7 @@
 //! From a float network and samples to a quantized one in a file.
 
 mod dynamic;
+mod mixed;
 mod record;
 mod setting;
 
@@ -15,6 +16,7 @@ use guardbit_quantize::{Config, Quantized, Sample};
 use guardbit_reports::{Fraction, QuantizeRecord, RunRecord, quantize_documents};
 use guardbit_sim::{Codes, Mode, Options, StatsLevel};
 
+pub use mixed::{MixedBudget, MixedBudgetError};
 pub use setting::{MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, parse_codes, parse_rule};
 
 use crate::execute::{ExecutedTogether, execute_together};
@@ -41,6 +43,8 @@ pub struct QuantizeRequest {
     pub sets: Vec<String>,
     /// How it is quantized.
     pub config: Config,
+    /// Under which budget the layers get widths of their own, if they do.
+    pub mixed: Option<MixedBudget>,
     /// Whether dynamic quantization is tried too.
     pub dynamic: bool,
     /// A folder for tables, plots and a page.
@@ -71,11 +75,13 @@ pub fn quantize(
     let float = guardbit_frontends::load(&request.model)?;
     let samples = real_samples(&float, request)?;
     let aimed = request.hw.as_ref().map(|_| &accelerator);
-    let quantized = match &request.config.layer_method {
-        Some(_) => {
-            guardbit_quantize::search::quantize_aimed(&float, &samples, &request.config, aimed)?.quantized
+    let (quantized, tradeoffs) = match (request.mixed, &request.config.layer_method) {
+        (Some(budget), _) => mixed::mixed(&float, &samples, &request.config, &accelerator, budget)?,
+        (None, Some(_)) => {
+            let aimed = guardbit_quantize::search::quantize_aimed(&float, &samples, &request.config, aimed)?;
+            (aimed.quantized, Vec::new())
         }
-        None => guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?,
+        (None, None) => (guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?, Vec::new()),
     };
     let graph = quantized.graph.clone().with_metadata(metadata(request, &accelerator, aimed.is_some()));
     let export = |source| StudyError::Export { path: out.into(), source };
@@ -83,7 +89,7 @@ pub fn quantize(
     // What is measured is what others will read.
     let network = read_onnx(&bytes, float.name())?;
     let measured = measure(request, float, network, &accelerator, progress)?;
-    let record = record::record(request, &quantized, samples.len(), &accelerator, measured);
+    let record = record::record(request, &quantized, samples.len(), &accelerator, tradeoffs, measured);
     if let Some(target) = report {
         let mut staging = target.stage()?;
         staging.write_all(&quantize_documents(&record::about(request, &accelerator), &record)?)?;

@@ -3,7 +3,7 @@
 use guardbit_files::FileEntry;
 use guardbit_hwmodels::{Accelerator, Register};
 use guardbit_quantize::{Config, Quantized, TensorFigures, UnitFigures};
-use guardbit_reports::{About, Decibel, HistogramRow, PartRow, QuantizeRecord, TensorRow};
+use guardbit_reports::{About, Decibel, HistogramRow, PartRow, QuantizeRecord, TensorRow, TradeOffRow};
 use serde::Serialize;
 
 use super::{Measured, QuantizeRequest};
@@ -14,6 +14,7 @@ pub(super) fn record(
     quantized: &Quantized,
     samples: usize,
     accelerator: &Accelerator,
+    tradeoffs: Vec<TradeOffRow>,
     Measured { run, float, dynamic }: Measured,
 ) -> QuantizeRecord {
     let own = |(name, of): &super::OwnStatistic| (name.clone(), of(quantized));
@@ -30,6 +31,7 @@ pub(super) fn record(
         tensors: quantized.tensors.iter().map(tensor).collect(),
         histograms: quantized.tensors.iter().flat_map(histogram).collect(),
         layers: run.layers,
+        tradeoffs,
         accuracy_dynamic: dynamic,
         own: request.statistics.iter().map(own).collect(),
     }

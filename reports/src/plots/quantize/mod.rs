@@ -8,6 +8,7 @@ plots! {
     QUANTIZE_PLOTS of QuantizeRecord:
     sqnr_to_float
     value_histograms
+    tradeoffs
 }
 
 fn subtitle(record: &QuantizeRecord) -> String {

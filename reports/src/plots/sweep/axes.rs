@@ -31,11 +31,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
 }
 
 /// A cell per point. The columns are the axis with the most values of those whose values are short.
-fn table(
-    points: &[PointRecord],
-    what: &str,
-    share: fn(&SummaryRow) -> Option<Fraction>,
-) -> Content<'static> {
+fn table(points: &[PointRecord], what: &str, share: fn(&SummaryRow) -> Option<Fraction>) -> Content<'static> {
     let axes = &points[0].parameters;
     let across = (0..axes.len()).filter(|&axis| values(points, axis).iter().all(|value| is_narrow(value)));
     let across = across.max_by_key(|&axis| values(points, axis).len());
