@@ -85,7 +85,10 @@ fn an_existing_file_is_replaced_only_by_force_and_if_it_is_ours() {
 }
 
 /// Random networks as ONNX Runtime has kernels for them: codes of 8 bits.
-fn cases() -> Vec<(String, Graph, Vec<Vec<Vec<f32>>>, Config)> {
+/// Name, float network, samples, settings.
+type Case = (String, Graph, Vec<Vec<Vec<f32>>>, Config);
+
+fn cases() -> Vec<Case> {
     let every = |seed: u64| -> Vec<Layer> {
         let all = [
             Layer::Conv { kernel: 3, channels: 6, bias: true },

@@ -50,7 +50,7 @@ impl Calibration<'_, '_> {
         let mut bias = chosen.bias.clone().unwrap_or_else(|| vec![0; layer.channels]);
         for group in 0..window.groups {
             let means = [&real, &seen].map(|samples| Windows::of_group(window, group, samples).mean());
-            for channel in group * per_group..(group + 1) * per_group {
+            for (channel, bias) in bias.iter_mut().enumerate().skip(group * per_group).take(per_group) {
                 let cells = channel * terms..(channel + 1) * terms;
                 let scale = f64::from(weights.scale(channel));
                 let zero_point = weights.zero_point(channel);
@@ -59,7 +59,7 @@ impl Calibration<'_, '_> {
                     weights.codes[cells].iter().map(|code| scale * f64::from(code - zero_point)).collect();
                 let steps = mean_error([&own, &coded], [&means[0], &means[1]])
                     / (f64::from(codes.parameters.scale) * scale);
-                bias[channel] = bias[channel].saturating_add(steps.round() as i32);
+                *bias = bias.saturating_add(steps.round() as i32);
             }
         }
         chosen.bias = Some(bias);

@@ -30,13 +30,16 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     Ok(Drawing::Figure(figure(title, &format!("{} points", points.len()), &[table])?))
 }
 
+/// What tells a row, and its cells: name of the column, and share.
+type Labelled<'a> = (Vec<&'a str>, Vec<(&'a str, Fraction)>);
+
 /// A cell per point. The columns are the axis with the most values of those whose values are short.
 fn table(points: &[PointRecord], what: &str, share: fn(&SummaryRow) -> Option<Fraction>) -> Content<'static> {
     let axes = &points[0].parameters;
     let across = (0..axes.len()).filter(|&axis| values(points, axis).iter().all(|value| is_narrow(value)));
     let across = across.max_by_key(|&axis| values(points, axis).len());
     let columns = across.map_or(vec![""], |axis| values(points, axis));
-    let mut rows: Vec<(Vec<&str>, Vec<(&str, Fraction)>)> = Vec::new();
+    let mut rows: Vec<Labelled<'_>> = Vec::new();
     for point in points {
         let label = others(points, point, across);
         let column = across.map_or("", |axis| point.parameters[axis].value.as_str());
@@ -46,7 +49,7 @@ fn table(points: &[PointRecord], what: &str, share: fn(&SummaryRow) -> Option<Fr
             None => rows.push((label, cell.into_iter().collect())),
         }
     }
-    let row = |(label, cells): (Vec<&str>, Vec<(&str, Fraction)>)| {
+    let row = |(label, cells): Labelled<'_>| {
         let cell = |column: &&str| {
             let (_, share) = cells.iter().find(|(name, _)| name == column)?;
             let (fill, ink) = (Ramp::BLUE.color(share.value()), Ramp::BLUE.ink(share.value()));
@@ -87,7 +90,8 @@ fn others<'a>(points: &[PointRecord], point: &'a PointRecord, across: Option<usi
     let alone = points.iter().all(|other| (&other.summary.model, &other.summary.hw) == (&own.model, &own.hw));
     let mut told: Vec<&str> = if alone { Vec::new() } else { vec![&own.model, &own.hw] };
     for (axis, one) in point.parameters.iter().enumerate() {
-        if Some(axis) != across && !(["model", "hw"].contains(&one.key.as_str()) && !alone) {
+        let is_told = !alone && ["model", "hw"].contains(&one.key.as_str());
+        if Some(axis) != across && !is_told {
             told.push(&one.value);
         }
     }
