@@ -49,6 +49,12 @@ pub enum FolderError {
         /// The files.
         files: Vec<Foreign>,
     },
+    /// A file to be written whose name is taken.
+    #[error("{} is there already", path.display())]
+    FileExists {
+        /// The file.
+        path: PathBuf,
+    },
     /// A folder that another process writes to.
     #[error("another guardbit is writing to {}", path.display())]
     Busy {
@@ -73,6 +79,7 @@ impl FolderError {
             Self::Read { .. } => "guardbit::folder::read",
             Self::NotAFolder { .. } | Self::Occupied { .. } => "guardbit::folder",
             Self::Foreign { .. } => "guardbit::folder::foreign",
+            Self::FileExists { .. } => "guardbit::file::exists",
             Self::Busy { .. } => "guardbit::folder::busy",
         }
     }
@@ -93,6 +100,7 @@ impl FolderError {
                  earlier version of guardbit wrote has no seal and counts as others' files"
                     .into(),
             ),
+            Self::FileExists { .. } => Some("choose another name, or remove it yourself".into()),
             Self::Busy { .. } => Some("wait until it is done, or choose another folder".into()),
             Self::Write { source, .. } if is_mount_point(source) => {
                 Some("a folder that is mounted cannot be replaced: name a folder within it".into())

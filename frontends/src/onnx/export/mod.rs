@@ -49,6 +49,21 @@ pub enum ExportError {
     },
 }
 
+impl ExportError {
+    /// A name for this kind of error that does not change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Node { .. } => "guardbit::onnx::export::node",
+            Self::Tensor { .. } => "guardbit::onnx::export::tensor",
+        }
+    }
+
+    /// What may help.
+    pub fn help(&self) -> &'static str {
+        "docs/onnx.md says what can be written: operations with ONNX Runtime's arithmetic, and float regions"
+    }
+}
+
 /// A network as the bytes of an ONNX file of opset 21.
 ///
 /// # Errors
