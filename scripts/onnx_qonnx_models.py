@@ -10,7 +10,8 @@ from qonnx.core.modelwrapper import ModelWrapper
 from qonnx.core.onnx_exec import execute_onnx
 from qonnx.transformation.infer_shapes import InferShapes
 
-MODELS = ["mnist-conv/model.onnx", "bsd300x3-espcn/nn_resize/quant_model.onnx", "bsd300x3-espcn/subpixel/quant_model.onnx"]
+# mnist-conv is of opset 8, which is not read.
+MODELS = ["bsd300x3-espcn/nn_resize/quant_model.onnx", "bsd300x3-espcn/subpixel/quant_model.onnx"]
 
 
 def add(cases):

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::gate::{self, Open, Registered};
 use crate::latched::Latched;
-use crate::ops::{self, OutFile};
+use crate::ops;
 use crate::unfinished::{self, BACK, MARKER, NEW, RANDOM, SWAP, is_absent};
 use crate::{Digest, Existing, FileEntry, FolderError, Foreign, Inventory, Target, Why, lock};
 
