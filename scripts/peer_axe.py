@@ -3,13 +3,13 @@
     python scripts/peer_axe.py OUT.csv [BITS]...
 
 AXE: Colbert et al., "Accumulator-Aware Post-Training Quantization for Large Language Models", TMLR 2025,
-arXiv 2409.17092; `brevitas_examples.common.axe`. Needs the environment that the README of examples/clutter sets up.
+arXiv 2409.17092; `brevitas_examples.common.axe`. Needs scripts/requirements-brevitas.txt.
 
 Batch normalizations are folded and weight ranges equalized by Brevitas; every convolution and dense layer quantizes its
-input (per tensor) and its weights (per output channel, symmetric); biases, additions and activation functions stay in
-float. Weights are corrected by GPTQ or GPFQ so that no input can leave an accumulator of BITS, then biases are
-corrected, all on the calibration samples of the example. `certified` is the width that the integer weights found need
-for any input codes, computed here from the weights alone.
+input (per tensor, any zero point, as the paper has it) and its weights (per output channel, symmetric); biases,
+additions and activation functions stay in float. Weights are corrected by GPTQ or GPFQ so that no input can leave an
+accumulator of BITS, then biases are corrected, all on the calibration samples of the example. `certified` is the width
+that the integer weights found need for any input codes, computed here from the weights alone.
 """
 
 import csv
@@ -105,10 +105,9 @@ def right(network, example):
 
 
 CASES = [
-    (weights, activations, zero_points, method)
-    for weights, activations in [(8, 8), (6, 6), (5, 5), (4, 4)]
-    for zero_points in ["asym", "sym"]
-    for method in ["gptq", "gpfq"]
+    (weights, activations, "asym", method)
+    for weights, activations in [(8, 8), (4, 4), (6, 6), (5, 5)]
+    for method in ["gpfq", "gptq"]
 ]
 
 

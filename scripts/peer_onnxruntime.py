@@ -1,11 +1,11 @@
 """Accuracy of ONNX Runtime's static quantizer on the float networks of examples/.
 
-    python scripts/peer_onnxruntime.py [OUT.csv]
+    python scripts/peer_onnxruntime.py OUT.csv [FOLDER]
 
 Needs scripts/requirements-onnx.txt. QDQ, weights int8 per output channel, activations uint8 or int8, the calibration
 samples of the example, batch normalizations folded by ONNX Runtime's own preprocessing. `right` counts test images of
 the right class, `as_float` those of the float network's class, `sqnr_db` is 10 log10 of the float outputs' power over that
-of their differences.
+of their differences. FOLDER, an existing one, gets the networks, as NETWORK_METHOD_ACTIVATIONS.onnx.
 """
 
 import csv
@@ -62,11 +62,11 @@ def rows(example, folder):
     images = len(example.images)
     exact = logits(example.model, example.images)
     yield [example.name, "float", "", example.accuracy(exact), images, images, ""]
-    prepared = folder / "prepared.onnx"
+    prepared = folder / f"{example.name}_prepared.onnx"
     quant_pre_process(str(example.model), str(prepared), skip_symbolic_shape=True)
     for activations in ACTIVATIONS:
         for method in METHODS:
-            path = folder / f"{method}_{activations}.onnx"
+            path = folder / f"{example.name}_{method}_{activations}.onnx"
             quantized(example, prepared, method, activations, path)
             found = logits(path, example.images)
             as_float = int((found.argmax(1) == exact.argmax(1)).sum())
@@ -76,14 +76,13 @@ def rows(example, folder):
 
 def main():
     logging.disable(logging.WARNING)
-    out = open(sys.argv[1], "w", newline="") if len(sys.argv) > 1 else sys.stdout
-    write = csv.writer(out, lineterminator="\n").writerow
-    write(["network", "method", "activations", "right", "images", "as_float", "sqnr_db"])
-    for name in quantizer_examples.NAMES:
-        with tempfile.TemporaryDirectory() as folder:
-            for row in rows(quantizer_examples.load(name), pathlib.Path(folder)):
+    with open(sys.argv[1], "w", newline="") as out, tempfile.TemporaryDirectory() as temporary:
+        write = csv.writer(out, lineterminator="\n").writerow
+        write(["network", "method", "activations", "right", "images", "as_float", "sqnr_db"])
+        folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else temporary)
+        for name in quantizer_examples.NAMES:
+            for row in rows(quantizer_examples.load(name), folder):
                 write(row)
-                out.flush()
 
 
 if __name__ == "__main__":

@@ -25,15 +25,11 @@ class Example:
 
 def load(name):
     folder = EXAMPLES / name
-    images = np.load(folder / "test_images.npy")
-    if name == "digits":
-        # Codes of scale 1/255; the pixels that they were made of are multiples of 1/16.
-        images = np.rint((images.astype(np.float32) + 128) / 255 * 16) / 16
     return Example(
         name,
         folder / f"{name}_float.onnx",
         np.load(folder / "calibration.npy"),
-        images.astype(np.float32),
+        np.load(folder / ("test_images_float.npy" if name == "digits" else "test_images.npy")),
         np.load(folder / "test_labels.npy"),
     )
 

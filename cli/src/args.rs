@@ -8,8 +8,12 @@ use clap::{Parser, Subcommand};
 use guardbit_frontends::{Profile, network_files};
 use guardbit_graph::passes::PASSES;
 use guardbit_num::{Overflow, Scheme};
+use guardbit_quantize::LAYER_METHODS;
+use guardbit_quantize::method::METHODS;
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{AreaTool, BitList, Budget, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES};
+use guardbit_study::{
+    AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, MixedBudget,
+};
 
 /// What does a narrow accumulator do to this network?
 ///
@@ -59,6 +63,11 @@ pub enum Command {
     Run(RunArgs),
     /// Run a network at many accumulator widths: a study file, or a model with --hw and --bits
     Sweep(SweepArgs),
+    /// Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file
+    ///
+    /// The file is QDQ in ONNX Runtime's arithmetic: `run`, `sweep`, `size` and `vectors` take it as any network, and ONNX
+    /// Runtime gives the same codes. The accuracies that are printed are those of the file.
+    Quantize(QuantizeArgs),
     /// Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches
     ///
     /// `trap` acts as `observe` here: nothing stops, the value stays exact and the flag tells. The format is described in
@@ -102,7 +111,7 @@ pub struct SweepArgs {
     /// A study file, or with --hw the network
     pub study_or_model: PathBuf,
     /// The accelerator: a preset's name or a YAML file
-    #[arg(long, requires = "bits")]
+    #[arg(long)]
     pub hw: Option<String>,
     /// Widths of the swept level: 10..=24 (both included), or 8,12,16. A layer's own width (`layers`) stays
     #[arg(long, requires = "hw")]
@@ -113,6 +122,16 @@ pub struct SweepArgs {
     /// The swept level [default: the only one with a width]
     #[arg(long, requires = "hw")]
     pub level: Option<String>,
+    /// Anything else that is varied: a key as for --set, or model, hw, mode, requantize, seed, random, samples, input,
+    /// labels, output or profile. Values as 12..=16 or a,b,c; each further axis multiplies the points
+    #[arg(long, value_name = "KEY=VALUES", requires = "hw")]
+    pub axis: Vec<Axis>,
+    /// Axes that go together, value by value
+    #[arg(long, value_name = "KEY,KEY", requires = "axis")]
+    pub zip: Vec<String>,
+    /// Only points of which this holds: A OP B, with ==, !=, <, <=, > or >=, of axes and values
+    #[arg(long = "where", value_name = "CONDITION", requires = "axis")]
+    pub conditions: Vec<Condition>,
     #[command(flatten)]
     pub common: Common,
     /// Folder for the results; an interrupted sweep goes on where it was. Without it nothing is written
@@ -210,6 +229,115 @@ pub struct VectorsArgs {
     /// Folder for the bundle; it appears when it is complete
     #[arg(short, long, value_name = "DIR")]
     pub output_dir: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct QuantizeArgs {
+    /// The float network, an .onnx file
+    pub model: PathBuf,
+    /// Calibration samples: .npy (or .npz by input name) of float32 real values; no labels are needed
+    #[arg(long, value_name = "X.npy")]
+    pub calibration: PathBuf,
+    /// So many samples of --calibration: the first ones, or with --seed different ones that it draws [default: all]
+    #[arg(long, value_name = "N")]
+    pub samples: Option<usize>,
+    /// Seed of the draw of --samples
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Other samples that the networks are run on for accuracy and overflows [default: those of --calibration]
+    #[arg(long, value_name = "X.npy")]
+    pub test: Option<PathBuf>,
+    /// One class per sample of --test, or of --calibration without it
+    #[arg(long, value_name = "Y.npy")]
+    pub labels: Option<PathBuf>,
+    /// The output that is scored, of a network that has several
+    #[arg(long, value_name = "NAME")]
+    pub output_name: Option<String>,
+    /// The accelerator that the network is for: a preset's name or a YAML file
+    #[arg(long)]
+    pub hw: Option<String>,
+    /// Override a key of the accelerator, as accumulation.acc.bits=14
+    #[arg(long, value_name = "KEY=VALUE", requires = "hw")]
+    pub set: Vec<String>,
+    /// How ranges are chosen
+    #[arg(long, value_name = "NAME", default_value = "min-max", value_parser = methods())]
+    pub method: String,
+    /// How ranges of weights are chosen
+    #[arg(long, value_name = "NAME", default_value = "min-max", value_parser = tensor_methods())]
+    pub weight_method: String,
+    /// Codes of weights: int2 to int8
+    #[arg(long, value_name = "CODES", default_value = "int8")]
+    pub weights: String,
+    /// Codes of activations: int2 to int16, uint2 to uint16
+    #[arg(long, value_name = "CODES", default_value = "uint8")]
+    pub activations: String,
+    /// One scale for all weights of a layer
+    #[arg(long, conflicts_with = "per_channel")]
+    pub per_tensor: bool,
+    /// One weight scale per output channel: the default
+    #[arg(long)]
+    pub per_channel: bool,
+    /// Activations with real 0 in the middle of the codes
+    #[arg(long, conflicts_with = "asymmetric")]
+    pub symmetric: bool,
+    /// Activations with any zero point: the default
+    #[arg(long)]
+    pub asymmetric: bool,
+    /// Weights with any zero point
+    #[arg(long)]
+    pub asymmetric_weights: bool,
+    /// Weights from -128 on, not from -127
+    #[arg(long)]
+    pub full_range: bool,
+    /// Scales that are powers of two
+    #[arg(long)]
+    pub power_of_two: bool,
+    /// Other settings for a layer, or for conv, pointwise, depthwise, grouped, dense or matmul layers: depthwise:weights=int6,
+    /// NAME:float, NAME:per-tensor,activations=uint8
+    #[arg(long, value_name = "LAYER:SETTINGS")]
+    pub layer: Vec<String>,
+    /// Where activations are observed: behind the quantized layers before them (propagated), or in the float network
+    /// (isolated) [default: propagated]
+    #[arg(long)]
+    pub mode: Option<Mode>,
+    /// Choose the widths of weights and activations layer by layer, from 8x16 down to 4x4 bits, within a budget:
+    /// agreement=1% (calibration samples that may get another class), sqnr=30 (dB), bytes=20000 or bits=16 (accumulator
+    /// that cannot overflow)
+    #[arg(long, value_name = "BUDGET", requires = "hw")]
+    pub mixed: Option<MixedBudget>,
+    /// Balance the ranges of weights between convolutions that follow each other (cross-layer equalization)
+    #[arg(long)]
+    pub equalize: bool,
+    /// Take the mean error of every layer's sums over the calibration samples into its bias
+    #[arg(long)]
+    pub correct_bias: bool,
+    /// Leave a layer in float whose own quantization has a lower signal to noise ratio
+    #[arg(long, value_name = "DB")]
+    pub least_sqnr: Option<f64>,
+    /// Tell the accuracy of dynamic quantization too: scales and zero points of activations computed from every sample by
+    /// itself, as it runs
+    #[arg(long, requires = "labels")]
+    pub dynamic: bool,
+    /// Folder for tables, plots and a page; it appears when it is complete
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+    /// The quantized network; an existing file is refused without --force
+    #[arg(short, long, value_name = "OUT.onnx")]
+    pub output: PathBuf,
+}
+
+/// The names of the methods that choose ranges of tensors.
+fn tensor_methods() -> PossibleValuesParser {
+    PossibleValuesParser::new(METHODS.iter().map(|method| PossibleValue::new(method.name())))
+}
+
+/// The names of all methods.
+fn methods() -> PossibleValuesParser {
+    let tensors = METHODS.iter().map(|method| PossibleValue::new(method.name()));
+    let layers = LAYER_METHODS
+        .iter()
+        .map(|method| PossibleValue::new(method.name()).help("for layers on the accelerator of --hw"));
+    PossibleValuesParser::new(tensors.chain(layers))
 }
 
 #[derive(Debug, clap::Args)]

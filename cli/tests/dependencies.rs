@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("reports", &["sim", "quantize", "files"]),
     ("rtl-vectors", &["sim"]),
     ("capi", &["rtl-vectors"]),
-    ("study", &["frontends", "sim", "reports"]),
+    ("study", &["frontends", "sim", "reports", "quantize"]),
     ("library", &["study", "rtl-vectors"]),
     ("fuzz", &["study", "rtl-vectors"]),
 ];

@@ -12,10 +12,10 @@ use guardbit_graph::Op;
 use guardbit_graph::passes::PASSES;
 use guardbit_hwmodels::{PRESETS, Reduce, keys_text, schema};
 use guardbit_num::{Overflow, Scheme};
-use guardbit_reports::plots::{RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
+use guardbit_reports::plots::{QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
 use guardbit_reports::{
-    ChannelRow, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow,
-    SummaryRow, SweepRow,
+    ChannelRow, EventRow, HistogramRow, LayerRow, PartRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
+    SizeRateRow, SizeRow, SummaryRow, SweepRow, TensorRow,
 };
 use serde_json::Value;
 
@@ -112,6 +112,9 @@ fn kinds() -> Vec<Kind> {
         columns::<SizeLevelRow>(),
         columns::<SizeGridRow>(),
         columns::<SizeRateRow>(),
+        columns::<PartRow>(),
+        columns::<TensorRow>(),
+        columns::<HistogramRow>(),
     ];
     const KEYS: &str = "docs/accelerator_keys.md";
     const SCHEMA: &str = "hwmodels/accelerator.schema.json";
@@ -187,6 +190,12 @@ fn kinds() -> Vec<Kind> {
             what: "plot of a sizing",
             names: names(SIZE_PLOTS.iter().map(|plot| plot.name)),
             folder: Some(("reports/src/plots/size", &["mod"])),
+            pages: &[],
+        },
+        Kind {
+            what: "plot of a quantization",
+            names: names(QUANTIZE_PLOTS.iter().map(|plot| plot.name)),
+            folder: Some(("reports/src/plots/quantize", &["mod"])),
             pages: &[],
         },
         Kind { what: "accelerator key", names: keys(), folder: None, pages: &[KEYS] },

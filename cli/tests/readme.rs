@@ -59,6 +59,50 @@ fn commands_print_what_the_readme_shows() {
     }
 }
 
+/// The words of a command, where double quotes hold several together.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in command.split('"').enumerate() {
+        if index % 2 == 1 {
+            words.push(part.into());
+        } else {
+            words.extend(part.split_whitespace().map(String::from));
+        }
+    }
+    words
+}
+
+/// Every command of the page about sweeps gives a table with more than one point.
+#[test]
+fn commands_of_the_sweeps_page_run() {
+    let page = fs::read_to_string(root().join("docs/sweeps.md")).unwrap();
+    let commands: Vec<&str> = page.lines().filter(|line| line.starts_with("guardbit ")).collect();
+    assert!(commands.len() >= 5);
+    for command in commands {
+        let words = words(command);
+        let mut process = Command::cargo_bin("guardbit").unwrap();
+        let output = process.current_dir(root()).args(&words[1..]).output().unwrap();
+        assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
+        assert!(String::from_utf8(output.stdout).unwrap().lines().count() > 2, "{command}");
+    }
+}
+
+/// The study on that page is one.
+#[test]
+fn the_study_of_the_sweeps_page_runs() {
+    let page = fs::read_to_string(root().join("docs/sweeps.md")).unwrap();
+    let study = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["digits_int8.tflite", "test_images.npy", "test_labels.npy"] {
+        fs::copy(root().join("examples/digits").join(name), folder.path().join(name)).unwrap();
+    }
+    fs::write(folder.path().join("study.yaml"), study.replace("labels:", "samples: 3\nlabels:")).unwrap();
+    let mut process = Command::cargo_bin("guardbit").unwrap();
+    let output = process.arg("sweep").arg(folder.path().join("study.yaml")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 1 + 6 * 2 * 2);
+}
+
 /// The digits sweep, which the README names first: it also makes the pictures.
 #[test]
 fn pictures_are_those_of_the_digits_sweep() {

@@ -4,8 +4,8 @@
     python train.py
 
 Input to the network: pixel / 16, so real values in [0, 1], NHWC.
-Writes digits_int8.tflite, digits_float.onnx, test_images.npy (int8 codes), test_labels.npy and calibration.npy
-(float32 real values). The README says what is reproducible.
+Writes digits_int8.tflite, digits_float.onnx, test_images.npy (int8 codes), test_images_float.npy and calibration.npy
+(float32 real values), and test_labels.npy. The README says what is reproducible.
 """
 
 import os
@@ -224,9 +224,10 @@ def main():
     (HERE / "digits_int8.tflite").write_bytes(tflite)
     (HERE / "digits_float.onnx").write_bytes(onnx_model)
     np.save(HERE / "test_images.npy", codes)
+    np.save(HERE / "test_images_float.npy", test_images)
     np.save(HERE / "test_labels.npy", test_labels)
     np.save(HERE / "calibration.npy", train_images[:CALIBRATION_IMAGES])
-    for name in ["digits_int8.tflite", "digits_float.onnx", "test_images.npy", "test_labels.npy", "calibration.npy"]:
+    for name in ["digits_int8.tflite", "digits_float.onnx", "test_images.npy", "test_images_float.npy", "test_labels.npy", "calibration.npy"]:
         print(f"{name:<20}{(HERE / name).stat().st_size:>8} bytes")
 
 

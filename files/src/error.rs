@@ -49,9 +49,17 @@ pub enum FolderError {
         /// The files.
         files: Vec<Foreign>,
     },
-    /// A file to be written whose name is taken.
+    /// A file that is there already.
     #[error("{} is there already", path.display())]
     FileExists {
+        /// The file.
+        path: PathBuf,
+        /// Whether guardbit wrote it.
+        ours: bool,
+    },
+    /// A file that guardbit did not write, and that is not replaced.
+    #[error("{} is not guardbit's: it is not replaced", path.display())]
+    ForeignFile {
         /// The file.
         path: PathBuf,
     },
@@ -78,8 +86,9 @@ impl FolderError {
             Self::Write { .. } => "guardbit::folder::write",
             Self::Read { .. } => "guardbit::folder::read",
             Self::NotAFolder { .. } | Self::Occupied { .. } => "guardbit::folder",
+            Self::FileExists { .. } => "guardbit::file",
+            Self::ForeignFile { .. } => "guardbit::file::foreign",
             Self::Foreign { .. } => "guardbit::folder::foreign",
-            Self::FileExists { .. } => "guardbit::file::exists",
             Self::Busy { .. } => "guardbit::folder::busy",
         }
     }
@@ -95,12 +104,17 @@ impl FolderError {
                 Some(format!("it was made from {other}: choose another folder, or replace it with --force"))
             }
             Self::Occupied { ours: false, .. } => Some("choose another folder".into()),
+            Self::FileExists { ours: true, .. } => {
+                Some("choose another name, or replace it with --force".into())
+            }
+            Self::FileExists { ours: false, .. } | Self::ForeignFile { .. } => {
+                Some("choose another name, or move or remove it yourself".into())
+            }
             Self::Foreign { .. } => Some(
                 "nothing was touched: move or remove these files yourself, or choose another folder; what an \
                  earlier version of guardbit wrote has no seal and counts as others' files"
                     .into(),
             ),
-            Self::FileExists { .. } => Some("choose another name, or remove it yourself".into()),
             Self::Busy { .. } => Some("wait until it is done, or choose another folder".into()),
             Self::Write { source, .. } if is_mount_point(source) => {
                 Some("a folder that is mounted cannot be replaced: name a folder within it".into())

@@ -32,7 +32,7 @@ pub use ops::OutFile;
 pub use read::{open, read, read_text, regular_size};
 pub use scratch::{Scratch, nameless};
 pub use seal::{FileEntry, UNSEALED, is_sealed, seal, seal_of, seal_text};
-pub use single::write_new;
+pub use single::SingleFile;
 pub use staging::{Document, Staging};
 pub use target::{Existing, Target};
 pub use work::WorkFolder;

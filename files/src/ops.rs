@@ -86,13 +86,6 @@ pub(crate) fn create_file(path: &Path) -> io::Result<OutFile> {
     Ok(OutFile { file: step("create_file", path, open)?, path: path.into() })
 }
 
-/// Creates a file that is not there, with these bytes.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<OutFile> {
-    let mut file = create_file(path)?;
-    file.write_all(bytes)?;
-    Ok(file)
-}
-
 /// A file in `folder` that cannot be seen there, and is gone when it is closed.
 pub(crate) fn create_nameless(folder: &Path) -> io::Result<OutFile> {
     let file = step("create_nameless", folder, || tempfile::tempfile_in(folder))?;

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::gate::{self, Open, Registered};
 use crate::latched::Latched;
-use crate::ops;
+use crate::ops::{self, OutFile};
 use crate::unfinished::{self, BACK, MARKER, NEW, RANDOM, SWAP, is_absent};
 use crate::{Digest, Existing, FileEntry, FolderError, Foreign, Inventory, Target, Why, lock};
 
@@ -49,7 +49,7 @@ impl<'a> Staging<'a> {
     /// [`FolderError::Write`].
     pub fn write(&mut self, path: &str, bytes: &[u8]) -> Result<(), FolderError> {
         let full = self.prepare(path)?;
-        ops::write_file(&full, bytes).map_err(|source| self.failed(path)(source))?;
+        write_file(&full, bytes).map_err(|source| self.failed(path)(source))?;
         self.written.push(FileEntry { path: path.into(), sha256: Digest::of_bytes(bytes) });
         Ok(())
     }
@@ -141,7 +141,7 @@ impl<'a> Staging<'a> {
         self.make_folders(Path::new(path))?;
         self.parts.set(self.parts.get() + 1);
         let part = self.folder.join(format!("part{}", self.parts.get()));
-        let file = ops::write_file(&part, bytes).map_err(&failed)?;
+        let file = write_file(&part, bytes).map_err(&failed)?;
         file.sync().map_err(&failed)?;
         if is_absent(&to) {
             return ops::rename_new(&part, &to).map_err(failed);
@@ -229,4 +229,10 @@ impl Drop for Staging<'_> {
         // What cannot be removed now is removed by the next run.
         let _ = unfinished::tidy(&self.folder, self.target.path());
     }
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<OutFile> {
+    let mut file = ops::create_file(path)?;
+    file.write_all(bytes)?;
+    Ok(file)
 }

@@ -15,6 +15,7 @@
 //! | [`graph`] | the network itself: tensors, operations with their exact meaning, patches and [passes](graph::passes) |
 //! | [`hwmodels`] | accelerators from presets and YAML ([`hwmodels::load`]); [`hwmodels::lower`] puts a graph onto one |
 //! | [`sim`] | [`sim::Simulation`] runs the lowered program on samples and counts; [`sim::trace`] shows one dot product |
+//! | [`quantize`] | float networks to quantized ones, with the accelerator in the loop: [`quantize::quantize()`] |
 //! | [`study`] | whole runs, sweeps and sizings that write folders, as the command line does them |
 //! | [`reports`] | tables, plots and pages as bytes |
 //! | [`rtl_vectors`] | test vectors for RTL, and the golden model beat by beat |
@@ -30,6 +31,7 @@ pub use guardbit_frontends as frontends;
 pub use guardbit_graph as graph;
 pub use guardbit_hwmodels as hwmodels;
 pub use guardbit_num as num;
+pub use guardbit_quantize as quantize;
 pub use guardbit_reports as reports;
 pub use guardbit_rtl_vectors as rtl_vectors;
 pub use guardbit_sim as sim;

@@ -44,6 +44,20 @@ pub enum QuantizeError {
         /// How many are wanted.
         expected: usize,
     },
+    /// More activations than there is room for.
+    #[error(
+        "calibrating with {samples} samples takes {needed} bytes, {most} are allowed: at most {allowed} samples"
+    )]
+    Memory {
+        /// Bytes that it takes.
+        needed: usize,
+        /// Bytes that are allowed.
+        most: usize,
+        /// Samples that there are.
+        samples: usize,
+        /// Samples that there is room for.
+        allowed: usize,
+    },
     /// A value that is no number.
     #[error("`{tensor}` is {value} in sample {sample}: the float network itself has no finite result")]
     NotFinite {
@@ -98,7 +112,7 @@ pub enum QuantizeError {
         /// The layer.
         layer: String,
         /// What is wrong.
-        source: LowerError,
+        source: Box<LowerError>,
     },
     /// A layer whose run was stopped.
     #[error("layer `{layer}`: {source}")]
@@ -106,7 +120,7 @@ pub enum QuantizeError {
         /// The layer.
         layer: String,
         /// What stopped it.
-        source: SimError,
+        source: Box<SimError>,
     },
     /// A layer that the accelerator leaves to the host.
     #[error(
@@ -118,8 +132,75 @@ pub enum QuantizeError {
     },
     /// A network that cannot be put together.
     #[error("{0}")]
-    Graph(#[from] GraphError),
+    Graph(Box<GraphError>),
     /// A rewrite that was refused.
     #[error("{0}")]
-    Patch(#[from] PatchError),
+    Patch(Box<PatchError>),
+}
+
+impl From<GraphError> for QuantizeError {
+    fn from(error: GraphError) -> Self {
+        Self::Graph(Box::new(error))
+    }
+}
+
+impl From<PatchError> for QuantizeError {
+    fn from(error: PatchError) -> Self {
+        Self::Patch(Box::new(error))
+    }
+}
+
+impl QuantizeError {
+    /// A name for this kind of error that does not change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoSamples | Self::Sample { .. } | Self::SampleInputs { .. } => {
+                "guardbit::quantize::samples"
+            }
+            Self::Memory { .. } => "guardbit::quantize::memory",
+            Self::NotFloat { .. } => "guardbit::quantize::not_float",
+            Self::NothingToQuantize => "guardbit::quantize::nothing",
+            Self::NotFinite { .. } => "guardbit::quantize::not_finite",
+            Self::UnknownLayer { .. } => "guardbit::quantize::layer",
+            Self::NoAccelerator { .. } => "guardbit::quantize::accelerator",
+            Self::Chosen { .. } => "guardbit::quantize::method",
+            Self::Impossible { .. } => "guardbit::quantize::impossible",
+            Self::Scale { .. } => "guardbit::quantize::scale",
+            Self::Lower { source, .. } => source.code(),
+            Self::Run { .. } => "guardbit::quantize::run",
+            Self::Host { .. } => "guardbit::quantize::host",
+            Self::Graph(_) | Self::Patch(_) => "guardbit::quantize::network",
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::NoSamples => "give real samples of what the network will see, some hundreds of them".into(),
+            Self::Sample { .. } | Self::SampleInputs { .. } => {
+                "a sample has one real value per element of every input".into()
+            }
+            Self::Memory { .. } => "give fewer samples, as with --samples N".into(),
+            Self::NotFloat { .. } => {
+                "give the float network that it was made from; a quantized one runs as it is with `guardbit run`".into()
+            }
+            Self::NothingToQuantize => {
+                "`guardbit inspect MODEL` lists its operations; docs/quantize.md those that can be quantized".into()
+            }
+            Self::NotFinite { .. } => "look for the sample, or the weights, that make it so".into(),
+            Self::UnknownLayer { .. } => {
+                "name a layer as `guardbit inspect MODEL` prints it, or a class: conv, pointwise, depthwise, grouped, \
+                 dense, matmul"
+                    .into()
+            }
+            Self::NoAccelerator { .. } => "name it with --hw, its width with --set accumulation.acc.bits=14".into(),
+            Self::Chosen { .. } => "this is a mistake of the method".into(),
+            Self::Impossible { .. } => return None,
+            Self::Scale { .. } => "the values of that tensor are beyond what float32 scales can represent".into(),
+            Self::Lower { source, .. } => source.help().into(),
+            Self::Run { .. } => "choose an overflow mode other than trap".into(),
+            Self::Host { .. } => "add the operation to `offload` of the accelerator".into(),
+            Self::Graph(_) | Self::Patch(_) => "this is a mistake of guardbit: please report the network".into(),
+        })
+    }
 }

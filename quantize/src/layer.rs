@@ -3,9 +3,11 @@
 mod problem;
 
 pub use problem::{LayerInput, LayerProblem, Targets};
+pub(crate) use problem::{bias_codes, weight_codes};
 
 use guardbit_sim::LayerStats;
 
+use crate::method::{Guaranteed, OverflowAware};
 use crate::{Parameters, QuantizeError};
 
 /// Chooses the parameters of a layer that multiplies and accumulates: scales of activations and weights, and the codes
@@ -19,7 +21,15 @@ pub trait LayerMethod: Send + Sync {
     /// # Errors
     /// [`QuantizeError`] if a candidate cannot be run, or there is no answer that keeps what the method promises.
     fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError>;
+
+    /// Whether what it chooses is promised to have a property that plain parameters need not have.
+    fn promises(&self) -> bool {
+        false
+    }
 }
+
+/// Every method for layers.
+pub const LAYER_METHODS: &[&dyn LayerMethod] = &[&OverflowAware::USUAL, &Guaranteed];
 
 /// Everything that makes a real layer one on codes.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,8 +80,21 @@ pub struct LayerOutcome {
     pub noise: f64,
     /// The same where every accumulator is wide enough.
     pub noise_exact: f64,
+    /// The error of each output channel, the outputs' last axis.
+    pub channels: Vec<ChannelOutcome>,
     /// What was counted on the accelerator: events, required bits.
     pub stats: LayerStats,
+}
+
+/// What an output channel did.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ChannelOutcome {
+    /// Sum of the squares of what its outputs on the accelerator differ from the real ones by.
+    pub noise: f64,
+    /// Sum of what the real outputs are greater by.
+    pub missing: f64,
+    /// Outputs.
+    pub count: u64,
 }
 
 impl LayerOutcome {

@@ -1,19 +1,46 @@
 //! Float networks to quantized ones, with the accelerator in the loop.
 //!
+//! [`quantize()`] takes a float network and unlabelled samples. A [`Plan`] cuts the network into units by patterns;
+//! [`Simulated`] is its simulated form, whose scales and zero points are variables; calibration sets them, tensor by
+//! tensor in order of execution; [`realize()`] makes the integer network of them, in ONNX Runtime's arithmetic.
+//!
 //! A [`Target`] says which codes a tensor is to have, a [`method::Method`] which real values they are to cover, from
 //! what was [`Observed`] of the tensor; a [`LayerMethod`] chooses for a whole layer on its accelerator. No I/O happens
 //! here.
 
+mod calibrate;
+mod codes;
+mod config;
+mod dynamic;
+mod emit;
 mod error;
 mod layer;
 pub mod method;
 mod observed;
+mod patterns;
+mod plan;
+mod prepare;
+mod quantized;
+mod realize;
+pub mod search;
+mod simulated;
 pub mod statistics;
 mod target;
+pub mod weights;
 
+pub use calibrate::{Calibrated, TensorFigures, UnitFigures, calibrate};
+pub use codes::{CodeSetting, TensorCodes};
+pub use config::{Config, LayerSetting, Rule, Which};
+pub use dynamic::dynamic_outputs;
 pub use error::QuantizeError;
 pub use layer::{
-    LayerClass, LayerInput, LayerMethod, LayerOutcome, LayerParameters, LayerProblem, Targets, WeightCodes,
+    ChannelOutcome, LAYER_METHODS, LayerClass, LayerInput, LayerMethod, LayerOutcome, LayerParameters,
+    LayerProblem, Targets, WeightCodes,
 };
 pub use observed::{Histogram, Observed, ObservedChannels, Uniform};
+pub use plan::{Plan, Unit};
+pub use prepare::prepare;
+pub use quantized::{Quantized, quantize};
+pub use realize::realize;
+pub use simulated::{Sample, Simulated};
 pub use target::{Parameters, Range, Scales, Symmetry, Target};

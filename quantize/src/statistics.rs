@@ -4,3 +4,50 @@
 pub fn sqnr_db(signal: f64, noise: f64) -> f64 {
     if noise == 0.0 { f64::INFINITY } else { 10.0 * (signal / noise).log10() }
 }
+
+/// How like two lists of real values are: one exact, one quantized.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Likeness {
+    exact: f64,
+    quantized: f64,
+    product: f64,
+    noise: f64,
+    greatest_error: f64,
+}
+
+impl Likeness {
+    /// Adds values, one beside the other.
+    pub fn add(&mut self, exact: &[f32], quantized: &[f32]) {
+        for (&a, &b) in exact.iter().zip(quantized) {
+            let (a, b) = (f64::from(a), f64::from(b));
+            self.exact += a * a;
+            self.quantized += b * b;
+            self.product += a * b;
+            self.noise += (a - b) * (a - b);
+            self.greatest_error = self.greatest_error.max((a - b).abs());
+        }
+    }
+
+    /// Signal to quantization noise in dB; infinite where nothing differs.
+    pub fn sqnr_db(&self) -> f64 {
+        sqnr_db(self.exact, self.noise)
+    }
+
+    /// The cosine of the angle between them; 1 where both are 0.
+    pub fn cosine(&self) -> f64 {
+        let lengths = (self.exact * self.quantized).sqrt();
+        if lengths == 0.0 { f64::from(u8::from(self.noise == 0.0)) } else { self.product / lengths }
+    }
+
+    /// The greatest difference.
+    pub fn greatest_error(&self) -> f64 {
+        self.greatest_error
+    }
+}
+
+/// The bin of a value, of `bins` over `[low, high]`.
+pub(crate) fn bin(value: f32, [low, high]: [f32; 2], bins: usize) -> usize {
+    let width = f64::from(high) - f64::from(low);
+    let place = (f64::from(value) - f64::from(low)) / if width > 0.0 { width } else { 1.0 };
+    ((place * bins as f64) as usize).min(bins - 1)
+}

@@ -220,14 +220,15 @@ fn score(rows: &[LayerRow]) -> Score {
 fn record(network: &Network, hw: &str, bits: u32, mode: &str) -> PointRecord {
     let (layers, histograms) = rows(network, bits, mode);
     let point = SweepPoint {
+        parameters: Vec::new(),
         model: network.name.into(),
         hw: hw.into(),
-        bits,
+        bits: Some(bits),
         overflow: mode.into(),
         level: "acc".into(),
     };
     let summary = SummaryRow::new(&point, guardbit_sim::Mode::Propagated, &score(&layers), &layers);
-    PointRecord { summary, layers, histograms }
+    PointRecord { summary, parameters: Vec::new(), layers, histograms }
 }
 
 fn run(network: &Network, bits: u32) -> RunRecord {

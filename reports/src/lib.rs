@@ -24,15 +24,16 @@ pub use figures::{Decibel, Fraction, Width};
 pub use findings::{Finding, Question, run_findings, sweep_findings};
 pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
-pub use output::{About, run_documents, size_documents, sweep_documents, sweep_paths};
+pub use output::{About, quantize_documents, run_documents, size_documents, sweep_documents, sweep_paths};
 pub use records::{
-    DesignLevel, LayerActivity, LevelHistogram, NetworkTiming, PointRecord, RunRecord, SchemeRow,
-    SchemesRecord, SizeRecord, TileRecord, WitnessRecord,
+    DesignLevel, LayerActivity, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow,
+    QuantizersRecord, RunRecord, SchemeRow, SchemesRecord, SizeRecord, TileRecord, WitnessRecord,
 };
 pub use score::{OutputError, Score, ScoreFigures};
 pub use tables::{
-    Cells, ChannelRow, Column, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, SummaryRow, SweepPoint, SweepRow, channel_rows, columns_text, event_rows,
-    layer_rows, not_swept_text, sweep_rows, trapped_text, write_csv,
+    Cells, ChannelRow, Column, EventRow, HistogramRow, LayerRow, Parameter, PartRow, Row, SizeChannelRow,
+    SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SummaryRow, SweepPoint, SweepRow, TensorRow,
+    TradeOffRow, channel_rows, columns_text, event_rows, layer_rows, not_swept_text, sweep_rows,
+    trapped_text, write_csv,
 };
-pub use text::{layers_text, size_text, summary_text, text_table, tiles_text};
+pub use text::{layers_text, parts_text, size_text, summary_text, text_table, tiles_text};

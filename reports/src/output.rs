@@ -3,9 +3,9 @@
 use guardbit_files::Document;
 
 use crate::html;
-use crate::plots::{Drawing, Plot, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
-use crate::tables::{Row, SummaryRow, SweepRow, sweep_rows, write_csv};
-use crate::{PointRecord, ReportError, RunRecord, SizeRecord};
+use crate::plots::{Drawing, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
+use crate::tables::{Row, SummaryRow, SweepRow, sweep_rows, write_csv, write_csv_and};
+use crate::{PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord};
 
 const REPORT: &str = "report.html";
 
@@ -43,10 +43,31 @@ pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, Re
 /// [`ReportError`] if a file cannot be made.
 pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
-    let tables = [table(&summary)?, table(&sweep_rows(points))?];
+    let per_layer = |value: &str, point: &PointRecord| vec![value.to_owned(); point.layers.len()];
+    let tables = [
+        (
+            SummaryRow::FILE.to_owned(),
+            write_csv_and(&summary, &parameters(points, |value, _| vec![value.into()]))?,
+        ),
+        (SweepRow::FILE.to_owned(), write_csv_and(&sweep_rows(points), &parameters(points, per_layer))?),
+    ];
     let whole: Vec<PointRecord> = points.iter().filter(|point| point.is_whole()).cloned().collect();
     let drawn = draw(SWEEP_PLOTS, whole.as_slice())?;
     Ok(all(tables.into(), plots(&drawn)?, html::sweep(about, points, &drawn)))
+}
+
+/// A column for every axis: its key, then as many cells per point as `cells` gives.
+fn parameters(points: &[PointRecord], cells: impl Fn(&str, &PointRecord) -> Vec<String>) -> Vec<Vec<String>> {
+    let column = |(index, key): (usize, &str)| {
+        let values = points.iter().flat_map(|point| cells(&point.parameters[index].value, point));
+        std::iter::once(key.to_owned()).chain(values).collect()
+    };
+    parameter_keys(points).into_iter().enumerate().map(column).collect()
+}
+
+/// The keys of the axes, in order.
+pub(crate) fn parameter_keys(points: &[PointRecord]) -> Vec<&str> {
+    points.first().map_or(Vec::new(), |point| point.parameters.iter().map(|one| one.key.as_str()).collect())
 }
 
 /// The paths of [`sweep_documents`].
@@ -70,6 +91,22 @@ pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>,
     ];
     let drawn = draw(SIZE_PLOTS, size)?;
     Ok(all(tables.into(), plots(&drawn)?, html::size(about, size, &drawn)))
+}
+
+/// The tables, plots and report of a quantization.
+///
+/// # Errors
+/// [`ReportError`] if a file cannot be made.
+pub fn quantize_documents(about: &About, record: &QuantizeRecord) -> Result<Vec<Document>, ReportError> {
+    let tables = [
+        table(&record.parts)?,
+        table(&record.tensors)?,
+        table(&record.histograms)?,
+        table(&record.layers)?,
+        table(&record.tradeoffs)?,
+    ];
+    let drawn = draw(QUANTIZE_PLOTS, record)?;
+    Ok(all(tables.into(), plots(&drawn)?, html::quantize(about, record, &drawn)))
 }
 
 fn all(tables: Vec<Document>, plots: Vec<Document>, report: String) -> Vec<Document> {

@@ -1,7 +1,8 @@
 //! Tables for terminals.
 
-use crate::tables::{Cells, LayerRow, Row, SizeLevelRow, SizeRow, SummaryRow};
-use crate::{ReportError, TileRecord};
+use crate::output::parameter_keys;
+use crate::tables::{Cells, LayerRow, PartRow, Row, SizeLevelRow, SizeRow, SummaryRow};
+use crate::{PointRecord, ReportError, TileRecord};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
 ///
@@ -59,6 +60,15 @@ pub fn layers_text(rows: &[LayerRow]) -> Result<String, ReportError> {
         cells[1] = row.name.clone();
     }
     Ok(text_table(&LAYER_COLUMNS, &cells))
+}
+
+/// The most telling columns of `parts.csv`.
+///
+/// # Errors
+/// [`ReportError::Table`] if a row cannot be serialized.
+pub fn parts_text(rows: &[PartRow]) -> Result<String, ReportError> {
+    let columns = ["index", "part", "pattern", "class", "weight_bits", "sqnr_db", "cosine", "float"];
+    Ok(text_table(&columns, &Cells::new(rows)?.select(&columns)))
 }
 
 /// What the SRAMs hold at a time, layer after layer, layers by their short names.
@@ -141,12 +151,13 @@ pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, 
     Ok(text_table(&columns, &rows))
 }
 
-/// `summary.csv`, less the columns that are the same, or empty, in every row of several.
+/// `summary.csv`, less the columns that are the same, or empty, in every row of several; the axes come first.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
-pub fn summary_text(rows: &[SummaryRow]) -> Result<String, ReportError> {
-    let all = Cells::new(rows)?;
+pub fn summary_text(points: &[PointRecord]) -> Result<String, ReportError> {
+    let rows: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
+    let all = Cells::new(&rows)?;
     let telling = |column: &&str| {
         let values = || (0..all.len()).map(|row| all.get(row, column));
         let describes = ["level", "mode", "samples", "model", "hw"].contains(column);
@@ -155,7 +166,10 @@ pub fn summary_text(rows: &[SummaryRow]) -> Result<String, ReportError> {
         !(values().all(str::is_empty) || describes && same || *column == "trapped")
     };
     let columns: Vec<&str> = SummaryRow::COLUMNS.iter().map(|column| column.name).filter(telling).collect();
-    Ok(text_table(&columns, &all.select(&columns)))
+    let axes = parameter_keys(points);
+    let values = points.iter().map(|point| point.parameters.iter().map(|one| one.value.clone()));
+    let rows = values.zip(all.select(&columns)).map(|(values, cells)| values.chain(cells).collect());
+    Ok(text_table(&[axes, columns].concat(), &rows.collect::<Vec<_>>()))
 }
 
 fn is_number(cell: &str) -> bool {

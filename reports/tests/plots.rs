@@ -2,8 +2,8 @@
 
 mod common;
 
-use guardbit_reports::plots::{Drawing, Plot, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
-use guardbit_reports::{PointRecord, RunRecord};
+use guardbit_reports::plots::{Drawing, Plot, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
+use guardbit_reports::{Parameter, PointRecord, QuantizerRow, QuantizersRecord, RunRecord};
 use guardbit_sim::StatsLevel;
 
 fn figure<S: ?Sized>(plot: &Plot<S>, record: &S) -> String {
@@ -43,6 +43,19 @@ fn attributes(svg: &str, tag: &str, names: &[&str]) -> Vec<Vec<i64>> {
     tags.map(|tag| names.iter().map(|name| value(tag, name)).collect()).collect()
 }
 
+/// The points of a sweep, with what they have of axes over width and overflow mode.
+fn sweep(stats: StatsLevel) -> Vec<PointRecord> {
+    let mut points = common::sweep(stats);
+    for point in &mut points {
+        let parameter =
+            |key: &str, value: String| Parameter { key: format!("accumulation.acc.{key}"), value };
+        let bits = point.summary.bits.unwrap_or_default().to_string();
+        point.parameters =
+            vec![parameter("overflow", point.summary.overflow.clone()), parameter("bits", bits)];
+    }
+    points
+}
+
 #[test]
 fn plots_of_a_run() {
     let run = common::run_record(StatsLevel::Full);
@@ -56,15 +69,34 @@ fn plots_of_a_sizing() {
 
 #[test]
 fn plots_of_a_sweep() {
-    let points = common::sweep(StatsLevel::Full);
+    let points = sweep(StatsLevel::Full);
     SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
     SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..1]));
 }
 
 #[test]
+fn plots_of_quantizers() {
+    let row = |(panel, quantizer): (&str, &str), bits, right| QuantizerRow {
+        panel: panel.into(),
+        quantizer: quantizer.into(),
+        bits,
+        right,
+    };
+    let curves = [("wrap", "plain"), ("wrap", "guaranteed"), ("saturate", "plain")];
+    let of_curve = |curve| [12, 14, 20].map(|bits| row(curve, bits, u64::from(bits)));
+    let rows = curves.into_iter().flat_map(of_curve).collect();
+    let mut record = QuantizersRecord { model: "net".into(), float_right: 20, samples: 20, rows };
+    QUANTIZER_PLOTS.iter().for_each(|plot| check(plot, &record));
+    let svg = figure(&QUANTIZER_PLOTS[0], &record);
+    assert!(svg.contains("float network: 100 %") && svg.contains("guaranteed"));
+    record.rows.clear();
+    assert!(matches!(QUANTIZER_PLOTS[0].draw(&record), Ok(Drawing::Nothing(_))));
+}
+
+#[test]
 fn plots_of_several_models_and_accelerators() {
-    let mut points = common::sweep(StatsLevel::Full);
-    let mut other = common::sweep(StatsLevel::Full);
+    let mut points = sweep(StatsLevel::Full);
+    let mut other = sweep(StatsLevel::Full);
     other.iter_mut().for_each(|point| point.summary.hw = "another".into());
     points.append(&mut other);
     SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
@@ -79,7 +111,7 @@ fn plots_of_many_layers() {
     repeat(&mut run.activity, |activity, i| activity.index += 2 * i);
     RUN_PLOTS.iter().for_each(|plot| check(plot, &run));
 
-    let mut points = common::sweep(StatsLevel::Full);
+    let mut points = sweep(StatsLevel::Full);
     for point in &mut points {
         repeat(&mut point.layers, |row, i| row.index += 2 * i);
         repeat(&mut point.histograms, |histogram, i| histogram.index += 2 * i);
@@ -114,13 +146,14 @@ fn what_was_not_counted_is_said() {
     assert_eq!(run(&common::run_record(StatsLevel::Events)), [bits, "drawn", full, full]);
     let mut points = common::sweep(StatsLevel::None);
     let events = "Not counted: this plot needs --stats events or full.";
-    assert_eq!(sweep(&points), ["drawn", "drawn", events, "drawn", bits]);
+    let axes = "Nothing beside one register is varied.";
+    assert_eq!(sweep(&points), ["drawn", axes, "drawn", events, "drawn", bits]);
     for point in &mut points {
         (point.summary.accuracy, point.summary.top1_agreement) = (None, None);
     }
     let why = "Accuracy and agreement are defined in propagated mode only.";
     assert_eq!(sweep(&points)[0], why);
-    assert_eq!(sweep(&[]), ["No point ran to its end."; 5]);
+    assert_eq!(sweep(&[]), ["No point ran to its end."; 6]);
     let plot = &SWEEP_PLOTS[0];
     let drawing = plot.draw(&points[..]).unwrap();
     assert!(plot.svg(&drawing).unwrap().contains(why));

@@ -261,9 +261,7 @@ fn tables_for_terminals() {
         1  fully_connected  fully_connected  column    14  wrap         6       0           0          0                                                      8                      8
         1  fully_connected  fully_connected  acc       13  saturate     6       0           0          0      0                3  13.3244                     8                      8
     ");
-    let summary: Vec<SummaryRow> =
-        common::sweep(StatsLevel::Full).into_iter().map(|point| point.summary).collect();
-    insta::assert_snapshot!(summary_text(&summary).unwrap(), @r"
+    insta::assert_snapshot!(summary_text(&common::sweep(StatsLevel::Full)).unwrap(), @r"
     bits  overflow  top1_agreement  accuracy_exact  accuracy  output_mismatch  output_sqnr_db  events  persistent  transient  wrong  cycles
       11  wrap                 0.5             1.0       0.5                3             inf       3           1          1      1     236
       12  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     236

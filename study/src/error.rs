@@ -4,13 +4,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::FolderError;
-use guardbit_frontends::{FrontendError, network_files};
+use guardbit_frontends::{ExportError, FrontendError, network_files};
 use guardbit_graph::{Brief, CodeType};
 use guardbit_hwmodels::{HwError, LowerError};
+use guardbit_quantize::QuantizeError;
 use guardbit_reports::ReportError;
 use guardbit_sim::SimError;
 
-use crate::MAX_POINTS;
+use crate::{AxisError, MAX_POINTS};
 
 /// Why a run or a sweep cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,20 @@ pub enum StudyError {
         /// What may help.
         help: Option<String>,
     },
+    /// A budget that no network of mixed widths keeps.
+    #[error("no network of mixed widths keeps the budget {budget}; the nearest that was met has {nearest}")]
+    MixedBudget {
+        /// The budget.
+        budget: String,
+        /// The nearest that there is.
+        nearest: String,
+    },
+    /// Axes that make no sense, or a value that an argument cannot have.
+    #[error(transparent)]
+    Axis(#[from] AxisError),
+    /// A sweep that varies nothing.
+    #[error("nothing is varied")]
+    NothingVaried,
     /// A grid that is too large.
     #[error("the sweep has {points} points; {MAX_POINTS} are the most")]
     TooManyPoints {
@@ -215,6 +230,25 @@ pub enum StudyError {
         /// What is wrong.
         problem: String,
     },
+    /// The quantization.
+    #[error(transparent)]
+    Quantize(#[from] QuantizeError),
+    /// A setting of the quantizer.
+    #[error("{setting}: {problem}")]
+    QuantizeSetting {
+        /// As it was written.
+        setting: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The quantized network as a file.
+    #[error("{}: {source}", path.display())]
+    Export {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be written.
+        source: ExportError,
+    },
     /// The folder for results.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -272,6 +306,9 @@ impl StudyError {
             Self::Sim(_) => "guardbit::sim",
             Self::Report(error) => error.code(),
             Self::StudyFile { .. } => "guardbit::study::file",
+            Self::MixedBudget { .. } => "guardbit::quantize::budget",
+            Self::Axis(_) => "guardbit::study::axis",
+            Self::NothingVaried => "guardbit::study::nothing",
             Self::TooManyPoints { .. } => "guardbit::study::points",
             Self::Read { .. } => "guardbit::study::read",
             Self::Array { .. } => "guardbit::input::array",
@@ -289,6 +326,9 @@ impl StudyError {
             Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
             Self::BudgetWithoutLabels => "guardbit::size::budget",
             Self::Area { .. } => "guardbit::size::area",
+            Self::Quantize(error) => error.code(),
+            Self::QuantizeSetting { .. } => "guardbit::quantize::setting",
+            Self::Export { .. } => "guardbit::quantize::export",
             Self::Folder(error) => error.code(),
         }
     }
@@ -299,6 +339,13 @@ impl StudyError {
             Self::Model(error) => error.help(),
             Self::Hw(error) => error.help().map(String::from),
             Self::StudyFile { help, .. } => help.clone(),
+            Self::MixedBudget { .. } => Some("loosen it, or take --method guaranteed for narrow accumulators".into()),
+            Self::Axis(_) => Some(
+                "an axis is KEY=VALUES: a key as for --set, or one of the arguments model, hw, mode, requantize, seed, \
+                 random, samples, input, labels, output, profile; values are separated by commas, 12..=16 is a range"
+                    .into(),
+            ),
+            Self::NothingVaried => Some("give widths with --bits, or an axis with --axis KEY=VALUES".into()),
             Self::TooManyPoints { .. } => Some(
                 "sweep a part of the grid at a time: fewer networks, accelerators, widths or modes".into(),
             ),
@@ -345,6 +392,12 @@ impl StudyError {
                 Some("install yosys so that it is found on the PATH, or leave out --area".into())
             }
             Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),
+            Self::Quantize(error) => error.help(),
+            Self::QuantizeSetting { .. } => Some("`guardbit help quantize` lists the settings".into()),
+            Self::Export { .. } => Some(
+                "name the layer with --layer NAME:float to leave it in float, or choose codes of 8 bits"
+                    .into(),
+            ),
             Self::Folder(error) => error.help(),
             _ => None,
         }

@@ -4,6 +4,7 @@
 //! write a folder that is either complete or not there (a sweep: resumable).
 
 mod array;
+mod axes;
 mod bits;
 mod error;
 mod execute;
@@ -12,6 +13,7 @@ mod labels;
 mod layer_input;
 mod pick;
 mod progress;
+mod quantize;
 mod registers;
 mod result_json;
 mod run;
@@ -28,6 +30,7 @@ use guardbit_hwmodels::Accelerator;
 use guardbit_reports::About;
 use serde::Serialize;
 
+pub use axes::{Axes, Axis, AxisError, Condition};
 pub use bits::{BitList, BitListError};
 pub use error::{StudyError, Wanted};
 pub use guardbit_files::{Digest, DigestError, Existing};
@@ -35,6 +38,10 @@ pub use identity::{DERIVATION, Identity};
 pub use layer_input::{LayerInput, layer_input};
 pub use pick::Pick;
 pub use progress::{Progress, Silent};
+pub use quantize::{
+    MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, MixedBudget, MixedBudgetError, OwnStatistic, QuantizeRequest,
+    parse_codes, parse_rule, quantize,
+};
 pub use run::run;
 pub use samples::InputSource;
 pub use settings::{MAX_POINTS, RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats};

@@ -7,7 +7,7 @@ use guardbit_graph::Graph;
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
 
-use crate::{AreaTool, BitList, Budget, InputSource};
+use crate::{AreaTool, Axes, BitList, Budget, InputSource};
 
 /// What runs and sweeps have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub struct SizeRequest {
     pub rtl: &'static [(&'static str, &'static str)],
 }
 
-/// A sweep over the width of one level.
+/// A sweep over the width of one level, or over anything else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SweepRequest {
     /// The networks' files.
@@ -83,19 +83,24 @@ pub struct SweepRequest {
     pub settings: Settings,
     /// The level that is swept; the only one with a width, if there is no name.
     pub level: Option<String>,
-    /// Its widths.
-    pub bits: BitList,
+    /// Its widths, if they are swept.
+    pub bits: Option<BitList>,
     /// Its overflow modes; the accelerator's own, if empty.
     pub overflow: Vec<Overflow>,
+    /// What else is varied.
+    pub axes: Axes,
+    /// Whether [`Settings::stats`] was asked for; otherwise it follows the mode, where that is varied.
+    pub stats_given: bool,
 }
 
 /// Most points of a sweep.
 pub const MAX_POINTS: usize = 10_000;
 
 impl SweepRequest {
-    /// How many points it has.
+    /// How many points it has, less none that a condition leaves out.
     pub fn points(&self) -> usize {
-        let sizes = [self.models.len(), self.hws.len(), self.bits.widths().len(), self.overflow.len().max(1)];
+        let widths = self.bits.as_ref().map_or(1, |bits| bits.widths().len());
+        let sizes = [self.models.len(), self.hws.len(), self.axes.size(), widths, self.overflow.len().max(1)];
         sizes.into_iter().fold(1, usize::saturating_mul)
     }
 }

@@ -12,11 +12,15 @@ use guardbit_frontends::Profile;
 use guardbit_hwmodels::{SetMap, preset};
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
-use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
+use serde::de::{Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::axes::Argument;
 use crate::error::Wanted;
-use crate::{BitList, InputSource, Pick, Settings, StudyError, SweepRequest, default_sweep_stats};
+use crate::{
+    Axes, Axis, AxisError, BitList, Condition, InputSource, Pick, Settings, StudyError, SweepRequest,
+    default_sweep_stats,
+};
 
 /// Most bytes of a study file.
 const MOST_BYTES: u64 = 1 << 17;
@@ -25,6 +29,9 @@ const MOST_BYTES: u64 = 1 << 17;
 const MOST_ELEMENTS: usize = 1000;
 
 const OUTLINE: &str = "a study is {schema: 1, model, hw, input, labels, ..., sweep: {bits: 10..=24, ...}}";
+
+const OUTLINE_OF_AXES: &str =
+    "axes are {KEY: VALUES, ...}; `zip: [[KEY, KEY]]` pairs some, `where: [\"KEY < KEY\"]` leaves points out";
 
 /// Reads a study file. Paths in it are relative to the file itself.
 ///
@@ -39,21 +46,17 @@ pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
         let NestingError { line, column, .. } = error;
         return Err(StudyError::StudyFile { path: path.into(), text, line, column, message, help });
     }
-    let raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
+    let mut raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
-    let [key, message, help] = match raw.repeated().map_or_else(|| raw.input(dir), Err) {
-        Ok(input) => return Ok(raw.check(dir, input)),
-        Err(problem) => problem,
+    let checked = raw.repeated().map_or_else(|| raw.input(dir), Err);
+    let checked = checked.map_err(|texts| texts.map(String::from));
+    let (key, message, help) = match (checked, raw.sweep.axes(dir)) {
+        (Ok(input), Ok(axes)) => return Ok(raw.check(dir, input, axes)),
+        (Err([key, message, help]), _) => (key, message, help),
+        (_, Err(error)) => ("sweep".into(), error.to_string(), OUTLINE_OF_AXES.into()),
     };
     let line = text.lines().position(|line| line.starts_with(&format!("{key}:"))).map_or(1, |line| line + 1);
-    Err(StudyError::StudyFile {
-        path: path.into(),
-        text,
-        line,
-        column: 1,
-        message: message.into(),
-        help: Some(help.into()),
-    })
+    Err(StudyError::StudyFile { path: path.into(), text, line, column: 1, message, help: Some(help) })
 }
 
 /// A study as written.
@@ -85,8 +88,35 @@ struct RawStudy {
 #[serde(deny_unknown_fields)]
 struct RawSweep {
     level: Option<String>,
-    bits: RawBits,
+    bits: Option<RawBits>,
     overflow: Option<OneOrMany<Parsed<Overflow>>>,
+    #[serde(default)]
+    axes: RawAxes,
+    #[serde(default)]
+    zip: Vec<Vec<String>>,
+    #[serde(rename = "where")]
+    conditions: Option<OneOrMany<Parsed<Condition>>>,
+}
+
+impl RawSweep {
+    /// What is varied beside the register of a level. Paths are relative to `dir`.
+    fn axes(&mut self, dir: &Path) -> Result<Axes, AxisError> {
+        let absolute = |axis: Axis| match Argument::find(axis.key()) {
+            Some(argument) if argument.is_path() => {
+                axis.map(|path| dir.join(path).to_string_lossy().into_owned())
+            }
+            Some(Argument::Hw) => axis.map(|hw| accelerator(dir, hw)),
+            _ => axis,
+        };
+        let axes = std::mem::take(&mut self.axes.0).into_iter().map(absolute).collect();
+        let conditions = self.conditions.take().into_iter().flat_map(|list| list.0).map(|one| one.0);
+        Axes::new(axes, &self.zip, conditions.collect())
+    }
+}
+
+/// A preset, or a file relative to `dir`.
+fn accelerator(dir: &Path, hw: &str) -> String {
+    if preset(hw).is_some() { hw.into() } else { dir.join(hw).to_string_lossy().into_owned() }
 }
 
 impl RawStudy {
@@ -125,15 +155,13 @@ impl RawStudy {
         Ok(InputSource::File { path: dir.join(file), pick })
     }
 
-    fn check(self, dir: &Path, input: InputSource) -> SweepRequest {
+    fn check(self, dir: &Path, input: InputSource, axes: Axes) -> SweepRequest {
+        let stats_given = self.stats.is_some();
         let SetMap(mut sets) = self.set;
         sets.extend(self.requantize.map(|scheme| format!("requantize.scheme={scheme}")));
-        let hw = |hw: String| {
-            if preset(&hw).is_some() { hw } else { dir.join(hw).to_string_lossy().into_owned() }
-        };
         SweepRequest {
             models: self.model.0.into_iter().map(|model| dir.join(model)).collect(),
-            hws: self.hw.0.into_iter().map(hw).collect(),
+            hws: self.hw.0.into_iter().map(|hw| accelerator(dir, &hw)).collect(),
             settings: Settings {
                 input,
                 labels: self.labels.map(|labels| dir.join(labels)),
@@ -145,8 +173,10 @@ impl RawStudy {
                 profile: self.profile.map(|profile| profile.0),
             },
             level: self.sweep.level,
-            bits: self.sweep.bits.0,
+            bits: self.sweep.bits.map(|bits| bits.0),
             overflow: self.sweep.overflow.into_iter().flat_map(|list| list.0).map(|mode| mode.0).collect(),
+            axes,
+            stats_given,
         }
     }
 }
@@ -210,6 +240,58 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Parsed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
         word.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// Axes in the order in which they stand, each a text of values or a list of them.
+#[derive(Debug, Default)]
+struct RawAxes(Vec<Axis>);
+
+impl<'de> Deserialize<'de> for RawAxes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Map;
+        impl<'de> Visitor<'de> for Map {
+            type Value = RawAxes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("axes as {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawAxes, A::Error> {
+                let mut axes = Vec::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    if axes.len() == MOST_ELEMENTS {
+                        return Err(A::Error::custom(format!("more than {MOST_ELEMENTS} axes")));
+                    }
+                    let axis = match map.next_value::<serde_yaml::Value>()? {
+                        serde_yaml::Value::Sequence(values) => {
+                            Axis::new(key, values.iter().map(flow).collect())
+                        }
+                        value => Axis::of_text(&key, &flow(&value)),
+                    };
+                    axes.push(axis.map_err(A::Error::custom)?);
+                }
+                Ok(RawAxes(axes))
+            }
+        }
+        deserializer.deserialize_map(Map)
+    }
+}
+
+/// A value as it would stand in a line of YAML.
+fn flow(value: &serde_yaml::Value) -> String {
+    use serde_yaml::Value;
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Sequence(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::Mapping(map) => {
+            let pairs = map.iter().map(|(key, value)| format!("{}: {}", flow(key), flow(value)));
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Null => "null".into(),
+        Value::Tagged(tagged) => flow(&tagged.value),
     }
 }
 

@@ -112,7 +112,8 @@ impl Subject {
         Ok((Self::of_graph(program.graph.single_node(node), model, settings)?, own))
     }
 
-    fn of_graph(graph: Graph, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
+    /// A network that is at hand; `model` is the file that it is from.
+    pub fn of_graph(graph: Graph, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
         let samples = Samples::load(&graph, guardbit_frontends::frontend(model)?, &settings.input)?;
         let outputs = ScoredOutputs::choose(&graph, settings.output.as_deref(), settings.labels.is_some())?;
         let classes = |id: TensorId| graph.tensor(id).ty.len();

@@ -1,4 +1,4 @@
-//! A grid of runs over the width and overflow mode of one level, resumable.
+//! A grid of runs over the width and overflow mode of one level, and over anything else, resumable.
 
 mod plan;
 mod resume;
@@ -41,7 +41,7 @@ pub fn sweep(
     let plan = Plan::new(request)?;
     plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
     let folder = target.as_ref().map(|target| SweepFolder::open(target, existing, &plan)).transpose()?;
-    let sweep = Sweep { plan: &plan, request, folder: folder.as_ref(), pace: PACE, progress };
+    let sweep = Sweep { plan: &plan, folder: folder.as_ref(), pace: PACE, progress };
     let records = sweep.run()?;
     if let Some(folder) = &folder {
         folder.complete(&plan, &records, &sweep_documents(&plan.about(), &records)?)?;
@@ -52,7 +52,6 @@ pub fn sweep(
 /// A sweep on its way.
 struct Sweep<'a> {
     plan: &'a Plan,
-    request: &'a SweepRequest,
     folder: Option<&'a SweepFolder<'a>>,
     pace: Pace,
     progress: &'a dyn Progress,
@@ -62,13 +61,14 @@ impl Sweep<'_> {
     fn run(&self) -> Result<Vec<PointRecord>, StudyError> {
         let plan = self.plan;
         self.progress.start(&plan.title(), plan.samples());
-        let mut records = Vec::with_capacity(plan.points.len());
+        let mut found: Vec<Option<PointRecord>> = vec![None; plan.points.len()];
         for group in plan.groups() {
-            let mut found: Vec<Option<PointRecord>> = group.clone().map(|index| self.stored(index)).collect();
-            let missing: Vec<usize> =
-                group.clone().filter(|index| found[index - group.start].is_none()).collect();
-            let samples = plan.subject(&plan.points[group.start]).samples.count() as u64;
-            self.progress.advance((group.len() - missing.len()) as u64 * samples);
+            for &index in &group {
+                found[index] = self.stored(index);
+            }
+            let missing: Vec<usize> = group.iter().copied().filter(|&index| found[index].is_none()).collect();
+            let samples = group.first().map_or(0, |&first| plan.subject(&plan.points[first]).samples.count());
+            self.progress.advance((group.len() - missing.len()) as u64 * samples as u64);
             let mut missing = missing.as_slice();
             let mut together = POINTS_TOGETHER;
             while !missing.is_empty() {
@@ -78,13 +78,12 @@ impl Sweep<'_> {
                 together = self.pace.next(done.len(), start.elapsed()).min(POINTS_TOGETHER);
                 let (now, later) = missing.split_at(done.len());
                 for (&index, record) in now.iter().zip(done) {
-                    found[index - group.start] = Some(record);
+                    found[index] = Some(record);
                 }
                 missing = later;
             }
-            records.extend(found.into_iter().flatten());
         }
-        Ok(records)
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// The record of a point that is done.
@@ -104,12 +103,12 @@ impl Sweep<'_> {
     fn run_together(&self, points: &[usize]) -> Result<Vec<PointRecord>, StudyError> {
         let planned: Vec<&PlannedPoint> = points.iter().map(|&index| &self.plan.points[index]).collect();
         let Some(first) = planned.first() else { return Ok(Vec::new()) };
-        let (settings, subject) = (&self.request.settings, self.plan.subject(first));
+        let subject = self.plan.subject(first);
         let programs = planned.iter().map(|point| subject.lower(&point.accelerator));
         let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
         let options = Options {
-            mode: settings.mode,
-            stats: settings.stats,
+            mode: first.mode,
+            stats: first.stats,
             placing: Placing::First,
             events_per_layer: 0,
             ..Options::default()
@@ -144,7 +143,7 @@ mod tests {
     use guardbit_sim::{Mode, StatsLevel};
 
     use super::*;
-    use crate::{InputSource, Settings, Silent};
+    use crate::{Axes, InputSource, Settings, Silent};
 
     const NETWORK: &str = include_str!("../tests/net.yaml");
 
@@ -187,8 +186,10 @@ mod tests {
             hws: vec!["fpga-int14-os".into()],
             settings,
             level: None,
-            bits: "10..=16".parse().unwrap(),
+            bits: Some("10..=16".parse().unwrap()),
             overflow: Vec::new(),
+            axes: Axes::default(),
+            stats_given: true,
         };
         let plan = Plan::new(&request).unwrap();
         let out = dir.path().join("out");
@@ -196,8 +197,7 @@ mod tests {
         let folder = SweepFolder::open(&target, Existing::Refuse, &plan).unwrap();
         let watch = Watch { points: out.join("points"), done: Cell::new(0), stored: RefCell::default() };
         let pace = Pace { limit: Duration::ZERO, least: 2 };
-        let hurried =
-            Sweep { plan: &plan, request: &request, folder: Some(&folder), pace, progress: &watch }.run();
+        let hurried = Sweep { plan: &plan, folder: Some(&folder), pace, progress: &watch }.run();
         let hurried = hurried.unwrap();
         let mut stored = watch.stored.into_inner();
         stored.dedup();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{Existing, Identity, InputSource, Pick, Settings, Silent, SweepRequest, sweep};
+use guardbit_study::{Axes, Existing, Identity, InputSource, Pick, Settings, Silent, SweepRequest, sweep};
 use ndarray::{Array1, Array4, ArrayD};
 use ndarray_npy::{WritableElement, write_npy};
 use serde_json::Value;
@@ -132,8 +132,10 @@ impl Study {
             hws: vec![dir.join("acc.yaml").to_string_lossy().into_owned()],
             settings,
             level: Some(self.level.into()),
-            bits: self.bits.parse().unwrap(),
+            bits: Some(self.bits.parse().unwrap()),
             overflow: self.overflow.clone(),
+            axes: Axes::default(),
+            stats_given: true,
         };
         let out = dir.join("out");
         sweep(&request, Some(&out), Existing::Refuse, &Silent).unwrap();

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use guardbit_files::{Existing, SingleFile};
 use guardbit_graph::{CodeType, Graph, NodeForm, NodeId, Note, PatchError, TensorId, passes};
 use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_program, load, lower, partition};
 use guardbit_reports::{TileRecord, text_table, tiles_text};
@@ -62,7 +63,8 @@ fn export(graph: &Graph, path: &Path) -> Result<(), Failure> {
             format!("{}: networks are written as ONNX; name a file that ends in .onnx", path.display());
         return Err(Failure::usage(problem));
     }
-    Ok(guardbit_files::write_new(path, &guardbit_frontends::write_onnx(graph)?)?)
+    let file = SingleFile::new(path, Existing::Refuse, |_| false)?;
+    Ok(file.write(&guardbit_frontends::write_onnx(graph)?)?)
 }
 
 fn passed(passes: &[String], before: &View, after: Option<&View>) -> String {

@@ -3,6 +3,7 @@
 mod check;
 mod hw;
 mod inspect;
+mod quantize;
 mod run;
 mod size;
 mod sweep;
@@ -11,6 +12,7 @@ mod vectors;
 pub use check::check;
 pub use hw::hw;
 pub use inspect::inspect;
+pub use quantize::quantize;
 pub use run::run;
 pub use size::size;
 pub use sweep::sweep;

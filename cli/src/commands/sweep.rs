@@ -1,9 +1,14 @@
 //! `guardbit sweep`.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use guardbit_reports::{not_swept_text, summary_text, trapped_text};
-use guardbit_study::{DEFAULT_EVENTS, SweepRequest, default_sweep_stats, load_study};
+use guardbit_reports::{PointRecord, SummaryRow, not_swept_text, summary_text, trapped_text};
+use guardbit_study::{
+    Axes, AxisError, DEFAULT_EVENTS, StudyError, SweepRequest, default_sweep_stats, load_study,
+};
+
+use serde::Serialize;
 
 use super::{existing, settings};
 use crate::args::{Common, Global, SweepArgs};
@@ -16,13 +21,11 @@ pub fn sweep(args: &SweepArgs, global: &Global) -> Result<ExitCode, Failure> {
     let request = request(args, &bar)?;
     let records = guardbit_study::sweep(&request, args.output_dir.as_deref(), existing(global), &bar)?;
     drop(bar);
-    let not_swept = not_swept_text(&records);
-    let rows: Vec<_> = records.into_iter().map(|record| record.summary).collect();
     if global.json {
-        print_json(&rows)?;
+        print_json(&records.iter().map(Row::new).collect::<Vec<_>>())?;
     } else {
-        print(&summary_text(&rows)?)?;
-        for sentences in [not_swept, trapped_text(&rows)] {
+        print(&summary_text(&records)?)?;
+        for sentences in [not_swept_text(&records), trapped_text(&records)] {
             let lines: String = sentences.iter().map(|sentence| format!("{sentence}\n")).collect();
             print(&if lines.is_empty() { lines } else { format!("\n{lines}") })?;
         }
@@ -30,8 +33,24 @@ pub fn sweep(args: &SweepArgs, global: &Global) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A point for machines: its row of `summary.csv`, and what it has of every axis.
+#[derive(Serialize)]
+struct Row<'a> {
+    #[serde(flatten)]
+    summary: &'a SummaryRow,
+    #[serde(flatten)]
+    parameters: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Row<'a> {
+    fn new(record: &'a PointRecord) -> Self {
+        let parameters = record.parameters.iter().map(|one| (one.key.as_str(), one.value.as_str()));
+        Self { summary: &record.summary, parameters: parameters.collect() }
+    }
+}
+
 fn request(args: &SweepArgs, bar: &Bar) -> Result<SweepRequest, Failure> {
-    let (Some(hw), Some(bits)) = (&args.hw, &args.bits) else {
+    let Some(hw) = &args.hw else {
         if let Some(flag) = given(&args.common) {
             return Err(Failure::usage(format!(
                 "{flag} goes with a model and --hw; a study file states its own settings"
@@ -44,9 +63,17 @@ fn request(args: &SweepArgs, bar: &Bar) -> Result<SweepRequest, Failure> {
         hws: vec![hw.clone()],
         settings: settings(&args.common, default_sweep_stats, DEFAULT_EVENTS, bar)?,
         level: args.level.clone(),
-        bits: bits.clone(),
+        bits: args.bits.clone(),
         overflow: args.overflow.clone(),
+        axes: axes(args).map_err(StudyError::from)?,
+        stats_given: args.common.stats.is_some(),
     })
+}
+
+/// What is varied beside the register of a level.
+fn axes(args: &SweepArgs) -> Result<Axes, AxisError> {
+    let zips = args.zip.iter().map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect());
+    Axes::new(args.axis.clone(), &zips.collect::<Vec<_>>(), args.conditions.clone())
 }
 
 /// A setting that was given on the command line.

@@ -43,6 +43,11 @@ pub fn read_onnx(bytes: &[u8], name: &str) -> Result<Graph, FrontendError> {
     read(bytes, None, name).map_err(|error| FrontendError::format(name, error))
 }
 
+/// Whether bytes are a file that [`write_onnx`] made.
+pub fn is_own_onnx(bytes: &[u8]) -> bool {
+    proto::Model::decode(bytes).is_ok_and(|model| model.producer == export::PRODUCER)
+}
+
 /// Bytes of a file.
 const MAX_BYTES: u64 = 1 << 30;
 

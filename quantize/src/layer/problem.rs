@@ -6,7 +6,7 @@ use guardbit_graph::{CodeRange, DType, Graph};
 use guardbit_hwmodels::{Accelerator, Program, lower};
 use guardbit_sim::{Codes, Options, Simulation, StatsLevel};
 
-use super::{LayerClass, LayerOutcome, LayerParameters, WeightCodes};
+use super::{ChannelOutcome, LayerClass, LayerOutcome, LayerParameters, WeightCodes};
 use crate::{Observed, Parameters, QuantizeError, Range, Target};
 
 /// A layer that multiplies and accumulates, with what is known of it.
@@ -67,6 +67,16 @@ pub struct Targets {
     pub output: Target,
 }
 
+impl<'a> LayerProblem<'a> {
+    /// The same layer on other samples.
+    pub(crate) fn on<'s>(&self, samples: &'s [Vec<f32>], outputs: &'s [Vec<f32>]) -> LayerProblem<'s>
+    where
+        'a: 's,
+    {
+        LayerProblem { samples, outputs, plain: self.plain.clone(), ..*self }
+    }
+}
+
 impl LayerProblem<'_> {
     /// The real weights of an output channel.
     pub fn channel(&self, channel: usize) -> &[f32] {
@@ -99,7 +109,7 @@ impl LayerProblem<'_> {
     pub fn program(&self, parameters: &LayerParameters) -> Result<Program, QuantizeError> {
         let graph = Arc::new((self.build)(parameters)?);
         lower(graph, self.accelerator)
-            .map_err(|source| QuantizeError::Lower { layer: self.name.into(), source })
+            .map_err(|source| QuantizeError::Lower { layer: self.name.into(), source: Box::new(source) })
     }
 
     /// Runs the layer on the accelerator, on every sample, under candidate parameters: the error of its outputs with all
@@ -124,10 +134,12 @@ impl LayerProblem<'_> {
             vec![Codes::new(ty.dtype, &codes).expect("codes are clamped to the range of their type")]
         };
         let (mut signal, mut noise, mut noise_exact) = (0.0, 0.0, 0.0);
+        let mut channels = vec![ChannelOutcome::default(); self.channels];
         for (samples, outputs) in self.samples.chunks(BATCH).zip(self.outputs.chunks(BATCH)) {
             let batch: Vec<_> = samples.iter().map(codes).collect();
             let made = simulation.run_batch(&batch);
-            let made = made.map_err(|source| QuantizeError::Run { layer: self.name.into(), source })?;
+            let made = made
+                .map_err(|source| QuantizeError::Run { layer: self.name.into(), source: Box::new(source) })?;
             for (tensors, real) in made.iter().zip(outputs) {
                 let held = |tensors: &[Option<Codes>]| tensors[output.index()].as_ref().map(Codes::to_vec);
                 let (exact, narrow) = (held(&tensors.exact), held(&tensors.simulated));
@@ -135,11 +147,12 @@ impl LayerProblem<'_> {
                 signal += real.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>();
                 noise += squared_error(real, &narrow, parameters.output);
                 noise_exact += squared_error(real, &exact, parameters.output);
+                by_channel(&mut channels, real, &narrow, parameters.output);
             }
         }
         let stats = simulation.finish().into_iter().flatten().next();
         let stats = stats.ok_or_else(|| QuantizeError::Host { layer: self.name.into() })?;
-        Ok(LayerOutcome { signal, noise, noise_exact, stats })
+        Ok(LayerOutcome { signal, noise, noise_exact, channels, stats })
     }
 }
 
@@ -148,6 +161,18 @@ const BATCH: usize = 64;
 
 fn squared_error(real: &[f32], codes: &[i32], parameters: Parameters) -> f64 {
     real.iter().zip(codes).map(|(&real, &code)| (f64::from(real) - parameters.real(code)).powi(2)).sum()
+}
+
+fn by_channel(channels: &mut [ChannelOutcome], real: &[f32], codes: &[i32], parameters: Parameters) {
+    let count = channels.len();
+    for (real, codes) in real.chunks_exact(count).zip(codes.chunks_exact(count)) {
+        for ((channel, &real), &code) in channels.iter_mut().zip(real).zip(codes) {
+            let missing = f64::from(real) - parameters.real(code);
+            channel.noise += missing * missing;
+            channel.missing += missing;
+            channel.count += 1;
+        }
+    }
 }
 
 /// Real weights as codes, each the nearest one of its scale.

@@ -59,8 +59,8 @@ fn part_divergence(counts: &[u64], part: std::ops::Range<usize>, quantized: usiz
         let rest = if bin + 1 == bins { &inside[span.end..] } else { &[] };
         let sum: u64 = inside[span.clone()].iter().chain(rest).sum();
         let filled = p[span.clone()].iter().filter(|&&count| count > 0.0).count() as u64;
-        if filled > 0 {
-            q[span].fill((sum / filled) as f64);
+        if let Some(share) = sum.checked_div(filled) {
+            q[span].fill(share as f64);
         }
     }
     divergence(&mut p, &mut q)

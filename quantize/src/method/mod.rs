@@ -1,22 +1,28 @@
 //! Calibration methods: one file each.
 //!
-//! To add one, write its file and add its line to [`METHODS`].
+//! To add one, write its file and add its line to [`METHODS`], or to [`LAYER_METHODS`](crate::LAYER_METHODS) where it chooses for
+//! whole layers on their accelerator.
 
 mod average;
+mod fitting;
+mod guaranteed;
 mod kl;
 mod kl_tvm;
 mod min_max;
 mod moving_average;
 mod mse;
+mod overflow_aware;
 mod percentile;
 mod smoothing;
 
 pub use average::Average;
+pub use guaranteed::Guaranteed;
 pub use kl::Kl;
 pub use kl_tvm::KlTvm;
 pub use min_max::MinMax;
 pub use moving_average::MovingAverage;
 pub use mse::Mse;
+pub use overflow_aware::OverflowAware;
 pub use percentile::Percentile;
 
 use crate::{Observed, Range, Target};

@@ -1,7 +1,7 @@
 //! The least mean squared error.
 
 use super::Method;
-use crate::{Histogram, Observed, Range, Target};
+use crate::{Histogram, Observed, Range, Symmetry, Target};
 
 /// The range with the least squared error of the codes that follow from it, over the middles of the histogram's bins.
 ///
@@ -51,16 +51,18 @@ impl Method for Mse {
             return Range { low, high };
         };
         let one_sided = low == 0.0 || high == 0.0;
-        while target.symmetry == crate::Symmetry::Asymmetric && !one_sided {
+        if target.symmetry == Symmetry::Symmetric || one_sided {
+            return range(best.1);
+        }
+        loop {
             let (_, ends) = best;
             let below = least(&mut (1..=steps).rev().map(|step| (step, best.1.1)));
             best = below.filter(|found| found.0 < best.0).unwrap_or(best);
             let above = least(&mut (1..=steps).rev().map(|step| (best.1.0, step)));
             best = above.filter(|found| found.0 < best.0).unwrap_or(best);
             if best.1 == ends {
-                break;
+                return range(best.1);
             }
         }
-        range(best.1)
     }
 }

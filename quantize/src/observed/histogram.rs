@@ -87,7 +87,7 @@ impl Histogram {
         // Bins of half the width: the middle one takes the first of each side.
         let (joined, halves) = self.joined(2 * most);
         let sides = halves / 2;
-        let bin = |index: usize| ((index >> joined) + 1) / 2;
+        let bin = |index: usize| (index >> joined).div_ceil(2);
         let mut counts = vec![0; 2 * sides + 1];
         self.negative.iter().enumerate().for_each(|(i, count)| counts[sides - bin(i)] += count);
         self.positive.iter().enumerate().for_each(|(i, count)| counts[sides + bin(i)] += count);

@@ -29,6 +29,9 @@ pub struct Finding {
     pub model: String,
     /// The accelerator.
     pub hw: String,
+    /// What else tells its points from others; empty if nothing does.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub heading: String,
     /// The overflow mode.
     pub overflow: String,
     /// What was asked.
@@ -47,6 +50,7 @@ pub fn sweep_findings(points: &[PointRecord]) -> Vec<Finding> {
     let mut all = Vec::new();
     for group in Group::all(points) {
         for mode in &group.modes {
+            let answer = |question, rows: &[&SummaryRow], ran| answer(question, rows, ran, &group.heading);
             let all_rows: Vec<&SummaryRow> =
                 group.of_mode(mode).into_iter().map(|point| &point.summary).collect();
             all.extend(answer(Question::NoTrap, &all_rows, "was run"));
@@ -61,7 +65,7 @@ pub fn sweep_findings(points: &[PointRecord]) -> Vec<Finding> {
 }
 
 /// `rows` are those of one overflow mode in order of width; `ran` says what became of all of them.
-fn answer(question: Question, rows: &[&SummaryRow], ran: &str) -> Option<Finding> {
+fn answer(question: Question, rows: &[&SummaryRow], ran: &str, heading: &str) -> Option<Finding> {
     let verdicts: Option<Vec<bool>> = rows.iter().map(|row| question.holds(row)).collect();
     let verdicts = verdicts.filter(|verdicts| question != Question::NoTrap || verdicts.contains(&false))?;
     let (first, last) = (rows.first()?, rows.last()?);
@@ -70,27 +74,30 @@ fn answer(question: Question, rows: &[&SummaryRow], ran: &str) -> Option<Finding
     let good = question.good(last);
     let mut text = match (least, start) {
         (None, _) => {
-            let widths = widths(first.bits, last.bits);
+            let widths = widths(first.width(), last.width());
             let (never, bad) = (question.never(), question.bad(last));
-            format!("{never} at every width that {ran}, {widths}: at {} bits, {bad}.", last.bits)
+            format!("{never} at every width that {ran}, {widths}: at {} bits, {bad}.", last.width())
         }
-        (Some(_), 0) => format!("At every width that {ran} ({}) {good}.", widths(first.bits, last.bits)),
+        (Some(_), 0) => {
+            format!("At every width that {ran} ({}) {good}.", widths(first.width(), last.width()))
+        }
         (Some(row), _) => {
             let below = rows[start - 1];
-            format!("From {} bits on {good}. At {} bits {}.", row.bits, below.bits, question.bad(below))
+            format!("From {} bits on {good}. At {} bits {}.", row.width(), below.width(), question.bad(below))
         }
     };
     let by_chance: Vec<String> =
-        (0..start).filter(|&i| verdicts[i]).map(|i| rows[i].bits.to_string()).collect();
+        (0..start).filter(|&i| verdicts[i]).map(|i| rows[i].width().to_string()).collect();
     if !by_chance.is_empty() {
         text += &format!(" It also holds at {} bits, but not in between.", by_chance.join(", "));
     }
     Some(Finding {
         model: first.model.clone(),
         hw: first.hw.clone(),
+        heading: heading.into(),
         overflow: first.overflow.clone(),
         question,
-        least_bits: least.map(|row| row.bits),
+        least_bits: least.map(|row| row.width()),
         text,
     })
 }

@@ -1,11 +1,13 @@
 //! One self-contained HTML page: no scripts, no other files, fit for print.
 
+mod quantize;
 mod run;
 mod size;
 mod sweep;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub(crate) use quantize::quantize;
 pub(crate) use run::run;
 pub(crate) use size::size;
 pub(crate) use sweep::sweep;

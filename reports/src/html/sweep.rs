@@ -4,9 +4,8 @@ use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
-use crate::output::{About, Drawn};
+use crate::output::{About, Drawn, parameter_keys};
 use crate::plots::Group;
-use crate::tables::SummaryRow;
 use crate::{Finding, PointRecord, layer_label, not_swept_text, sweep_findings};
 
 /// The page.
@@ -36,7 +35,9 @@ fn findings(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
     let all = sweep_findings(points);
     let of = |group: &Group<'_>, mode: &str| -> Vec<&Finding> {
         let summary = &group.points[0].summary;
-        let belongs = |h: &&Finding| h.model == summary.model && h.hw == summary.hw && h.overflow == mode;
+        let belongs = |h: &&Finding| {
+            h.model == summary.model && h.hw == summary.hw && h.heading == group.heading && h.overflow == mode
+        };
         all.iter().filter(belongs).collect()
     };
     html! {
@@ -100,7 +101,7 @@ fn exact_from(group: &Group<'_>, mode: &str, layer: usize) -> String {
         let wrong = point.layers.iter().filter(|row| row.index == layer).find_map(|row| row.wrong);
         match wrong {
             None => return String::new(),
-            Some(0) => least = Some(point.summary.bits),
+            Some(0) => least = Some(point.summary.width()),
             Some(_) => break,
         }
     }
@@ -114,6 +115,8 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
     }
     columns.push(Column::number("bits"));
     columns.push(Column::text("overflow"));
+    let keys = parameter_keys(points);
+    columns.extend(keys.iter().map(|key| Column::text(key)));
     let names = [
         "accuracy",
         "exact accuracy",
@@ -128,16 +131,17 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
     columns.extend(names.map(Column::number));
     let trapped = points.iter().any(|point| !point.is_whole());
     columns.extend(trapped.then(|| Column::text("ended by")));
-    let row = |row: &SummaryRow| {
+    let row = |point: &PointRecord| {
+        let row = &point.summary;
         let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
         let count = |count: Option<u64>| count.map_or(String::new(), grouped);
         let mut cells = Vec::new();
         if several {
             cells.extend([row.model.clone(), row.hw.clone()]);
         }
+        cells.extend([row.bits.map_or(String::new(), |bits| bits.to_string()), row.overflow.clone()]);
+        cells.extend(point.parameters.iter().map(|one| one.value.clone()));
         cells.extend([
-            row.bits.to_string(),
-            row.overflow.clone(),
             share(row.accuracy),
             share(row.accuracy_exact),
             share(row.top1_agreement),
@@ -151,7 +155,7 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
         cells.extend(trapped.then(|| row.trapped.clone().unwrap_or_default()));
         cells
     };
-    let table = Table { columns, rows: points.iter().map(|point| row(&point.summary)).collect() };
+    let table = Table { columns, rows: points.iter().map(row).collect() };
     html! {
         section {
             h2 { "Points" }

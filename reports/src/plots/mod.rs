@@ -1,7 +1,9 @@
-//! Plots: one file each under `run`, `size` and `sweep`, with one line in that folder's list.
+//! Plots: one file each under `run`, `quantize`, `size`, `sweep` and so on, with one line in that folder's list.
 
 mod kit;
 mod png;
+mod quantize;
+mod quantizers;
 mod required_bits;
 mod run;
 mod schemes;
@@ -10,6 +12,8 @@ mod sweep;
 
 pub use kit::DrawError;
 pub use png::png;
+pub use quantize::QUANTIZE_PLOTS;
+pub use quantizers::QUANTIZER_PLOTS;
 pub use run::RUN_PLOTS;
 pub use schemes::SCHEME_PLOTS;
 pub use size::SIZE_PLOTS;

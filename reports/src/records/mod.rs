@@ -3,6 +3,8 @@
 mod activity;
 mod histogram;
 mod point;
+mod quantize;
+mod quantizers;
 mod run;
 mod schemes;
 mod size;
@@ -11,6 +13,8 @@ mod timing;
 pub use activity::LayerActivity;
 pub use histogram::LevelHistogram;
 pub use point::PointRecord;
+pub use quantize::QuantizeRecord;
+pub use quantizers::{QuantizerRow, QuantizersRecord};
 pub use run::RunRecord;
 pub use schemes::{SchemeRow, SchemesRecord};
 pub use size::{DesignLevel, SizeRecord, WitnessRecord};

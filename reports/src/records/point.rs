@@ -5,7 +5,7 @@ use guardbit_sim::{LayerStats, Mode, Options, SimError};
 use serde::{Deserialize, Serialize};
 
 use super::LevelHistogram;
-use crate::tables::{LayerRow, SummaryRow, SweepPoint, layer_rows};
+use crate::tables::{LayerRow, Parameter, SummaryRow, SweepPoint, layer_rows};
 use crate::{Decibel, Score};
 
 /// All that a sweep keeps of one point.
@@ -14,6 +14,9 @@ use crate::{Decibel, Score};
 pub struct PointRecord {
     /// Its row of `summary.csv`.
     pub summary: SummaryRow,
+    /// What it has of the axes of the sweep, in their order; empty without axes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<Parameter>,
     /// Its rows of `layers.csv`.
     pub layers: Vec<LayerRow>,
     /// Required bits per level; empty unless everything was counted.
@@ -24,13 +27,15 @@ pub struct PointRecord {
 #[derive(Deserialize)]
 struct Stored {
     summary: SummaryRow,
+    #[serde(default)]
+    parameters: Vec<Parameter>,
     layers: Vec<LayerRow>,
     histograms: Vec<LevelHistogram>,
 }
 
 /// JSON has no infinite numbers: they come back from the codes that differ.
 impl From<Stored> for PointRecord {
-    fn from(Stored { mut summary, mut layers, histograms }: Stored) -> Self {
+    fn from(Stored { mut summary, parameters, mut layers, histograms }: Stored) -> Self {
         if let Some(mismatch) = summary.output_mismatch.filter(|_| summary.mode == Mode::Propagated.name()) {
             summary.output_sqnr_db.get_or_insert(Decibel::infinite(mismatch));
         }
@@ -39,7 +44,7 @@ impl From<Stored> for PointRecord {
                 row.sqnr_db.get_or_insert(Decibel::infinite(mismatch));
             }
         }
-        Self { summary, layers, histograms }
+        Self { summary, parameters, layers, histograms }
     }
 }
 
@@ -56,6 +61,7 @@ impl PointRecord {
         let rows = layer_rows(program, layers, unlimited, options.stats);
         Self {
             summary: SummaryRow::new(point, options.mode, score, &rows),
+            parameters: point.parameters.clone(),
             histograms: LevelHistogram::all(program, layers, options.stats),
             layers: rows,
         }
@@ -64,7 +70,16 @@ impl PointRecord {
     /// The record of a point that `error` ended: its row of `summary.csv`.
     pub fn stopped(point: &SweepPoint, program: &Program, options: &Options, error: &SimError) -> Self {
         let summary = SummaryRow::stopped(point, options.mode, program, error);
-        Self { summary, layers: Vec::new(), histograms: Vec::new() }
+        Self { summary, parameters: point.parameters.clone(), layers: Vec::new(), histograms: Vec::new() }
+    }
+
+    /// The axes beside register of the swept level.
+    pub(crate) fn others(&self) -> Vec<&Parameter> {
+        let level = format!("accumulation.{}.", self.summary.level);
+        let own =
+            |key: &str| key.strip_prefix(&level).is_some_and(|rest| ["bits", "overflow"].contains(&rest));
+        let told = |key: &str| ["model", "hw"].contains(&key);
+        self.parameters.iter().filter(|one| !own(&one.key) && !told(&one.key)).collect()
     }
 
     /// Whether it ran to its end: no overflow was trapped.

@@ -20,11 +20,21 @@ pub struct Cells {
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn write_csv<R: Row>(rows: &[R]) -> Result<Vec<u8>, ReportError> {
+    write_csv_and(rows, &[])
+}
+
+/// The same with more columns behind those of the table: name and cells, one per row.
+///
+/// # Errors
+/// [`ReportError::Table`] if a row cannot be serialized.
+pub(crate) fn write_csv_and<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<Vec<u8>, ReportError> {
     let failed = |source| ReportError::Table { table: R::FILE, source };
     let plain = serialized(rows)?;
     let mut writer = ::csv::Writer::from_writer(Vec::with_capacity(plain.len()));
-    for record in ::csv::ReaderBuilder::new().has_headers(false).from_reader(&plain[..]).into_records() {
-        for cell in &record.map_err(failed)? {
+    let records = ::csv::ReaderBuilder::new().has_headers(false).from_reader(&plain[..]).into_records();
+    for (line, record) in records.enumerate() {
+        let more = more.iter().filter_map(|column| column.get(line)).map(String::as_str);
+        for cell in record.map_err(failed)?.iter().chain(more) {
             let quoted = is_formula(cell).then(|| format!("'{cell}"));
             writer.write_field(quoted.as_deref().unwrap_or(cell)).map_err(failed)?;
         }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use guardbit_sim::{Needs, StatsLevel};
 
 use super::{
-    ChannelRow, Column, EventRow, LayerRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow,
-    SizeRow, SummaryRow, SweepRow,
+    ChannelRow, Column, EventRow, HistogramRow, LayerRow, PartRow, Row, SizeChannelRow, SizeGridRow,
+    SizeLevelRow, SizeRateRow, SizeRow, SummaryRow, SweepRow, TensorRow, TradeOffRow,
 };
 
 /// A table with its columns.
@@ -22,7 +22,7 @@ const fn table<R: Row>(command: &'static str) -> Table {
 }
 
 /// Every table that guardbit writes.
-const TABLES: [Table; 10] = [
+const TABLES: [Table; 14] = [
     table::<LayerRow>("run"),
     table::<ChannelRow>("run"),
     table::<EventRow>("run"),
@@ -33,6 +33,10 @@ const TABLES: [Table; 10] = [
     table::<SizeLevelRow>("size"),
     table::<SizeGridRow>("size"),
     table::<SizeRateRow>("size"),
+    table::<PartRow>("quantize"),
+    table::<TensorRow>("quantize"),
+    table::<HistogramRow>("quantize"),
+    table::<TradeOffRow>("quantize"),
 ];
 
 const INTRODUCTION: &str = "\

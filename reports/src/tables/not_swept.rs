@@ -13,13 +13,13 @@ struct Kept<'a> {
 
 /// The layers whose register at the swept level is not that of `point`.
 fn kept<'a>(point: &SweepPoint, rows: &'a [LayerRow]) -> impl Iterator<Item = Kept<'a>> {
-    let (bits, overflow) = (Width::Bits(point.bits), point.overflow.clone());
+    let (bits, overflow) = (point.bits.map(Width::Bits), point.overflow.clone());
     let name = point.level.clone();
     let layer = move |rows: &'a [LayerRow]| {
         let level = rows.iter().find(|row| row.level == name);
-        let swept =
-            level.is_some_and(|row| row.bits == bits && row.overflow.as_deref() == Some(overflow.as_str()));
-        let layer = rows.last().filter(|_| !swept)?;
+        let swept = level
+            .is_some_and(|row| Some(row.bits) == bits && row.overflow.as_deref() == Some(overflow.as_str()));
+        let layer = rows.last().filter(|_| bits.is_some() && !swept)?;
         Some(Kept { layer, level })
     };
     rows.chunk_by(|a, b| a.index == b.index).filter_map(layer)
@@ -66,7 +66,7 @@ fn what(point: &SweepPoint, level: Option<&LayerRow>) -> String {
     match level {
         None => format!("has no level {name}: it is not swept"),
         Some(LayerRow { bits: Width::Auto, .. }) => format!("keeps its own level {name} of any width"),
-        Some(LayerRow { bits, overflow, .. }) if *bits == Width::Bits(point.bits) => {
+        Some(LayerRow { bits, overflow, .. }) if Some(*bits) == point.bits.map(Width::Bits) => {
             format!("keeps its own overflow mode {} at level {name}", overflow.as_deref().unwrap_or_default())
         }
         Some(LayerRow { bits, .. }) => format!("keeps its own {bits} bits at level {name}"),

@@ -8,6 +8,22 @@ use super::table::table;
 use super::{LayerRow, not_swept, sum};
 use crate::{Decibel, Fraction, Score, ScoreFigures};
 
+/// A setting that a sweep varies, and its value at one point.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Parameter {
+    /// A key of the accelerator, or an argument of `run`.
+    pub key: String,
+    /// Its value, as it was written.
+    pub value: String,
+}
+
+impl Parameter {
+    /// The last part of the key.
+    pub(crate) fn short_key(&self) -> &str {
+        self.key.rsplit('.').next().unwrap_or(&self.key)
+    }
+}
+
 /// What tells one point of a sweep from the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SweepPoint {
@@ -15,12 +31,15 @@ pub struct SweepPoint {
     pub model: String,
     /// The accelerator, as it is called in the tables.
     pub hw: String,
-    /// Width of the swept level.
-    pub bits: u32,
-    /// Overflow mode of the swept level, by its name in files.
+    /// Width of the swept level; `None` where no level is swept.
+    pub bits: Option<u32>,
+    /// Overflow mode of the swept level, by its name in files; empty where no level is swept.
     pub overflow: String,
-    /// Name of the swept level.
+    /// Name of the swept level; empty where none is.
     pub level: String,
+    /// What else is varied, in the order of the axes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<Parameter>,
 }
 
 table! {
@@ -28,11 +47,11 @@ table! {
     /// A row of `summary.csv`.
     #[derive(Default)]
     SummaryRow {
-        /// Width of the swept level.
-        bits: u32,
-        /// Overflow mode of the swept level.
+        /// Width of the swept level; blank where no level is swept.
+        bits: Option<u32>,
+        /// Overflow mode of the swept level; blank where no level is swept.
         overflow: String,
-        /// Name of the swept level.
+        /// Name of the swept level; blank where none is.
         level: String,
         /// What each layer read.
         mode: String,
@@ -48,11 +67,11 @@ table! {
         output_mismatch: Option<u64>,
         /// Of the network's output against the exact one; in JSON also `null` where it is infinite.
         output_sqnr_db: Option<Decibel>,
-        /// Overflow events at the swept level, over the layers.
+        /// Overflow events at the swept level, over the layers; where no level is swept, at all levels.
         events: Option<u64>,
-        /// Persistent dot products at the swept level, over the layers.
+        /// Persistent dot products at the swept level, over the layers; where no level is swept, summed over all levels.
         persistent: Option<u64>,
-        /// Transient dot products at the swept level, over the layers.
+        /// Transient dot products at the swept level, over the layers; where no level is swept, summed over all levels.
         transient: Option<u64>,
         /// Wrong dot products, over the layers.
         wrong: Option<u64>,
@@ -72,7 +91,8 @@ table! {
 impl SummaryRow {
     /// The row of one point, from its rows of `layers.csv`.
     pub fn new(point: &SweepPoint, mode: Mode, score: &Score, layers: &[LayerRow]) -> Self {
-        let swept: Vec<&LayerRow> = layers.iter().filter(|row| row.level == point.level).collect();
+        let swept: Vec<&LayerRow> =
+            layers.iter().filter(|row| point.level.is_empty() || row.level == point.level).collect();
         let figures = ScoreFigures::from(score);
         let at_level = |value: fn(&LayerRow) -> Option<u64>| sum(swept.iter().copied(), value);
         Self {
@@ -117,6 +137,11 @@ impl SummaryRow {
         }
     }
 
+    /// The width of the swept level; 0 where no level is swept.
+    pub(crate) fn width(&self) -> u32 {
+        self.bits.unwrap_or(0)
+    }
+
     /// The point that this row tells of.
     pub fn point(&self) -> SweepPoint {
         SweepPoint {
@@ -125,6 +150,7 @@ impl SummaryRow {
             bits: self.bits,
             overflow: self.overflow.clone(),
             level: self.level.clone(),
+            parameters: Vec::new(),
         }
     }
 }

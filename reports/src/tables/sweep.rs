@@ -12,8 +12,8 @@ pub struct SweepRow {
     pub model: String,
     /// The accelerator.
     pub hw: String,
-    /// Width of the swept level.
-    pub point_bits: u32,
+    /// Width of the swept level; `None` where no level is swept.
+    pub point_bits: Option<u32>,
     /// Overflow mode of the swept level.
     pub point_overflow: String,
     /// Name of the swept level.
@@ -31,9 +31,13 @@ impl Row for SweepRow {
 const POINT: [Column; 5] = [
     Column::new::<String>("model", "The model."),
     Column::new::<String>("hw", "The accelerator."),
-    Column::new::<u32>("point_bits", "Width of the swept level.").unit("bits"),
-    Column::new::<String>("point_overflow", "Overflow mode of the swept level."),
-    Column::new::<String>("point_level", "Name of the swept level."),
+    Column::new::<Option<u32>>("point_bits", "Width of the swept level; blank where no level is swept.")
+        .unit("bits"),
+    Column::new::<String>(
+        "point_overflow",
+        "Overflow mode of the swept level; blank where no level is swept.",
+    ),
+    Column::new::<String>("point_level", "Name of the swept level; blank where none is."),
 ];
 
 const COLUMNS: [Column; POINT.len() + LayerRow::COLUMNS.len()] = {

@@ -100,9 +100,10 @@ pub fn run_record(stats: StatsLevel) -> RunRecord {
 pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord {
     let ran = run(stats, &format!("bits: {bits}, overflow: {overflow}"));
     let point = SweepPoint {
+        parameters: Vec::new(),
         model: "tiny.tflite".into(),
         hw: "two-levels".into(),
-        bits,
+        bits: Some(bits),
         overflow: overflow.into(),
         level: "acc".into(),
     };

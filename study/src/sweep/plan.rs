@@ -1,17 +1,18 @@
 //! The points of a sweep: everything loaded and checked before the first one runs.
 
-use std::ops::Range;
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::Path;
 
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
-use guardbit_reports::{About, SweepPoint};
-use guardbit_sim::ARITHMETIC_VERSION;
+use guardbit_reports::{About, Parameter, SweepPoint};
+use guardbit_sim::{ARITHMETIC_VERSION, Mode, StatsLevel};
 use serde::Serialize;
 
+use crate::axes::{Argument, Variant};
 use crate::identity::DependsOn;
 use crate::subject::{CommonSettings, FileId, HwId, InputId, Subject};
-use crate::{Identity, MAX_POINTS, StudyError, SweepRequest};
+use crate::{Axis, Identity, MAX_POINTS, Settings, StudyError, SweepRequest, default_sweep_stats};
 
 /// A sweep ready to run.
 #[derive(Debug)]
@@ -29,10 +30,12 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct PlannedPoint {
     subject: usize,
-    /// Points of one group differ in the swept register alone.
+    /// Points of one group differ in registers alone.
     group: usize,
     pub point: SweepPoint,
     pub accelerator: Accelerator,
+    pub mode: Mode,
+    pub stats: StatsLevel,
     pub identity: Identity,
 }
 
@@ -81,29 +84,41 @@ impl Plan {
         if request.points() > MAX_POINTS {
             return Err(StudyError::TooManyPoints { points: request.points() });
         }
+        if request.bits.is_none() && request.axes.list().is_empty() {
+            return Err(StudyError::NothingVaried);
+        }
         let settings = &request.settings;
-        let load = |model: &PathBuf| Subject::load(model, settings);
-        let subjects: Vec<Subject> = request.models.iter().map(load).collect::<Result<_, _>>()?;
         let bases = request.hws.iter().map(|hw| guardbit_hwmodels::load(hw, &settings.sets));
         let bases: Vec<Accelerator> = bases.collect::<Result<_, _>>()?;
-
-        let (mut points, mut listed) = (Vec::new(), Vec::new());
-        let mut group = 0;
-        for (index, subject) in subjects.iter().enumerate() {
-            for (hw, base) in request.hws.iter().zip(&bases) {
+        let mut subjects = Subjects::default();
+        let (mut points, mut listed, mut groups) = (Vec::new(), Vec::new(), HashMap::new());
+        for Combination { variant, parameters, apart } in combinations(request)? {
+            let (index, subject) = subjects.of(&variant)?;
+            for (point, accelerator) in points_of(request, subject, &variant, &parameters)? {
                 // Whatever is wrong with a combination is said before the first point runs.
-                subject.lower(base)?;
-                for (point, accelerator) in points_of(request, subject, hw, base)? {
-                    let common = subject.settings(settings);
-                    let own = PointSettings { common, level: point.level.clone() };
-                    let depends_on = subject.depends_on(&accelerator, own);
-                    let identity = depends_on.identity();
-                    listed.push(PointJson { point: point.clone(), identity, depends_on });
-                    points.push(PlannedPoint { subject: index, group, point, accelerator, identity });
+                if listed.last().is_none_or(|last: &PointJson| last.point.parameters != parameters) {
+                    subject.lower(&accelerator)?;
                 }
-                group += 1;
+                let common = subject.settings(&variant.settings);
+                let own = PointSettings { common, level: point.level.clone() };
+                let depends_on = subject.depends_on(&accelerator, own);
+                let identity = depends_on.identity();
+                listed.push(PointJson { point: point.clone(), identity, depends_on });
+                let next = groups.len();
+                let group = *groups.entry((index, variant.hw.clone(), apart.clone())).or_insert(next);
+                let (mode, stats) = (variant.settings.mode, variant.settings.stats);
+                points.push(PlannedPoint {
+                    subject: index,
+                    group,
+                    point,
+                    accelerator,
+                    mode,
+                    stats,
+                    identity,
+                });
             }
         }
+        let subjects = subjects.list;
         let description = Description {
             arithmetic: ARITHMETIC_VERSION,
             models: subjects.iter().map(|s| s.model.clone()).collect(),
@@ -131,13 +146,14 @@ impl Plan {
         &self.subjects[point.subject]
     }
 
-    /// The points that run together: those of one network on one accelerator.
-    pub fn groups(&self) -> impl Iterator<Item = Range<usize>> {
-        let mut start = 0;
-        self.points.chunk_by(|a, b| a.group == b.group).map(move |group| {
-            start += group.len();
-            start - group.len()..start
-        })
+    /// The indices of the points that run together: those that differ in registers alone.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        let count = self.points.iter().map(|point| point.group + 1).max().unwrap_or(0);
+        let mut groups = vec![Vec::new(); count];
+        for (index, point) in self.points.iter().enumerate() {
+            groups[point.group].push(index);
+        }
+        groups
     }
 
     /// Samples over all points.
@@ -164,37 +180,139 @@ impl Plan {
     }
 }
 
+/// What one combination of the axes runs.
+struct Combination {
+    variant: Variant,
+    parameters: Vec<Parameter>,
+    /// The parameters beside registers: points that differ in them do not run together.
+    apart: Vec<Parameter>,
+}
+
+/// Every combination of network, accelerator and axes.
+fn combinations(request: &SweepRequest) -> Result<Vec<Combination>, StudyError> {
+    let axes = request.axes.list();
+    let mut all = Vec::new();
+    for model in &request.models {
+        for hw in &request.hws {
+            for values in request.axes.combinations() {
+                let settings = request.settings.clone();
+                let mut variant = Variant { model: model.clone(), hw: hw.clone(), settings };
+                for (axis, value) in axes.iter().zip(&values) {
+                    variant.set(axis.key(), value)?;
+                }
+                if !request.stats_given {
+                    variant.settings.stats = default_sweep_stats(variant.settings.mode);
+                }
+                let parameter = |(axis, value): (&Axis, &&str)| Parameter {
+                    key: axis.key().into(),
+                    value: shown(axis, value),
+                };
+                let apart = axes.iter().zip(&values).filter(|(axis, _)| axis.level().is_none());
+                let apart = apart.map(parameter).collect();
+                let parameters = axes.iter().zip(&values).map(parameter).collect();
+                all.push(Combination { variant, parameters, apart });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// A value as tables have it: the folder of a file makes no difference to results.
+fn shown(axis: &Axis, value: &str) -> String {
+    let is_path = Argument::find(axis.key()).is_some_and(Argument::is_path);
+    let name = Path::new(value).file_name().filter(|_| is_path);
+    name.map_or_else(|| value.into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Networks with their samples: each is loaded once.
+#[derive(Default)]
+struct Subjects {
+    list: Vec<Subject>,
+    /// By what decides them.
+    known: HashMap<String, usize>,
+}
+
+impl Subjects {
+    fn of(&mut self, variant: &Variant) -> Result<(usize, &Subject), StudyError> {
+        let Variant { model, settings, .. } = variant;
+        let Settings { input, labels, output, profile, .. } = settings;
+        let key = format!("{model:?} {input:?} {labels:?} {output:?} {profile:?}");
+        let index = match self.known.get(&key) {
+            Some(&index) => index,
+            None => {
+                self.list.push(Subject::load(model, settings)?);
+                self.known.insert(key, self.list.len() - 1);
+                self.list.len() - 1
+            }
+        };
+        Ok((index, &self.list[index]))
+    }
+}
+
 /// Every width and mode of one network on one accelerator.
 fn points_of(
     request: &SweepRequest,
     subject: &Subject,
-    hw: &str,
-    base: &Accelerator,
+    variant: &Variant,
+    parameters: &[Parameter],
 ) -> Result<Vec<(SweepPoint, Accelerator)>, StudyError> {
-    let level = swept_level(request.level.as_deref(), base)?;
+    let Variant { hw, settings, .. } = variant;
+    let base = guardbit_hwmodels::load(hw, &settings.sets)?;
+    let level = match &request.bits {
+        Some(_) => Some(swept_level(request.level.as_deref(), &base)?),
+        None => varied_level(request, &base)?,
+    };
     let modes: Vec<Option<Overflow>> = match request.overflow.as_slice() {
         [] => vec![None],
         modes => modes.iter().copied().map(Some).collect(),
     };
+    let widths =
+        request.bits.as_ref().map_or(vec![None], |bits| bits.widths().iter().copied().map(Some).collect());
     let mut points = Vec::new();
     for mode in modes {
-        for &bits in request.bits.widths() {
-            let key = format!("accumulation.{}", level.name);
-            let mut sets = request.settings.sets.clone();
-            sets.push(format!("{key}.bits={bits}"));
-            sets.extend(mode.map(|mode| format!("{key}.overflow={mode}")));
+        for &bits in &widths {
+            let mut sets = settings.sets.clone();
+            if let Some(level) = level {
+                let key = format!("accumulation.{}", level.name);
+                sets.extend(bits.map(|bits| format!("{key}.bits={bits}")));
+                sets.extend(mode.map(|mode| format!("{key}.overflow={mode}")));
+            }
             let accelerator = guardbit_hwmodels::load(hw, &sets)?;
+            let own = level.and_then(|level| {
+                let register =
+                    accelerator.datapath.levels.iter().find(|one| one.name == level.name)?.register;
+                register_of(register)
+            });
             let point = SweepPoint {
                 model: subject.model.file.clone(),
                 hw: base.name.clone(),
-                bits,
-                overflow: mode.unwrap_or_else(|| own_mode(level)).name().into(),
-                level: level.name.clone(),
+                bits: own.map(|(bits, _)| bits),
+                overflow: own.map_or(String::new(), |(_, overflow)| overflow.name().into()),
+                level: own.and(level).map_or(String::new(), |level| level.name.clone()),
+                parameters: parameters.to_vec(),
             };
             points.push((point, accelerator));
         }
     }
     Ok(points)
+}
+
+/// The level that the axes sweep: the named one, or that of the last axis over widths, or over overflow modes.
+fn varied_level<'a>(request: &SweepRequest, base: &'a Accelerator) -> Result<Option<&'a Level>, StudyError> {
+    if request.level.is_some() || !request.overflow.is_empty() {
+        return swept_level(request.level.as_deref(), base).map(Some);
+    }
+    let axes = request.axes.list();
+    let over = |what: &str| axes.iter().rfind(|axis| axis.level().is_some() && axis.key().ends_with(what));
+    let name = over(".bits").or_else(|| over(".overflow")).and_then(|axis| axis.level());
+    Ok(base.datapath.levels.iter().find(|level| Some(level.name.as_str()) == name))
+}
+
+fn register_of(register: Register) -> Option<(u32, Overflow)> {
+    match register {
+        Register::Auto => None,
+        Register::Fixed { format, overflow } => Some((format.bits(), overflow)),
+    }
 }
 
 /// The named level, or the only one with a width.
@@ -214,13 +332,5 @@ fn swept_level<'a>(name: Option<&str>, base: &'a Accelerator) -> Result<&'a Leve
     match with_width.as_slice() {
         [only] => Ok(only),
         several => Err(StudyError::AmbiguousLevel { hw: hw(), levels: names(several) }),
-    }
-}
-
-/// The mode that a level has by itself; a width alone means saturation.
-fn own_mode(level: &Level) -> Overflow {
-    match level.register {
-        Register::Auto => Overflow::Saturate,
-        Register::Fixed { overflow, .. } => overflow,
     }
 }

@@ -121,6 +121,7 @@ impl<'a> SweepFolder<'a> {
         let mut record = stored.record;
         record.summary.model.clone_from(&point.point.model);
         record.summary.hw.clone_from(&point.point.hw);
+        record.parameters.clone_from(&point.point.parameters);
         self.count();
         Found::Same(Box::new(record))
     }
@@ -130,6 +131,7 @@ impl<'a> SweepFolder<'a> {
         let mut record = record.clone();
         record.summary.model.clear();
         record.summary.hw.clear();
+        record.parameters.clear();
         let (tool, identity) = (crate::TOOL, point.identity);
         let stored = Stored { schema: SCHEMA, tool, identity, record: &record, sha256: UNSEALED };
         let text = seal_text(&serde_json::to_string(&stored).unwrap_or_default());
@@ -224,7 +226,10 @@ fn differences(found: &Value, json: &SweepJson<'_>) -> Vec<&'static str> {
         ("other samples", differs("input", "sha256")),
         ("other labels", differs("labels", "sha256")),
         ("other settings", ["mode", "stats", "output"].into_iter().any(setting)),
-        ("other points", ["bits", "overflow", "level"].into_iter().any(|part| differs("points", part))),
+        (
+            "other points",
+            ["bits", "overflow", "level", "parameters"].into_iter().any(|part| differs("points", part)),
+        ),
     ];
     all.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
 }

@@ -64,6 +64,9 @@ impl ExportError {
     }
 }
 
+/// Who made a file, as it says itself.
+pub(super) const PRODUCER: &str = "guardbit";
+
 /// A network as the bytes of an ONNX file of opset 21.
 ///
 /// # Errors
@@ -206,7 +209,7 @@ impl<'g> Writer<'g> {
         };
         let model = proto::Model {
             ir_version: 10,
-            producer: "guardbit".into(),
+            producer: PRODUCER.into(),
             opsets: vec![proto::Opset { domain: String::new(), version: 21 }],
             graph: Some(graph),
             functions: Vec::new(),

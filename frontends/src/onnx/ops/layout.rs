@@ -231,7 +231,9 @@ pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     let narrowed = narrowed_codes(network, &name, &quant)?;
     match narrowed {
         Some(follow) => {
-            let id = table(network, node, at.id, &follow.quant, &follow.name, entry)?;
+            let [low, high] = follow.quant.limits();
+            let narrow = |code: i32| entry(code).clamp(low, high);
+            let id = table(network, node, at.id, &follow.quant, &follow.name, narrow)?;
             follow.finish(network, node, Located { id, ..at })
         }
         None => {

@@ -499,7 +499,12 @@ fn constant_codes(
     let values = constant.as_reals().ok_or_else(|| node.error("quantizes what is no real value"))?;
     let quant = &quantizer.quant;
     let (inner, size) = match quant.axis {
-        Some(axis) => (constant.shape[axis + 1..].iter().product(), constant.shape[axis]),
+        Some(axis) if axis < constant.shape.len() => {
+            (constant.shape[axis + 1..].iter().product(), constant.shape[axis])
+        }
+        Some(axis) => {
+            return Err(node.error(format!("has axis {axis}, but {} axes to quantize", constant.shape.len())));
+        }
         None => (usize::MAX, 1),
     };
     if size != quant.scales.len() && quant.scales.len() > 1 {

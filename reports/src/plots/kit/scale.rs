@@ -52,6 +52,14 @@ impl Scale {
         Self { range: (0.0, high * 1.06), ticks, split: None, kind: Kind::Linear }
     }
 
+    /// From `low` to `high`, ticks at round values.
+    pub fn between(low: f64, high: f64) -> Self {
+        let high = if high > low { high } else { low + 1.0 };
+        let margin = 0.03 * (high - low);
+        let ticks = round_ticks(low, high).into_iter().map(|tick| (tick, si(tick))).collect();
+        Self { range: (low - margin, high + margin), ticks, split: None, kind: Kind::Linear }
+    }
+
     /// The same, ending at the last value.
     pub fn without_margin(mut self) -> Self {
         self.range.1 /= 1.06;

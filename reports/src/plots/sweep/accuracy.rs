@@ -70,7 +70,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), DrawError> {
     for mode in &panel.group.modes {
         let of_mode = panel.group.of_mode(mode);
         let value = |point: &&PointRecord| {
-            Some((f64::from(point.summary.bits), (panel.value)(&point.summary)?.value()))
+            Some((f64::from(point.summary.width()), (panel.value)(&point.summary)?.value()))
         };
         let curve: Vec<(f64, f64)> = of_mode.iter().filter_map(value).collect();
         chart.line(&curve, mode_look(mode))?;

@@ -18,7 +18,7 @@ impl<'a> Group<'a> {
     /// All groups, in the order in which they were asked for.
     pub fn all(points: &'a [PointRecord]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
-        for point in points {
+        for point in points.iter().filter(|point| point.summary.bits.is_some()) {
             let group = groups.iter_mut().find(|group| group.takes(point));
             match group {
                 Some(group) => group.add(point),
@@ -30,11 +30,18 @@ impl<'a> Group<'a> {
             }
         }
         let several = groups.len() > 1;
+        let subject = |group: &Self| {
+            let summary = &group.points[0].summary;
+            format!("{} on {}", summary.model, summary.hw)
+        };
+        let alone = groups.windows(2).all(|pair| subject(&pair[0]) == subject(&pair[1]));
         for group in &mut groups {
-            group.points.sort_by_key(|point| point.summary.bits);
+            group.points.sort_by_key(|point| point.summary.width());
             if several {
-                let summary = &group.points[0].summary;
-                group.heading = format!("{} on {}", summary.model, summary.hw);
+                let others = group.points[0].others();
+                let others = others.into_iter().map(|one| format!("{} {}", one.short_key(), one.value));
+                let subject = (!alone).then(|| subject(group));
+                group.heading = subject.into_iter().chain(others).collect::<Vec<_>>().join(" · ");
             }
         }
         groups
@@ -48,7 +55,8 @@ impl<'a> Group<'a> {
     /// The axis of swept widths, with at most that many ticks.
     pub fn width_axis(&self, ticks: u32) -> Axis {
         let level = &self.points[0].summary.level;
-        let (low, high) = (self.points[0].summary.bits, self.points[self.points.len() - 1].summary.bits);
+        let (low, high) =
+            (self.points[0].summary.width(), self.points[self.points.len() - 1].summary.width());
         Axis::new(format!("width of level {level} (bits)"), Scale::whole(low, high, ticks))
     }
 
@@ -66,7 +74,7 @@ impl<'a> Group<'a> {
 
     fn takes(&self, point: &PointRecord) -> bool {
         let (own, other) = (&self.points[0].summary, &point.summary);
-        own.model == other.model && own.hw == other.hw
+        own.model == other.model && own.hw == other.hw && self.points[0].others() == point.others()
     }
 
     fn add(&mut self, point: &'a PointRecord) {
@@ -84,7 +92,7 @@ pub(super) fn subtitle(groups: &[Group<'_>]) -> String {
     let of = format!("{} sample{plural} · {}", summary.samples, summary.mode);
     match groups {
         [_] => format!("{} on {} · {of}", summary.model, summary.hw),
-        _ => format!("{} combinations of model and accelerator · {of}", groups.len()),
+        _ => format!("{} combinations · {of}", groups.len()),
     }
 }
 

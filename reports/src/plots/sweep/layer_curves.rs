@@ -71,7 +71,7 @@ impl<'a> Mode<'a> {
             let value = |point: &&PointRecord| {
                 let rows = point.layers.iter().filter(|row| row.index == index);
                 let value = rows.filter_map(|row| (figure.value)(row, point)).next_back()?;
-                Some((point.summary.bits, value))
+                Some((point.summary.width(), value))
             };
             points.iter().filter_map(value).collect()
         };
@@ -104,7 +104,7 @@ fn draw_curves(area: &Area<'_>, mode: &Mode<'_>, figure: &Figure, scale: &Scale)
 
 fn table(mode: &Mode<'_>, figure: &Figure, scale: &Scale) -> Content<'static> {
     let points = mode.group.of_mode(mode.name);
-    let widths: Vec<u32> = points.iter().map(|point| point.summary.bits).collect();
+    let widths: Vec<u32> = points.iter().map(|point| point.summary.width()).collect();
     let row = |(label, curve): &(String, Vec<(u32, f64)>)| {
         let cell = |width: &u32| {
             let (_, value) = curve.iter().find(|(bits, _)| bits == width)?;

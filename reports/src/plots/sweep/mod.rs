@@ -12,6 +12,7 @@ plots! {
     /// Every plot of a sweep, in the order of the report.
     SWEEP_PLOTS of [PointRecord]:
     accuracy
+    axes
     output_mismatch
     overflow_rate
     sqnr

@@ -31,7 +31,7 @@ fn draw_panel(area: &Area<'_>, group: &Group<'_>) -> Result<(), DrawError> {
     for mode in &group.modes {
         let of_mode = group.of_mode(mode);
         let value = |point: &&PointRecord| {
-            Some((f64::from(point.summary.bits), point.summary.output_mismatch? as f64))
+            Some((f64::from(point.summary.width()), point.summary.output_mismatch? as f64))
         };
         let curve: Vec<(f64, f64)> = of_mode.iter().filter_map(value).collect();
         chart.line(&curve, mode_look(mode))?;

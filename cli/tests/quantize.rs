@@ -1,0 +1,124 @@
+//! `guardbit quantize`: what it prints, what it refuses, and that its networks run as any other.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use common::{digits, guardbit, root, succeed};
+
+/// Runs the command in `dir`; gives stderr as it is shown.
+fn refused(dir: &Path, args: &str) -> String {
+    let before = fs::read_dir(dir).unwrap().count();
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let output = Command::cargo_bin("guardbit").unwrap().current_dir(dir).args(&args).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+    assert!(output.stdout.is_empty(), "nothing on stdout");
+    assert_eq!(fs::read_dir(dir).unwrap().count(), before, "nothing is left behind");
+    let here = dir.to_string_lossy();
+    stderr.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().replace(&*here, "DIR")
+}
+
+#[test]
+fn what_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in
+        ["digits_float.onnx", "digits_int8.tflite", "calibration.npy", "test_images.npy", "test_labels.npy"]
+    {
+        fs::copy(digits(name), dir.path().join(name)).unwrap();
+    }
+    fs::write(dir.path().join("there.onnx"), "of others").unwrap();
+    let float = "quantize digits_float.onnx --calibration calibration.npy -o out.onnx";
+    let cases = [
+        ("no samples", "quantize digits_float.onnx -o out.onnx".to_owned()),
+        (
+            "a quantized network",
+            "quantize digits_int8.tflite --calibration calibration.npy -o out.onnx".into(),
+        ),
+        (
+            "samples that are codes",
+            "quantize digits_float.onnx --calibration test_images.npy -o out.onnx".into(),
+        ),
+        ("labels of other samples", format!("{float} --labels test_labels.npy")),
+        ("codes", format!("{float} --weights int9")),
+        ("codes of a layer", format!("{float} --layer depthwise:weights=none")),
+        ("a layer", format!("{float} --layer nobody:float")),
+        ("an accelerator's key without one", format!("{float} --set accumulation.acc.bits=14")),
+        ("a method", format!("{float} --method best")),
+        ("a seed alone", format!("{float} --seed 3")),
+        (
+            "a file that is there",
+            "quantize digits_float.onnx --calibration calibration.npy -o there.onnx".into(),
+        ),
+        (
+            "a file of others, by force",
+            "quantize digits_float.onnx --calibration calibration.npy -o there.onnx --force".into(),
+        ),
+        ("a folder", "quantize digits_float.onnx --calibration calibration.npy -o . --force".into()),
+        (
+            "a folder that is not there",
+            "quantize digits_float.onnx --calibration calibration.npy -o no/out.onnx".into(),
+        ),
+    ];
+    let text: Vec<String> =
+        cases.iter().map(|(what, args)| format!("# {what}\n{}\n", refused(dir.path(), args))).collect();
+    insta::assert_snapshot!(text.join("\n"));
+    assert_eq!(fs::read_to_string(dir.path().join("there.onnx")).unwrap(), "of others");
+}
+
+/// The quantized network is a network like any other.
+#[test]
+fn its_networks_run_as_any_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    let (model, images, labels) =
+        (path("digits.onnx"), digits("test_images_float.npy"), digits("test_labels.npy"));
+    let (float, calibration) = (digits("digits_float.onnx"), digits("calibration.npy"));
+    let hw = ["--hw", "fpga-int14-os", "--set", "accumulation.acc.bits=16"];
+    let quantize =
+        ["quantize", &float, "--calibration", &calibration, "--test", &images, "--labels", &labels, "--json"];
+    let report = path("report");
+    let printed = succeed(&[&quantize[..], &hw, &["--report", &report, "--dynamic", "-o", &model]].concat());
+    let record: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let run = ["run", &model, "--input", &images, "--labels", &labels, "--json"];
+    let again = succeed(&[&run[..], &hw, &["-o", &path("run")]].concat());
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(record["accuracy_hw"], again["outcome"]["accuracy"]);
+    assert_eq!(record["accuracy"], again["outcome"]["accuracy_exact"]);
+    assert!(record["accuracy_dynamic"].as_f64().unwrap() > record["accuracy_float"].as_f64().unwrap() - 0.01);
+    // A part of the events is the same figure of both.
+    assert_eq!(record["layers"][0]["events"], again["layers"][0]["events"]);
+    succeed(
+        &[&["size", &model, "--input", &images, "--samples", "8", "-o", &path("size")][..], &hw[..2]]
+            .concat(),
+    );
+    succeed(
+        &[&["vectors", &model, "--layer", "0", "--input", &images, "-o", &path("bundle")][..], &hw[..2]]
+            .concat(),
+    );
+    succeed(&["check", &path("bundle")]);
+    let sweep = [
+        "sweep",
+        &model,
+        "--hw",
+        "fpga-int14-os",
+        "--bits",
+        "14,20",
+        "--input",
+        &images,
+        "--labels",
+        &labels,
+    ];
+    succeed(&[&sweep[..], &["-o", &path("sweep")]].concat());
+    let inspect = succeed(&["inspect", &model]);
+    assert!(inspect.contains("fully_connected") && !inspect.contains("float_conv2d"), "{inspect}");
+    // Any number of threads gives the same bytes.
+    let other = path("other.onnx");
+    let one = ["quantize", &float, "--calibration", &calibration, "--threads", "1", "-o", &other];
+    succeed(&[&one[..], &hw].concat());
+    assert_eq!(fs::read(&other).unwrap(), fs::read(&model).unwrap());
+    let refused = guardbit(&["quantize", &float, "--calibration", &calibration, "-o", &model]);
+    assert!(!refused.status.success() && root().is_dir());
+}

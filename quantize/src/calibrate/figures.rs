@@ -1,0 +1,117 @@
+//! What calibration sees of tensors and units.
+
+use guardbit_graph::TensorId;
+
+use super::Calibration;
+use crate::patterns::Output;
+use crate::simulated::Reading;
+use crate::statistics::{self, Likeness};
+use crate::{LayerClass, TensorCodes};
+
+/// A unit after calibration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnitFigures {
+    /// Full name of its output.
+    pub name: String,
+    /// The pattern that it matches.
+    pub pattern: &'static str,
+    /// What layer it is, if it is one.
+    pub class: Option<LayerClass>,
+    /// Why it stays in float, if it does.
+    pub float: Option<String>,
+    /// Its output against that of the float network, on all samples.
+    pub likeness: Likeness,
+    /// Width of its weights, if it is a layer on codes.
+    pub weight_bits: Option<u32>,
+    /// Sums that a float32 does not hold exactly (beyond 2^24): the multiplication of the runtime rounds them first.
+    pub rounded_sums: u64,
+}
+
+/// A tensor of codes after calibration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TensorFigures {
+    /// Its name.
+    pub name: String,
+    /// Least and greatest value in the float network.
+    pub float_range: [f32; 2],
+    /// Least and greatest real value that the codes stand for.
+    pub covered: [f32; 2],
+    /// The codes.
+    pub codes: TensorCodes,
+    /// How many values the samples have.
+    pub values: u64,
+    /// How many of them have the least, and the greatest code.
+    pub at_ends: [u64; 2],
+    /// Real values of the float network in `BINS` parts of `float_range`.
+    pub histogram: Vec<u64>,
+}
+
+/// Bins of a histogram.
+const BINS: usize = 64;
+
+impl Calibration<'_, '_> {
+    /// What became of a unit.
+    pub(super) fn unit_figures(&self, index: usize) -> UnitFigures {
+        let plan = self.simulated.plan;
+        let unit = &plan.units()[index];
+        let codes = self.simulated.variable(unit.output);
+        let mut likeness = Likeness::default();
+        for state in &self.states {
+            let float = state.reals(unit.output, Reading::Float, None);
+            likeness.add(&float, &state.reals(unit.output, Reading::Simulated, codes));
+        }
+        UnitFigures {
+            name: plan.graph().tensor(unit.output).name.clone(),
+            pattern: unit.pattern(),
+            class: unit.class(),
+            float: self.simulated.reason(index).map(str::to_owned),
+            likeness,
+            weight_bits: self.simulated.weights(index).map(|codes| codes.setting.bits),
+            rounded_sums: self.rounded_sums.get(&index).copied().unwrap_or(0),
+        }
+    }
+
+    /// Notes what is known of a tensor whose codes were made.
+    pub(super) fn tensor_figures(&mut self, id: TensorId) {
+        let Some(codes) = self.simulated.variable(id) else { return };
+        let moved = self.simulated.plan.units().iter().any(|unit| {
+            unit.output == id
+                && unit.forms.as_ref().is_some_and(|forms| matches!(forms.output(), Output::AsInput))
+        });
+        if moved {
+            return;
+        }
+        let figures = self.figures_of(id, codes);
+        self.tensors.retain(|known| known.name != figures.name);
+        self.tensors.push(figures);
+    }
+
+    fn figures_of(&self, id: TensorId, codes: TensorCodes) -> TensorFigures {
+        let (mut low, mut high, mut values) = (f32::INFINITY, f32::NEG_INFINITY, 0);
+        for state in &self.states {
+            for value in state.reals(id, Reading::Float, None) {
+                (low, high, values) = (low.min(value), high.max(value), values + 1);
+            }
+        }
+        let mut histogram = vec![0; BINS];
+        let mut at_ends = [0; 2];
+        for state in &self.states {
+            for value in state.reals(id, Reading::Float, None) {
+                histogram[statistics::bin(value, [low, high], BINS)] += 1;
+            }
+            for code in state.codes[id.index()].iter().flat_map(|codes| codes.to_vec()) {
+                at_ends[0] += u64::from(code == codes.range.min());
+                at_ends[1] += u64::from(code == codes.range.max());
+            }
+        }
+        TensorFigures {
+            name: self.simulated.plan.graph().tensor(id).name.clone(),
+            float_range: [low, high],
+            covered: [codes.real(codes.range.min()), codes.real(codes.range.max())],
+            codes,
+            values,
+            at_ends,
+            histogram,
+        }
+    }
+}

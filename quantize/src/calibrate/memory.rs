@@ -1,0 +1,40 @@
+//! How much memory a calibration takes, known before it starts.
+
+use guardbit_graph::{Links, TensorId};
+
+use crate::{Plan, QuantizeError};
+
+/// Bytes of an element while it is held: the float network's, and the simulated network's.
+const HELD: usize = 8;
+/// The same of what a unit is making: sums and real values too.
+const MADE: usize = 20;
+
+/// Fails if so many samples take more than `most` bytes: all of them are at the same unit at a time.
+pub(super) fn check(plan: &Plan, samples: usize, most: usize) -> Result<(), QuantizeError> {
+    let each = peak(plan);
+    let needed = each.saturating_mul(samples);
+    if needed <= most {
+        return Ok(());
+    }
+    Err(QuantizeError::Memory { needed, most, samples, allowed: most / each.max(1) })
+}
+
+/// Bytes of one sample at the unit where the most tensors are held.
+fn peak(plan: &Plan) -> usize {
+    let (graph, units) = (plan.graph(), plan.units());
+    let links = Links::new(graph);
+    let len = |id: TensorId| graph.tensor(id).ty.len();
+    let last_use = |id: TensorId| {
+        let last = (0..units.len()).rev().find(|&unit| units[unit].inputs.contains(&id));
+        if links.is_output(id) { units.len() } else { last.unwrap_or(0) }
+    };
+    let made = units.iter().enumerate().map(|(unit, made)| (unit, made.output));
+    let inputs = graph.inputs().iter().map(|&id| (0, id));
+    let lives: Vec<(usize, usize, usize)> =
+        inputs.chain(made).map(|(first, id)| (first, last_use(id), len(id))).collect();
+    let at = |unit: usize| {
+        let held = lives.iter().filter(|(first, last, _)| *first <= unit && unit <= *last);
+        held.map(|(.., len)| len * HELD).sum::<usize>() + len(units[unit].output) * MADE
+    };
+    (0..units.len()).map(at).max().unwrap_or(0)
+}

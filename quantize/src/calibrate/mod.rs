@@ -1,0 +1,184 @@
+//! The calibration loop: scales and zero points, tensor by tensor in order of execution.
+
+mod choose;
+mod figures;
+mod layers;
+mod memory;
+
+use std::collections::BTreeMap;
+
+use guardbit_graph::{Links, TensorId};
+use guardbit_hwmodels::Accelerator;
+
+pub use figures::{TensorFigures, UnitFigures};
+
+use crate::simulated::{Raw, Reading, Sample, Simulated, State};
+use crate::{Config, Plan, QuantizeError};
+
+/// A network that is being calibrated.
+struct Calibration<'p, 'c> {
+    simulated: Simulated<'p>,
+    config: &'c Config,
+    accelerator: Option<&'c Accelerator>,
+    links: Links,
+    states: Vec<State>,
+    /// The real values, before rounding, of the tensor whose codes may still be chosen by the layer that reads it.
+    open: Option<Open>,
+    /// Sums of layers that a float32 does not hold, by unit.
+    rounded_sums: BTreeMap<usize, u64>,
+    figures: Vec<UnitFigures>,
+    tensors: Vec<TensorFigures>,
+}
+
+/// A tensor whose codes may still be chosen again.
+struct Open {
+    tensor: TensorId,
+    /// The unit that makes it; none makes an input.
+    unit: Option<usize>,
+    raw: Vec<Raw>,
+    reals: Vec<Vec<f32>>,
+}
+
+/// A calibrated network with what was seen.
+pub struct Calibrated<'p> {
+    /// The network with every variable set.
+    pub simulated: Simulated<'p>,
+    /// What became of every part of the float network, in order of execution.
+    pub units: Vec<UnitFigures>,
+    /// Every tensor whose codes were chosen, in order of execution.
+    pub tensors: Vec<TensorFigures>,
+}
+
+/// Chooses every variable of a planned network from samples. `accelerator` is what a method for layers aims at.
+///
+/// # Errors
+/// [`QuantizeError`] if there is no sample, one does not fit the network, or a method fails.
+pub fn calibrate<'p>(
+    plan: &'p Plan,
+    config: &Config,
+    accelerator: Option<&Accelerator>,
+    samples: &[Sample],
+) -> Result<Calibrated<'p>, QuantizeError> {
+    Calibration::run(plan, config, accelerator, samples)
+}
+
+impl<'p, 'c> Calibration<'p, 'c> {
+    fn run(
+        plan: &'p Plan,
+        config: &'c Config,
+        accelerator: Option<&'c Accelerator>,
+        samples: &[Sample],
+    ) -> Result<Calibrated<'p>, QuantizeError> {
+        if samples.is_empty() {
+            return Err(QuantizeError::NoSamples);
+        }
+        if let (Some(method), None) = (&config.layer_method, accelerator) {
+            return Err(QuantizeError::NoAccelerator { method: method.name().into() });
+        }
+        memory::check(plan, samples.len(), config.memory)?;
+        let mut own = Self {
+            simulated: Simulated::new(plan),
+            config,
+            accelerator,
+            links: Links::new(plan.graph()),
+            states: State::of_samples(plan.graph(), samples, 0)?,
+            open: None,
+            rounded_sums: BTreeMap::new(),
+            figures: Vec::new(),
+            tensors: Vec::new(),
+        };
+        own.inputs()?;
+        for unit in 0..plan.units().len() {
+            own.unit(unit)?;
+            own.forget(unit);
+        }
+        Ok(Calibrated { simulated: own.simulated, units: own.figures, tensors: own.tensors })
+    }
+
+    /// Which of the two networks activations are observed in.
+    fn reading(&self) -> Reading {
+        if self.config.propagate { Reading::Simulated } else { Reading::Float }
+    }
+
+    /// Codes for the inputs that a quantized unit reads.
+    fn inputs(&mut self) -> Result<(), QuantizeError> {
+        for &id in self.simulated.plan.graph().inputs() {
+            if self.is_read_as_codes(id) {
+                self.choose_real(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One unit: what it makes, and which codes that becomes.
+    fn unit(&mut self, index: usize) -> Result<(), QuantizeError> {
+        let plan = self.simulated.plan;
+        let unit = &plan.units()[index];
+        let float = self.simulated.in_float(unit, &self.states, Reading::Float);
+        self.check_finite(unit.output, &float)?;
+        for (state, words) in self.states.iter_mut().zip(float) {
+            state.float[unit.output.index()] = Some(words);
+        }
+        if self.simulated.is_quantized(index) && !self.reads_codes(index) {
+            self.simulated.stay(index, "what it reads is in float, and it computes nothing by itself".into());
+        }
+        if self.simulated.is_quantized(index) {
+            self.quantized(index)?;
+        }
+        if !self.simulated.is_quantized(index) {
+            let raw = self.simulated.raw(index, &self.states)?;
+            self.simulated.settle(index, &mut self.states, raw)?;
+            if self.is_read_as_codes(unit.output) {
+                self.choose_real(unit.output)?;
+            }
+        }
+        let figures = self.unit_figures(index);
+        self.figures.push(figures);
+        Ok(())
+    }
+
+    /// Whether everything that a quantized unit reads has codes.
+    fn reads_codes(&self, index: usize) -> bool {
+        let inputs = &self.simulated.plan.units()[index].inputs;
+        inputs.iter().all(|&id| self.simulated.variable(id).is_some())
+    }
+
+    /// Whether a unit that computes on codes by itself reads a tensor that is made in float.
+    fn is_read_as_codes(&self, id: TensorId) -> bool {
+        let units = self.simulated.plan.units();
+        let mut readers = (0..units.len()).filter(|&unit| units[unit].inputs.contains(&id));
+        readers.any(|unit| self.simulated.is_quantized(unit) && self.wants_codes(unit))
+    }
+
+    /// Whether a unit computes on codes, or moves them to one that does.
+    fn wants_codes(&self, unit: usize) -> bool {
+        let unit = &self.simulated.plan.units()[unit];
+        match unit.forms.as_ref().map(|forms| forms.output()) {
+            Some(crate::patterns::Output::AsInput) => self.is_read_as_codes(unit.output),
+            Some(_) => true,
+            None => false,
+        }
+    }
+
+    fn check_finite(&self, tensor: TensorId, samples: &[std::sync::Arc<[i32]>]) -> Result<(), QuantizeError> {
+        for (sample, words) in samples.iter().enumerate() {
+            let real = |word: &i32| guardbit_graph::real_of(*word);
+            if let Some(value) = words.iter().map(real).find(|value| !value.is_finite()) {
+                let tensor = self.simulated.plan.graph().tensor(tensor).name.clone();
+                return Err(QuantizeError::NotFinite { tensor, value, sample });
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what nothing reads any more.
+    fn forget(&mut self, index: usize) {
+        let units = self.simulated.plan.units();
+        for &id in &units[index].inputs {
+            let read_later = units[index + 1..].iter().any(|later| later.inputs.contains(&id));
+            if !read_later && !self.links.is_output(id) {
+                self.states.iter_mut().for_each(|state| state.forget(id));
+            }
+        }
+    }
+}

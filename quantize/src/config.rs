@@ -1,0 +1,167 @@
+//! How a network is to be quantized.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::method::{Method, MinMax};
+use crate::{
+    CodeSetting, LayerClass, LayerMethod, LayerParameters, LayerProblem, Observed, QuantizeError, Range,
+    Target,
+};
+
+/// How a network is to be quantized.
+#[derive(Clone)]
+pub struct Config {
+    /// What holds where no rule says otherwise.
+    pub setting: LayerSetting,
+    /// Exceptions by class or name of a layer, later ones over earlier ones.
+    pub rules: Vec<Rule>,
+    /// Chooses the ranges of activations.
+    pub method: Arc<dyn Method>,
+    /// Chooses the ranges of weights.
+    pub weight_method: Arc<dyn Method>,
+    /// Chooses for whole layers, after the methods above, if there is one.
+    pub layer_method: Option<Arc<dyn LayerMethod>>,
+    /// Whether activations are observed with the error of the quantized layers before them, or in the float network.
+    pub propagate: bool,
+    /// Whether ranges of weights are balanced between convolutions that follow each other.
+    pub equalize: bool,
+    /// Whether the mean error of every layer's sums is taken into its bias.
+    pub correct_bias: bool,
+    /// The least SQNR, in dB, that a layer may have by its own quantization; one below stays in float.
+    pub least_sqnr_db: Option<f64>,
+    /// Most bytes of activations that calibration may hold at a time.
+    pub memory: usize,
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("setting", &self.setting)
+            .field("rules", &self.rules)
+            .field("method", &self.method.name())
+            .field("weight_method", &self.weight_method.name())
+            .field("layer_method", &self.layer_method.as_ref().map(|method| method.name()))
+            .field("propagate", &self.propagate)
+            .field("equalize", &self.equalize)
+            .field("correct_bias", &self.correct_bias)
+            .field("least_sqnr_db", &self.least_sqnr_db)
+            .field("memory", &self.memory)
+            .finish()
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            setting: LayerSetting::default(),
+            rules: Vec::new(),
+            method: Arc::new(MinMax),
+            weight_method: Arc::new(MinMax),
+            layer_method: None,
+            propagate: true,
+            equalize: false,
+            correct_bias: false,
+            least_sqnr_db: None,
+            memory: 4 << 30,
+        }
+    }
+}
+
+/// How a layer is to be quantized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayerSetting {
+    /// The codes that it makes; those of the inputs of the network follow the general setting.
+    pub activations: CodeSetting,
+    /// The codes of its weights.
+    pub weights: CodeSetting,
+    /// Whether every output channel has a weight scale of its own.
+    pub per_channel: bool,
+    /// Whether it stays in float.
+    pub float: bool,
+}
+
+impl Default for LayerSetting {
+    fn default() -> Self {
+        Self {
+            activations: CodeSetting::ACTIVATIONS,
+            weights: CodeSetting::WEIGHTS,
+            per_channel: true,
+            float: false,
+        }
+    }
+}
+
+/// An exception for some layers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Which layers.
+    pub layers: Which,
+    /// What holds for them instead; `None` leaves a field as it is.
+    pub activations: Option<CodeSetting>,
+    /// The codes of their weights.
+    pub weights: Option<CodeSetting>,
+    /// Whether every output channel has a weight scale of its own.
+    pub per_channel: Option<bool>,
+    /// Whether they stay in float.
+    pub float: Option<bool>,
+}
+
+/// The layers that a rule is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// Those of a class.
+    Class(LayerClass),
+    /// The one of that name: that of its output tensor, or its short name.
+    Name(String),
+}
+
+impl Rule {
+    /// A rule that says nothing.
+    pub fn new(layers: Which) -> Self {
+        Self { layers, activations: None, weights: None, per_channel: None, float: None }
+    }
+}
+
+impl Config {
+    /// The setting of a layer of these names and that class, if it has one.
+    pub(crate) fn setting(&self, names: [&str; 2], class: Option<LayerClass>) -> LayerSetting {
+        let holds = |which: &Which| match which {
+            Which::Class(wanted) => class == Some(*wanted),
+            Which::Name(name) => names.contains(&name.as_str()),
+        };
+        let mut setting = self.setting;
+        for rule in self.rules.iter().filter(|rule| holds(&rule.layers)) {
+            setting.activations = rule.activations.unwrap_or(setting.activations);
+            setting.weights = rule.weights.unwrap_or(setting.weights);
+            setting.per_channel = rule.per_channel.unwrap_or(setting.per_channel);
+            setting.float = rule.float.unwrap_or(setting.float);
+        }
+        setting
+    }
+}
+
+/// The methods of a list are methods.
+impl Method for &'static dyn Method {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn range(&self, observed: &Observed, target: &Target) -> Range {
+        (**self).range(observed, target)
+    }
+}
+
+impl LayerMethod for &'static dyn LayerMethod {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
+        (**self).choose(layer)
+    }
+
+    fn promises(&self) -> bool {
+        (**self).promises()
+    }
+}

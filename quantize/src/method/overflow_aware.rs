@@ -1,0 +1,244 @@
+//! Parameters with the least error, overflow included.
+
+use guardbit_hwmodels::{MacLayer, Register};
+use guardbit_num::{Format, MAX_BITS};
+use guardbit_sim::StatsLevel;
+
+use super::fitting::Fitting;
+use crate::{
+    LayerInput, LayerMethod, LayerOutcome, LayerParameters, LayerProblem, Parameters, QuantizeError, Range,
+    WeightCodes,
+};
+
+/// The parameters with the least squared error of the layer's outputs on its accelerator, with all that wrapping or
+/// saturation does to them: each candidate runs on the fast engine.
+///
+/// Candidates are weights
+/// - rounded at the plain scale, and at scales up to 64 times that: fewer codes, smaller sums;
+/// - within the budgets of registers that are as wide as those of the accelerator, or up to 4 bits wider: sums that overflow on
+///   no input, or on none that is likely;
+///
+/// each for several ranges of the activations where those are free, so that the range of the sums is split between both
+/// operands. Output channels do not depend on each other: each takes the best of its own. Then the bias takes up mean errors,
+/// and the output may have a smaller range. It starts from the plain parameters, and keeps them unless others have less error
+/// on all samples.
+#[derive(Debug, Clone, Copy)]
+pub struct OverflowAware {
+    /// Most samples that candidates are compared on; fewer, 4 at least, of layers with more than 2^23 products in all of them.
+    /// The last comparison, with the plain parameters, is on all.
+    pub samples: usize,
+}
+
+impl OverflowAware {
+    /// 32 samples.
+    pub const USUAL: Self = Self { samples: 32 };
+}
+
+/// Most products that a candidate computes, and the samples that it has at least.
+const MOST_PRODUCTS: usize = 1 << 23;
+const LEAST_SAMPLES: usize = 4;
+/// Half octaves by which the scale of weights grows.
+const COARSER: [i32; 10] = [-1, 1, 2, 3, 4, 5, 6, 8, 10, 12];
+/// How many bits wider the registers are that budgets are for.
+const WIDER: [u32; 4] = [0, 1, 2, 4];
+/// Ranges of activations, as parts of the plain one.
+const INPUTS: [f64; 4] = [0.7, 1.4, 2.0, 4.0];
+/// Ranges of outputs, likewise.
+const OUTPUTS: [f64; 4] = [0.9, 0.8, 0.65, 0.5];
+
+impl LayerMethod for OverflowAware {
+    fn name(&self) -> &str {
+        "overflow-aware"
+    }
+
+    fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
+        let outputs = layer.outputs.first().map_or(0, Vec::len);
+        let few = (MOST_PRODUCTS / (outputs * layer.terms).max(1)).max(LEAST_SAMPLES);
+        let step = layer.samples.len().div_ceil(self.samples.min(few).max(1)).max(1);
+        let (samples, outputs): (Vec<_>, Vec<_>) = layer
+            .samples
+            .iter()
+            .zip(layer.outputs)
+            .step_by(step)
+            .map(|(a, b)| (a.clone(), b.clone()))
+            .unzip();
+        let some = layer.on(&samples, &outputs);
+        let found = Search { layer: &some }.run()?;
+        let noise = |parameters| Ok::<_, QuantizeError>(layer.run(parameters, StatsLevel::None)?.noise);
+        Ok(match noise(&found)? < noise(&layer.plain)? {
+            true => found,
+            false => layer.plain.clone(),
+        })
+    }
+}
+
+/// A layer on some of its samples.
+struct Search<'l, 'a> {
+    layer: &'l LayerProblem<'a>,
+}
+
+/// Parameters with what they did.
+#[derive(Clone)]
+struct Tried {
+    parameters: LayerParameters,
+    outcome: LayerOutcome,
+}
+
+impl Search<'_, '_> {
+    fn run(&self) -> Result<LayerParameters, QuantizeError> {
+        let plain = self.layer.plain.clone();
+        let mut rounded = vec![(plain.input, self.all_rounded(plain.input)?)];
+        if let LayerInput::Free(_) = self.layer.input {
+            for part in INPUTS {
+                let input = scaled(plain.input, self.layer.targets.input, part);
+                rounded.push((input, self.all_rounded(input)?));
+            }
+        }
+        // Budgets take longer: for the plain activations, and for those that did best.
+        let noise =
+            |tried: &[Tried]| tried.iter().map(|tried| tried.outcome.noise).fold(f64::INFINITY, f64::min);
+        let (first, others) = rounded.split_at_mut(1);
+        let best = others.iter_mut().min_by(|a, b| noise(&a.1).total_cmp(&noise(&b.1)));
+        let best = best.filter(|best| noise(&best.1) < noise(&first[0].1));
+        let mut found: Option<Tried> = None;
+        for (input, all) in first.iter_mut().chain(best) {
+            for parameters in self.budgeted(*input)? {
+                all.push(self.tried(parameters)?);
+            }
+            let next = self.mixed(all)?;
+            if found.as_ref().is_none_or(|found| next.outcome.noise < found.outcome.noise) {
+                found = Some(next);
+            }
+        }
+        let Some(found) = found else { return Ok(plain) };
+        let mut best = self.better_bias(found)?;
+        for part in OUTPUTS {
+            let output = scaled(plain.output, self.layer.targets.output, part);
+            let next = self.tried(LayerParameters { output, ..best.parameters.clone() })?;
+            if next.outcome.noise < best.outcome.noise {
+                best = next;
+            }
+        }
+        Ok(best.parameters)
+    }
+
+    fn tried(&self, parameters: LayerParameters) -> Result<Tried, QuantizeError> {
+        let outcome = self.layer.run(&parameters, StatsLevel::None)?;
+        Ok(Tried { parameters, outcome })
+    }
+
+    /// Rounded weights for activations of these parameters.
+    fn all_rounded(&self, input: Parameters) -> Result<Vec<Tried>, QuantizeError> {
+        let plain = &self.layer.plain;
+        let bias = self.layer.bias_codes(input, &plain.weights);
+        let start = LayerParameters { input, bias, ..plain.clone() };
+        let others = COARSER.iter().map(|&half_octaves| self.rounded(input, half_octaves));
+        std::iter::once(start).chain(others).map(|parameters| self.tried(parameters)).collect()
+    }
+
+    /// The best of candidates with the same activations: each channel as it did best, where channels have scales of their
+    /// own.
+    fn mixed(&self, all: &[Tried]) -> Result<Tried, QuantizeError> {
+        let best = all.iter().min_by(|a, b| a.outcome.noise.total_cmp(&b.outcome.noise));
+        let best = best.unwrap_or(&all[0]).clone();
+        if !self.layer.targets.per_channel {
+            return Ok(best);
+        }
+        let mixed = self.tried(self.by_channel(all))?;
+        Ok(if mixed.outcome.noise < best.outcome.noise { mixed } else { best })
+    }
+
+    /// Weights rounded at a multiple of the plain scales.
+    fn rounded(&self, input: Parameters, half_octaves: i32) -> LayerParameters {
+        let (layer, plain) = (self.layer, &self.layer.plain);
+        let factor = (f64::from(half_octaves) / 2.0).exp2();
+        let target = &layer.targets.weights;
+        let steps = (f64::from(target.codes.max()) - f64::from(target.codes.min())) / 2.0;
+        let range = |&scale: &f32| Range {
+            low: -f64::from(scale) * factor * steps,
+            high: f64::from(scale) * factor * steps,
+        };
+        let ranges: Vec<Range> = plain.weights.scales.iter().map(range).collect();
+        layer.parameters(input, &ranges, plain.output)
+    }
+
+    /// Weights within the budgets of registers of several widths.
+    fn budgeted(&self, input: Parameters) -> Result<Vec<LayerParameters>, QuantizeError> {
+        let plain = LayerParameters { input, ..self.layer.plain.clone() };
+        let program = self.layer.program(&plain)?;
+        let Some(mac) = program.mac_layers().next() else { return Ok(Vec::new()) };
+        let Some(fitting) = Fitting::new(self.layer, &program, input) else { return Ok(Vec::new()) };
+        let fitting = fitting.quick();
+        let widths = WIDER.iter().map(|&more| fitting.parameters(&program, &wider(mac, more)));
+        // What has no budget has candidates enough.
+        Ok(widths.filter_map(Result::ok).collect())
+    }
+
+    /// Each channel as it did best.
+    fn by_channel(&self, all: &[Tried]) -> LayerParameters {
+        let (layer, plain) = (self.layer, &all[0].parameters);
+        let best = |channel: usize| {
+            let noise = |tried: &&Tried| tried.outcome.channels[channel].noise;
+            let found = all.iter().min_by(|a, b| noise(a).total_cmp(&noise(b)));
+            &found.unwrap_or(&all[0]).parameters
+        };
+        let chosen: Vec<&LayerParameters> = (0..layer.channels).map(best).collect();
+        let each = || chosen.iter().enumerate();
+        let biased = chosen.iter().any(|parameters| parameters.bias.is_some());
+        LayerParameters {
+            weights: WeightCodes {
+                scales: each().map(|(channel, own)| own.weights.scale(channel)).collect(),
+                zero_points: each().map(|(channel, own)| own.weights.zero_point(channel)).collect(),
+                codes: each()
+                    .flat_map(|(channel, own)| &own.weights.codes[channel * layer.terms..][..layer.terms])
+                    .copied()
+                    .collect(),
+            },
+            bias: biased.then(|| {
+                each().map(|(channel, own)| own.bias.as_ref().map_or(0, |bias| bias[channel])).collect()
+            }),
+            ..plain.clone()
+        }
+    }
+
+    /// The mean error of every channel taken out of its bias, where that makes it better.
+    fn better_bias(&self, best: Tried) -> Result<Tried, QuantizeError> {
+        let Tried { parameters, outcome } = &best;
+        let step =
+            |channel: usize| f64::from(parameters.input.scale) * f64::from(parameters.weights.scale(channel));
+        let old = |channel: usize| parameters.bias.as_ref().map_or(0, |bias| bias[channel]);
+        let raised = |(channel, seen): (usize, &crate::ChannelOutcome)| {
+            let mean = seen.missing / seen.count.max(1) as f64;
+            // A float is cut off at the ends of the integers.
+            old(channel).saturating_add((mean / step(channel)).round_ties_even() as i32)
+        };
+        let bias: Vec<i32> = outcome.channels.iter().enumerate().map(raised).collect();
+        let next = self.tried(LayerParameters { bias: Some(bias.clone()), ..parameters.clone() })?;
+        let better = |channel: usize| next.outcome.channels[channel].noise < outcome.channels[channel].noise;
+        let kept = (0..bias.len()).map(|channel| if better(channel) { bias[channel] } else { old(channel) });
+        let bias: Vec<i32> = kept.collect();
+        if bias.iter().all(|&bias| bias == 0) {
+            return Ok(best);
+        }
+        let mixed = self.tried(LayerParameters { bias: Some(bias), ..parameters.clone() })?;
+        Ok(if mixed.outcome.noise < best.outcome.noise { mixed } else { best })
+    }
+}
+
+/// Parameters whose codes cover `part` times the range.
+fn scaled(parameters: Parameters, target: crate::Target, part: f64) -> Parameters {
+    let end = |code: i32| parameters.real(code) * part;
+    target.parameters(Range { low: end(target.codes.min()), high: end(target.codes.max()) })
+}
+
+/// The same layer with registers that are `more` bits wider.
+fn wider(mac: &MacLayer, more: u32) -> MacLayer {
+    let mut mac = mac.clone();
+    for level in &mut mac.datapath.levels {
+        if let Register::Fixed { format, .. } = &mut level.register {
+            let bits = (format.bits() + more).min(MAX_BITS);
+            *format = Format::new(bits, format.is_signed()).unwrap_or(*format);
+        }
+    }
+    mac
+}

@@ -1,0 +1,59 @@
+//! Functions of single values that stand alone: tables of all codes, with a scale of their own.
+
+use guardbit_graph::TensorId;
+use guardbit_graph::ops::{FloatUnary, RealFunction};
+use guardbit_graph::pattern::{Match, Pattern};
+
+use super::clipped::is_clip;
+use super::{Forms, Operation, Output, Parts, UnitPattern, activation, one_input};
+use crate::emit::Emit;
+use crate::{QuantizeError, TensorCodes};
+
+/// `float_unary`: sigmoid, tanh, hard-swish, leaky relu, gelu, ...; a rectifier or limits keep the codes that they read
+/// (`max(z, x)`).
+pub(super) struct Activation;
+
+#[derive(Debug)]
+struct Function(FloatUnary);
+
+impl UnitPattern for Activation {
+    fn name(&self) -> &'static str {
+        "activation"
+    }
+
+    fn pattern(&self) -> Pattern {
+        Pattern::op_where::<FloatUnary>(is_bounded).reads([activation("x")]).named("function")
+    }
+
+    fn operation(&self, found: &Match<'_>) -> Option<Operation> {
+        one_input(found, Function(found.op::<FloatUnary>("function")?.clone()))
+    }
+}
+
+/// Whether a function is finite for all finite values: only then codes can be given to it.
+fn is_bounded(op: &FloatUnary) -> bool {
+    !matches!(
+        op.function,
+        RealFunction::Log | RealFunction::Sqrt | RealFunction::Reciprocal | RealFunction::Exp
+    )
+}
+
+impl Forms for Function {
+    fn output(&self) -> Output {
+        if is_clip(&self.0) { Output::AsInput } else { Output::Chosen }
+    }
+
+    fn simulated(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError> {
+        let real = to.dequantized(parts.inputs[0])?;
+        to.real(self.0.clone(), &[real], parts.name.into())
+    }
+
+    fn integer(
+        &self,
+        to: &mut Emit,
+        parts: &Parts<'_>,
+        codes: &TensorCodes,
+    ) -> Result<TensorId, QuantizeError> {
+        to.function(&self.0, parts.inputs[0], parts.name, codes)
+    }
+}

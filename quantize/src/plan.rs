@@ -1,0 +1,157 @@
+//! A prepared float network cut into units: what becomes one quantized operation, and what stays in float.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use guardbit_graph::pattern::Match;
+use guardbit_graph::{Graph, Links, NodeId, TensorId};
+
+use crate::patterns::{Clip, Forms, Operation, PATTERNS};
+use crate::prepare::{equalized, prepare};
+use crate::{Config, QuantizeError, Which};
+
+/// A float network cut into units, in order of execution.
+pub struct Plan {
+    graph: Graph,
+    units: Vec<Unit>,
+}
+
+/// A part of the float network.
+pub struct Unit {
+    /// The pattern that it matches; that of its only operation where it stays in float.
+    pub(crate) pattern: &'static str,
+    /// Its nodes in order of execution.
+    pub(crate) nodes: Vec<NodeId>,
+    /// Activations that it reads.
+    pub(crate) inputs: Vec<TensorId>,
+    /// What it makes.
+    pub(crate) output: TensorId,
+    /// What it becomes; `None` if it stays in float.
+    pub(crate) forms: Option<Arc<dyn Forms>>,
+    pub(crate) clip: Option<Clip>,
+    /// Why it stays in float.
+    pub(crate) reason: Option<String>,
+}
+
+impl Plan {
+    /// The units of a float network, which is prepared before.
+    ///
+    /// # Errors
+    /// [`QuantizeError`] if it is not in float, a rule of `config` names no layer of it, or nothing in it can be
+    /// quantized.
+    pub fn new(graph: &Graph, config: &Config) -> Result<Self, QuantizeError> {
+        let mut graph = prepare(graph)?;
+        if config.equalize {
+            graph = equalized(&graph)?;
+        }
+        let mut plan = Self { units: units(&graph), graph };
+        plan.check_rules(config)?;
+        for index in 0..plan.units.len() {
+            let (names, class) = (plan.names(index), plan.units[index].class());
+            if config.setting(names, class).float && plan.units[index].forms.is_some() {
+                plan.units[index].stay("the configuration says so".into());
+            }
+        }
+        if plan.units.iter().all(|unit| unit.forms.is_none()) {
+            return Err(QuantizeError::NothingToQuantize);
+        }
+        Ok(plan)
+    }
+
+    /// The prepared float network.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The units in order of execution.
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// Full and short name of a unit: those of its last node.
+    pub(crate) fn names(&self, unit: usize) -> [&str; 2] {
+        let last = self.units[unit].nodes.last().copied().unwrap_or_default();
+        [self.graph.node_name(last), self.graph.short_name(last)]
+    }
+
+    fn check_rules(&self, config: &Config) -> Result<(), QuantizeError> {
+        for rule in &config.rules {
+            let Which::Name(name) = &rule.layers else { continue };
+            let known = (0..self.units.len()).any(|unit| self.names(unit).contains(&name.as_str()));
+            if !known {
+                return Err(QuantizeError::UnknownLayer { name: name.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Unit {
+    /// The class of its layer, if it is one.
+    pub fn class(&self) -> Option<crate::LayerClass> {
+        let forms = self.forms.as_ref()?;
+        forms
+            .layer()
+            .map(|layer| layer.class)
+            .or((self.pattern == "batch_matmul").then_some(crate::LayerClass::MatMul))
+    }
+
+    /// The pattern that it matches, or the name of its only operation where it matches none.
+    pub fn pattern(&self) -> &'static str {
+        self.pattern
+    }
+
+    /// Why it stays in float, if it does.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    fn stay(&mut self, reason: String) {
+        self.forms = None;
+        self.clip = None;
+        self.reason = Some(reason);
+    }
+}
+
+/// Matches from the outputs upwards, and every other node on its own.
+fn units(graph: &Graph) -> Vec<Unit> {
+    let links = Links::new(graph);
+    let mut taken: BTreeSet<NodeId> = BTreeSet::new();
+    let mut units = Vec::new();
+    for (root, node) in graph.nodes_with_ids().collect::<Vec<_>>().into_iter().rev() {
+        if taken.contains(&root) {
+            continue;
+        }
+        let free = |found: &Match<'_>| found.own_nodes().all(|node| !taken.contains(&node));
+        let found = PATTERNS.iter().find_map(|pattern| {
+            let found = pattern.pattern().at(graph, &links, root).filter(free)?;
+            Some((pattern.name(), pattern.operation(&found)?, found.own_nodes().collect::<Vec<_>>()))
+        });
+        let unit = match found {
+            Some((pattern, Operation { forms, inputs, clip }, nodes)) => {
+                Unit { pattern, nodes, inputs, output: node.output, forms: Some(forms), clip, reason: None }
+            }
+            None => left(graph, root),
+        };
+        taken.extend(&unit.nodes);
+        units.push(unit);
+    }
+    units.sort_by_key(|unit| unit.nodes.last().copied());
+    units
+}
+
+/// A node that no pattern takes.
+fn left(graph: &Graph, root: NodeId) -> Unit {
+    let node = graph.node(root);
+    let is_activation = |id: &TensorId| graph.tensor(*id).constant.is_none();
+    let op = node.op.name();
+    Unit {
+        pattern: op,
+        nodes: vec![root],
+        inputs: node.inputs.iter().flatten().copied().filter(is_activation).collect(),
+        output: node.output,
+        forms: None,
+        clip: None,
+        reason: Some(format!("no pattern takes this `{op}`")),
+    }
+}

@@ -1,0 +1,147 @@
+//! Factors behind layers: batch normalization as readers have it.
+
+use guardbit_graph::ops::{FloatBinary, FloatConv2d, FloatMatMul, RealPair};
+use guardbit_graph::pattern::{Match, Pattern, Rewrite};
+use guardbit_graph::{GraphPatch, Op, OutputSpec, PatchError, Tensor, TensorType, word_of};
+
+use super::{PerChannel, per_channel, reals};
+
+/// A layer times or over a constant per output channel: a layer with other weights and another bias.
+#[derive(Debug)]
+pub(super) struct FactorsIntoLayers;
+
+impl Rewrite for FactorsIntoLayers {
+    fn name(&self) -> &'static str {
+        "factors_into_layers"
+    }
+
+    fn description(&self) -> &'static str {
+        "multiplies the weights and the bias of a layer by the constants behind it"
+    }
+
+    fn pattern(&self) -> Pattern {
+        let constant = || Pattern::constant();
+        let conv = Pattern::op::<FloatConv2d>().reads([
+            Pattern::any().named("x"),
+            constant().named("w"),
+            constant().named("b").or_absent(),
+        ]);
+        let product = Pattern::op::<FloatMatMul>()
+            .reads([Pattern::any().named("x"), constant().where_type(|ty| ty.shape.len() == 2).named("w")]);
+        let layer = || conv.clone().or(product.clone()).named("layer");
+        let times = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Mul)
+            .reads_in_any_order([layer(), constant().named("factor")]);
+        let over = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Div)
+            .reads([layer(), constant().named("factor")]);
+        times.or(over)
+    }
+
+    fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {
+        let graph = found.graph();
+        let (Some(layer), Some(x), Some(w)) = (found.node("layer"), found.id("x"), found.tensor("w")) else {
+            return Ok(false);
+        };
+        let shape = &graph.tensor(graph.node(layer).output).ty.shape;
+        let channels = shape.last().copied().unwrap_or(1);
+        let factor = found.tensor("factor").and_then(|c| per_channel(c, channels, shape.len()));
+        let (Some(factor), Some(weights)) = (factor, reals(w)) else { return Ok(false) };
+        let divides = divides(&graph.node(found.root()).op);
+        let scaled = |value: f32, channel: usize| scaled(value, factor.of(channel), divides);
+        // Output channels are the first axis of a convolution's weights, the last of a matrix.
+        let channel_of = |index: usize| match &graph.node(layer).op {
+            Op::FloatConv2d(_) => index / (weights.len() / channels),
+            _ => index % channels,
+        };
+        let values: Vec<f32> = weights.iter().enumerate().map(|(i, &v)| scaled(v, channel_of(i))).collect();
+        if !values.iter().all(|value| value.is_finite()) {
+            return Ok(false);
+        }
+        let weights = constant(patch, &fresh(found, "weights"), &w.ty.shape, &values)?;
+        let mut inputs = vec![Some(x), Some(weights)];
+        if let Some(bias) = found.tensor("b").and_then(reals) {
+            let values: Vec<f32> = bias.iter().enumerate().map(|(c, &value)| scaled(value, c)).collect();
+            inputs.push(Some(constant(patch, &fresh(found, "bias"), &[channels], &values)?));
+        }
+        found.replace_by(patch, graph.node(layer).op.clone(), &inputs)
+    }
+}
+
+/// A constant per channel added to something, then multiplied: multiplied first.
+#[derive(Debug)]
+pub(super) struct FactorsOfSums;
+
+impl Rewrite for FactorsOfSums {
+    fn name(&self) -> &'static str {
+        "factors_of_sums"
+    }
+
+    fn description(&self) -> &'static str {
+        "multiplies a layer and its offsets by a constant one by one"
+    }
+
+    fn pattern(&self) -> Pattern {
+        let layer = Pattern::op_named(["float_conv2d", "float_matmul"]).named("layer");
+        let sum = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Add)
+            .reads_in_any_order([layer, Pattern::constant().named("offset")]);
+        let times = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Mul)
+            .reads_in_any_order([sum.clone(), Pattern::constant().named("factor")]);
+        let over = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Div)
+            .reads([sum, Pattern::constant().named("factor")]);
+        times.or(over)
+    }
+
+    fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {
+        let (Some(layer), Some(factor), Some(offset)) =
+            (found.id("layer"), found.id("factor"), found.tensor("offset"))
+        else {
+            return Ok(false);
+        };
+        let shape = &found.graph().tensor(layer).ty.shape;
+        let channels = shape.last().copied().unwrap_or(1);
+        let of = |tensor: &Tensor| per_channel(tensor, channels, shape.len());
+        let (Some(factors), Some(offsets)) = (of(found.graph().tensor(factor)), of(offset)) else {
+            return Ok(false);
+        };
+        let function =
+            if divides(&found.graph().node(found.root()).op) { RealPair::Div } else { RealPair::Mul };
+        let output = found.output();
+        let product = OutputSpec { name: fresh(found, "scaled"), ..OutputSpec::of(output) };
+        let product = patch.node(FloatBinary { function }, &[Some(layer), Some(factor)], product)?;
+        let offsets = moved(&offsets, &factors, channels, function == RealPair::Div);
+        let offset = constant(patch, &fresh(found, "offset"), &[channels], &offsets)?;
+        found.replace_by(patch, FloatBinary { function: RealPair::Add }, &[Some(product), Some(offset)])
+    }
+}
+
+fn moved(offsets: &PerChannel, factors: &PerChannel, channels: usize, divides: bool) -> Vec<f32> {
+    (0..channels).map(|c| scaled(offsets.of(c) as f32, factors.of(c), divides)).collect()
+}
+
+/// Rounded once.
+fn scaled(value: f32, factor: f64, divides: bool) -> f32 {
+    (if divides { f64::from(value) / factor } else { f64::from(value) * factor }) as f32
+}
+
+fn divides(op: &Op) -> bool {
+    matches!(op, Op::FloatBinary(FloatBinary { function: RealPair::Div }))
+}
+
+/// A constant of real values.
+pub(super) fn constant(
+    patch: &mut GraphPatch<'_>,
+    name: &str,
+    shape: &[usize],
+    values: &[f32],
+) -> Result<guardbit_graph::TensorId, PatchError> {
+    let ty = TensorType { shape: shape.to_vec(), dtype: guardbit_graph::DType::Float32, quantization: None };
+    patch.constant(name, ty, values.iter().map(|&value| word_of(value)).collect())
+}
+
+/// A name that no tensor of the graph has.
+pub(super) fn fresh(found: &Match<'_>, what: &str) -> String {
+    let mut name = format!("{}_{what}", found.output().name);
+    while found.graph().find_tensor(&name).is_some() {
+        name.push('_');
+    }
+    name
+}

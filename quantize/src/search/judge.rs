@@ -1,0 +1,168 @@
+//! How far a quantized network's outputs are from those of the float one.
+
+use std::sync::Arc;
+
+use guardbit_graph::{DType, Graph, Tensor, real_of, word_of};
+use guardbit_hwmodels::{Accelerator, load, lower};
+use guardbit_sim::{Codes, Options, Simulation, StatsLevel};
+use rayon::prelude::*;
+
+use crate::{Parameters, QuantizeError, Sample};
+
+/// The float network's outputs on samples, to compare with.
+#[derive(Debug)]
+pub struct Judge<'a> {
+    samples: Vec<&'a Sample>,
+    /// By sample and output.
+    outputs: Vec<Vec<Vec<f32>>>,
+    labels: Option<Vec<usize>>,
+    accelerator: Accelerator,
+}
+
+/// What a quantized network did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Score {
+    /// Sum of the squares of the float network's outputs.
+    pub signal: f64,
+    /// Sum of the squares of what the quantized network's outputs on the accelerator differ from them by.
+    pub noise: f64,
+    /// Samples whose greatest output, of the first one, is the label; where there are no labels, that of the float network.
+    pub right: u64,
+    /// Samples.
+    pub samples: u64,
+}
+
+impl Score {
+    /// Signal to noise in dB; infinite where nothing differs.
+    pub fn sqnr_db(&self) -> f64 {
+        crate::statistics::sqnr_db(self.signal, self.noise)
+    }
+
+    /// The part of the samples that are right.
+    pub fn accuracy(&self) -> f64 {
+        self.right as f64 / self.samples.max(1) as f64
+    }
+}
+
+/// Samples that run side by side.
+const BATCH: usize = 64;
+
+impl<'a> Judge<'a> {
+    /// The float network on at most `most` of the samples, every n-th. Without an accelerator nothing overflows.
+    ///
+    /// # Errors
+    /// [`QuantizeError`] if a sample does not fit the network.
+    pub fn new(
+        float: &Graph,
+        samples: &'a [Sample],
+        most: usize,
+        accelerator: Option<&Accelerator>,
+    ) -> Result<Self, QuantizeError> {
+        let step = samples.len().div_ceil(most.max(1)).max(1);
+        let samples: Vec<&Sample> = samples.iter().step_by(step).collect();
+        let accelerator = match accelerator {
+            Some(accelerator) => accelerator.clone(),
+            None => load("exact-int32-os", &["accumulation.acc.bits=auto".into()]).map_err(|error| {
+                QuantizeError::Impossible { layer: float.name().into(), problem: error.to_string() }
+            })?,
+        };
+        let outputs: Result<Vec<_>, _> =
+            samples.par_iter().map(|sample| float_outputs(float, sample)).collect();
+        Ok(Self { samples, outputs: outputs?, labels: None, accelerator })
+    }
+
+    /// The same with the classes of the samples that [`new`](Self::new) was given.
+    #[must_use]
+    pub fn with_labels(mut self, labels: &[usize]) -> Self {
+        let step = labels.len().div_ceil(self.samples.len().max(1)).max(1);
+        self.labels = Some(labels.iter().copied().step_by(step).collect());
+        self
+    }
+
+    /// The outputs of a quantized network, overflow propagated from layer to layer.
+    ///
+    /// # Errors
+    /// [`QuantizeError`] if the accelerator cannot run it, or traps an overflow.
+    pub fn score(&self, quantized: &Graph) -> Result<Score, QuantizeError> {
+        let name = || quantized.name().to_owned();
+        let program = lower(Arc::new(quantized.clone()), &self.accelerator)
+            .map_err(|source| QuantizeError::Lower { layer: name(), source: Box::new(source) })?;
+        let options = Options { stats: StatsLevel::None, events_per_layer: 0, ..Options::default() };
+        let mut simulation = Simulation::new(&program, options);
+        let mut score = Score { signal: 0.0, noise: 0.0, right: 0, samples: 0 };
+        let inputs: Vec<&Tensor> = quantized.inputs().iter().map(|&id| quantized.tensor(id)).collect();
+        for (start, samples) in self.samples.chunks(BATCH).enumerate() {
+            let batch: Vec<Vec<Codes>> = samples
+                .iter()
+                .map(|sample| {
+                    inputs.iter().zip(*sample).map(|(tensor, reals)| input_codes(tensor, reals)).collect()
+                })
+                .collect();
+            let made = simulation
+                .run_batch(&batch)
+                .map_err(|source| QuantizeError::Run { layer: name(), source: Box::new(source) })?;
+            for (index, tensors) in made.iter().enumerate() {
+                let outputs = quantized.outputs().iter().map(|&id| {
+                    let codes = tensors.simulated[id.index()].as_ref().map(Codes::to_vec).unwrap_or_default();
+                    real_values(quantized.tensor(id), &codes)
+                });
+                self.add(&mut score, start * BATCH + index, &outputs.collect::<Vec<_>>());
+            }
+        }
+        Ok(score)
+    }
+
+    fn add(&self, score: &mut Score, sample: usize, outputs: &[Vec<f32>]) {
+        let real = &self.outputs[sample];
+        for (real, made) in real.iter().zip(outputs) {
+            for (&real, &made) in real.iter().zip(made) {
+                score.signal += f64::from(real).powi(2);
+                score.noise += (f64::from(real) - f64::from(made)).powi(2);
+            }
+        }
+        let label = match &self.labels {
+            Some(labels) => labels.get(sample).copied(),
+            None => real.first().and_then(|output| greatest(output)),
+        };
+        score.right +=
+            u64::from(label.is_some() && outputs.first().and_then(|output| greatest(output)) == label);
+        score.samples += 1;
+    }
+}
+
+/// The first of the greatest values.
+fn greatest(values: &[f32]) -> Option<usize> {
+    let better = |best: usize, next: usize| if values[next] > values[best] { next } else { best };
+    (0..values.len()).reduce(better)
+}
+
+fn float_outputs(float: &Graph, sample: &Sample) -> Result<Vec<Vec<f32>>, QuantizeError> {
+    let words: Vec<Vec<i32>> =
+        sample.iter().map(|values| values.iter().map(|&value| word_of(value)).collect()).collect();
+    let inputs: Vec<&[i32]> = words.iter().map(Vec::as_slice).collect();
+    let tensors = float.interpret(&inputs)?;
+    let output =
+        |&id: &guardbit_graph::TensorId| tensors[id.index()].iter().map(|&word| real_of(word)).collect();
+    Ok(float.outputs().iter().map(output).collect())
+}
+
+fn parameters(tensor: &Tensor) -> Option<Parameters> {
+    let quantization = tensor.ty.quantization.as_ref()?;
+    Some(Parameters { scale: quantization.scale(0), zero_point: quantization.zero_point(0) })
+}
+
+fn input_codes(tensor: &Tensor, reals: &[f32]) -> Codes {
+    let range = tensor.ty.code_range();
+    let codes: Vec<i32> = match parameters(tensor).filter(|_| tensor.ty.dtype != DType::Float32) {
+        Some(parameters) => reals.iter().map(|&real| parameters.code(real, range)).collect(),
+        None => reals.iter().map(|&real| word_of(real)).collect(),
+    };
+    Codes::new(tensor.ty.dtype, &codes).expect("codes are clamped to the range of their type")
+}
+
+fn real_values(tensor: &Tensor, codes: &[i32]) -> Vec<f32> {
+    match parameters(tensor).filter(|_| tensor.ty.dtype != DType::Float32) {
+        Some(parameters) => codes.iter().map(|&code| parameters.real(code) as f32).collect(),
+        None => codes.iter().map(|&word| real_of(word)).collect(),
+    }
+}

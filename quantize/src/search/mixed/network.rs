@@ -1,0 +1,138 @@
+//! The widths of a float network's layers.
+
+use std::sync::Arc;
+
+use guardbit_graph::Graph;
+use guardbit_hwmodels::bounds::LayerBounds;
+use guardbit_hwmodels::{Accelerator, Program, lower};
+
+use super::{Choices, Point};
+use crate::search::Judge;
+use crate::{CodeSetting, Config, Plan, QuantizeError, Quantized, Rule, Sample, Which, quantize};
+
+/// Widths of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Precision {
+    /// Of its weights.
+    pub weights: u32,
+    /// Of what it makes.
+    pub activations: u32,
+}
+
+/// A float network whose layers with weights have widths to choose from.
+pub struct NetworkChoices<'a> {
+    graph: &'a Graph,
+    samples: &'a [Sample],
+    config: &'a Config,
+    accelerator: &'a Accelerator,
+    judge: Judge<'a>,
+    layers: Vec<String>,
+    steps: Vec<Precision>,
+}
+
+impl<'a> NetworkChoices<'a> {
+    /// From 16 bits of activations and 8 of weights down to 4 of both.
+    pub const USUAL: [Precision; 6] = [
+        Precision { weights: 8, activations: 16 },
+        Precision { weights: 8, activations: 8 },
+        Precision { weights: 7, activations: 7 },
+        Precision { weights: 6, activations: 6 },
+        Precision { weights: 5, activations: 5 },
+        Precision { weights: 4, activations: 4 },
+    ];
+
+    /// The layers with weights of a float network. `steps` are the widths that each may have, the widest first; whatever else
+    /// there is to say of its codes is said by `config`, whose rules for widths of layers are overridden. Points are judged by
+    /// `judge` on the accelerator.
+    ///
+    /// # Errors
+    /// [`QuantizeError`] if the network is none that can be quantized.
+    pub fn new(
+        graph: &'a Graph,
+        samples: &'a [Sample],
+        config: &'a Config,
+        accelerator: &'a Accelerator,
+        judge: Judge<'a>,
+        steps: &[Precision],
+    ) -> Result<Self, QuantizeError> {
+        let plan = Plan::new(graph, config)?;
+        let with_weights = |&index: &usize| {
+            let forms = plan.units()[index].forms.as_ref();
+            forms.is_some_and(|forms| forms.layer().is_some())
+        };
+        let layers =
+            (0..plan.units().len()).filter(with_weights).map(|index| plan.names(index)[0].to_owned());
+        let (layers, steps) = (layers.collect(), steps.to_vec());
+        Ok(Self { graph, samples, config, accelerator, judge, layers, steps })
+    }
+
+    /// Names of the layers.
+    pub fn layers(&self) -> &[String] {
+        &self.layers
+    }
+
+    /// The network of some steps.
+    ///
+    /// # Errors
+    /// As [`quantize()`].
+    pub fn quantized(&self, steps: &[usize]) -> Result<Quantized, QuantizeError> {
+        let mut config = self.config.clone();
+        let general = config.setting;
+        let rules = self.layers.iter().zip(steps).map(|(name, &step)| {
+            let Precision { weights, activations } = self.steps[step];
+            let mut rule = Rule::new(Which::Name(name.clone()));
+            rule.weights = Some(CodeSetting { bits: weights, ..general.weights });
+            rule.activations = Some(CodeSetting { bits: activations, ..general.activations });
+            rule
+        });
+        config.rules.extend(rules);
+        quantize(self.graph, self.samples, &config, Some(self.accelerator))
+    }
+}
+
+impl Choices for NetworkChoices<'_> {
+    fn steps(&self) -> Vec<usize> {
+        vec![self.steps.len(); self.layers.len()]
+    }
+
+    fn point(&self, steps: &[usize]) -> Result<Point, QuantizeError> {
+        let graph = self.quantized(steps)?.graph;
+        let score = self.judge.score(&graph)?;
+        let name = graph.name().to_owned();
+        let program = lower(Arc::new(graph), self.accelerator)
+            .map_err(|source| QuantizeError::Lower { layer: name, source: Box::new(source) })?;
+        Ok(Point {
+            steps: steps.to_vec(),
+            error: score.noise / score.signal.max(f64::MIN_POSITIVE),
+            accuracy: score.accuracy(),
+            bytes: bytes(&program),
+            accumulator_bits: accumulator_bits(&program),
+        })
+    }
+}
+
+/// Bytes of all weights, each of its own width, and of the biases.
+fn bytes(program: &Program) -> u64 {
+    let graph = &program.graph;
+    let of_layer = |layer: &guardbit_hwmodels::MacLayer| {
+        let weights =
+            layer.dots.weights.as_ref().and_then(|_| graph.node(layer.node).inputs.get(1).copied()?);
+        let weights = weights.map_or(0, |id| {
+            let ty = &graph.tensor(id).ty;
+            (ty.len() as u64 * u64::from(ty.code_range().bits())).div_ceil(8)
+        });
+        let bias =
+            layer.dots.bias.as_ref().map_or(0, |bias| bias.values.len() as u64 * u64::from(bias.bits) / 8);
+        weights + bias
+    };
+    program.mac_layers().map(of_layer).sum()
+}
+
+/// The widest last level by the bounds of the weights.
+fn accumulator_bits(program: &Program) -> u32 {
+    let last = |layer: &guardbit_hwmodels::MacLayer| {
+        let level = layer.datapath.levels.len().saturating_sub(1);
+        LayerBounds::new(&program.graph, layer).weight_bits(level)
+    };
+    program.mac_layers().filter(|layer| layer.dots.weights.is_some()).map(last).max().unwrap_or(0)
+}

@@ -1,0 +1,68 @@
+//! A method for some layers alone.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{LayerMethod, LayerParameters, LayerProblem, QuantizeError};
+
+/// A method that chooses for all layers but some, which keep their plain parameters. What it chose once for a layer it does
+/// not look for again, as long as what the layer reads and its plain parameters are the same.
+pub struct SomeLayers {
+    method: Arc<dyn LayerMethod>,
+    plain: BTreeSet<String>,
+    known: Known,
+    /// Layers that it was asked for, in order of execution.
+    asked: Mutex<Vec<String>>,
+}
+
+/// Choices by method and name of the layer, and by hash of what they depend on.
+pub type Known = Arc<Mutex<BTreeMap<(String, u64), LayerParameters>>>;
+
+impl SomeLayers {
+    /// `method` for all layers but `plain`; choices of others that share `known` are taken over.
+    pub fn new(method: Arc<dyn LayerMethod>, plain: BTreeSet<String>, known: Known) -> Self {
+        Self { method, plain, known, asked: Mutex::default() }
+    }
+
+    /// Names of the layers that it was asked for, in order of execution.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl LayerMethod for SomeLayers {
+    fn name(&self) -> &str {
+        self.method.name()
+    }
+
+    fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(layer.name.to_owned());
+        if self.plain.contains(layer.name) {
+            return Ok(layer.plain.clone());
+        }
+        let key = (format!("{}: {}", self.method.name(), layer.name), hash(layer));
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chosen) = known().get(&key) {
+            return Ok(chosen.clone());
+        }
+        let chosen = self.method.choose(layer)?;
+        known().insert(key, chosen.clone());
+        Ok(chosen)
+    }
+}
+
+/// Of everything that a choice depends on and that changes between networks of one search.
+fn hash(layer: &LayerProblem<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let plain = &layer.plain;
+    format!("{:?} {:?} {:?}", layer.targets, plain.input, plain.output).hash(&mut hasher);
+    matches!(layer.input, crate::LayerInput::Free(_)).hash(&mut hasher);
+    plain.weights.scales.iter().for_each(|scale| scale.to_bits().hash(&mut hasher));
+    (&plain.weights.codes, &plain.weights.zero_points, &plain.bias).hash(&mut hasher);
+    for value in layer.samples.iter().flatten() {
+        value.to_bits().hash(&mut hasher);
+    }
+    hasher.finish()
+}

@@ -1,0 +1,95 @@
+//! Caps of the l1 norm: weights whose sums cannot overflow an accumulator.
+//!
+//! Post-training projections of what A2Q and A2Q+ learn. Rounding is toward zero, so that it cannot break a cap.
+
+use guardbit_hwmodels::bounds::closed_form::OperandBits;
+
+/// The greatest l1 norm of a channel's codes with which no sum overflows `bits` bits, by A2Q: `(2^(P-1) - 1) / 2^(N-s)`,
+/// rounded down.
+///
+/// Colbert et al., "A2Q: Accumulator-Aware Quantization with Guaranteed Overflow Avoidance" (2023).
+pub fn a2q_cap(bits: u32, operand: OperandBits) -> i64 {
+    most(bits) >> (operand.bits - u32::from(operand.signed))
+}
+
+/// The same for weights whose positive and negative codes each add up to at most half of it, by A2Q+:
+/// `(2^P - 2) / (2^N - 1)`, rounded down.
+///
+/// Colbert et al., "A2Q+: Improving Accumulator-Aware Weight Quantization" (2024).
+pub fn a2q_plus_cap(bits: u32, operand: OperandBits) -> i64 {
+    2 * most(bits) / ((1 << operand.bits) - 1)
+}
+
+fn most(bits: u32) -> i64 {
+    (1 << (bits.clamp(2, 62) - 1)) - 1
+}
+
+/// A channel's codes whose l1 norm is at most `cap`: the real weights, in steps of `scale`, projected onto the l1 ball and
+/// rounded toward zero.
+pub fn a2q(weights: &[f64], scale: f64, cap: i64) -> Vec<i32> {
+    let mut steps: Vec<f64> = weights.iter().map(|weight| weight / scale).collect();
+    project_l1(&mut steps, cap as f64);
+    toward_zero(&steps)
+}
+
+/// Codes of zero-centred weights.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Centred {
+    /// Positive ones add up to at most half of the cap, negative ones too.
+    pub codes: Vec<i32>,
+    /// The mean that was taken off the weights: an output misses `mean * sum of its inputs`, the mean of which a bias may give
+    /// back.
+    pub mean: f64,
+}
+
+/// A channel's codes for A2Q+'s cap: the mean is taken off, positive and negative weights are each projected onto half of the
+/// cap, and rounded toward zero.
+///
+/// The weights of both signs add up to the same before, and so they do after the projection. Rounding leaves each at most
+/// `cap / 2`, which is what the bound rests on: a sum is at most `(x_high - x_low) * cap / 2`.
+pub fn a2q_plus(weights: &[f64], scale: f64, cap: i64) -> Centred {
+    let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
+    let steps: Vec<f64> = weights.iter().map(|weight| (weight - mean) / scale).collect();
+    let side = |sign: f64| {
+        let mut own: Vec<f64> = steps.iter().map(|step| (step * sign).max(0.0)).collect();
+        project_l1(&mut own, cap as f64 / 2.0);
+        own
+    };
+    let both = side(1.0).into_iter().zip(side(-1.0)).map(|(above, below)| above - below);
+    Centred { codes: toward_zero(&both.collect::<Vec<_>>()), mean }
+}
+
+/// The nearest vector with an l1 norm of at most `radius`: every magnitude is lowered by the same threshold, as far as 0.
+///
+/// Duchi et al., "Efficient Projections onto the l1-Ball for Learning in High Dimensions" (ICML 2008).
+pub fn project_l1(values: &mut [f64], radius: f64) {
+    let threshold = l1_threshold(values, radius);
+    values.iter_mut().for_each(|value| *value = soft(*value, threshold));
+}
+
+/// `sign(x) max(|x| - threshold, 0)`.
+pub(crate) fn soft(value: f64, threshold: f64) -> f64 {
+    (value.abs() - threshold).max(0.0).copysign(value)
+}
+
+fn l1_threshold(values: &[f64], radius: f64) -> f64 {
+    let mut sorted: Vec<f64> = values.iter().map(|value| value.abs()).collect();
+    if sorted.iter().sum::<f64>() <= radius {
+        return 0.0;
+    }
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    let (mut sum, mut threshold) = (0.0, 0.0);
+    for (index, magnitude) in sorted.into_iter().enumerate() {
+        sum += magnitude;
+        let candidate = (sum - radius) / (index + 1) as f64;
+        if magnitude >= candidate {
+            threshold = candidate;
+        }
+    }
+    threshold
+}
+
+fn toward_zero(steps: &[f64]) -> Vec<i32> {
+    // The projection is exact but for rounding: a step that should be whole may lie a little below.
+    steps.iter().map(|step| step.trunc() as i32).collect()
+}

@@ -1,0 +1,268 @@
+//! Codes of weights with the least squared error on real inputs, within budgets.
+//!
+//! Three steps per channel, each keeping every register's bound:
+//! 1. greedy, weight by weight: what rounding a weight costs is made good by those that are still to come (GPTQ), each as
+//!    far as the budget allows (AXE);
+//! 2. the same from weights that a soft threshold has brought within the budget, where those of 1 lose more;
+//! 3. descent: a code is changed, or two, as long as that lowers the error.
+//!
+//! Frantar et al., "GPTQ" (ICLR 2023). Colbert et al., "Accumulator-Aware Post-Training Quantization" (2024). That GPTQ is
+//! Babai's nearest plane algorithm, which is how it is written here, from the last row of the Cholesky factor to the first
+//! and without an inverse: Chen et al., "The Geometry of LLM Quantization" (2025).
+
+use std::cmp::Ordering;
+
+use super::budget::Budget;
+use super::cap::soft;
+use super::matrix::{Cholesky, Matrix, dot};
+use super::moments::Moments;
+
+/// What is added to the diagonal, of its mean: GPTQ's `percdamp`.
+const DAMPING: f64 = 0.01;
+/// Sweeps over all codes, at most.
+const SWEEPS: usize = 24;
+/// Partners that are tried for a code that cannot change by itself.
+const PARTNERS: usize = 6;
+
+/// Moments made ready for the weights of channels that share them.
+#[derive(Debug, Clone)]
+pub struct Correction {
+    /// S, damped.
+    form: Matrix,
+    /// Cells in the order of the factor: the last one is decided first.
+    order: Vec<usize>,
+    factor: Cholesky,
+    /// Of S itself.
+    plain: Cholesky,
+    damping: f64,
+}
+
+/// The codes of a channel, and what they cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Corrected {
+    /// By cell.
+    pub codes: Vec<i32>,
+    /// The damped squared error that was lowered. Only its differences mean something.
+    pub cost: f64,
+}
+
+/// How long codes are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Until every code is decided: steps 1 and 2.
+    Greedy,
+    /// Until nothing gets better: step 3 too.
+    Full,
+}
+
+/// The least and the greatest code of weights.
+pub type Codes = (i32, i32);
+
+impl Correction {
+    /// What real inputs have to say; `None` where there are none, or no finite ones.
+    pub fn new(moments: &Moments) -> Option<Self> {
+        let mean = moments.seen.mean_diagonal();
+        let damping = if mean > 0.0 { DAMPING * mean } else { 1.0 };
+        let form = moments.seen.clone().damped(damping);
+        let diagonal = |&cell: &usize| form.row(cell)[cell];
+        let mut order: Vec<usize> = (0..form.size()).collect();
+        order.sort_by(|a, b| diagonal(a).total_cmp(&diagonal(b)).then(a.cmp(b)));
+        let factor = form.permuted(&order).cholesky()?;
+        let plain = form.cholesky()?;
+        Some(Self { order, factor, plain, form, damping })
+    }
+
+    /// The real weights that do best on what is seen of the inputs: `(S + d) v = C^T w + d w`. They are `weights` where codes lose
+    /// nothing.
+    pub fn target(&self, moments: &Moments, weights: &[f64]) -> Vec<f64> {
+        let mut right: Vec<f64> = weights.iter().map(|weight| self.damping * weight).collect();
+        for (i, weight) in weights.iter().enumerate() {
+            right.iter_mut().zip(moments.cross.row(i)).for_each(|(sum, cross)| *sum += weight * cross);
+        }
+        self.plain.solve(&right)
+    }
+
+    /// Codes for the real weights `target` in steps of `scale`. `budget` is that of the channel with no weight chosen.
+    pub fn codes(
+        &self,
+        target: &[f64],
+        scale: f64,
+        codes: Codes,
+        budget: &Budget<'_>,
+        effort: Effort,
+    ) -> Corrected {
+        let steps: Vec<f64> = target.iter().map(|weight| weight / scale).collect();
+        let search = Search { correction: self, steps: &steps, codes, effort };
+        let greedy = search.descend(search.greedy(&steps, budget.clone()));
+        let found = match search.threshold(budget) {
+            None => greedy,
+            Some(threshold) => {
+                let nearer: Vec<f64> = steps.iter().map(|&step| soft(step, threshold)).collect();
+                let soft = search.descend(search.greedy(&nearer, budget.clone()));
+                if soft.cost < greedy.cost { soft } else { greedy }
+            }
+        };
+        Corrected { cost: found.cost * scale * scale, codes: found.budget.codes().to_vec() }
+    }
+}
+
+/// Steps of a scale on their way to codes.
+struct Search<'a> {
+    correction: &'a Correction,
+    steps: &'a [f64],
+    codes: Codes,
+    effort: Effort,
+}
+
+/// Codes, and their cost in squared steps.
+struct State<'a> {
+    budget: Budget<'a>,
+    /// What is missing to the steps.
+    missing: Vec<f64>,
+    /// The form's product with it.
+    slope: Vec<f64>,
+    cost: f64,
+}
+
+impl Search<'_> {
+    fn code(&self, step: f64) -> i32 {
+        (step.round_ties_even().clamp(f64::from(self.codes.0), f64::from(self.codes.1))) as i32
+    }
+
+    /// From the last row of the factor to the first, what is missing so far moved into what is to come.
+    fn greedy<'a>(&self, steps: &[f64], mut budget: Budget<'a>) -> Budget<'a> {
+        let Correction { order, factor, .. } = self.correction;
+        // By row of the factor: the sum over rows below of their entry in this column, times what is missing there.
+        let mut carried = vec![0.0; order.len()];
+        for row in (0..order.len()).rev() {
+            let cell = order[row];
+            let entries = factor.row(row);
+            let wanted = steps[cell] + carried[row] / entries[row];
+            let code = budget.set_nearest(cell, self.code(wanted));
+            let missing = steps[cell] - f64::from(code);
+            carried[..row].iter_mut().zip(entries).for_each(|(sum, entry)| *sum += entry * missing);
+        }
+        budget
+    }
+
+    /// The least threshold, to a thousandth of the greatest step, with which weights rounded toward 0 fit; `None` where they fit
+    /// as they are.
+    fn threshold(&self, budget: &Budget<'_>) -> Option<f64> {
+        let fits = |threshold: f64| {
+            let mut own = budget.clone();
+            self.steps
+                .iter()
+                .enumerate()
+                .all(|(cell, &step)| own.set(cell, self.code(soft(step, threshold).trunc())))
+        };
+        if fits(0.0) {
+            return None;
+        }
+        let most = self.steps.iter().fold(0.0f64, |most, step| most.max(step.abs()));
+        let (mut low, mut high) = (0.0, most);
+        while high - low > most / 1000.0 {
+            let middle = (low + high) / 2.0;
+            if fits(middle) { high = middle } else { low = middle }
+        }
+        Some(high)
+    }
+
+    fn state<'a>(&self, budget: Budget<'a>) -> State<'a> {
+        let missing: Vec<f64> =
+            self.steps.iter().zip(budget.codes()).map(|(step, &code)| step - f64::from(code)).collect();
+        let slope = self.correction.form.times(&missing);
+        let cost = dot(&missing, &slope);
+        State { budget, missing, slope, cost }
+    }
+
+    /// Changes codes as long as the cost gets lower.
+    fn descend<'a>(&self, budget: Budget<'a>) -> State<'a> {
+        let mut state = self.state(budget);
+        let sweeps = if self.effort == Effort::Full { SWEEPS } else { 0 };
+        for _ in 0..sweeps {
+            let before = state.cost;
+            for cell in 0..self.steps.len() {
+                if !self.change_one(&mut state, cell) {
+                    self.change_two(&mut state, cell);
+                }
+            }
+            if state.cost > before * (1.0 - 1e-3) {
+                break;
+            }
+        }
+        state
+    }
+
+    fn change_one(&self, state: &mut State<'_>, cell: usize) -> bool {
+        let curve = self.correction.form.row(cell)[cell];
+        let old = state.budget.codes()[cell];
+        let wanted = self.code(f64::from(old) + state.slope[cell] / curve);
+        if wanted == old {
+            return false;
+        }
+        let toward = (wanted - old).signum();
+        // Nearest to what is wanted first; a step is worth it as long as it is on the way.
+        for code in [wanted, old + toward] {
+            let change = f64::from(code - old);
+            let gain = change * (2.0 * state.slope[cell] - change * curve);
+            if gain > 1e-9 * state.cost && state.budget.set(cell, code) {
+                self.apply(state, cell, change);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A step of a code that has no room, with a step of another one that makes it.
+    fn change_two(&self, state: &mut State<'_>, cell: usize) {
+        let form = &self.correction.form;
+        let row = form.row(cell);
+        let old = state.budget.codes()[cell];
+        let toward = if state.slope[cell] >= 0.0 { 1 } else { -1 };
+        let code = old + toward;
+        if code < self.codes.0 || code > self.codes.1 {
+            return;
+        }
+        let gain = |slope: f64, change: f64, curve: f64| change * (2.0 * slope - change * curve);
+        let own = gain(state.slope[cell], f64::from(toward), row[cell]);
+        let mut partners: Vec<(f64, usize, i32)> = Vec::new();
+        for (other, &joint) in row.iter().enumerate() {
+            let theirs = state.budget.codes()[other];
+            // A code that goes to 0 makes room.
+            if other == cell || theirs == 0 {
+                continue;
+            }
+            let back = -theirs.signum();
+            let alone = gain(state.slope[other], f64::from(back), form.row(other)[other]);
+            let both = own + alone - 2.0 * f64::from(toward * back) * joint;
+            if both > 1e-9 * state.cost {
+                partners.push((both, other, theirs + back));
+            }
+        }
+        let best_first = |a: &(f64, usize, i32), b: &(f64, usize, i32)| match b.0.total_cmp(&a.0) {
+            Ordering::Equal => a.1.cmp(&b.1),
+            order => order,
+        };
+        partners.sort_by(best_first);
+        for (_, other, theirs) in partners.into_iter().take(PARTNERS) {
+            let before = state.budget.codes()[other];
+            if !state.budget.set(other, theirs) {
+                continue;
+            }
+            if state.budget.set(cell, code) {
+                self.apply(state, other, f64::from(theirs - before));
+                self.apply(state, cell, f64::from(toward));
+                return;
+            }
+            state.budget.set(other, before);
+        }
+    }
+
+    /// Takes account of a code that has changed.
+    fn apply(&self, state: &mut State<'_>, cell: usize, change: f64) {
+        let row = self.correction.form.row(cell);
+        state.cost -= change * (2.0 * state.slope[cell] - change * row[cell]);
+        state.missing[cell] -= change;
+        state.slope.iter_mut().zip(row).for_each(|(slope, entry)| *slope -= change * entry);
+    }
+}

@@ -1,0 +1,96 @@
+//! Corrected weights against the best ones there are, found by trying all.
+
+#[path = "../../sim/tests/common/mod.rs"]
+mod common;
+
+use common::{accelerator, datapath, independent_dots, program, register, serial};
+use guardbit_graph::{DType, Window};
+use guardbit_hwmodels::Terms;
+use guardbit_num::Overflow;
+use guardbit_quantize::weights::budget::{Budget, Budgets};
+use guardbit_quantize::weights::correct::{Correction, Effort};
+use guardbit_quantize::weights::moments::{Moments, Windows};
+
+const TERMS: usize = 4;
+const CODES: (i32, i32) = (-4, 4);
+
+struct Draws(u64);
+
+impl Draws {
+    /// From -1 to 1.
+    fn draw(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as f64 / (1u64 << 30) as f64 - 1.0
+    }
+}
+
+/// Inputs whose values depend on each other.
+fn samples(draws: &mut Draws) -> Vec<Vec<f32>> {
+    let mix: Vec<f64> = (0..TERMS * TERMS).map(|_| draws.draw()).collect();
+    let one = |draws: &mut Draws| {
+        let free: Vec<f64> = (0..TERMS).map(|_| draws.draw()).collect();
+        let value = |i: usize| 0.5 + (0..TERMS).map(|j| mix[i * TERMS + j] * free[j]).sum::<f64>();
+        (0..TERMS).map(|i| value(i) as f32).collect()
+    };
+    (0..64).map(|_| one(draws)).collect()
+}
+
+fn budgets(bits: u32) -> Budgets {
+    let graph = independent_dots(DType::Int8, DType::Int8, TERMS, vec![0; TERMS]);
+    let level = serial("acc", Terms::All, register(bits, Overflow::Wrap));
+    let program = program(&graph, &accelerator(datapath(vec![level])));
+    Budgets::new(&graph, program.mac_layers().next().unwrap())
+}
+
+/// All codes that fit.
+fn all(budget: &Budget<'_>) -> Vec<Vec<i32>> {
+    let span = (CODES.1 - CODES.0 + 1) as usize;
+    let fits = |index: usize| {
+        let mut own = budget.clone();
+        let code = |cell: usize| CODES.0 + (index / span.pow(cell as u32) % span) as i32;
+        (0..TERMS).all(|cell| own.set(cell, code(cell))).then(|| own.codes().to_vec())
+    };
+    (0..span.pow(TERMS as u32)).filter_map(fits).collect()
+}
+
+/// How far corrected codes are from the best ones, over many problems, and how far those are that the nearest ones make.
+#[test]
+fn corrected_codes_are_nearly_the_best() {
+    for bits in [32, 10, 9] {
+        let budgets = budgets(bits);
+        let empty = budgets.channel(0);
+        let possible = all(&empty);
+        let (mut best_all, mut found_all, mut nearest_all, mut exact) = (0.0, 0.0, 0.0, 0);
+        for seed in 0..60 {
+            let mut draws = Draws(seed);
+            let real = Windows::of_group(&Window::dense(1, TERMS, 1), 0, &samples(&mut draws));
+            let seen = real.map(|value| (value * 16.0).round() / 16.0);
+            let moments = Moments::new(&real, &seen, true);
+            let correction = Correction::new(&moments).unwrap();
+            let weights: Vec<f64> = (0..TERMS).map(|_| draws.draw()).collect();
+            let scale = 0.3;
+            let error = |codes: &[i32]| {
+                let seen: Vec<f64> = codes.iter().map(|&code| f64::from(code) * scale).collect();
+                moments.error(&weights, &seen)
+            };
+            let target = correction.target(&moments, &weights);
+            let found = correction.codes(&target, scale, CODES, &empty, Effort::Full);
+            let mut again = empty.clone();
+            assert!(found.codes.iter().enumerate().all(|(cell, &code)| again.set(cell, code)), "{bits}");
+            let mut nearest = empty.clone();
+            for (cell, weight) in weights.iter().enumerate() {
+                nearest.set_nearest(cell, ((weight / scale).round() as i32).clamp(CODES.0, CODES.1));
+            }
+            let best = possible.iter().map(|codes| error(codes)).fold(f64::INFINITY, f64::min);
+            let own = error(&found.codes);
+            assert!(best >= -1e-9 && own >= best - 1e-9, "{bits} {seed}: {own} {best}");
+            exact += usize::from(own <= best * 1.02 + 1e-9);
+            (best_all, found_all, nearest_all) =
+                (best_all + best, found_all + own, nearest_all + error(nearest.codes()));
+        }
+        println!(
+            "{bits} bits: best {best_all:.4}, found {found_all:.4}, nearest {nearest_all:.4}, {exact} of 60 best"
+        );
+        assert!(found_all <= best_all * 1.1 && found_all < nearest_all * 0.9 && exact >= 45, "{bits}");
+    }
+}

@@ -1,0 +1,179 @@
+//! Methods for whole layers, on random networks and accelerators.
+
+mod networks;
+
+use std::sync::Arc;
+
+use guardbit_graph::Graph;
+use guardbit_hwmodels::bounds::{LayerBounds, Witness};
+use guardbit_hwmodels::{Accelerator, MacLayer, load, lower};
+use guardbit_num::Overflow;
+use guardbit_quantize::method::{Guaranteed, OverflowAware};
+use guardbit_quantize::search::{Judge, quantize_aimed};
+use guardbit_quantize::{
+    CodeSetting, Config, LayerMethod, LayerParameters, LayerProblem, LayerSetting, QuantizeError, Symmetry,
+    quantize,
+};
+use guardbit_sim::{LayerStats, Options, Simulation, StatsLevel};
+use networks::{Layer, layer, network, samples};
+use proptest::prelude::*;
+
+/// Accumulators of 9 to 20 bits: one level, or tiles in an inner and an outer one; zero points subtracted or folded, bias
+/// before or after, in any order.
+fn accelerator() -> impl Strategy<Value = Accelerator> {
+    let mode = prop::sample::select(vec!["wrap", "saturate", "saturate_symmetric", "sticky"]);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (9u32..20, prop::option::of((2usize..9, 0u32..5)), mode, flags).prop_map(|(bits, tiles, mode, flags)| {
+        let (fold, preload, reverse) = flags;
+        let mut sets = match tiles {
+            None => vec![format!("accumulation=[{{name: acc, terms: all, bits: {bits}, overflow: {mode}}}]")],
+            Some((tile, more)) => vec![format!(
+                "accumulation=[{{name: inner, terms: {tile}, bits: {bits}, overflow: {mode}}}, \
+                 {{name: outer, terms: all, bits: {}, overflow: {mode}}}]",
+                bits + more
+            )],
+        };
+        sets.push(format!("operands.zero_point={}", if fold { "fold" } else { "subtract" }));
+        sets.push(format!("bias.at={}", if preload { "preload" } else { "post" }));
+        sets.push("bias.bits=32".into());
+        sets.push(format!("reduction_order.walk={}", if reverse { "reverse" } else { "forward" }));
+        load("exact-int32-os", &sets).unwrap()
+    })
+}
+
+fn setting() -> impl Strategy<Value = LayerSetting> {
+    (3u32..9, 3u32..9, any::<bool>(), any::<bool>()).prop_map(
+        |(weights, activations, per_channel, symmetric)| {
+            let symmetry = if symmetric { Symmetry::Symmetric } else { Symmetry::Asymmetric };
+            LayerSetting {
+                activations: CodeSetting { bits: activations, symmetry, ..CodeSetting::ACTIVATIONS },
+                weights: CodeSetting { bits: weights, ..CodeSetting::WEIGHTS },
+                per_channel,
+                float: false,
+            }
+        },
+    )
+}
+
+/// What each layer counts on inputs.
+fn counted(graph: &Graph, accelerator: &Accelerator, inputs: &[Vec<i32>]) -> Vec<LayerStats> {
+    let program = lower(Arc::new(graph.clone()), accelerator).unwrap();
+    let mut simulation = Simulation::new(&program, Options { stats: StatsLevel::Full, ..Options::default() });
+    let batch: Vec<Vec<Vec<i32>>> = inputs.iter().map(|input| vec![input.clone()]).collect();
+    simulation.run_batch(&batch).unwrap();
+    simulation.finish().into_iter().flatten().collect()
+}
+
+/// The layer's own accumulators hold everything that its weights allow, and inputs that attain the bounds show no event.
+fn check_layer(graph: &Graph, layer: &MacLayer) -> Result<(), TestCaseError> {
+    let bounds = LayerBounds::new(graph, layer);
+    for (index, level) in layer.datapath.levels.iter().enumerate() {
+        let guardbit_hwmodels::Register::Fixed { format, overflow } = level.register else { continue };
+        // A symmetric register has no code for the least sum of its width.
+        let own = bounds.weight_bits(index) <= format.bits();
+        prop_assert!(own, "{}: {} bits of {}", layer.name, bounds.weight_bits(index), format.bits());
+        if overflow == Overflow::SaturateSymmetric {
+            let low = bounds.channels.iter().map(|channel| channel.by_weights[index].min).min();
+            prop_assert!(low.is_none_or(|low| low > format.min()));
+        }
+        let witness = Witness::of_level(graph, layer, &bounds, index);
+        prop_assert!(witness.is_none_or(|witness| format.holds(witness.sum)));
+    }
+    Ok(())
+}
+
+/// A layer method between two comparisons.
+struct Compared(OverflowAware);
+
+impl LayerMethod for Compared {
+    fn name(&self) -> &str {
+        "compared"
+    }
+
+    fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
+        let chosen = self.0.choose(layer)?;
+        let noise = |parameters| layer.run(parameters, StatsLevel::None).map(|outcome| outcome.noise);
+        let (own, plain) = (noise(&chosen)?, noise(&layer.plain)?);
+        assert!(own <= plain, "{}: {own} beside {plain}", layer.name);
+        Ok(chosen)
+    }
+}
+
+fn config(setting: LayerSetting, method: impl LayerMethod + 'static) -> Config {
+    Config { setting, layer_method: Some(Arc::new(method)), ..Config::default() }
+}
+
+fn layers() -> impl Strategy<Value = Vec<Layer>> {
+    prop::collection::vec(layer(), 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// No input makes a guaranteed network overflow anywhere, and the bounds of `guardbit size` say so.
+    #[test]
+    fn guaranteed_networks_never_overflow(
+        layers in layers(), seed: u64, accelerator in accelerator(), setting in setting(),
+    ) {
+        let made = match quantize(&network(&layers, seed), &samples(4, seed), &config(setting, Guaranteed), Some(&accelerator)) {
+            Ok(made) => made,
+            Err(error) => return Err(TestCaseError::fail(error.to_string())),
+        };
+        let graph = made.graph;
+        let program = lower(Arc::new(graph.clone()), &accelerator).unwrap();
+        for layer in program.mac_layers().filter(|layer| layer.dots.weights.is_some()) {
+            check_layer(&graph, layer)?;
+        }
+        let input = graph.tensor(graph.inputs()[0]);
+        let codes = input.ty.code_range();
+        let any = |seed: u64| -> Vec<i32> {
+            let mut numbers = networks::Numbers::new(seed);
+            let span = f64::from(codes.max()) - f64::from(codes.min());
+            (0..input.ty.len()).map(|_| codes.clamp((f64::from(codes.min()) + (f64::from(numbers.next()) + 1.0) / 2.0 * span) as i128)).collect()
+        };
+        let inputs: Vec<Vec<i32>> = (0..6)
+            .map(any)
+            .chain([codes.min(), codes.max()].map(|code| vec![code; input.ty.len()]))
+            .collect();
+        if input.ty.quantization.is_some() {
+            for stats in counted(&graph, &accelerator, &inputs) {
+                let events: u64 = stats.levels.iter().map(|level| level.total().events()).sum();
+                prop_assert_eq!((events, stats.total().bias_events), (0, 0));
+            }
+        }
+    }
+
+    /// A layer is never worse than with plain parameters, on its own samples.
+    #[test]
+    fn overflow_aware_layers_are_never_worse(
+        layers in layers(), seed: u64, accelerator in accelerator(), setting in setting(),
+    ) {
+        let method = Compared(OverflowAware { samples: 2 });
+        let made = quantize(&network(&layers, seed), &samples(4, seed), &config(setting, method), Some(&accelerator));
+        prop_assert!(made.is_ok(), "{:?}", made.err());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+
+    /// Overflow propagated through all layers, a network is never worse than the plain one, or one that cannot overflow.
+    #[test]
+    fn aimed_networks_are_never_worse(
+        layers in layers(), seed: u64, accelerator in accelerator(), setting in setting(),
+    ) {
+        let (float, samples) = (network(&layers, seed), samples(3, seed));
+        let judge = Judge::new(&float, &samples, 100, Some(&accelerator)).unwrap();
+        let noise = |graph: &Graph| judge.score(graph).unwrap().noise;
+        let method = config(setting, OverflowAware { samples: 2 });
+        let aimed = quantize_aimed(&float, &samples, &method, Some(&accelerator)).unwrap();
+        let plain = Config { layer_method: None, ..method };
+        let plain = noise(&quantize(&float, &samples, &plain, Some(&accelerator)).unwrap().graph);
+        prop_assert_eq!(aimed.plain.noise, plain);
+        let own = noise(&aimed.quantized.graph);
+        prop_assert_eq!(aimed.score.noise, own);
+        prop_assert!(own <= plain, "{own} beside {plain}");
+        let cautious = quantize_aimed(&float, &samples, &config(setting, Guaranteed), Some(&accelerator)).unwrap();
+        prop_assert!(own <= noise(&cautious.quantized.graph));
+    }
+}

@@ -1,0 +1,116 @@
+//! Laws of the search for widths per layer.
+
+use guardbit_quantize::QuantizeError;
+use guardbit_quantize::search::mixed::{Budget, Choices, Point, explore};
+use proptest::prelude::*;
+
+/// A network whose figures are sums over its layers, and whose error has parts that two layers have together.
+#[derive(Debug, Clone)]
+struct Sums {
+    /// By layer and step: error, bytes, accumulator bits.
+    layers: Vec<Vec<(f64, u64, u32)>>,
+    together: f64,
+    /// Networks that cannot be made.
+    impossible: Option<Vec<usize>>,
+}
+
+impl Choices for Sums {
+    fn steps(&self) -> Vec<usize> {
+        self.layers.iter().map(Vec::len).collect()
+    }
+
+    fn point(&self, steps: &[usize]) -> Result<Point, QuantizeError> {
+        if self.impossible.as_deref() == Some(steps) && steps.iter().any(|&step| step > 0) {
+            return Err(QuantizeError::NothingToQuantize);
+        }
+        let of = || self.layers.iter().zip(steps).map(|(layer, &step)| layer[step]);
+        let deep = steps.iter().filter(|&&step| step > 0).count() as f64;
+        let error = of().map(|(error, ..)| error).sum::<f64>() + self.together * deep * (deep - 1.0);
+        Ok(Point {
+            steps: steps.to_vec(),
+            error,
+            accuracy: 1.0 / (1.0 + error),
+            bytes: of().map(|(_, bytes, _)| bytes).sum(),
+            accumulator_bits: of().map(|(.., bits)| bits).max().unwrap_or(0),
+        })
+    }
+}
+
+fn sums() -> impl Strategy<Value = Sums> {
+    let layer = prop::collection::vec((0.0f64..10.0, 1u64..1000, 8u32..24), 1..4);
+    (
+        prop::collection::vec(layer, 1..5),
+        -1.0f64..1.0,
+        prop::option::of(prop::collection::vec(0usize..2, 1..5)),
+    )
+        .prop_map(|(layers, together, impossible)| Sums { layers, together, impossible })
+}
+
+/// All networks there are.
+fn all(sums: &Sums) -> Vec<Point> {
+    let counts = sums.steps();
+    let total: usize = counts.iter().product();
+    let steps = |mut index: usize| -> Vec<usize> {
+        counts
+            .iter()
+            .map(|&count| {
+                let step = index % count;
+                index /= count;
+                step
+            })
+            .collect()
+    };
+    (0..total).filter_map(|index| sums.point(&steps(index)).ok()).collect()
+}
+
+fn cost(point: Option<&Point>, budget: Budget) -> f64 {
+    point.map_or(f64::INFINITY, |point| match budget {
+        Budget::Error(_) | Budget::Accuracy(_) => point.bytes as f64,
+        Budget::Bytes(_) | Budget::AccumulatorBits(_) => point.error,
+    })
+}
+
+proptest! {
+    /// A looser budget never takes a worse network, and what is taken keeps the budget.
+    #[test]
+    fn looser_budgets_are_never_worse(sums in sums(), exchanges in 0usize..30, limit in 0.0f64..1.0, more in 0.0f64..1.0) {
+        let found = explore(&sums, exchanges).unwrap();
+        let pairs = [
+            (Budget::Error(20.0 * limit), Budget::Error(20.0 * (limit + more))),
+            (Budget::Accuracy(limit), Budget::Accuracy(limit - more)),
+            (Budget::Bytes((3000.0 * limit) as u64), Budget::Bytes((3000.0 * (limit + more)) as u64)),
+            (Budget::AccumulatorBits((24.0 * limit) as u32), Budget::AccumulatorBits((24.0 * (limit + more)) as u32)),
+        ];
+        for (tight, loose) in pairs {
+            let (own, other) = (found.within(&[tight]), found.within(&[loose]));
+            prop_assert!(cost(other, loose) <= cost(own, tight), "{tight:?} {own:?}, {loose:?} {other:?}");
+            let kept = own.is_none_or(|point| match tight {
+                Budget::Error(most) => point.error <= most,
+                Budget::Accuracy(least) => point.accuracy >= least,
+                Budget::Bytes(most) => point.bytes <= most,
+                Budget::AccumulatorBits(most) => point.accumulator_bits <= most,
+            });
+            prop_assert!(kept, "{tight:?}: {own:?}");
+        }
+    }
+
+    /// What is called Pareto is: nothing that was met dominates it, and it dominates all else. With exchanges enough, little is
+    /// missed of all networks there are.
+    #[test]
+    fn trade_offs_are_undominated(sums in sums()) {
+        let found = explore(&sums, 1000).unwrap();
+        let best = found.pareto();
+        for point in found.points() {
+            prop_assert!(best.iter().any(|best| best.dominates(point)));
+            prop_assert!(sums.point(&point.steps).unwrap() == *point);
+        }
+        for (index, point) in best.iter().enumerate() {
+            let beaten = best.iter().enumerate().any(|(other, by)| other != index && by.dominates(point));
+            prop_assert!(!beaten);
+        }
+        prop_assert!(best.windows(2).all(|pair| pair[0].bytes <= pair[1].bytes));
+        prop_assert_eq!(found.sensitivity().len(), sums.layers.len());
+        // Every point is one of all.
+        prop_assert!(found.points().len() <= all(&sums).len());
+    }
+}

@@ -1,0 +1,9 @@
+//! Plots of a float network that was quantized in several ways.
+
+mod accuracy;
+
+use super::Plot;
+use crate::QuantizersRecord;
+
+/// All of them.
+pub const QUANTIZER_PLOTS: &[Plot<QuantizersRecord>] = &[accuracy::PLOT];

@@ -1,0 +1,131 @@
+//! The arguments of a run that an axis can vary.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::{AxisError, InputSource, Pick, Settings};
+
+/// An argument of a run. Any other key is one of the accelerator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Argument {
+    Model,
+    Hw,
+    Mode,
+    Requantize,
+    Seed,
+    Random,
+    Samples,
+    Input,
+    Labels,
+    Output,
+    Profile,
+}
+
+const ARGUMENTS: [(&str, Argument); 11] = [
+    ("model", Argument::Model),
+    ("hw", Argument::Hw),
+    ("mode", Argument::Mode),
+    ("requantize", Argument::Requantize),
+    ("seed", Argument::Seed),
+    ("random", Argument::Random),
+    ("samples", Argument::Samples),
+    ("input", Argument::Input),
+    ("labels", Argument::Labels),
+    ("output", Argument::Output),
+    ("profile", Argument::Profile),
+];
+
+/// What one combination of values runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Variant {
+    pub model: PathBuf,
+    pub hw: String,
+    pub settings: Settings,
+}
+
+impl Argument {
+    /// The argument of that name.
+    pub fn find(key: &str) -> Option<Self> {
+        ARGUMENTS.iter().find(|(name, _)| *name == key).map(|&(_, argument)| argument)
+    }
+
+    /// Whether its values are paths, which in a study file are relative to it.
+    pub fn is_path(self) -> bool {
+        matches!(self, Self::Model | Self::Input | Self::Labels)
+    }
+
+    /// Gives `variant` a value.
+    fn set(self, variant: &mut Variant, value: &str) -> Result<(), String> {
+        let settings = &mut variant.settings;
+        match self {
+            Self::Model => variant.model = value.into(),
+            Self::Hw => variant.hw = value.into(),
+            Self::Mode => settings.mode = parsed(value)?,
+            Self::Requantize => settings.sets.push(format!("requantize.scheme={value}")),
+            Self::Labels => settings.labels = Some(value.into()),
+            Self::Output => settings.output = Some(value.into()),
+            Self::Profile => settings.profile = Some(parsed(value)?),
+            Self::Input => {
+                let pick = match &settings.input {
+                    InputSource::File { pick, .. } => *pick,
+                    InputSource::Random { .. } => Pick::All,
+                };
+                settings.input = InputSource::File { path: value.into(), pick };
+            }
+            Self::Random => {
+                let seed = match settings.input {
+                    InputSource::Random { seed, .. } => seed,
+                    InputSource::File { .. } => 0,
+                };
+                settings.input = InputSource::Random { count: parsed(value)?, seed };
+            }
+            Self::Seed => settings.input = seeded(&settings.input, parsed(value)?)?,
+            Self::Samples => settings.input = picked(&settings.input, parsed(value)?)?,
+        }
+        Ok(())
+    }
+}
+
+impl Variant {
+    /// Gives an argument or a key of the accelerator a value.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), AxisError> {
+        match Argument::find(key) {
+            Some(argument) => {
+                argument.set(self, value).map_err(|problem| AxisError::Values { key: key.into(), problem })
+            }
+            None => {
+                self.settings.sets.push(format!("{key}={value}"));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn parsed<T: FromStr<Err: Display>>(value: &str) -> Result<T, String> {
+    value.parse().map_err(|error| format!("{value}: {error}"))
+}
+
+fn seeded(input: &InputSource, seed: u64) -> Result<InputSource, String> {
+    match input {
+        InputSource::Random { count, .. } => Ok(InputSource::Random { count: *count, seed }),
+        InputSource::File { path, pick } => {
+            let pick = Pick::new(pick.count(), Some(seed));
+            let pick = pick.ok_or("a seed with an input draws samples: say how many with `samples`")?;
+            Ok(InputSource::File { path: path.clone(), pick })
+        }
+    }
+}
+
+fn picked(input: &InputSource, count: usize) -> Result<InputSource, String> {
+    match input {
+        InputSource::Random { .. } => Err("goes with an input file; random codes have `random`".into()),
+        InputSource::File { path, pick } => {
+            let pick = match *pick {
+                Pick::Random { seed, .. } => Pick::Random { count, seed },
+                Pick::All | Pick::First { .. } => Pick::First { first: count },
+            };
+            Ok(InputSource::File { path: path.clone(), pick })
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Lists of values as text.
+
+/// Most values of an axis.
+const MOST: i64 = 10_000;
+
+/// The values of a list, ranges written out; otherwise what is wrong.
+pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
+    let mut values = Vec::new();
+    for part in parts(text)? {
+        match part.split_once("..") {
+            Some((low, high)) => values.extend(range(part, low, high)?),
+            None if part.is_empty() => return Err("a value is missing".into()),
+            None => values.push(part.into()),
+        }
+        if values.len() as i64 > MOST {
+            return Err(format!("has more than {MOST} values"));
+        }
+    }
+    Ok(values)
+}
+
+/// The parts between commas outside of brackets.
+fn parts(text: &str) -> Result<Vec<&str>, String> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0u32, 0);
+    for (at, character) in text.char_indices() {
+        match character {
+            '[' | '{' => depth += 1,
+            ']' | '}' => {
+                let outer = depth.checked_sub(1);
+                depth = outer.ok_or_else(|| format!("`{character}` closes nothing"))?;
+            }
+            ',' if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    if depth == 0 { Ok(parts) } else { Err("a bracket is not closed".into()) }
+}
+
+/// The whole numbers of `low..=high`. What is no range of numbers is a single value, e.g. a path.
+fn range(part: &str, low: &str, high: &str) -> Result<Vec<String>, String> {
+    let number = |text: &str| text.trim().parse::<i64>().ok();
+    let (Some(low), Some(end)) = (number(low), number(high.strip_prefix('=').unwrap_or(high))) else {
+        return Ok(vec![part.into()]);
+    };
+    if !high.starts_with('=') {
+        return Err(format!(
+            "`{part}` could end with {end} or before it: write {low}..={end}, which includes {end}"
+        ));
+    }
+    if low > end || end.saturating_sub(low) >= MOST {
+        return Err(format!("`{part}` has no values, or more than {MOST}"));
+    }
+    Ok((low..=end).map(|value| value.to_string()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(split(text).unwrap(), expected, "{text}");
+    }
+
+    #[test]
+    fn lists() {
+        check("8", &["8"]);
+        check("12..=14,16", &["12", "13", "14", "16"]);
+        check("-1..=1", &["-1", "0", "1"]);
+        check("wrap, saturate", &["wrap", "saturate"]);
+        check("[kh,kw,ic],[ic,kh,kw]", &["[kh,kw,ic]", "[ic,kh,kw]"]);
+        check("../a.tflite,b..c.onnx", &["../a.tflite", "b..c.onnx"]);
+        check("{axes: [ic], walk: sorted}", &["{axes: [ic], walk: sorted}"]);
+        for bad in ["", "1,,2", "8..10", "9..=8", "0..=99999999999", "[1,2", "1]"] {
+            assert!(split(bad).is_err(), "{bad}");
+        }
+    }
+}

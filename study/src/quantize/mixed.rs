@@ -1,0 +1,148 @@
+//! Widths of single layers, chosen under a budget.
+
+use std::fmt;
+use std::str::FromStr;
+
+use guardbit_graph::Graph;
+use guardbit_hwmodels::Accelerator;
+use guardbit_quantize::search::Judge;
+use guardbit_quantize::search::mixed::{Budget, Explored, NetworkChoices, Point, explore};
+use guardbit_quantize::{Config, Quantized, Sample};
+use guardbit_reports::{Decibel, TradeOffRow};
+
+use crate::StudyError;
+
+/// Most calibration samples that networks are compared on.
+const SAMPLES: usize = 256;
+/// Exchanges between two layers that are tried, at most.
+const EXCHANGES: usize = 32;
+
+/// What a network of mixed widths has to keep within.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MixedBudget {
+    /// At most so many of a hundred calibration samples more than with the widest codes get another class than from the
+    /// float network; what is left has the fewest bytes.
+    Agreement(f64),
+    /// At least that signal to noise ratio of the outputs, in dB; likewise.
+    Sqnr(f64),
+    /// At most so many bytes of weights and biases; what is left has the least error.
+    Bytes(u64),
+    /// An accumulator of at most so many bits that no input makes overflow; likewise.
+    Bits(u32),
+}
+
+/// A text that is no budget.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no budget: write agreement=1%, sqnr=30, bytes=20000 or bits=16")]
+pub struct MixedBudgetError(String);
+
+impl FromStr for MixedBudget {
+    type Err = MixedBudgetError;
+
+    fn from_str(text: &str) -> Result<Self, MixedBudgetError> {
+        let wrong = || MixedBudgetError(text.into());
+        let (kind, value) = text.split_once('=').ok_or_else(wrong)?;
+        let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+        match kind {
+            "agreement" => value.strip_suffix('%').and_then(number).map(Self::Agreement).ok_or_else(wrong),
+            "sqnr" => number(value).map(Self::Sqnr).ok_or_else(wrong),
+            "bytes" => value.parse().map(Self::Bytes).map_err(|_| wrong()),
+            "bits" => value.parse().map(Self::Bits).map_err(|_| wrong()),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for MixedBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agreement(share) => write!(f, "agreement={share}%"),
+            Self::Sqnr(sqnr) => write!(f, "sqnr={sqnr}"),
+            Self::Bytes(bytes) => write!(f, "bytes={bytes}"),
+            Self::Bits(bits) => write!(f, "bits={bits}"),
+        }
+    }
+}
+
+impl MixedBudget {
+    fn of(self, explored: &Explored) -> Budget {
+        match self {
+            Self::Agreement(share) => {
+                let widest = explored.points().first().map_or(1.0, |point| point.accuracy);
+                Budget::Accuracy(widest - share / 100.0)
+            }
+            Self::Sqnr(sqnr) => Budget::Error(10f64.powf(-sqnr / 10.0)),
+            Self::Bytes(bytes) => Budget::Bytes(bytes),
+            Self::Bits(bits) => Budget::AccumulatorBits(bits),
+        }
+    }
+
+    /// The nearest to it that was met.
+    fn nearest(self, explored: &Explored) -> String {
+        let points = explored.points().iter();
+        match self {
+            Self::Agreement(_) => {
+                let most = points.map(|point| point.accuracy).fold(0.0, f64::max);
+                format!("an agreement of {:.1} %", 100.0 * most)
+            }
+            Self::Sqnr(_) => format!("{:.1} dB", points.map(sqnr_db).fold(f64::NEG_INFINITY, f64::max)),
+            Self::Bytes(_) => format!("{} bytes", points.map(|point| point.bytes).min().unwrap_or(0)),
+            Self::Bits(_) => {
+                format!("{} bits", points.map(|point| point.accumulator_bits).min().unwrap_or(0))
+            }
+        }
+    }
+}
+
+/// In dB.
+fn sqnr_db(point: &Point) -> f64 {
+    -10.0 * point.error.log10()
+}
+
+/// The best network within `budget`, and all that was met on the way to it.
+pub(super) fn mixed(
+    float: &Graph,
+    samples: &[Sample],
+    config: &Config,
+    accelerator: &Accelerator,
+    budget: MixedBudget,
+) -> Result<(Quantized, Vec<TradeOffRow>), StudyError> {
+    let judge = Judge::new(float, samples, SAMPLES, Some(accelerator))?;
+    let steps = NetworkChoices::USUAL;
+    let choices = NetworkChoices::new(float, samples, config, accelerator, judge, &steps)?;
+    let explored = explore(&choices, EXCHANGES)?;
+    let chosen = explored.within(&[budget.of(&explored)]);
+    let none = || StudyError::MixedBudget { budget: budget.to_string(), nearest: budget.nearest(&explored) };
+    let chosen = chosen.ok_or_else(none)?;
+    let pareto = explored.pareto();
+    let row = |point: &Point| {
+        let width = |(name, &step): (&String, &usize)| {
+            format!("{name}: {}x{}", steps[step].weights, steps[step].activations)
+        };
+        TradeOffRow {
+            bytes: point.bytes,
+            accumulator_bits: point.accumulator_bits,
+            agreement: point.accuracy,
+            sqnr_db: Decibel::new(sqnr_db(point)),
+            pareto: pareto.iter().any(|other| other.steps == point.steps),
+            chosen: point.steps == chosen.steps,
+            widths: choices.layers().iter().zip(&point.steps).map(width).collect::<Vec<_>>().join("; "),
+        }
+    };
+    Ok((choices.quantized(&chosen.steps)?, explored.points().iter().map(row).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MixedBudget;
+
+    #[test]
+    fn budgets() {
+        for text in ["agreement=1%", "sqnr=30", "bytes=20000", "bits=16"] {
+            assert_eq!(text.parse::<MixedBudget>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "agreement=1", "sqnr=-3", "bytes=1.5", "bits=", "accuracy=1%", "sqnr=nan"] {
+            assert!(wrong.parse::<MixedBudget>().is_err(), "{wrong}");
+        }
+    }
+}

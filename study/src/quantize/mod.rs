@@ -1,0 +1,187 @@
+//! From a float network and samples to a quantized one in a file.
+
+mod dynamic;
+mod mixed;
+mod record;
+mod setting;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use guardbit_files::{Existing, SingleFile, Target};
+use guardbit_frontends::{read_onnx, write_onnx};
+use guardbit_graph::{Graph, real_of};
+use guardbit_hwmodels::{Accelerator, lower};
+use guardbit_quantize::{Config, Quantized, Sample};
+use guardbit_reports::{Fraction, QuantizeRecord, RunRecord, quantize_documents};
+use guardbit_sim::{Codes, Mode, Options, StatsLevel};
+
+pub use mixed::{MixedBudget, MixedBudgetError};
+pub use setting::{MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, parse_codes, parse_rule};
+
+use crate::execute::{ExecutedTogether, execute_together};
+use crate::samples::Samples;
+use crate::subject::Subject;
+use crate::{InputSource, Progress, Settings, StudyError, sealed};
+
+/// A float network that is to be quantized.
+#[derive(Debug, Clone)]
+pub struct QuantizeRequest {
+    /// The float network's file.
+    pub model: PathBuf,
+    /// Real samples.
+    pub calibration: InputSource,
+    /// Other samples that the quantized network is run on; those of the calibration, if there are none.
+    pub test: Option<PathBuf>,
+    /// One class per sample that it is run on.
+    pub labels: Option<PathBuf>,
+    /// The output that is scored; all, if there is no name.
+    pub output: Option<String>,
+    /// The accelerator that it is for: a preset's name or a file's path.
+    pub hw: Option<String>,
+    /// Overrides of the accelerator: `KEY=VALUE`.
+    pub sets: Vec<String>,
+    /// How it is quantized.
+    pub config: Config,
+    /// Under which budget the layers get widths of their own, if they do.
+    pub mixed: Option<MixedBudget>,
+    /// Whether dynamic quantization is tried too.
+    pub dynamic: bool,
+    /// A folder for tables, plots and a page.
+    pub report: Option<PathBuf>,
+    /// Figures of the user's own: each is a name, and what it makes of the quantized network.
+    pub statistics: Vec<OwnStatistic>,
+}
+
+/// A figure of the user's own.
+pub type OwnStatistic = (String, fn(&Quantized) -> String);
+
+/// What a network runs on where no accelerator is named.
+const WIDE: &str = "exact-int32-os";
+
+/// Quantizes `request` and writes the network to `out`, which appears only when it is complete.
+///
+/// # Errors
+/// [`StudyError`]; nothing is left behind in that case.
+pub fn quantize(
+    request: &QuantizeRequest,
+    out: &Path,
+    existing: Existing,
+    progress: &dyn Progress,
+) -> Result<QuantizeRecord, StudyError> {
+    let file = SingleFile::new(out, existing, is_ours)?;
+    let report = request.report.as_ref().map(|dir| Target::claim_for(dir, existing)).transpose()?;
+    let accelerator = guardbit_hwmodels::load(request.hw.as_deref().unwrap_or(WIDE), &request.sets)?;
+    let float = guardbit_frontends::load(&request.model)?;
+    let samples = real_samples(&float, request)?;
+    let aimed = request.hw.as_ref().map(|_| &accelerator);
+    let (quantized, tradeoffs) = match (request.mixed, &request.config.layer_method) {
+        (Some(budget), _) => mixed::mixed(&float, &samples, &request.config, &accelerator, budget)?,
+        (None, Some(_)) => {
+            let aimed = guardbit_quantize::search::quantize_aimed(&float, &samples, &request.config, aimed)?;
+            (aimed.quantized, Vec::new())
+        }
+        (None, None) => (guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?, Vec::new()),
+    };
+    let graph = quantized.graph.clone().with_metadata(metadata(request, &accelerator, aimed.is_some()));
+    let export = |source| StudyError::Export { path: out.into(), source };
+    let bytes = write_onnx(&graph).map_err(export)?;
+    // What is measured is what others will read.
+    let network = read_onnx(&bytes, float.name())?;
+    let measured = measure(request, float, network, &accelerator, progress)?;
+    let record = record::record(request, &quantized, samples.len(), &accelerator, tradeoffs, measured);
+    if let Some(target) = report {
+        let mut staging = target.stage()?;
+        staging.write_all(&quantize_documents(&record::about(request, &accelerator), &record)?)?;
+        let json = record::RecordJson::new(&record, staging.entries());
+        staging.write("quantize.json", &sealed(&json))?;
+        staging.publish(existing)?;
+    }
+    file.write(&bytes)?;
+    Ok(record)
+}
+
+/// Whether a file is a network that guardbit wrote.
+fn is_ours(path: &Path) -> bool {
+    const MOST: u64 = 1 << 30;
+    guardbit_files::read(path, MOST).is_ok_and(|bytes| guardbit_frontends::is_own_onnx(&bytes))
+}
+
+/// The calibration samples as real values.
+fn real_samples(graph: &Graph, request: &QuantizeRequest) -> Result<Vec<Sample>, StudyError> {
+    if let Some(&id) = graph.inputs().iter().find(|&&id| !graph.tensor(id).ty.dtype.is_float()) {
+        let tensor = graph.tensor(id);
+        let (tensor, dtype) = (tensor.name.clone(), tensor.ty.dtype);
+        return Err(guardbit_quantize::QuantizeError::NotFloat { tensor, dtype }.into());
+    }
+    let frontend = guardbit_frontends::frontend(&request.model)?;
+    let samples = Samples::load(graph, frontend, &request.calibration)?;
+    Ok(samples.reader().read(samples.count())?.into_iter().map(reals).collect())
+}
+
+/// The real values of a sample's inputs in float.
+fn reals(inputs: Vec<Codes>) -> Sample {
+    inputs.iter().map(|codes| codes.to_vec().into_iter().map(real_of).collect()).collect()
+}
+
+/// What a reader of the file is to know of how it was made.
+fn metadata(request: &QuantizeRequest, accelerator: &Accelerator, aimed: bool) -> BTreeMap<String, String> {
+    let mut texts = vec![("guardbit.method".to_owned(), record::method(&request.config))];
+    if aimed {
+        texts.push(("guardbit.accelerator".to_owned(), accelerator.name.clone()));
+        texts.push(("guardbit.accumulator".to_owned(), record::accumulator(accelerator)));
+    }
+    texts.into_iter().collect()
+}
+
+/// The float network, and the quantized one on the accelerator.
+struct Measured {
+    run: RunRecord,
+    float: guardbit_reports::ScoreFigures,
+    dynamic: Option<Fraction>,
+}
+
+fn measure(
+    request: &QuantizeRequest,
+    float: Graph,
+    network: Graph,
+    accelerator: &Accelerator,
+    progress: &dyn Progress,
+) -> Result<Measured, StudyError> {
+    let input = match &request.test {
+        Some(path) => InputSource::File { path: path.clone(), pick: crate::Pick::All },
+        None => request.calibration.clone(),
+    };
+    let settings = |stats| Settings {
+        input: input.clone(),
+        labels: request.labels.clone(),
+        output: request.output.clone(),
+        mode: Mode::Propagated,
+        stats,
+        sets: request.sets.clone(),
+        events: 0,
+        profile: None,
+    };
+    let subject = |graph: Graph, stats| Subject::of_graph(graph, &request.model, &settings(stats));
+    let run = |subject: Subject, stats: StatsLevel| -> Result<RunRecord, StudyError> {
+        let program = lower(subject.graph.clone(), accelerator)?;
+        let options = Options { stats, events_per_layer: 0, ..Options::default() };
+        progress.start(&subject.model.file, subject.samples.count() as u64);
+        let ExecutedTogether { mut each, unlimited } =
+            execute_together(&subject, &[&program], options, None, progress, &mut |_| Ok(()))?;
+        let executed = each.swap_remove(0)?;
+        Ok(RunRecord::new(
+            &subject.model.file,
+            &accelerator.name,
+            &program,
+            &executed.layers,
+            unlimited.as_deref().unwrap_or(&executed.layers),
+            &options,
+            &executed.score,
+        ))
+    };
+    let float = subject(float, StatsLevel::None)?;
+    let dynamic = if request.dynamic { dynamic::accuracy(&float, &request.config)? } else { None };
+    let float = run(float, StatsLevel::None)?.outcome;
+    Ok(Measured { run: run(subject(network, StatsLevel::Full)?, StatsLevel::Full)?, float, dynamic })
+}

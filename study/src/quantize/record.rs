@@ -1,0 +1,152 @@
+//! What is told of a quantization.
+
+use guardbit_files::FileEntry;
+use guardbit_hwmodels::{Accelerator, Register};
+use guardbit_quantize::{Config, Quantized, TensorFigures, UnitFigures};
+use guardbit_reports::{About, Decibel, HistogramRow, PartRow, QuantizeRecord, TensorRow, TradeOffRow};
+use serde::Serialize;
+
+use super::{Measured, QuantizeRequest};
+use crate::{InputSource, TOOL, Tool};
+
+pub(super) fn record(
+    request: &QuantizeRequest,
+    quantized: &Quantized,
+    samples: usize,
+    accelerator: &Accelerator,
+    tradeoffs: Vec<TradeOffRow>,
+    Measured { run, float, dynamic }: Measured,
+) -> QuantizeRecord {
+    let own = |(name, of): &super::OwnStatistic| (name.clone(), of(quantized));
+    QuantizeRecord {
+        model: run.model,
+        hw: accelerator.name.clone(),
+        method: method(&request.config),
+        samples: samples as u64,
+        evaluated: run.outcome.samples,
+        accuracy_float: float.accuracy_exact,
+        accuracy: run.outcome.accuracy_exact,
+        accuracy_hw: run.outcome.accuracy.filter(|_| request.hw.is_some()),
+        parts: quantized.units.iter().enumerate().map(part).collect(),
+        tensors: quantized.tensors.iter().map(tensor).collect(),
+        histograms: quantized.tensors.iter().flat_map(histogram).collect(),
+        layers: run.layers,
+        tradeoffs,
+        accuracy_dynamic: dynamic,
+        own: request.statistics.iter().map(own).collect(),
+    }
+}
+
+fn part((index, unit): (usize, &UnitFigures)) -> PartRow {
+    PartRow {
+        index,
+        part: unit.name.clone(),
+        pattern: unit.pattern.to_owned(),
+        class: unit.class.map(|class| class.name().to_owned()),
+        weight_bits: unit.weight_bits,
+        float: unit.float.clone(),
+        sqnr_db: Some(Decibel::new(unit.likeness.sqnr_db())),
+        cosine: Some(rounded(unit.likeness.cosine())),
+        max_error: rounded(unit.likeness.greatest_error()),
+        rounded_sums: unit.rounded_sums,
+    }
+}
+
+fn tensor(figures: &TensorFigures) -> TensorRow {
+    let codes = figures.codes;
+    TensorRow {
+        tensor: figures.name.clone(),
+        dtype: codes.dtype.name().to_owned(),
+        code_min: codes.range.min().into(),
+        code_max: codes.range.max().into(),
+        scale: codes.parameters.scale.into(),
+        zero_point: codes.parameters.zero_point.into(),
+        float_min: figures.float_range[0].into(),
+        float_max: figures.float_range[1].into(),
+        real_min: figures.covered[0].into(),
+        real_max: figures.covered[1].into(),
+        values: figures.values,
+        at_min: figures.at_ends[0],
+        at_max: figures.at_ends[1],
+    }
+}
+
+fn histogram(figures: &TensorFigures) -> Vec<HistogramRow> {
+    let [low, high] = figures.float_range.map(f64::from);
+    let width = (high - low) / figures.histogram.len().max(1) as f64;
+    let bin = |(index, &count): (usize, &u64)| HistogramRow {
+        tensor: figures.name.clone(),
+        low: low + index as f64 * width,
+        high: low + (index + 1) as f64 * width,
+        count,
+    };
+    figures.histogram.iter().enumerate().map(bin).collect()
+}
+
+/// To nine decimals: what is told is the same on every machine.
+fn rounded(value: f64) -> f64 {
+    (value * 1e9).round() / 1e9
+}
+
+/// The methods by name.
+pub(super) fn method(config: &Config) -> String {
+    match &config.layer_method {
+        Some(method) => method.name().to_owned(),
+        None => config.method.name().to_owned(),
+    }
+}
+
+/// The accumulator's levels in words: `acc int14 saturate`.
+pub(super) fn accumulator(accelerator: &Accelerator) -> String {
+    let level = |level: &guardbit_hwmodels::Level| match level.register {
+        Register::Auto => format!("{} auto", level.name),
+        Register::Fixed { format, overflow } => {
+            let sign = if format.is_signed() { "int" } else { "uint" };
+            format!("{} {sign}{} {}", level.name, format.bits(), overflow.name())
+        }
+    };
+    accelerator.datapath.levels.iter().map(level).collect::<Vec<_>>().join(", ")
+}
+
+/// What was run, in words for the report.
+pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> About {
+    let file = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let calibration = match &request.calibration {
+        InputSource::File { path, .. } => file(path),
+        InputSource::Random { count, seed } => format!("{count} random samples, seed {seed}"),
+    };
+    let config = &request.config;
+    let bits = |setting: guardbit_quantize::CodeSetting| {
+        let sign = if setting.signed { "int" } else { "uint" };
+        format!("{sign}{}", setting.bits)
+    };
+    let scales = if config.setting.per_channel { "per channel" } else { "per tensor" };
+    let mut pairs = vec![
+        ("Model", file(&request.model)),
+        ("Calibration", calibration),
+        ("Method", method(config)),
+        ("Activations", bits(config.setting.activations)),
+        ("Weights", format!("{}, {scales}", bits(config.setting.weights))),
+        ("Accelerator", crate::run::in_words(accelerator)),
+    ];
+    pairs.extend(request.test.as_deref().map(|path| ("Test", file(path))));
+    pairs.extend(request.labels.as_deref().map(|path| ("Labels", file(path))));
+    pairs.extend(request.sets.iter().map(|set| ("Set", set.clone())));
+    crate::about(pairs, [accelerator])
+}
+
+/// `quantize.json`.
+#[derive(Serialize)]
+pub(super) struct RecordJson<'a> {
+    schema: u32,
+    tool: Tool,
+    #[serde(flatten)]
+    record: &'a QuantizeRecord,
+    files: Vec<FileEntry>,
+}
+
+impl<'a> RecordJson<'a> {
+    pub fn new(record: &'a QuantizeRecord, files: Vec<FileEntry>) -> Self {
+        Self { schema: 1, tool: TOOL, record, files }
+    }
+}

@@ -1,0 +1,84 @@
+//! Settings of the quantizer as they are typed.
+
+use guardbit_quantize::{CodeSetting, LayerClass, Rule, Scales, Symmetry, Which};
+
+use crate::StudyError;
+
+/// Codes as `int8` or `uint4`, on top of others: the rest of `base` stays.
+///
+/// # Errors
+/// [`StudyError::QuantizeSetting`] unless it is such a word with 2 to `most` bits.
+pub fn parse_codes(text: &str, base: CodeSetting, most: u32) -> Result<CodeSetting, StudyError> {
+    let (signed, bits) = match text.strip_prefix("uint") {
+        Some(bits) => (false, bits),
+        None => (true, text.strip_prefix("int").unwrap_or_default()),
+    };
+    let bits = bits.parse::<u32>().ok().filter(|bits| (2..=most).contains(bits));
+    let wrong = || StudyError::QuantizeSetting {
+        setting: text.into(),
+        problem: format!("codes are int2 to int{most} or uint2 to uint{most}"),
+    };
+    Ok(CodeSetting { bits: bits.ok_or_else(wrong)?, signed, ..base })
+}
+
+/// A rule as `depthwise:weights=int6,per-tensor` or `LAYER:float`, on top of the general settings.
+///
+/// # Errors
+/// [`StudyError::QuantizeSetting`] naming what cannot be read.
+pub fn parse_rule(text: &str, activations: CodeSetting, weights: CodeSetting) -> Result<Rule, StudyError> {
+    let wrong = |problem: String| StudyError::QuantizeSetting { setting: text.into(), problem };
+    let (which, settings) = text.rsplit_once(':').ok_or_else(|| wrong("is not LAYER:SETTING,...".into()))?;
+    let class = LayerClass::ALL.into_iter().find(|class| class.name() == which);
+    let mut rule = Rule::new(class.map_or_else(|| Which::Name(which.into()), Which::Class));
+    let (mut activations, mut weights) = (activations, weights);
+    for setting in settings.split(',') {
+        match setting.split_once('=').unwrap_or((setting, "")) {
+            ("float", "") => rule.float = Some(true),
+            ("per-tensor", "") => rule.per_channel = Some(false),
+            ("per-channel", "") => rule.per_channel = Some(true),
+            ("weights", codes) => weights = parse_codes(codes, weights, MOST_WEIGHT_BITS)?,
+            ("activations", codes) => activations = parse_codes(codes, activations, MOST_ACTIVATION_BITS)?,
+            ("symmetric", "") => activations.symmetry = Symmetry::Symmetric,
+            ("asymmetric", "") => activations.symmetry = Symmetry::Asymmetric,
+            ("power-of-two", "") => {
+                (activations.scales, weights.scales) = (Scales::PowersOfTwo, Scales::PowersOfTwo);
+            }
+            _ => {
+                return Err(wrong(format!(
+                    "`{setting}` is none of float, per-tensor, per-channel, weights=CODES, activations=CODES, symmetric, \
+                     asymmetric, power-of-two"
+                )));
+            }
+        }
+    }
+    rule.activations = Some(activations);
+    rule.weights = Some(weights);
+    Ok(rule)
+}
+
+/// Widest codes of weights.
+pub const MOST_WEIGHT_BITS: u32 = 8;
+/// Widest codes of activations.
+pub const MOST_ACTIVATION_BITS: u32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<Rule, String> {
+        let (activations, weights) = (CodeSetting::ACTIVATIONS, CodeSetting::WEIGHTS);
+        parse_rule(text, activations, weights).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn rules_are_read() {
+        let rule = check("depthwise:weights=int6,per-tensor").unwrap();
+        assert_eq!((rule.layers, rule.per_channel), (Which::Class(LayerClass::Depthwise), Some(false)));
+        assert_eq!(rule.weights.map(|codes| (codes.bits, codes.signed)), Some((6, true)));
+        let rule = check("block:1/conv:float").unwrap();
+        assert_eq!((rule.layers, rule.float), (Which::Name("block:1/conv".into()), Some(true)));
+        for wrong in ["conv", "conv:", "conv:weights=int9", "conv:weights=8", "conv:activations=uint1"] {
+            assert!(check(wrong).is_err(), "{wrong}");
+        }
+    }
+}

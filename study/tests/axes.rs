@@ -1,0 +1,206 @@
+//! Sweeps over any axis.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use guardbit_sim::{Mode, StatsLevel};
+use guardbit_study::{
+    Axes, Axis, Condition, Existing, InputSource, RunRequest, Settings, Silent, StudyError, SweepRequest,
+    load_study, run, sweep,
+};
+
+const ACCELERATOR: &str = "\
+schema: 1
+extends: fpga-int14-os
+name: small
+accumulation:
+- {name: inner, reduce: serial, terms: 4, bits: 11, overflow: saturate}
+- {name: acc, reduce: serial, terms: all, bits: 12, overflow: wrap}
+";
+
+/// A folder with a network and an accelerator of two levels.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("net.yaml"), include_str!("net.yaml")).unwrap();
+        fs::write(dir.path().join("hw.yaml"), ACCELERATOR).unwrap();
+        Self(dir)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn settings(&self, seed: u64, mode: Mode, sets: &[&str]) -> Settings {
+        Settings {
+            input: InputSource::Random { count: 5, seed },
+            labels: None,
+            output: None,
+            mode,
+            stats: StatsLevel::Full,
+            sets: sets.iter().map(ToString::to_string).collect(),
+            events: 0,
+            profile: None,
+        }
+    }
+
+    fn request(&self, axes: Axes) -> SweepRequest {
+        SweepRequest {
+            models: vec![self.path("net.yaml")],
+            hws: vec![self.path("hw.yaml").to_string_lossy().into_owned()],
+            settings: self.settings(3, Mode::Propagated, &[]),
+            level: None,
+            bits: None,
+            overflow: Vec::new(),
+            axes,
+            stats_given: true,
+        }
+    }
+}
+
+fn axes(list: &[&str]) -> Axes {
+    Axes::new(list.iter().map(|text| text.parse().unwrap()).collect(), &[], Vec::new()).unwrap()
+}
+
+fn lines(path: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| line.split(',').map(String::from).collect()).collect()
+}
+
+/// Every point of a sweep over four axes has the figures of a run of its own.
+#[test]
+fn points_are_runs() {
+    let folder = Folder::new();
+    let list = [
+        "reduction_order.walk=forward,reverse",
+        "mode=propagated,isolated",
+        "seed=3,4",
+        "accumulation.acc.bits=9,12",
+    ];
+    let out = folder.path("out");
+    let records = sweep(&folder.request(axes(&list)), Some(&out), Existing::Refuse, &Silent).unwrap();
+    assert_eq!(records.len(), 16);
+    let table = lines(&out.join("sweep.csv"));
+    assert_eq!(
+        table[0][table[0].len() - 4..],
+        ["reduction_order.walk", "mode", "seed", "accumulation.acc.bits"]
+    );
+    let summary = lines(&out.join("summary.csv"));
+    let mut row = 1;
+    for (index, record) in records.iter().enumerate() {
+        let value = |i: usize| record.parameters[i].value.as_str();
+        let (walk, bits) =
+            (format!("reduction_order.walk={}", value(0)), format!("accumulation.acc.bits={}", value(3)));
+        let request = RunRequest {
+            model: folder.path("net.yaml"),
+            hw: folder.path("hw.yaml").to_string_lossy().into_owned(),
+            settings: folder.settings(value(2).parse().unwrap(), value(1).parse().unwrap(), &[&walk, &bits]),
+            dump_tensors: false,
+            layer: None,
+        };
+        let alone = folder.path(&format!("run{index}"));
+        run(&request, &alone, Existing::Refuse, &Silent).unwrap();
+        for layer in &lines(&alone.join("layers.csv"))[1..] {
+            assert_eq!(table[row][5..][..layer.len()], layer[..], "point {index}");
+            let values: Vec<&str> = (0..4).map(value).collect();
+            assert_eq!(table[row][table[row].len() - 4..], values);
+            row += 1;
+        }
+        assert_eq!((summary[index + 1][0].as_str(), summary[index + 1][2].as_str()), (value(3), "acc"));
+    }
+    assert_eq!(row, table.len());
+}
+
+/// The number of events depends on the axes: a sweep that ran one point for all would pass else.
+#[test]
+fn axes_reach_the_accelerator() {
+    let folder = Folder::new();
+    for key in [
+        "accumulation.acc.bits=8,16",
+        "accumulation.inner.bits=6,16",
+        "accumulation.inner.terms=2,9",
+        "seed=1,2",
+    ] {
+        let records = sweep(&folder.request(axes(&[key])), None, Existing::Refuse, &Silent).unwrap();
+        let [a, b] = &records[..] else { panic!("{key}") };
+        assert_ne!(a.layers, b.layers, "{key}");
+    }
+}
+
+/// Which combinations there are, in order.
+fn check(list: &[&str], zips: &[&[&str]], conditions: &[&str], expected: &[&[&str]]) {
+    let list = list.iter().map(|text| text.parse::<Axis>().unwrap()).collect();
+    let zips: Vec<Vec<String>> =
+        zips.iter().map(|keys| keys.iter().map(ToString::to_string).collect()).collect();
+    let conditions = conditions.iter().map(|text| text.parse::<Condition>().unwrap()).collect();
+    let axes = Axes::new(list, &zips, conditions).unwrap();
+    assert_eq!(axes.combinations(), expected);
+}
+
+#[test]
+fn axes_multiply_pair_and_leave_out() {
+    check(&["a=1,2", "b=x,y"], &[], &[], &[&["1", "x"], &["1", "y"], &["2", "x"], &["2", "y"]]);
+    check(&["a=1,2", "b=x,y"], &[&["a", "b"]], &[], &[&["1", "x"], &["2", "y"]]);
+    check(&["a=1,2", "c=0", "b=x,y"], &[&["b", "a"]], &[], &[&["1", "0", "x"], &["2", "0", "y"]]);
+    check(&["a=8..=10", "b=9,10"], &[], &["a < b"], &[&["8", "9"], &["8", "10"], &["9", "10"]]);
+    check(&["a=8,9", "b=8,9"], &[], &["a == b", "a != 8"], &[&["9", "9"]]);
+    check(&[], &[], &[], &[&[]]);
+}
+
+/// What is said of axes that make no sense.
+#[test]
+fn errors() {
+    let folder = Folder::new();
+    let message = |list: &[&str]| {
+        let list: Result<Vec<Axis>, _> = list.iter().map(|text| text.parse()).collect();
+        let axes = list.and_then(|list| Axes::new(list, &[], Vec::new()));
+        let ran = axes.map_err(StudyError::from);
+        let ran = ran.and_then(|axes| sweep(&folder.request(axes), None, Existing::Refuse, &Silent));
+        let error = ran.unwrap_err();
+        format!("{}: {error}", error.code()).replace(&folder.0.path().to_string_lossy().into_owned(), "")
+    };
+    insta::assert_snapshot!(message(&["acc"]), @"guardbit::study::axis: `acc` is no axis: write KEY=VALUES, e.g. accumulation.acc.bits=12..=16 or mode=propagated,isolated");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits="]), @"guardbit::study::axis: axis `accumulation.acc.bits`: a value is missing");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=8..12"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: `8..12` could end with 12 or before it: write 8..=12, which includes 12");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=8,8"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: the value 8 stands twice");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.acc.bits=9"]), @"guardbit::study::axis: axis `accumulation.acc.bits` is given twice");
+    insta::assert_snapshot!(message(&["accumulation.acc.bitz=8"]), @"guardbit::hw::unknown_key: --set accumulation.acc.bitz=8: there is no key `accumulation.acc.bitz`");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=1"]), @"guardbit::hw::bits: --set accumulation.acc.bits=1: `accumulation.acc.bits` is 1; it must be `auto` or a whole number from 2 to 64");
+    insta::assert_snapshot!(message(&["mode=both"]), @"guardbit::study::axis: axis `mode`: both: unknown mode `both`; there are propagated and isolated");
+    insta::assert_snapshot!(message(&["samples=2"]), @"guardbit::study::axis: axis `samples`: goes with an input file; random codes have `random`");
+    insta::assert_snapshot!(message(&["model=nothing.tflite"]), @"guardbit::model::io: nothing.tflite: No such file or directory (os error 2)");
+    insta::assert_snapshot!(message(&["a=0..=9999", "b=0,1"]), @"guardbit::study::points: the sweep has 20000 points; 10000 are the most");
+    insta::assert_snapshot!(message(&[]), @"guardbit::study::nothing: nothing is varied");
+}
+
+/// A study file says the same.
+#[test]
+fn study_files() {
+    let folder = Folder::new();
+    let load = |sweep: &str| {
+        let text = format!(
+            "schema: 1\nmodel: net.yaml\nhw: hw.yaml\nrandom: 5\nseed: 3\nstats: full\nsweep:\n{sweep}"
+        );
+        fs::write(folder.path("study.yaml"), text).unwrap();
+        load_study(&folder.path("study.yaml"))
+    };
+    let request = load(
+        "  axes:\n    accumulation.inner.bits: 8..=10\n    accumulation.acc.bits: [9, 10]\n    reduction_order: [[kh, kw, ic], {axes: [ic, kh, kw], walk: reverse}]\n    model: [net.yaml]\n  where: accumulation.inner.bits <= accumulation.acc.bits\n",
+    );
+    let request = request.unwrap();
+    assert_eq!(request.axes.combinations().len(), 5 * 2);
+    let records = sweep(&request, None, Existing::Refuse, &Silent).unwrap();
+    let shown: Vec<&str> = records[1].parameters.iter().map(|one| one.value.as_str()).collect();
+    assert_eq!(shown, ["8", "9", "{axes: [ic, kh, kw], walk: reverse}", "net.yaml"]);
+    let message = |sweep: &str| {
+        let error = load(sweep).unwrap_err().to_string();
+        error.replace(&folder.0.path().to_string_lossy().into_owned(), "")
+    };
+    insta::assert_snapshot!(message("  axes: 3\n"), @"/study.yaml:8:9: sweep.axes: invalid type: integer `3`, expected axes as {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}");
+    insta::assert_snapshot!(message("  axes: {seed: []}\n"), @"/study.yaml:8:9: sweep.axes: axis `seed`: has no value");
+    insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  zip: [[seed, mode]]\n"), @"/study.yaml:7:1: `zip`: `mode` is no axis");
+    insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: 3 < 4\n"), @"/study.yaml:7:1: `where`: `3 < 4` names no axis");
+    insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: seed\n"), @"/study.yaml:9:10: sweep.where: `where`: `seed` is no condition: write A OP B with ==, !=, <, <=, > or >=, and keys of axes or values");
+}

@@ -1,0 +1,222 @@
+//! Quantization as a whole: files in, a file out.
+
+#[path = "../../quantize/tests/networks/mod.rs"]
+mod networks;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use guardbit_frontends::{read_onnx, write_onnx};
+use guardbit_graph::Graph;
+use guardbit_quantize::{CodeSetting, Config, LayerSetting, Symmetry, quantize};
+use guardbit_study::{Existing, InputSource, Pick, QuantizeRequest, Silent, StudyError};
+use networks::{Layer, network, samples};
+use serde_json::{Map, Value, json};
+
+fn digits(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits").join(name)
+}
+
+fn request() -> QuantizeRequest {
+    QuantizeRequest {
+        model: digits("digits_float.onnx"),
+        calibration: InputSource::File { path: digits("calibration.npy"), pick: Pick::All },
+        test: Some(digits("test_images_float.npy")),
+        labels: Some(digits("test_labels.npy")),
+        output: None,
+        hw: None,
+        sets: Vec::new(),
+        config: Config::default(),
+        mixed: None,
+        dynamic: false,
+        report: None,
+        statistics: vec![("layers".into(), |quantized| quantized.graph.nodes().len().to_string())],
+    }
+}
+
+fn run(
+    request: &QuantizeRequest,
+    out: &Path,
+    existing: Existing,
+) -> Result<guardbit_reports::QuantizeRecord, StudyError> {
+    guardbit_study::quantize(request, out, existing, &Silent)
+}
+
+#[test]
+fn digits_in_8_bits_are_as_accurate_as_in_float() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("digits.onnx");
+    let report = folder.path().join("report");
+    let wanted = QuantizeRequest { report: Some(report.clone()), ..request() };
+    let record = run(&wanted, &out, Existing::Refuse).unwrap();
+    let (float, codes) = (record.accuracy_float.unwrap().value(), record.accuracy.unwrap().value());
+    assert!((float - codes).abs() <= 0.005, "{float} in float, {codes} in 8 bits");
+    assert!(float > 0.9 && record.evaluated > 100);
+    assert!(record.parts.iter().all(|part| part.float.is_none()), "{:?}", record.parts);
+    assert!(record.parts.iter().all(|part| part.sqnr_db.unwrap().value() > 25.0), "{:?}", record.parts);
+    assert_eq!(record.own.len(), 1);
+    for name in ["parts.csv", "tensors.csv", "histograms.csv", "layers.csv", "report.html", "quantize.json"] {
+        assert!(report.join(name).is_file(), "{name}");
+    }
+    let network = guardbit_frontends::load(&out).unwrap();
+    assert!(
+        network.tensors().iter().all(|tensor| !tensor.ty.dtype.is_float() || tensor.name.contains("real"))
+    );
+    // The same again is the same, byte for byte.
+    let again = folder.path().join("again.onnx");
+    run(&request(), &again, Existing::Refuse).unwrap();
+    assert_eq!(std::fs::read(&again).unwrap(), std::fs::read(&out).unwrap());
+}
+
+#[test]
+fn an_existing_file_is_replaced_only_by_force_and_if_it_is_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.onnx");
+    run(&request(), &out, Existing::Refuse).unwrap();
+    let before = std::fs::read(&out).unwrap();
+    let refused = run(&request(), &out, Existing::Refuse).unwrap_err();
+    assert_eq!(refused.code(), "guardbit::file");
+    assert_eq!(std::fs::read(&out).unwrap(), before);
+    run(&request(), &out, Existing::Replace).unwrap();
+    std::fs::copy(digits("digits_float.onnx"), &out).unwrap();
+    let foreign = run(&request(), &out, Existing::Replace).unwrap_err();
+    assert_eq!(foreign.code(), "guardbit::file::foreign");
+    assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(digits("digits_float.onnx")).unwrap());
+}
+
+/// Random networks as ONNX Runtime has kernels for them: codes of 8 bits.
+fn cases() -> Vec<(String, Graph, Vec<Vec<Vec<f32>>>, Config)> {
+    let every = |seed: u64| -> Vec<Layer> {
+        let all = [
+            Layer::Conv { kernel: 3, channels: 6, bias: true },
+            Layer::BatchNorm,
+            Layer::Function(0),
+            Layer::Depthwise,
+            Layer::Grouped,
+            Layer::Residual(0),
+            Layer::Function(6),
+            Layer::Conv { kernel: 1, channels: 4, bias: false },
+            Layer::Function(4),
+            Layer::Product,
+            Layer::MaxPool,
+            Layer::Function(1),
+            Layer::AvgPool,
+            Layer::Concat,
+            Layer::Residual(2),
+            Layer::Function(3),
+            Layer::Offset,
+            Layer::Dense { bias: true },
+            Layer::Along { bias: true },
+            Layer::Softmax,
+        ];
+        let mut numbers = networks::Numbers::new(seed);
+        let count = 2 + (seed % 6) as usize;
+        (0..count)
+            .map(|_| all[((numbers.next() + 1.0) * 0.5 * all.len() as f32) as usize % all.len()])
+            .collect()
+    };
+    let config = |seed: u64| {
+        let symmetry = if seed.is_multiple_of(3) { Symmetry::Symmetric } else { Symmetry::Asymmetric };
+        let activations =
+            CodeSetting { signed: seed.is_multiple_of(2), symmetry, ..CodeSetting::ACTIVATIONS };
+        let weights =
+            CodeSetting { bits: if seed.is_multiple_of(5) { 5 } else { 8 }, ..CodeSetting::WEIGHTS };
+        let setting =
+            LayerSetting { activations, weights, per_channel: !seed.is_multiple_of(4), float: false };
+        Config { setting, ..Config::default() }
+    };
+    (0..CASES)
+        .map(|seed| {
+            let graph = network(&every(seed), seed);
+            (format!("random{seed}"), graph, samples(6, seed), config(seed))
+        })
+        .collect()
+}
+
+const CASES: u64 = 150;
+
+/// The codes of the only output that real values have.
+fn codes_of(graph: &Graph, sample: &[Vec<f32>]) -> Vec<i32> {
+    let input = graph.tensor(graph.inputs()[0]);
+    let q = input.ty.quantization.as_ref().unwrap();
+    let code = |value: &f32| {
+        let steps = (value / q.scale(0)).round_ties_even() as i128 + i128::from(q.zero_point(0));
+        input.ty.code_range().clamp(steps)
+    };
+    let codes: Vec<i32> = sample[0].iter().map(code).collect();
+    graph.interpret(&[&codes]).unwrap().swap_remove(graph.outputs()[0].index())
+}
+
+/// What is written has the same codes in guardbit and in ONNX Runtime.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn quantized_networks_are_equal_in_onnx_runtime() {
+    let target = tempfile::tempdir().unwrap();
+    let (mut inputs, mut expected, mut refused) = (Map::new(), Vec::new(), Vec::new());
+    for (name, float, samples, config) in cases() {
+        let quantized = quantize(&float, &samples, &config, None).unwrap();
+        let bytes = match write_onnx(&quantized.graph) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                refused.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        let network = read_onnx(&bytes, "net").unwrap_or_else(|error| panic!("{name}: {error}"));
+        for (index, sample) in samples.iter().enumerate() {
+            let name = format!("{name}-{index}");
+            let own = codes_of(&network, sample);
+            assert_eq!(own, codes_of(&quantized.graph, sample), "{name}: read again");
+            std::fs::write(target.path().join(format!("{name}.onnx")), &bytes).unwrap();
+            let bits: Vec<u32> = sample[0].iter().map(|value| value.to_bits()).collect();
+            inputs.insert(name.clone(), json!([{"shape": networks::INPUT, "data": bits}]));
+            let q = network.tensor(network.outputs()[0]).ty.quantization.clone().unwrap();
+            let real = |&code: &i32| (code - q.zero_point(0)) as f32 * q.scale(0);
+            expected.push((name, own.iter().map(real).collect::<Vec<f32>>()));
+        }
+    }
+    std::fs::write(target.path().join("inputs.json"), Value::Object(inputs).to_string()).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/run_onnx.py");
+    let python = std::env::var("GUARDBIT_ONNX_PYTHON").unwrap();
+    assert!(Command::new(python).arg(script).arg(target.path()).status().unwrap().success());
+    let text = std::fs::read_to_string(target.path().join("outputs.json")).unwrap();
+    let made: Value = serde_json::from_str(&text).unwrap();
+    let mut wrong = Vec::new();
+    for (name, own) in &expected {
+        let theirs: Option<Vec<f32>> = made[name][0]["data"].as_array().map(|data| {
+            data.iter().map(|value| f32::from_bits(value.as_u64().unwrap_or(0) as u32)).collect()
+        });
+        if theirs.as_ref() != Some(own) {
+            wrong.push(format!("{name}: {own:?} here, {} there", made[name]));
+        }
+    }
+    println!("{} runs equal, {} networks refused", expected.len() - wrong.len(), refused.len());
+    refused.iter().for_each(|line| println!("refused {line}"));
+    assert!(wrong.is_empty(), "{} of {} differ: {wrong:#?}", wrong.len(), expected.len());
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// Widths of single layers keep their budget, the network that is written has them, and a budget that nothing keeps is an
+/// error that says what is nearest.
+#[test]
+fn mixed_widths_keep_their_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |mixed: &str| QuantizeRequest {
+        calibration: InputSource::File { path: digits("calibration.npy"), pick: Pick::First { first: 8 } },
+        hw: Some("exact-int32-os".into()),
+        mixed: Some(mixed.parse().unwrap()),
+        ..request()
+    };
+    let out = folder.path().join("mixed.onnx");
+    let record = run(&of("bytes=3000"), &out, Existing::Refuse).unwrap();
+    let chosen: Vec<_> = record.tradeoffs.iter().filter(|row| row.chosen).collect();
+    assert_eq!(chosen.len(), 1);
+    assert!(chosen[0].bytes <= 3000 && record.tradeoffs[0].bytes > 3000, "{:?}", chosen[0]);
+    let within = record.tradeoffs.iter().filter(|row| row.bytes <= 3000);
+    assert!(within.clone().all(|row| row.sqnr_db.value() <= chosen[0].sqnr_db.value()));
+    let bits: Vec<u32> = record.parts.iter().filter_map(|part| part.weight_bits).collect();
+    assert!(bits.iter().any(|&bits| bits < 8), "{bits:?}");
+    let error = run(&of("bytes=10"), &out, Existing::Replace).unwrap_err();
+    assert_eq!(error.code(), "guardbit::quantize::budget");
+    assert!(error.to_string().contains(" bytes"), "{error}");
+}
