@@ -68,7 +68,7 @@ bad("pool_of_three_axes", one("MaxPool", shape=(1, 1, 4, 4, 4), kernel_shape=[2,
 bad("pool_dilated", one("MaxPool", shape=(1, 1, 4, 4), kernel_shape=[2, 2], dilations=[2, 2]))
 bad("reshape", one("Reshape", np.array([3, -1], np.int64)))
 bad("axis", one("Softmax", axis=7))
-bad("pad_mode", one("Pad", np.zeros(4, np.int64), mode="reflect"))
+bad("pad_mode", one("Pad", np.zeros(4, np.int64), mode="wrap"))
 
 net = Net()
 x = net.q(net.input(np.zeros((1, 4), np.float32)), 0.5, np.int8(3))

@@ -397,6 +397,9 @@ pub struct InspectArgs {
     /// and lowering kept, changed, dropped, or left to the host or in floating point
     #[arg(long)]
     pub audit: bool,
+    /// Write the network, after the passes, as an ONNX file (.onnx) that ONNX Runtime runs with equal results
+    #[arg(long, value_name = "FILE")]
+    pub export: Option<PathBuf>,
 }
 
 /// The names of the passes, with what they do.

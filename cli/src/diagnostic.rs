@@ -117,6 +117,12 @@ impl From<FrontendError> for Failure {
     }
 }
 
+impl From<guardbit_frontends::ExportError> for Failure {
+    fn from(error: guardbit_frontends::ExportError) -> Self {
+        Self { code: error.code(), help: Some(error.help().into()), ..Self::usage(error.to_string()) }
+    }
+}
+
 impl From<PatchError> for Failure {
     fn from(error: PatchError) -> Self {
         Self { code: error.code(), help: Some(error.help().into()), ..Self::usage(error.to_string()) }

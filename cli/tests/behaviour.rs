@@ -468,3 +468,30 @@ fn tables_that_name_layers_have_their_short_names_at_the_end() {
     }
     assert_eq!(tables, 8);
 }
+
+/// What `inspect --export` writes is the same network, and replaces nothing.
+#[test]
+fn exported_networks_read_again_are_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out.onnx");
+    let out = out.to_string_lossy();
+    let model = format!(
+        "{}/../frontends/tests/onnx/golden/residual_qdq_channel_u8s8_3.onnx",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    succeed(&["inspect", &model, "--export", &out]);
+    let shapes = |model: &str| -> Vec<serde_json::Value> {
+        let nodes: Vec<serde_json::Value> =
+            serde_json::from_str(&succeed(&["inspect", model, "--json"])).unwrap();
+        nodes.iter().map(|node| serde_json::json!([node["op"], node["shape"], node["scale"]])).collect()
+    };
+    assert_eq!(shapes(&out), shapes(&model));
+    let before = fs::read(&*out).unwrap();
+    let again = guardbit(&["inspect", &model, "--export", &out]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("guardbit::file"));
+    assert_eq!(fs::read(&*out).unwrap(), before);
+    let tflite = guardbit(&["inspect", &digits("digits_int8.tflite"), "--export", &format!("{out}.onnx")]);
+    assert!(String::from_utf8_lossy(&tflite.stderr).contains("guardbit::onnx::export::node"));
+    assert_eq!(contents(dir.path()).len(), 1);
+}

@@ -3,9 +3,11 @@
 mod audit;
 mod nodes;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use guardbit_files::{Existing, SingleFile};
 use guardbit_graph::{CodeType, Graph, NodeForm, NodeId, Note, PatchError, TensorId, passes};
 use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_program, load, lower, partition};
 use guardbit_reports::{TileRecord, text_table, tiles_text};
@@ -27,6 +29,9 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
         Some(changed) => Some(View::new(Arc::new(changed), accelerator.as_ref(), global)?),
         None => None,
     };
+    if let Some(path) = &args.export {
+        export(&after.as_ref().unwrap_or(&before).graph, path)?;
+    }
     if args.audit {
         let changed = after.as_ref().unwrap_or(&before);
         let decisions =
@@ -49,6 +54,17 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
         (false, false) => print(&passed(&args.pass, &before, after.as_ref()))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a network as a file that is not there yet.
+fn export(graph: &Graph, path: &Path) -> Result<(), Failure> {
+    if path.extension().is_none_or(|extension| extension != "onnx") {
+        let problem =
+            format!("{}: networks are written as ONNX; name a file that ends in .onnx", path.display());
+        return Err(Failure::usage(problem));
+    }
+    let file = SingleFile::new(path, Existing::Refuse, |_| false)?;
+    Ok(file.write(&guardbit_frontends::write_onnx(graph)?)?)
 }
 
 fn passed(passes: &[String], before: &View, after: Option<&View>) -> String {

@@ -191,15 +191,22 @@ pub(super) fn permutation(node: Node<'_>, rank: usize) -> Result<Vec<usize>, Onn
 
 fn gather(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant>, OnnxError> {
     let (Some(&Some(input)), Some(&Some(indices))) = (inputs.first(), inputs.get(1)) else { return Ok(None) };
-    let (Some(wanted), 1) = (indices.as_integers(), input.shape.len()) else { return Ok(None) };
-    let size = input.shape[0];
-    let at = |&index: &i64| node.axis(index, size);
-    let places: Vec<usize> = wanted.iter().map(at).collect::<Result<_, _>>()?;
+    let Some(wanted) = indices.as_integers() else { return Ok(None) };
+    let axis = node.axis(node.int("axis", 0), input.shape.len())?;
+    let (size, inner) = (input.shape[axis], input.shape[axis + 1..].iter().product::<usize>());
+    let places: Vec<usize> = wanted.iter().map(|&index| node.axis(index, size)).collect::<Result<_, _>>()?;
+    let outer: usize = input.shape[..axis].iter().product();
+    if outer.saturating_mul(inner).saturating_mul(places.len()) > MOST {
+        return Err(node.error("makes a constant of too many elements"));
+    }
+    let rows = (0..outer).flat_map(|row| places.iter().map(move |&at| (row * size + at) * inner));
+    let at = rows.flat_map(|start| start..start + inner);
     let data = match &input.data {
-        Data::Integers(values) => Data::Integers(places.iter().map(|&at| values[at]).collect()),
-        Data::Reals(values) => Data::Reals(places.iter().map(|&at| values[at]).collect()),
+        Data::Integers(values) => Data::Integers(at.map(|at| values[at]).collect()),
+        Data::Reals(values) => Data::Reals(at.map(|at| values[at]).collect()),
     };
-    Ok(Some(Constant { element: input.element, shape: indices.shape.clone(), data, range: input.range }))
+    let shape = [&input.shape[..axis], &indices.shape, &input.shape[axis + 1..]].concat();
+    Ok(Some(Constant { element: input.element, shape, data, range: input.range }))
 }
 
 fn concat(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant>, OnnxError> {

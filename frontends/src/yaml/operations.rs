@@ -3,12 +3,13 @@
 use guardbit_graph::ops::{
     Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace,
     DepthwiseConv2d, Dequantize, Dilate, Exp, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatLayerNorm,
-    FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatUnary, FullyConnected, Gather, GatherNd,
-    HardSwish, IntegerBinary, IntegerPair, L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean,
-    Minimum, MirrorPad, Mul, Neg, Pack, Pad, Prelu, QLinearAdd, QLinearMul, QLinearSoftmax, Quantize,
-    QuantizeFloat, RealFunction, RealPair, ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape,
-    ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth,
-    SquaredDifference, Sub, Sum, Table, Tanh, Tile, Transpose, TransposeConv2d,
+    FloatMatMul, FloatMaxPool2d, FloatMean, FloatReduce, FloatResizeBilinear, FloatSoftmax, FloatUnary,
+    FullyConnected, Gather, GatherNd, HardSwish, IntegerBinary, IntegerPair, L2Normalization, LeakyRelu,
+    Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad, Places, Prelu, QLinearAdd,
+    QLinearMul, QLinearSoftmax, Quantize, QuantizeFloat, RealFunction, RealPair, RealReduction, ReduceMax,
+    ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt,
+    Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Table, Tanh, Tile, Transpose,
+    TransposeConv2d,
 };
 use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::{Rounding, Scheme};
@@ -254,6 +255,16 @@ operations! {
         axes: a.required("axes", a.node.axes.clone())?,
         keep_dims: a.node.keep_dims.unwrap_or(false),
     };
+    float_reduce, "x", [function, axes, keep_dims], |a| FloatReduce {
+        function: a.function(RealReduction::ALL, RealReduction::name)?,
+        axes: a.required("axes", a.node.axes.clone())?,
+        keep_dims: a.node.keep_dims.unwrap_or(false),
+    };
+    float_resize_bilinear, "x", [size, function, parameters], |a| FloatResizeBilinear {
+        size: a.picture()?,
+        places: a.function(Places::ALL, Places::name)?,
+        scales: a.scales()?,
+    };
     float_softmax, "x", [axis], |a| FloatSoftmax { axis: a.required("axis", a.node.axis)? };
     float_layer_norm, "x, scale, bias?", [axis, epsilon], |a| FloatLayerNorm {
         axis: a.required("axis", a.node.axis)?,
@@ -350,6 +361,15 @@ impl Attributes<'_> {
         <[usize; 2]>::try_from(size).map_err(|size| {
             let message = format!("has {} sizes, {} needs 2: rows and columns", size.len(), self.node.op);
             Problem::new(Kind::Value, self.path.then("size"), message)
+        })
+    }
+
+    /// Scales of rows and columns of a picture, if they are given.
+    fn scales(&self) -> Result<Option<[f32; 2]>, Problem> {
+        let scales = self.node.parameters.clone().map(<[f32; 2]>::try_from).transpose();
+        scales.map_err(|scales| {
+            let message = format!("has {} scales, {} has 2: of rows and columns", scales.len(), self.node.op);
+            Problem::new(Kind::Value, self.path.then("parameters"), message)
         })
     }
 

@@ -19,7 +19,9 @@ moved!(Dilate, "dilate");
 impl Moved for Dilate {
     fn shape(&self, operands: &Operands<'_>, _input: &[usize]) -> Result<Vec<usize>, GraphError> {
         let [batch, rows, cols, channels] = image(operands)?;
-        operands.per_tensor(0)?;
+        if !operands.output_dtype.is_float() {
+            operands.per_tensor(0)?;
+        }
         if self.factor.iter().any(|factor| !(1..=1 << 20).contains(factor)) {
             return Err(operands.attribute_error("factor", format!("{:?} must be 1..=1048576", self.factor)));
         }

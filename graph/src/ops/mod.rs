@@ -9,7 +9,7 @@ mod axes;
 mod convolution;
 mod elementwise;
 mod float;
-pub use float::{RealFunction, RealPair};
+pub use float::{Places, RealFunction, RealPair, RealReduction};
 pub use integer_binary::IntegerPair;
 mod lut;
 mod moved;
@@ -287,7 +287,7 @@ ops! {
     l2_normalization::L2Normalization,
     ;
     float: FloatConv2d, FloatMatMul, FloatUnary, FloatBinary, FloatAvgPool2d, FloatMaxPool2d, FloatMean, FloatSoftmax,
-    FloatLayerNorm,
+    FloatLayerNorm, FloatReduce, FloatResizeBilinear,
     ;
     made:
     composite::Composite,

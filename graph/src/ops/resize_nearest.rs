@@ -32,14 +32,16 @@ impl Moved for ResizeNearest {
     fn source(&self, input: &[usize], output: &[usize], source: &mut [usize]) -> Option<()> {
         source.copy_from_slice(output);
         for axis in 0..2 {
-            source[axis + 1] = self.nearest(output[axis + 1], input[axis + 1], self.size[axis]);
+            source[axis + 1] = self.place(output[axis + 1], input[axis + 1], axis);
         }
         Some(())
     }
 }
 
 impl ResizeNearest {
-    fn nearest(&self, place: usize, input: usize, output: usize) -> usize {
+    /// The row (axis 0) or column (axis 1) of `input` ones that stands at `place`.
+    pub fn place(&self, place: usize, input: usize, axis: usize) -> usize {
+        let output = self.size[axis];
         let scale = if self.align_corners && output > 1 {
             (input - 1) as f32 / (output - 1) as f32
         } else {

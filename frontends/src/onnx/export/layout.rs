@@ -1,15 +1,17 @@
 //! Operations that move elements.
 
-use guardbit_graph::ops::{Concat, Gather, Pad, Slice};
+use guardbit_graph::ops::{
+    Concat, FloatResizeBilinear, Gather, MirrorPad, Pad, Places, ResizeNearest, Slice,
+};
 use guardbit_graph::{DType, NodeId, real_of};
 
 use super::codes::Made;
 use super::ops::{even, operand, refused};
-use super::{ExportError, Order, Writer, int, ints};
+use super::{ExportError, Order, Writer, int, ints, text};
 use crate::onnx::proto;
 
 /// An operator that moves the elements of the first operand, with what else it reads.
-fn moved(
+pub(super) fn moved(
     writer: &mut Writer<'_>,
     id: NodeId,
     op: &str,
@@ -96,4 +98,106 @@ pub(super) fn gather(writer: &mut Writer<'_>, id: NodeId, gather: &Gather) -> Re
     let (name, shape) = (indices.name.clone(), indices.ty.shape.clone());
     let more = vec![writer.integers_constant(&name, &shape, DType::Int64, &codes)];
     moved(writer, id, "Gather", vec![int("axis", gather.axis as i64)], more)
+}
+
+/// An operator on images with their channels in front.
+fn of_images(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    op: &str,
+    attributes: Vec<proto::Attribute>,
+    more: Vec<String>,
+) -> Result<(), ExportError> {
+    let x = writer.operand(operand(writer, id, 0)?, Order::ChannelsFirst)?;
+    let name = writer.result_name(id);
+    writer.node(op, [vec![x], more].concat(), &name, attributes);
+    writer.result(id, Made::Moved(&name), Order::ChannelsFirst)
+}
+
+pub(super) fn blocks(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    op: &str,
+    block_size: usize,
+) -> Result<(), ExportError> {
+    of_images(writer, id, op, vec![int("blocksize", block_size as i64)], Vec::new())
+}
+
+/// The sizes of a picture that a node makes, with its channels in front.
+fn picture(writer: &mut Writer<'_>, id: NodeId) -> String {
+    let shape = &writer.graph.tensor(writer.graph.node(id).output).ty.shape;
+    let sizes: Vec<i64> = [0, 3, 1, 2].map(|axis| shape[axis] as i64).into();
+    writer.sizes_constant("sizes", &sizes)
+}
+
+/// Of the pictures that are nearest, those that ONNX's places give too.
+pub(super) fn resize_nearest(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    resize: &ResizeNearest,
+) -> Result<(), ExportError> {
+    let input = writer.graph.tensor(operand(writer, id, 0)?).ty.shape.clone();
+    let places = match (resize.align_corners, resize.half_pixel_centers) {
+        (true, _) => Places::AlignCorners,
+        (false, true) => Places::HalfPixel,
+        (false, false) => Places::Asymmetric,
+    };
+    let modes = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"];
+    let fits = |mode: &&str| {
+        (0..2).all(|axis| {
+            let (from, to) = (input[axis + 1], resize.size[axis]);
+            let at = |x: usize| {
+                if from == to {
+                    return x;
+                }
+                let exact = places.source(x, to as f32 / from as f32, from, to);
+                let rounded = match *mode {
+                    "round_prefer_floor" if exact.fract().abs() == 0.5 => exact.floor(),
+                    "floor" => exact.floor(),
+                    "ceil" => exact.ceil(),
+                    _ => exact.round(),
+                };
+                (rounded.max(0.0) as usize).min(from - 1)
+            };
+            (0..to).all(|x| at(x) == resize.place(x, from, axis))
+        })
+    };
+    let Some(mode) = modes.into_iter().find(fits) else {
+        let problem = "reads pixels that ONNX's Resize does not; a gather along rows and columns is needed";
+        return Err(refused(writer, id, problem.into()));
+    };
+    let attributes = vec![
+        text("mode", "nearest"),
+        text("coordinate_transformation_mode", places.name()),
+        text("nearest_mode", mode),
+    ];
+    let sizes = picture(writer, id);
+    of_images(writer, id, "Resize", attributes, vec![String::new(), String::new(), sizes])
+}
+
+pub(super) fn resize_bilinear(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    resize: &FloatResizeBilinear,
+) -> Result<(), ExportError> {
+    let attributes =
+        vec![text("mode", "linear"), text("coordinate_transformation_mode", resize.places.name())];
+    let more = match resize.scales {
+        Some([down, across]) => {
+            let scales = writer.reals_constant("scales", &[4], &[1.0, 1.0, down, across]);
+            vec![String::new(), scales]
+        }
+        None => vec![String::new(), String::new(), picture(writer, id)],
+    };
+    of_images(writer, id, "Resize", attributes, more)
+}
+
+pub(super) fn mirror_pad(writer: &mut Writer<'_>, id: NodeId, pad: &MirrorPad) -> Result<(), ExportError> {
+    if pad.symmetric {
+        let problem = "repeats the outermost elements; ONNX's Pad reflects without them";
+        return Err(refused(writer, id, problem.into()));
+    }
+    let sides = |side: usize| pad.paddings.iter().map(move |both| both[side] as i64);
+    let pads = writer.sizes_constant("pads", &sides(0).chain(sides(1)).collect::<Vec<_>>());
+    moved(writer, id, "Pad", vec![text("mode", "reflect")], vec![pads])
 }

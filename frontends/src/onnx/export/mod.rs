@@ -49,6 +49,21 @@ pub enum ExportError {
     },
 }
 
+impl ExportError {
+    /// A name for this kind of error that does not change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Node { .. } => "guardbit::onnx::export::node",
+            Self::Tensor { .. } => "guardbit::onnx::export::tensor",
+        }
+    }
+
+    /// What may help.
+    pub fn help(&self) -> &'static str {
+        "docs/onnx.md says what can be written: operations with ONNX Runtime's arithmetic, and float regions"
+    }
+}
+
 /// Who made a file, as it says itself.
 pub(super) const PRODUCER: &str = "guardbit";
 

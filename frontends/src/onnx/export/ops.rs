@@ -1,6 +1,6 @@
 //! The operators of ONNX that operations become.
 
-use guardbit_graph::ops::RealPair;
+use guardbit_graph::ops::{RealPair, RealReduction};
 use guardbit_graph::{Activation, DType, NodeId, Op, TensorId};
 use guardbit_num::Scheme;
 
@@ -48,6 +48,27 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
         Op::FloatBinary(binary) => pair(writer, id, pair_name(binary.function), Kind::Reals),
         Op::FloatMatMul(_) => simple(writer, id, "MatMul", Vec::new()),
         Op::FloatSoftmax(softmax) => simple(writer, id, "Softmax", vec![int("axis", softmax.axis as i64)]),
+        Op::FloatReduce(reduce) => {
+            let op = match reduce.function {
+                RealReduction::Sum => "ReduceSum",
+                RealReduction::Maximum => "ReduceMax",
+                RealReduction::Minimum => "ReduceMin",
+                RealReduction::Product => "ReduceProd",
+            };
+            pools::reduced(writer, id, op, &reduce.axes, reduce.keep_dims)
+        }
+        Op::ReduceMax(reduce) => pools::reduced(writer, id, "ReduceMax", &reduce.axes, reduce.keep_dims),
+        Op::ReduceMin(reduce) => pools::reduced(writer, id, "ReduceMin", &reduce.axes, reduce.keep_dims),
+        Op::ResizeNearest(resize) => layout::resize_nearest(writer, id, resize),
+        Op::FloatResizeBilinear(resize) => layout::resize_bilinear(writer, id, resize),
+        Op::Tile(tile) => {
+            let repeats: Vec<i64> = tile.repeats.iter().map(|&n| n as i64).collect();
+            let repeats = writer.sizes_constant("repeats", &repeats);
+            layout::moved(writer, id, "Tile", Vec::new(), vec![repeats])
+        }
+        Op::DepthToSpace(blocks) => layout::blocks(writer, id, "DepthToSpace", blocks.block_size),
+        Op::SpaceToDepth(blocks) => layout::blocks(writer, id, "SpaceToDepth", blocks.block_size),
+        Op::MirrorPad(pad) => layout::mirror_pad(writer, id, pad),
         Op::FloatMean(mean) => pools::float_mean(writer, id, mean),
         Op::FloatLayerNorm(norm) => {
             let attributes = vec![int("axis", norm.axis as i64), float("epsilon", norm.epsilon)];

@@ -133,8 +133,21 @@ pub(super) fn float_mean(writer: &mut Writer<'_>, id: NodeId, mean: &FloatMean) 
         writer.node("GlobalAveragePool", vec![x], &name, Vec::new());
         return writer.result(id, Made::Real(&name), Order::ChannelsFirst);
     }
-    let axes: Vec<i64> = mean.axes.iter().map(|&axis| axis as i64).collect();
-    let inputs = vec![writer.real(input, Order::Own)?, writer.sizes_constant("axes", &axes)];
-    writer.node("ReduceMean", inputs, &name, vec![int("keepdims", mean.keep_dims.into())]);
-    writer.result(id, Made::Real(&name), Order::Own)
+    reduced(writer, id, "ReduceMean", &mean.axes, mean.keep_dims)
+}
+
+/// A reduction over axes. An extreme of codes is one of them.
+pub(super) fn reduced(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    op: &str,
+    axes: &[usize],
+    keep_dims: bool,
+) -> Result<(), ExportError> {
+    let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
+    let inputs =
+        vec![writer.operand(operand(writer, id, 0)?, Order::Own)?, writer.sizes_constant("axes", &axes)];
+    let name = writer.result_name(id);
+    writer.node(op, inputs, &name, vec![int("keepdims", keep_dims.into())]);
+    writer.result(id, Made::Moved(&name), Order::Own)
 }

@@ -206,6 +206,26 @@ pub(super) fn operator(
         RealFunction::Floor => "Floor",
         RealFunction::Ceil => "Ceil",
         RealFunction::Round => "Round",
+        RealFunction::Mish => "Mish",
+        RealFunction::Softsign => "Softsign",
+        RealFunction::Sign => "Sign",
+        RealFunction::Sin => "Sin",
+        RealFunction::Cos => "Cos",
+        RealFunction::Selu => {
+            attributes.extend([float("alpha", p[0]), float("gamma", p[1])]);
+            "Selu"
+        }
+        RealFunction::ThresholdedRelu => {
+            attributes.push(float("alpha", p[0]));
+            "ThresholdedRelu"
+        }
+        RealFunction::Silu => {
+            // There is no operator of it in this opset.
+            let sigmoid = writer.fresh(output, "sigmoid");
+            writer.node("Sigmoid", inputs.clone(), &sigmoid, Vec::new());
+            inputs.push(sigmoid);
+            "Mul"
+        }
         RealFunction::Bipolar => {
             let problem = format!("computes `{}`, which ONNX has no operator for", function.name());
             return Err(refused(writer, id, problem));

@@ -1,10 +1,10 @@
 //! Conv and ConvInteger.
 
-use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, FloatConv2d, Reshape};
-use guardbit_graph::{Activation, DType, Op, Padding, Requantize, TensorId};
+use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, FloatConv2d};
+use guardbit_graph::{Activation, DType, Op, Padding, Requantize};
 
 use super::quantize::{Follow, follow};
-use super::weighted::{self, Bias, Layer};
+use super::weighted::{self, Bias, Layer, with_rows, without_rows};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
 use crate::onnx::node::Node;
@@ -85,22 +85,7 @@ pub(super) fn convolve<'a>(
     }
     let bias = weighted::bias(node, b.as_ref(), geometry.channels)?;
     let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), bias)?;
-    let one_axis = geometry.one_axis;
-    if !one_axis {
-        return layer.emit(
-            network,
-            node,
-            |requantize, activation| geometry.op(requantize, activation),
-            follow,
-            true,
-        );
-    }
-    // The sums of one axis are made as an image of one row, and lose that again.
-    let op = |requantize, activation| geometry.op(requantize, activation);
-    let sums = layer.sums(network, node, op, true)?;
-    let Value::Real(at) = network.materialize(node, sums)? else { return Err(node.error("has no sums")) };
-    let id = without_rows(network, node, at)?;
-    network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
+    layer.emit(network, node, |requantize, activation| geometry.op(requantize, activation), follow, true)
 }
 
 pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
@@ -111,9 +96,6 @@ pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
         return Err(node.error("needs constant weights and one zero point of its input"));
     };
     let geometry = Geometry::new(network, node, &network.shape_of(at), &codes.shape)?;
-    if geometry.one_axis {
-        return Err(node.error("slides over one axis; two are needed"));
-    }
     let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), Bias::None)?;
     let sums =
         layer.sums(network, node, |requantize, activation| geometry.op(requantize, activation), true)?;
@@ -164,9 +146,10 @@ impl Geometry {
         };
         let mut x = Located { id: network.in_order(node, at, true)?, channels_last: true };
         if self.one_axis {
-            x.id = with_rows(network, node, x)?;
+            x.id = with_rows(network, node, x.id)?;
         }
-        Ok(Layer { x, x_quant, weights, weight_quant, axis, channels: self.channels, bias })
+        let (channels, line) = (self.channels, self.one_axis);
+        Ok(Layer { x, x_quant, weights, weight_quant, axis, channels, bias, line })
     }
 
     fn op(&self, requantize: Requantize, activation: Activation) -> Op {
@@ -178,21 +161,6 @@ impl Geometry {
     }
 }
 
-/// `[n, w, c]` as an image of one row.
-fn with_rows<'a>(network: &mut Network<'a>, node: Node<'a>, at: Located) -> Result<TensorId, OnnxError> {
-    let tensor = network.builder.tensor(at.id);
-    let (name, [n, w, c]) = (format!("{}_row", tensor.name), [0, 1, 2].map(|i| tensor.ty.shape[i] as i64));
-    network.emit_like(node, Reshape { shape: vec![n, 1, w, c] }, &[at.id], &name, at.id)
-}
-
-/// An image of one row as `[n, c, w]`.
-fn without_rows<'a>(network: &mut Network<'a>, node: Node<'a>, at: Located) -> Result<TensorId, OnnxError> {
-    let id = network.in_order(node, at, false)?;
-    let tensor = network.builder.tensor(id);
-    let (name, [n, c, w]) = (format!("{}_line", tensor.name), [0, 1, 3].map(|i| tensor.ty.shape[i] as i64));
-    network.emit_like(node, Reshape { shape: vec![n, c, w] }, &[id], &name, id)
-}
-
 /// A convolution in float.
 fn real<'a>(
     network: &mut Network<'a>,
@@ -202,16 +170,23 @@ fn real<'a>(
 ) -> Result<(), OnnxError> {
     let (x_shape, w_shape) = (network.shape(&x), network.shape(&w));
     let geometry = Geometry::new(network, node, &x_shape, &w_shape)?;
-    if geometry.one_axis {
-        return Err(node.error("slides over one axis in float, which cannot be represented; two axes can"));
-    }
     let Sliding { stride, dilation, padding, .. } = geometry.sliding;
     let mut inputs = vec![network.real_tensor(node, x, true)?, network.real_tensor(node, w, true)?];
+    if geometry.one_axis {
+        inputs = inputs.into_iter().map(|id| with_rows(network, node, id)).collect::<Result<_, _>>()?;
+    }
     if let Some(bias) = b {
         inputs.push(network.real_tensor(node, bias, false)?);
     }
-    let name = node.first_output()?;
+    let name = match geometry.one_axis {
+        true => format!("{}_row", node.first_output()?),
+        false => node.first_output()?.to_owned(),
+    };
     let op = FloatConv2d { stride, dilation, padding };
-    let id = network.emit(node, op, &inputs, name, (DType::Float32, None))?;
-    network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
+    let id = network.emit(node, op, &inputs, &name, (DType::Float32, None))?;
+    let mut at = Located { id, channels_last: true };
+    if geometry.one_axis {
+        at = without_rows(network, node, at)?;
+    }
+    network.bind(node, 0, Value::Real(at))
 }

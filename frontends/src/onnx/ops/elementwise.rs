@@ -22,6 +22,7 @@ type Unary = (&'static str, RealFunction, &'static [(&'static str, f32)]);
 const UNARY: &[Unary] = &[
     ("Abs", RealFunction::Abs, &[]),
     ("Ceil", RealFunction::Ceil, &[]),
+    ("Cos", RealFunction::Cos, &[]),
     ("Elu", RealFunction::Elu, &[("alpha", 1.0)]),
     ("Erf", RealFunction::Erf, &[]),
     ("Exp", RealFunction::Exp, &[]),
@@ -30,14 +31,20 @@ const UNARY: &[Unary] = &[
     ("HardSwish", RealFunction::HardSwish, &[]),
     ("LeakyRelu", RealFunction::LeakyRelu, &[("alpha", 0.01)]),
     ("Log", RealFunction::Log, &[]),
+    ("Mish", RealFunction::Mish, &[]),
     ("Neg", RealFunction::Neg, &[]),
     ("Reciprocal", RealFunction::Reciprocal, &[]),
     ("Relu", RealFunction::Relu, &[]),
     ("Round", RealFunction::Round, &[]),
+    ("Selu", RealFunction::Selu, &[("alpha", 1.673_263_2), ("gamma", 1.050_701)]),
     ("Sigmoid", RealFunction::Sigmoid, &[]),
+    ("Sign", RealFunction::Sign, &[]),
+    ("Sin", RealFunction::Sin, &[]),
     ("Softplus", RealFunction::Softplus, &[]),
+    ("Softsign", RealFunction::Softsign, &[]),
     ("Sqrt", RealFunction::Sqrt, &[]),
     ("Tanh", RealFunction::Tanh, &[]),
+    ("ThresholdedRelu", RealFunction::ThresholdedRelu, &[("alpha", 1.0)]),
 ];
 
 /// Whether an operator of ONNX is a function of single elements.
@@ -147,21 +154,82 @@ pub(super) fn add<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
 
 pub(super) fn mul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
+    if let Some(product) = silu(&a, &b).or_else(|| silu(&b, &a)) {
+        return network.bind(node, 0, product);
+    }
     let follow = follow(network, node)?;
     quantized_pair(network, node, [a, b], follow, RealPair::Mul)
+}
+
+/// `x * sigmoid(x)` of codes as one function of them.
+fn silu(x: &Value, sigmoid: &Value) -> Option<Value> {
+    let (Value::Dequantized(x), Value::Dequantized(sigmoid)) = (x, sigmoid) else { return None };
+    let (Source::Tensor(a), Source::Tensor(b)) = (&x.source, &sigmoid.source) else { return None };
+    let [first @ .., (RealFunction::Sigmoid, _)] = sigmoid.functions.as_slice() else { return None };
+    let same = a == b && x.quant == sigmoid.quant && x.functions == first;
+    let functions = [&x.functions[..], &[(RealFunction::Silu, Vec::new())]].concat();
+    same.then(|| Value::Dequantized(Dequantized { functions, ..x.clone() }))
+}
+
+/// A factor for values below 0, one or several.
+pub(super) fn prelu<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let slope = network.input(node, 1)?;
+    let Value::Constant(slope) = network.materialize(node, slope)? else {
+        return Err(node.error("needs constant slopes"));
+    };
+    if let Some(&[slope]) = slope.as_reals() {
+        return map(network, node, RealFunction::LeakyRelu, vec![slope]);
+    }
+    let (value, name) = (network.input(node, 0)?, node.first_output()?.to_owned());
+    let Value::Real(x) = network.materialize(node, value)? else {
+        return Err(node.error("works on a constant"));
+    };
+    let above = apply(network, node, x, RealFunction::Relu, vec![], &format!("{name}_above"))?;
+    let limits = vec![f32::NEG_INFINITY, 0.0];
+    let below = apply(network, node, x, RealFunction::Clip, limits, &format!("{name}_below"))?;
+    let rank = network.shape_of(x).len();
+    let mut slope = (*slope).clone();
+    while slope.shape.len() < rank {
+        slope.shape.insert(0, 1);
+    }
+    let below = by_constant(network, node, below, &slope, RealPair::Mul, &format!("{name}_scaled"))?;
+    real_pair(network, node, [Value::Real(above), Value::Real(below)], RealPair::Add)
+}
+
+/// Sums, means and extremes of any number of tensors.
+pub(super) fn variadic<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let function = match node.proto.op.as_str() {
+        "Max" => RealPair::Maximum,
+        "Min" => RealPair::Minimum,
+        _ => RealPair::Add,
+    };
+    let count = node.proto.inputs.len();
+    let values = (0..count).map(|index| network.input(node, index)).collect::<Result<Vec<_>, _>>()?;
+    let mut values = values.into_iter();
+    let mut sum = values.next().ok_or_else(|| node.error("has no inputs"))?;
+    for (index, value) in values.enumerate() {
+        sum = real_pair_of(
+            network,
+            node,
+            [sum, value],
+            function,
+            &format!("{}_{index}", node.first_output()?),
+        )?;
+    }
+    if node.proto.op == "Mean" {
+        let count = Value::Constant(Rc::new(Constant::reals(vec![1], vec![count as f32])));
+        sum = real_pair_of(network, node, [sum, count], RealPair::Div, node.first_output()?)?;
+    }
+    let sum = network.materialize(node, sum)?;
+    network.bind(node, 0, sum)
 }
 
 pub(super) fn binary<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let function = match node.proto.op.as_str() {
         "Sub" => RealPair::Sub,
         "Div" => RealPair::Div,
-        "Pow" => RealPair::Pow,
-        "Max" => RealPair::Maximum,
-        _ => RealPair::Minimum,
+        _ => RealPair::Pow,
     };
-    if node.proto.inputs.len() != 2 {
-        return Err(node.error(format!("has {} inputs; 2 can be represented", node.proto.inputs.len())));
-    }
     let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
     real_pair(network, node, [a, b], function)
 }
@@ -266,9 +334,20 @@ pub(super) fn real_pair<'a>(
     [a, b]: [Value; 2],
     function: RealPair,
 ) -> Result<(), OnnxError> {
+    let made = real_pair_of(network, node, [a, b], function, node.first_output()?)?;
+    network.bind(node, 0, made)
+}
+
+/// The value of a function of pairs of real values, under a name.
+fn real_pair_of<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [a, b]: [Value; 2],
+    function: RealPair,
+    name: &str,
+) -> Result<Value, OnnxError> {
     let (a, b) = (network.materialize(node, a)?, network.materialize(node, b)?);
     let channels_last = common_order(network, &a, &b);
-    let name = node.first_output()?;
     let tensor = |network: &mut Network<'a>, value: Value| match value {
         Value::Real(at) => network.in_order(node, at, channels_last),
         Value::Constant(constant) => {
@@ -278,7 +357,7 @@ pub(super) fn real_pair<'a>(
     };
     let (a, b) = (tensor(network, a)?, tensor(network, b)?);
     let id = network.emit(node, FloatBinary { function }, &[a, b], name, (DType::Float32, None))?;
-    network.bind(node, 0, Value::Real(Located { id, channels_last }))
+    Ok(Value::Real(Located { id, channels_last }))
 }
 
 /// A function of real values in the graph and a constant.

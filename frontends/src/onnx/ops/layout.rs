@@ -1,7 +1,7 @@
 //! Operators that move elements and leave them as they are.
 
-use guardbit_graph::ops::{Concat, Pad, Reshape};
-use guardbit_graph::{DType, Op, word_of};
+use guardbit_graph::ops::{Concat, MirrorPad, Pad, Reshape};
+use guardbit_graph::{DType, Op, TensorId, word_of};
 
 use super::quantize::{axis_of, dtype, follow, narrowed_codes, table};
 use super::weighted::EVEN;
@@ -14,7 +14,7 @@ use crate::onnx::proto::element;
 use crate::onnx::value::{Dequantized, Located, Quant, Source, Value};
 
 /// Where the elements of a value are, whatever they stand for.
-fn located(value: &Value) -> Option<Located> {
+pub(super) fn located(value: &Value) -> Option<Located> {
     match value {
         Value::Real(at) | Value::Codes(at) => Some(*at),
         Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => Some(*at),
@@ -23,7 +23,7 @@ fn located(value: &Value) -> Option<Located> {
 }
 
 /// A value with its elements somewhere else.
-fn at(value: Value, at: Located) -> Value {
+pub(super) fn at(value: Value, at: Located) -> Value {
     match value {
         Value::Real(_) => Value::Real(at),
         Value::Codes(_) => Value::Codes(at),
@@ -40,6 +40,18 @@ pub(super) fn moved<'a>(
     op: impl Into<Op>,
     what: &str,
 ) -> Result<Value, OnnxError> {
+    moved_with(network, node, value, op, &[], what)
+}
+
+/// The same for an operation that reads more.
+pub(super) fn moved_with<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    value: Value,
+    op: impl Into<Op>,
+    more: &[TensorId],
+    what: &str,
+) -> Result<Value, OnnxError> {
     let value = match located(&value) {
         Some(from) => (from, value),
         None => return Err(node.error("works on a constant that could not be computed beforehand")),
@@ -53,7 +65,7 @@ pub(super) fn moved<'a>(
         Value::Dequantized(_) => format!("{}_{what}", network.builder.tensor(id).name),
         _ => node.first_output()?.to_owned(),
     };
-    let id = network.emit_like(node, op, &[id], &name, id)?;
+    let id = network.emit_like(node, op, &[&[id], more].concat(), &name, id)?;
     Ok(at(value, Located { id, channels_last: false }))
 }
 
@@ -62,7 +74,7 @@ fn per_axis(network: &Network<'_>, at: Located) -> bool {
 }
 
 /// The value for a move: codes with several scales become real values.
-fn movable<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<Value, OnnxError> {
+pub(super) fn movable<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<Value, OnnxError> {
     let value = network.input(node, 0)?;
     let several = located(&value).is_some_and(|at| per_axis(network, at));
     match value {
@@ -192,9 +204,10 @@ fn only_indices(network: &Network<'_>, node: Node<'_>) -> bool {
 
 /// Elements of a constant chosen by codes: a table.
 pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
-    let (Value::Constant(entries), Value::Codes(at)) = (network.input(node, 0)?, network.input(node, 1)?)
-    else {
-        return Err(node.error("needs constant elements that codes choose from"));
+    let (entries, at) = match (network.input(node, 0)?, network.input(node, 1)?) {
+        (Value::Constant(entries), Value::Codes(at)) => (entries, at),
+        (_, Value::Constant(indices)) => return super::parts::gather(network, node, &indices),
+        _ => return Err(node.error("chooses by indices that are no constant")),
     };
     let (Some(codes), Some(dtype), 1) = (entries.as_integers(), dtype(entries.element), entries.shape.len())
     else {
@@ -231,22 +244,50 @@ pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
 }
 
 pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
-    let mode = node.text("mode", "constant");
-    if mode != "constant" || node.input(3).is_some() {
-        return Err(node.error(format!(
-            "pads with mode `{mode}` or some axes; constants on all axes can be represented"
-        )));
-    }
     let value = movable(network, node)?;
     let rank = network.shape(&value).len();
-    let pads = match node.input(1) {
+    let given = match node.input(1) {
         Some(_) => network.integers(node, 1)?,
         None => node.ints("pads").unwrap_or_default().to_vec(),
     };
-    let sides: Option<Vec<usize>> = pads.iter().map(|&pad| usize::try_from(pad).ok()).collect();
-    let sides = sides.filter(|sides| sides.len() == 2 * rank);
-    let sides = sides
-        .ok_or_else(|| node.error(format!("has pads {pads:?} for {rank} axes; they cannot be negative")))?;
+    let axes = match node.input(3) {
+        Some(_) => {
+            network.integers(node, 3)?.iter().map(|&a| node.axis(a, rank)).collect::<Result<_, _>>()?
+        }
+        None => (0..rank).collect::<Vec<_>>(),
+    };
+    let known: Option<Vec<usize>> = given.iter().map(|&pad| usize::try_from(pad).ok()).collect();
+    let known = known.filter(|sides| sides.len() == 2 * axes.len());
+    let known = known.ok_or_else(|| {
+        node.error(format!("has pads {given:?} for {} axes; they cannot be negative", axes.len()))
+    })?;
+    let mut sides = vec![0; 2 * rank];
+    for (i, &axis) in axes.iter().enumerate() {
+        (sides[axis], sides[rank + axis]) = (known[i], known[axes.len() + i]);
+    }
+    match node.text("mode", "constant").as_str() {
+        "constant" => {}
+        "reflect" => {
+            let paddings = (0..rank).map(|axis| [sides[axis], sides[rank + axis]]).collect();
+            let value = moved(network, node, value, MirrorPad { paddings, symmetric: false }, "padded")?;
+            return network.bind(node, 0, value);
+        }
+        "edge" => {
+            let mut value = value;
+            for axis in 0..rank {
+                let (size, before) = (network.shape(&value)[axis], sides[axis]);
+                let places: Vec<usize> = (0..before + size + sides[rank + axis])
+                    .map(|place| place.saturating_sub(before).min(size - 1))
+                    .collect();
+                if places.len() != size {
+                    value =
+                        super::parts::chosen(network, node, value, axis, &places, &format!("edge{axis}"))?;
+                }
+            }
+            return network.bind(node, 0, value);
+        }
+        other => return Err(node.error(format!("pads with mode `{other}`, which cannot be represented"))),
+    }
     let filler = match network.optional_constant(node, 2)? {
         None => 0.0,
         Some(constant) => match (constant.as_reals(), constant.as_integers()) {

@@ -88,7 +88,7 @@ fn dense<'a>(
         return Err(node.error(format!("cannot multiply {shape:?} by {:?}", codes.shape)));
     }
     let channels = weights.shape[0];
-    Ok(Layer { x, x_quant, weights, weight_quant, axis: 0, channels, bias: Bias::None })
+    Ok(Layer { x, x_quant, weights, weight_quant, axis: 0, channels, bias: Bias::None, line: false })
 }
 
 pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {

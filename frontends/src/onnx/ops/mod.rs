@@ -5,10 +5,14 @@ mod elementwise;
 mod layout;
 mod matmul;
 mod normalization;
+mod parts;
 mod pool;
 mod qlinear;
 mod qonnx;
 pub(super) mod quantize;
+mod reduce;
+mod resize;
+mod transposed;
 mod weighted;
 
 use super::error::OnnxError;
@@ -31,34 +35,51 @@ const READERS: &[(&str, &str, Read)] = &[
     ("", "Concat", layout::concat),
     ("", "Conv", convolution::conv),
     ("", "ConvInteger", convolution::integer),
+    ("", "ConvTranspose", transposed::conv),
+    ("", "DepthToSpace", parts::depth_to_space),
     ("", "DequantizeLinear", quantize::dequantize_linear),
     ("", "Div", elementwise::binary),
     ("", "Dropout", layout::identity),
+    ("", "Expand", parts::expand),
     ("", "Flatten", layout::flatten),
     ("", "Gather", layout::gather),
     ("", "Gelu", elementwise::gelu),
     ("", "Gemm", matmul::gemm),
     ("", "GlobalAveragePool", pool::global_average),
+    ("", "GlobalMaxPool", reduce::global_max),
     ("", "Identity", layout::identity),
     ("", "LayerNormalization", normalization::layer),
     ("", "MatMul", matmul::matmul),
     ("", "MatMulInteger", matmul::integer),
-    ("", "Max", elementwise::binary),
+    ("", "Max", elementwise::variadic),
     ("", "MaxPool", pool::max),
-    ("", "Min", elementwise::binary),
+    ("", "Mean", elementwise::variadic),
+    ("", "Min", elementwise::variadic),
     ("", "Mul", elementwise::mul),
+    ("", "PRelu", elementwise::prelu),
     ("", "Pad", layout::pad),
     ("", "Pow", elementwise::binary),
     ("", "QLinearConv", qlinear::conv),
     ("", "QLinearMatMul", qlinear::matmul),
     ("", "QuantizeLinear", quantize::quantize_linear),
-    ("", "ReduceMean", normalization::mean),
+    ("", "ReduceMax", reduce::max),
+    ("", "ReduceMean", reduce::mean),
+    ("", "ReduceMin", reduce::min),
+    ("", "ReduceProd", reduce::product),
+    ("", "ReduceSum", reduce::sum),
     ("", "Reshape", layout::reshape),
+    ("", "Resize", resize::resize),
+    ("", "Slice", parts::slice),
     ("", "Softmax", normalization::softmax),
+    ("", "SpaceToDepth", parts::space_to_depth),
+    ("", "Split", parts::split),
     ("", "Squeeze", layout::squeeze),
     ("", "Sub", elementwise::binary),
+    ("", "Sum", elementwise::variadic),
+    ("", "Tile", parts::tile),
     ("", "Transpose", layout::transpose),
     ("", "Unsqueeze", layout::squeeze),
+    ("", "Upsample", resize::resize),
     (MICROSOFT, "Gelu", elementwise::gelu),
     (MICROSOFT, "QGemm", qlinear::gemm),
     (MICROSOFT, "QLinearAdd", qlinear::add),

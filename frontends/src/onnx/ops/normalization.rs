@@ -1,9 +1,9 @@
-//! Means, normalizations and softmax.
+//! Normalizations and softmax.
 
 use std::rc::Rc;
 
 use guardbit_graph::DType;
-use guardbit_graph::ops::{FloatLayerNorm, FloatMean, FloatSoftmax, QLinearSoftmax, RealPair};
+use guardbit_graph::ops::{FloatLayerNorm, FloatSoftmax, QLinearSoftmax, RealPair};
 
 use super::elementwise::by_constant;
 use super::quantize::{Follow, axis_of, follow};
@@ -69,23 +69,6 @@ pub(super) fn layer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     }
     let op = FloatLayerNorm { axis, epsilon: node.float("epsilon", 1e-5) };
     let id = network.emit(node, op, &inputs, node.first_output()?, (DType::Float32, None))?;
-    network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
-}
-
-pub(super) fn mean<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
-    let value = network.input(node, 0)?;
-    let rank = network.shape(&value).len();
-    let axes = match node.input(1) {
-        Some(_) => network.integers(node, 1)?,
-        None => node.ints("axes").map_or_else(|| (0..rank as i64).collect(), <[i64]>::to_vec),
-    };
-    let mut axes = axes.iter().map(|&axis| node.axis(axis, rank)).collect::<Result<Vec<_>, _>>()?;
-    axes.sort_unstable();
-    axes.dedup();
-    let id = network.real_tensor(node, value, false)?;
-    let keep_dims = node.int("keepdims", 1) != 0;
-    let op = FloatMean { axes, keep_dims };
-    let id = network.emit(node, op, &[id], node.first_output()?, (DType::Float32, None))?;
     network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
 }
 

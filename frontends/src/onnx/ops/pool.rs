@@ -1,12 +1,12 @@
 //! Pools.
 
 use guardbit_graph::ops::{FloatAvgPool2d, FloatMaxPool2d, FloatMean, MaxPool2d, Mean, QuantizeFloat};
-use guardbit_graph::{Activation, DType, Op};
+use guardbit_graph::{Activation, DType, Op, TensorId};
 use guardbit_num::Rounding;
 
 use super::convolution::{Sliding, sliding};
 use super::quantize::{Follow, check_codes, follow};
-use super::weighted::EVEN;
+use super::weighted::{EVEN, with_rows, without_rows};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
 use crate::onnx::node::Node;
@@ -17,8 +17,8 @@ fn window(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<Slidin
     let shape = network.shape(value);
     let kernel = node.sizes("kernel_shape")?.ok_or_else(|| node.error("lacks `kernel_shape`"))?;
     let image = shape.get(2..).unwrap_or_default();
-    if image.len() != 2 {
-        return Err(node.error(format!("pools {shape:?}; two axes of an image can be represented")));
+    if !(1..=2).contains(&image.len()) {
+        return Err(node.error(format!("pools {shape:?}; one or two axes of an image can be represented")));
     }
     let window = sliding(node, &kernel, image)?;
     if window.dilation != [1, 1] {
@@ -30,10 +30,11 @@ fn window(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<Slidin
             _ => [[0, 0]; 2],
         };
         let exact = |axis: usize| {
-            let padded = image[axis] + sides[axis][0] + sides[axis][1];
-            padded >= window.kernel[axis] && (padded - window.kernel[axis]) % window.stride[axis] == 0
+            let sides = sides[2 - image.len() + axis];
+            let padded = image[axis] + sides[0] + sides[1];
+            padded >= kernel[axis] && (padded - kernel[axis]) % window.stride[2 - image.len() + axis] == 0
         };
-        if !(exact(0) && exact(1)) {
+        if !(0..image.len()).all(exact) {
             return Err(
                 node.error("has `ceil_mode` with windows beyond the padding, which cannot be represented")
             );
@@ -53,8 +54,7 @@ pub(super) fn max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
     let made = match value {
         Value::Codes(at) => {
             let id = network.in_order(node, at, true)?;
-            let id = network.emit_like(node, codes, &[id], name, id)?;
-            Value::Codes(Located { id, channels_last: true })
+            Value::Codes(pooled(network, node, codes.into(), id, name)?)
         }
         Value::Dequantized(d)
             if matches!(&d.source, Source::Tensor(_))
@@ -64,17 +64,31 @@ pub(super) fn max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
             let Source::Tensor(at) = d.source else { return Err(node.error("cannot be read")) };
             check_codes(network, node, at, &d.quant)?;
             let id = network.in_order(node, at, true)?;
-            let id = network.emit_like(node, codes, &[id], &format!("{name}_codes"), id)?;
-            Value::Dequantized(Dequantized::new(Source::Tensor(Located { id, channels_last: true }), d.quant))
+            let at = pooled(network, node, codes.into(), id, &format!("{name}_codes"))?;
+            Value::Dequantized(Dequantized::new(Source::Tensor(at), d.quant))
         }
         value => {
             let id = network.real_tensor(node, value, true)?;
             let op = FloatMaxPool2d { kernel, stride, padding };
-            let id = network.emit(node, op, &[id], name, (DType::Float32, None))?;
-            Value::Real(Located { id, channels_last: true })
+            Value::Real(pooled(network, node, op.into(), id, name)?)
         }
     };
     network.bind(node, 0, made)
+}
+
+/// A pool of images, or of lines as images of one row, whose type it keeps.
+fn pooled<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    op: Op,
+    id: TensorId,
+    name: &str,
+) -> Result<Located, OnnxError> {
+    let line = network.builder.tensor(id).ty.shape.len() == 3;
+    let id = if line { with_rows(network, node, id)? } else { id };
+    let name = if line { format!("{name}_row") } else { name.to_owned() };
+    let at = Located { id: network.emit_like(node, op, &[id], &name, id)?, channels_last: true };
+    if line { without_rows(network, node, at) } else { Ok(at) }
 }
 
 pub(super) fn average<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
@@ -97,29 +111,15 @@ pub(super) fn average_of<'a>(
         && follow.as_ref().is_some_and(|follow| follow.kernel == d.quant.dtype));
     let id = network.real_tensor(node, value, true)?;
     let op = FloatAvgPool2d { kernel, stride, padding, count_padding };
-    real_then_codes(network, node, op.into(), id, follow.filter(|_| whole), true)
-}
-
-/// An operation on real values with its quantizer.
-fn real_then_codes<'a>(
-    network: &mut Network<'a>,
-    node: Node<'a>,
-    op: Op,
-    input: guardbit_graph::TensorId,
-    follow: Option<Follow<'a>>,
-    channels_last: bool,
-) -> Result<(), OnnxError> {
-    let name = node.first_output()?;
+    let (name, follow) = (node.first_output()?, follow.filter(|_| whole));
     let real_name = if follow.is_some() { format!("{name}_real") } else { name.to_owned() };
-    let id = network.emit(node, op, &[input], &real_name, (DType::Float32, None))?;
-    let Some(follow) = follow else {
-        return network.bind(node, 0, Value::Real(Located { id, channels_last }));
-    };
+    let at = pooled(network, node, op.into(), id, &real_name)?;
+    let Some(follow) = follow else { return network.bind(node, 0, Value::Real(at)) };
     let follow = follow.without_activation();
     let ty = network.code_type(node, &follow.quant, 1, false)?;
     let quantize = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: true };
-    let id = network.emit(node, quantize, &[id], &follow.name.clone(), ty)?;
-    follow.finish(network, node, Located { id, channels_last })
+    let id = network.emit(node, quantize, &[at.id], &follow.name.clone(), ty)?;
+    follow.finish(network, node, Located { id, ..at })
 }
 
 pub(super) fn global_average<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
@@ -135,12 +135,11 @@ pub(super) fn global_average_of<'a>(
     value: Value,
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
-    if network.shape(&value).len() != 4 {
-        return Err(
-            node.error(format!("pools {:?}; images of two axes can be represented", network.shape(&value)))
-        );
+    let rank = network.shape(&value).len();
+    if rank < 3 {
+        return Err(node.error(format!("pools {:?}; images are needed", network.shape(&value))));
     }
-    let axes = vec![1, 2];
+    let axes: Vec<usize> = (1..rank - 1).collect();
     let codes = match (&value, &follow) {
         (Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions }), Some(follow)) => {
             let fits = functions.is_empty() && quant.single().is_some() && quant.dtype.bits() == 8;

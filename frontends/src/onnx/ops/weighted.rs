@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use guardbit_graph::TensorId;
+use guardbit_graph::ops::Reshape;
 use guardbit_graph::{
     Activation, DType, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType,
 };
@@ -29,6 +31,8 @@ pub(super) struct Layer {
     pub axis: usize,
     pub channels: usize,
     pub bias: Bias,
+    /// Whether `x` is a line that was made an image of one row, which the output is not.
+    pub line: bool,
 }
 
 /// What is added to the sums.
@@ -113,7 +117,8 @@ impl Layer {
         let ty = network.code_type(node, &follow.quant, 1, false)?;
         let op = op(EVEN, follow.activation);
         let id = self.add(network, node, op, steps, &follow.name.clone(), ty)?;
-        follow.finish(network, node, Located { id, channels_last })
+        let at = self.placed(network, node, Located { id, channels_last })?;
+        follow.finish(network, node, at)
     }
 
     /// Adds the layer with its sums as output: real values whose codes have 32 bits.
@@ -142,15 +147,33 @@ impl Layer {
         };
         let ty = (DType::Int32, Some(quantization));
         let id = self.add(network, node, op(EVEN, Activation::None), steps, &format!("{name}_sums"), ty)?;
-        let sums = Value::Dequantized(Dequantized::new(Source::Tensor(Located { id, channels_last }), quant));
+        let at = self.placed(network, node, Located { id, channels_last })?;
+        let sums = Value::Dequantized(Dequantized::new(Source::Tensor(at), quant));
         let Some(values) = real else { return Ok(sums) };
         let Value::Real(at) = network.materialize(node, sums)? else { return Err(node.error("has no sums")) };
-        // Channels are the last axis in the graph.
-        let constant = Constant::reals(vec![values.len()], values);
+        // Channels are the last axis in the graph, or that behind the images.
+        let mut shape = vec![values.len()];
+        if !at.channels_last && channels_last {
+            shape.push(1);
+        }
+        let constant = Constant::reals(shape, values);
         let other = network.reals(node, &format!("{name}_bias"), &constant)?;
         let op = guardbit_graph::ops::FloatBinary { function: guardbit_graph::ops::RealPair::Add };
         let id = network.emit(node, op, &[at.id, other], name, (DType::Float32, None))?;
         Ok(Value::Real(Located { id, ..at }))
+    }
+
+    /// The output as the file has it.
+    fn placed<'a>(
+        &self,
+        network: &mut Network<'a>,
+        node: Node<'a>,
+        at: Located,
+    ) -> Result<Located, OnnxError> {
+        match self.line {
+            true => without_rows(network, node, at),
+            false => Ok(at),
+        }
     }
 
     /// The bias in steps of input times weight scale. A real one is quantized as ONNX Runtime does it: half to even.
@@ -225,6 +248,30 @@ impl Layer {
         let output = OutputSpec { name: network.fresh(name), dtype, quantization };
         network.builder.node(op, &inputs, output).map_err(|error| in_node(node, error))
     }
+}
+
+/// `[n, w, c]` as an image of one row.
+pub(super) fn with_rows<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    id: TensorId,
+) -> Result<TensorId, OnnxError> {
+    let tensor = network.builder.tensor(id);
+    let (name, [n, w, c]) = (format!("{}_row", tensor.name), [0, 1, 2].map(|i| tensor.ty.shape[i] as i64));
+    network.emit_like(node, Reshape { shape: vec![n, 1, w, c] }, &[id], &name, id)
+}
+
+/// An image of one row as `[n, c, w]`.
+pub(super) fn without_rows<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    at: Located,
+) -> Result<Located, OnnxError> {
+    let id = network.in_order(node, at, false)?;
+    let tensor = network.builder.tensor(id);
+    let (name, [n, c, w]) = (format!("{}_line", tensor.name), [0, 1, 3].map(|i| tensor.ty.shape[i] as i64));
+    let id = network.emit_like(node, Reshape { shape: vec![n, c, w] }, &[id], &name, id)?;
+    Ok(Located { id, channels_last: false })
 }
 
 /// Codes that a node reads as they are: of scale 1, with the zero point of input `zero`.

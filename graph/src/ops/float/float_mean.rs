@@ -1,9 +1,9 @@
 //! Mean of real values over axes.
 
 use super::elements::expect;
-use crate::ops::strides::{offsets, row_major};
+use super::float_reduce::{check_axes, kept, reduced};
 use crate::ops::{Operands, Operator};
-use crate::{Brief, GraphError, real_of, word_of};
+use crate::{GraphError, word_of};
 
 /// The mean over some axes, computed in float64.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -19,35 +19,15 @@ impl Operator for FloatMean {
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 1, 1)?;
-        let shape = &operands.input(0).ty.shape;
-        let twice = |(at, axis): (usize, &usize)| self.axes[..at].contains(axis);
-        if self.axes.iter().any(|&axis| axis >= shape.len()) || self.axes.iter().enumerate().any(twice) {
-            let problem = format!("{} must name different axes of {shape:?}", Brief(&self.axes));
-            return Err(operands.attribute_error("axes", problem));
-        }
-        let kept = self.kept(shape).into_iter().enumerate();
+        check_axes(operands, &self.axes)?;
+        let kept = kept(&operands.input(0).ty.shape, &self.axes).into_iter().enumerate();
         let kept = kept.filter(|(axis, _)| self.keep_dims || !self.axes.contains(axis));
         Ok(kept.map(|(_, size)| size).collect())
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        let shape = &operands.input(0).ty.shape;
-        let kept = self.kept(shape);
-        let mut strides = row_major(&kept);
-        self.axes.iter().for_each(|&axis| strides[axis] = 0);
-        let mut sums = vec![0.0f64; kept.iter().product()];
-        for (&word, at) in inputs[0].iter().zip(offsets(shape, &strides)) {
-            sums[at] += f64::from(real_of(word));
-        }
+        let sums = reduced(operands, inputs[0], &self.axes, 0.0, |sum, value| sum + value);
         let count = inputs[0].len() / sums.len().max(1);
         sums.into_iter().map(|sum| word_of((sum / count as f64) as f32)).collect()
-    }
-}
-
-impl FloatMean {
-    /// The shape with size 1 along the axes.
-    fn kept(&self, shape: &[usize]) -> Vec<usize> {
-        let size = |(axis, &size)| if self.axes.contains(&axis) { 1 } else { size };
-        shape.iter().enumerate().map(size).collect()
     }
 }

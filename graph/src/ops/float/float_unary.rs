@@ -72,6 +72,24 @@ functions! {
         let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
         0.5 * x * (1.0 + libm::tanh(inner))
     });
+    /// `x / (1 + exp(-x))`.
+    Silu, "silu", 0, |x, _p| wide(x, |x| x / (1.0 + libm::exp(-x)));
+    /// `x * tanh(log(1 + exp(x)))`.
+    Mish, "mish", 0, |x, _p| wide(x, |x| x * libm::tanh(x.max(0.0) + libm::log1p(libm::exp(-x.abs()))));
+    /// `x / (1 + |x|)`.
+    Softsign, "softsign", 0, |x, _p| x / (1.0 + x.abs());
+    /// `p1 * x`, or `p1 * p0 * (exp(x) - 1)` up to 0.
+    Selu, "selu", 2, |x, p| {
+        if x > 0.0 { p[1] * x } else { wide(x, |x| f64::from(p[1]) * f64::from(p[0]) * libm::expm1(x)) }
+    };
+    /// `x` above `p0`, 0 otherwise.
+    ThresholdedRelu, "thresholded_relu", 1, |x, p| if x > p[0] { x } else { 0.0 };
+    /// -1, 0 or 1.
+    Sign, "sign", 0, |x, _p| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x };
+    /// The sine.
+    Sin, "sin", 0, |x, _p| wide(x, libm::sin);
+    /// The cosine.
+    Cos, "cos", 0, |x, _p| wide(x, libm::cos);
     /// `p0`, or `-p0` below 0.
     Bipolar, "bipolar", 1, |x, p| if x >= 0.0 { p[0] } else { -p[0] };
     /// The exponential function.

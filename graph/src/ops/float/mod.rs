@@ -11,6 +11,8 @@ mod float_layer_norm;
 mod float_matmul;
 mod float_max_pool2d;
 mod float_mean;
+mod float_reduce;
+mod float_resize_bilinear;
 mod float_softmax;
 mod float_unary;
 
@@ -21,5 +23,7 @@ pub use float_layer_norm::FloatLayerNorm;
 pub use float_matmul::FloatMatMul;
 pub use float_max_pool2d::FloatMaxPool2d;
 pub use float_mean::FloatMean;
+pub use float_reduce::{FloatReduce, RealReduction};
+pub use float_resize_bilinear::{FloatResizeBilinear, Places};
 pub use float_softmax::FloatSoftmax;
 pub use float_unary::{FloatUnary, RealFunction};
