@@ -54,13 +54,13 @@ fn fits(graph: &Graph, layer: &MacLayer, channel: usize) -> bool {
             Range::new(min, max)
         }
     };
-    let levels = layer.datapath.levels.iter().zip(&bounds.by_weights);
+    let mut levels = layer.datapath.levels.iter().zip(&bounds.by_weights);
     let sums = levels.clone().all(|(level, &range)| rails(level.register).contains(range));
     let operand = guardbit_hwmodels::bounds::operand_range(graph, layer);
     let product =
         |&weight: &i32| rails(layer.datapath.product.register).contains(operand.times(Range::point(weight)));
     let products = layer.weights[channel].iter().all(product);
-    let (last, &sum) = levels.last().unwrap();
+    let (last, &sum) = levels.next_back().unwrap();
     let bias = layer.bias.as_ref().map_or(0, |bias| bias[channel]);
     let end = layer.datapath.levels.len();
     let unit =

@@ -102,8 +102,7 @@ fn a_method_for_layers_gets_the_layer_on_its_accelerator() {
         assert_eq!(scale(&calibrated), 2.0 * scale(&plain), "the input was chosen again");
         let kept = calibrated.units.iter().all(|unit| unit.likeness.sqnr_db() > 15.0);
         assert!(kept, "its codes were made again: {:?}", calibrated.units);
-        let seen = method.0.lock().unwrap().clone();
-        seen
+        method.0.lock().unwrap().clone()
     };
     let (narrow, wide) = (seen("9"), seen("24"));
     let classes: Vec<LayerClass> = wide.iter().map(|layer| layer.0).collect();

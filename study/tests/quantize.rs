@@ -84,10 +84,10 @@ fn an_existing_file_is_replaced_only_by_force_and_if_it_is_ours() {
     assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(digits("digits_float.onnx")).unwrap());
 }
 
-/// Random networks as ONNX Runtime has kernels for them: codes of 8 bits.
 /// Name, float network, samples, settings.
 type Case = (String, Graph, Vec<Vec<Vec<f32>>>, Config);
 
+/// Random networks as ONNX Runtime has kernels for them: codes of 8 bits.
 fn cases() -> Vec<Case> {
     let every = |seed: u64| -> Vec<Layer> {
         let all = [
