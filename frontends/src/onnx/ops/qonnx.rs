@@ -54,10 +54,10 @@ pub(super) fn quantizer<'a>(
     let axis = axis(&scale.shape).ok_or_else(|| {
         node.error(format!("has scales of shape {:?}; one axis can have several", scale.shape))
     })?;
-    let zero_points = (0..scales.len()).map(|i| zeros[if zeros.len() == 1 { 0 } else { i }] as i32).collect();
-    if zeros.len() != 1 && zeros.len() != scales.len() {
+    if scales.is_empty() || zeros.len() != 1 && zeros.len() != scales.len() {
         return Err(node.error(format!("has {} scales and {} zero points", scales.len(), zeros.len())));
     }
+    let zero_points = (0..scales.len()).map(|i| zeros[if zeros.len() == 1 { 0 } else { i }] as i32).collect();
     let range = (limits != [dtype.min(), dtype.max()]).then_some(limits);
     let quant = Quant { dtype, scales: scales.to_vec(), zero_points, axis, range };
     let rounding = rounding(node)?;
