@@ -1,11 +1,10 @@
-"""The networks of the QONNX repository (`src/qonnx/data/onnx` of fastmachinelearning/qonnx) on random inputs, and what PyPI
-`qonnx` makes of them. GUARDBIT_QONNX_MODELS names that folder."""
+"""The networks that come with PyPI's `qonnx` (`data/onnx`) on random inputs, and what its executor makes of them."""
 
-import os
 import pathlib
 
 import numpy as np
 import onnx
+import qonnx
 from qonnx.core.modelwrapper import ModelWrapper
 from qonnx.core.onnx_exec import execute_onnx
 from qonnx.transformation.infer_shapes import InferShapes
@@ -15,7 +14,7 @@ MODELS = ["bsd300x3-espcn/nn_resize/quant_model.onnx", "bsd300x3-espcn/subpixel/
 
 
 def add(cases):
-    folder = pathlib.Path(os.environ["GUARDBIT_QONNX_MODELS"])
+    folder = pathlib.Path(qonnx.__file__).parent / "data/onnx"
     for name in MODELS:
         model = onnx.load(folder / name)
         initial = {i.name for i in model.graph.initializer}

@@ -184,11 +184,11 @@ fn networks_of_few_bits_equal_qonnx() {
     }
 }
 
-/// Networks of the QONNX repository, whose scales are no powers of two: its executor sums in float32, so that a code near a
+/// Networks that come with QONNX's package, whose scales are no powers of two: its executor sums in float32, so that a code near a
 /// tie differs now and then.
 #[test]
-#[ignore = "needs GUARDBIT_QONNX_MODELS"]
-fn networks_of_the_qonnx_repository_equal_qonnx() {
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn networks_of_qonnx_s_package_equal_qonnx() {
     for (of, row) in table("qonnx_models", "network") {
         let few = row.different * 500 < row.elements && row.greatest < 0.02;
         assert!(row.refused.is_empty() && few, "{of}: {row:?}");

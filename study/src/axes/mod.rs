@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 /// A setting with the values that a sweep gives it, in order.
 ///
-/// As text it is `KEY=VALUES`: a key as for `--set`, or one of the [arguments](Argument) of a run; values are separated by commas, where
+/// As text it is `KEY=VALUES`: a key as for `--set`, or an argument of a run (`model`, `mode`, `seed`, ...); values are separated by commas, where
 /// `8..=24` stands for every whole number from 8 to 24, and a comma within `[...]` or `{...}` separates nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
