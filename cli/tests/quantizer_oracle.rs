@@ -95,10 +95,10 @@ fn exported_networks_are_equal_in_onnx_runtime() {
 }
 
 /// As many test images right as with ONNX Runtime's static quantizer, by the same method, types and samples; one more image in
-/// 500 may be wrong, which is what rounding alone moves to and fro.
+/// 500 may be wrong: on the deeper network it is one or two of 1,000 below (docs/quantize.md).
 #[test]
 #[ignore = "takes minutes, see scripts/test"]
-fn accuracy_is_that_of_onnx_runtimes_quantizer() {
+fn accuracy_is_near_that_of_onnx_runtimes_quantizer() {
     let dir = tempfile::tempdir().unwrap();
     let table = fs::read_to_string(root().join("examples/quantize/peers/onnxruntime.csv")).unwrap();
     let mut compared = 0;

@@ -97,7 +97,7 @@ pub struct SweepRequest {
 pub const MAX_POINTS: usize = 10_000;
 
 impl SweepRequest {
-    /// How many points it has, less none that a condition leaves out.
+    /// How many points it has; those that a condition leaves out are counted too.
     pub fn points(&self) -> usize {
         let widths = self.bits.as_ref().map_or(1, |bits| bits.widths().len());
         let sizes = [self.models.len(), self.hws.len(), self.axes.size(), widths, self.overflow.len().max(1)];
