@@ -12,7 +12,8 @@ use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
-    AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, MixedBudget,
+    AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, MixedBudget, Shard,
+    ShardError,
 };
 
 /// What does a narrow accumulator do to this network?
@@ -63,6 +64,8 @@ pub enum Command {
     Run(RunArgs),
     /// Run a network at many accumulator widths: a study file, or a model with --hw and --bits
     Sweep(SweepArgs),
+    /// Make the folder of a sweep from those of its shards: byte-equal to that of the sweep in one piece
+    Merge(MergeArgs),
     /// Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file
     ///
     /// The file is QDQ in ONNX Runtime's arithmetic: `run`, `sweep`, `size` and `vectors` take it as any network, and ONNX
@@ -132,11 +135,33 @@ pub struct SweepArgs {
     /// Only points of which this holds: A OP B, with ==, !=, <, <=, > or >=, of axes and values
     #[arg(long = "where", value_name = "CONDITION", requires = "axis")]
     pub conditions: Vec<Condition>,
+    /// Only part I of N of the points, for `guardbit merge`; `slurm` in a task of a job array: the part by
+    /// SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT
+    #[arg(long, value_name = "I/N|slurm", requires = "output_dir", value_parser = shard)]
+    pub shard: Option<Shard>,
     #[command(flatten)]
     pub common: Common,
     /// Folder for the results; an interrupted sweep goes on where it was. Without it nothing is written
     #[arg(short, long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct MergeArgs {
+    /// The folders of all shards of one sweep, in any order
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Folder for the results; it appears when they are complete
+    #[arg(short, long, value_name = "DIR")]
+    pub output_dir: PathBuf,
+}
+
+/// A part by its number, or by the variables of a job array.
+fn shard(text: &str) -> Result<Shard, ShardError> {
+    match text {
+        "slurm" => Shard::of_slurm(|name| std::env::var(name).ok()),
+        text => text.parse(),
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -55,6 +55,7 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
     match &args.command {
         Command::Run(run) => commands::run(run, &args.global),
         Command::Sweep(sweep) => commands::sweep(sweep, &args.global),
+        Command::Merge(merge) => commands::merge(merge, &args.global),
         Command::Quantize(quantize) => commands::quantize(quantize, &args.global),
         Command::Vectors(vectors) => commands::vectors(vectors, &args.global),
         Command::Check(check) => commands::check(check, &args.global),

@@ -2,6 +2,8 @@
 
 use guardbit_files::Document;
 
+use serde::{Deserialize, Serialize};
+
 use crate::html;
 use crate::plots::{Drawing, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
 use crate::tables::{Row, SummaryRow, SweepRow, sweep_rows, write_csv, write_csv_and};
@@ -10,7 +12,7 @@ use crate::{PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord};
 const REPORT: &str = "report.html";
 
 /// What a report says about how its results were made.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct About {
     /// Version of guardbit.
     pub version: String,

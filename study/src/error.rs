@@ -11,7 +11,7 @@ use guardbit_quantize::QuantizeError;
 use guardbit_reports::ReportError;
 use guardbit_sim::SimError;
 
-use crate::{AxisError, MAX_POINTS};
+use crate::{AxisError, MAX_POINTS, MergeError};
 
 /// Why a run or a sweep cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -249,6 +249,12 @@ pub enum StudyError {
         /// Why it cannot be written.
         source: ExportError,
     },
+    /// Work that was to end before it was done: see [`Progress::is_cancelled`](crate::Progress::is_cancelled).
+    #[error("interrupted")]
+    Interrupted,
+    /// Folders that do not become one.
+    #[error(transparent)]
+    Merge(Box<MergeError>),
     /// The folder for results.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -329,6 +335,8 @@ impl StudyError {
             Self::Quantize(error) => error.code(),
             Self::QuantizeSetting { .. } => "guardbit::quantize::setting",
             Self::Export { .. } => "guardbit::quantize::export",
+            Self::Interrupted => "guardbit::interrupted",
+            Self::Merge(error) => error.code(),
             Self::Folder(error) => error.code(),
         }
     }
@@ -398,6 +406,7 @@ impl StudyError {
                 "name the layer with --layer NAME:float to leave it in float, or choose codes of 8 bits"
                     .into(),
             ),
+            Self::Merge(error) => Some(error.help().into()),
             Self::Folder(error) => error.help(),
             _ => None,
         }

@@ -134,6 +134,9 @@ impl Batches<'_> {
         let count = subject.samples.count();
         let (mut next, mut told) = (0, 0);
         while next < count {
+            if progress.is_cancelled() {
+                return Err(StudyError::Interrupted);
+            }
             let alone = next == 0 || (next == JUDGED && pace.is_some());
             let size = if alone { 1 } else { batch.min(count - next) };
             let start = Instant::now();

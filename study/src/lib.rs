@@ -20,6 +20,7 @@ mod run;
 mod samples;
 mod score;
 mod settings;
+mod shard;
 mod size;
 mod spool;
 mod study_file;
@@ -39,15 +40,18 @@ pub use layer_input::{LayerInput, layer_input};
 pub use pick::Pick;
 pub use progress::{Progress, Silent};
 pub use quantize::{
-    MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, MixedBudget, MixedBudgetError, OwnStatistic, QuantizeRequest,
-    parse_codes, parse_rule, quantize,
+    MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, MixedBudget, MixedBudgetError, OwnStatistic, QuantizeChoices,
+    QuantizeRequest, parse_codes, parse_rule, quantize,
 };
-pub use run::run;
+pub use run::{Observer, run, run_observed};
 pub use samples::InputSource;
 pub use settings::{MAX_POINTS, RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats};
+pub use shard::{MergeError, Shard, ShardError, Unfinished};
 pub use size::{AreaTool, Budget, BudgetError, size};
 pub use study_file::load_study;
-pub use sweep::{POINTS_TOGETHER, sweep};
+pub use sweep::{POINTS_TOGETHER, merge, sweep};
+
+use sweep::point_file;
 
 /// How many events are listed per layer where nothing else is asked for.
 pub const DEFAULT_EVENTS: usize = 1000;

@@ -8,6 +8,11 @@ pub trait Progress {
     fn advance(&self, samples: u64);
     /// A remark for the person at the terminal.
     fn note(&self, text: &str);
+    /// Whether the work is to end now, with [`StudyError::Interrupted`](crate::StudyError::Interrupted): asked for between
+    /// batches of samples.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Shows nothing.

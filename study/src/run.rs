@@ -1,5 +1,6 @@
 //! One network on one accelerator.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use guardbit_files::{Existing, Staging, Target};
@@ -28,6 +29,24 @@ pub fn run(
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<RunRecord, StudyError> {
+    run_observed(request, out, existing, progress, None)
+}
+
+/// Looks at what the layers made of every sample, in order: the program, and all tensors of the sample. The run ends with
+/// [`StudyError::Interrupted`] where it breaks.
+pub type Observer<'a> = dyn FnMut(&Program, &BatchTensors) -> ControlFlow<()> + 'a;
+
+/// As [`run`](run()), with somebody who looks at every tensor on the way.
+///
+/// # Errors
+/// Those of [`run`](run()).
+pub fn run_observed(
+    request: &RunRequest,
+    out: &Path,
+    existing: Existing,
+    progress: &dyn Progress,
+    mut observer: Option<&mut Observer<'_>>,
+) -> Result<RunRecord, StudyError> {
     let target = Target::claim_for(out, existing)?;
     let settings = &request.settings;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
@@ -41,13 +60,19 @@ pub fn run(
         mode: settings.mode,
         stats: settings.stats,
         events_per_layer: settings.events,
-        keep: if request.dump_tensors { Keep::All } else { Keep::Outputs },
+        keep: if request.dump_tensors || observer.is_some() { Keep::All } else { Keep::Outputs },
         ..Options::default()
     };
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
-    let mut spool = Spool::new(&subject.graph, options.keep, target.parent())?;
-    let mut store = |sample: &BatchTensors| spool.add(&sample.exact, &sample.simulated[0]);
+    let spooled = if request.dump_tensors { Keep::All } else { Keep::Outputs };
+    let mut spool = Spool::new(&subject.graph, spooled, target.parent())?;
+    let mut store = |sample: &BatchTensors| {
+        if observer.as_mut().is_some_and(|observer| observer(&program, sample).is_break()) {
+            return Err(StudyError::Interrupted);
+        }
+        spool.add(&sample.exact, &sample.simulated[0])
+    };
     let ExecutedTogether { mut each, unlimited } =
         execute_together(&subject, &[&program], options, None, progress, &mut store)?;
     let executed = each.swap_remove(0)?;

@@ -7,7 +7,7 @@ use guardbit_graph::Graph;
 use guardbit_num::Overflow;
 use guardbit_sim::{Mode, StatsLevel};
 
-use crate::{AreaTool, Axes, BitList, Budget, InputSource};
+use crate::{AreaTool, Axes, BitList, Budget, InputSource, Shard};
 
 /// What runs and sweeps have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +91,8 @@ pub struct SweepRequest {
     pub axes: Axes,
     /// Whether [`Settings::stats`] was asked for; otherwise it follows the mode, where that is varied.
     pub stats_given: bool,
+    /// The part of the points that is run; all, if there is none.
+    pub shard: Option<Shard>,
 }
 
 /// Most points of a sweep.

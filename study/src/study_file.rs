@@ -177,6 +177,7 @@ impl RawStudy {
             overflow: self.sweep.overflow.into_iter().flat_map(|list| list.0).map(|mode| mode.0).collect(),
             axes,
             stats_given,
+            shard: None,
         }
     }
 }

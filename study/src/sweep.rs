@@ -14,6 +14,8 @@ use guardbit_sim::{Options, Placing, SimError};
 use crate::execute::{Executed, ExecutedTogether, Pace, execute_together};
 use crate::{Progress, StudyError, SweepRequest};
 use plan::{Plan, PlannedPoint};
+pub use resume::merge;
+pub(crate) use resume::point_file;
 use resume::{Found, SweepFolder};
 
 /// Points that run together, at most. More share more work; fewer lose less when a sweep is interrupted.
@@ -28,6 +30,8 @@ const PACE: Pace = Pace { limit: Duration::from_secs(10), least: 2 };
 /// an uninterrupted one, byte by byte. Some points of one network on one accelerator run together, at most
 /// [`POINTS_TOGETHER`] and as many as take about ten seconds (but two at least), and are stored when all samples are
 /// through: only those that were on their way begin anew.
+///
+/// With a [`Shard`](crate::Shard) only its points are run, and the folder is one for [`merge`].
 ///
 /// # Errors
 /// [`StudyError`]. A point in which an overflow is trapped is a result like any other.
@@ -44,7 +48,12 @@ pub fn sweep(
     let sweep = Sweep { plan: &plan, folder: folder.as_ref(), pace: PACE, progress };
     let records = sweep.run()?;
     if let Some(folder) = &folder {
-        folder.complete(&plan, &records, &sweep_documents(&plan.about(), &records)?)?;
+        // What is made of all points is made when the parts are merged.
+        let documents = match plan.shard {
+            None => sweep_documents(&plan.about(), &records)?,
+            Some(_) => Vec::new(),
+        };
+        folder.complete(&plan, &records, &documents)?;
     }
     Ok(records)
 }
@@ -190,6 +199,7 @@ mod tests {
             overflow: Vec::new(),
             axes: Axes::default(),
             stats_given: true,
+            shard: None,
         };
         let plan = Plan::new(&request).unwrap();
         let out = dir.path().join("out");

@@ -56,6 +56,7 @@ impl Folder {
             overflow: Vec::new(),
             axes,
             stats_given: true,
+            shard: None,
         }
     }
 }

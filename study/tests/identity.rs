@@ -136,6 +136,7 @@ impl Study {
             overflow: self.overflow.clone(),
             axes: Axes::default(),
             stats_given: true,
+            shard: None,
         };
         let out = dir.join("out");
         sweep(&request, Some(&out), Existing::Refuse, &Silent).unwrap();

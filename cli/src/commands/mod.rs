@@ -15,7 +15,7 @@ pub use inspect::inspect;
 pub use quantize::quantize;
 pub use run::run;
 pub use size::size;
-pub use sweep::sweep;
+pub use sweep::{merge, sweep};
 pub use vectors::vectors;
 
 use guardbit_files::Existing;

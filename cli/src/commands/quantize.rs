@@ -1,14 +1,10 @@
 //! `guardbit quantize`.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use guardbit_quantize::method::METHODS;
-use guardbit_quantize::{CodeSetting, Config, LAYER_METHODS, LayerSetting, Scales, Symmetry};
 use guardbit_reports::{Fraction, QuantizeRecord, layers_text, parts_text};
-use guardbit_study::{
-    InputSource, MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, Pick, QuantizeRequest, parse_codes, parse_rule,
-};
+use guardbit_sim::Mode;
+use guardbit_study::{InputSource, Pick, QuantizeChoices, QuantizeRequest};
 
 use super::existing;
 use crate::args::{Global, QuantizeArgs};
@@ -29,7 +25,7 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
         output: args.output_name.clone(),
         hw: args.hw.clone(),
         sets: args.set.clone(),
-        config: config(args)?,
+        config: choices(args).config()?,
         mixed: args.mixed,
         dynamic: args.dynamic,
         report: args.report.clone(),
@@ -46,41 +42,24 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// The checked form of what is said of codes and methods.
-fn config(args: &QuantizeArgs) -> Result<Config, Failure> {
-    let scales = if args.power_of_two { Scales::PowersOfTwo } else { Scales::Any };
-    let symmetry = if args.symmetric { Symmetry::Symmetric } else { Symmetry::Asymmetric };
-    let activations = CodeSetting { scales, symmetry, ..CodeSetting::ACTIVATIONS };
-    let activations = parse_codes(&args.activations, activations, MOST_ACTIVATION_BITS)?;
-    let weight_symmetry = if args.asymmetric_weights { Symmetry::Asymmetric } else { Symmetry::Symmetric };
-    let weights = CodeSetting {
-        scales,
-        symmetry: weight_symmetry,
-        restricted: !args.full_range,
-        ..CodeSetting::WEIGHTS
-    };
-    let weights = parse_codes(&args.weights, weights, MOST_WEIGHT_BITS)?;
-    let rules: Result<Vec<_>, _> =
-        args.layer.iter().map(|text| parse_rule(text, activations, weights)).collect();
-    let mut config = Config {
-        setting: LayerSetting { activations, weights, per_channel: !args.per_tensor, float: false },
-        rules: rules?,
-        propagate: args.mode != Some(guardbit_sim::Mode::Isolated),
-        least_sqnr_db: args.least_sqnr,
+/// What is said of codes and methods.
+fn choices(args: &QuantizeArgs) -> QuantizeChoices {
+    QuantizeChoices {
+        method: args.method.clone(),
+        weight_method: args.weight_method.clone(),
+        weights: args.weights.clone(),
+        activations: args.activations.clone(),
+        per_tensor: args.per_tensor,
+        symmetric: args.symmetric,
+        asymmetric_weights: args.asymmetric_weights,
+        full_range: args.full_range,
+        power_of_two: args.power_of_two,
+        layers: args.layer.clone(),
+        mode: args.mode.unwrap_or(Mode::Propagated),
         equalize: args.equalize,
         correct_bias: args.correct_bias,
-        ..Config::default()
-    };
-    if let Some(&method) = METHODS.iter().find(|method| method.name() == args.method) {
-        config.method = Arc::new(method);
+        least_sqnr: args.least_sqnr,
     }
-    if let Some(&method) = METHODS.iter().find(|method| method.name() == args.weight_method) {
-        config.weight_method = Arc::new(method);
-    }
-    if let Some(&method) = LAYER_METHODS.iter().find(|method| method.name() == args.method) {
-        config.layer_method = Some(Arc::new(method));
-    }
-    Ok(config)
 }
 
 fn outcome(record: &QuantizeRecord) -> String {

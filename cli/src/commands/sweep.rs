@@ -1,4 +1,4 @@
-//! `guardbit sweep`.
+//! `guardbit sweep`, and `guardbit merge` of its parts.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use guardbit_study::{
 use serde::Serialize;
 
 use super::{existing, settings};
-use crate::args::{Common, Global, SweepArgs};
+use crate::args::{Common, Global, MergeArgs, SweepArgs};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
@@ -21,11 +21,19 @@ pub fn sweep(args: &SweepArgs, global: &Global) -> Result<ExitCode, Failure> {
     let request = request(args, &bar)?;
     let records = guardbit_study::sweep(&request, args.output_dir.as_deref(), existing(global), &bar)?;
     drop(bar);
+    show(&records, global)
+}
+
+pub fn merge(args: &MergeArgs, global: &Global) -> Result<ExitCode, Failure> {
+    show(&guardbit_study::merge(&args.folders, &args.output_dir, existing(global))?, global)
+}
+
+fn show(records: &[PointRecord], global: &Global) -> Result<ExitCode, Failure> {
     if global.json {
         print_json(&records.iter().map(Row::new).collect::<Vec<_>>())?;
     } else {
-        print(&summary_text(&records)?)?;
-        for sentences in [not_swept_text(&records), trapped_text(&records)] {
+        print(&summary_text(records)?)?;
+        for sentences in [not_swept_text(records), trapped_text(records)] {
             let lines: String = sentences.iter().map(|sentence| format!("{sentence}\n")).collect();
             print(&if lines.is_empty() { lines } else { format!("\n{lines}") })?;
         }
@@ -56,7 +64,7 @@ fn request(args: &SweepArgs, bar: &Bar) -> Result<SweepRequest, Failure> {
                 "{flag} goes with a model and --hw; a study file states its own settings"
             )));
         }
-        return Ok(load_study(&args.study_or_model)?);
+        return Ok(SweepRequest { shard: args.shard, ..load_study(&args.study_or_model)? });
     };
     Ok(SweepRequest {
         models: vec![args.study_or_model.clone()],
@@ -67,6 +75,7 @@ fn request(args: &SweepArgs, bar: &Bar) -> Result<SweepRequest, Failure> {
         overflow: args.overflow.clone(),
         axes: axes(args).map_err(StudyError::from)?,
         stats_given: args.common.stats.is_some(),
+        shard: args.shard,
     })
 }
 

@@ -1,5 +1,6 @@
 //! From a float network and samples to a quantized one in a file.
 
+mod choices;
 mod dynamic;
 mod mixed;
 mod record;
@@ -16,6 +17,7 @@ use guardbit_quantize::{Config, Quantized, Sample};
 use guardbit_reports::{Fraction, QuantizeRecord, RunRecord, quantize_documents};
 use guardbit_sim::{Codes, Mode, Options, StatsLevel};
 
+pub use choices::QuantizeChoices;
 pub use mixed::{MixedBudget, MixedBudgetError};
 pub use setting::{MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, parse_codes, parse_rule};
 

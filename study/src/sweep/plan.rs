@@ -1,6 +1,7 @@
 //! The points of a sweep: everything loaded and checked before the first one runs.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
 use guardbit_hwmodels::{Accelerator, Level, Register};
@@ -12,7 +13,7 @@ use serde::Serialize;
 use crate::axes::{Argument, Variant};
 use crate::identity::DependsOn;
 use crate::subject::{CommonSettings, FileId, HwId, InputId, Subject};
-use crate::{Axis, Identity, MAX_POINTS, Settings, StudyError, SweepRequest, default_sweep_stats};
+use crate::{Axis, Identity, MAX_POINTS, Settings, Shard, StudyError, SweepRequest, default_sweep_stats};
 
 /// A sweep ready to run.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(super) struct Plan {
     bases: Vec<Accelerator>,
     /// In the order of the rows of `summary.csv`.
     pub points: Vec<PlannedPoint>,
+    /// The part of them that is run; all, if there is none.
+    pub shard: Option<Shard>,
     /// What the results were made from.
     pub description: Description,
 }
@@ -134,7 +137,7 @@ impl Plan {
             },
             points: listed,
         };
-        Ok(Self { subjects, bases, points, description })
+        Ok(Self { subjects, bases, points, shard: request.shard, description })
     }
 
     /// That of all points.
@@ -146,23 +149,32 @@ impl Plan {
         &self.subjects[point.subject]
     }
 
+    /// The indices of the points that are run.
+    pub fn own_points(&self) -> Range<usize> {
+        self.shard.map_or(0..self.points.len(), |shard| shard.points(self.points.len()))
+    }
+
     /// The indices of the points that run together: those that differ in registers alone.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         let count = self.points.iter().map(|point| point.group + 1).max().unwrap_or(0);
         let mut groups = vec![Vec::new(); count];
-        for (index, point) in self.points.iter().enumerate() {
-            groups[point.group].push(index);
+        for index in self.own_points() {
+            groups[self.points[index].group].push(index);
         }
         groups
     }
 
-    /// Samples over all points.
+    /// Samples over all points that are run.
     pub fn samples(&self) -> u64 {
-        self.points.iter().map(|point| self.subject(point).samples.count() as u64).sum()
+        self.points[self.own_points()].iter().map(|point| self.subject(point).samples.count() as u64).sum()
     }
 
     pub fn title(&self) -> String {
-        format!("{} points", self.points.len())
+        let own = self.own_points();
+        match self.shard {
+            None => format!("{} points", own.len()),
+            Some(shard) => format!("{} of {} points, shard {shard}", own.len(), self.points.len()),
+        }
     }
 
     /// What was swept, in words for the report.

@@ -1,18 +1,20 @@
 //! The folder of a sweep: which points are done.
 
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use guardbit_files::{
     Digest, Document, Existing, FileEntry, FolderError, Staging, Target, UNSEALED, is_sealed, read_text,
     seal_text,
 };
-use guardbit_reports::{PointRecord, sweep_paths};
+use guardbit_reports::{PointRecord, SweepPoint, sweep_documents, sweep_paths};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::plan::{Description, Plan, PlannedPoint};
-use crate::{Identity, StudyError};
+use crate::shard::{Merged, ShardJson};
+use crate::{Identity, MergeError, Shard, StudyError};
 
 /// Version of `sweep.json` and of the points' files.
 const SCHEMA: u32 = 3;
@@ -28,7 +30,7 @@ pub(super) struct SweepFolder<'a> {
     staging: Staging<'a>,
     /// How many points are stored, and how many there are.
     stored: Cell<usize>,
-    points: usize,
+    points: Range<usize>,
 }
 
 /// What there is of a point.
@@ -55,6 +57,9 @@ struct SweepJson<'a> {
     /// The points in which an overflow was trapped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trapped: Vec<TrappedPoint<'a>>,
+    /// Where the folder is that of a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<ShardJson>,
     files: Vec<FileEntry>,
 }
 
@@ -87,12 +92,12 @@ struct Read {
 impl<'a> SweepFolder<'a> {
     /// Takes a folder for a sweep: a new one, or one that the same sweep has begun.
     pub fn open(target: &'a Target, existing: Existing, plan: &Plan) -> Result<Self, StudyError> {
-        let json = SweepJson::new(plan, &[], Vec::new());
+        let json = SweepJson::new(plan, false, &[], Vec::new());
         let found = manifest(target);
         let mut folder =
-            Self { target, staging: target.stage()?, stored: Cell::new(0), points: plan.points.len() };
+            Self { target, staging: target.stage()?, stored: Cell::new(0), points: plan.own_points() };
         if existing == Existing::Refuse && is_same(&found, &json) {
-            let points: Vec<String> = (0..plan.points.len()).map(point_file).collect();
+            let points: Vec<String> = plan.own_points().map(point_file).collect();
             folder.staging.require_ours(sweep_paths().iter().chain(&points).map(String::as_str))?;
         } else {
             target.check(existing).map_err(|error| match error {
@@ -112,16 +117,7 @@ impl<'a> SweepFolder<'a> {
     pub fn found(&self, index: usize, point: &PlannedPoint) -> Found {
         // What is there was seen to be sealed.
         let Ok(text) = read_text(&self.path(index), LIMIT) else { return Found::Nothing };
-        let stored = serde_json::from_str::<Read>(&text).ok().filter(|_| is_sealed(&text));
-        let Some(stored) =
-            stored.filter(|stored| stored.schema == SCHEMA && stored.identity == point.identity)
-        else {
-            return Found::Other;
-        };
-        let mut record = stored.record;
-        record.summary.model.clone_from(&point.point.model);
-        record.summary.hw.clone_from(&point.point.hw);
-        record.parameters.clone_from(&point.point.parameters);
+        let Some(record) = read_point(&text, point.identity, &point.point) else { return Found::Other };
         self.count();
         Found::Same(Box::new(record))
     }
@@ -155,10 +151,10 @@ impl<'a> SweepFolder<'a> {
             let failed = |source| FolderError::Read { path, source };
             Ok(FileEntry { path: point_file(index), sha256: sha256.map_err(failed)? })
         };
-        let points = (0..self.points).map(of_point).collect::<Result<Vec<_>, FolderError>>()?;
+        let points = self.points.clone().map(of_point).collect::<Result<Vec<_>, FolderError>>()?;
         let mut files: Vec<FileEntry> = documents.iter().map(of_document).chain(points).collect();
         files.sort();
-        let manifest = (MANIFEST.to_owned(), crate::sealed(&SweepJson::new(plan, records, files)));
+        let manifest = (MANIFEST.to_owned(), crate::sealed(&SweepJson::new(plan, true, records, files)));
         self.staging.complete(&manifest, documents)?;
         self.target.keeps(format!("the results in {} are whole", self.target.shown().display()));
         Ok(())
@@ -175,7 +171,7 @@ impl<'a> SweepFolder<'a> {
 
     /// What there is of it if it ends now.
     fn say(&self) {
-        let (stored, points, shown) = (self.stored.get(), self.points, self.target.shown().display());
+        let (stored, points, shown) = (self.stored.get(), self.points.len(), self.target.shown().display());
         self.target.keeps(format!(
             "{stored} of {points} points are kept in {shown}; the same command goes on with the others"
         ));
@@ -183,15 +179,60 @@ impl<'a> SweepFolder<'a> {
 }
 
 impl<'a> SweepJson<'a> {
-    fn new(plan: &'a Plan, records: &'a [PointRecord], files: Vec<FileEntry>) -> Self {
+    fn new(plan: &'a Plan, complete: bool, records: &'a [PointRecord], files: Vec<FileEntry>) -> Self {
         let (tool, identity) = (crate::TOOL, plan.identity());
-        let trapped = |(point, record): (usize, &'a PointRecord)| {
-            record.summary.trapped.as_deref().map(|error| TrappedPoint { point, error })
-        };
-        let trapped = records.iter().enumerate().filter_map(trapped).collect();
+        let trapped = trapped(plan.own_points(), records);
+        let shard = plan.shard.map(|shard| ShardJson { shard, complete, about: plan.about() });
         let description = &plan.description;
-        Self { schema: SCHEMA, tool, command: COMMAND, identity, description, trapped, files }
+        Self { schema: SCHEMA, tool, command: COMMAND, identity, description, trapped, shard, files }
     }
+}
+
+/// The points, of those with these indices, in which an overflow was trapped.
+fn trapped<'r>(points: Range<usize>, records: &'r [PointRecord]) -> Vec<TrappedPoint<'r>> {
+    let trapped = |(point, record): (usize, &'r PointRecord)| {
+        record.summary.trapped.as_deref().map(|error| TrappedPoint { point, error })
+    };
+    points.zip(records).filter_map(trapped).collect()
+}
+
+/// The record in the file of a point, with the names that its files have now.
+fn read_point(text: &str, identity: Identity, point: &SweepPoint) -> Option<PointRecord> {
+    let stored = serde_json::from_str::<Read>(text).ok().filter(|_| is_sealed(text))?;
+    let mut record =
+        Some(stored).filter(|stored| stored.schema == SCHEMA && stored.identity == identity)?.record;
+    record.summary.model.clone_from(&point.model);
+    record.summary.hw.clone_from(&point.hw);
+    record.parameters.clone_from(&point.parameters);
+    Some(record)
+}
+
+/// Makes the folder of a sweep from those of its parts.
+///
+/// # Errors
+/// [`StudyError::Merge`] unless `folders` are all parts of one sweep, each of them once and whole; those of the target. In
+/// that case nothing is written.
+pub fn merge(folders: &[PathBuf], out: &Path, existing: Existing) -> Result<Vec<PointRecord>, StudyError> {
+    /// A point as the manifest lists it.
+    #[derive(Deserialize)]
+    struct Listed {
+        #[serde(flatten)]
+        point: SweepPoint,
+        identity: Identity,
+    }
+    let target = Target::claim_for(out, existing)?;
+    let parts = Merged::read(folders, MANIFEST)?;
+    let record = |found: Result<(Listed, PathBuf), MergeError>| {
+        let (Listed { point, identity }, path) = found?;
+        let text = read_text(&path, LIMIT).unwrap_or_default();
+        read_point(&text, identity, &point).ok_or_else(|| MergeError::Damaged(vec![path]))
+    };
+    let records = parts.points().map(record).collect::<Result<Vec<_>, _>>()?;
+    let mut staging = target.stage()?;
+    staging.write_all(&sweep_documents(&parts.about(), &records)?)?;
+    parts.write(&mut staging, MANIFEST, &trapped(0..records.len(), &records))?;
+    staging.publish(existing)?;
+    Ok(records)
 }
 
 /// The manifest of a sweep that is there, as guardbit wrote it.
@@ -205,6 +246,12 @@ fn is_same(found: &Value, json: &SweepJson<'_>) -> bool {
     found["schema"] == json.schema
         && found["command"] == json.command
         && found["identity"] == json.identity.to_string()
+        && part(found) == json.shard.as_ref().map(|part| part.shard)
+}
+
+/// Which part of a sweep is there, if it is none as a whole.
+fn part(found: &Value) -> Option<Shard> {
+    serde_json::from_value(found["shard"].clone()).ok()
 }
 
 /// In what a sweep that is there differs from one that is asked for.
@@ -226,6 +273,7 @@ fn differences(found: &Value, json: &SweepJson<'_>) -> Vec<&'static str> {
         ("other samples", differs("input", "sha256")),
         ("other labels", differs("labels", "sha256")),
         ("other settings", ["mode", "stats", "output"].into_iter().any(setting)),
+        ("another shard", part(found) != json.shard.as_ref().map(|part| part.shard)),
         (
             "other points",
             ["bits", "overflow", "level", "parameters"].into_iter().any(|part| differs("points", part)),
@@ -235,6 +283,6 @@ fn differences(found: &Value, json: &SweepJson<'_>) -> Vec<&'static str> {
 }
 
 /// Name of the file of point `index`.
-pub(super) fn point_file(index: usize) -> String {
+pub(crate) fn point_file(index: usize) -> String {
     format!("points/{index:05}.json")
 }

@@ -1,0 +1,173 @@
+//! Shards of a sweep on the command line: killed and run again, merged, and what is refused.
+
+mod common;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+use common::writers::has_faults;
+use common::{assert_same, contents};
+
+const NETWORK: &str = include_str!("../../study/tests/net.yaml");
+const SWEEP: &str = "sweep net.yaml --hw fpga-int14-os --bits 9..=11 --overflow wrap,saturate --random 3";
+
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("net.yaml"), NETWORK).unwrap();
+    dir
+}
+
+fn call(dir: &Path, args: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::cargo_bin("guardbit").unwrap();
+    command.current_dir(dir).env_remove("SLURM_ARRAY_TASK_ID");
+    command.envs(variables.iter().copied()).args(args.split_whitespace()).output().unwrap()
+}
+
+fn succeed(dir: &Path, args: &str) -> String {
+    let output = call(dir, args, &[]);
+    assert!(output.status.success(), "{args}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn refused(dir: &Path, args: &str) -> String {
+    let output = call(dir, args, &[]);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{args}: {stderr}");
+    stderr.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().into()
+}
+
+/// Every shard, in folders s1 to sN.
+fn shards(dir: &Path, count: usize) {
+    for index in 1..=count {
+        succeed(dir, &format!("{SWEEP} --shard {index}/{count} -o s{index}"));
+    }
+}
+
+/// A shard that is killed at any of its file operations, or before it began, is run again; then all is as in one piece.
+#[test]
+fn a_killed_shard_is_run_again() {
+    if !has_faults() {
+        return;
+    }
+    let dir = folder();
+    let dir = dir.path();
+    let table = succeed(dir, &format!("{SWEEP} -o whole"));
+    for (count, at) in [(1, 9), (2, 5), (3, 12), (4, 7)] {
+        let folders: Vec<String> = (1..=count).map(|index| format!("n{count}s{index}")).collect();
+        for (index, out) in folders.iter().enumerate() {
+            let args = format!("{SWEEP} --shard {}/{count} -o {out}", index + 1);
+            let killed = call(dir, &args, &[("GUARDBIT_FAULT", &format!("kill:{at}"))]);
+            assert!(killed.status.signal().is_some(), "{args}: {:?}", killed.status);
+            succeed(dir, &args);
+        }
+        let merged = format!("merged{count}");
+        assert_eq!(succeed(dir, &format!("merge {} -o {merged}", folders.join(" "))), table);
+        assert_same(&dir.join("whole"), &dir.join(&merged));
+        fs::remove_dir_all(dir.join(merged)).unwrap();
+    }
+}
+
+/// A task of a job array takes its part only where it is asked to.
+#[test]
+fn a_task_of_a_job_array() {
+    let dir = folder();
+    let dir = dir.path();
+    succeed(dir, &format!("{SWEEP} -o whole"));
+    for (id, out) in [("0", "t0"), ("1", "t1")] {
+        let variables = [
+            ("SLURM_ARRAY_TASK_ID", id),
+            ("SLURM_ARRAY_TASK_COUNT", "2"),
+            ("SLURM_ARRAY_TASK_MIN", "0"),
+            ("SLURM_ARRAY_TASK_MAX", "1"),
+        ];
+        let shard = call(dir, &format!("{SWEEP} --shard slurm -o {out}"), &variables);
+        assert!(shard.status.success(), "{}", String::from_utf8_lossy(&shard.stderr));
+        assert_eq!(fs::read_dir(dir.join(out).join("points")).unwrap().count(), 3);
+        let whole = call(dir, &format!("{SWEEP} -o whole"), &variables);
+        assert!(whole.status.success(), "without --shard the array makes no difference");
+    }
+    succeed(dir, "merge t1 t0 -o merged");
+    assert_same(&dir.join("whole"), &dir.join("merged"));
+}
+
+/// A folder is that of one shard: another one, or the whole sweep, does not go on in it.
+#[test]
+fn a_folder_is_of_one_shard() {
+    let dir = folder();
+    let dir = dir.path();
+    shards(dir, 2);
+    succeed(dir, &format!("{SWEEP} -o whole"));
+    let before = contents(dir);
+    for (more, out) in [("--shard 2/2", "s1"), ("--shard 1/3", "s1"), ("", "s1"), ("--shard 1/2", "whole")] {
+        let text = refused(dir, &format!("{SWEEP} {more} -o {out}"));
+        assert!(text.contains("it was made from another shard"), "{more}: {text}");
+    }
+    assert!(contents(dir) == before, "nothing is touched");
+}
+
+#[test]
+fn what_is_refused() {
+    let dir = folder();
+    let dir = dir.path();
+    shards(dir, 3);
+    let shown = |name: &str, args: &str| {
+        insta::assert_snapshot!(name, refused(dir, args));
+        assert!(!dir.join("out").exists(), "{name}");
+    };
+    shown("missing", "merge s3 s1 -o out");
+    shown("overlap", "merge s1 s2 s3 s1 -o out");
+    succeed(dir, &format!("{SWEEP} --seed 1 --shard 3/3 -o seed"));
+    succeed(dir, &format!("{SWEEP} --mode isolated --set product.shift=1 --shard 2/3 -o mode"));
+    succeed(dir, &format!("{SWEEP} --shard 1/2 -o half"));
+    succeed(dir, &format!("{} --shard 2/3 -o points", SWEEP.replace("9..=11", "9..=12")));
+    shown("stray", "merge s1 mode seed half points -o out");
+    succeed(dir, &format!("{SWEEP} -o whole"));
+    fs::create_dir(dir.join("empty")).unwrap();
+    shown("no_shard", "merge s1 s2 whole empty absent -o out");
+    // As it is when the machine goes down between two points.
+    if has_faults() {
+        let killed = call(dir, &format!("{SWEEP} --shard 2/3 -o killed"), &[("GUARDBIT_FAULT", "kill:12")]);
+        assert!(killed.status.signal().is_some());
+        shown("unfinished", "merge s1 killed -o out");
+    }
+    let point = dir.join("s2/points/00002.json");
+    let text = fs::read_to_string(&point).unwrap();
+    fs::write(&point, text.replacen('1', "2", 1)).unwrap();
+    fs::remove_file(dir.join("s3/points/00005.json")).unwrap();
+    shown("damaged", "merge s1 s2 s3 -o out");
+    for (name, args) in [
+        ("no_text", format!("{SWEEP} --shard 4/3 -o out")),
+        ("no_folder", format!("{SWEEP} --shard 1/3")),
+        ("no_task", format!("{SWEEP} --shard slurm -o out")),
+        ("no_folders", "merge -o out".into()),
+    ] {
+        shown(name, &args);
+    }
+}
+
+/// A manifest that names files outside its folder is none, sealed or not.
+#[test]
+fn a_shard_has_no_files_elsewhere() {
+    let dir = folder();
+    let dir = dir.path();
+    shards(dir, 2);
+    fs::write(dir.join("secret"), "mine").unwrap();
+    let manifest = dir.join("s1/sweep.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let seal = json["sha256"].as_str().unwrap();
+    for (from, to) in [
+        ("points/00000.json", "../secret"),
+        ("\"index\": 1", "\"index\": 0"),
+        ("\"count\": 2", "\"count\": 0"),
+    ] {
+        let forged = text.replacen(seal, guardbit_files::UNSEALED, 1).replacen(from, to, 1);
+        assert_ne!(forged.replacen(guardbit_files::UNSEALED, seal, 1), text);
+        fs::write(&manifest, guardbit_files::seal_text(&forged)).unwrap();
+        let refusal = refused(dir, "merge s1 s2 -o out");
+        assert!(refusal.contains("guardbit::merge::folder"), "{to}: {refusal}");
+    }
+}
