@@ -5,7 +5,7 @@
 //! images, and writes `NETWORK.csv`, `NETWORK.svg` and `NETWORK.png` to DIR, row by row; rows that are there already are kept.
 //! Without arguments it does `digits 10 20 out/quantize`.
 //!
-//! `activations` is the width of activations that was chosen, on the calibration samples alone (for `mixed` the greatest).
+//! `activations` is the width of the activations that layers read, the least and the greatest one.
 //! `proved_bits` is the width that no input of any layer exceeds; `witness_events` counts overflows where every output channel
 //! of every layer reads the input that takes its sum furthest.
 
@@ -21,7 +21,7 @@ use guardbit::frontends::npy::{Header, Values};
 use guardbit::frontends::onnx::Onnx;
 use guardbit::graph::{DType, Graph, NodeId, real_of, word_of};
 use guardbit::hwmodels::bounds::{LayerBounds, Witness};
-use guardbit::hwmodels::{Accelerator, Program};
+use guardbit::hwmodels::{Accelerator, MacLayer, Program};
 use guardbit::quantize::search::mixed::{NetworkChoices, explore};
 use guardbit::quantize::search::{Judge, quantize_aimed};
 use guardbit::quantize::{Config, LAYER_METHODS, Quantized, Sample};
@@ -42,8 +42,8 @@ const WAYS: [(&str, Option<&str>); 4] = [
 
 const OVERFLOWS: [&str; 2] = ["saturate", "wrap"];
 
-/// Calibration samples per one that the search of mixed widths looks at.
-const SPARSE: usize = 4;
+/// Most calibration samples that the search of mixed widths looks at.
+const MIXED_SAMPLES: usize = 16;
 
 /// A float network with its samples.
 struct Subject {
@@ -61,7 +61,7 @@ struct Row {
     overflow: String,
     way: String,
     bits: u32,
-    activations: u32,
+    activations: String,
     right: u64,
     events: u64,
     proved_bits: u32,
@@ -119,12 +119,9 @@ impl Subject {
             let method = LAYER_METHODS.iter().find(|method| method.name() == wanted);
             config.layer_method = Some(Arc::new(*method.ok_or_else(|| format!("there is no {wanted}"))?));
         }
-        let (quantized, activations) = match way {
-            "mixed" => (self.mixed(&config, &accelerator)?, 8),
-            _ => {
-                let aimed = quantize_aimed(&self.graph, &self.calibration, &config, Some(&accelerator))?;
-                (aimed.quantized, aimed.activation_bits)
-            }
+        let quantized = match way {
+            "mixed" => self.mixed(&config, &accelerator)?,
+            _ => quantize_aimed(&self.graph, &self.calibration, &config, Some(&accelerator))?.quantized,
         };
         let program = hwmodels::lower(Arc::new(quantized.graph), &accelerator)?;
         let (outputs, events) = run(&program, &self.images)?;
@@ -133,7 +130,7 @@ impl Subject {
             overflow: overflow.to_owned(),
             way: way.to_owned(),
             bits,
-            activations,
+            activations: activations(&program),
             right: right(&outputs, &self.labels),
             events,
             proved_bits,
@@ -144,7 +141,8 @@ impl Subject {
     /// The network with widths of its own in every layer, of 4 to 8 bits, that has the least error on the accelerator on some of
     /// the samples.
     fn mixed(&self, config: &Config, accelerator: &Accelerator) -> Result<Quantized, Failure> {
-        let samples: Vec<Sample> = self.calibration.iter().step_by(SPARSE).cloned().collect();
+        let step = self.calibration.len().div_ceil(MIXED_SAMPLES).max(1);
+        let samples: Vec<Sample> = self.calibration.iter().step_by(step).cloned().collect();
         let judge = Judge::new(&self.graph, &samples, samples.len(), Some(accelerator))?;
         let choices = NetworkChoices::new(
             &self.graph,
@@ -218,7 +216,7 @@ impl Row {
             overflow: overflow.to_owned(),
             way: way.to_owned(),
             bits: bits.parse().ok()?,
-            activations: activations.parse().ok()?,
+            activations: activations.to_owned(),
             right: right.parse().ok()?,
             events: events.parse().ok()?,
             proved_bits: proved_bits.parse().ok()?,
@@ -274,6 +272,18 @@ fn run(program: &Program, samples: &[Vec<f32>]) -> Result<(Vec<Vec<f32>>, u64), 
         }
     }
     Ok((outputs, events(simulation)))
+}
+
+/// The widths of the activations that layers read.
+fn activations(program: &Program) -> String {
+    let graph = &program.graph;
+    let input = |layer: &MacLayer| graph.node(layer.node).inputs.first().copied().flatten();
+    let bits = program.mac_layers().filter_map(input).map(|id| graph.tensor(id).ty.code_range().bits());
+    let bits: BTreeSet<u32> = bits.collect();
+    match (bits.first(), bits.last()) {
+        (Some(least), Some(most)) if least < most => format!("{least}-{most}"),
+        (_, most) => most.copied().unwrap_or_default().to_string(),
+    }
 }
 
 /// The greatest width that a layer's sums need for any input, and the overflows on inputs that take the sum of an output

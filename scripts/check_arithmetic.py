@@ -19,8 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
+from arithmetic_orders import DATA_WALKS, arranged, random_word, static_order
+
 MODES = ["wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe"]
-ROUNDINGS = ["floor", "toward_zero", "half_up", "half_down", "half_away", "half_to_zero", "half_even", "half_odd"]
+FIXED = ["floor", "toward_zero", "half_up", "half_down", "half_away", "half_to_zero", "half_even", "half_odd"]
+ROUNDINGS = [*FIXED, "stochastic", "stochastic"]
+WALKS = ["forward", "reverse", "stride", "random", "file", *DATA_WALKS]
 # Ties of the schemes: with a multiplier that is a power of two they differ in nothing else.
 SCHEMES = {"single": "half_up", "away": "half_away", "even": "half_even", "float64_away": "half_away"}
 ACTIVATIONS = {"none": (None, None), "relu": (0, None), "relu6": (0, 6), "relu_n1_to_1": (-1, 1)}
@@ -94,8 +98,16 @@ class Dot:
         self.adds, self.events, self.prefixes, self.finals = 0, [], [0], [0]
 
 
-def reduce_level(level, values, start):
-    """`values` are (held, unbounded, last k); returns the results of the runs and what was seen."""
+def dropped(stage, value, word):
+    """What a stage makes of a value by its shift; `word` gives a random number."""
+    if stage["round"] != "stochastic" or stage["shift"] == 0:
+        return rounded(value, stage["shift"], stage["round"])
+    return value + word(stage["seed"]) % 2 ** stage["shift"] >> stage["shift"]
+
+
+def reduce_level(level, values, start, word):
+    """`values` are (held, unbounded, last k); `word(seed, run)` is a random number. Returns the results of the runs and
+    what was seen."""
     seen, bias_events, out = Dot(), 0, []
     register, each = level["register"], level["check"] == "each_add"
     length = level["terms"] or max(1, len(values))
@@ -145,19 +157,9 @@ def reduce_level(level, values, start):
             held, side = register.fit(exact)
             if side:
                 seen.events.append((run, last_k, exact, 0, side))
-        shift = lambda value: rounded(value, level["shift"], level["round"])
+        shift = lambda value: dropped(level, value, lambda seed: word(seed, run))
         out.append((shift(held), shift(unbounded), last_k))
     return out, seen, bias_events
-
-
-def walked(path, count):
-    kind, stride = path["walk"]
-    order = list(range(count))
-    if kind == "reverse":
-        order.reverse()
-    if kind == "stride":
-        order = [k for first in range(stride) for k in range(first, count, stride)]
-    return order
 
 
 def random_code(rng):
@@ -213,20 +215,26 @@ class Layer:
         bias = self.constants(path, unit) or 0
         return self.finish(path, total + own - bias, rounded(bias, self.scale, SCHEMES[path["scheme"]]))
 
-    def narrow(self, path, x, unit):
+    def narrow(self, path, x, unit, place):
+        """`place` are the layer and the sample."""
         folds = path["zero_point"] == "fold"
         zx, zw = (0, 0) if folds else (self.source.zero, self.weight_zero)
-        pairs = [(x[k] - zx, self.weights[unit][k] - zw) for k in walked(path, self.terms)]
+        order = static_order(path["walk"], self.terms, path["permutations"][place[0]])
+        pairs = [(x[k] - zx, self.weights[unit][k] - zw) for k in order]
         side = -self.weight_zero * sum(x) if folds else 0
         has_side = folds and self.weight_zero != 0
         bias, at = self.constants(path, unit), path["at"]
+        if path["walk"][0] in DATA_WALKS:
+            start = bias or 0 if at == "preload" else 0
+            pairs = [pairs[k] for k in arranged(path["walk"][0], [a * w for a, w in pairs], start)]
+        word = lambda seed, stage, number: random_word(seed, *place, unit, stage, number)
 
         product = path["product"]
         values, product_events = [], 0
         for k, (a, w) in enumerate(pairs):
             held, missed = product["register"].fit(a * w)
             product_events += missed != 0
-            shift = lambda value: rounded(value, product["shift"], product["round"])
+            shift = lambda value: dropped(product, value, lambda seed: word(seed, 0, k))
             values.append((shift(held), shift(a * w), k))
 
         stages = [product, *path["levels"]]
@@ -234,13 +242,18 @@ class Layer:
         def to_unit(value, count):
             """`value` in the unit behind the first `count` stages."""
             shifting = [stage for stage in stages[:count] if stage["shift"]]
-            return rounded(value, sum(s["shift"] for s in shifting), shifting[-1]["round"]) if shifting else value
+            if not shifting:
+                return value
+            rounding = shifting[-1]["round"]
+            rounding = "half_even" if rounding == "stochastic" else rounding
+            return rounded(value, sum(s["shift"] for s in shifting), rounding)
 
         start = to_unit(bias, len(stages) - 1) if at == "preload" and bias is not None else None
         seen, bias_events = [], 0
         for index, level in enumerate(path["levels"]):
             last = index + 1 == len(path["levels"])
-            values, dot, missed = reduce_level(level, values, start if last else None)
+            of_level = lambda seed, run: word(seed, 1 + index, run)
+            values, dot, missed = reduce_level(level, values, start if last else None, of_level)
             seen.append(dot)
             bias_events += missed
         delivered = values[0][0]
@@ -289,17 +302,19 @@ def random_path(rng):
             "check": rng.choice(["each_add", "each_add", "hand_over"]),
             "shift": rng.choice([0, 0, 1, 2, 3]),
             "round": rng.choice(ROUNDINGS),
+            "seed": rng.randrange(2**31),
         })
     at = rng.choice(["post", "preload", "post_requantize"])
     if at == "preload":
         levels[-1]["reduce"] = "serial"
     return {
         "zero_point": rng.choice(["subtract", "fold"]),
-        "walk": (rng.choice(["forward", "reverse", "stride"]), rng.randint(1, 6)),
+        "walk": (rng.choice(WALKS), rng.randint(1, 6)),
         "product": {
             "register": random_register(rng, 10, 18, auto=0.6),
             "shift": rng.choice([0, 0, 1, 2, 4]),
             "round": rng.choice(ROUNDINGS),
+            "seed": rng.randrange(2**31),
         },
         "levels": levels,
         "at": at,
@@ -311,22 +326,24 @@ def random_path(rng):
 
 def accelerator(path):
     """The file's text; JSON is YAML."""
-    kind, stride = path["walk"]
+    kind, number = path["walk"]
+    key = {"stride": {"stride": number}, "random": {"seed": number}, "file": {"file": "order.json"}}
+    seed = lambda stage: {"seed": stage["seed"]} if stage["round"] == "stochastic" else {}
     level = lambda l: {
         "name": l["name"], "reduce": l["reduce"], "terms": l["terms"] or "all", "check": l["check"],
-        "shift": l["shift"], "round": l["round"], **l["register"].yaml(),
+        "shift": l["shift"], "round": l["round"], **seed(l), **l["register"].yaml(),
     }
     bias = path["bias"].yaml()
     bias.pop("signed", None)
     path["bias"] = Register(path["bias"].bits, path["bias"].overflow)
-    order = {"axes": ["kh", "kw", "ic"], "walk": kind}
     return json.dumps({
         "schema": 1,
         "name": "random",
         "operands": {"zero_point": path["zero_point"]},
-        "reduction_order": {**order, "stride": stride} if kind == "stride" else order,
+        "reduction_order": {"axes": ["kh", "kw", "ic"], "walk": kind, **key.get(kind, {})},
         "product": {
-            "shift": path["product"]["shift"], "round": path["product"]["round"], **path["product"]["register"].yaml(),
+            "shift": path["product"]["shift"], "round": path["product"]["round"], **seed(path["product"]),
+            **path["product"]["register"].yaml(),
         },
         "accumulation": [level(l) for l in path["levels"]],
         "bias": {"at": path["at"]} if path["at"] == "preload" else {"at": path["at"], **bias},
@@ -372,7 +389,7 @@ def expected(path, layers, samples):
         for i, layer in enumerate(layers):
             exact, simulated = [], []
             for unit in range(layer.units):
-                code, error, seen, product_events, bias_events = layer.narrow(path, made, unit)
+                code, error, seen, product_events, bias_events = layer.narrow(path, made, unit, (i, sample))
                 exact.append(layer.exact(path, right, unit))
                 simulated.append(code)
                 own = layer.exact(path, made, unit)
@@ -416,6 +433,10 @@ def check(guardbit, rng, folder):
     first = Layer(rng, terms, units, source)
     layers = [first, Layer(rng, units, rng.randint(1, 4), first)]
     path = random_path(rng)
+    path["permutations"] = [rng.sample(range(layer.terms), layer.terms) for layer in layers]
+    # The first layer's by its name, the other's by its length.
+    given = {"y0": path["permutations"][0], str(units): path["permutations"][1]}
+    (folder / "order.json").write_text(json.dumps(given))
     samples = [[random_code(rng) for _ in range(terms)] for _ in range(3)]
     (folder / "hw.yaml").write_text(accelerator(path))
     (folder / "net.yaml").write_text(network(layers))

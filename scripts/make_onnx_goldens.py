@@ -89,7 +89,9 @@ def size(model, value):
 
 
 bad("open_size", one("Relu"), lambda model: size(model, "width"))
-bad("old", one("Relu"), lambda model: setattr(model.opset_import[0], "version", 8))
+bad("old", one("Relu"), lambda model: setattr(model.opset_import[0], "version", 6))
+old_slice = one("Slice", axes=[0], starts=[0], ends=[1])
+bad("old_slice", old_slice, lambda model: setattr(model.opset_import[0], "version", 8))
 bad("function", one("Relu"), lambda model: model.functions.append(helper.make_function("d", "f", [], [], [], [])))
 bad("made_twice", one("Relu"), lambda model: model.graph.node.append(model.graph.node[-1]))
 

@@ -1,8 +1,12 @@
 """Float networks of one operator, and the same between quantizers, and what ONNX Runtime makes of them."""
 
-import numpy as np
+import pathlib
 
-from onnx_case import Net
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from onnx_case import Net, run
 from onnx_one_op import Random, real
 
 F = np.float32
@@ -209,3 +213,26 @@ def add(cases):
             seed = sum(map(ord, op)) * 1000 + index
             cases.net(f"{op}_{index}", build(make, shapes, seed, False, exact), op=f"{'exact' if exact else 'near'}_{op}")
             cases.net(f"qdq_{op}_{index}", build(make, shapes, seed + 500, True, exact), op=f"qdq_{op}")
+    older(cases)
+
+
+def older(cases):
+    """The network of opset 8 that comes with PyPI's `qonnx` on its own input and random ones, in ONNX Runtime."""
+    import qonnx
+
+    model = onnx.load(pathlib.Path(qonnx.__file__).parent / "data/onnx/mnist-conv/model.onnx")
+    constants = {i.name for i in model.graph.initializer}
+    (info,) = [i for i in model.graph.input if i.name not in constants]
+    # Scores are some thousands; here they are about 1.
+    model.graph.initializer.append(numpy_helper.from_array(np.array(2**-13, F), "part"))
+    model.graph.node.append(helper.make_node("Mul", [model.graph.output[0].name, "part"], ["scores"]))
+    del model.graph.output[:]
+    model.graph.output.append(helper.make_tensor_value_info("scores", onnx.TensorProto.FLOAT, [1, 10]))
+    for seed in range(4):
+        x = np.random.default_rng(seed).uniform(0, 255, [1, 1, 28, 28]).astype(F)
+        made = run(model, {info.name: x})
+        kept = onnx.ModelProto()
+        kept.CopyFrom(model)
+        del kept.graph.input[:]
+        kept.graph.input.append(info)
+        cases.add(f"older_{seed}", kept, {info.name: x}, made, op="near_older_opset")

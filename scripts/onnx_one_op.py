@@ -377,6 +377,41 @@ def qdq_moves(r):
     return net
 
 
+def clip(net, r, codes, dtype):
+    """Clips codes, at one end or both."""
+    info = np.iinfo(dtype)
+    low, high = np.sort(r.rng.integers(info.min, info.max + 1, 2)).astype(dtype)
+    limits = r.pick((net.const(low), net.const(high)), (net.const(low),), ("", net.const(high)))
+    return net.op("Clip", [codes, *limits])
+
+
+def qlinear_clip(r):
+    """A clip of codes that no quantizer makes."""
+    net = Net()
+    dtype = r.dtype()
+    x = net.input(r.codes((3, 40), dtype))
+    y = net.op("QLinearLeakyRelu", [x, *q(net, r, dtype), *q(net, r, dtype)], domain="com.microsoft", alpha=0.3)
+    net.out(clip(net, r, y, dtype))
+    return net
+
+
+def qcdq_gemm(r):
+    """Codes of fewer values before and behind a layer, constants too (Brevitas' QCDQ)."""
+    net = Net()
+    dtype = r.pick(np.int8, np.uint8)
+    s, z = r.scale(), r.zero(dtype)
+    n, k, m = r.int(1, 4), r.int(1, 30), r.int(1, 12)
+    x = net.dq(clip(net, r, net.q(net.input(real(r, (n, k), s, z)), s, z), dtype), s, z)
+    sw = r.scale()
+    w = net.dq(clip(net, r, net.const(r.codes((k, m), np.int8)), np.int8), sw, np.int8(0))
+    s, z = F(s * sw * np.sqrt(k) * r.pick(32, 40, 100)), r.zero(dtype)
+    y = net.op("MatMul", [x, w])
+    if r.int(0, 1):
+        y = net.op("Relu", [y])
+    net.out(net.dq(clip(net, r, net.q(y, s, z), dtype), s, z))
+    return net
+
+
 MAKERS = {
     "QLinearConv": (qlinear_conv, 60),
     "QLinearMatMul": (qlinear_matmul, 40),
@@ -413,6 +448,8 @@ MAKERS = {
     "qdq_Elu": (qdq_function("Elu"), 5),
     "qdq_Exp": (qdq_function("Exp"), 5),
     "qdq_Sqrt": (qdq_function("Abs"), 5),
+    "QLinear_Clip": (qlinear_clip, 20),
+    "qcdq_MatMul": (qcdq_gemm, 40),
     "qdq_Softmax": (qdq_function("Softmax", axis=-1), 15),
 }
 

@@ -9,7 +9,7 @@ from qonnx.core.modelwrapper import ModelWrapper
 from qonnx.core.onnx_exec import execute_onnx
 from qonnx.transformation.infer_shapes import InferShapes
 
-# mnist-conv is of opset 8, which is not read.
+# mnist-conv, of opset 8, is in float: onnx_float_ops.py has it.
 MODELS = ["bsd300x3-espcn/nn_resize/quant_model.onnx", "bsd300x3-espcn/subpixel/quant_model.onnx"]
 
 

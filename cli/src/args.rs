@@ -12,8 +12,8 @@ use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
-    AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, MixedBudget, Shard,
-    ShardError,
+    AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, MixedBudget,
+    Objective, Shard, ShardError, TableFormat, Task,
 };
 
 /// What does a narrow accumulator do to this network?
@@ -80,10 +80,21 @@ pub enum Command {
     Check(CheckArgs),
     /// Find the accumulator width that every layer needs: proved, on samples, and within an error budget
     Size(SizeArgs),
+    /// Explore designs of an accelerator: what each loses, takes and costs, and which no other beats
+    ///
+    /// Every point of the axes is timed and priced; of points that provably have the same values one is simulated. With a budget,
+    /// widths of all levels and layers are searched for every hardware that the axes have, and the cheapest design is recommended.
+    Explore(ExploreArgs),
+    /// Put finished runs, sweeps, sizings or explorations side by side: the settings that differ, then figures
+    Compare(CompareArgs),
     /// Print the network as guardbit understands it, and with --hw what lowering does with each operation
     Inspect(InspectArgs),
     /// Accelerator models: presets, files, schema
     Hw(HwArgs),
+    /// Study files: their schema
+    Study(SchemaArgs),
+    /// Networks in YAML: their schema
+    Graph(SchemaArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -98,12 +109,25 @@ pub struct RunArgs {
     pub layer: Option<String>,
     #[command(flatten)]
     pub common: Common,
+    /// Tell energy and area by a cost model: a name (see `guardbit hw costs`), with @16nm behind it to scale it, or a YAML file.
+    /// May be repeated
+    #[arg(long, value_name = "NAME|FILE")]
+    pub cost: Vec<String>,
     /// How many events are listed per layer in events.csv: the first ones
     #[arg(long, value_name = "N", default_value_t = DEFAULT_EVENTS)]
     pub events: usize,
+    /// Tables: csv, or parquet, which is beside CSV
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub format: TableFormat,
     /// Write every tensor to tensors.npz
     #[arg(long)]
     pub dump_tensors: bool,
+    /// Count how the sums of every layer, level and channel are distributed: sum_histograms.csv, .npz and a plot
+    #[arg(long)]
+    pub histograms: bool,
+    /// Write every exact and delivered sum of these layers, by name or index, to sums.npz
+    #[arg(long, value_name = "LAYER,...", value_delimiter = ',')]
+    pub dump_sums: Vec<String>,
     /// Folder for the results; it appears when they are complete
     #[arg(short, long, value_name = "DIR")]
     pub output_dir: PathBuf,
@@ -126,7 +150,7 @@ pub struct SweepArgs {
     #[arg(long, requires = "hw")]
     pub level: Option<String>,
     /// Anything else that is varied: a key as for --set, or model, hw, mode, requantize, seed, random, samples, input,
-    /// labels, output or profile. Values as 12..=16 or a,b,c; each further axis multiplies the points
+    /// labels, task, output or profile. Values as 12..=16 or a,b,c; each further axis multiplies the points
     #[arg(long, value_name = "KEY=VALUES", requires = "hw")]
     pub axis: Vec<Axis>,
     /// Axes that go together, value by value
@@ -141,6 +165,12 @@ pub struct SweepArgs {
     pub shard: Option<Shard>,
     #[command(flatten)]
     pub common: Common,
+    /// Tables: csv, or parquet, which is beside CSV
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub format: TableFormat,
+    /// Folder in which any sweeps share their points: those that are there are not run again, byte by byte the same
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
     /// Folder for the results; an interrupted sweep goes on where it was. Without it nothing is written
     #[arg(short, long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
@@ -171,8 +201,8 @@ pub struct SizeArgs {
     /// The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
     #[arg(long)]
     pub hw: String,
-    /// How much error is allowed: mismatch=0.1% (output codes that may differ) or accuracy=1% (points of top-1
-    /// accuracy, with --labels)
+    /// How much error is allowed: mismatch=0.1% (output codes that may differ), accuracy=1% (points of top-1
+    /// accuracy, with --labels) or agreement=1% (samples that may get another class)
     #[arg(long, value_name = "KIND=SHARE")]
     pub budget: Option<Budget>,
     /// Ask a tool for the LUTs and flip-flops of the accumulators: yosys
@@ -180,9 +210,54 @@ pub struct SizeArgs {
     pub area: Option<AreaTool>,
     #[command(flatten)]
     pub common: Common,
+    /// Tables: csv, or parquet, which is beside CSV
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub format: TableFormat,
     /// Folder for the results; it appears when they are complete
     #[arg(short, long, value_name = "DIR")]
     pub output_dir: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ExploreArgs {
+    #[arg(help = model_help())]
+    pub model: PathBuf,
+    /// The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
+    #[arg(long)]
+    pub hw: String,
+    /// What is varied: a key as for --set, hw, or requantize. Values as 12..=16 or a,b,c; each further axis multiplies the points
+    #[arg(long, value_name = "KEY=VALUES")]
+    pub axis: Vec<Axis>,
+    /// Axes that go together, value by value
+    #[arg(long, value_name = "KEY,KEY", requires = "axis")]
+    pub zip: Vec<String>,
+    /// Only points of which this holds: A OP B, with ==, !=, <, <=, > or >=, of axes and values
+    #[arg(long = "where", value_name = "CONDITION", requires = "axis")]
+    pub conditions: Vec<Condition>,
+    /// How much error is allowed: accuracy=1% (points of top-1 accuracy, with --labels), agreement=1% (samples that may get
+    /// another class) or mismatch=0.1% (output codes that may differ). Widths are searched within it
+    #[arg(long, value_name = "KIND=SHARE")]
+    pub budget: Option<Budget>,
+    /// What designs are to have little of, the first one above all: cycles, latency, area, energy [default: cycles, and what the
+    /// cost models tell]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub objective: Vec<Objective>,
+    /// Cost model: a name (see `guardbit hw costs`), with @16nm behind it to scale it, or a YAML file. Repeated, the first one that
+    /// tells energies and the first one that tells areas count [default: aladdin-40nm]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub cost: Vec<String>,
+    #[command(flatten)]
+    pub common: Common,
+    /// Folder for the results; an interrupted exploration goes on where it was
+    #[arg(short, long, value_name = "DIR")]
+    pub output_dir: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CompareArgs {
+    /// Folders with finished results of one command
+    #[arg(required = true, num_args = 2..)]
+    pub dirs: Vec<PathBuf>,
 }
 
 /// What runs, sweeps and sizings have in common.
@@ -202,10 +277,15 @@ pub struct Common {
     /// Seed of the random codes [default: 0], or of the draw of --samples
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// One class per sample of the file, .npy of integers. Without labels, top-1 agreement is told for an output that
-    /// is a vector as long as no input, or that --output names
+    /// A label per sample of the file, .npy: a class (integers), for a detector 1 for an anomaly or 0, for a regressor its
+    /// values (float32). Without labels, top-1 agreement is told for an output that is a vector as long as no input, or that
+    /// --output names
     #[arg(long, value_name = "Y.npy")]
     pub labels: Option<PathBuf>,
+    /// What the output is judged by: classify (accuracy), regress (mean squared error against labels) or detect (area under
+    /// the ROC curve of the distance between output and input) [default: what labels and shapes leave no doubt about]
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<Task>,
     /// The output that is scored, of a network that has several
     #[arg(long, value_name = "NAME")]
     pub output: Option<String>,
@@ -333,6 +413,10 @@ pub struct QuantizeArgs {
     /// Balance the ranges of weights between convolutions that follow each other (cross-layer equalization)
     #[arg(long)]
     pub equalize: bool,
+    /// Make hard-swish a hard-sigmoid and a product, each with codes of its own, as ONNX Runtime's quantizer does, and not
+    /// one table
+    #[arg(long)]
+    pub inline_functions: bool,
     /// Take the mean error of every layer's sums over the calibration samples into its bias
     #[arg(long)]
     pub correct_bias: bool,
@@ -422,7 +506,8 @@ pub struct InspectArgs {
     /// and lowering kept, changed, dropped, or left to the host or in floating point
     #[arg(long)]
     pub audit: bool,
-    /// Write the network, after the passes, as an ONNX file (.onnx) that ONNX Runtime runs with equal results
+    /// Write the network, after the passes: as an ONNX file (.onnx) that ONNX Runtime runs with equal results, or as graph YAML
+    /// (.yaml) that is read as the same network, with its weights as .npy files in a folder beside it
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
 }
@@ -432,6 +517,18 @@ fn passes() -> PossibleValuesParser {
     PossibleValuesParser::new(
         PASSES.iter().map(|pass| PossibleValue::new(pass.name()).help(pass.description())),
     )
+}
+
+#[derive(Debug, clap::Args)]
+pub struct SchemaArgs {
+    #[command(subcommand)]
+    pub command: SchemaCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SchemaCommand {
+    /// Print the JSON Schema of the files, for editors
+    Schema,
 }
 
 #[derive(Debug, clap::Args)]
@@ -451,6 +548,11 @@ pub enum HwCommand {
         /// Override a key, as accumulation.acc.bits=12
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
+    },
+    /// List the cost models, which tell energy and area, or print the figures of one
+    Costs {
+        /// A model's name, with @16nm behind it to scale it, or a YAML file
+        model: Option<String>,
     },
     /// Print the JSON Schema of accelerator files, for editors
     Schema,

@@ -123,6 +123,12 @@ impl From<guardbit_frontends::ExportError> for Failure {
     }
 }
 
+impl From<guardbit_frontends::YamlExportError> for Failure {
+    fn from(error: guardbit_frontends::YamlExportError) -> Self {
+        Self { code: error.code(), help: Some(error.help().into()), ..Self::usage(error.to_string()) }
+    }
+}
+
 impl From<PatchError> for Failure {
     fn from(error: PatchError) -> Self {
         Self { code: error.code(), help: Some(error.help().into()), ..Self::usage(error.to_string()) }

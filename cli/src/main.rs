@@ -60,7 +60,11 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
         Command::Vectors(vectors) => commands::vectors(vectors, &args.global),
         Command::Check(check) => commands::check(check, &args.global),
         Command::Size(size) => commands::size(size, &args.global),
+        Command::Compare(compare) => commands::compare(compare, &args.global),
+        Command::Explore(explore) => commands::explore(explore, &args.global),
         Command::Inspect(inspect) => commands::inspect(inspect, &args.global),
+        Command::Study(args) => commands::schema(&args.command, guardbit_study::study_schema),
+        Command::Graph(args) => commands::schema(&args.command, guardbit_frontends::graph_schema),
         Command::Hw(hw) => commands::hw(&hw.command, &args.global),
     }
 }

@@ -466,7 +466,7 @@ fn tables_that_name_layers_have_their_short_names_at_the_end() {
             }
         }
     }
-    assert_eq!(tables, 8);
+    assert_eq!(tables, 9);
 }
 
 /// What `inspect --export` writes is the same network, and replaces nothing.

@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("study", &["frontends", "sim", "reports", "quantize"]),
     ("library", &["study", "rtl-vectors"]),
     ("fuzz", &["study", "rtl-vectors"]),
+    ("python", &["study", "rtl-vectors"]),
 ];
 
 fn closure(of: &str, allowed: &BTreeMap<&str, &[&str]>) -> BTreeSet<String> {

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use common::writers::{COMMANDS, Place, command, number_of, stderr};
+use common::writers::{COMMANDS, Place, command, number_of, resumes, stderr};
 
 /// `--force` is refused with a list, and nothing is touched.
 fn refuses(command: &str, prepare: impl Fn(&Place), listed: &[&str]) {
@@ -77,6 +77,7 @@ fn what_was_changed_or_added_stays() {
             "vectors" => ("stim_a.mem", "manifest.json"),
             "sweep" => ("points/00001.json", "sweep.json"),
             "size" => ("recommended.yaml", "size.json"),
+            "explore" => ("recommended.yaml", "explore.json"),
             _ => ("plots/sqnr.svg", "run.json"),
         };
         let edit = |place: &Place, file: &str| {
@@ -185,7 +186,7 @@ fn a_second_writer_is_refused() {
             first.wait().unwrap();
         }
         // What the dead one left is taken over.
-        let args = if name == "sweep" { args } else { format!("{args} --force") };
+        let args = if resumes(name) { args } else { format!("{args} --force") };
         place.succeed(&args);
         place.assert_tidy(name);
         fs::remove_dir_all(place.out()).unwrap();

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::writers::{COMMANDS, Place, command, number_of, stderr};
+use common::writers::{COMMANDS, Place, command, number_of, resumes, stderr};
 
 /// Interrupts a command at one of its file operations. Returns what it said.
 fn interrupt(place: &Place, args: &str, at: usize, signal: &str) -> String {
@@ -37,7 +37,7 @@ fn nothing_temporary_stays() {
             let place = Place::new();
             let said = interrupt(&place, &args, at, signal);
             place.assert_tidy(&format!("{name} {at}"));
-            if name == "sweep" && at > published {
+            if resumes(name) && at > published {
                 // It goes on.
                 place.succeed(&args);
                 assert!(place.found().unwrap() == whole, "{at}");
@@ -61,7 +61,7 @@ fn nothing_temporary_stays() {
             if at <= swap {
                 assert_eq!(said, "out is as it was");
                 assert!(found == old, "{name} {at}");
-            } else if name != "sweep" {
+            } else if !resumes(name) {
                 assert!(found == whole, "{name} {at}");
             }
         }

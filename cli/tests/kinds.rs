@@ -10,12 +10,14 @@ use common::root;
 use guardbit_frontends::FRONTENDS;
 use guardbit_graph::Op;
 use guardbit_graph::passes::PASSES;
+use guardbit_hwmodels::cost::{COST_MODELS, Part};
+use guardbit_hwmodels::timing::Bound;
 use guardbit_hwmodels::{PRESETS, Reduce, keys_text, schema};
 use guardbit_num::{Overflow, Scheme};
-use guardbit_reports::plots::{QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
+use guardbit_reports::plots::{QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS};
 use guardbit_reports::{
-    ChannelRow, EventRow, HistogramRow, LayerRow, PartRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, SummaryRow, SweepRow, TensorRow,
+    BottleneckRow, ChannelRow, CostRow, EventRow, HistogramRow, LayerRow, PartRow, PointRow, Row,
+    SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SummaryRow, SweepRow, TensorRow,
 };
 use serde_json::Value;
 
@@ -79,6 +81,7 @@ const HELPERS_OF_OPS: &[&str] = &[
 const HELPERS_OF_TIMING: &[&str] = &[
     "mod",
     "array",
+    "bound",
     "chain",
     "cost",
     "feed",
@@ -105,6 +108,9 @@ fn kinds() -> Vec<Kind> {
         columns::<LayerRow>(),
         columns::<ChannelRow>(),
         columns::<EventRow>(),
+        columns::<BottleneckRow>(),
+        columns::<CostRow>(),
+        columns::<PointRow>(),
         columns::<SummaryRow>(),
         columns::<SweepRow>(),
         columns::<SizeRow>(),
@@ -169,6 +175,24 @@ fn kinds() -> Vec<Kind> {
             pages: &[KEYS],
         },
         Kind {
+            what: "cost model: energy and area",
+            names: names(COST_MODELS.iter().map(|model| model.name)),
+            folder: Some(("hwmodels/costs", &[])),
+            pages: &["docs/explore.md"],
+        },
+        Kind {
+            what: "part of hardware",
+            names: names(Part::ALL.map(Part::name)),
+            folder: None,
+            pages: &["docs/explore.md"],
+        },
+        Kind {
+            what: "what binds a layer",
+            names: names(Bound::ALL.map(Bound::name)),
+            folder: None,
+            pages: &["docs/explore.md"],
+        },
+        Kind {
             what: "preset",
             names: names(PRESETS.iter().map(|preset| preset.name)),
             folder: Some(("hwmodels/presets", &[])),
@@ -176,14 +200,14 @@ fn kinds() -> Vec<Kind> {
         },
         Kind {
             what: "plot of a run",
-            names: names(RUN_PLOTS.iter().map(|plot| plot.name)),
+            names: names(RUN_PLOTS.iter().chain(SUM_PLOTS).map(|plot| plot.name)),
             folder: Some(("reports/src/plots/run", &["mod"])),
             pages: &[],
         },
         Kind {
             what: "plot of a sweep",
             names: names(SWEEP_PLOTS.iter().map(|plot| plot.name)),
-            folder: Some(("reports/src/plots/sweep", &["mod", "group", "layer_curves"])),
+            folder: Some(("reports/src/plots/sweep", &["mod", "dimensions", "group", "layer_curves"])),
             pages: &[],
         },
         Kind {

@@ -37,7 +37,7 @@ fn a_folder_is_whole_or_absent_where_memory_ends() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let (mut failed, mut finished) = (0, 0);
-    for mib in (8..120).step_by(4) {
+    for mib in (8..160).step_by(5) {
         let output = limited(dir.path(), mib << 10);
         if output.status.success() {
             finished += 1;

@@ -164,6 +164,17 @@ fn keyword_spotting() {
     check_real_and_random("kws_dscnn_int8.tflite", None);
 }
 
+/// Sums of every layer of the digits network in five orders, at several widths.
+#[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
+fn orders_of_the_digits_network() {
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
+    let script = root().join("scripts/check_orders.py");
+    let guardbit = assert_cmd::cargo::cargo_bin("guardbit");
+    let status = Command::new(python).arg(script).arg(guardbit).status().unwrap();
+    assert!(status.success(), "check_orders.py found differences");
+}
+
 /// Random datapaths against another implementation of `docs/arithmetic.md`.
 #[test]
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]

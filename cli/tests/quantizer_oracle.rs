@@ -29,6 +29,9 @@ const SETTINGS: &[&[&str]] = &[
     &["--activations", "uint8", "--power-of-two", "--full-range", "--mode", "isolated"],
     &["--activations", "uint4", "--weights", "int4"],
     &["--activations", "int6", "--weights", "int3", "--layer", "depthwise:weights=int8"],
+    &["--activations", "uint8", "--inline-functions", "--method", "kl-tensorrt"],
+    &["--activations", "uint8", "--method", "guaranteed", "--hw", "fpga-int14-os"],
+    &["--activations", "int8", "--method", "guaranteed", "--hw", "fpga-int14-os"],
 ];
 
 /// Quantizes a float network of `examples/` and gives what is printed.

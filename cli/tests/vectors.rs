@@ -88,6 +88,31 @@ const DATAPATHS: &[(&str, &str, &[&str])] = &[
         &["--set", "accumulation.inner.check=hand_over", "--set", "accumulation.inner.shift=2"],
     ),
     ("exact-int32-os", "2", &["--set", "accumulation.acc.bits=auto"]),
+    ("fpga-int14-os", "0", &["--set", "reduction_order.walk=random", "--set", "reduction_order.seed=3"]),
+    (
+        "fpga-int14-ws",
+        "2",
+        &[
+            "--set",
+            "layers.2.reduction_order.walk=file",
+            "--set",
+            "layers.2.reduction_order.permutations=[15,1,2,3,4,14,6,7,8,9,10,11,12,13,5,0]",
+        ],
+    ),
+    ("fpga-int14-os", "5", &["--set", "reduction_order.walk=sorted"]),
+    ("inner14-outer24", "2", &["--set", "reduction_order.walk=sign_paired"]),
+    (
+        "fpga-int14-tree",
+        "2",
+        &[
+            "--set",
+            "reduction_order.walk=greedy",
+            "--set",
+            "bias.at=preload",
+            "--set",
+            "accumulation.acc.bits=16",
+        ],
+    ),
 ];
 
 #[test]
@@ -105,6 +130,45 @@ fn bundles_are_reproducible_and_recomputed() {
         assert!(passed, "{hw} {layer} {more:?}: {table}");
         assert!(before == contents(&first), "check writes nothing");
     }
+}
+
+/// What a bundle says of an order: its operands follow it, a permutation of a file is the layer's alone, and an order of
+/// single dot products leaves no operands to share.
+#[test]
+fn orders_of_a_bundle() {
+    let dir = tempfile::tempdir().unwrap();
+    let manifest = |bundle: &Path| -> serde_json::Value {
+        serde_json::from_slice(&fs::read(bundle.join("manifest.json")).unwrap()).unwrap()
+    };
+    let model = digits("digits_int8.tflite");
+    let exported = |name: &str, more: &[&str]| {
+        let bundle = dir.path().join(name);
+        export(&bundle, &model, "fpga-int14-os", "2", more);
+        bundle
+    };
+    let sorted = exported("sorted", &["--set", "reduction_order.walk=sorted"]);
+    let said = manifest(&sorted);
+    assert_eq!(said["arithmetic"]["reduction_order"], "kh kw ic, sorted by product");
+    let absent = said["array_absent"].as_str().unwrap();
+    assert!(said["array"].is_null() && absent.contains("an order of its own"), "{absent}");
+    let hw = dir.path().join("hw.yaml");
+    let text = "schema: 1\nextends: fpga-int14-os\nreduction_order:\n  walk: file\n  permutations: {pointwise_1: \
+                [15, 1, 2, 3, 4, 14, 6, 7, 8, 9, 10, 11, 12, 13, 5, 0], '9': [8, 7, 6, 5, 4, 3, 2, 1, 0], '288': []}\n";
+    let all: Vec<String> = (0..288).map(|i| i.to_string()).collect();
+    fs::write(&hw, text.replace("[]", &format!("[{}]", all.join(", ")))).unwrap();
+    let given = dir.path().join("given");
+    export(&given, &model, &hw.to_string_lossy(), "2", &[]);
+    let complete = fs::read_to_string(given.join("accelerator.yaml")).unwrap();
+    assert!(complete.contains("\"16\":") && !complete.contains("\"288\":"), "{complete}");
+    let refused = |sets: &[&str]| {
+        let out = dir.path().join("refused");
+        let args = ["vectors", &model, "--hw", "fpga-int14-os", "--layer", "2", "--random", "1"];
+        let output = guardbit(&[&args, sets, &["-o", &out.to_string_lossy()]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let error = refused(&["--set", "product.round=stochastic", "--set", "product.shift=2"]);
+    assert!(error.contains("stochastic rounding"), "{error}");
 }
 
 #[test]

@@ -63,10 +63,10 @@ pub enum FolderError {
         /// The file.
         path: PathBuf,
     },
-    /// A folder that another process writes to.
+    /// A folder or file that another process writes to.
     #[error("another guardbit is writing to {}", path.display())]
     Busy {
-        /// The folder.
+        /// The folder or file.
         path: PathBuf,
     },
 }
@@ -115,7 +115,7 @@ impl FolderError {
                  earlier version of guardbit wrote has no seal and counts as others' files"
                     .into(),
             ),
-            Self::Busy { .. } => Some("wait until it is done, or choose another folder".into()),
+            Self::Busy { .. } => Some("wait until it is done, or choose another name".into()),
             Self::Write { source, .. } if is_mount_point(source) => {
                 Some("a folder that is mounted cannot be replaced: name a folder within it".into())
             }

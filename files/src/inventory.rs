@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use crate::{Digest, FolderError, ops, read_text, seal};
 
 /// The files that list the others of a folder.
-const MANIFESTS: [&str; 5] = ["run.json", "sweep.json", "size.json", "manifest.json", WORK_MANIFEST];
+const MANIFESTS: [&str; 6] =
+    ["run.json", "sweep.json", "size.json", "explore.json", "manifest.json", WORK_MANIFEST];
 /// The one of a folder that other programs worked in.
 pub(crate) const WORK_MANIFEST: &str = "work.json";
-/// Files of this folder prove themselves: those of a sweep that is not done are not listed yet.
-const POINTS: &str = "points";
+/// Folders beside a manifest whose files prove themselves: those of a sweep or an exploration that is not done are not listed yet.
+const PARTS: [(&str, &[&str]); 2] = [("sweep.json", &["points"]), ("explore.json", &["values", "searches"])];
 /// Bytes of a sealed file, at most.
 const SEALED_LIMIT: u64 = 1 << 28;
 /// So many foreign files are told.
@@ -89,6 +90,8 @@ struct Proofs {
     manifests: BTreeSet<PathBuf>,
     listed: HashMap<PathBuf, Vec<Digest>>,
     folders: BTreeSet<PathBuf>,
+    /// Those of the folders whose files prove themselves.
+    parts: BTreeSet<PathBuf>,
 }
 
 impl Inventory {
@@ -219,8 +222,9 @@ impl Proofs {
         for name in MANIFESTS {
             let Some(text) = sealed_text(&folder.join(name)) else { continue };
             proofs.manifests.insert(name.into());
-            if name == "sweep.json" {
-                proofs.folders.insert(POINTS.into());
+            for (_, folders) in PARTS.iter().filter(|(manifest, _)| *manifest == name) {
+                proofs.parts.extend(folders.iter().map(PathBuf::from));
+                proofs.folders.extend(folders.iter().map(PathBuf::from));
             }
             for (path, digest) in seal::listed(&text).unwrap_or_default() {
                 proofs.folders.extend(path.ancestors().skip(1).map(PathBuf::from));
@@ -252,11 +256,11 @@ impl Proofs {
                 return Ok(Kind::File);
             }
         }
-        let is_point = self.folders.contains(Path::new(POINTS)) && path.parent() == Some(Path::new(POINTS));
-        if is_point && sealed_text(&full).is_some() {
+        let is_part = path.parent().is_some_and(|folder| self.parts.contains(folder));
+        if is_part && sealed_text(&full).is_some() {
             return Ok(Kind::File);
         }
-        let may_be_ours = self.listed.contains_key(path) || is_point || {
+        let may_be_ours = self.listed.contains_key(path) || is_part || {
             let is_manifest = MANIFESTS.iter().any(|name| path == Path::new(name));
             is_manifest && read_text(&full, SEALED_LIMIT).is_ok_and(|text| seal::names_tool(&text))
         };

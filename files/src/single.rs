@@ -4,22 +4,28 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::gate::{self, Open};
-use crate::{Existing, FolderError, lock, ops};
+use crate::gate::{self, Open, Registered};
+use crate::lock::{self, Lock};
+use crate::unfinished::{self, MARKER, RANDOM};
+use crate::{Existing, FolderError, ops};
 
-/// A file for results, which is there when it is complete.
+/// A file for results, which is there when it is complete. No other process writes to it as long as this lives.
 #[derive(Debug)]
 pub struct SingleFile {
     path: PathBuf,
     existing: Existing,
+    /// Given up first.
+    _lock: Lock,
+    registered: Registered,
 }
 
 impl SingleFile {
     /// A file at `path`, whose folder has to be there: absent, or with [`Existing::Replace`] one that `is_ours` knows as
-    /// guardbit's own.
+    /// guardbit's own. What killed processes left beside it is removed.
     ///
     /// # Errors
-    /// [`FolderError::FileExists`] and [`FolderError::ForeignFile`], and those of the operating system.
+    /// [`FolderError::FileExists`] and [`FolderError::ForeignFile`], [`FolderError::Busy`] at once if another process
+    /// writes to it, and those of the operating system.
     pub fn new(
         path: &Path,
         existing: Existing,
@@ -27,48 +33,76 @@ impl SingleFile {
     ) -> Result<Self, FolderError> {
         let parent = lock::parent(path);
         fs::metadata(parent).map_err(FolderError::write(parent))?;
-        let ours = match fs::symlink_metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(FolderError::read(path)(error)),
-            Ok(found) => Some(found.is_file() && is_ours(path)),
-        };
-        match (ours, existing) {
-            (None, _) | (Some(true), Existing::Replace) => Ok(Self { path: path.into(), existing }),
-            (Some(ours), Existing::Refuse) => Err(FolderError::FileExists { path: path.into(), ours }),
-            (Some(false), Existing::Replace) => Err(FolderError::ForeignFile { path: path.into() }),
+        if path.is_dir() {
+            return Err(refused(path, existing, false));
         }
+        let lock = Lock::take(path, path)?;
+        let entry = |kept| Open::Target { path: path.into(), lock: lock.path().into(), made: vec![], kept };
+        let registered = gate::register(entry(format!("nothing was written to {}", path.display())));
+        unfinished::tidy_all(path)?;
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(FolderError::read(path)(error)),
+            Ok(found) => {
+                let ours = found.is_file() && is_ours(path);
+                if !ours || existing == Existing::Refuse {
+                    return Err(refused(path, existing, ours));
+                }
+                registered.keeps(format!("{} is as it was", path.display()));
+            }
+        }
+        Ok(Self { path: path.into(), existing, _lock: lock, registered })
     }
 
-    /// Writes it: under a hidden name first, then put in place by one rename.
+    /// Writes it: beside its place first, then put in place by one rename.
     ///
     /// # Errors
-    /// [`FolderError::Write`], and [`FolderError::FileExists`] if another process was faster.
+    /// [`FolderError::Write`], and [`FolderError::FileExists`] if something else took its place meanwhile.
     pub fn write(&self, bytes: &[u8]) -> Result<(), FolderError> {
         let parent = lock::parent(&self.path);
-        let hidden = ops::create_unique_dir(parent, ".guardbit-file-".as_ref(), 12)
+        let folder = ops::create_unique_dir(parent, &lock::beside(&self.path), RANDOM)
             .map_err(FolderError::write(parent))?;
-        let _registered = gate::register(Open::Scratch(hidden.clone()));
-        let _gone = Gone(&hidden);
-        let made = hidden.join("file");
-        let mut file = ops::create_file(&made).map_err(FolderError::write(&self.path))?;
-        file.write_all(bytes).and_then(|()| file.sync()).map_err(FolderError::write(&self.path))?;
-        let placed = match self.existing {
-            Existing::Replace => ops::rename(&made, &self.path),
-            Existing::Refuse => ops::rename_new(&made, &self.path),
-        };
-        placed.map_err(|error| match error.kind() {
+        let entry = Open::Staging { folder: folder.clone(), target: self.path.clone() };
+        let _registered = gate::register(entry);
+        let _gone = Gone { folder: &folder, target: &self.path };
+        self.place(&folder, bytes).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => FolderError::FileExists { path: self.path.clone(), ours: false },
             _ => FolderError::write(&self.path)(error),
-        })
+        })?;
+        self.registered.keeps(format!("{} is whole", self.path.display()));
+        Ok(())
+    }
+
+    fn place(&self, folder: &Path, bytes: &[u8]) -> io::Result<()> {
+        ops::create_file(&folder.join(MARKER))?;
+        let part = folder.join("part");
+        let mut file = ops::create_file(&part)?;
+        file.write_all(bytes)?;
+        file.sync()?;
+        match self.existing {
+            Existing::Replace => ops::rename(&part, &self.path),
+            Existing::Refuse => ops::rename_new(&part, &self.path),
+        }
     }
 }
 
-/// Removes the hidden folder whatever happens.
-struct Gone<'a>(&'a Path);
+/// Why a file is not written where something is.
+fn refused(path: &Path, existing: Existing, ours: bool) -> FolderError {
+    match existing {
+        Existing::Refuse => FolderError::FileExists { path: path.into(), ours },
+        Existing::Replace => FolderError::ForeignFile { path: path.into() },
+    }
+}
+
+/// Removes a staging folder whatever happens. What cannot be removed now is removed by the next run.
+struct Gone<'a> {
+    folder: &'a Path,
+    target: &'a Path,
+}
 
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
-        let _ = ops::remove_tree(self.0);
+        let _ = unfinished::tidy(self.folder, self.target);
     }
 }
 

@@ -21,4 +21,4 @@ pub use random::{RandomCodes, random_codes, random_subset};
 pub use tflite::{
     Profile, TFLITE_POLICY, TfliteError, UnknownProfile, read_tflite, read_tflite_as, tflite_operators,
 };
-pub use yaml::{YamlError, read_yaml};
+pub use yaml::{YamlError, YamlExportError, graph_schema, read_yaml, write_yaml};

@@ -6,7 +6,7 @@
 
 use std::io::{self, Read};
 
-use guardbit_graph::brief;
+use guardbit_graph::{Constant, DType, brief};
 
 /// Bytes of a header; numpy's own limit (`max_header_size`).
 pub const MAX_HEADER: usize = 10_000;
@@ -333,6 +333,33 @@ impl<'a> Dict<'a> {
     }
 }
 
+/// The values of a tensor as an array in C order; those of 4 bits have elements of 8.
+pub fn array(shape: &[usize], dtype: DType, values: &Constant) -> Vec<u8> {
+    const ALIGNED: usize = 64;
+    let (descr, bytes) = match dtype {
+        DType::Int4 | DType::Int8 => ("|i1", 1),
+        DType::UInt4 | DType::UInt8 => ("|u1", 1),
+        DType::Int16 => ("<i2", 2),
+        DType::UInt16 => ("<u2", 2),
+        DType::Int32 => ("<i4", 4),
+        DType::Int64 => ("<i8", 8),
+        DType::Float32 => ("<f4", 4),
+    };
+    let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
+    let sizes = if shape.len() > 1 { sizes.trim_end_matches(", ") } else { sizes.trim_end() };
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    // Spaces and a line feed end the header where elements are aligned.
+    let length = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(ALIGNED) - MAGIC.len() - 4;
+    let mut array = [&MAGIC[..], &[1, 0], &(length as u16).to_le_bytes()].concat();
+    array.extend(header.bytes().chain(std::iter::repeat(b' ')).take(length - 1));
+    array.push(b'\n');
+    match values {
+        Constant::Codes(codes) => codes.iter().for_each(|code| array.extend(&code.to_le_bytes()[..bytes])),
+        Constant::Wide(wide) => wide.iter().for_each(|value| array.extend(value.to_le_bytes())),
+    }
+    array
+}
+
 fn contents(problem: impl Into<String>) -> NpyError {
     NpyError::Contents(problem.into())
 }
@@ -344,6 +371,33 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// What is written has the bytes that ndarray-npy writes.
+    fn check_written<A: WritableElement>(dtype: DType, shape: &[usize], elements: Vec<A>, values: Constant) {
+        let mut wanted = Vec::new();
+        Array::from_shape_vec(shape, elements).unwrap().into_dyn().write_npy(&mut wanted).unwrap();
+        let written = array(shape, dtype, &values);
+        let [(a, from), (b, to)] = [&wanted, &written].map(|bytes| {
+            let header = Header::read(&mut &bytes[..]).unwrap();
+            let from = header.length as usize;
+            (header, from)
+        });
+        assert_eq!((&a.shape, a.fortran, a.element), (&b.shape, b.fortran, b.element));
+        assert_eq!((&wanted[from..], to % 64), (&written[to..], 0));
+    }
+
+    #[test]
+    fn arrays_are_written_as_numpy_has_them() {
+        let codes = |values: &[i32]| Constant::Codes(values.into());
+        check_written(DType::Int4, &[3], vec![-8i8, 0, 7], codes(&[-8, 0, 7]));
+        check_written(DType::Int8, &[2, 2], vec![-128i8, -1, 0, 127], codes(&[-128, -1, 0, 127]));
+        check_written(DType::UInt8, &[2, 1, 1], vec![0u8, 255], codes(&[0, 255]));
+        check_written(DType::Int16, &[2], vec![i16::MIN, i16::MAX], codes(&[-32768, 32767]));
+        check_written(DType::UInt16, &[2], vec![0u16, u16::MAX], codes(&[0, 65535]));
+        check_written(DType::Int32, &[1], vec![i32::MIN], codes(&[i32::MIN]));
+        check_written(DType::Int64, &[2], vec![i64::MIN, 5], Constant::Wide([i64::MIN, 5].into()));
+        check_written(DType::Float32, &[1], vec![-0.1f32], codes(&[(-0.1f32).to_bits() as i32]));
+    }
 
     /// A header of version 1 with that text.
     fn header(text: &str) -> Result<Header, NpyError> {

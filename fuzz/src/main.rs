@@ -63,6 +63,7 @@ targets! {
     graph
     accelerator
     set
+    cost
     study
     npy
     npz

@@ -15,18 +15,22 @@ pub(crate) fn read(input: InputSource, labels: Option<PathBuf>) {
     let settings = Settings {
         input,
         labels,
+        task: None,
         output: None,
         mode: Mode::Propagated,
         stats: StatsLevel::None,
         sets: Vec::new(),
         events: 0,
         profile: None,
+        format: Default::default(),
     };
     let request = RunRequest {
         model: scratch::file("network.yaml", NETWORK.as_bytes()),
         hw: "fpga-int14-os".into(),
         settings,
         dump_tensors: false,
+        costs: Vec::new(),
+        sums: Default::default(),
         layer: None,
     };
     if let Err(error) = layer_input(&request, "scores", &Silent) {

@@ -15,6 +15,7 @@ mod code_range;
 mod dot;
 mod dtype;
 mod error;
+mod file_order;
 mod float32;
 mod form;
 mod interpret;

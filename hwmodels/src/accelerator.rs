@@ -1,6 +1,6 @@
 //! The checked accelerator: what the code computes with. The file that it is read from is another type.
 
-use guardbit_num::{Format, Overflow, Rounding};
+use guardbit_num::{Format, Overflow, Rounding, stochastic_shift_right};
 
 pub use crate::keys::{
     Accelerator, Array, Bias, Level, Memory, Operands, PackingKeys, Product, ReductionOrder, Requantization,
@@ -98,23 +98,16 @@ pub enum Axis {
     Ic,
 }
 
-/// How a flat sequence is walked.
+/// How a stage drops low bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Walk {
-    /// 0, 1, 2, ...
-    Forward,
-    /// Last first.
-    Reverse,
-    /// i, i + n, i + 2n, ... for i = 0..n.
-    Stride(usize),
-}
-
-/// How a flat sequence is walked, without the distance of a stride.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WalkKind {
-    Forward,
-    Reverse,
-    Stride,
+pub enum ShiftRounding {
+    /// The same value always gives the same result.
+    Fixed(Rounding),
+    /// Up with a probability that is the part dropped, by a random number: see [`guardbit_num::stochastic_shift_right`].
+    Stochastic {
+        /// The seed of its random numbers.
+        seed: u64,
+    },
 }
 
 /// A register's width and what it does with what does not fit.
@@ -221,42 +214,29 @@ pub const PACKED_LOW_BITS: u32 = 18;
 /// Bits of its high lane: what the low lane leaves of 48.
 pub const PACKED_HIGH_BITS: u32 = 30;
 
-impl ReductionOrder {
-    /// The window cells in the order of addition, as flat `[row, column, channel]` indices.
-    pub fn permutation(&self, kernel: [usize; 3]) -> Vec<usize> {
-        let size = |axis| match axis {
-            Axis::Kh => kernel[0],
-            Axis::Kw => kernel[1],
-            Axis::Ic => kernel[2],
-        };
-        let step = |axis| match axis {
-            Axis::Kh => kernel[1] * kernel[2],
-            Axis::Kw => kernel[2],
-            Axis::Ic => 1,
-        };
-        let [slow, middle, fast] = self.axes;
-        let mut flat = Vec::with_capacity(kernel.iter().product());
-        let block = self.ic_block.unwrap_or(usize::MAX);
-        for start in (0..kernel[2]).step_by(block) {
-            let end = start.saturating_add(block).min(kernel[2]);
-            let range = |axis| if axis == Axis::Ic { start..end } else { 0..size(axis) };
-            for i in range(slow) {
-                for j in range(middle) {
-                    flat.extend(range(fast).map(|k| i * step(slow) + j * step(middle) + k * step(fast)));
-                }
-            }
+impl ShiftRounding {
+    /// The rounding with which a constant is brought to the unit behind the stage: to nearest, ties to even, where the stage
+    /// itself rounds at random.
+    pub fn of_constants(self) -> Rounding {
+        match self {
+            Self::Fixed(rounding) => rounding,
+            Self::Stochastic { .. } => Rounding::HalfEven,
         }
-        self.walk.apply(&flat)
+    }
+
+    /// `value / 2^shift`, rounded; `word` gives the random number of a seed where one is needed.
+    pub fn shift_right(self, value: i128, shift: u32, word: impl FnOnce(u64) -> u64) -> i128 {
+        match self {
+            Self::Fixed(rounding) => rounding.shift_right(value, shift),
+            Self::Stochastic { seed } if shift > 0 => stochastic_shift_right(value, shift, word(seed)),
+            Self::Stochastic { .. } => value,
+        }
     }
 }
 
-impl Walk {
-    fn apply(self, flat: &[usize]) -> Vec<usize> {
-        match self {
-            Self::Forward => flat.to_vec(),
-            Self::Reverse => flat.iter().rev().copied().collect(),
-            Self::Stride(n) => (0..n).flat_map(|i| flat.iter().skip(i).step_by(n).copied()).collect(),
-        }
+impl From<Rounding> for ShiftRounding {
+    fn from(rounding: Rounding) -> Self {
+        Self::Fixed(rounding)
     }
 }
 
@@ -277,11 +257,23 @@ impl Datapath {
     }
 
     /// The rounding with which a bias is brought to the unit of level `level`: that of the last stage
-    /// before it which drops bits.
+    /// before it which drops bits, as it rounds constants.
     pub fn unit_rounding(&self, level: usize) -> Rounding {
         let stages = self.levels[..level].iter().rev().map(|l| (l.shift, l.round));
         let mut all = stages.chain([(self.product.shift, self.product.round)]);
-        all.find(|&(shift, _)| shift > 0).map_or(Rounding::Floor, |(_, round)| round)
+        all.find(|&(shift, _)| shift > 0).map_or(Rounding::Floor, |(_, round)| round.of_constants())
+    }
+
+    /// Whether a stage rounds at random.
+    pub fn rounds_at_random(&self) -> bool {
+        self.rounds_at_random_before(self.levels.len())
+    }
+
+    /// Whether a stage before level `level` rounds at random.
+    pub(crate) fn rounds_at_random_before(&self, level: usize) -> bool {
+        let random = |shift, round| shift > 0 && matches!(round, ShiftRounding::Stochastic { .. });
+        random(self.product.shift, self.product.round)
+            || self.levels[..level].iter().any(|level| random(level.shift, level.round))
     }
 }
 

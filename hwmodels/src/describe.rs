@@ -3,16 +3,15 @@
 use std::fmt::Write;
 
 use crate::timing::Feed;
-use crate::{Accelerator, Datapath, Level, OutputFit, Packing, Register, Terms, TimingConvention, Walk};
+use crate::{Accelerator, Datapath, Level, OutputFit, Packing, Register, Terms, TimingConvention};
 
 impl Datapath {
     /// The stages in the order of the data.
     pub fn stages(&self) -> Vec<String> {
         let axes = self.order.axes.map(|axis| axis.name()).join(" ");
-        let walk = match self.order.walk {
-            Walk::Forward => String::new(),
-            Walk::Reverse => ", reversed".into(),
-            Walk::Stride(n) => format!(", stride {n}"),
+        let walk = match self.order.walk.describe() {
+            walk if walk.is_empty() => walk,
+            walk => format!(", {walk}"),
         };
         let block = self.order.ic_block.map_or(String::new(), |n| format!(", per block of {n} ic"));
         let mut stages = vec![

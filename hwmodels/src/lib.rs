@@ -5,6 +5,7 @@
 
 mod accelerator;
 pub mod bounds;
+pub mod cost;
 mod describe;
 mod file;
 mod keys;
@@ -13,6 +14,7 @@ mod lint_layers;
 mod load;
 mod lower;
 mod names;
+mod order;
 mod presets;
 mod program;
 pub mod reduction;
@@ -22,7 +24,7 @@ pub mod timing;
 pub use accelerator::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, Memory,
     Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, PackingKind, Product,
-    ReductionOrder, Register, Requantization, Terms, Timing, TimingConvention, Walk, ZeroPoint,
+    ReductionOrder, Register, Requantization, ShiftRounding, Terms, Timing, TimingConvention, ZeroPoint,
 };
 pub use file::SetMap;
 pub use keys::keys_text;
@@ -36,6 +38,7 @@ pub use lower::{
     AuditStep, Decision, Host, LayerSpec, LowerError, MAC_OPERATIONS, OPERATIONS, Outcome, Placement,
     audit_frontend, audit_lowering, lower, lower_dot_products, partition,
 };
+pub use order::{Permutations, Walk, random_permutation};
 pub use presets::{PRESETS, Preset, preset};
 pub use program::{ActivationOffset, MacLayer, Place, Program, Step};
 pub use reduction::Reduce;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use guardbit_num::{Overflow, Rounding, Scheme};
 
 use crate::accelerator::PackingKind;
+use crate::file::RoundKind;
 use crate::{ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, TimingConvention, ZeroPoint};
 
 /// A choice that files write as a name.
@@ -100,11 +101,12 @@ impl Named for Overflow {
     }
 }
 
-impl Named for Rounding {
+impl Named for RoundKind {
     const WHAT: &'static str = "rounding";
 
     fn all() -> Vec<(&'static str, Self)> {
-        Self::ALL.into_iter().map(|mode| (mode.name(), mode)).collect()
+        let fixed = Rounding::ALL.into_iter().map(|mode| (mode.name(), Self::Fixed(mode)));
+        fixed.chain([("stochastic", Self::Stochastic)]).collect()
     }
 }
 

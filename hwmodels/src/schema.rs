@@ -1,52 +1,17 @@
 //! The JSON Schema of accelerator files, for editors.
 
-use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
 use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::Value;
 
 use crate::file::AcceleratorFile;
 use crate::presets::PRESETS;
 
 /// The schema (draft 2020-12) as text. The committed `accelerator.schema.json` is the same.
 pub fn schema() -> String {
-    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(tidy));
-    let schema = settings.into_generator().into_root_schema_for::<AcceleratorFile>();
-    let mut schema = schema.to_value();
-    // The order of keys must not depend on the features with which a dependency is built.
-    schema.sort_all_objects();
-    let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
-    format!("{text}\n")
+    guardbit_files::schema_text::<AcceleratorFile>(|_| ())
 }
 
 /// What can be extended: presets by name, or files.
 pub(crate) fn bases(_: &mut SchemaGenerator) -> Schema {
     let presets: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
     json_schema!({ "anyOf": [{ "enum": presets }, { "type": "string", "pattern": "\\.ya?ml$" }] })
-}
-
-/// Removes what would only be noise in an editor: `null` for a missing key, and the line breaks of comments.
-fn tidy(schema: &mut Schema) {
-    let Some(object) = schema.as_object_mut() else { return };
-    if let Some(Value::String(text)) = object.get_mut("description") {
-        *text = text.replace('\n', " ");
-    }
-    for key in ["type", "enum", "anyOf"] {
-        let Some(Value::Array(choices)) = object.get_mut(key) else { continue };
-        choices.retain(|choice| !is_null(choice));
-        if key == "enum" || choices.len() > 1 {
-            continue;
-        }
-        match choices.pop() {
-            Some(Value::Object(only)) => {
-                object.remove(key);
-                object.extend(only);
-            }
-            only => drop(object.insert(key.into(), only.unwrap_or_default())),
-        }
-    }
-}
-
-fn is_null(choice: &Value) -> bool {
-    choice.is_null() || choice == "null" || choice == &serde_json::json!({ "type": "null" })
 }

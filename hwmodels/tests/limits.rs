@@ -23,6 +23,7 @@ const CASES: &[Case] = &[
     ("comments", comments, [20_000, 320_000]),
     ("a long line with an error", long_line, [20_000, 320_000]),
     ("aliases", aliases, [1000, 16_000]),
+    ("permutations", permutations, [500, 8000]),
 ];
 
 /// What an accelerator is made of.
@@ -87,6 +88,16 @@ fn long_line(count: usize) -> Input {
 
 fn aliases(count: usize) -> Input {
     Input::text(lines("schema: 1\nlayers:\n  a: &a {bias.bits: 20}\n", count, |i| format!("  c{i}: *a")))
+}
+
+/// A permutation as long as there are layers with overrides: each has the same.
+fn permutations(count: usize) -> Input {
+    let numbers: Vec<String> = (0..count).rev().map(|i| i.to_string()).collect();
+    let start = format!(
+        "schema: 1\nreduction_order: {{walk: file, permutations: [{}]}}\nlayers:\n",
+        numbers.join(", ")
+    );
+    Input::text(lines(&start, count, |i| format!("  conv{i}: {{bias.bits: {}}}", 20 + i % 40)))
 }
 
 /// Processor time in hundredths of a second and greatest memory in KiB of this process.

@@ -2,8 +2,9 @@
 
 use guardbit_hwmodels::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory,
-    OPERATIONS, Operands, OutputFit, PRESETS, Packing, Product, Reduce, ReductionOrder, Register,
-    Requantization, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml, load,
+    OPERATIONS, Operands, OutputFit, PRESETS, Packing, Permutations, Product, Reduce, ReductionOrder,
+    Register, Requantization, ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml,
+    load,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -18,8 +19,21 @@ fn register() -> impl Strategy<Value = Register> {
     prop_oneof![Just(Register::Auto), fixed]
 }
 
-fn round() -> impl Strategy<Value = Rounding> {
-    select(&Rounding::ALL[..])
+fn round() -> impl Strategy<Value = ShiftRounding> {
+    let fixed = select(&Rounding::ALL[..]).prop_map(ShiftRounding::Fixed);
+    prop_oneof![3 => fixed, 1 => seed().prop_map(|seed| ShiftRounding::Stochastic { seed })]
+}
+
+fn seed() -> impl Strategy<Value = u64> {
+    0..=i32::MAX as u64
+}
+
+/// Permutations by length and by name.
+fn permutations() -> impl Strategy<Value = Permutations> {
+    let list = |terms: i64| Just((0..terms).collect::<Vec<i64>>()).prop_shuffle();
+    (list(5), list(7)).prop_map(|(five, seven)| {
+        Permutations::new(vec![("7".into(), seven), ("conv 1, a".into(), five)]).unwrap()
+    })
 }
 
 fn level() -> impl Strategy<Value = Level> {
@@ -55,7 +69,12 @@ fn levels() -> impl Strategy<Value = Vec<Level>> {
 
 fn order() -> impl Strategy<Value = ReductionOrder> {
     let axes = Just([Axis::Kh, Axis::Kw, Axis::Ic]).prop_shuffle();
-    let walk = prop_oneof![Just(Walk::Forward), Just(Walk::Reverse), (1..=65536usize).prop_map(Walk::Stride)];
+    let walk = prop_oneof![
+        select(vec![Walk::Forward, Walk::Reverse, Walk::Sorted, Walk::SignPaired, Walk::Greedy]),
+        (1..=65536usize).prop_map(Walk::Stride),
+        seed().prop_map(|seed| Walk::Random { seed }),
+        permutations().prop_map(Walk::File),
+    ];
     let block = prop::option::of(1..=65536usize);
     (axes, walk, block).prop_map(|(axes, walk, ic_block)| ReductionOrder { axes, walk, ic_block })
 }

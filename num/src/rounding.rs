@@ -82,6 +82,12 @@ impl Rounding {
     }
 }
 
+/// `value / 2^shift`, rounded up with the probability of the part dropped: `floor((value + r) / 2^shift)`, where `r` are
+/// the low `shift` bits of a random word. `shift` must be below 64.
+pub fn stochastic_shift_right(value: i128, shift: u32, word: u64) -> i128 {
+    (value + i128::from(word & ((1 << shift) - 1))) >> shift
+}
+
 impl fmt::Display for Rounding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

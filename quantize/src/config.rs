@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::method::{Method, MinMax};
 use crate::{
@@ -26,12 +27,17 @@ pub struct Config {
     pub propagate: bool,
     /// Whether ranges of weights are balanced between convolutions that follow each other.
     pub equalize: bool,
+    /// Whether hard-swish becomes a hard-sigmoid and a product, each with codes of its own, as ONNX Runtime's quantizer has it,
+    /// and not one table.
+    pub inline_functions: bool,
     /// Whether the mean error of every layer's sums is taken into its bias.
     pub correct_bias: bool,
     /// The least SQNR, in dB, that a layer may have by its own quantization; one below stays in float.
     pub least_sqnr_db: Option<f64>,
     /// Most bytes of activations that calibration may hold at a time.
     pub memory: usize,
+    /// Set by another thread, it ends calibration with [`QuantizeError::Cancelled`] before the next part of the network.
+    pub cancelled: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for Config {
@@ -44,6 +50,7 @@ impl fmt::Debug for Config {
             .field("layer_method", &self.layer_method.as_ref().map(|method| method.name()))
             .field("propagate", &self.propagate)
             .field("equalize", &self.equalize)
+            .field("inline_functions", &self.inline_functions)
             .field("correct_bias", &self.correct_bias)
             .field("least_sqnr_db", &self.least_sqnr_db)
             .field("memory", &self.memory)
@@ -61,9 +68,11 @@ impl Default for Config {
             layer_method: None,
             propagate: true,
             equalize: false,
+            inline_functions: false,
             correct_bias: false,
             least_sqnr_db: None,
             memory: 4 << 30,
+            cancelled: Arc::default(),
         }
     }
 }

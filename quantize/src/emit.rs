@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use guardbit_graph::ops::{Dequantize, FloatUnary, QuantizeFloat, Reshape, Table};
+use guardbit_graph::ops::{Dequantize, FloatUnary, QuantizeFloat, RealFunction, Reshape, Table};
 use guardbit_graph::{
     DType, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Requantize, TensorId, TensorType,
 };
@@ -152,6 +152,18 @@ impl Emit {
         self.codes(Table {}, &[input, table], name, codes)
     }
 
+    /// Codes of 8 bits as other codes for the same real values, by a table: two quantizers in a row would be one to ONNX
+    /// Runtime.
+    pub fn requantized(
+        &mut self,
+        input: TensorId,
+        name: &str,
+        codes: &TensorCodes,
+    ) -> Result<TensorId, QuantizeError> {
+        let keep = FloatUnary { function: RealFunction::Clip, parameters: vec![f32::MIN, f32::MAX] };
+        self.function(&keep, input, name, codes)
+    }
+
     /// The same values in another shape.
     pub fn reshaped(&mut self, id: TensorId, shape: &[usize], name: &str) -> Result<TensorId, QuantizeError> {
         let output = OutputSpec { name: name.into(), ..OutputSpec::of(self.builder.tensor(id)) };
@@ -162,6 +174,12 @@ impl Emit {
     /// The shape of a tensor.
     pub fn shape(&self, id: TensorId) -> &[usize] {
         &self.builder.tensor(id).ty.shape
+    }
+
+    /// Whether a tensor has these very codes.
+    pub fn has_codes(&self, id: TensorId, codes: &TensorCodes) -> bool {
+        let tensor = self.builder.tensor(id);
+        codes.ty(&tensor.name, &tensor.ty.shape).is_ok_and(|ty| ty == tensor.ty)
     }
 
     /// Whether all tensors have codes of 8 bits of one type: what the runtime has kernels for.

@@ -8,6 +8,9 @@ use guardbit_sim::SimError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuantizeError {
+    /// It was to end: see [`Config::cancelled`](crate::Config::cancelled).
+    #[error("cancelled")]
+    Cancelled,
     /// There is nothing to calibrate with.
     #[error("there is no calibration sample")]
     NoSamples,
@@ -154,6 +157,7 @@ impl QuantizeError {
     /// A name for this kind of error that does not change.
     pub fn code(&self) -> &'static str {
         match self {
+            Self::Cancelled => "guardbit::interrupted",
             Self::NoSamples | Self::Sample { .. } | Self::SampleInputs { .. } => {
                 "guardbit::quantize::samples"
             }
@@ -176,6 +180,7 @@ impl QuantizeError {
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
         Some(match self {
+            Self::Cancelled => return None,
             Self::NoSamples => "give real samples of what the network will see, some hundreds of them".into(),
             Self::Sample { .. } | Self::SampleInputs { .. } => {
                 "a sample has one real value per element of every input".into()

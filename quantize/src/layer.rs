@@ -5,6 +5,7 @@ mod problem;
 pub use problem::{LayerInput, LayerProblem, Targets};
 pub(crate) use problem::{bias_codes, weight_codes};
 
+use guardbit_graph::CodeRange;
 use guardbit_sim::LayerStats;
 
 use crate::method::{Guaranteed, OverflowAware};
@@ -37,6 +38,9 @@ pub struct LayerParameters {
     /// Of the activations that it reads. Where [`LayerProblem::input`] is [`LayerInput::Fixed`], these have to be
     /// those.
     pub input: Parameters,
+    /// The codes that it reads: where the input is free, all codes of its target or a part of them that includes the zero
+    /// point, else those of the target.
+    pub input_codes: CodeRange,
     /// The weights.
     pub weights: WeightCodes,
     /// One integer per output channel, in steps of input scale times weight scale; `None` where the layer has no bias

@@ -7,7 +7,7 @@ use guardbit_graph::pattern::Match;
 use guardbit_graph::{Graph, Links, NodeId, TensorId};
 
 use crate::patterns::{Clip, Forms, Operation, PATTERNS};
-use crate::prepare::{equalized, prepare};
+use crate::prepare::{equalized, inlined, own_inputs, prepare};
 use crate::{Config, QuantizeError, Which};
 
 /// A float network cut into units, in order of execution.
@@ -41,11 +41,18 @@ impl Plan {
     /// quantized.
     pub fn new(graph: &Graph, config: &Config) -> Result<Self, QuantizeError> {
         let mut graph = prepare(graph)?;
+        if config.inline_functions {
+            graph = inlined(&graph)?;
+        }
         if config.equalize {
             graph = equalized(&graph)?;
         }
         let mut plan = Self { units: units(&graph), graph };
         plan.check_rules(config)?;
+        if config.layer_method.is_some() {
+            let graph = own_inputs(&plan.graph, &plan.decided_inputs(config))?;
+            plan = Self { units: units(&graph), graph };
+        }
         for index in 0..plan.units.len() {
             let (names, class) = (plan.names(index), plan.units[index].class());
             if config.setting(names, class).float && plan.units[index].forms.is_some() {
@@ -72,6 +79,29 @@ impl Plan {
     pub(crate) fn names(&self, unit: usize) -> [&str; 2] {
         let last = self.units[unit].nodes.last().copied().unwrap_or_default();
         [self.graph.node_name(last), self.graph.short_name(last)]
+    }
+
+    /// Inputs of layers whose codes a layer cannot choose by itself, with the node that reads each: others read them too, or
+    /// what makes them has no choice. Only codes of 8 bits become others by a table.
+    fn decided_inputs(&self, config: &Config) -> Vec<(NodeId, TensorId)> {
+        let links = Links::new(&self.graph);
+        let readers = |id: TensorId| self.units.iter().filter(|unit| unit.inputs.contains(&id)).count();
+        let is_free = |id: TensorId| {
+            let maker = self.units.iter().find(|unit| unit.output == id).and_then(|unit| unit.forms.as_ref());
+            readers(id) == 1 && !links.is_output(id) && maker.is_none_or(|forms| forms.output().is_free())
+        };
+        let widest = config.rules.iter().filter_map(|rule| rule.activations).map(|codes| codes.bits);
+        if widest.chain([config.setting.activations.bits]).any(|bits| bits > 8) {
+            return Vec::new();
+        }
+        let layers =
+            self.units.iter().filter(|unit| unit.forms.as_ref().is_some_and(|forms| forms.layer().is_some()));
+        let decided = layers.filter_map(|unit| unit.inputs.first().map(|&input| (unit, input)));
+        let node = |(unit, input): (&Unit, TensorId)| {
+            let reads = |id: &&NodeId| self.graph.node(**id).inputs.contains(&Some(input));
+            unit.nodes.iter().find(reads).map(|&id| (id, input))
+        };
+        decided.filter(|&(_, input)| !is_free(input)).filter_map(node).collect()
     }
 
     fn check_rules(&self, config: &Config) -> Result<(), QuantizeError> {

@@ -108,8 +108,8 @@ fn a_method_for_layers_gets_the_layer_on_its_accelerator() {
     let classes: Vec<LayerClass> = wide.iter().map(|layer| layer.0).collect();
     use LayerClass as C;
     assert_eq!(classes, [C::Conv, C::Depthwise, C::Pointwise, C::Dense]);
-    // A reshape stands before the dense layer: its input is not its own.
-    assert_eq!(wide.iter().map(|layer| layer.1).collect::<Vec<_>>(), [true, true, true, false]);
+    // A reshape stands before the dense layer, and codes of its own behind that.
+    assert!(wide.iter().all(|layer| layer.1), "{wide:?}");
     assert!(wide.iter().all(|layer| layer.2 == 0), "{wide:?}");
     assert!(narrow.iter().all(|layer| layer.2 > 0), "{narrow:?}");
     assert!(narrow[0].3 < wide[0].3 - 10.0, "overflow is part of the error: {narrow:?} {wide:?}");
@@ -228,7 +228,9 @@ fn errors() {
             Ok(chosen)
         }
     }
-    let wrong = Config { layer_method: Some(Arc::new(Wrong)), ..plain.clone() };
+    // Only codes of 8 bits become others by a table.
+    let mut wrong = Config { layer_method: Some(Arc::new(Wrong)), ..plain.clone() };
+    wrong.setting.activations.bits = 16;
     check(
         "a method that changes what is decided",
         run(&graph, &samples(2, 1), &wrong, Some(&accelerator("14"))),

@@ -2,9 +2,14 @@
 
 mod networks;
 
-use guardbit_graph::{Graph, real_of, word_of};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use guardbit_graph::{CodeRange, Graph, real_of, word_of};
+use guardbit_hwmodels::load;
 use guardbit_quantize::{
-    CodeSetting, Config, LayerSetting, Plan, Scales, Symmetry, calibrate, prepare, realize,
+    CodeSetting, Config, LayerInput, LayerMethod, LayerParameters, LayerProblem, LayerSetting, Plan,
+    QuantizeError, Range, Scales, Symmetry, Target, calibrate, prepare, realize,
 };
 use networks::{Layer, layer, network, samples};
 use proptest::prelude::*;
@@ -52,6 +57,32 @@ fn integer_codes(graph: &Graph, sample: &[Vec<f32>]) -> Vec<Vec<i32>> {
     graph.interpret(&[&words]).unwrap()
 }
 
+/// Takes plain parameters, with codes of so many bits for its input, layer by layer.
+struct Narrower(Vec<u32>, AtomicUsize);
+
+impl LayerMethod for Narrower {
+    fn name(&self) -> &str {
+        "narrower"
+    }
+
+    fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
+        let bits = self.0[self.1.fetch_add(1, Ordering::Relaxed) % self.0.len()];
+        let plain = layer.plain.clone();
+        let own = plain.input_codes;
+        assert!(matches!(layer.input, LayerInput::Free(_)), "{} has an input of its own", layer.name);
+        if bits >= own.bits() {
+            return Ok(plain);
+        }
+        let max = if own.min() < 0 { (1 << (bits - 1)) - 1 } else { (1 << bits) - 1 };
+        let codes = CodeRange::new(if own.min() < 0 { -max } else { 0 }, max).unwrap();
+        let end = |code: i32| plain.input.real(code);
+        let range = Range { low: end(own.min()), high: end(own.max()) };
+        let input = Target { codes, ..layer.targets.input }.parameters(range);
+        let bias = layer.bias_codes(input, &plain.weights);
+        Ok(LayerParameters { input, input_codes: codes, bias, ..plain })
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -74,6 +105,34 @@ proptest! {
             for (id, codes) in tensors {
                 let name = &plan.graph().tensor(id).name;
                 let own = integer.find_tensor(name).expect("a tensor of codes keeps its name");
+                prop_assert_eq!(&codes.to_vec(), &made[own.index()], "{}", name);
+            }
+        }
+    }
+
+    /// The same where layers choose the codes that they read, each for itself. One that takes what is there has no tensor of
+    /// its own.
+    #[test]
+    fn both_forms_have_the_same_codes_where_layers_choose_theirs(
+        layers in layers(), seed: u64, config in config(), bits in prop::collection::vec(2u32..9, 1..4),
+    ) {
+        let float = network(&layers, seed);
+        let method = Narrower(bits, AtomicUsize::new(0));
+        let config = Config { layer_method: Some(Arc::new(method)), least_sqnr_db: None, ..config };
+        let plan = Plan::new(&float, &config).unwrap();
+        let wide = load("exact-int32-os", &[]).unwrap();
+        let calibrated = calibrate(&plan, &config, Some(&wide), &samples(4, seed)).unwrap();
+        let integer = realize(&calibrated.simulated).unwrap();
+        let fresh = samples(3, seed ^ 1);
+        let simulated = calibrated.simulated.run(&fresh).unwrap();
+        for (sample, tensors) in fresh.iter().zip(simulated) {
+            let made = integer_codes(&integer, sample);
+            for (id, codes) in tensors {
+                let name = &plan.graph().tensor(id).name;
+                let Some(own) = integer.find_tensor(name) else {
+                    prop_assert!(name.contains("_own"), "{}", name);
+                    continue;
+                };
                 prop_assert_eq!(&codes.to_vec(), &made[own.index()], "{}", name);
             }
         }

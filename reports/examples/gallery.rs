@@ -213,7 +213,9 @@ fn score(rows: &[LayerRow]) -> Score {
         output_errors: Some(vec![OutputError {
             scale: 1.0,
             error: SquaredError { signal, noise: (signal as f64 / ratio) as u128 },
+            values: 10 * SAMPLES,
         }]),
+        ..Score::default()
     }
 }
 
@@ -221,6 +223,7 @@ fn record(network: &Network, hw: &str, bits: u32, mode: &str) -> PointRecord {
     let (layers, histograms) = rows(network, bits, mode);
     let point = SweepPoint {
         parameters: Vec::new(),
+        samples: String::new(),
         model: network.name.into(),
         hw: hw.into(),
         bits: Some(bits),
@@ -228,7 +231,15 @@ fn record(network: &Network, hw: &str, bits: u32, mode: &str) -> PointRecord {
         level: "acc".into(),
     };
     let summary = SummaryRow::new(&point, guardbit_sim::Mode::Propagated, &score(&layers), &layers);
-    PointRecord { summary, parameters: Vec::new(), layers, histograms }
+    PointRecord {
+        summary,
+        parameters: Vec::new(),
+        layers,
+        histograms,
+        classes: Vec::new(),
+        outcomes: None,
+        samples: String::new(),
+    }
 }
 
 fn run(network: &Network, bits: u32) -> RunRecord {
@@ -284,6 +295,10 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         throughput_per_s: Some((1e6 / latency_us).round()),
         pipelined_per_s: None,
         tiles: Vec::new(),
+        macs: 0,
+        peak_macs_per_cycle: 256,
+        dram_bytes_per_cycle: 8.0,
+        host: Vec::new(),
     };
     RunRecord {
         timing,
@@ -295,7 +310,12 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         activity: layers.iter().map(activity).collect(),
         events: layers.iter().filter_map(event).collect(),
         channels: Vec::new(),
+        classes: Vec::new(),
+        sums: Vec::new(),
         histograms,
         layers,
+        bottlenecks: Vec::new(),
+        costs: Vec::new(),
+        cost_rows: Vec::new(),
     }
 }

@@ -14,6 +14,14 @@ pub enum ReportError {
         /// Why.
         source: csv::Error,
     },
+    /// A value that its column of a Parquet file cannot hold.
+    #[error("cannot make {table} as Parquet: {source}")]
+    Parquet {
+        /// Name of the table.
+        table: &'static str,
+        /// Why.
+        source: parquet::errors::ParquetError,
+    },
     /// A plot could not be drawn.
     #[error("cannot draw plot `{plot}`: {problem}")]
     Plot {
@@ -69,6 +77,7 @@ impl ReportError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Table { .. } => "guardbit::reports::table",
+            Self::Parquet { .. } => "guardbit::reports::parquet",
             Self::Plot { .. } => "guardbit::reports::plot",
             Self::Npz { .. } => "guardbit::reports::npz",
         }

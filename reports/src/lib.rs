@@ -14,8 +14,10 @@ mod npz;
 mod numbers;
 mod output;
 pub mod plots;
+mod predictions;
 mod records;
 mod score;
+mod statistics;
 mod tables;
 mod text;
 
@@ -24,16 +26,24 @@ pub use figures::{Decibel, Fraction, Width};
 pub use findings::{Finding, Question, run_findings, sweep_findings};
 pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
-pub use output::{About, quantize_documents, run_documents, size_documents, sweep_documents, sweep_paths};
+pub use numbers::probability;
+pub use output::{
+    About, explore_documents, explore_paths, quantize_documents, run_documents, run_parquet, size_documents,
+    size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths, sweep_paths,
+};
+pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{
-    DesignLevel, LayerActivity, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow,
-    QuantizersRecord, RunRecord, SchemeRow, SchemesRecord, SizeRecord, TileRecord, WitnessRecord,
+    CostRecord, DesignLevel, ExploreCost, ExploreRecord, HostRecord, LayerActivity, LevelHistogram,
+    NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord, RunRecord, SchemeRow,
+    SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind, TileRecord, WitnessRecord,
 };
-pub use score::{OutputError, Score, ScoreFigures};
+pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
+pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};
 pub use tables::{
-    Cells, ChannelRow, Column, EventRow, HistogramRow, LayerRow, Parameter, PartRow, Row, SizeChannelRow,
-    SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SummaryRow, SweepPoint, SweepRow, TensorRow,
-    TradeOffRow, channel_rows, columns_text, event_rows, layer_rows, not_swept_text, sweep_rows,
-    trapped_text, write_csv,
+    BottleneckRow, Cells, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, LayerRow, PairRow,
+    Parameter, PartRow, PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow,
+    Stored, SumRow, SummaryRow, SweepClassRow, SweepPoint, SweepRow, TensorRow, TradeOffRow, bottleneck_rows,
+    channel_rows, columns_text, cost_rows, event_rows, layer_rows, not_swept_text, pair_rows,
+    sweep_class_rows, sweep_rows, trapped_text, write_csv,
 };
-pub use text::{layers_text, parts_text, size_text, summary_text, text_table, tiles_text};
+pub use text::{explore_text, layers_text, parts_text, size_text, summary_text, text_table, tiles_text};

@@ -107,6 +107,16 @@ impl<W: Write + Seek> NpzWriter<W> {
         Ok(ArrayWriter { name, dtype, shape, encode, expected, found: 0, pending, zip: &mut self.zip })
     }
 
+    /// Adds the array `name` of int64.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_wide(&mut self, name: &str, shape: &[usize], values: &[i64]) -> Result<(), ReportError> {
+        let mut array = self.begin(name, DType::Int64, shape)?;
+        array.write_wide(values)?;
+        array.end()
+    }
+
     /// Adds the array `name` of one tensor's codes over several samples, shaped by [`batch_shape`].
     ///
     /// # Errors
@@ -167,18 +177,41 @@ impl<W: Write + Seek> ArrayWriter<'_, W> {
         self.found += codes.len();
         for chunk in codes.chunks(CHUNK) {
             let encoded = (self.encode.write)(chunk, &mut self.pending);
-            let blocks = self.pending.len() / BLOCK * BLOCK;
-            let written = encoded.and_then(|()| {
-                self.pending[..blocks].chunks(BLOCK).try_for_each(|block| self.zip.write_all(block))?;
-                Ok(())
-            });
-            written.map_err(|error| {
-                self.failed(NpzError::Npy(match error {
-                    WriteDataError::Io(error) => WriteNpyError::Io(error),
-                    WriteDataError::FormatData(error) => WriteNpyError::FormatData(error),
-                }))
-            })?;
-            self.pending.drain(..blocks);
+            self.flush(encoded)?;
+        }
+        Ok(())
+    }
+
+    /// Writes whole blocks of what was encoded.
+    fn flush(&mut self, encoded: Result<(), WriteDataError>) -> Result<(), ReportError> {
+        let blocks = self.pending.len() / BLOCK * BLOCK;
+        let written = encoded.and_then(|()| {
+            self.pending[..blocks].chunks(BLOCK).try_for_each(|block| self.zip.write_all(block))?;
+            Ok(())
+        });
+        written.map_err(|error| {
+            self.failed(NpzError::Npy(match error {
+                WriteDataError::Io(error) => WriteNpyError::Io(error),
+                WriteDataError::FormatData(error) => WriteNpyError::FormatData(error),
+            }))
+        })?;
+        self.pending.drain(..blocks);
+        Ok(())
+    }
+
+    /// Adds the next elements of an array of int64.
+    ///
+    /// # Errors
+    /// [`ReportError::Npz`] if the array has another dtype, or the archive cannot be written.
+    pub fn write_wide(&mut self, values: &[i64]) -> Result<(), ReportError> {
+        if self.dtype != DType::Int64 {
+            let (index, dtype) = (self.found, self.dtype);
+            return Err(self.failed(NpzError::Code { code: 0, index, dtype }));
+        }
+        self.found += values.len();
+        for chunk in values.chunks(CHUNK) {
+            let encoded = i64::write_slice(chunk, &mut self.pending);
+            self.flush(encoded)?;
         }
         Ok(())
     }

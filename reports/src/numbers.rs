@@ -2,6 +2,11 @@
 
 use crate::Fraction;
 
+/// A probability, to two significant digits where it is very small.
+pub fn probability(p: f64) -> String {
+    if p != 0.0 && p < 1e-4 { format!("{p:.1e}") } else { p.to_string() }
+}
+
 /// Digits in groups of three.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
@@ -18,6 +23,12 @@ pub(crate) fn grouped(value: u64) -> String {
 /// `1 sample`, `540 samples`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A figure with at most so many decimals.
+pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
+    let unit = 10f64.powi(decimals);
+    (value * unit).round() / unit
 }
 
 /// A share as a percentage of two decimals at most; only nothing is 0 %, and only all is 100 %.

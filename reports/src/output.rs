@@ -5,11 +5,17 @@ use guardbit_files::Document;
 use serde::{Deserialize, Serialize};
 
 use crate::html;
-use crate::plots::{Drawing, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
-use crate::tables::{Row, SummaryRow, SweepRow, sweep_rows, write_csv, write_csv_and};
-use crate::{PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord};
+use crate::plots::{
+    Drawing, EXPLORE_PLOTS, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
+};
+use crate::tables::{
+    PairRow, Parameter, PointRow, Row, SumRow, SummaryRow, SweepClassRow, SweepRow, pair_rows, parquet_name,
+    sweep_class_rows, sweep_rows, write_csv, write_csv_and, write_parquet,
+};
+use crate::{ExploreRecord, PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord, SumHistogram};
 
 const REPORT: &str = "report.html";
+const PARETO: &str = "pareto.csv";
 
 /// What a report says about how its results were made.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -34,9 +40,22 @@ pub(crate) struct Drawn<S: ?Sized + 'static> {
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, ReportError> {
-    let tables = [table(&run.layers)?, table(&run.channels)?, table(&run.events)?];
-    let drawn = draw(RUN_PLOTS, run)?;
-    Ok(all(tables.into(), plots(&drawn)?, html::run(about, run, &drawn)))
+    let mut tables = vec![
+        table(&run.layers)?,
+        table(&run.channels)?,
+        table(&run.events)?,
+        table(&run.classes)?,
+        table(&run.bottlenecks)?,
+    ];
+    if !run.costs.is_empty() {
+        tables.push(table(&run.cost_rows)?);
+    }
+    let mut drawn = draw(RUN_PLOTS, run)?;
+    if !run.sums.is_empty() {
+        tables.push(table(&sum_rows(run))?);
+        drawn.extend(draw(SUM_PLOTS, run)?);
+    }
+    Ok(all(tables, plots(&drawn)?, html::run(about, run, &drawn)))
 }
 
 /// The tables, plots and report of a sweep.
@@ -52,6 +71,8 @@ pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Docu
             write_csv_and(&summary, &parameters(points, |value, _| vec![value.into()]))?,
         ),
         (SweepRow::FILE.to_owned(), write_csv_and(&sweep_rows(points), &parameters(points, per_layer))?),
+        table(&sweep_class_rows(points))?,
+        table(&pair_rows(points))?,
     ];
     let whole: Vec<PointRecord> = points.iter().filter(|point| point.is_whole()).cloned().collect();
     let drawn = draw(SWEEP_PLOTS, whole.as_slice())?;
@@ -60,11 +81,11 @@ pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Docu
 
 /// A column for every axis: its key, then as many cells per point as `cells` gives.
 fn parameters(points: &[PointRecord], cells: impl Fn(&str, &PointRecord) -> Vec<String>) -> Vec<Vec<String>> {
-    let column = |(index, key): (usize, &str)| {
+    let column = |(index, name): (usize, String)| {
         let values = points.iter().flat_map(|point| cells(&point.parameters[index].value, point));
-        std::iter::once(key.to_owned()).chain(values).collect()
+        std::iter::once(name).chain(values).collect()
     };
-    parameter_keys(points).into_iter().enumerate().map(column).collect()
+    parameter_columns(points).into_iter().enumerate().map(column).collect()
 }
 
 /// The keys of the axes, in order.
@@ -72,9 +93,67 @@ pub(crate) fn parameter_keys(points: &[PointRecord]) -> Vec<&str> {
     points.first().map_or(Vec::new(), |point| point.parameters.iter().map(|one| one.key.as_str()).collect())
 }
 
+/// The names of their columns.
+pub(crate) fn parameter_columns(points: &[PointRecord]) -> Vec<String> {
+    points.first().map_or(Vec::new(), |point| point.parameters.iter().map(Parameter::column).collect())
+}
+
+/// The tables of a run as Parquet files.
+///
+/// # Errors
+/// [`ReportError`] if a file cannot be made.
+pub fn run_parquet(run: &RunRecord) -> Result<Vec<Document>, ReportError> {
+    let mut tables =
+        vec![parquet(&run.layers)?, parquet(&run.channels)?, parquet(&run.events)?, parquet(&run.classes)?];
+    if !run.sums.is_empty() {
+        tables.push(parquet(&sum_rows(run))?);
+    }
+    Ok(tables)
+}
+
+fn sum_rows(run: &RunRecord) -> Vec<SumRow> {
+    run.sums.iter().flat_map(SumHistogram::rows).collect()
+}
+
+/// The tables of a sweep as Parquet files.
+///
+/// # Errors
+/// [`ReportError`] if a file cannot be made.
+pub fn sweep_parquet(points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
+    let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
+    let per_layer = |value: &str, point: &PointRecord| vec![value.to_owned(); point.layers.len()];
+    let of_points = parameters(points, |value, _| vec![value.into()]);
+    Ok(vec![
+        (parquet_name(SummaryRow::FILE), write_parquet(&summary, &of_points)?),
+        (parquet_name(SweepRow::FILE), write_parquet(&sweep_rows(points), &parameters(points, per_layer))?),
+        parquet(&sweep_class_rows(points))?,
+        parquet(&pair_rows(points))?,
+    ])
+}
+
+/// The paths of [`sweep_parquet`].
+pub fn sweep_parquet_paths() -> Vec<String> {
+    [SummaryRow::FILE, SweepRow::FILE, SweepClassRow::FILE, PairRow::FILE].map(parquet_name).into()
+}
+
+/// The tables of a sizing as Parquet files.
+///
+/// # Errors
+/// [`ReportError`] if a file cannot be made.
+pub fn size_parquet(size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
+    Ok(vec![
+        parquet(&size.layers)?,
+        parquet(&size.channels)?,
+        parquet(&size.levels)?,
+        parquet(&size.grid)?,
+        parquet(&size.rates)?,
+    ])
+}
+
 /// The paths of [`sweep_documents`].
 pub fn sweep_paths() -> Vec<String> {
-    let tables = [SummaryRow::FILE, SweepRow::FILE, REPORT].map(String::from);
+    let tables = [SummaryRow::FILE, SweepRow::FILE, SweepClassRow::FILE, PairRow::FILE, REPORT];
+    let tables = tables.map(String::from);
     let plots = SWEEP_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
     tables.into_iter().chain(plots).collect()
 }
@@ -93,6 +172,35 @@ pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>,
     ];
     let drawn = draw(SIZE_PLOTS, size)?;
     Ok(all(tables.into(), plots(&drawn)?, html::size(about, size, &drawn)))
+}
+
+/// The tables, plots and report of an exploration.
+///
+/// # Errors
+/// [`ReportError`] if a file cannot be made.
+pub fn explore_documents(about: &About, record: &ExploreRecord) -> Result<Vec<Document>, ReportError> {
+    let rows = |indices: &[usize]| -> Result<Vec<u8>, ReportError> {
+        let chosen: Vec<PointRow> = indices.iter().map(|&index| record.rows[index].clone()).collect();
+        let axes = record.parameters.first().map_or(0, Vec::len);
+        let column = |axis: usize| {
+            let key = record.parameters[0][axis].key.clone();
+            let values = indices.iter().map(|&index| record.parameters[index][axis].value.clone());
+            std::iter::once(key).chain(values).collect()
+        };
+        write_csv_and(&chosen, &(0..axes).map(column).collect::<Vec<Vec<String>>>())
+    };
+    let all_rows: Vec<usize> = (0..record.rows.len()).collect();
+    let tables =
+        vec![(PARETO.to_owned(), rows(&record.front())?), (PointRow::FILE.to_owned(), rows(&all_rows)?)];
+    let drawn = draw(EXPLORE_PLOTS, record)?;
+    Ok(all(tables, plots(&drawn)?, html::explore(about, record, &drawn)))
+}
+
+/// The paths of [`explore_documents`].
+pub fn explore_paths() -> Vec<String> {
+    let tables = [PARETO, PointRow::FILE, REPORT].map(String::from);
+    let plots = EXPLORE_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
+    tables.into_iter().chain(plots).collect()
 }
 
 /// The tables, plots and report of a quantization.
@@ -125,6 +233,10 @@ fn png_name<S: ?Sized>(plot: &Plot<S>) -> String {
 
 fn table<R: Row>(rows: &[R]) -> Result<Document, ReportError> {
     Ok((R::FILE.to_owned(), write_csv(rows)?))
+}
+
+fn parquet<R: Row>(rows: &[R]) -> Result<Document, ReportError> {
+    Ok((parquet_name(R::FILE), write_parquet(rows, &[])?))
 }
 
 fn draw<S: ?Sized>(plots: &'static [Plot<S>], record: &S) -> Result<Vec<Drawn<S>>, ReportError> {

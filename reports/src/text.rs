@@ -2,7 +2,7 @@
 
 use crate::output::parameter_keys;
 use crate::tables::{Cells, LayerRow, PartRow, Row, SizeLevelRow, SizeRow, SummaryRow};
-use crate::{PointRecord, ReportError, TileRecord};
+use crate::{ExploreRecord, PointRecord, ReportError, TileRecord};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
 ///
@@ -151,6 +151,54 @@ pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, 
     Ok(text_table(&columns, &rows))
 }
 
+/// The front of an exploration, less the columns that are empty; the axes come first.
+///
+/// # Errors
+/// [`ReportError::Table`] if a row cannot be serialized.
+pub fn explore_text(record: &ExploreRecord) -> Result<String, ReportError> {
+    const COLUMNS: [&str; 12] = [
+        "widths",
+        "accuracy",
+        "top1_agreement",
+        "interval_low",
+        "interval_high",
+        "output_mismatch",
+        "cycles",
+        "latency_us",
+        "area",
+        "energy_pj",
+        "within",
+        "recommended",
+    ];
+    let front = record.front();
+    let all = Cells::new(&record.rows)?;
+    let filled = |column: &&str| front.iter().any(|&row| !all.get(row, column).is_empty());
+    let columns: Vec<&str> = COLUMNS.into_iter().filter(filled).collect();
+    let keys =
+        record.parameters.first().map_or(Vec::new(), |one| one.iter().map(|one| one.key.as_str()).collect());
+    let row = |&row: &usize| {
+        let values = record.parameters[row].iter().map(|one| one.value.clone());
+        let cells = columns.iter().map(|column| all.get(row, column).to_owned());
+        std::iter::once(row.to_string()).chain(values).chain(cells).collect()
+    };
+    let heads: Vec<&str> = std::iter::once("point").chain(keys).chain(columns.iter().copied()).collect();
+    Ok(text_table(&heads, &front.iter().map(row).collect::<Vec<_>>()))
+}
+/// Columns of `summary.csv` that tables for terminals leave out.
+const IN_FILES_ALONE: [&str; 10] = [
+    // A sentence.
+    "trapped",
+    "accuracy_exact_low",
+    "accuracy_exact_high",
+    "agreement_low",
+    "agreement_high",
+    "lost",
+    "gained",
+    "mcnemar_test",
+    "task",
+    "output_mse",
+];
+
 /// `summary.csv`, less the columns that are the same, or empty, in every row of several; the axes come first.
 ///
 /// # Errors
@@ -162,14 +210,22 @@ pub fn summary_text(points: &[PointRecord]) -> Result<String, ReportError> {
         let values = || (0..all.len()).map(|row| all.get(row, column));
         let describes = ["level", "mode", "samples", "model", "hw"].contains(column);
         let same = values().all(|value| value == all.get(0, column));
-        // What was trapped is a sentence.
-        !(values().all(str::is_empty) || describes && same || *column == "trapped")
+        let is_axis = (0..points.first().map_or(0, |point| point.parameters.len())).any(|axis| {
+            let axis = points.iter().map(|point| point.parameters[axis].value.as_str());
+            describes_axis(column) && values().eq(axis)
+        });
+        !(values().all(str::is_empty) || describes && same || is_axis || IN_FILES_ALONE.contains(column))
     };
     let columns: Vec<&str> = SummaryRow::COLUMNS.iter().map(|column| column.name).filter(telling).collect();
     let axes = parameter_keys(points);
     let values = points.iter().map(|point| point.parameters.iter().map(|one| one.value.clone()));
     let rows = values.zip(all.select(&columns)).map(|(values, cells)| values.chain(cells).collect());
     Ok(text_table(&[axes, columns].concat(), &rows.collect::<Vec<_>>()))
+}
+
+/// Whether an axis may have the same values as a column, which then says nothing.
+fn describes_axis(column: &str) -> bool {
+    ["bits", "overflow", "mode", "samples", "model", "hw"].contains(&column)
 }
 
 fn is_number(cell: &str) -> bool {

@@ -33,7 +33,9 @@ fn columns_are_those_of_the_format() {
                     max_abs_err,output_mismatch,product_events,bias_events,name";
     let events = "sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,name";
     let summary = "bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,\
-                   output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped";
+                   output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,\
+                   accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,\
+                   lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc";
     assert_eq!(csv::<LayerRow>(&[]), format!("{LAYERS}\n"));
     assert_eq!(csv::<ChannelRow>(&[]), format!("{channels}\n"));
     assert_eq!(csv::<EventRow>(&[]), format!("{events}\n"));
@@ -202,9 +204,9 @@ fn summary_and_sweep() {
     let points: Vec<PointRecord> = common::sweep(StatsLevel::Full).into_iter().take(2).collect();
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
     insta::assert_snapshot!(csv(&summary), @r"
-    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped
-    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels,,
-    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels,,
+    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc
+    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,
+    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,
     ");
     let sweep = csv(&sweep_rows(&points));
     let layers = csv(&points[1].layers);
@@ -262,17 +264,17 @@ fn tables_for_terminals() {
         1  fully_connected  fully_connected  acc       13  saturate     6       0           0          0      0                3  13.3244                     8                      8
     ");
     insta::assert_snapshot!(summary_text(&common::sweep(StatsLevel::Full)).unwrap(), @r"
-    bits  overflow  top1_agreement  accuracy_exact  accuracy  output_mismatch  output_sqnr_db  events  persistent  transient  wrong  cycles
-      11  wrap                 0.5             1.0       0.5                3             inf       3           1          1      1     236
-      12  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     236
-      13  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     236
-      14  wrap                 0.5             1.0       0.5                3             inf       0           0          1      0     236
-      15  wrap                 0.5             1.0       0.5                3             inf       0           0          0      0     236
-      11  saturate             0.5             1.0       0.5                3             inf       3           1          1      2     236
-      12  saturate             0.5             1.0       0.5                3             inf       2           0          1      1     236
-      13  saturate             0.5             1.0       0.5                3             inf       1           0          1      1     236
-      14  saturate             0.5             1.0       0.5                3             inf       0           0          1      0     236
-      15  saturate             0.5             1.0       0.5                3             inf       0           0          0      0     236
+    bits  overflow  top1_agreement  accuracy_exact  accuracy  output_mismatch  output_sqnr_db  events  persistent  transient  wrong  cycles  accuracy_low  accuracy_high  mcnemar_p
+      11  wrap                 0.5             1.0       0.5                3             inf       3           1          1      1     236      0.094531       0.905469        1.0
+      12  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     236      0.094531       0.905469        1.0
+      13  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     236      0.094531       0.905469        1.0
+      14  wrap                 0.5             1.0       0.5                3             inf       0           0          1      0     236      0.094531       0.905469        1.0
+      15  wrap                 0.5             1.0       0.5                3             inf       0           0          0      0     236      0.094531       0.905469        1.0
+      11  saturate             0.5             1.0       0.5                3             inf       3           1          1      2     236      0.094531       0.905469        1.0
+      12  saturate             0.5             1.0       0.5                3             inf       2           0          1      1     236      0.094531       0.905469        1.0
+      13  saturate             0.5             1.0       0.5                3             inf       1           0          1      1     236      0.094531       0.905469        1.0
+      14  saturate             0.5             1.0       0.5                3             inf       0           0          1      0     236      0.094531       0.905469        1.0
+      15  saturate             0.5             1.0       0.5                3             inf       0           0          0      0     236      0.094531       0.905469        1.0
     ");
 }
 

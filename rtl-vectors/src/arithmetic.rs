@@ -126,6 +126,9 @@ impl Unit<'_> {
         if let Some(level) = datapath.levels.iter().skip(1).find(|l| l.reduce.takes_run_at_once()) {
             return Err(unsupported(&format!("a {} above another level", level.reduce)));
         }
+        if datapath.rounds_at_random() {
+            return Err(unsupported("stochastic rounding (`round: stochastic`)"));
+        }
         if self.packing != Packing::None {
             return Err(unsupported("a layer whose lanes share adders (`packing`)"));
         }
@@ -140,7 +143,7 @@ impl Unit<'_> {
         let exact = activation.times(weight).hull(zero);
         let product = datapath.product;
         let mut port = fitted(exact, product.register).shift_right(product.shift, product.round);
-        let product_info = register_info(product.register, product.shift, product.round, port);
+        let product_info = register_info(product.register, product.shift, product.round.of_constants(), port);
 
         let mut unbounded = exact.shift_right(product.shift, product.round);
         let mut levels = Vec::new();
@@ -183,7 +186,7 @@ impl Unit<'_> {
                     Terms::Count(n) => Some(n),
                 },
                 check: level.check,
-                register: register_info(level.register, level.shift, level.round, port),
+                register: register_info(level.register, level.shift, level.round.of_constants(), port),
                 acc_bits: bits,
                 acc_signed: !unsigned,
                 min: limits.map(|(low, _)| narrow(low)),
@@ -205,7 +208,7 @@ impl Unit<'_> {
             activation: operand(activation),
             weight: operand(weight),
             zero_point: datapath.operands.zero_point,
-            reduction_order: order_text(datapath.order),
+            reduction_order: order_text(&datapath.order),
             product: product_info,
             levels,
             bias,
@@ -366,12 +369,12 @@ pub(crate) fn multiplier_words(requantizer: Requantizer) -> [i64; 2] {
     if exponent < MIN_EXPONENT { [0, 0] } else { [significand as i64, exponent.into()] }
 }
 
-fn order_text(order: ReductionOrder) -> String {
+fn order_text(order: &ReductionOrder) -> String {
     let axes: Vec<_> = order.axes.iter().map(|a| a.name()).collect();
-    let walk = match order.walk {
+    let walk = match &order.walk {
         Walk::Forward => "forward".into(),
         Walk::Reverse => "reverse".into(),
-        Walk::Stride(n) => format!("stride {n}"),
+        walk => walk.describe(),
     };
     let blocks = order.ic_block.map_or(String::new(), |n| format!(", input channels in blocks of {n}"));
     format!("{}, {walk}{blocks}", axes.join(" "))

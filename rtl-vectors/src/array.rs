@@ -131,6 +131,10 @@ fn covered(accelerator: &Accelerator, datapath: &Datapath) -> Result<(), String>
         () if elements > MAX_ELEMENTS => {
             Err(format!("the array has {elements} elements; arrays of up to {MAX_ELEMENTS} are exported"))
         }
+        () if datapath.order.walk.depends_on_data() => Err(
+            "each output has an order of its own, so that outputs share no operands along rows and columns"
+                .into(),
+        ),
         () if array.dot_width > 1 || array.cores > 1 => {
             Err("the array's elements have one multiplier each, on one core".into())
         }

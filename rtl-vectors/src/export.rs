@@ -115,7 +115,9 @@ pub fn export(
     }
 
     let [input, weight, output] = describe::tensors(&program.graph, layer);
-    let accelerator = program.accelerator_of(node);
+    // Of permutations that were given, the layer's own alone.
+    let mut accelerator = program.accelerator_of(node).clone();
+    accelerator.datapath.order = layer.datapath.order.clone();
     let array = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
     assemble(Parts {
         source: Source { accelerator: accelerator.name.clone(), ..request.source.clone() },
@@ -134,7 +136,7 @@ pub fn export(
             output,
             window: describe::window(window),
         },
-        accelerator,
+        accelerator: &accelerator,
         timing: &layer.timing,
         arithmetic,
         lanes,

@@ -90,7 +90,7 @@ impl Ranges {
             }
             Register::Auto => true,
         };
-        held.then(|| round.shift_right(product, shift))
+        held.then(|| round.shift_right(product, shift, |_| 0))
     }
 
     /// A product of exactly `value`.
@@ -182,7 +182,7 @@ mod tests {
             let ranges = Ranges {
                 activation: Operand { bits: 9, min: (-128 - zero).min(0), max: (127 - zero).max(0) },
                 weight: Operand { bits, min: -half, max: half - 1 },
-                product: Product { register, shift, round: Rounding::HalfUp },
+                product: Product { register, shift, round: Rounding::HalfUp.into() },
             };
             let grain = 1 << dropped;
             let target = target * grain;

@@ -226,7 +226,7 @@ impl Dots {
         outputs: std::ops::Range<usize>,
         reading: &Reading<'_>,
     ) {
-        let mut engine = ReferenceEngine::new(layer, input);
+        let mut engine = ReferenceEngine::new(layer, input, reading.sample);
         let mut outcome = DotOutcome::default();
         let sample = reading.sample;
         for index in outputs {

@@ -27,6 +27,7 @@ mod sample;
 mod simulation;
 mod statistics;
 mod stats;
+mod sums;
 pub mod trace;
 
 /// Version of all that turns a program and samples into figures: codes, sums, events, statistics, proved widths, cycles.
@@ -46,8 +47,10 @@ pub use fast::Settled;
 #[doc(hidden)]
 pub use fast::Stepper;
 pub use options::{Engine, Isa, Keep, Mode, Options, Placing, StatsLevel, UnknownOption};
+pub use reference::LevelSums;
 pub use simulation::{SampleTensors, Simulation};
 pub use statistics::Needs;
 pub use stats::{
     ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,
 };
+pub use sums::{DotSum, delivered_sums, unbounded_sums};

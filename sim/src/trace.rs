@@ -7,7 +7,7 @@ use guardbit_hwmodels::{MacLayer, Packing};
 use guardbit_num::Direction;
 
 use crate::dot::DotOutcome;
-use crate::reference::{self, Live, Operand};
+use crate::reference::{self, Draws, Live, Operand};
 
 /// One pair of operands, as the multiplier sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,14 +81,16 @@ pub fn operands(layer: &MacLayer, input: &[i32], out: OutputPosition) -> Vec<Tra
 /// Runs one dot product of output channel `channel` on any operands: those of [`operands`], or made-up ones.
 ///
 /// The number of operands is free: levels cut them into runs as they do in the layer. A stage that traps does not
-/// stop it: as under `observe`, the value stays exact.
+/// stop it: as under `observe`, the value stays exact. Stages that round at random do so as in the first output of the first
+/// sample.
 pub fn trace(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> DotTrace {
     let operands: Vec<Operand> =
         operands.iter().map(|o| Operand { activation: o.activation, weight: o.weight }).collect();
     let mut outcome = DotOutcome::default();
     let mut steps = Vec::new();
+    let draws = Draws::first(layer);
     let exact =
-        reference::run_observed(layer, channel, &operands, &mut outcome, &mut |step| steps.push(step));
+        reference::run_observed(layer, channel, draws, &operands, &mut outcome, &mut |step| steps.push(step));
     DotTrace {
         steps,
         delivered: outcome.delivered,

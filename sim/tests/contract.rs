@@ -98,11 +98,14 @@ fn a_bias_is_shifted_once() {
     use Rounding::{Floor, HalfUp};
     // (shift, round) of product and inner level; a bias of 3 in front of a sum of 0.
     let check = |product: (u32, Rounding), level: (u32, Rounding), held: i32| {
-        let inner =
-            Level { shift: level.0, round: level.1, ..serial("inner", Terms::Count(1), Register::Auto) };
+        let inner = Level {
+            shift: level.0,
+            round: level.1.into(),
+            ..serial("inner", Terms::Count(1), Register::Auto)
+        };
         for at in [BiasPlace::Preload, BiasPlace::Post] {
             let mut path = with_bias(at, vec![inner.clone(), serial("acc", Terms::All, Register::Auto)]);
-            path.product = Product { shift: product.0, round: product.1, ..path.product };
+            path.product = Product { shift: product.0, round: product.1.into(), ..path.product };
             let (code, exact, _) = Dot::sum_of(&[0], Some(3)).run(&path, DType::Int16);
             assert_eq!((code, exact), (held << (product.0 + level.0), 3), "{product:?} {level:?} {at:?}");
         }

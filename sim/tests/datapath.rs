@@ -158,7 +158,7 @@ fn two_levels() {
     check(&[100, 100, 100, 100, 50], None, &path, &expected);
 
     // The chain drops a bit: (7 >> 1) + (7 >> 1) = 6, given back as 12; the exact sum is 14.
-    let shifting = Level { shift: 1, round: Rounding::Floor, ..chain };
+    let shifting = Level { shift: 1, round: Rounding::Floor.into(), ..chain };
     let path = datapath(vec![shifting, acc(9, Overflow::Wrap)]);
     check(&[3, 4, 4, 3], None, &path, &Expected { code: 12, ..Expected::default() });
 }
@@ -166,10 +166,11 @@ fn two_levels() {
 #[test]
 fn products() {
     let mut path = one(20, Overflow::Saturate);
-    path.product = Product { register: register(8, Overflow::Saturate), shift: 0, round: Rounding::Floor };
+    path.product =
+        Product { register: register(8, Overflow::Saturate), shift: 0, round: Rounding::Floor.into() };
     check(&[200, -200, 5], None, &path, &Expected { code: 4, product_events: 2, ..Expected::default() });
     // Fitted first, then shifted: 127 >> 1 = 63 and 5 / 2 rounds up to 3.
-    path.product = Product { shift: 1, round: Rounding::HalfUp, ..path.product };
+    path.product = Product { shift: 1, round: Rounding::HalfUp.into(), ..path.product };
     check(&[200, 5], None, &path, &Expected { code: (64 + 3) * 2, product_events: 1, ..Expected::default() });
 }
 

@@ -59,7 +59,7 @@ fn stats(set: &Set, bits: u32, overflow: Overflow, walk: Walk, engine: Engine) -
 struct Row {
     bits: u32,
     persistent: u64,
-    /// Forward, reverse, stride 16.
+    /// Forward, reverse, stride 16; greedily there is none.
     transient: [u64; 3],
     wrong: u64,
     events: u64,
@@ -96,9 +96,10 @@ const W8A8: [Row; 4] = [
 
 fn check(set: &Set, row: &Row, engine: Engine) {
     let bits = row.bits;
-    for (walk, transient) in [Walk::Forward, Walk::Reverse, Walk::Stride(16)].into_iter().zip(row.transient) {
+    let walks = [Walk::Forward, Walk::Reverse, Walk::Stride(16), Walk::Greedy];
+    for (walk, transient) in walks.into_iter().zip(row.transient.into_iter().chain([0])) {
         for overflow in [Overflow::Saturate, Overflow::Wrap] {
-            let stats = stats(set, bits, overflow, walk, engine);
+            let stats = stats(set, bits, overflow, walk.clone(), engine);
             let level = stats.levels[0].total();
             let errors = stats.total();
             assert_eq!(level.persistent, row.persistent, "persistent, P {bits}, {walk:?}, {overflow}");

@@ -171,16 +171,16 @@ fn check_wrap(case: &Case, bits: u32, signed: bool, others: [Walk; 2]) -> Result
     };
     use guardbit_hwmodels::Reduce::{Serial, Tree};
     let expected = seen(Walk::Forward, Check::EachAdd, Serial);
-    for walk in others {
+    for walk in &others {
         for check in [Check::EachAdd, Check::HandOver] {
-            prop_assert_eq!(&seen(walk, check, Serial), &expected);
+            prop_assert_eq!(&seen(walk.clone(), check, Serial), &expected);
         }
     }
     // A tree hands a lone value on unchanged, so the law needs two values.
     if program(&case.graph, &case.accelerator).mac_layers().all(|layer| layer.order.len() > 1)
         && case.graph.nodes()[0].op.name() != "avg_pool2d"
     {
-        prop_assert_eq!(&seen(others[0], Check::EachAdd, Tree), &expected);
+        prop_assert_eq!(&seen(others[0].clone(), Check::EachAdd, Tree), &expected);
     }
     Ok(())
 }

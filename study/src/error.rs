@@ -169,7 +169,15 @@ pub enum StudyError {
         /// The outputs there are.
         outputs: Vec<String>,
     },
-    /// Labels, but several outputs.
+    /// An output that tells no anomalies.
+    #[error("output `{name}` of shape {} tells no anomalies", Brief(shape))]
+    NoDetector {
+        /// The output.
+        name: String,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// Labels or a task, but several outputs.
     #[error("the network has several outputs: the labels could belong to any of them")]
     AmbiguousOutput {
         /// The outputs.
@@ -221,9 +229,32 @@ pub enum StudyError {
         /// Short name of the other.
         by_index: String,
     },
+    /// Sums that an archive of int64 cannot hold.
+    #[error("sums of layer `{layer}` leave an unsigned register of 64 bits: int64 does not hold them")]
+    WideSums {
+        /// Short name of the layer.
+        layer: String,
+    },
     /// A budget of accuracy, but nothing to measure it by.
     #[error("a budget of accuracy needs labels")]
     BudgetWithoutLabels,
+    /// A budget of agreement, but no output holds class scores.
+    #[error("a budget of agreement needs an output of class scores")]
+    BudgetWithoutClasses,
+    /// An objective that no cost model tells.
+    #[error("the objective `{what}` is told by no cost model of {models}")]
+    NoSuchCost {
+        /// The objective.
+        what: &'static str,
+        /// The models.
+        models: String,
+    },
+    /// Results that cannot be compared.
+    #[error("{problem}")]
+    Compare {
+        /// What is wrong.
+        problem: String,
+    },
     /// The synthesis tool.
     #[error("no areas: {problem}")]
     Area {
@@ -289,7 +320,9 @@ impl Wanted {
         let holds = match self {
             Self::Model => &format!("a {} file", network_files()),
             Self::Samples => "a .npy file, or a .npz file with an array per input",
-            Self::Labels => "a .npy file of integers, one class per sample",
+            Self::Labels => {
+                "a .npy file with an integer per sample: its class, or 1 for an anomaly; for a regressor float32 values"
+            }
             Self::Study => "a study in YAML; a network goes with --hw and --bits",
         };
         format!("looked for {}: {holds}", path.display())
@@ -325,12 +358,16 @@ impl StudyError {
             Self::NoSamples => "guardbit::input::empty",
             Self::TooFewSamples { .. } | Self::TooManyRandom { .. } => "guardbit::input::samples",
             Self::Labels { .. } => "guardbit::labels",
+            Self::NoDetector { .. } => "guardbit::output::task",
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
             Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
             Self::UnknownLayer { .. } => "guardbit::layer",
             Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
-            Self::BudgetWithoutLabels => "guardbit::size::budget",
+            Self::BudgetWithoutLabels | Self::BudgetWithoutClasses => "guardbit::size::budget",
+            Self::NoSuchCost { .. } => "guardbit::explore::cost",
+            Self::Compare { .. } => "guardbit::compare",
+            Self::WideSums { .. } => "guardbit::run::wide_sums",
             Self::Area { .. } => "guardbit::size::area",
             Self::Quantize(error) => error.code(),
             Self::QuantizeSetting { .. } => "guardbit::quantize::setting",
@@ -350,7 +387,7 @@ impl StudyError {
             Self::MixedBudget { .. } => Some("loosen it, or take --method guaranteed for narrow accumulators".into()),
             Self::Axis(_) => Some(
                 "an axis is KEY=VALUES: a key as for --set, or one of the arguments model, hw, mode, requantize, seed, \
-                 random, samples, input, labels, output, profile; values are separated by commas, 12..=16 is a range"
+                 random, samples, input, labels, task, output, profile; values are separated by commas, 12..=16 is a range"
                     .into(),
             ),
             Self::NothingVaried => Some("give widths with --bits, or an axis with --axis KEY=VALUES".into()),
@@ -375,6 +412,11 @@ impl StudyError {
             Self::TooFewSamples { .. } => {
                 Some("ask for fewer with --samples, or leave it out to run all".into())
             }
+            Self::NoDetector { .. } => Some(
+                "a detector gives back its only input, in the same shape, or has a single value; --task classify scores \
+                 classes"
+                    .into(),
+            ),
             Self::UnknownOutput { outputs, .. } => Some(format!("the outputs are {}", outputs.join(", "))),
             Self::AmbiguousOutput { outputs } => {
                 Some(format!("name one with --output; the outputs are {}", outputs.join(", ")))
@@ -395,7 +437,15 @@ impl StudyError {
                 Some(format!("layers with a name like it are {}", names.join(", ")))
             }
             Self::AmbiguousLayer { .. } => Some("write its short name".into()),
+            Self::BudgetWithoutClasses => Some("name the output with --output, or give a budget of mismatch".into()),
+            Self::NoSuchCost { .. } => {
+                Some("name another with --cost; `guardbit hw costs` says what each of them tells".into())
+            }
+            Self::WideSums { .. } => Some("leave the layer out of --dump-sums, or give it 63 bits".into()),
             Self::BudgetWithoutLabels => Some("give --labels Y.npy, or a budget of mismatch".into()),
+            Self::Compare { .. } => {
+                Some("name folders that `run`, `sweep`, `size` or `explore` finished, all of one of them".into())
+            }
             Self::Area { .. } => {
                 Some("install yosys so that it is found on the PATH, or leave out --area".into())
             }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use guardbit_hwmodels::Program;
-use guardbit_reports::Score;
+use guardbit_reports::Verdict;
 use guardbit_sim::{Batch, BatchTensors, Keep, LayerStats, Mode, Options, Settled, SimError};
 
 use crate::score::Scorer;
@@ -52,7 +52,7 @@ impl Pace {
 #[derive(Debug)]
 pub(crate) struct Executed {
     pub layers: Vec<Option<LayerStats>>,
-    pub score: Score,
+    pub verdict: Verdict,
     pub settled: Settled,
 }
 
@@ -126,9 +126,8 @@ impl Batches<'_> {
     ) -> Result<Vec<Result<Executed, SimError>>, StudyError> {
         let Self { subject, options, pace, beside, progress } = *self;
         let mut points = Batch::new(programs, options)?;
-        let scorer =
-            || Scorer::new(&subject.graph, &subject.outputs, subject.labels.as_deref(), options.mode);
-        let mut scorers: Vec<Scorer<'_>> = programs.iter().map(|_| scorer()).collect();
+        let mut scorers: Vec<Scorer<'_>> =
+            programs.iter().map(|_| Scorer::new(subject.scoring(options.mode))).collect();
         let mut samples = subject.samples.reader();
         let batch = self.batch(programs);
         let count = subject.samples.count();
@@ -140,14 +139,15 @@ impl Batches<'_> {
             let alone = next == 0 || (next == JUDGED && pace.is_some());
             let size = if alone { 1 } else { batch.min(count - next) };
             let start = Instant::now();
-            let done = points.run_batch(&samples.read(size)?);
+            let inputs = samples.read(size)?;
+            let done = points.run_batch(&inputs);
             if (beside..scorers.len()).all(|program| points.stopped(program).is_some()) {
                 break;
             }
-            for mut sample in done? {
+            for (mut sample, inputs) in done?.into_iter().zip(&inputs) {
                 for (program, (scorer, simulated)) in scorers.iter_mut().zip(&sample.simulated).enumerate() {
                     if points.stopped(program).is_none() {
-                        scorer.add(&sample.exact, simulated);
+                        scorer.add(inputs, &sample.exact, simulated);
                     }
                 }
                 sample.simulated.drain(..beside);
@@ -173,7 +173,7 @@ impl Batches<'_> {
         let settled: Vec<Settled> = (0..scorers.len()).map(|point| points.settled(point)).collect();
         let executed =
             points.finish().into_iter().zip(scorers).zip(settled).map(|((layers, scorer), settled)| {
-                layers.map(|layers| Executed { score: scorer.finish(&layers), settled, layers })
+                layers.map(|layers| Executed { verdict: scorer.finish(&layers), settled, layers })
             });
         Ok(executed.collect())
     }

@@ -11,8 +11,8 @@
 //! | `model` | SHA-256 of the graph as JSON: tensors with shapes, dtypes, scales, zero points and constants, operations with every attribute, inputs, outputs |
 //! | `accelerator` | SHA-256 of the resolved accelerator as JSON with sorted keys, without its `name` and `description` |
 //! | `input` | SHA-256 of the codes that are run, as little-endian integers of their dtype's width (a byte for those of 4 bits), input after input |
-//! | `labels` | SHA-256 of the classes as little-endian 64-bit integers, one per sample; `null` without labels |
-//! | `settings` | what else decides the figures: the mode, what is counted, which outputs are scored |
+//! | `labels` | SHA-256 of the labels as little-endian integers of 64 bits (classes, anomalies) or IEEE-754 singles (values), sample after sample; `null` without labels |
+//! | `settings` | what else decides the figures: the mode, what is counted, which outputs are scored, and the task where it is not to classify |
 //!
 //! Names and paths of files do not enter. The names of tensors do: results are told by them. A new field of the graph
 //! is there by itself (its types derive their serialized form), a new key of an accelerator too (`resolved_json` fills
@@ -83,12 +83,6 @@ pub(crate) fn of_accelerator(accelerator: &Accelerator) -> Digest {
         keys.retain(|key, _| !matches!(key.as_str(), "name" | "description"));
     }
     Digest::of_json(&resolved)
-}
-
-/// The content of labels.
-pub(crate) fn of_labels(classes: &[usize]) -> Digest {
-    let bytes: Vec<u8> = classes.iter().flat_map(|&class| (class as u64).to_le_bytes()).collect();
-    Digest::of_bytes(&bytes)
 }
 
 impl fmt::Display for Identity {

@@ -6,8 +6,11 @@
 mod array;
 mod axes;
 mod bits;
+mod compare;
+mod costs;
 mod error;
 mod execute;
+mod explore;
 mod identity;
 mod labels;
 mod layer_input;
@@ -18,6 +21,7 @@ mod registers;
 mod result_json;
 mod run;
 mod samples;
+mod schema;
 mod score;
 mod settings;
 mod shard;
@@ -25,6 +29,7 @@ mod size;
 mod spool;
 mod study_file;
 mod subject;
+mod sums;
 mod sweep;
 
 use guardbit_hwmodels::Accelerator;
@@ -33,8 +38,11 @@ use serde::Serialize;
 
 pub use axes::{Axes, Axis, AxisError, Condition};
 pub use bits::{BitList, BitListError};
+pub use compare::{Compared, ComparedRow, Comparison, compare};
 pub use error::{StudyError, Wanted};
+pub use explore::{Objective, ObjectiveError, explore};
 pub use guardbit_files::{Digest, DigestError, Existing};
+pub use guardbit_reports::Task;
 pub use identity::{DERIVATION, Identity};
 pub use layer_input::{LayerInput, layer_input};
 pub use pick::Pick;
@@ -45,7 +53,11 @@ pub use quantize::{
 };
 pub use run::{Observer, run, run_observed};
 pub use samples::InputSource;
-pub use settings::{MAX_POINTS, RunRequest, Settings, SizeRequest, SweepRequest, default_sweep_stats};
+pub use schema::study_schema;
+pub use settings::{
+    ExploreRequest, MAX_POINTS, RunRequest, Settings, SizeRequest, SumsRequest, SweepRequest, TableFormat,
+    default_sweep_stats,
+};
 pub use shard::{MergeError, Shard, ShardError, Unfinished};
 pub use size::{AreaTool, Budget, BudgetError, size};
 pub use study_file::load_study;

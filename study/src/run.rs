@@ -5,19 +5,23 @@ use std::path::Path;
 
 use guardbit_files::{Existing, Staging, Target};
 use guardbit_frontends::Profile;
+use guardbit_hwmodels::cost::CostModel;
 use guardbit_hwmodels::{Accelerator, Program};
 use guardbit_reports::{
-    About, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, batch_shape, run_documents,
+    About, CostRecord, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, Task, batch_shape, run_documents,
+    run_parquet,
 };
 use guardbit_sim::{BatchTensors, Keep, Options, Settled};
 use serde::Serialize;
 
+use crate::costs::{self, CostId};
 use crate::execute::{ExecutedTogether, execute_together};
 use crate::result_json::ResultJson;
 use crate::settings::RunRequest;
 use crate::spool::Spool;
 use crate::subject::{CommonSettings, InputOrigin, Subject};
-use crate::{Progress, StudyError};
+use crate::sums::Sums;
+use crate::{Progress, StudyError, TableFormat};
 
 /// Runs `request` and writes its results to `out`, which appears only when it is complete.
 ///
@@ -49,6 +53,7 @@ pub fn run_observed(
 ) -> Result<RunRecord, StudyError> {
     let target = Target::claim_for(out, existing)?;
     let settings = &request.settings;
+    let costs = costs::load(&request.costs)?;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
     let (subject, accelerator) = match &request.layer {
         None => (Subject::load(&request.model, settings)?, accelerator),
@@ -56,41 +61,57 @@ pub fn run_observed(
     };
     subject.input.note_clipped(progress);
     let program = subject.lower(&accelerator)?;
+    let keeps_all = request.dump_tensors || request.sums.is_any() || observer.is_some();
     let options = Options {
         mode: settings.mode,
         stats: settings.stats,
         events_per_layer: settings.events,
-        keep: if request.dump_tensors || observer.is_some() { Keep::All } else { Keep::Outputs },
+        keep: if keeps_all { Keep::All } else { Keep::Outputs },
         ..Options::default()
     };
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
     let spooled = if request.dump_tensors { Keep::All } else { Keep::Outputs };
     let mut spool = Spool::new(&subject.graph, spooled, target.parent())?;
+    let mut sums = Sums::new(&request.sums, &program, options.mode, target.parent())?;
     let mut store = |sample: &BatchTensors| {
         if observer.as_mut().is_some_and(|observer| observer(&program, sample).is_break()) {
             return Err(StudyError::Interrupted);
         }
+        sums.add(sample)?;
         spool.add(&sample.exact, &sample.simulated[0])
     };
     let ExecutedTogether { mut each, unlimited } =
         execute_together(&subject, &[&program], options, None, progress, &mut store)?;
     let executed = each.swap_remove(0)?;
     progress.note(&settled(&executed.settled));
-    let record = RunRecord::new(
+    let mut record = RunRecord::new(
         &subject.model.file,
         &accelerator.name,
         &program,
         &executed.layers,
         unlimited.as_deref().unwrap_or(&executed.layers),
         &options,
-        &executed.score,
-    );
+        &executed.verdict,
+    )
+    .with_costs(&program, &costs);
 
     let mut staging = target.stage()?;
-    write(&mut staging, request, &subject, &program, &mut spool, &record)?;
+    staging.write("predictions.npz", &executed.verdict.predictions.npz()?)?;
+    sums.write(&mut staging)?;
+    record.sums = std::mem::take(&mut sums.histograms);
+    let made = Made { subject: &subject, program: &program, costs: &costs, record: &record };
+    write(&mut staging, request, &made, &mut spool)?;
     staging.publish(existing)?;
     Ok(record)
+}
+
+/// What was run, and what came of it.
+struct Made<'a> {
+    subject: &'a Subject,
+    program: &'a Program,
+    costs: &'a [CostModel],
+    record: &'a RunRecord,
 }
 
 /// The settings that decide what a run writes.
@@ -100,6 +121,16 @@ struct Deciding {
     common: CommonSettings,
     events: usize,
     dump_tensors: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    costs: Vec<CostId>,
+    #[serde(skip_serializing_if = "is_no")]
+    histograms: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    dump_sums: Vec<String>,
+}
+
+fn is_no(asked: &bool) -> bool {
+    !asked
 }
 
 /// What of the results stands in `run.json`.
@@ -107,6 +138,8 @@ struct Deciding {
 struct Figures<'a> {
     outcome: &'a ScoreFigures,
     timing: &'a NetworkTiming,
+    #[serde(skip_serializing_if = "<[CostRecord]>::is_empty")]
+    costs: &'a [CostRecord],
 }
 
 #[derive(Serialize)]
@@ -114,9 +147,15 @@ struct SettingsJson<'a> {
     mode: &'static str,
     stats: &'static str,
     output: &'a Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<Task>,
     set: &'a [String],
     events: usize,
     dump_tensors: bool,
+    #[serde(skip_serializing_if = "is_no")]
+    histograms: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    dump_sums: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     layer: &'a Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,13 +165,15 @@ struct SettingsJson<'a> {
 fn write(
     staging: &mut Staging<'_>,
     request: &RunRequest,
-    subject: &Subject,
-    program: &Program,
+    made: &Made<'_>,
     spool: &mut Spool,
-    record: &RunRecord,
 ) -> Result<(), StudyError> {
     let settings = &request.settings;
+    let Made { subject, program, costs, record } = *made;
     staging.write_all(&run_documents(&about(request, subject, &program.accelerator), record)?)?;
+    if settings.format == TableFormat::Parquet {
+        staging.write_all(&run_parquet(record)?)?;
+    }
     spool.pack(staging, "outputs.npz", |id| subject.graph.outputs().contains(&id))?;
     if request.dump_tensors {
         spool.pack(staging, "tensors.npz", |_| true)?;
@@ -145,18 +186,24 @@ fn write(
         common: subject.settings(settings),
         events: settings.events,
         dump_tensors: request.dump_tensors,
+        costs: costs.iter().map(CostId::of).collect(),
+        histograms: request.sums.histograms,
+        dump_sums: request.sums.dump.clone(),
     };
     let all = SettingsJson {
         mode: settings.mode.name(),
         stats: settings.stats.name(),
         output: &settings.output,
+        task: settings.task,
         set: &settings.sets,
         events: settings.events,
         dump_tensors: request.dump_tensors,
+        histograms: request.sums.histograms,
+        dump_sums: &request.sums.dump,
         layer: &request.layer,
         profile: settings.profile.map(Profile::name),
     };
-    let result = Figures { outcome: &record.outcome, timing: &record.timing };
+    let result = Figures { outcome: &record.outcome, timing: &record.timing, costs: &record.costs };
     let json = ResultJson::new("run", (subject, &program.accelerator), own, all, result, staging.entries());
     Ok(staging.write("run.json", &crate::sealed(&json))?)
 }
@@ -181,6 +228,7 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
     ];
     pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
     pairs.extend(settings.output.clone().map(|output| ("Output", output)));
+    pairs.extend(subject.outputs.task().map(|task| ("Task", task.name().into())));
     pairs.extend(request.layer.clone().map(|layer| ("Layer", layer)));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
     crate::about(pairs, [accelerator])

@@ -1,156 +1,198 @@
-//! How well a network did: top-1 and output codes against the exact network.
+//! How well a network did: classes, values or anomalies, and output codes against the exact network.
 
-use guardbit_graph::{Graph, STEPS_PER_UNIT, Tensor, TensorId, order_of, real_steps};
-use guardbit_reports::{OutputError, Score};
-use guardbit_sim::{Accumulate, Codes, LayerStats, Mode, SquaredError};
-use serde::Serialize;
+mod outputs;
+mod values;
 
-use crate::StudyError;
+pub(crate) use outputs::{ScoredNames, ScoredOutputs};
 
-/// The outputs that are compared, and the one whose top-1 class counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ScoredOutputs {
-    /// Compared code by code.
-    pub compared: Vec<TensorId>,
-    /// Scored by its top-1 class, if it is one of class scores: see [`holds_scores`].
-    pub classes: Option<TensorId>,
-}
+use guardbit_graph::{Graph, TensorId, TensorType};
+use guardbit_reports::{
+    Discordant, LabelError, OutputError, PerSample, PredictedOutput, Predictions, Score, Task, Verdict, auc,
+};
+use guardbit_sim::{Codes, LayerStats, Mode, SquaredError};
 
-/// The same by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct ScoredNames {
-    compared: Vec<String>,
-    classes: Option<String>,
-}
+use crate::labels::Labels;
+use values::{anomaly, codes, reals, step, steps, top1};
 
-impl ScoredOutputs {
-    /// The named output, or all of them; the named or only output gives the class, where it holds class scores.
-    pub fn choose(graph: &Graph, name: Option<&str>, labelled: bool) -> Result<Self, StudyError> {
-        let outputs = graph.outputs();
-        let names = || outputs.iter().map(|&id| graph.tensor(id).name.clone()).collect::<Vec<_>>();
-        if let Some(name) = name {
-            let found = outputs.iter().copied().find(|&id| graph.tensor(id).name == name);
-            let id =
-                found.ok_or_else(|| StudyError::UnknownOutput { name: name.into(), outputs: names() })?;
-            let scores = labelled || holds_scores(graph, id, true);
-            return Ok(Self { compared: vec![id], classes: Some(id).filter(|_| scores) });
-        }
-        match outputs {
-            &[only] => {
-                let scores = labelled || holds_scores(graph, only, false);
-                Ok(Self { compared: vec![only], classes: Some(only).filter(|_| scores) })
-            }
-            _ if labelled => Err(StudyError::AmbiguousOutput { outputs: names() }),
-            _ => Ok(Self { compared: outputs.to_vec(), classes: None }),
-        }
-    }
+/// Elements of an output that is kept sample by sample, at most.
+const SMALL_OUTPUT: usize = 64;
+/// Bytes of all of its codes, at most.
+const SMALL_CODES: usize = 1 << 22;
 
-    /// By name.
-    pub fn names(&self, graph: &Graph) -> ScoredNames {
-        let name = |&id: &TensorId| graph.tensor(id).name.clone();
-        let classes = self.classes.as_ref().map(name);
-        ScoredNames { compared: self.compared.iter().map(name).collect(), classes }
-    }
-}
-
-/// Whether an output without labels is taken for one score per class: a vector (a single axis of more than one
-/// element) that is as long as no input, unless it was `named`. As long as an input is what an autoencoder or a filter
-/// gives back.
-fn holds_scores(graph: &Graph, output: TensorId, named: bool) -> bool {
-    let len = |id: &TensorId| graph.tensor(*id).ty.len();
-    let axes = graph.tensor(output).ty.shape.iter().filter(|&&size| size != 1).count();
-    let like_an_input = graph.inputs().iter().any(|input| len(input) == len(&output));
-    axes == 1 && len(&output) > 1 && (named || !like_an_input)
+/// What is scored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scoring<'a> {
+    pub graph: &'a Graph,
+    pub outputs: &'a ScoredOutputs,
+    pub labels: Option<&'a Labels>,
+    pub mode: Mode,
+    pub samples: usize,
 }
 
 /// Counts over samples.
 #[derive(Debug)]
 pub(crate) struct Scorer<'a> {
-    graph: &'a Graph,
-    outputs: &'a ScoredOutputs,
-    labels: Option<&'a [usize]>,
-    mode: Mode,
-    score: Score,
+    scoring: Scoring<'a>,
+    verdict: Verdict,
+    /// Per output that is kept.
+    kept: Vec<TensorId>,
 }
 
 impl<'a> Scorer<'a> {
-    pub fn new(
-        graph: &'a Graph,
-        outputs: &'a ScoredOutputs,
-        labels: Option<&'a [usize]>,
-        mode: Mode,
-    ) -> Self {
+    pub fn new(scoring: Scoring<'a>) -> Self {
+        let Scoring { graph, outputs, labels, mode, samples } = scoring;
         // In isolated mode only per-layer figures are defined, and those of the exact network.
         let propagated = mode == Mode::Propagated;
-        let error =
-            |&id: &TensorId| OutputError { scale: step(graph.tensor(id)), error: SquaredError::default() };
-        let score = Score {
-            samples: 0,
-            agreeing: outputs.classes.filter(|_| propagated).map(|_| 0),
-            right_exact: labels.map(|_| 0),
-            right: labels.filter(|_| propagated).map(|_| 0),
-            output_mismatch: 0,
-            output_errors: propagated.then(|| outputs.compared.iter().map(error).collect()),
+        let error = |&id: &TensorId| {
+            let scale = step(graph.tensor(id));
+            OutputError { scale, error: SquaredError::default(), values: 0 }
         };
-        Self { graph, outputs, labels, mode, score }
+        let classes = outputs.classes();
+        let classified = labels.and_then(Labels::classes).is_some();
+        let regressed = matches!(labels, Some(Labels::Values(_)));
+        let score = Score {
+            task: outputs.task(),
+            agreeing: classes.filter(|_| propagated).map(|_| 0),
+            right_exact: classified.then_some(0),
+            right: (classified && propagated).then_some(0),
+            discordant: (classified && propagated).then(Discordant::default),
+            output_errors: propagated.then(|| outputs.compared.iter().map(error).collect()),
+            label_error: regressed
+                .then(|| LabelError { simulated: propagated.then_some(0.0), ..LabelError::default() }),
+            ..Score::default()
+        };
+        let is_small = |id: &&TensorId| {
+            let TensorType { dtype, .. } = graph.tensor(**id).ty;
+            let len = graph.tensor(**id).ty.len();
+            let bytes = (dtype.bits() as usize).div_ceil(8);
+            len <= SMALL_OUTPUT && len.saturating_mul(samples).saturating_mul(bytes) <= SMALL_CODES
+        };
+        let kept: Vec<TensorId> = outputs.compared.iter().filter(is_small).copied().collect();
+        let output = |&id: &TensorId| {
+            let tensor = graph.tensor(id);
+            let (name, shape) = (tensor.name.clone(), tensor.ty.shape.clone());
+            PredictedOutput { name, dtype: tensor.ty.dtype, shape, codes: PerSample::new(propagated) }
+        };
+        let detects = outputs.task() == Some(Task::Detect);
+        let predictions = Predictions {
+            labels: labels.and_then(label_column),
+            classes: classes.map(|_| PerSample::new(propagated)),
+            scores: detects.then(|| PerSample::new(propagated)),
+            outputs: kept.iter().map(output).collect(),
+        };
+        let classes = classes.map_or(0, |id| graph.tensor(id).ty.len());
+        Self { scoring, verdict: Verdict { score, predictions, classes }, kept }
     }
 
-    /// Counts the next sample.
-    pub fn add(&mut self, exact: &[Option<Codes>], simulated: &[Option<Codes>]) {
-        let mut sample = self.score.empty();
-        let errors = sample.output_errors.iter_mut().flatten();
-        for (&id, OutputError { error, .. }) in self.outputs.compared.iter().zip(errors) {
-            let tensor = self.graph.tensor(id);
+    /// Counts the next sample, which reads `inputs`.
+    pub fn add(&mut self, inputs: &[Codes], exact: &[Option<Codes>], simulated: &[Option<Codes>]) {
+        let graph = self.scoring.graph;
+        let sample = self.verdict.score.samples as usize;
+        self.compare(exact, simulated);
+        match self.scoring.outputs.judged {
+            Some((Task::Classify, id)) => {
+                let class = |tensors| top1(graph.tensor(id), &codes(tensors, id));
+                self.classify(sample, class(exact), class(simulated));
+            }
+            Some((Task::Regress, id)) => {
+                let values = |tensors| reals(graph.tensor(id), &codes(tensors, id));
+                self.regress(sample, &values(exact), &values(simulated));
+            }
+            Some((Task::Detect, id)) => {
+                let score = |tensors| anomaly(graph, id, inputs, &codes(tensors, id));
+                let (exact, simulated) = (score(exact), score(simulated));
+                if let Some(scores) = &mut self.verdict.predictions.scores {
+                    scores.extend([exact], [simulated]);
+                }
+            }
+            None => {}
+        }
+        for (&id, output) in self.kept.iter().zip(&mut self.verdict.predictions.outputs) {
+            output.codes.extend(codes(exact, id), codes(simulated, id));
+        }
+        self.verdict.score.samples += 1;
+    }
+
+    /// Code by code.
+    fn compare(&mut self, exact: &[Option<Codes>], simulated: &[Option<Codes>]) {
+        let Scoring { graph, outputs, .. } = self.scoring;
+        let score = &mut self.verdict.score;
+        let Some(errors) = &mut score.output_errors else { return };
+        for (&id, OutputError { error, values, .. }) in outputs.compared.iter().zip(errors) {
+            let tensor = graph.tensor(id);
             for (exact, simulated) in codes(exact, id).into_iter().zip(codes(simulated, id)) {
-                sample.output_mismatch += u64::from(exact != simulated);
+                score.output_mismatch += u64::from(exact != simulated);
                 error.add(steps(tensor, exact), steps(tensor, simulated));
+                *values += 1;
             }
         }
-        let class =
-            |tensors| self.outputs.classes.and_then(|id| top1(self.graph.tensor(id), &codes(tensors, id)));
-        let (exact, simulated) = (class(exact), class(simulated));
-        let label = self.labels.map(|labels| labels[self.score.samples as usize]);
-        sample.samples = 1;
-        sample.agreeing = sample.agreeing.map(|_| u64::from(exact == simulated));
-        sample.right_exact = sample.right_exact.map(|_| u64::from(exact == label));
-        sample.right = sample.right.map(|_| u64::from(simulated == label));
-        self.score.merge(sample);
     }
 
-    /// The score. `layers` are the statistics per node.
-    pub fn finish(mut self, layers: &[Option<LayerStats>]) -> Score {
-        if self.mode == Mode::Isolated {
-            let mismatch = |layer: &LayerStats| layer.total().output_mismatch;
-            self.score.output_mismatch = layers.iter().flatten().map(mismatch).sum();
+    /// Counts the classes of a sample.
+    fn classify(&mut self, sample: usize, exact: Option<usize>, simulated: Option<usize>) {
+        let Verdict { score, predictions, .. } = &mut self.verdict;
+        if let Some(classes) = &mut predictions.classes {
+            // -1: an output without elements has no class.
+            let class =
+                |class: Option<usize>| class.and_then(|class| i32::try_from(class).ok()).unwrap_or(-1);
+            classes.extend([class(exact)], [class(simulated)]);
         }
-        self.score
+        let count = |counter: &mut Option<u64>, counts: bool| {
+            if let Some(counter) = counter {
+                *counter += u64::from(counts);
+            }
+        };
+        count(&mut score.agreeing, exact == simulated);
+        let Some(labels) = self.scoring.labels.and_then(Labels::classes) else { return };
+        let label = labels.get(sample).copied();
+        let (right_exact, right) = (exact == label, simulated == label);
+        count(&mut score.right_exact, right_exact);
+        count(&mut score.right, right);
+        if let Some(pairs) = &mut score.discordant {
+            pairs.first += u64::from(right_exact && !right);
+            pairs.second += u64::from(right && !right_exact);
+        }
+    }
+
+    /// Counts how far the values of a sample are from their labels.
+    fn regress(&mut self, sample: usize, exact: &[f64], simulated: &[f64]) {
+        let Some(Labels::Values(labels)) = self.scoring.labels else { return };
+        let Some(error) = &mut self.verdict.score.label_error else { return };
+        let labels = labels.iter().skip(sample * exact.len()).take(exact.len());
+        let squares = |values: &[f64]| -> f64 {
+            values.iter().zip(labels.clone()).map(|(value, &label)| (value - f64::from(label)).powi(2)).sum()
+        };
+        error.values += exact.len() as u64;
+        error.exact += squares(exact);
+        if let Some(sum) = &mut error.simulated {
+            *sum += squares(simulated);
+        }
+    }
+
+    /// The verdict. `layers` are the statistics per node.
+    pub fn finish(self, layers: &[Option<LayerStats>]) -> Verdict {
+        let mut verdict = self.verdict;
+        if self.scoring.mode == Mode::Isolated {
+            let mismatch = |layer: &LayerStats| layer.total().output_mismatch;
+            verdict.score.output_mismatch = layers.iter().flatten().map(mismatch).sum();
+        }
+        if let (Some(Labels::Anomalies(flags)), Some(scores)) =
+            (self.scoring.labels, &verdict.predictions.scores)
+        {
+            verdict.score.auc_exact = auc(&scores.exact, flags);
+            verdict.score.auc = scores.simulated.as_ref().and_then(|scores| auc(scores, flags));
+        }
+        verdict
     }
 }
 
-/// The real value of a step in which errors of an output are counted: its scale.
-fn step(tensor: &Tensor) -> f32 {
-    if tensor.ty.dtype.is_float() {
-        return 1.0 / STEPS_PER_UNIT;
+/// Labels as a column of `predictions.npz`.
+fn label_column(labels: &Labels) -> Option<Vec<i32>> {
+    match labels {
+        Labels::Classes(classes) => Some(classes.iter().map(|&class| class as i32).collect()),
+        Labels::Anomalies(flags) => Some(flags.iter().map(|&flag| i32::from(flag)).collect()),
+        Labels::Values(_) => None,
     }
-    tensor.ty.quantization.as_ref().map_or(1.0, |q| q.scale(0))
-}
-
-/// A code's distance from real 0 in these steps.
-fn steps(tensor: &Tensor, code: i32) -> i64 {
-    if tensor.ty.dtype.is_float() {
-        return real_steps(code);
-    }
-    i64::from(code) - i64::from(tensor.ty.quantization.as_ref().map_or(0, |q| q.zero_point(0)))
-}
-
-/// Index of the greatest value; ties go to the lowest index.
-fn top1(tensor: &Tensor, codes: &[i32]) -> Option<usize> {
-    let order = |code: i32| if tensor.ty.dtype.is_float() { order_of(code) } else { code };
-    codes.iter().enumerate().rev().max_by_key(|(_, code)| order(**code)).map(|(index, _)| index)
-}
-
-fn codes(tensors: &[Option<Codes>], id: TensorId) -> Vec<i32> {
-    tensors[id.index()].as_ref().map_or(Vec::new(), Codes::to_vec)
 }
 
 #[cfg(test)]
@@ -158,6 +200,7 @@ mod tests {
     use guardbit_frontends::read_yaml;
 
     use super::*;
+    use crate::labels::LabelFile;
 
     /// Which output of a network that reads `input` codes and makes a tensor of `shape` holds class scores.
     fn check(input: usize, shape: &str, name: Option<&str>, labelled: bool) -> bool {
@@ -170,7 +213,9 @@ mod tests {
              outputs: [y]\n"
         );
         let graph = read_yaml(&text, std::path::Path::new(""), "net").unwrap();
-        ScoredOutputs::choose(&graph, name, labelled).unwrap().classes.is_some()
+        let labels = LabelFile::of_integers(&[5]);
+        let outputs = ScoredOutputs::choose(&graph, name, labelled.then_some(&labels), None).unwrap();
+        outputs.classes().is_some()
     }
 
     /// Real values are counted in steps that do not depend on the order of samples, and the greatest is the class.
@@ -179,14 +224,22 @@ mod tests {
         let text = "schema: 1\ninputs:\n  - {name: x, shape: [1, 3], dtype: int8, scale: 0.5}\nnodes:\n  \
             - {op: dequantize, inputs: [x], output: {name: y, dtype: float32}}\noutputs: [y]\n";
         let graph = read_yaml(text, std::path::Path::new(""), "net").unwrap();
-        let outputs = ScoredOutputs::choose(&graph, Some("y"), true).unwrap();
-        let mut scorer = Scorer::new(&graph, &outputs, Some(&[1]), Mode::Propagated);
+        let labels = Labels::Classes(vec![1]);
+        let outputs = ScoredOutputs::choose(&graph, Some("y"), None, Some(Task::Classify)).unwrap();
+        let (labels, mode) = (Some(&labels), Mode::Propagated);
+        let mut scorer = Scorer::new(Scoring { graph: &graph, outputs: &outputs, labels, mode, samples: 1 });
         let run = |values: [f32; 3]| {
             let words = values.map(guardbit_graph::word_of);
             vec![None, Codes::new(guardbit_graph::DType::Float32, &words).ok()]
         };
-        scorer.add(&run([-3.0, -1.0, -2.0]), &run([-1.0, -1.0, -2.0]));
-        let score = scorer.finish(&[]);
+        scorer.add(&[], &run([-3.0, -1.0, -2.0]), &run([-1.0, -1.0, -2.0]));
+        let Verdict { score, predictions, .. } = scorer.finish(&[]);
+        let classes = predictions.classes.unwrap();
+        assert_eq!(
+            (classes.exact, classes.simulated),
+            (vec![1], Some(vec![0])),
+            "the first of two that are equal"
+        );
         assert_eq!((score.right_exact, score.right, score.output_mismatch), (Some(1), Some(0), 1));
         let error = score.output_errors.unwrap()[0];
         let sqnr = 10.0 * (14.0f64 / 4.0).log10();

@@ -1,21 +1,25 @@
 //! What a run or a sweep is asked to do: checked arguments.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use guardbit_frontends::{FrontendError, Profile};
 use guardbit_graph::Graph;
 use guardbit_num::Overflow;
+use guardbit_reports::Task;
 use guardbit_sim::{Mode, StatsLevel};
 
-use crate::{AreaTool, Axes, BitList, Budget, InputSource, Shard};
+use crate::{AreaTool, Axes, BitList, Budget, InputSource, Objective, Shard};
 
 /// What runs and sweeps have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// What the network is run on.
     pub input: InputSource,
-    /// One class per sample.
+    /// What the samples are to come out as: a class each, 1 for an anomaly, or values.
     pub labels: Option<PathBuf>,
+    /// What the output is judged by; what labels and shapes leave no doubt about, if nothing is said.
+    pub task: Option<Task>,
     /// The output that is scored; all, if there is no name.
     pub output: Option<String>,
     /// What each layer reads.
@@ -28,6 +32,30 @@ pub struct Settings {
     pub events: usize,
     /// The runtime whose results the network has, where its format leaves rounding to the runtime.
     pub profile: Option<Profile>,
+    /// In what files tables are written.
+    pub format: TableFormat,
+}
+
+/// In what files tables are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TableFormat {
+    /// CSV.
+    #[default]
+    Csv,
+    /// CSV, and Parquet beside it.
+    Parquet,
+}
+
+impl FromStr for TableFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "csv" => Ok(Self::Csv),
+            "parquet" => Ok(Self::Parquet),
+            _ => Err(format!("unknown format `{text}`; there are csv, and parquet beside it")),
+        }
+    }
 }
 
 impl Settings {
@@ -51,8 +79,28 @@ pub struct RunRequest {
     pub settings: Settings,
     /// Whether every tensor is written out.
     pub dump_tensors: bool,
+    /// Cost models that tell energy and area: names or files' paths.
+    pub costs: Vec<String>,
+    /// What is kept of the sums of single dot products.
+    pub sums: SumsRequest,
     /// The layer that is run alone, by name or index: the samples are what it reads. The whole network without one.
     pub layer: Option<String>,
+}
+
+/// What is kept of the sums of single dot products.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SumsRequest {
+    /// Whether their distribution is counted, for every layer, level and channel.
+    pub histograms: bool,
+    /// The layers, by name or index, of which every exact and delivered sum is written out.
+    pub dump: Vec<String>,
+}
+
+impl SumsRequest {
+    /// Whether anything is kept.
+    pub fn is_any(&self) -> bool {
+        self.histograms || !self.dump.is_empty()
+    }
 }
 
 /// A search for the widths that a network needs on one accelerator.
@@ -70,6 +118,25 @@ pub struct SizeRequest {
     pub area: Option<AreaTool>,
     /// What is synthesized for them: the reference RTL, name and text of every file.
     pub rtl: &'static [(&'static str, &'static str)],
+}
+
+/// An exploration of accelerators for one network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExploreRequest {
+    /// The network's file.
+    pub model: PathBuf,
+    /// A preset's name or a file's path.
+    pub hw: String,
+    /// The rest.
+    pub settings: Settings,
+    /// What is varied of the accelerator.
+    pub axes: Axes,
+    /// How much error is allowed; without one nothing is recommended.
+    pub budget: Option<Budget>,
+    /// What designs are to have little of, the first one above all; cycles, area and energy if empty.
+    pub objectives: Vec<Objective>,
+    /// Cost models that tell energy and area: names or files' paths.
+    pub costs: Vec<String>,
 }
 
 /// A sweep over the width of one level, or over anything else.
@@ -91,6 +158,8 @@ pub struct SweepRequest {
     pub axes: Axes,
     /// Whether [`Settings::stats`] was asked for; otherwise it follows the mode, where that is varied.
     pub stats_given: bool,
+    /// A folder of points that other sweeps left there, and to which those of this one are added.
+    pub cache: Option<PathBuf>,
     /// The part of the points that is run; all, if there is none.
     pub shard: Option<Shard>,
 }

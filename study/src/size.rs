@@ -15,19 +15,22 @@ use std::path::Path;
 
 use guardbit_files::{Existing, Staging, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{SizeRecord, size_documents};
+use guardbit_reports::{Score, SizeRecord, size_documents, size_parquet};
 use guardbit_sim::{LayerStats, Options, StatsLevel};
 use serde::Serialize;
 
 pub use area::AreaTool;
+pub(crate) use budget::Counts;
 pub use budget::{Budget, BudgetError};
+pub(crate) use recommend::resized;
+pub(crate) use search::MOST_SEARCHED;
 
 use crate::execute::{Executed, execute};
 use crate::result_json::ResultJson;
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
 use crate::subject::{CommonSettings, InputOrigin, Subject};
-use crate::{Progress, StudyError, registers};
+use crate::{Progress, StudyError, TableFormat, registers};
 use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
@@ -51,8 +54,8 @@ pub fn size(
     let subject = Subject::load(&request.model, &request.settings)?;
     subject.input.note_clipped(progress);
     let program = subject.lower(&accelerator)?;
-    if matches!(request.budget, Some(Budget::Accuracy(_))) && subject.labels.is_none() {
-        return Err(StudyError::BudgetWithoutLabels);
+    if let Some(budget) = request.budget {
+        budget.check(&subject)?;
     }
 
     let sizing = Sizing { request, subject: &subject, program: &program, progress };
@@ -93,6 +96,40 @@ fn remarks(sizing: &Sizing<'_>, out_of_reach: bool) -> Vec<String> {
         )
     });
     budget.finer_than_one(samples, sizing.codes_per_sample()).into_iter().chain(out_of_reach).collect()
+}
+
+/// Designs within a budget: widths per accelerated layer and level, with what the network does at them.
+pub(crate) struct Designs {
+    /// Each layer with widths of its own.
+    pub mixed: Vec<(Vec<Vec<u32>>, Score)>,
+    /// One width per level for all layers.
+    pub uniform: Vec<(Vec<Vec<u32>>, Score)>,
+}
+
+impl Designs {
+    /// Where narrowing ends on every path; none where not even accumulators that nothing overflows are within the budget.
+    pub fn find(
+        request: &SizeRequest,
+        subject: &Subject,
+        program: &Program,
+        budget: Budget,
+        progress: &dyn Progress,
+    ) -> Result<Self, StudyError> {
+        let sizing = Sizing { request, subject, program, progress };
+        let layers = SizedLayer::all(program, &sizing.measure()?.layers);
+        let [mixed, uniform] = search::designs(&sizing, budget, &layers)?;
+        let told = |(widths, score): (search::Widths, Score)| {
+            let of_layer = |(layer, widths): (&SizedLayer<'_>, Vec<Option<u32>>)| {
+                let levels = widths.into_iter().enumerate();
+                levels.map(|(level, bits)| bits.unwrap_or_else(|| layer.bounds.weight_bits(level))).collect()
+            };
+            (layers.iter().zip(widths).map(of_layer).collect(), score)
+        };
+        Ok(Self {
+            mixed: mixed.into_iter().map(told).collect(),
+            uniform: uniform.into_iter().map(told).collect(),
+        })
+    }
 }
 
 /// What a sizing works on.
@@ -179,6 +216,9 @@ fn write(
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
     let about = crate::about(pairs, [&sizing.program.accelerator]);
     staging.write_all(&size_documents(&about, record)?)?;
+    if settings.format == TableFormat::Parquet {
+        staging.write_all(&size_parquet(record)?)?;
+    }
     staging.write(RECOMMENDED, recommendation.yaml().as_bytes())?;
     witnesses::write(staging, sizing.program, layers)?;
     if matches!(subject.input.origin, InputOrigin::Random { .. }) {

@@ -1,6 +1,6 @@
 //! Study files: a sweep in YAML.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::marker::PhantomData;
@@ -11,15 +11,18 @@ use guardbit_files::NestingError;
 use guardbit_frontends::Profile;
 use guardbit_hwmodels::{SetMap, preset};
 use guardbit_num::Overflow;
+use guardbit_reports::Task;
 use guardbit_sim::{Mode, StatsLevel};
+use schemars::JsonSchema;
 use serde::de::{Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::axes::Argument;
 use crate::error::Wanted;
+use crate::schema;
 use crate::{
     Axes, Axis, AxisError, BitList, Condition, InputSource, Pick, Settings, StudyError, SweepRequest,
-    default_sweep_stats,
+    TableFormat, default_sweep_stats,
 };
 
 /// Most bytes of a study file.
@@ -59,42 +62,82 @@ pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     Err(StudyError::StudyFile { path: path.into(), text, line, column: 1, message, help: Some(help) })
 }
 
-/// A study as written.
-#[derive(Debug, Deserialize)]
+/// A sweep with its settings, for `guardbit sweep`. Paths are relative to this file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(title = "guardbit study", extend("required" = ["schema", "model", "hw", "sweep"]))]
 #[serde(deny_unknown_fields)]
-struct RawStudy {
+pub(crate) struct RawStudy {
+    /// Version of this file format: 1.
     #[serde(rename = "schema")]
+    #[schemars(schema_with = "schema::version")]
     _schema: SchemaOne,
+    /// The network's file, or a list of them.
+    #[schemars(schema_with = "schema::texts")]
     model: OneOrMany<PathBuf>,
+    /// The accelerator: a preset's name or a YAML file, or a list of them.
+    #[schemars(schema_with = "schema::accelerators")]
     hw: OneOrMany<String>,
+    /// Samples: .npy, or .npz by input name, of codes in the input's dtype or of float32 real values.
     input: Option<PathBuf>,
+    /// That many samples of uniformly random codes, in place of `input`. Default: 16.
     random: Option<usize>,
+    /// So many samples of `input`: the first ones, or with `seed` different ones that it draws. Default: all.
     samples: Option<usize>,
+    /// Seed of the random codes (default 0), or of the draw of `samples`.
     seed: Option<u64>,
+    /// A label per sample, .npy: a class, for a detector 1 for an anomaly or 0, for a regressor float32 values.
     labels: Option<PathBuf>,
+    /// What the output is judged by. Default: what labels and shapes leave no doubt about.
+    #[schemars(schema_with = "schema::task")]
+    task: Option<Parsed<Task>>,
+    /// The output that is scored, of a network that has several.
     output: Option<String>,
+    /// What each layer reads. Default: propagated.
     #[serde(default)]
+    #[schemars(schema_with = "schema::mode")]
     mode: Parsed<Mode>,
+    /// How much is counted. Default: events in propagated mode, full in isolated mode.
+    #[schemars(schema_with = "schema::stats")]
     stats: Option<Parsed<StatsLevel>>,
+    /// Requantization scheme in place of the model's own.
+    #[schemars(schema_with = "schema::scheme")]
     requantize: Option<String>,
+    /// Runtime whose results a TFLite network has. Default: litert-ref.
+    #[schemars(schema_with = "schema::profile")]
     profile: Option<Parsed<Profile>>,
+    /// How many events are listed per layer.
     events: Option<usize>,
+    /// Overrides of the accelerator: dotted keys with their values, as `accumulation.acc.bits: 12`.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     set: SetMap,
+    /// What is varied.
     sweep: RawSweep,
 }
 
-#[derive(Debug, Deserialize)]
+/// What is varied: everything is combined with everything.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Sweep", extend("required" = []))]
 #[serde(deny_unknown_fields)]
 struct RawSweep {
+    /// The level of `bits` and `overflow`. Default: the only one with a width.
     level: Option<String>,
+    /// Its widths: 10..=24 (both included), or a list.
+    #[schemars(schema_with = "schema::bits")]
     bits: Option<RawBits>,
+    /// Its overflow modes. Default: its own.
+    #[schemars(schema_with = "schema::overflow")]
     overflow: Option<OneOrMany<Parsed<Overflow>>>,
+    /// Anything else: a key of the accelerator or an argument of a run, with a list of values or a range.
     #[serde(default)]
+    #[schemars(schema_with = "schema::axes")]
     axes: RawAxes,
+    /// Axes that go together, value by value: lists of keys.
     #[serde(default)]
     zip: Vec<Vec<String>>,
+    /// Only points of which this holds: A OP B, with ==, !=, <, <=, > or >=, of axes and values; or a list of such.
     #[serde(rename = "where")]
+    #[schemars(schema_with = "schema::texts")]
     conditions: Option<OneOrMany<Parsed<Condition>>>,
 }
 
@@ -165,18 +208,21 @@ impl RawStudy {
             settings: Settings {
                 input,
                 labels: self.labels.map(|labels| dir.join(labels)),
+                task: self.task.map(|task| task.0),
                 output: self.output,
                 mode: self.mode.0,
                 stats: self.stats.map_or_else(|| default_sweep_stats(self.mode.0), |stats| stats.0),
                 sets,
                 events: self.events.unwrap_or(crate::DEFAULT_EVENTS),
                 profile: self.profile.map(|profile| profile.0),
+                format: TableFormat::Csv,
             },
             level: self.sweep.level,
             bits: self.sweep.bits.map(|bits| bits.0),
             overflow: self.sweep.overflow.into_iter().flat_map(|list| list.0).map(|mode| mode.0).collect(),
             axes,
             stats_given,
+            cache: None,
             shard: None,
         }
     }

@@ -1,20 +1,22 @@
 //! What is simulated: a network on samples, loaded and checked before anything is run or written.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use guardbit_files::Digest;
-use guardbit_graph::{Graph, TensorId};
+use guardbit_graph::Graph;
 use guardbit_hwmodels::{Accelerator, Program, lower};
+use guardbit_sim::Mode;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Wanted;
 use crate::identity::{self, DependsOn, Sources};
+use crate::labels::{LabelFile, Labels};
 use crate::layer_input::accelerated;
 use crate::samples::Samples;
-use crate::score::{ScoredNames, ScoredOutputs};
-use crate::{InputSource, Pick, Progress, Settings, StudyError, labels};
+use crate::score::{ScoredNames, ScoredOutputs, Scoring};
+use crate::{InputSource, Pick, Progress, Settings, StudyError};
 
 /// A network with its samples and labels.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ pub(crate) struct Subject {
     pub model: FileId,
     pub samples: Samples,
     pub input: InputId,
-    pub labels: Option<Vec<usize>>,
+    pub labels: Option<Labels>,
     pub labels_file: Option<FileId>,
     pub outputs: ScoredOutputs,
 }
@@ -94,6 +96,11 @@ impl HwId {
 }
 
 impl Subject {
+    /// Whether labels say the class of every sample.
+    pub fn has_classes(&self) -> bool {
+        self.labels.as_ref().and_then(Labels::classes).is_some()
+    }
+
     pub fn load(model: &Path, settings: &Settings) -> Result<Self, StudyError> {
         Self::of_graph(settings.network(model)?, model, settings)
     }
@@ -115,12 +122,12 @@ impl Subject {
     /// A network that is at hand; `model` is the file that it is from.
     pub fn of_graph(graph: Graph, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
         let samples = Samples::load(&graph, guardbit_frontends::frontend(model)?, &settings.input)?;
-        let outputs = ScoredOutputs::choose(&graph, settings.output.as_deref(), settings.labels.is_some())?;
-        let classes = |id: TensorId| graph.tensor(id).ty.len();
-        let labels = match (&settings.labels, outputs.classes) {
-            (Some(path), Some(id)) => Some(labels::load(path, &samples, classes(id))?),
-            _ => None,
-        };
+        let longest = graph.outputs().iter().map(|&id| graph.tensor(id).ty.len()).max().unwrap_or(0);
+        let read = |path: &PathBuf| LabelFile::read(path, &samples, longest);
+        let file = settings.labels.as_ref().map(read).transpose()?;
+        let outputs =
+            ScoredOutputs::choose(&graph, settings.output.as_deref(), file.as_ref(), settings.task)?;
+        let labels = file.map_or(Ok(None), |file| outputs.labels(&graph, &file))?;
         let origin = match &settings.input {
             InputSource::File { path, pick } => InputOrigin::File {
                 file: file_name(path),
@@ -130,8 +137,8 @@ impl Subject {
             InputSource::Random { count, seed } => InputOrigin::Random { random: *count, seed: *seed },
         };
         let labels_file = settings.labels.as_ref().zip(labels.as_ref());
-        let labels_file = labels_file
-            .map(|(path, classes)| FileId::new(path, identity::of_labels(classes), Wanted::Labels));
+        let labels_file =
+            labels_file.map(|(path, labels)| FileId::new(path, labels.digest(), Wanted::Labels));
         Ok(Self {
             model: FileId::new(model, identity::of_graph(&graph), Wanted::Model)?,
             input: InputId {
@@ -146,6 +153,22 @@ impl Subject {
             labels,
             outputs,
         })
+    }
+
+    /// What the samples are known by: those of other networks from the same file are the same, whatever their codes.
+    pub fn samples_key(&self) -> String {
+        let origin = match &self.input.origin {
+            InputOrigin::File { file_sha256, pick, .. } => (*file_sha256, pick.describe()),
+            InputOrigin::Random { .. } => (self.input.sha256, None),
+        };
+        let labels = self.labels_file.as_ref().map(|file| file.sha256);
+        Digest::of_json(&(origin, self.input.samples, labels)).to_string()
+    }
+
+    /// What there is to score.
+    pub fn scoring(&self, mode: Mode) -> Scoring<'_> {
+        let (graph, outputs, labels) = (&self.graph, &self.outputs, self.labels.as_ref());
+        Scoring { graph, outputs, labels, mode, samples: self.samples.count() }
     }
 
     /// The network on an accelerator.

@@ -1,18 +1,21 @@
 //! A grid of runs over the width and overflow mode of one level, and over anything else, resumable.
 
+mod cache;
 mod plan;
 mod resume;
+mod stored;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use guardbit_files::{Existing, Target};
+use guardbit_files::{Document, Existing, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{PointRecord, sweep_documents};
-use guardbit_sim::{Options, Placing, SimError};
+use guardbit_reports::{PointRecord, Predictions, sweep_documents, sweep_parquet};
+use guardbit_sim::{Options, Placing};
 
 use crate::execute::{Executed, ExecutedTogether, Pace, execute_together};
-use crate::{Progress, StudyError, SweepRequest};
+use crate::{Progress, StudyError, SweepRequest, TableFormat};
+use cache::Cache;
 use plan::{Plan, PlannedPoint};
 pub use resume::merge;
 pub(crate) use resume::point_file;
@@ -45,12 +48,16 @@ pub fn sweep(
     let plan = Plan::new(request)?;
     plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
     let folder = target.as_ref().map(|target| SweepFolder::open(target, existing, &plan)).transpose()?;
-    let sweep = Sweep { plan: &plan, folder: folder.as_ref(), pace: PACE, progress };
+    let cache = request.cache.as_deref().map(Cache::open).transpose()?;
+    let sweep = Sweep { plan: &plan, folder: folder.as_ref(), cache: cache.as_ref(), pace: PACE, progress };
     let records = sweep.run()?;
+    if let Some(hits) = cache.map(|cache| cache.hits()) {
+        progress.note(&format!("{hits} of {} points are from the cache", plan.points.len()));
+    }
     if let Some(folder) = &folder {
         // What is made of all points is made when the parts are merged.
         let documents = match plan.shard {
-            None => sweep_documents(&plan.about(), &records)?,
+            None => documents(&plan, &records, folder.format(request.settings.format))?,
             Some(_) => Vec::new(),
         };
         folder.complete(&plan, &records, &documents)?;
@@ -58,10 +65,20 @@ pub fn sweep(
     Ok(records)
 }
 
+/// What is made of all points.
+fn documents(plan: &Plan, records: &[PointRecord], format: TableFormat) -> Result<Vec<Document>, StudyError> {
+    let mut documents = sweep_documents(&plan.about(), records)?;
+    if format == TableFormat::Parquet {
+        documents.extend(sweep_parquet(records)?);
+    }
+    Ok(documents)
+}
+
 /// A sweep on its way.
 struct Sweep<'a> {
     plan: &'a Plan,
     folder: Option<&'a SweepFolder<'a>>,
+    cache: Option<&'a Cache>,
     pace: Pace,
     progress: &'a dyn Progress,
 }
@@ -73,7 +90,7 @@ impl Sweep<'_> {
         let mut found: Vec<Option<PointRecord>> = vec![None; plan.points.len()];
         for group in plan.groups() {
             for &index in &group {
-                found[index] = self.stored(index);
+                found[index] = self.known(index)?;
             }
             let missing: Vec<usize> = group.iter().copied().filter(|&index| found[index].is_none()).collect();
             let samples = group.first().map_or(0, |&first| plan.subject(&plan.points[first]).samples.count());
@@ -95,7 +112,35 @@ impl Sweep<'_> {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// The record of a point that is done.
+    /// The record of a point that is done, here or in another study.
+    fn known(&self, index: usize) -> Result<Option<PointRecord>, StudyError> {
+        if let Some(record) = self.stored(index) {
+            return Ok(Some(record));
+        }
+        let point = &self.plan.points[index];
+        let found = self.cache.and_then(|cache| cache.found(point, self.progress));
+        let Some((record, text)) = found else { return Ok(None) };
+        if let Some(folder) = self.folder {
+            folder.store(index, &text)?;
+        }
+        Ok(Some(record))
+    }
+
+    /// Keeps a point that was run.
+    fn keep(&self, index: usize, record: &PointRecord, predictions: &Predictions) -> Result<(), StudyError> {
+        if self.folder.is_none() && self.cache.is_none() {
+            return Ok(());
+        }
+        let point = &self.plan.points[index];
+        let text = stored::text(point.identity, record, predictions)?;
+        if let Some(folder) = self.folder {
+            folder.store(index, &text)?;
+        }
+        self.cache.map_or(Ok(()), |cache| cache.add(point, &text))?;
+        Ok(())
+    }
+
+    /// The record of a point that is stored in the folder.
     fn stored(&self, index: usize) -> Option<PointRecord> {
         match self.folder?.found(index, &self.plan.points[index]) {
             Found::Same(record) => Some(*record),
@@ -125,19 +170,21 @@ impl Sweep<'_> {
         let all: Vec<&Program> = programs.iter().collect();
         let ExecutedTogether { each, unlimited } =
             execute_together(subject, &all, options, Some(self.pace), self.progress, &mut |_| Ok(()))?;
-        let record = |((point, program), done): ((&&PlannedPoint, &Program), Result<Executed, SimError>)| {
-            let executed = match done {
-                Ok(executed) => executed,
-                Err(error) => return PointRecord::stopped(&point.point, program, &options, &error),
+        let mut records = Vec::with_capacity(points.len());
+        for (((&index, point), program), done) in points.iter().zip(&planned).zip(&programs).zip(each) {
+            let (record, predictions) = match done {
+                Ok(Executed { layers, verdict, .. }) => {
+                    let unlimited = unlimited.as_deref().unwrap_or(&layers);
+                    let record =
+                        PointRecord::new(&point.point, program, &layers, unlimited, &options, &verdict);
+                    (record, verdict.predictions)
+                }
+                Err(error) => {
+                    (PointRecord::stopped(&point.point, program, &options, &error), Predictions::default())
+                }
             };
-            let unlimited = unlimited.as_deref().unwrap_or(&executed.layers);
-            PointRecord::new(&point.point, program, &executed.layers, unlimited, &options, &executed.score)
-        };
-        let records: Vec<PointRecord> = planned.iter().zip(&programs).zip(each).map(record).collect();
-        if let Some(folder) = self.folder {
-            for (&index, record) in points.iter().zip(&records) {
-                folder.store(index, &self.plan.points[index], record)?;
-            }
+            self.keep(index, &record, &predictions)?;
+            records.push(record);
         }
         Ok(records)
     }
@@ -183,12 +230,14 @@ mod tests {
         let settings = Settings {
             input: InputSource::Random { count: 12, seed: 0 },
             labels: None,
+            task: None,
             output: None,
             mode: Mode::Propagated,
             stats: StatsLevel::Full,
             sets: Vec::new(),
             events: 0,
             profile: None,
+            format: TableFormat::Csv,
         };
         let request = SweepRequest {
             models: vec![dir.path().join("net.yaml")],
@@ -199,6 +248,7 @@ mod tests {
             overflow: Vec::new(),
             axes: Axes::default(),
             stats_given: true,
+            cache: None,
             shard: None,
         };
         let plan = Plan::new(&request).unwrap();
@@ -207,7 +257,7 @@ mod tests {
         let folder = SweepFolder::open(&target, Existing::Refuse, &plan).unwrap();
         let watch = Watch { points: out.join("points"), done: Cell::new(0), stored: RefCell::default() };
         let pace = Pace { limit: Duration::ZERO, least: 2 };
-        let hurried = Sweep { plan: &plan, folder: Some(&folder), pace, progress: &watch }.run();
+        let hurried = Sweep { plan: &plan, folder: Some(&folder), cache: None, pace, progress: &watch }.run();
         let hurried = hurried.unwrap();
         let mut stored = watch.stored.into_inner();
         stored.dedup();

@@ -37,12 +37,14 @@ impl Folder {
         Settings {
             input: InputSource::Random { count: 5, seed },
             labels: None,
+            task: None,
             output: None,
             mode,
             stats: StatsLevel::Full,
             sets: sets.iter().map(ToString::to_string).collect(),
             events: 0,
             profile: None,
+            format: Default::default(),
         }
     }
 
@@ -56,6 +58,7 @@ impl Folder {
             overflow: Vec::new(),
             axes,
             stats_given: true,
+            cache: None,
             shard: None,
         }
     }
@@ -70,7 +73,8 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(String::from).collect()).collect()
 }
 
-/// Every point of a sweep over four axes has the figures of a run of its own.
+/// Every point of a sweep over four axes has the figures of a run of its own, and every byte of a sweep of that point
+/// alone: its file, its rows of every table, and what was said of every sample.
 #[test]
 fn points_are_runs() {
     let folder = Folder::new();
@@ -86,7 +90,7 @@ fn points_are_runs() {
     let table = lines(&out.join("sweep.csv"));
     assert_eq!(
         table[0][table[0].len() - 4..],
-        ["reduction_order.walk", "mode", "seed", "accumulation.acc.bits"]
+        ["reduction_order.walk", "axis.mode", "seed", "accumulation.acc.bits"]
     );
     let summary = lines(&out.join("summary.csv"));
     let mut row = 1;
@@ -99,19 +103,59 @@ fn points_are_runs() {
             hw: folder.path("hw.yaml").to_string_lossy().into_owned(),
             settings: folder.settings(value(2).parse().unwrap(), value(1).parse().unwrap(), &[&walk, &bits]),
             dump_tensors: false,
+            costs: Vec::new(),
+            sums: Default::default(),
             layer: None,
         };
         let alone = folder.path(&format!("run{index}"));
         run(&request, &alone, Existing::Refuse, &Silent).unwrap();
-        for layer in &lines(&alone.join("layers.csv"))[1..] {
+        let layers = lines(&alone.join("layers.csv"));
+        let first = row;
+        for layer in &layers[1..] {
             assert_eq!(table[row][5..][..layer.len()], layer[..], "point {index}");
             let values: Vec<&str> = (0..4).map(value).collect();
             assert_eq!(table[row][table[row].len() - 4..], values);
             row += 1;
         }
         assert_eq!((summary[index + 1][0].as_str(), summary[index + 1][2].as_str()), (value(3), "acc"));
+        let bytes =
+            |path: PathBuf| fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let predictions = bytes(out.join(format!("predictions/{index:05}.npz")));
+        assert!(predictions == bytes(alone.join("predictions.npz")), "predictions of point {index}");
+        let classes = lines(&out.join("classes.csv"));
+        let own: Vec<&[String]> =
+            classes.iter().filter(|line| line[0] == index.to_string()).map(|line| &line[1..]).collect();
+        assert_eq!(own, lines(&alone.join("classes.csv"))[1..], "classes of point {index}");
+        assert!(!own.is_empty());
+
+        // The point as the only one of a sweep.
+        let single: Vec<String> =
+            record.parameters.iter().map(|one| format!("{}={}", one.key, one.value)).collect();
+        let single: Vec<&str> = single.iter().map(String::as_str).collect();
+        let only = folder.path(&format!("only{index}"));
+        sweep(&folder.request(axes(&single)), Some(&only), Existing::Refuse, &Silent).unwrap();
+        let point = |out: &Path, index: usize| bytes(out.join(format!("points/{index:05}.json")));
+        assert!(point(&out, index) == point(&only, 0), "the file of point {index}");
+        assert!(predictions == bytes(only.join("predictions/00000.npz")));
+        assert_eq!(lines(&only.join("summary.csv"))[1..], summary[index + 1..index + 2]);
+        assert_eq!(lines(&only.join("sweep.csv"))[1..], table[first..row]);
     }
     assert_eq!(row, table.len());
+}
+
+/// An accelerator in a file is shown by the file's name: its folder makes no difference to results.
+#[test]
+fn folders_of_accelerators_are_not_told() {
+    let table = || {
+        let folder = Folder::new();
+        let hw = format!("hw=fpga-int14-os,{}", folder.path("hw.yaml").display());
+        let out = folder.path("out");
+        sweep(&folder.request(axes(&[&hw])), Some(&out), Existing::Refuse, &Silent).unwrap();
+        ["summary.csv", "sweep.csv", "report.html"].map(|name| fs::read_to_string(out.join(name)).unwrap())
+    };
+    let [summary, ..] = table();
+    assert!(summary.contains(",hw.yaml\n") && summary.contains(",fpga-int14-os\n"), "{summary}");
+    assert!(table() == table());
 }
 
 /// The number of events depends on the axes: a sweep that ran one point for all would pass else.
@@ -148,6 +192,7 @@ fn axes_multiply_pair_and_leave_out() {
     check(&["a=8..=10", "b=9,10"], &[], &["a < b"], &[&["8", "9"], &["8", "10"], &["9", "10"]]);
     check(&["a=8,9", "b=8,9"], &[], &["a == b", "a != 8"], &[&["9", "9"]]);
     check(&[], &[], &[], &[&[]]);
+    check(&["a=1,0,0", "b=0,1,0"], &[&["a", "b"]], &[], &[&["1", "0"], &["0", "1"], &["0", "0"]]);
 }
 
 /// What is said of axes that make no sense.
@@ -202,6 +247,7 @@ fn study_files() {
     insta::assert_snapshot!(message("  axes: 3\n"), @"/study.yaml:8:9: sweep.axes: invalid type: integer `3`, expected axes as {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}");
     insta::assert_snapshot!(message("  axes: {seed: []}\n"), @"/study.yaml:8:9: sweep.axes: axis `seed`: has no value");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  zip: [[seed, mode]]\n"), @"/study.yaml:7:1: `zip`: `mode` is no axis");
+    insta::assert_snapshot!(message("  axes: {seed: [1, 2, 1], mode: [a, b, a]}\n  zip: [[seed, mode]]\n"), @"/study.yaml:7:1: `zip`: the values 1, a stand twice");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: 3 < 4\n"), @"/study.yaml:7:1: `where`: `3 < 4` names no axis");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: seed\n"), @"/study.yaml:9:10: sweep.where: `where`: `seed` is no condition: write A OP B with ==, !=, <, <=, > or >=, and keys of axes or values");
 }

@@ -75,12 +75,14 @@ impl Study {
         let settings = Settings {
             input: InputSource::Random { count: 1, seed: 0 },
             labels: None,
+            task: None,
             output: None,
             mode: Mode::Propagated,
             stats: StatsLevel::Events,
             sets: Vec::new(),
             events: 0,
             profile: None,
+            format: Default::default(),
         };
         Self {
             files: [("net.yaml", NETWORK), ("acc.yaml", ACCELERATOR), ("base.yaml", BASE)]
@@ -136,6 +138,7 @@ impl Study {
             overflow: self.overflow.clone(),
             axes: Axes::default(),
             stats_given: true,
+            cache: None,
             shard: None,
         };
         let out = dir.join("out");

@@ -200,15 +200,24 @@ fn run_on(input: InputSource, labels: Option<&Path>) -> Result<(), String> {
     let settings = Settings {
         input,
         labels: labels.map(Path::to_owned),
+        task: None,
         output: None,
         mode: Mode::Propagated,
         stats: StatsLevel::None,
         sets: Vec::new(),
         events: 0,
         profile: None,
+        format: Default::default(),
     };
-    let request =
-        RunRequest { model, hw: "exact-int32-os".into(), settings, dump_tensors: false, layer: None };
+    let request = RunRequest {
+        model,
+        hw: "exact-int32-os".into(),
+        settings,
+        dump_tensors: false,
+        costs: Vec::new(),
+        sums: Default::default(),
+        layer: None,
+    };
     run(&request, &dir.path().join("out"), Existing::Refuse, &Silent)
         .map(|_| ())
         .map_err(|error| format!("{}: {error} {}", error.code(), error.help().unwrap_or_default()))

@@ -9,7 +9,7 @@ use std::process::Command;
 use guardbit_frontends::{read_onnx, write_onnx};
 use guardbit_graph::Graph;
 use guardbit_quantize::{CodeSetting, Config, LayerSetting, Symmetry, quantize};
-use guardbit_study::{Existing, InputSource, Pick, QuantizeRequest, Silent, StudyError};
+use guardbit_study::{Existing, InputSource, Pick, QuantizeChoices, QuantizeRequest, Silent, StudyError};
 use networks::{Layer, network, samples};
 use serde_json::{Map, Value, json};
 
@@ -68,6 +68,24 @@ fn digits_in_8_bits_are_as_accurate_as_in_float() {
     assert_eq!(std::fs::read(&again).unwrap(), std::fs::read(&out).unwrap());
 }
 
+/// One layer has a narrow accumulator, by its name in the quantized network: plain weights overflow it, those of a guarantee do not.
+#[test]
+fn a_layer_has_registers_of_its_own() {
+    for (method, overflows) in [("min-max", true), ("guaranteed", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let sets = ["accumulation.acc.bits=32", "layers.logits.accumulation.acc.bits=12"].map(String::from);
+        let config =
+            QuantizeChoices { method: method.into(), ..QuantizeChoices::default() }.config().unwrap();
+        let wanted =
+            QuantizeRequest { hw: Some("fpga-int14-os".into()), sets: sets.into(), config, ..request() };
+        let record = run(&wanted, &folder.path().join("out.onnx"), Existing::Refuse).unwrap();
+        let events: Vec<_> =
+            record.layers.iter().map(|row| (row.layer.as_str(), row.events > Some(0))).collect();
+        assert_eq!(events.last(), Some(&("logits", overflows)), "{method}");
+        assert!(events.iter().rev().skip(1).all(|&(_, any)| !any), "{method}: {events:?}");
+    }
+}
+
 #[test]
 fn an_existing_file_is_replaced_only_by_force_and_if_it_is_ours() {
     let folder = tempfile::tempdir().unwrap();
@@ -111,6 +129,9 @@ fn cases() -> Vec<Case> {
             Layer::Dense { bias: true },
             Layer::Along { bias: true },
             Layer::Softmax,
+            Layer::Resize(0),
+            Layer::Resize(1),
+            Layer::Resize(2),
         ];
         let mut numbers = networks::Numbers::new(seed);
         let count = 2 + (seed % 6) as usize;

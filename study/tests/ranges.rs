@@ -101,6 +101,8 @@ impl Key {
     fn sets(&self, first: &str, last: &str, value: &str) -> Option<Vec<String>> {
         let level = match self.path.as_str() {
             "schema" => return None,
+            // A number of a list means nothing without the others: `order::what_is_no_permutation`.
+            "reduction_order.permutations.*" => return None,
             // The last level takes all.
             "accumulation.*.terms" if first == last => return None,
             "accumulation.*.terms" => first,
@@ -111,8 +113,10 @@ impl Key {
             return None;
         }
         let mut sets = vec![format!("{}={value}", self.path.replace('*', level))];
-        if self.path == "reduction_order.stride" {
-            sets.push("reduction_order.walk=stride".into());
+        match self.path.as_str() {
+            "reduction_order.stride" => sets.push("reduction_order.walk=stride".into()),
+            "reduction_order.seed" => sets.push("reduction_order.walk=random".into()),
+            _ => {}
         }
         Some(sets)
     }

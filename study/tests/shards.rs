@@ -16,12 +16,14 @@ fn request(dir: &Path, axes: &[String], shard: Option<Shard>) -> SweepRequest {
     let settings = Settings {
         input: InputSource::Random { count: 3, seed: 1 },
         labels: None,
+        task: None,
         output: None,
         mode: Mode::Propagated,
         stats: StatsLevel::Events,
         sets: Vec::new(),
         events: 0,
         profile: None,
+        format: Default::default(),
     };
     SweepRequest {
         models: vec![dir.join("net.yaml")],
@@ -32,6 +34,7 @@ fn request(dir: &Path, axes: &[String], shard: Option<Shard>) -> SweepRequest {
         overflow: Vec::new(),
         axes: Axes::new(axes.iter().map(|axis| axis.parse().unwrap()).collect(), &[], Vec::new()).unwrap(),
         stats_given: false,
+        cache: None,
         shard,
     }
 }
@@ -63,6 +66,8 @@ fn cut(folder: &Path, begun: &[u8], at: usize) {
         .collect();
     points.sort();
     points.iter().skip(at).for_each(|point| fs::remove_file(point).unwrap());
+    // These come last.
+    fs::remove_dir_all(folder.join("predictions")).unwrap();
 }
 
 proptest! {

@@ -83,14 +83,18 @@ fn ran(folder: &Path, case: &Case, name: &str, mode: Mode, sets: Vec<String>) ->
         settings: Settings {
             input: InputSource::Random { count: 3, seed: case.seed },
             labels: None,
+            task: None,
             output: None,
             mode,
             stats: StatsLevel::Full,
             sets,
             events: 0,
             profile: None,
+            format: Default::default(),
         },
         dump_tensors: false,
+        costs: Vec::new(),
+        sums: Default::default(),
         layer: None,
     };
     run(&request, &folder.join(name), Existing::Refuse, &Silent).unwrap()

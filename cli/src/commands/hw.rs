@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use guardbit_hwmodels::cost::{COST_MODELS, CostModel, Figure, Formula, load_cost};
 use guardbit_hwmodels::{Accelerator, PRESETS, check, check_program, load, lower, schema};
 use guardbit_reports::{TileRecord, text_table, tiles_text};
 use serde_json::json;
@@ -16,6 +17,8 @@ pub fn hw(command: &HwCommand, global: &Global) -> Result<ExitCode, Failure> {
     match command {
         HwCommand::List => list(global)?,
         HwCommand::Show { hw, set } => show(&load(hw, set)?, global)?,
+        HwCommand::Costs { model: None } => list_costs(global)?,
+        HwCommand::Costs { model: Some(model) } => show_cost(&load_cost(model)?, global)?,
         HwCommand::Schema => print(&schema())?,
         HwCommand::Check { hw, model, set } => check_one(hw, model.as_deref(), set, global)?,
     }
@@ -31,6 +34,81 @@ fn list(global: &Global) -> Result<(), Failure> {
     }
     let rows: Vec<_> = presets.into_iter().map(|p| vec![p.name, p.description]).collect();
     print(&text_table(&["name", "description"], &rows))
+}
+
+fn list_costs(global: &Global) -> Result<(), Failure> {
+    let models: Vec<CostModel> =
+        COST_MODELS.iter().map(|model| load_cost(model.name)).collect::<Result<_, _>>()?;
+    if global.json {
+        return print_json(&models.iter().map(cost_json).collect::<Vec<_>>());
+    }
+    let row = |model: &CostModel| {
+        let [energy, area, flip_flops] = model.tells();
+        let unit = |told: bool, unit: &str| if told { unit.to_owned() } else { String::new() };
+        vec![
+            model.name.clone(),
+            unit(energy, "pJ"),
+            unit(area, &model.area_unit),
+            unit(flip_flops, "yes"),
+            model.node_nm.map_or(String::new(), |node| format!("{node} nm")),
+            model.description.clone(),
+        ]
+    };
+    let columns = ["name", "energy", "area", "flip-flops", "technology", "description"];
+    print(&text_table(&columns, &models.iter().map(row).collect::<Vec<_>>()))
+}
+
+fn show_cost(model: &CostModel, global: &Global) -> Result<(), Failure> {
+    if global.json {
+        return print_json(&cost_json(model));
+    }
+    let formula = |formula: &Option<Formula>| formula.as_ref().map_or(String::new(), Formula::to_string);
+    let row = |figure: &Figure| {
+        vec![
+            figure.part.name().to_owned(),
+            figure.of.clone(),
+            figure.holds_for(),
+            formula(&figure.energy),
+            formula(&figure.area),
+            formula(&figure.flip_flops),
+            figure.source.clone(),
+        ]
+    };
+    let area = if model.area_unit.is_empty() { "area".into() } else { format!("area ({})", model.area_unit) };
+    let columns = ["part", "of", "for", "energy (pJ)", &area, "flip-flops", "source"];
+    let table = text_table(&columns, &model.figures.iter().map(row).collect::<Vec<_>>());
+    let mut text = format!("{}: {}\nsource: {}\n", model.name, model.description, model.source);
+    if !model.leaves_out.is_empty() {
+        text += &format!("leaves out: {}\n", model.leaves_out);
+    }
+    let notes = model.figures.iter().filter(|figure| !figure.note.is_empty());
+    let notes: String = notes.map(|figure| format!("{}: {}\n", figure.part.name(), figure.note)).collect();
+    print(&format!("{text}\n{table}\n{notes}"))
+}
+
+fn cost_json(model: &CostModel) -> serde_json::Value {
+    let formula = |formula: &Option<Formula>| formula.as_ref().map(Formula::to_string);
+    let figure = |figure: &Figure| {
+        json!({
+            "part": figure.part.name(),
+            "of": figure.of,
+            "for": figure.holds_for(),
+            "energy_pj": formula(&figure.energy),
+            "area": formula(&figure.area),
+            "flip_flops": formula(&figure.flip_flops),
+            "source": figure.source,
+            "note": figure.note,
+        })
+    };
+    json!({
+        "name": model.name,
+        "description": model.description,
+        "source": model.source,
+        "area_unit": model.area_unit,
+        "node_nm": model.node_nm,
+        "leaves_out": model.leaves_out,
+        "figures": model.figures.iter().map(figure).collect::<Vec<_>>(),
+    })
 }
 
 fn show(accelerator: &Accelerator, global: &Global) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use guardbit_files::{Existing, SingleFile};
+use guardbit_files::{Existing, SingleFile, Target};
 use guardbit_graph::{CodeType, Graph, NodeForm, NodeId, Note, PatchError, TensorId, passes};
 use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_program, load, lower, partition};
 use guardbit_reports::{TileRecord, text_table, tiles_text};
@@ -56,15 +56,38 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a network as a file that is not there yet.
+/// Writes a network as a file that is not there yet: ONNX or graph YAML, as its name says.
 fn export(graph: &Graph, path: &Path) -> Result<(), Failure> {
-    if path.extension().is_none_or(|extension| extension != "onnx") {
-        let problem =
-            format!("{}: networks are written as ONNX; name a file that ends in .onnx", path.display());
-        return Err(Failure::usage(problem));
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("onnx") => {
+            let file = SingleFile::new(path, Existing::Refuse, |_| false)?;
+            Ok(file.write(&guardbit_frontends::write_onnx(graph)?)?)
+        }
+        Some("yaml" | "yml") => export_yaml(graph, path),
+        _ => {
+            let problem = format!(
+                "{}: networks are written as ONNX or as graph YAML; name a file that ends in .onnx or .yaml",
+                path.display()
+            );
+            Err(Failure::usage(problem))
+        }
     }
-    let file = SingleFile::new(path, Existing::Refuse, |_| false)?;
-    Ok(file.write(&guardbit_frontends::write_onnx(graph)?)?)
+}
+
+/// Writes graph YAML, and a folder beside it with the arrays that it names: the text is there when they are.
+fn export_yaml(graph: &Graph, path: &Path) -> Result<(), Failure> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let folder = format!("{stem}_arrays");
+    let files = guardbit_frontends::write_yaml(graph, &folder)?;
+    let text = SingleFile::new(path, Existing::Refuse, |_| false)?;
+    if files.arrays.is_empty() {
+        return Ok(text.write(files.text.as_bytes())?);
+    }
+    let target = Target::claim_for(&path.with_file_name(&folder), Existing::Refuse)?;
+    let mut staging = target.stage()?;
+    staging.write_all(&files.arrays)?;
+    staging.publish(Existing::Refuse)?;
+    Ok(text.write(files.text.as_bytes())?)
 }
 
 fn passed(passes: &[String], before: &View, after: Option<&View>) -> String {

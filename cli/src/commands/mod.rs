@@ -1,26 +1,35 @@
 //! One file per command.
 
 mod check;
+mod compare;
+mod explore;
 mod hw;
 mod inspect;
 mod quantize;
 mod run;
+mod schema;
 mod size;
 mod sweep;
 mod vectors;
 
 pub use check::check;
+pub use compare::compare;
+pub use explore::explore;
 pub use hw::hw;
 pub use inspect::inspect;
 pub use quantize::quantize;
 pub use run::run;
+pub use schema::schema;
 pub use size::size;
 pub use sweep::{merge, sweep};
 pub use vectors::vectors;
 
 use guardbit_files::Existing;
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{DEFAULT_RANDOM_SAMPLES, InputSource, Pick, Progress, Settings};
+use guardbit_study::{
+    Axes, Axis, AxisError, Condition, DEFAULT_RANDOM_SAMPLES, InputSource, Pick, Progress, Settings,
+    TableFormat,
+};
 
 use crate::args::{Common, Global};
 use crate::diagnostic::Failure;
@@ -56,13 +65,21 @@ fn settings(
     Ok(Settings {
         input,
         labels: common.labels.clone(),
+        task: common.task,
         output: common.output.clone(),
         mode,
         stats: common.stats.unwrap_or_else(|| default_stats(mode)),
         sets,
         events,
         profile: common.profile,
+        format: TableFormat::Csv,
     })
+}
+
+/// What is varied beside the register of a level.
+fn axes(axes: &[Axis], zips: &[String], conditions: &[Condition]) -> Result<Axes, AxisError> {
+    let zips = zips.iter().map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect());
+    Axes::new(axes.to_vec(), &zips.collect::<Vec<_>>(), conditions.to_vec())
 }
 
 fn existing(global: &Global) -> Existing {

@@ -57,6 +57,7 @@ fn choices(args: &QuantizeArgs) -> QuantizeChoices {
         layers: args.layer.clone(),
         mode: args.mode.unwrap_or(Mode::Propagated),
         equalize: args.equalize,
+        inline_functions: args.inline_functions,
         correct_bias: args.correct_bias,
         least_sqnr: args.least_sqnr,
     }

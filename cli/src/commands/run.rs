@@ -2,9 +2,12 @@
 
 use std::process::ExitCode;
 
-use guardbit_reports::{LayerRow, NetworkTiming, RunRecord, ScoreFigures, layers_text};
+use guardbit_reports::{
+    BottleneckRow, CostRecord, Fraction, HostRecord, Interval, LayerRow, NetworkTiming, RunRecord,
+    ScoreFigures, layers_text, probability,
+};
 use guardbit_sim::StatsLevel;
-use guardbit_study::RunRequest;
+use guardbit_study::{RunRequest, Settings, SumsRequest};
 use serde::Serialize;
 
 use super::{existing, settings};
@@ -15,17 +18,25 @@ use crate::progress::Bar;
 
 pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
+    let settings = settings(&args.common, |_| StatsLevel::Full, args.events, &bar)?;
     let request = RunRequest {
         model: args.model.clone(),
         hw: args.hw.clone(),
-        settings: settings(&args.common, |_| StatsLevel::Full, args.events, &bar)?,
+        settings: Settings { format: args.format, ..settings },
         dump_tensors: args.dump_tensors,
+        costs: args.cost.clone(),
+        sums: SumsRequest { histograms: args.histograms, dump: args.dump_sums.clone() },
         layer: args.layer.clone(),
     };
     let record = guardbit_study::run(&request, &args.output_dir, existing(global), &bar)?;
     drop(bar);
     if global.json {
-        print_json(&Summary { outcome: &record.outcome, timing: &record.timing, layers: &record.layers })?;
+        print_json(&Summary {
+            outcome: &record.outcome,
+            timing: &record.timing,
+            layers: &record.layers,
+            costs: &record.costs,
+        })?;
     } else {
         print(&format!("{}\n{}", layers_text(&record.layers)?, outcome_text(&record)))?;
     }
@@ -37,6 +48,20 @@ struct Summary<'a> {
     outcome: &'a ScoreFigures,
     timing: &'a NetworkTiming,
     layers: &'a [LayerRow],
+    #[serde(skip_serializing_if = "<[CostRecord]>::is_empty")]
+    costs: &'a [CostRecord],
+}
+
+/// What binds layers, and how many: `dram 3, compute 1`.
+fn bounds(rows: &[BottleneckRow]) -> String {
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for row in rows {
+        match kinds.iter_mut().find(|(bound, _)| *bound == row.bound) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((&row.bound, 1)),
+        }
+    }
+    kinds.iter().map(|(bound, count)| format!("{bound} {count}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The figures of the whole network, one a line.
@@ -44,9 +69,22 @@ fn outcome_text(record: &RunRecord) -> String {
     let outcome = &record.outcome;
     let mut lines = vec![("samples", outcome.samples.to_string())];
     let mut add = |name, value: Option<String>| lines.extend(value.map(|value| (name, value)));
-    add("accuracy, exact", outcome.accuracy_exact.map(|v| v.to_string()));
-    add("accuracy", outcome.accuracy.map(|v| v.to_string()));
-    add("top-1 agreement", outcome.top1_agreement.map(|v| v.to_string()));
+    let share = |share: Option<Fraction>, interval: Option<Interval>| {
+        let ends = interval.map(|Interval { low, high }| format!("  95 %: {low} to {high}"));
+        share.map(|share| format!("{share:<8}{}", ends.unwrap_or_default()))
+    };
+    add("accuracy, exact", share(outcome.accuracy_exact, outcome.accuracy_exact_interval));
+    add("accuracy", share(outcome.accuracy, outcome.accuracy_interval));
+    let pairs = outcome.lost.zip(outcome.gained).zip(outcome.mcnemar_p);
+    add(
+        "lost, gained",
+        pairs.map(|((lost, gained), p)| format!("{lost}, {gained}  McNemar's p {}", probability(p))),
+    );
+    add("top-1 agreement", share(outcome.top1_agreement, outcome.agreement_interval));
+    add("AUC, exact", outcome.auc_exact.map(|v| v.to_string()));
+    add("AUC", outcome.auc.map(|v| v.to_string()));
+    add("MSE, exact", outcome.mse_exact.map(|v| v.to_string()));
+    add("MSE", outcome.mse.map(|v| v.to_string()));
     add("output mismatch", Some(outcome.output_mismatch.to_string()));
     add("output SQNR (dB)", outcome.output_sqnr_db.map(|v| v.to_string()));
     let timing = &record.timing;
@@ -54,5 +92,12 @@ fn outcome_text(record: &RunRecord) -> String {
     add("latency (us)", Some(timing.latency_us.to_string()));
     add("throughput (1/s)", timing.throughput_per_s.map(|v| v.to_string()));
     add("pipelined (1/s)", timing.pipelined_per_s.map(|v| v.to_string()));
-    lines.iter().map(|(name, value)| format!("{name:<17} {value}\n")).collect()
+    add("products", Some(timing.macs.to_string()));
+    add("bound by", Some(bounds(&record.bottlenecks)).filter(|bounds| !bounds.is_empty()));
+    add("on the host", Some(HostRecord::counted(&timing.host)).filter(|host| !host.is_empty()));
+    let costs = record.costs.iter().flat_map(CostRecord::lines);
+    let lines: Vec<(String, String)> =
+        lines.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(costs).collect();
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(17);
+    lines.iter().map(|(name, value)| format!("{name:<width$} {value}\n")).collect()
 }

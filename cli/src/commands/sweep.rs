@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use guardbit_reports::{PointRecord, SummaryRow, not_swept_text, summary_text, trapped_text};
-use guardbit_study::{
-    Axes, AxisError, DEFAULT_EVENTS, StudyError, SweepRequest, default_sweep_stats, load_study,
-};
+use guardbit_study::{DEFAULT_EVENTS, Settings, StudyError, SweepRequest, default_sweep_stats, load_study};
 
 use serde::Serialize;
 
-use super::{existing, settings};
+use super::{axes, existing, settings};
 use crate::args::{Common, Global, MergeArgs, SweepArgs};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
@@ -47,12 +45,12 @@ struct Row<'a> {
     #[serde(flatten)]
     summary: &'a SummaryRow,
     #[serde(flatten)]
-    parameters: BTreeMap<&'a str, &'a str>,
+    parameters: BTreeMap<String, &'a str>,
 }
 
 impl<'a> Row<'a> {
     fn new(record: &'a PointRecord) -> Self {
-        let parameters = record.parameters.iter().map(|one| (one.key.as_str(), one.value.as_str()));
+        let parameters = record.parameters.iter().map(|one| (one.column(), one.value.as_str()));
         Self { summary: &record.summary, parameters: parameters.collect() }
     }
 }
@@ -64,25 +62,25 @@ fn request(args: &SweepArgs, bar: &Bar) -> Result<SweepRequest, Failure> {
                 "{flag} goes with a model and --hw; a study file states its own settings"
             )));
         }
-        return Ok(SweepRequest { shard: args.shard, ..load_study(&args.study_or_model)? });
+        let study = load_study(&args.study_or_model)?;
+        let settings = Settings { format: args.format, ..study.settings };
+        return Ok(SweepRequest { settings, cache: args.cache.clone(), shard: args.shard, ..study });
     };
     Ok(SweepRequest {
         models: vec![args.study_or_model.clone()],
         hws: vec![hw.clone()],
-        settings: settings(&args.common, default_sweep_stats, DEFAULT_EVENTS, bar)?,
+        settings: Settings {
+            format: args.format,
+            ..settings(&args.common, default_sweep_stats, DEFAULT_EVENTS, bar)?
+        },
         level: args.level.clone(),
         bits: args.bits.clone(),
         overflow: args.overflow.clone(),
-        axes: axes(args).map_err(StudyError::from)?,
+        axes: axes(&args.axis, &args.zip, &args.conditions).map_err(StudyError::from)?,
         stats_given: args.common.stats.is_some(),
+        cache: args.cache.clone(),
         shard: args.shard,
     })
-}
-
-/// What is varied beside the register of a level.
-fn axes(args: &SweepArgs) -> Result<Axes, AxisError> {
-    let zips = args.zip.iter().map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect());
-    Axes::new(args.axis.clone(), &zips.collect::<Vec<_>>(), args.conditions.clone())
 }
 
 /// A setting that was given on the command line.
@@ -93,6 +91,7 @@ fn given(common: &Common) -> Option<&'static str> {
         ("--samples", common.samples.is_some()),
         ("--seed", common.seed.is_some()),
         ("--labels", common.labels.is_some()),
+        ("--task", common.task.is_some()),
         ("--output", common.output.is_some()),
         ("--mode", common.mode.is_some()),
         ("--set", !common.set.is_empty()),

@@ -28,6 +28,8 @@ pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure>
         hw: args.hw.clone(),
         settings,
         dump_tensors: false,
+        costs: Vec::new(),
+        sums: Default::default(),
         layer: None,
     };
     let layer = layer_input(&run, &args.layer, &bar)?;

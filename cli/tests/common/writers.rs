@@ -12,12 +12,24 @@ use super::contents;
 const NETWORK: &str = include_str!("../../../study/tests/net.yaml");
 
 /// Every command that writes a folder, without its options for the samples. The folder is called `out`.
-pub const COMMANDS: [(&str, &str); 4] = [
+pub const COMMANDS: [(&str, &str); 5] = [
     ("run", "run net.yaml --hw fpga-int14-os -o out"),
     ("sweep", "sweep net.yaml --hw fpga-int14-os --bits 12..=14 -o out"),
     ("size", "size net.yaml --hw fpga-int14-os -o out"),
+    (
+        "explore",
+        "explore net.yaml --hw fpga-int14-os --axis accumulation.acc.bits=12,14 --budget mismatch=5% -o out",
+    ),
     ("vectors", "vectors net.yaml --hw fpga-int14-os --layer 0 --cases 1 --formats dec -o out"),
 ];
+
+/// The manifests of commands that go on where they were.
+pub const RESUMED: [&str; 2] = ["sweep.json", "explore.json"];
+
+/// Whether a command goes on where it was.
+pub fn resumes(name: &str) -> bool {
+    RESUMED.contains(&format!("{name}.json").as_str())
+}
 
 /// The command of a name.
 pub fn command(name: &str) -> &'static str {

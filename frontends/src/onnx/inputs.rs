@@ -8,7 +8,8 @@ use guardbit_graph::{DType, TensorType};
 use super::error::{OnnxError, shown};
 use super::network::{Network, in_graph};
 use super::node::Node;
-use super::ops::quantize::{self, Follow};
+use super::ops::follow::{self, Follow};
+use super::ops::quantizer;
 use super::proto::{self, element};
 use super::value::{Located, Quant, Value};
 
@@ -29,7 +30,7 @@ fn one<'a>(network: &mut Network<'a>, input: &'a proto::ValueInfo) -> Result<(),
     let tensor = tensor.ok_or_else(|| fail("is no tensor".into()))?;
     let shape = shape(tensor).map_err(fail)?;
     if tensor.element == element::FLOAT {
-        if let Some(follow) = quantize::of_input(network, name)? {
+        if let Some(follow) = follow::of_input(network, name)? {
             return quantized(network, name, shape, follow);
         }
         let ty = TensorType { shape, dtype: DType::Float32, quantization: None };
@@ -37,7 +38,7 @@ fn one<'a>(network: &mut Network<'a>, input: &'a proto::ValueInfo) -> Result<(),
         network.bind_input(name, Value::Real(Located { id, channels_last: false }));
         return Ok(());
     }
-    let dtype = quantize::dtype(tensor.element);
+    let dtype = quantizer::dtype(tensor.element);
     let dtype =
         dtype.ok_or_else(|| fail(format!("is {}, which cannot be read", element::name(tensor.element))))?;
     let quant = said(network, name, dtype).unwrap_or_else(|| Quant::per_tensor(dtype, 1.0, 0));
@@ -92,8 +93,8 @@ fn quantized<'a>(
 
 /// The quantization of codes, as the first node says it that reads them, or what was made of them by moving them.
 pub(super) fn said(network: &Network<'_>, name: &str, dtype: DType) -> Option<Quant> {
-    const MOVES: [&str; 8] =
-        ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "MaxPool", "Identity", "Pad"];
+    const MOVES: [&str; 9] =
+        ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "MaxPool", "Identity", "Pad", "Clip"];
     const FAR: usize = 1000;
     let mut pending = vec![name];
     let mut seen = 0;
@@ -101,7 +102,7 @@ pub(super) fn said(network: &Network<'_>, name: &str, dtype: DType) -> Option<Qu
         for &reader in network.readers(name) {
             seen += 1;
             let node: Node<'_> = network.nodes[reader];
-            if let Some(quant) = quantize::said_of_input(network, node, name, dtype) {
+            if let Some(quant) = quantizer::said_of_input(network, node, name, dtype) {
                 return Some(quant);
             }
             if MOVES.contains(&node.proto.op.as_str()) && seen < FAR {

@@ -40,6 +40,8 @@ pub(super) struct Network<'a> {
     /// What a tensor became in the other order of axes, and in float.
     moved: HashMap<TensorId, TensorId>,
     real: HashMap<TensorId, TensorId>,
+    /// What codes became less a zero point that is computed.
+    pub centered: HashMap<(TensorId, TensorId), TensorId>,
     /// Tensors that a user provides.
     pub inputs: HashSet<TensorId>,
 }
@@ -59,6 +61,7 @@ pub(super) fn read(model: &proto::Model, dir: Option<&Path>, name: &str) -> Resu
         let constant = Constant::read(tensor, dir)?;
         network.values.insert(tensor.name.clone(), Value::Constant(Rc::new(constant)));
     }
+    network.constants()?;
     inputs::add(&mut network, graph)?;
     for index in 0..network.nodes.len() {
         if !network.done[index] {
@@ -91,12 +94,14 @@ impl<'a> Network<'a> {
             left: folding::MOST,
             moved: HashMap::new(),
             real: HashMap::new(),
+            centered: HashMap::new(),
             inputs: HashSet::new(),
         }
     }
 
     fn check_opset(&self) -> Result<(), OnnxError> {
-        const OLDEST: i64 = 10;
+        // Before it operands were broadcast as attributes said.
+        const OLDEST: i64 = 7;
         match self.opsets.get("") {
             Some(&version) if version < OLDEST => {
                 let problem = format!("is of opset {version}; {OLDEST} is the oldest that can be read");
@@ -104,6 +109,33 @@ impl<'a> Network<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Fails for operators of which an older opset has another form than those that are read.
+    fn check_version(&self, node: Node<'a>) -> Result<(), OnnxError> {
+        let (opset, op) = (self.opset(), node.operator());
+        let since = match op.as_str() {
+            "Slice" => 10,
+            "Upsample" => 9,
+            "BatchNormalization" if node.int("spatial", 1) == 0 => 9,
+            _ => return Ok(()),
+        };
+        if opset >= since {
+            return Ok(());
+        }
+        Err(node.error(format!("is that of opset {opset}; what can be read is that of {since} and newer")))
+    }
+
+    /// Reads the nodes that are constants before all others: an operator looks ahead at the scales of the quantizer behind it.
+    fn constants(&mut self) -> Result<(), OnnxError> {
+        for index in 0..self.nodes.len() {
+            let node = self.nodes[index];
+            if node.proto.op == "Constant" && node.operator() == "Constant" {
+                self.node(node)?;
+                self.done(index);
+            }
+        }
+        Ok(())
     }
 
     /// The version of ONNX's own operators.
@@ -115,6 +147,7 @@ impl<'a> Network<'a> {
         if node.proto.outputs.iter().all(|output| !self.is_read(output)) {
             return Ok(());
         }
+        self.check_version(node)?;
         if let Some(constants) = folding::fold(self, node)? {
             let elements = constants.iter().map(|constant| constant.data.len()).sum();
             let left = self.left.checked_sub(elements);

@@ -1,57 +1,15 @@
-//! Scales and codes of constants.
+//! Codes of constants.
 
 use std::path;
 
-use guardbit_graph::{Brief, CodeType, DType, GraphError, Quantization, TensorType, word_of};
+use guardbit_graph::{Brief, CodeType, DType, GraphError, TensorType, word_of};
 
 use super::error::Kind;
 use super::file::{ConstantFile, RandomFile};
-use super::graph::with_range;
 use super::npy;
 use super::problem::{Path, Problem};
-use super::values::{Integers, OneOrMany};
+use super::values::Integers;
 use crate::random_codes;
-
-/// The quantization of the constant at `path`.
-pub(super) fn quantization(
-    constant: &ConstantFile,
-    dtype: DType,
-    path: &Path,
-) -> Result<Option<Quantization>, Problem> {
-    let wrong = |key, message: &str| Err(Problem::new(Kind::Value, path.then(key), message));
-    let Some(scale) = &constant.scale else {
-        let given = [
-            ("zero_point", constant.zero_point.is_some()),
-            ("axis", constant.axis.is_some()),
-            ("range", constant.range.is_some()),
-        ];
-        return match given.into_iter().find(|(_, given)| *given) {
-            Some((key, _)) => wrong(key, "makes no sense without a `scale`"),
-            None => Ok(None),
-        };
-    };
-    let quantization = match (scale, &constant.zero_point, constant.axis) {
-        (OneOrMany::One(scale), None, None) => Quantization::per_tensor(*scale, 0),
-        (OneOrMany::One(scale), Some(OneOrMany::One(z)), None) => Quantization::per_tensor(*scale, *z),
-        (OneOrMany::One(_), Some(OneOrMany::Many(_)), None) => {
-            return wrong("zero_point", "is a list, but `scale` is not");
-        }
-        (OneOrMany::One(_), _, Some(_)) => return wrong("axis", "makes no sense without a list of scales"),
-        (OneOrMany::Many(_), _, None) => {
-            return wrong("scale", "is a list; `axis` must say along which axis it lies");
-        }
-        (OneOrMany::Many(scales), zero_point, Some(axis)) => {
-            let zero_points = match zero_point {
-                None => vec![0; scales.len()],
-                Some(OneOrMany::One(z)) => vec![*z; scales.len()],
-                Some(OneOrMany::Many(zero_points)) => zero_points.clone(),
-            };
-            Quantization::per_axis(scales.clone(), zero_points, axis)
-        }
-    };
-    let wrong = |error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}"));
-    with_range(quantization.map_err(wrong)?, dtype, constant.range, path).map(Some)
-}
 
 /// Random codes of all constants of a file together, at most.
 const MAX_RANDOM: usize = 1 << 24;

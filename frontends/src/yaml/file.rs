@@ -1,63 +1,146 @@
 //! The file as it is written. Nothing here is checked beyond its type.
 
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::operations::NodeFile;
-use super::values::{Integers, OneOrMany};
+use super::quantization::Said;
+use super::schema;
+use super::values::{Integers, OneOrMany, ScaleFile};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(
+    title = "guardbit graph",
+    description = "A quantized network. Files that it names are relative to this one."
+)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GraphFile {
+    /// Version of this file format: 1.
+    #[schemars(schema_with = "schema::version")]
     pub schema: i64,
+    /// Name of the network. Default: that of the file.
     pub name: Option<String>,
+    /// What the network reads.
     pub inputs: Vec<InputFile>,
+    /// Weights, biases and other tensors that do not change.
     #[serde(default)]
     pub constants: Vec<ConstantFile>,
+    /// Operations; each reads what stands before it.
     pub nodes: Vec<NodeFile>,
+    /// Names of the tensors that the network gives.
     pub outputs: Vec<String>,
+    /// Texts that tell of the network and decide nothing.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Deserialize)]
+/// A tensor that the network reads.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["name", "shape", "dtype"]))]
 #[serde(deny_unknown_fields)]
 pub(super) struct InputFile {
+    /// Name of the tensor.
     pub name: String,
+    /// Sizes of its axes.
     pub shape: Vec<usize>,
+    /// Type of its codes.
+    #[schemars(schema_with = "schema::dtype")]
     pub dtype: String,
-    pub scale: Option<f32>,
-    pub zero_point: Option<i32>,
+    /// Real = scale * (code - zero point): one number, or one per index of `axis`.
+    #[schemars(schema_with = "schema::scale")]
+    pub scale: Option<ScaleFile>,
+    /// Code of real 0. Default: 0.
+    #[schemars(schema_with = "schema::integer_or_list")]
+    pub zero_point: Option<OneOrMany<i32>>,
+    /// The axis along which lists of scales lie.
+    pub axis: Option<usize>,
+    /// Least and greatest code, where they are fewer than those of the dtype.
     pub range: Option<[i32; 2]>,
 }
 
-#[derive(Debug, Deserialize)]
+/// A tensor that does not change; its codes are one of `values`, `reals`, `file` and `random`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["name", "shape", "dtype"]))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConstantFile {
+    /// Name of the tensor.
     pub name: String,
+    /// Sizes of its axes.
     pub shape: Vec<usize>,
+    /// Type of its codes.
+    #[schemars(schema_with = "schema::dtype")]
     pub dtype: String,
-    pub scale: Option<OneOrMany<f32>>,
+    /// Real = scale * (code - zero point): one number, or one per index of `axis`.
+    #[schemars(schema_with = "schema::scale")]
+    pub scale: Option<ScaleFile>,
+    /// Code of real 0. Default: 0.
+    #[schemars(schema_with = "schema::integer_or_list")]
     pub zero_point: Option<OneOrMany<i32>>,
+    /// The axis along which lists of scales lie.
     pub axis: Option<usize>,
+    /// Least and greatest code, where they are fewer than those of the dtype.
     pub range: Option<[i32; 2]>,
+    /// Codes, row-major: a flat list, or nested as the shape is.
+    #[schemars(schema_with = "schema::integers")]
     pub values: Option<Integers>,
+    /// Real values of float32.
     pub reals: Option<Vec<f32>>,
+    /// An .npy file of the codes.
     pub file: Option<String>,
+    /// Uniform codes.
     pub random: Option<RandomFile>,
 }
 
-#[derive(Debug, Deserialize)]
+/// Uniform codes.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RandomFile {
+    /// Seed of the codes.
     pub seed: u64,
+    /// Least code. Default: that of the tensor.
     pub min: Option<i32>,
+    /// Greatest code. Default: that of the tensor.
     pub max: Option<i32>,
 }
 
-#[derive(Debug, Deserialize)]
+/// What an operation makes; its shape follows.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["name", "dtype"]))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OutputFile {
+    /// Name of the tensor.
     pub name: String,
+    /// Type of its codes.
+    #[schemars(schema_with = "schema::dtype")]
     pub dtype: String,
-    pub scale: Option<f32>,
-    pub zero_point: Option<i32>,
+    /// Real = scale * (code - zero point): one number, or one per index of `axis`.
+    #[schemars(schema_with = "schema::scale")]
+    pub scale: Option<ScaleFile>,
+    /// Code of real 0. Default: 0.
+    #[schemars(schema_with = "schema::integer_or_list")]
+    pub zero_point: Option<OneOrMany<i32>>,
+    /// The axis along which lists of scales lie.
+    pub axis: Option<usize>,
+    /// Least and greatest code, where they are fewer than those of the dtype.
     pub range: Option<[i32; 2]>,
 }
+
+/// What these maps say of codes.
+macro_rules! said {
+    ($($ty:ident),*) => {
+        $(impl $ty {
+            pub fn said(&self) -> Said<'_> {
+                Said {
+                    scale: self.scale.as_ref(),
+                    zero_point: self.zero_point.as_ref(),
+                    axis: self.axis,
+                    range: self.range,
+                }
+            }
+        })*
+    };
+}
+
+said!(InputFile, ConstantFile, OutputFile);

@@ -4,16 +4,15 @@ use std::collections::HashMap;
 use std::path;
 
 use guardbit_graph::{
-    CodeRange, DType, Graph, GraphBuilder, GraphError, OutputSpec, Quantization, TensorId, TensorType, brief,
-    plain_name,
+    DType, Graph, GraphBuilder, GraphError, OutputSpec, TensorId, TensorType, brief, plain_name,
 };
 
 use super::constants::Values;
 use super::error::Kind;
-use super::file::{ConstantFile, GraphFile, InputFile, OutputFile};
+use super::file::{ConstantFile, GraphFile, InputFile};
 use super::operations::NodeFile;
 use super::problem::{Path, Problem};
-use super::{constants, operations};
+use super::{constants, operations, quantization};
 
 /// Builds the graph of a file whose codes lie in `dir`.
 pub(super) fn build(file: GraphFile, dir: &path::Path, name: &str) -> Result<Graph, Problem> {
@@ -39,10 +38,11 @@ pub(super) fn build(file: GraphFile, dir: &path::Path, name: &str) -> Result<Gra
     let outputs = file.outputs.iter().enumerate();
     let outputs = outputs.map(|(index, name)| network.find(name, &Path::key("outputs").at(index)));
     let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
-    network.builder.finish(outputs).map_err(|error| {
+    let graph = network.builder.finish(outputs).map_err(|error| {
         let key = if file.inputs.is_empty() { "inputs" } else { "outputs" };
         Problem::new(Kind::Graph, Path::key(key), format!("is empty: {error}"))
-    })
+    })?;
+    Ok(graph.with_metadata(file.metadata))
 }
 
 struct Network {
@@ -56,8 +56,7 @@ impl Network {
     fn add_input(&mut self, input: &InputFile, path: &Path) -> Result<(), Problem> {
         check_name(&input.name, path)?;
         let dtype = dtype(&input.dtype, path)?;
-        let quantization = quantization(dtype, input.scale, input.zero_point, path)?;
-        let quantization = quantization.map(|q| with_range(q, dtype, input.range, path)).transpose()?;
+        let quantization = quantization::of_activation(&input.said(), dtype, path)?;
         let ty = TensorType { shape: input.shape.clone(), dtype, quantization };
         let id = self.builder.input(&input.name, ty).map_err(|error| tensor_error(&error, path))?;
         self.ids.insert(input.name.clone(), id);
@@ -72,7 +71,7 @@ impl Network {
     ) -> Result<(), Problem> {
         check_name(&constant.name, path)?;
         let dtype = dtype(&constant.dtype, path)?;
-        let quantization = constants::quantization(constant, dtype, path)?;
+        let quantization = quantization::of_tensor(&constant.said(), dtype, path)?;
         let ty = TensorType { shape: constant.shape.clone(), dtype, quantization };
         let room = self.builder.check_room(&constant.name, &ty);
         room.map_err(|error| constants::error(constant, &error, path))?;
@@ -95,12 +94,10 @@ impl Network {
             name.as_deref().map(|name| self.find(name, &path.then("inputs").at(index))).transpose()
         });
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let OutputFile { name, dtype: dtype_name, scale, zero_point, range } = &node.output;
-        let output = path.then("output");
+        let (name, output) = (&node.output.name, path.then("output"));
         check_name(name, &output)?;
-        let dtype = dtype(dtype_name, &output)?;
-        let quantization = quantization(dtype, *scale, *zero_point, &output)?;
-        let quantization = quantization.map(|q| with_range(q, dtype, *range, &output)).transpose()?;
+        let dtype = dtype(&node.output.dtype, &output)?;
+        let quantization = quantization::of_activation(&node.output.said(), dtype, &output)?;
         let spec = OutputSpec { name: name.clone(), dtype, quantization };
         let id = self.builder.node(op, &inputs, spec).map_err(|error| node_error(node, &error, path))?;
         self.ids.insert(name.clone(), id);
@@ -122,51 +119,6 @@ impl Network {
 /// The dtype called `name` in the map at `path`.
 fn dtype(name: &str, path: &Path) -> Result<DType, Problem> {
     name.parse().map_err(|_| Problem::not_one_of(path.then("dtype"), name, DType::ALL.map(DType::name)))
-}
-
-/// The quantization of activations: codes have a scale, real values have none.
-fn quantization(
-    dtype: DType,
-    scale: Option<f32>,
-    zero_point: Option<i32>,
-    path: &Path,
-) -> Result<Option<Quantization>, Problem> {
-    let Some(scale) = scale.filter(|_| !dtype.is_float()) else {
-        return match (dtype.is_float(), scale, zero_point) {
-            (true, None, None) => Ok(None),
-            (true, Some(_), _) => Err(real(path.then("scale"))),
-            (true, None, Some(_)) => Err(real(path.then("zero_point"))),
-            (false, ..) => {
-                let message = format!("lacks the key `scale`, which {dtype} needs");
-                Err(Problem::new(Kind::MissingKey, path.clone(), message))
-            }
-        };
-    };
-    Quantization::per_tensor(scale, zero_point.unwrap_or(0))
-        .map(Some)
-        .map_err(|error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}")))
-}
-
-fn real(path: Path) -> Problem {
-    Problem::new(Kind::Value, path, "makes no sense: float32 holds real values")
-}
-
-/// The quantization of the tensor at `path` with its `range`, where it has one.
-pub(super) fn with_range(
-    quantization: Quantization,
-    dtype: DType,
-    range: Option<[i32; 2]>,
-    path: &Path,
-) -> Result<Quantization, Problem> {
-    let Some([min, max]) = range else { return Ok(quantization) };
-    let wrong = |message| Problem::new(Kind::Value, path.then("range"), message);
-    let range = CodeRange::new(min, max).ok_or_else(|| wrong(format!("has min {min} above max {max}")))?;
-    let all = CodeRange::of(dtype);
-    if !all.includes(range) {
-        let message = format!("is {range}; {dtype} codes are {} to {}", all.min(), all.max());
-        return Err(wrong(message).help("a range is that of the dtype or lies within it"));
-    }
-    Ok(quantization.with_range(range))
 }
 
 fn check_name(name: &str, path: &Path) -> Result<(), Problem> {

@@ -26,8 +26,9 @@
 //! - `dtype`: `int4`, `uint4`, `int8`, `uint8`, `int16`, `uint16`, `int32`; `float32` for real
 //!   values, which have neither scale nor zero point.
 //! - `scale`, `zero_point`: real = scale * (code - zero point). A scale is a number above 0, kept as float32; the zero
-//!   point is 0 by default. A constant may have none (a bias needs none), or a list of scales, one per index of
-//!   `axis`, with one zero point for all or a list of them.
+//!   point is 0 by default. A list of scales is one per index of `axis`, with one zero point for all or a list of them. A
+//!   constant may have none (a bias needs none); an input or output of integers that stand for themselves (places, counts)
+//!   says `scale: none`.
 //! - `range: [min, max]`: the codes that the tensor may hold, where they are fewer than those of its dtype: `[-127, 127]`
 //!   for restricted weights, `[0, 31]` for activations of 5 bits. Outputs are clamped to it, inputs and constants checked
 //!   against it, proved widths follow from it.
@@ -41,6 +42,9 @@
 //!   by default over all codes that the tensor may hold.
 //!
 //! Real values of `float32` are `reals`, a flat list of numbers, or a `file`.
+//!
+//! # Metadata
+//! `metadata` is a map of texts that tell of the network (`Graph::metadata`) and decide nothing.
 //!
 //! # Nodes
 //! `inputs` are names, in the order of the operation; an absent optional input is `null` or, at the end, left out.
@@ -76,7 +80,10 @@ mod npy;
 mod operations;
 mod parse;
 mod problem;
+mod quantization;
+mod schema;
 mod values;
+mod write;
 
 use std::path::Path;
 
@@ -87,6 +94,8 @@ use crate::{Frontend, FrontendError};
 
 pub use error::YamlError;
 pub use operations::{OPERATIONS, Operation};
+pub use schema::graph_schema;
+pub use write::{YamlExportError, YamlFiles, write_yaml};
 
 /// Reads graph YAML from memory. Files that it names are relative to `dir`. The network is called `name` unless the
 /// text says otherwise, and so is the file in errors.

@@ -2,14 +2,14 @@
 
 use guardbit_graph::ops::{
     Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace,
-    DepthwiseConv2d, Dequantize, Dilate, Exp, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatLayerNorm,
-    FloatMatMul, FloatMaxPool2d, FloatMean, FloatReduce, FloatResizeBilinear, FloatSoftmax, FloatUnary,
-    FullyConnected, Gather, GatherNd, HardSwish, IntegerBinary, IntegerPair, L2Normalization, LeakyRelu,
-    Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad, Places, Prelu, QLinearAdd,
-    QLinearMul, QLinearSoftmax, Quantize, QuantizeFloat, RealFunction, RealPair, RealReduction, ReduceMax,
-    ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt,
-    Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub, Sum, Table, Tanh, Tile, Transpose,
-    TransposeConv2d,
+    DepthwiseConv2d, Dequantize, Dilate, DynamicPart, DynamicQuantization, Exp, FloatAvgPool2d, FloatBinary,
+    FloatConv2d, FloatLayerNorm, FloatMatMul, FloatMaxPool2d, FloatMean, FloatReduce, FloatResizeBilinear,
+    FloatSoftmax, FloatUnary, FullyConnected, Gather, GatherNd, HardSwish, IntegerBinary, IntegerPair,
+    L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad,
+    Places, Prelu, QLinearAdd, QLinearMul, QLinearSoftmax, Quantize, QuantizeBy, QuantizeFloat, RealFunction,
+    RealPair, RealReduction, ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear,
+    ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub,
+    SubZeroPoint, Sum, Table, Tanh, Tile, Transpose, TransposeConv2d,
 };
 use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::{Rounding, Scheme};
@@ -25,7 +25,7 @@ use super::values::PaddingFile;
 /// checked later, so that an error can name the place.
 macro_rules! attributes {
     ($($attribute:ident: $ty:ty,)*) => {
-        #[derive(Debug, Deserialize)]
+        #[derive(Debug, Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub(super) struct NodeFile {
             pub op: String,
@@ -224,6 +224,10 @@ operations! {
         rounding: a.rounding()?,
         zero_point_first: a.node.zero_point_first.unwrap_or(false),
     };
+    dynamic_quantization, "x (float32)", [function],
+        |a| DynamicQuantization { part: a.function(DynamicPart::ALL, |part| part.name())? };
+    quantize_by, "x (float32), scale, zero point", [], |_a| QuantizeBy {};
+    sub_zero_point, "x, zero point", [], |_a| SubZeroPoint {};
     dequantize, "x", [], |_a| Dequantize {};
     table, "x, table", [], |_a| Table {};
     qlinear_softmax, "x", [axis], |a| QLinearSoftmax { axis: a.required("axis", a.node.axis)? };

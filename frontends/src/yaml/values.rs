@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
+use super::schema;
+
 /// A value, or a list of values.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum OneOrMany<T> {
@@ -45,6 +47,53 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
         }
 
         deserializer.deserialize_any(Either(PhantomData))
+    }
+}
+
+/// The scale of a tensor, a list of them, or the word `none`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ScaleFile {
+    None,
+    One(f32),
+    Many(Vec<f32>),
+}
+
+impl<'de> Deserialize<'de> for ScaleFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = ScaleFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, a list of numbers or none")
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+                Ok(ScaleFile::One(value as f32))
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+                Ok(ScaleFile::One(value as f32))
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+                Ok(ScaleFile::One(value as f32))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                match text {
+                    "none" => Ok(ScaleFile::None),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(ScaleFile::Many)
+            }
+        }
+
+        deserializer.deserialize_any(Either)
     }
 }
 
@@ -102,6 +151,20 @@ impl<'de> Deserialize<'de> for Integers {
 pub(super) enum PaddingFile {
     Rule(String),
     Cells { rows: [usize; 2], cols: [usize; 2] },
+}
+
+impl schemars::JsonSchema for PaddingFile {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Padding".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schema::padding(generator)
+    }
 }
 
 impl<'de> Deserialize<'de> for PaddingFile {

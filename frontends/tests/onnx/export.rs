@@ -8,7 +8,7 @@ use guardbit_graph::{DType, Graph};
 use serde_json::{Map, Value, json};
 
 use crate::built;
-use crate::oracle::{cases, elements, input, output};
+use crate::oracle::{PYTHON, cases, elements, input, output};
 
 type Codes = Vec<Vec<i32>>;
 
@@ -107,7 +107,7 @@ fn written_networks_run_equal_in_onnx_runtime() {
     let target = tempfile::tempdir().unwrap();
     let mut expected = Vec::new();
     for family in ["one_op", "networks", "transformer", "float_ops"] {
-        let (folder, cases) = cases(family);
+        let (folder, cases) = cases(PYTHON, family);
         for case in &cases {
             // Two families may have networks of one name.
             let name = &format!("{family}_{}", case["name"].as_str().unwrap());

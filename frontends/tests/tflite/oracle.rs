@@ -115,6 +115,14 @@ fn recorded_networks_equal_a_runtime_that_rounds_once() {
     assert!(check(&recorded, "tflm_single", Profile::TfliteSingle) > 100);
 }
 
+/// Networks of 16-bit activations that TensorFlow's converter has made (`scripts/make_tensorflow_networks.py`), recorded.
+#[test]
+fn recorded_networks_of_tensorflow_equal_their_runtimes() {
+    let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_tensorflow.json"));
+    assert_eq!(check(&recorded, "litert_ref", Profile::LitertRef), 2);
+    assert_eq!(check(&recorded, "tflm", Profile::Tflm), 2);
+}
+
 #[test]
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON"]
 fn generated_networks_equal_their_runtimes() {

@@ -89,7 +89,7 @@ fn unknown_keys() {
     insta::assert_snapshot!(changed("inputs:", "imputs:"), @r"
     guardbit::graph_yaml::unknown_key
     net.yaml:2:1: the file has no key `imputs`
-    help: its keys are schema, name, inputs, constants, nodes, outputs
+    help: its keys are schema, name, inputs, constants, nodes, outputs, metadata
     ");
     insta::assert_snapshot!(changed("padding:", "pading:"), @r"
     guardbit::graph_yaml::unknown_key
@@ -157,6 +157,7 @@ fn missing_keys() {
     insta::assert_snapshot!(changed("dtype: int8, scale: 0.1, ", "dtype: int8, "), @r"
     guardbit::graph_yaml::missing_key
     net.yaml:3:5: `inputs[0]` lacks the key `scale`, which int8 needs
+    help: `scale: none` is for integers that stand for themselves: places, counts
     ");
     insta::assert_snapshot!(changed(", values: [1, -2]", ""), @r"
     guardbit::graph_yaml::missing_key
@@ -194,7 +195,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("op: conv2d", "op: conv3d"), @r"
     guardbit::graph_yaml::value
-    net.yaml:7:9: `nodes[0].op` is `conv3d`; it must be one of conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul, add, mul, avg_pool2d, max_pool2d, mean, sum, relu, relu6, softmax, reshape, concat, pad, transpose, quantize, quantize_float, dequantize, table, qlinear_softmax, qlinear_add, qlinear_mul, float_conv2d, float_matmul, float_unary, float_binary, float_avg_pool2d, float_max_pool2d, float_mean, float_reduce, float_resize_bilinear, float_softmax, float_layer_norm, slice, gather, gather_nd, pack, tile, reverse, mirror_pad, space_to_depth, depth_to_space, space_to_batch, batch_to_space, resize_nearest, resize_bilinear, maximum, minimum, reduce_max, reduce_min, arg_max, arg_min, cast, integer_binary, dilate, sub, squared_difference, relu_n1_to_1, relu_0_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, abs, neg, exp, rsqrt, l2_normalization
+    net.yaml:7:9: `nodes[0].op` is `conv3d`; it must be one of conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul, add, mul, avg_pool2d, max_pool2d, mean, sum, relu, relu6, softmax, reshape, concat, pad, transpose, quantize, quantize_float, dynamic_quantization, quantize_by, sub_zero_point, dequantize, table, qlinear_softmax, qlinear_add, qlinear_mul, float_conv2d, float_matmul, float_unary, float_binary, float_avg_pool2d, float_max_pool2d, float_mean, float_reduce, float_resize_bilinear, float_softmax, float_layer_norm, slice, gather, gather_nd, pack, tile, reverse, mirror_pad, space_to_depth, depth_to_space, space_to_batch, batch_to_space, resize_nearest, resize_bilinear, maximum, minimum, reduce_max, reduce_min, arg_max, arg_min, cast, integer_binary, dilate, sub, squared_difference, relu_n1_to_1, relu_0_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, abs, neg, exp, rsqrt, l2_normalization
     ");
     insta::assert_snapshot!(changed("dtype: int8", "dtype: float16"), @r"
     guardbit::graph_yaml::value

@@ -44,8 +44,9 @@ fn floor_div(a: i32, b: i32) -> i32 {
 }
 
 
-/// A function of the elements of two int32 tensors without scales, with numpy's broadcasting: places, counts and the like
-/// that a network computes with.
+/// A function of the elements of two int32 tensors, with numpy's broadcasting: places, counts and the like that a network
+/// computes with, without scales; or sums and differences of codes of one scale and zero point 0, as biases are added to
+/// the sums of a layer. A constant may leave its scale out.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct IntegerBinary {
     /// The function.
@@ -58,14 +59,22 @@ impl Operator for IntegerBinary {
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(2, 2)?;
         operands.expect_dtype(0, &[DType::Int32])?;
-        for index in [0, 1] {
-            let input = operands.input(index);
-            if input.ty.quantization.is_some() {
-                return Err(operands.operand_error(&input.name, "must have no scale".into()));
-            }
-        }
-        if operands.output_quantization.is_some() {
+        let adds = matches!(self.function, IntegerPair::Add | IntegerPair::Sub);
+        let scaled = operands.output_quantization.filter(|_| adds);
+        if scaled.is_none() && operands.output_quantization.is_some() {
             return Err(operands.operand_error(operands.output_name, "must have no scale".into()));
+        }
+        for input in [0, 1].map(|index| operands.input(index)) {
+            let own = input.ty.quantization.as_ref();
+            let left_out = own.is_none() && input.constant.is_some();
+            if own == scaled || left_out {
+                continue;
+            }
+            let problem = if scaled.is_some() { "must have the scale of the output" } else { "must have no scale" };
+            return Err(operands.operand_error(&input.name, problem.into()));
+        }
+        if scaled.is_some_and(|scaled| scaled.zero_points().iter().any(|&zero| zero != 0)) {
+            return Err(operands.operand_error(operands.output_name, "must have zero point 0".into()));
         }
         if self.function == IntegerPair::FloorDiv && operands.constant(1)?.contains(&0) {
             return Err(operands.operand_error(&operands.input(1).name, "divides by 0".into()));

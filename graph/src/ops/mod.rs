@@ -9,6 +9,7 @@ mod axes;
 mod convolution;
 mod elementwise;
 mod float;
+pub use dynamic_quantization::DynamicPart;
 pub use float::{Places, RealFunction, RealPair, RealReduction};
 pub use integer_binary::IntegerPair;
 mod lut;
@@ -25,6 +26,7 @@ mod window;
 
 pub use lut::Arithmetic;
 pub(crate) use operands::Operands;
+pub(crate) use strides::{offsets, row_major};
 
 use guardbit_num::Requantizer;
 
@@ -244,6 +246,9 @@ ops! {
     transpose::Transpose,
     quantize::Quantize,
     quantize_float::QuantizeFloat,
+    dynamic_quantization::DynamicQuantization,
+    quantize_by::QuantizeBy,
+    sub_zero_point::SubZeroPoint,
     dequantize::Dequantize,
     table::Table,
     qlinear_softmax::QLinearSoftmax,

@@ -67,6 +67,12 @@ impl<'a> Operands<'a> {
         shape.map_err(|_| self.shape_error(tensor, format!("rank {N}")))
     }
 
+    /// Fails unless input `index` has a single element.
+    pub fn expect_one_element(&self, index: usize) -> Result<(), GraphError> {
+        let tensor = self.present(index)?;
+        if tensor.ty.len() == 1 { Ok(()) } else { Err(self.shape_error(tensor, "one element".into())) }
+    }
+
     /// Fails unless input `index` has one of these dtypes.
     pub fn expect_dtype(&self, index: usize, allowed: &[DType]) -> Result<(), GraphError> {
         let tensor = self.present(index)?;

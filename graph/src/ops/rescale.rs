@@ -3,7 +3,7 @@
 use guardbit_num::Requantizer;
 
 use super::Operands;
-use crate::{Activation, GraphError, Requantize};
+use crate::{Activation, DType, GraphError, Requantize};
 
 /// `y = round((x - zx) * sx/sy) + zy`, clamped.
 pub(super) struct Rescale {
@@ -31,6 +31,33 @@ impl Rescale {
             output_zero_point: output.zero_point(0),
             clamp: activation.clamp(operands.output_dtype, output),
         })
+    }
+
+    /// One per channel of input 0, where its scales lie along an axis, and the elements between neighbours along it. The input
+    /// of an operation with an activation has one scale.
+    pub fn of_channels(
+        operands: &Operands<'_>,
+        requantize: Requantize,
+        activation: Activation,
+    ) -> Result<(Vec<Self>, usize), GraphError> {
+        operands.expect_inputs(1, 1)?;
+        let ty = &operands.input(0).ty;
+        let scaled = ty.quantization.as_ref().and_then(|own| Some((own, own.axis()?)));
+        let Some((own, axis)) = scaled.filter(|_| activation == Activation::None && ty.dtype == DType::Int32)
+        else {
+            return Ok((vec![Self::new(operands, 0, requantize, activation)?], 1));
+        };
+        let output = operands.output_activation()?;
+        let channel = |channel: usize| {
+            Ok(Self {
+                requantizer: operands.requantizer(requantize, own.scale(channel), 1.0, output.scale(0))?,
+                input_zero_point: own.zero_point(channel),
+                output_zero_point: output.zero_point(0),
+                clamp: activation.clamp(operands.output_dtype, output),
+            })
+        };
+        let all = (0..own.scales().len()).map(channel).collect::<Result<_, GraphError>>()?;
+        Ok((all, ty.shape[axis + 1..].iter().product()))
     }
 
     /// The requantizer.
@@ -64,7 +91,8 @@ macro_rules! rescale {
             $crate::ops::requantized!();
 
             fn requantizers(&self, operands: &Operands<'_>) -> Vec<guardbit_num::Requantizer> {
-                self.rescale(operands).map(|rescale| rescale.requantizer()).into_iter().collect()
+                let all = self.rescale(operands).map(|(all, _)| all).unwrap_or_default();
+                all.iter().map(Rescale::requantizer).collect()
             }
 
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -74,14 +102,15 @@ macro_rules! rescale {
             }
 
             fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-                let Ok(rescale) = self.rescale(operands) else { return Vec::new() };
-                inputs[0].iter().map(|&code| rescale.code(code)).collect()
+                let Ok((all, inner)) = self.rescale(operands) else { return Vec::new() };
+                let one = |(index, &code): (usize, &i32)| all[index / inner % all.len()].code(code);
+                inputs[0].iter().enumerate().map(one).collect()
             }
         }
 
         impl $ty {
-            fn rescale(&self, operands: &Operands<'_>) -> Result<Rescale, GraphError> {
-                Rescale::new(operands, 0, self.requantize, $activation)
+            fn rescale(&self, operands: &Operands<'_>) -> Result<(Vec<Rescale>, usize), GraphError> {
+                Rescale::of_channels(operands, self.requantize, $activation)
             }
         }
     };

@@ -1,7 +1,7 @@
 //! Walking over tensors.
 
 /// The distance between neighbours along each axis of a row-major tensor.
-pub(super) fn row_major(shape: &[usize]) -> Vec<usize> {
+pub(crate) fn row_major(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis];
@@ -10,7 +10,7 @@ pub(super) fn row_major(shape: &[usize]) -> Vec<usize> {
 }
 
 /// `sum of index[i] * strides[i]` for every index into `shape`, in row-major order.
-pub(super) fn offsets<'a>(shape: &'a [usize], strides: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
+pub(crate) fn offsets<'a>(shape: &'a [usize], strides: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
     let mut index = vec![0; shape.len()];
     let mut offset = 0;
     (0..shape.iter().product()).map(move |_| {

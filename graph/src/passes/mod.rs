@@ -3,7 +3,8 @@
 //! To add one, write its file and add its line to `passes!`; ARCHITECTURE.md has the steps. Tests run every pass of the
 //! list on random and on real networks.
 
-use crate::{Graph, GraphPatch, PatchError};
+use crate::pattern::Pattern;
+use crate::{DType, Graph, GraphPatch, PatchError};
 
 /// A change of a graph that keeps the codes of every output, bit for bit, for any input.
 pub trait Pass: std::fmt::Debug + Sync {
@@ -57,6 +58,25 @@ passes! {
     fold_pads::FoldPads,
     fold_constants::FoldConstants,
     dead_nodes::DeadNodes,
+    fold_bias::FoldBias,
+    fold_requantize::FoldRequantize,
+    fold_casts::FoldCasts,
+    hoist_quantize::HoistQuantize,
+    tables::Tables,
+    fold_float_layers::FoldFloatLayers,
+}
+
+/// A layer with constant weights that makes int32 sums.
+fn sums_of_a_layer() -> Pattern {
+    let layers = ["conv2d", "depthwise_conv2d", "transpose_conv2d", "fully_connected"];
+    Pattern::op_named(layers).where_type(|ty| ty.dtype == DType::Int32)
+}
+
+/// A name that no tensor of a graph has.
+fn free_name(graph: &Graph, base: &str) -> String {
+    let taken = |name: &String| graph.tensors.iter().any(|tensor| tensor.name == *name);
+    let mut names = (1..).map(|n| if n == 1 { base.to_owned() } else { format!("{base}#{n}") });
+    names.find(|name| !taken(name)).unwrap_or_else(|| base.to_owned())
 }
 
 /// The patch, if there is something in it.

@@ -3,6 +3,7 @@
 mod cases;
 #[path = "../common/mod.rs"]
 mod common;
+mod conventions;
 mod networks;
 mod patches;
 mod ranges;

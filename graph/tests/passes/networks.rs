@@ -1,14 +1,15 @@
 //! Random networks of several layers in which passes find something to do.
 
 use guardbit_graph::ops::{
-    Add, AvgPool2d, Concat, Conv2d, DepthwiseConv2d, FullyConnected, MaxPool2d, Mean, Pad, Quantize, Relu,
-    Relu6, Reshape, Transpose,
+    Add, AvgPool2d, Cast, Concat, Conv2d, DepthwiseConv2d, Dequantize, FloatBinary, FloatConv2d,
+    FloatMaxPool2d, FloatUnary, FullyConnected, HardSwish, IntegerBinary, IntegerPair, MaxPool2d, Mean, Pad,
+    Quantize, QuantizeFloat, RealFunction, RealPair, Relu, Relu6, Reshape, Transpose,
 };
 use guardbit_graph::{
-    Activation, CodeRange, DType, Graph, GraphBuilder, Op, OutputSpec, Padding, Quantization, TensorId,
-    TensorType,
+    Activation, CodeRange, DType, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Padding, Quantization,
+    Requantize, TensorId, TensorType, word_of,
 };
-use guardbit_num::Scheme;
+use guardbit_num::{Rounding, Scheme};
 use proptest::prelude::*;
 
 use crate::common::DOUBLE;
@@ -16,7 +17,7 @@ use crate::common::DOUBLE;
 /// What one layer is, and the seed of all that it leaves open. What cannot be built is left out.
 pub type Layer = (u8, u64);
 
-pub const KINDS: u8 = 17;
+pub const KINDS: u8 = 23;
 
 /// Two to twelve layers.
 pub fn layers() -> impl Strategy<Value = Vec<Layer>> {
@@ -134,6 +135,13 @@ impl Network {
     }
 
     fn layer(&mut self, kind: u8, random: &mut Random) {
+        if let Some(made) = self.made_by(kind, random) {
+            self.made.push(made);
+            self.at = made;
+        }
+    }
+
+    fn made_by(&mut self, kind: u8, random: &mut Random) -> Option<TensorId> {
         let (x, shape) = (self.at, self.shape());
         let padding = match random.below(3) {
             0 => Padding::Valid,
@@ -142,7 +150,7 @@ impl Network {
         };
         let activation = random.one(&Activation::ALL);
         let channels = shape.last().copied().unwrap_or(1);
-        let made = match kind {
+        match kind {
             0..=2 => {
                 let [rows, cols] = random.pair(3);
                 let depthwise = kind == 2;
@@ -257,6 +265,55 @@ impl Network {
                 };
                 made.and_then(|made| self.add(relu, &[made], made))
             }
+            // A layer whose sums become codes by an operation of its own, with a bias by another one perhaps.
+            17 | 18 => self.layer_of_sums(random, kind == 18),
+            // A pool or a mean of wider codes.
+            19 => {
+                let wide = self.cast(x, x, DType::Int16)?;
+                let (kernel, axes) = (random.pair(2), vec![random.below(shape.len())]);
+                let op: Op = match random.below(3) {
+                    0 => Mean { axes, keep_dims: true, requantize: DOUBLE }.into(),
+                    1 => MaxPool2d { kernel, stride: [1, 1], padding, activation }.into(),
+                    _ => AvgPool2d { kernel, stride: [1, 1], padding, activation }.into(),
+                };
+                let made = self.add(op, &[wide], wide)?;
+                self.cast(made, x, DType::Int8)
+            }
+            // Real values that are moved.
+            20 => {
+                let real = self.real(Dequantize {}, &[x])?;
+                let paddings = vec![random.one(&[[0, 0], [1, 2]]); shape.len()];
+                let value = random.one(&[None, Some(word_of(0.7))]);
+                let op: Op = match random.below(4) {
+                    0 => Reshape { shape: vec![1, -1] }.into(),
+                    1 => Transpose { permutation: (0..shape.len()).rev().collect() }.into(),
+                    2 => Pad { paddings, value }.into(),
+                    _ => FloatMaxPool2d { kernel: random.pair(2), stride: [1, 1], padding }.into(),
+                };
+                let moved = self.real(op, &[real])?;
+                let specs = [OutputSpec::of(self.builder.tensor(x)), self.spec(random)];
+                let spec = random.one(&specs);
+                self.codes(moved, spec)
+            }
+            // Functions of single codes.
+            21 => {
+                let mut real = self.real(Dequantize {}, &[x])?;
+                for _ in 0..random.below(3) {
+                    let function = random.one(&[RealFunction::Tanh, RealFunction::Silu, RealFunction::Abs]);
+                    real = self.real(FloatUnary { function, parameters: vec![] }, &[real])?;
+                }
+                let specs = [OutputSpec::of(self.builder.tensor(x)), self.spec(random)];
+                let spec = random.one(&specs);
+                match random.below(3) {
+                    0 => {
+                        let output = OutputSpec { name: self.name(), ..spec };
+                        self.add_as(HardSwish, &[x], output)
+                    }
+                    _ => self.codes(real, spec),
+                }
+            }
+            // A convolution in float between codes.
+            22 => self.float_layer(random, padding),
             // What nobody reads, or a mean.
             _ => {
                 let dead = self.add(Relu { requantize: DOUBLE }, &[x], x);
@@ -265,11 +322,87 @@ impl Network {
                 let mean = self.add(Mean { axes, keep_dims, requantize: DOUBLE }, &[x], x);
                 mean.filter(|_| dead.is_some() && keep_dims)
             }
-        };
-        if let Some(made) = made {
-            self.made.push(made);
-            self.at = made;
         }
+    }
+
+    fn real(&mut self, op: impl Into<Op>, inputs: &[TensorId]) -> Option<TensorId> {
+        let output = OutputSpec { name: self.name(), dtype: DType::Float32, quantization: None };
+        self.add_as(op, inputs, output)
+    }
+
+    /// Codes of real values.
+    fn codes(&mut self, real: TensorId, like: OutputSpec) -> Option<TensorId> {
+        let op = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: false };
+        let output = OutputSpec { name: self.name(), ..like };
+        self.add_as(op, &[real], output)
+    }
+
+    /// The same codes in another dtype.
+    fn cast(&mut self, x: TensorId, like: TensorId, dtype: DType) -> Option<TensorId> {
+        let output = OutputSpec { name: self.name(), dtype, ..OutputSpec::of(self.builder.tensor(like)) };
+        self.add_as(Cast, &[x], output)
+    }
+
+    fn layer_of_sums(&mut self, random: &mut Random, with_bias: bool) -> Option<TensorId> {
+        let (x, channels) = (self.at, self.shape().last().copied()?);
+        let units = 1 + random.below(3);
+        let scales: Vec<f32> = (0..units).map(|_| random.one(&[0.02, 0.013])).collect();
+        let several = random.below(2) == 0;
+        let quantization = match several {
+            true => Quantization::per_axis(scales.clone(), vec![0; units], 0),
+            false => Quantization::per_tensor(scales[0], 0),
+        };
+        let weights = self.constant(&[units, 1, 1, channels], random, quantization.ok());
+        let input = self.builder.tensor(x).ty.quantization.as_ref()?.scale(0);
+        let of_sums = scales.iter().map(|scale| scale * input).collect();
+        let quantization = match several {
+            true => Quantization::per_axis(of_sums, vec![0; units], 3),
+            false => Quantization::per_tensor(scales[0] * input, 0),
+        };
+        let sums = OutputSpec { name: self.name(), dtype: DType::Int32, quantization: quantization.ok() };
+        let op = Conv2d { requantize: DOUBLE, ..Conv2d::default() };
+        let mut made = self.add_as(op, &[x, weights], sums.clone())?;
+        if with_bias {
+            let ty = TensorType { shape: vec![units], dtype: DType::Int32, quantization: None };
+            let values = (0..units).map(|_| random.between(-2000, 2000)).collect();
+            let name = self.name();
+            let bias = self.builder.constant(name, ty, values).ok()?;
+            let output = OutputSpec { name: self.name(), ..sums };
+            made = self.add_as(IntegerBinary { function: IntegerPair::Add }, &[made, bias], output)?;
+        }
+        let scheme = random.one(&[Scheme::Double, Scheme::Single, Scheme::Even]);
+        let rule = random.one(&MultiplierRule::ALL);
+        let spec = self.spec(random);
+        self.add_as(Quantize { requantize: Requantize { scheme, rule } }, &[made], spec)
+    }
+
+    fn float_layer(&mut self, random: &mut Random, padding: Padding) -> Option<TensorId> {
+        let channels = self.shape().last().copied()?;
+        let zero = random.between(-128, 127);
+        let spec =
+            OutputSpec::quantized(self.name(), DType::Int8, random.one(&[0.125, 0.25, 0.1]), zero).ok()?;
+        let x = self.add_as(Quantize { requantize: DOUBLE }, &[self.at], spec)?;
+        let scale = Quantization::per_tensor(random.one(&[0.0625, 0.5]), random.one(&[0, 3])).ok();
+        let (units, [rows, cols]) = (1 + random.below(3), random.pair(2));
+        let depthwise = random.below(2) == 0;
+        let shape = if depthwise { [channels, rows, cols, 1] } else { [units, rows, cols, channels] };
+        let units = shape[0];
+        let weights = self.constant(&shape, random, scale);
+        let (x, weights) = (self.real(Dequantize {}, &[x])?, self.real(Dequantize {}, &[weights])?);
+        let op = FloatConv2d { stride: random.pair(2), dilation: [1, 1], padding };
+        let mut made = self.real(op, &[x, weights])?;
+        if random.below(2) == 0 {
+            let ty = TensorType { shape: vec![units], dtype: DType::Float32, quantization: None };
+            let words = (0..units).map(|_| word_of(random.between(-64, 64) as f32 / 32.0)).collect();
+            let name = self.name();
+            let bias = self.builder.constant(name, ty, words).ok()?;
+            made = self.real(FloatBinary { function: RealPair::Add }, &[made, bias])?;
+        }
+        if random.below(2) == 0 {
+            made = self.real(FloatUnary { function: RealFunction::Relu, parameters: vec![] }, &[made])?;
+        }
+        let spec = self.spec(random);
+        self.codes(made, spec)
     }
 
     fn finish(self, random: &mut Random) -> Graph {

@@ -50,6 +50,12 @@ pub fn product_range(graph: &Graph, layer: &MacLayer) -> Range {
     channels.map(|c| operand.times(weight_range(graph, layer, c))).fold(Range::ZERO, Range::hull)
 }
 
+/// What the multiplier sees of the weights: all that their tensor may hold, over all channels, joined with 0.
+pub fn weight_operand_range(graph: &Graph, layer: &MacLayer) -> Range {
+    let channels = 0..layer.dots.window.channels();
+    channels.map(|c| weight_range(graph, layer, c)).fold(Range::ZERO, Range::hull)
+}
+
 impl LayerBounds {
     /// The bounds of a layer of a program over `graph`.
     pub fn new(graph: &Graph, layer: &MacLayer) -> Self {

@@ -16,7 +16,7 @@ mod sums;
 mod tiles;
 mod witness;
 
-pub use layer::{ChannelBounds, LayerBounds, operand_range, product_range};
+pub use layer::{ChannelBounds, LayerBounds, operand_range, product_range, weight_operand_range};
 pub use network::network_sums;
 pub use range::Range;
 pub use sums::level_sums;

@@ -1,7 +1,9 @@
 //! Ranges of integers.
 
 use guardbit_graph::CodeRange;
-use guardbit_num::{Rounding, required_bits};
+use guardbit_num::required_bits;
+
+use crate::ShiftRounding;
 
 /// All integers from `min` to `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,9 +57,14 @@ impl Range {
         Self { min: self.min * count as i128, max: self.max * count as i128 }
     }
 
-    /// Every value shifted right by `shift`: each way of rounding keeps their order.
-    pub fn shift_right(self, shift: u32, round: Rounding) -> Self {
-        Self { min: round.shift_right(self.min, shift), max: round.shift_right(self.max, shift) }
+    /// Every value shifted right by `shift`: each way of rounding keeps their order. Rounding at random, a value may go
+    /// either way.
+    pub fn shift_right(self, shift: u32, round: impl Into<ShiftRounding>) -> Self {
+        let round = round.into();
+        Self {
+            min: round.shift_right(self.min, shift, |_| 0),
+            max: round.shift_right(self.max, shift, |_| u64::MAX),
+        }
     }
 
     /// The least width that holds every value, as [`required_bits`] counts it.

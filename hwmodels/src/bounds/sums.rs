@@ -8,13 +8,51 @@ use crate::Datapath;
 /// `products` are the ranges of the products in the order of addition, before the product's shift; each has to
 /// contain 0. `initial` is what the last level can start from, in its unit: 0 without a
 /// preload. Sums are those of unlimited widths with
-/// the datapath's shifts and roundings; their extremes are all attained together, since rounding keeps order.
+/// the datapath's shifts and roundings; their extremes are all attained together, since rounding keeps order. Where every dot
+/// product has an order of its own they are bounds for any order.
 pub fn level_sums(datapath: &Datapath, products: &[Range], initial: Range) -> Vec<Range> {
+    if datapath.order.walk.depends_on_data() {
+        return any_order(datapath, products, initial);
+    }
     let mut sums = vec![Range::ZERO; datapath.levels.len()];
     if let Some(last) = sums.last_mut() {
         *last = last.hull(initial);
     }
     walk(datapath, products, initial, |level, sum| sums[level] = sums[level].hull(sum));
+    sums
+}
+
+/// As [`level_sums`], whatever the order: a run may hold any of the products.
+fn any_order(datapath: &Datapath, products: &[Range], initial: Range) -> Vec<Range> {
+    let product = datapath.product;
+    let shifted = |p: &Range| p.shift_right(product.shift, product.round).hull(Range::ZERO);
+    let shifted: Vec<Range> = products.iter().map(shifted).collect();
+    let mut least: Vec<i128> = shifted.iter().map(|p| p.min).collect();
+    let mut greatest: Vec<i128> = shifted.iter().map(|p| p.max).collect();
+    least.sort_unstable();
+    greatest.sort_unstable_by(|a, b| b.cmp(a));
+
+    let last = datapath.levels.len().saturating_sub(1);
+    let (mut values, mut span, mut shift) = (products.len(), 1usize, 0);
+    // One value of the level below, and how far roundings below can move a sum.
+    let mut value = shifted.iter().copied().fold(Range::ZERO, Range::hull);
+    let (mut rounded, mut sums) = (0usize, Vec::with_capacity(datapath.levels.len()));
+    for (index, level) in datapath.levels.iter().enumerate() {
+        let run = level.terms.run_length(values).min(values).max(1);
+        span = span.saturating_mul(run).min(products.len());
+        rounded = rounded.saturating_mul(run);
+        // As many products as the run covers, those that are furthest out; each rounding is off by less than 1.
+        let total = |ends: &[i128]| ends[..span.min(ends.len())].iter().sum::<i128>() >> shift;
+        let all = Range::new(total(&least) - rounded as i128, total(&greatest) + rounded as i128);
+        let each = value.repeated(run);
+        let start = if index == last { initial } else { Range::ZERO };
+        let sum = Range::new(all.min.max(each.min), all.max.min(each.max)).plus(start);
+        sums.push(sum.hull(start).hull(Range::ZERO));
+        value = sum.hull(Range::ZERO).shift_right(level.shift, level.round);
+        rounded += usize::from(level.shift > 0);
+        shift += level.shift;
+        values = values.div_ceil(run);
+    }
     sums
 }
 

@@ -34,7 +34,7 @@ impl TwoLevels {
             register: Register::Auto,
             check: Check::EachAdd,
             shift: 0,
-            round: Rounding::Floor,
+            round: Rounding::Floor.into(),
         };
         let mut datapath = layer.datapath.clone();
         datapath.levels = vec![level("inner", Terms::Count(tile.max(1))), level("outer", Terms::All)];

@@ -79,7 +79,9 @@ impl Witness {
         Self::of_channel(graph, layer, bounds, level, channel)
     }
 
-    /// The witness of one level in one output channel; `None` if the layer makes no output.
+    /// The witness of one level in one output channel; `None` if the layer makes no output, and where it is not known
+    /// which products a run holds or how they are rounded: in an order that depends on the data unless the level adds up
+    /// whole products and nothing else, and behind a stage that rounds at random.
     pub fn of_channel(
         graph: &Graph,
         layer: &MacLayer,
@@ -87,6 +89,9 @@ impl Witness {
         level: usize,
         channel: usize,
     ) -> Option<Self> {
+        if !is_determined(layer, level) {
+            return None;
+        }
         let signed = bounds.signed[level];
         let bound = bounds.channels[channel].by_weights[level];
         let side = Side::critical(bound, signed);
@@ -124,13 +129,17 @@ pub struct TypeWitness {
 
 impl TypeWitness {
     /// The witness of one output channel, at the end that needs more bits; `None` where there are no
-    /// weights, and where the bound is not attained: since what the last level starts from depends on them, or no code
-    /// stands for 0.
+    /// weights, and where the bound is not attained: since what the last level starts from depends on them, no code
+    /// stands for 0, or as for [`Witness::of_channel`].
     pub fn of_channel(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, channel: usize) -> Option<Self> {
-        if initial_depends_on_weights(layer) || read_range(graph, layer) != operand_range(graph, layer) {
+        let last = layer.datapath.levels.len() - 1;
+        let moves = !is_determined(layer, last);
+        if moves
+            || initial_depends_on_weights(layer)
+            || read_range(graph, layer) != operand_range(graph, layer)
+        {
             return None;
         }
-        let last = layer.datapath.levels.len() - 1;
         let signed = bounds.signed[last];
         let bound = bounds.channels[channel].by_type[last];
         let side = Side::critical(bound, signed);
@@ -151,6 +160,15 @@ impl TypeWitness {
         let sum = side.of(bound);
         Some(Self { side, weight, activation, sum, bits: Range::point(sum).bits(signed) })
     }
+}
+
+/// Whether the sums of a level's runs follow from the products alone.
+fn is_determined(layer: &MacLayer, level: usize) -> bool {
+    let datapath = &layer.datapath;
+    if datapath.order.walk.depends_on_data() {
+        return level + 1 == datapath.levels.len() && datapath.unit_shift(level) == 0;
+    }
+    !datapath.rounds_at_random_before(level)
 }
 
 /// The output of a channel whose window has most of the cells that `covered` products read inside the image, and

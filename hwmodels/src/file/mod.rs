@@ -3,6 +3,7 @@
 
 mod bounded;
 mod entries;
+mod permutations;
 mod values;
 
 use std::sync::LazyLock;
@@ -14,7 +15,8 @@ use serde_yaml::Value;
 pub use bounded::SetMap;
 pub(crate) use bounded::{Budget, short};
 pub(crate) use entries::Entries;
-pub(crate) use values::{BiasBits, Bits, Integer, Name, Number, OpName, TermsFile};
+pub(crate) use permutations::{NamedLists, PermutationsFile};
+pub(crate) use values::{BiasBits, Bits, Integer, Name, Number, OpName, RoundKind, TermsFile};
 
 use crate::Axis;
 pub(crate) use crate::keys::AcceleratorFile;

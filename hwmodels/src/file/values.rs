@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use guardbit_num::Rounding;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
@@ -10,10 +11,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::OrderFile;
 use super::bounded::elements;
-use crate::accelerator::WalkKind;
 use crate::keys::OrderMap;
 use crate::lower::OPERATIONS;
 use crate::names::{Named, list};
+use crate::order::WalkKind;
 
 /// A whole number of any size; ranges are checked later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,13 @@ pub(crate) enum TermsFile {
     All,
 }
 
+/// How low bits are dropped, without the seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RoundKind {
+    Fixed(Rounding),
+    Stochastic,
+}
+
 /// A choice, written as its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Name<T>(pub T);
@@ -59,14 +67,6 @@ pub(crate) struct OpName(pub &'static str);
 impl TermsFile {
     const NAMES: [(&'static str, Self); 4] =
         [("rows", Self::Rows), ("cols", Self::Cols), ("dot_width", Self::DotWidth), ("all", Self::All)];
-}
-
-impl Named for WalkKind {
-    const WHAT: &'static str = "walk";
-
-    fn all() -> Vec<(&'static str, Self)> {
-        vec![("forward", Self::Forward), ("reverse", Self::Reverse), ("stride", Self::Stride)]
-    }
 }
 
 impl fmt::Display for Number {
@@ -242,7 +242,7 @@ impl<'de> Deserialize<'de> for OrderFile {
             type Value = OrderFile;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of axes or a map of axes, walk, stride and ic_block")
+                f.write_str("a list of axes or a map with axes and walk")
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<OrderFile, A::Error> {

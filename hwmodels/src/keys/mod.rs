@@ -13,17 +13,20 @@ pub(crate) use key::{FileValue, Key, MAX_TERMS};
 pub use page::keys_text;
 pub(crate) use section::KeyRow;
 
-use guardbit_num::{Overflow, Rounding, Scheme};
+use guardbit_num::{Overflow, Scheme};
 
 use serde_yaml::Value;
 
 use crate::accelerator::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Fixup, OutputFit, PackingKind, Register, Terms,
-    TimingConvention, Walk, WalkKind, ZeroPoint,
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Fixup, OutputFit, PackingKind, Register,
+    ShiftRounding, Terms, TimingConvention, ZeroPoint,
 };
-use crate::file::{BiasBits, Bits, Entries, Integer, Name, OpName, OrderFile, TermsFile};
+use crate::file::{
+    BiasBits, Bits, Entries, Integer, Name, OpName, OrderFile, PermutationsFile, RoundKind, TermsFile,
+};
 use crate::load::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
 use crate::lower::OPERATIONS;
+use crate::order::{MOST_NUMBERS, Walk, WalkKind};
 use crate::{LayerOverrides, Reduce};
 use section::sections;
 
@@ -37,6 +40,12 @@ fn description() -> String {
 
 fn level_name() -> String {
     format!("made of at most {MAX_LEVEL_NAME} letters, digits, `_` and `-`, different for every level")
+}
+
+fn permutations() -> String {
+    format!(
+        "a list of whole numbers, or such lists by layer name or number of products, {MOST_NUMBERS} numbers at most"
+    )
 }
 
 fn operations() -> String {
@@ -107,7 +116,7 @@ sections! {
     }
 
     /// The order in which the products of a dot product are added.
-    #[derive(Copy, Eq)]
+    #[derive(Eq)]
     "reduction_order" => OrderMap, ReductionOrder {
         /// The axes, slowest first.
         axes: [Axis; 3],
@@ -119,9 +128,20 @@ sections! {
         axes: as (Vec<Name<Axis>>), "guardbit::hw::order", "the slowest axis comes first, as `[kh, kw, ic]`",
             "The axes, slowest first, each once. Default: [kh, kw, ic].";
         walk: as (Name<WalkKind>), "guardbit::hw::order", "how the products are walked",
-            "forward, reverse, or stride: i, i+n, i+2n, ... for i = 0..n. Default: forward.";
+            "forward. reverse. stride: i, i+n, i+2n, ... for i = 0..n. random: a permutation by `seed`. file: permutations from \
+             `file`. For each dot product by itself: sorted (by product, ascending), sign_paired (largest positive, largest \
+             negative, and so on), greedy (the sign that brings the sum so far towards 0). Default: forward.";
         stride: as (Integer) in 1..=65536, "guardbit::hw::order", "the distance of a walk of kind `stride`",
             "The n of a strided walk, 1..=65536.";
+        seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::order", "the seed of a walk of kind `random`",
+            "The seed of a random walk, 0..=2147483647: the same seed and number of products give the same permutation. Default: 0.";
+        file: as (String) is ("the path of a file".into()), "guardbit::hw::order",
+            "a JSON or YAML file with the permutations of a walk of kind `file`",
+            "JSON or YAML file (relative to this one) with the permutations of a walk of kind file: a list, or lists by layer \
+             name or number of products. The k-th number says which product of the flattened axes is added as the k-th.";
+        permutations: as (PermutationsFile) is (permutations()), "guardbit::hw::order",
+            "each of 0, 1, 2, ... once: which product of the flattened axes is added as the k-th",
+            "The contents of `file`, in its place.";
         ic_block: Option<usize> = (None) in 0..=65536, "guardbit::hw::order",
             "the length of the blocks into which the input channels are cut; 0 cuts none",
             "Cuts the input channels into blocks of this length, 0..=65536, which are slower than every axis. Default: 0, \
@@ -161,6 +181,8 @@ sections! {
     "product" => ProductFile, Product {
         /// Width.
         register: Register,
+        /// How low bits are dropped.
+        round: ShiftRounding,
     } {
         bits: as (Bits), "guardbit::hw::bits",
             "a width in bits, sign included; `auto` is wide enough for everything",
@@ -171,8 +193,10 @@ sections! {
             "Whether the top bit is a sign. Default: true.";
         shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
             "Low bits dropped, 0..=31. Default: 0.";
-        round: Rounding = (Rounding::Floor), "guardbit::hw::round", "how low bits are dropped",
-            "How they are dropped. Default: floor.";
+        round: as (Name<RoundKind>), "guardbit::hw::round", "how low bits are dropped",
+            "How they are dropped; stochastic is up with the probability of the part dropped. Default: floor.";
+        seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::round", "the seed of stochastic rounding",
+            "The seed of stochastic rounding, 0..=2147483647. Default: 0.";
     }
 
     /// One accumulation level.
@@ -183,6 +207,8 @@ sections! {
         terms: Terms,
         /// Width of the accumulator.
         register: Register,
+        /// How low bits are dropped when the result is handed on.
+        round: ShiftRounding,
     } {
         name: as (String) is (level_name()), "guardbit::hw::level_name", "overrides and reports call a level by its name",
             "Name, unique among the levels. Default: acc for a single level, else required.";
@@ -204,8 +230,10 @@ sections! {
             "Where overflow is looked for: each_add, or hand_over (exact inside, fitted once). Default: each_add.";
         shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
             "Low bits dropped when the result is handed on, 0..=31. Default: 0.";
-        round: Rounding = (Rounding::Floor), "guardbit::hw::round", "how low bits are dropped",
-            "How they are dropped. Default: floor.";
+        round: as (Name<RoundKind>), "guardbit::hw::round", "how low bits are dropped",
+            "How they are dropped; stochastic is up with the probability of the part dropped. Default: floor.";
+        seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::round", "the seed of stochastic rounding",
+            "The seed of stochastic rounding, 0..=2147483647. Default: 0.";
     }
 
     /// The bias adder.

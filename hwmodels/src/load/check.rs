@@ -2,19 +2,19 @@
 
 use std::ops::RangeInclusive;
 
-use guardbit_num::{Format, Overflow};
+use guardbit_num::{Format, Overflow, Rounding};
 
 use super::key::KeyPath;
+use super::order::KnownOrders;
 use super::rules::{MAX_ELEMENTS, MAX_LEVELS, MAX_TOTAL_SHIFT, Rule, row_of};
 use super::typed::not_allowed;
-use super::{defaults, packing, text};
-use crate::accelerator::WalkKind;
-use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, TermsFile};
-use crate::keys::{Key, LevelFile, MAX_TERMS, OrderMap};
+use super::{defaults, order, packing, text};
+use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, RoundKind, TermsFile};
+use crate::keys::{Key, LevelFile, MAX_TERMS};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Datapath, LayerOverrides, Level, Memory, Operands, Product,
-    ReductionOrder, Register, Requantization, Terms, Timing, Walk,
+    Accelerator, Array, Bias, BiasPlace, Datapath, LayerOverrides, Level, Memory, Operands, Product,
+    Register, Requantization, ShiftRounding, Terms, Timing,
 };
 
 /// Most characters of a text in a message.
@@ -31,10 +31,10 @@ pub(crate) struct Violation {
 }
 
 /// The accelerator of a file whose overrides are applied, but for those of single layers.
-pub(super) fn check(file: &AcceleratorFile) -> Result<Accelerator, Violation> {
+pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accelerator, Violation> {
     schema(file)?;
     let array = array(file)?;
-    let datapath = datapath(file, array)?;
+    let datapath = datapath(file, array, known)?;
     let offload = match &file.offload {
         Some(named) => named.iter().map(|op| op.0.to_owned()).collect(),
         None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
@@ -110,11 +110,11 @@ fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
     Ok(array)
 }
 
-fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation> {
+fn datapath(file: &AcceleratorFile, array: Array, known: &KnownOrders) -> Result<Datapath, Violation> {
     let requantize = file.requantize.clone().unwrap_or_default();
     let datapath = Datapath {
         operands: Operands::of(&file.operands.clone().unwrap_or_default(), &KeyPath::keys(&["operands"]))?,
-        order: order(&file.reduction_order.clone().unwrap_or_default().0)?,
+        order: order::order(&file.reduction_order.clone().unwrap_or_default().0, known)?,
         product: product(file)?,
         levels: levels(file, array)?,
         bias: bias(file)?,
@@ -136,56 +136,11 @@ fn datapath(file: &AcceleratorFile, array: Array) -> Result<Datapath, Violation>
     Ok(datapath)
 }
 
-fn order(order: &OrderMap) -> Result<ReductionOrder, Violation> {
-    let section = KeyPath::keys(&["reduction_order"]);
-    let axes = match &order.axes {
-        None => defaults::AXES,
-        Some(axes) => permutation(axes)?,
-    };
-    let walk = match name(order.walk, WalkKind::Forward) {
-        WalkKind::Forward => Walk::Forward,
-        WalkKind::Reverse => Walk::Reverse,
-        WalkKind::Stride => match order.stride {
-            Some(stride) => Walk::Stride(whole(section.join("stride"), stride)?),
-            None => {
-                return Err(Violation {
-                    code: "guardbit::hw::order",
-                    keys: vec![section.join("walk")],
-                    message: "`reduction_order.walk` is stride, but there is no `reduction_order.stride`"
-                        .into(),
-                    help: "give the distance, as `{walk: stride, stride: 4}`".into(),
-                });
-            }
-        },
-    };
-    ReductionOrder::of(order, &section, axes, walk)
-}
-
-fn permutation(axes: &[Name<Axis>]) -> Result<[Axis; 3], Violation> {
-    let given: Vec<Axis> = axes.iter().map(|Name(axis)| *axis).collect();
-    match <[Axis; 3]>::try_from(given.as_slice()) {
-        Ok(order) if defaults::AXES.iter().all(|axis| order.contains(axis)) => Ok(order),
-        _ => {
-            let names: Vec<_> = given.iter().map(|axis| axis.name()).collect();
-            // A list is read as the map that holds it: either place is right.
-            let keys = [&["reduction_order", "axes"][..], &["reduction_order"]].map(KeyPath::keys);
-            Err(Violation {
-                code: "guardbit::hw::order",
-                keys: keys.into(),
-                message: format!(
-                    "`reduction_order` is [{}]; it must name kh, kw and ic, each once",
-                    names.join(", ")
-                ),
-                help: "the slowest axis comes first, as `[kh, kw, ic]`".into(),
-            })
-        }
-    }
-}
-
 fn product(file: &AcceleratorFile) -> Result<Product, Violation> {
     let (product, key) = (file.product.clone().unwrap_or_default(), KeyPath::keys(&["product"]));
     let register = register(&key, product.bits.unwrap_or(Bits::Auto), product.overflow, product.signed)?;
-    Product::of(&product, &key, register)
+    let round = rounding(&key, product.round, product.seed)?;
+    Product::of(&product, &key, register, round)
 }
 
 fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation> {
@@ -242,7 +197,8 @@ fn level(key: &KeyPath, raw: &LevelFile, array: Array) -> Result<Level, Violatio
         TermsFile::Number(n) => Terms::Count(count(key.join("terms"), n, 1..=MAX_TERMS)?),
     };
     let register = register(key, raw.bits.unwrap_or(Bits::Auto), raw.overflow, raw.signed)?;
-    Level::of(raw, key, name, terms, register)
+    let round = rounding(key, raw.round, raw.seed)?;
+    Level::of(raw, key, name, terms, register, round)
 }
 
 fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> {
@@ -300,17 +256,30 @@ fn register(
     Ok(Register::Fixed { format, overflow: name(overflow, Overflow::Saturate) })
 }
 
+/// How a stage drops low bits.
+fn rounding(
+    section: &KeyPath,
+    round: Option<Name<RoundKind>>,
+    seed: Option<Integer>,
+) -> Result<ShiftRounding, Violation> {
+    let seed = seed.map_or(Ok(0), |seed| whole(section.join("seed"), seed))? as u64;
+    Ok(match name(round, RoundKind::Fixed(Rounding::Floor)) {
+        RoundKind::Fixed(rounding) => rounding.into(),
+        RoundKind::Stochastic => ShiftRounding::Stochastic { seed },
+    })
+}
+
 fn count(key: KeyPath, value: i64, range: RangeInclusive<i64>) -> Result<usize, Violation> {
     usize::checked(Integer(value), range).map_err(|found| out_of_range(key, found))
 }
 
 /// A whole number in the range of its row.
-fn whole(key: KeyPath, value: Integer) -> Result<usize, Violation> {
+pub(super) fn whole(key: KeyPath, value: Integer) -> Result<usize, Violation> {
     let [least, most] = row_of(&key).and_then(|row| row.range).unwrap_or([0, i64::MAX]);
     count(key, value.0, least..=most)
 }
 
-fn name<T>(value: Option<Name<T>>, default: T) -> T {
+pub(super) fn name<T>(value: Option<Name<T>>, default: T) -> T {
     value.map_or(default, |Name(value)| value)
 }
 

@@ -3,13 +3,13 @@
 use guardbit_num::MIN_BITS;
 
 use super::Recipe;
-use super::check::{Violation, check, level_key};
+use super::check::{Violation, level_key};
 use super::key::KeyPath;
 use super::problem::{HwError, Problem};
 use super::set::Set;
 use super::sources::Sources;
-use crate::accelerator::WalkKind;
-use crate::file::{AcceleratorFile, Bits};
+use crate::file::{AcceleratorFile, Bits, Name, RoundKind};
+use crate::order::WalkKind;
 use crate::timing::{Feed, Unfilled};
 use crate::{
     Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Reduce, Register, Terms, TimingConvention,
@@ -26,14 +26,15 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
     let common: Vec<&Set> = sets.iter().filter(|set| set.layer().is_none()).collect();
     let recipe = Recipe::new(sources, AcceleratorFile { layers: None, ..sources.merged() }, &common)?;
     let made = recipe.file(&[])?;
-    let accelerator = check(&made.file).map_err(|violation| made.blame(violation))?;
+    let accelerator = made.check()?;
     let file = &made.file;
     let found = [
         wide_product(&accelerator.datapath),
         narrow_tree(&accelerator.datapath),
         inner_all(&accelerator.datapath),
         overflow_without_bits(file),
-        unused_stride(file),
+        unused_of_walk(file),
+        unused_seed(file),
         nothing_offloaded(&accelerator),
         long_chain(&accelerator),
         truncating_output(&accelerator),
@@ -119,15 +120,39 @@ fn overflow_without_bits(file: &AcceleratorFile) -> Option<Violation> {
     })
 }
 
-/// A stride of a walk that is none.
-fn unused_stride(file: &AcceleratorFile) -> Option<Violation> {
+/// A key that belongs to another walk.
+fn unused_of_walk(file: &AcceleratorFile) -> Option<Violation> {
     let order = &file.reduction_order.as_ref()?.0;
-    let strided = order.walk.is_some_and(|walk| walk.0 == WalkKind::Stride);
-    (order.stride.is_some() && !strided).then(|| Violation {
-        code: "guardbit::hw::unused_stride",
-        keys: vec![KeyPath::keys(&["reduction_order", "stride"])],
-        message: "`reduction_order.stride` is given, but the walk is not stride".into(),
-        help: "write `walk: stride`, or leave the stride out".into(),
+    let walk = order.walk.map_or(WalkKind::Forward, |walk| walk.0);
+    let keys = [
+        ("stride", "stride", order.stride.is_some(), WalkKind::Stride, "guardbit::hw::unused_stride"),
+        ("seed", "random", order.seed.is_some(), WalkKind::Random, "guardbit::hw::unused_seed"),
+        ("file", "file", order.file.is_some(), WalkKind::File, "guardbit::hw::unused_file"),
+        ("permutations", "file", order.permutations.is_some(), WalkKind::File, "guardbit::hw::unused_file"),
+    ];
+    let (key, name, .., code) =
+        keys.into_iter().find(|&(_, _, is_given, wanted, _)| is_given && walk != wanted)?;
+    Some(Violation {
+        code,
+        keys: vec![KeyPath::keys(&["reduction_order", key])],
+        message: format!("`reduction_order.{key}` is given, but the walk is not {name}"),
+        help: format!("write `walk: {name}`, or leave the {key} out"),
+    })
+}
+
+/// A seed of a rounding that needs none.
+fn unused_seed(file: &AcceleratorFile) -> Option<Violation> {
+    let levels = file.accumulation.iter().flatten().enumerate();
+    let levels = levels.map(|(i, level)| (KeyPath::level(i, level.name.as_deref()), level.round, level.seed));
+    let product = file.product.iter().map(|p| (KeyPath::keys(&["product"]), p.round, p.seed));
+    let is_random =
+        |round: Option<Name<RoundKind>>| round.is_some_and(|round| round.0 == RoundKind::Stochastic);
+    let (key, ..) = levels.chain(product).find(|&(_, round, seed)| seed.is_some() && !is_random(round))?;
+    Some(Violation {
+        code: "guardbit::hw::unused_seed",
+        message: format!("`{key}` has a seed, but does not round at random"),
+        help: "write `round: stochastic`, or leave the seed out".into(),
+        keys: vec![key.join("seed")],
     })
 }
 

@@ -9,7 +9,7 @@ use super::key::{KeyPath, Segment};
 use super::rules::MAX_LEVELS;
 
 /// Line and column, from 1, of the value at `key`, or of the innermost map or list around it that is there.
-pub(super) fn locate(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
+pub(crate) fn locate(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
     let segments = key.segments();
     (0..=segments.len()).rev().find_map(|length| {
         let walk = Walk { path: &segments[..length], pass: 0 };

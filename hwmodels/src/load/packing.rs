@@ -20,6 +20,16 @@ pub(super) fn packing(file: &AcceleratorFile, datapath: &Datapath) -> Result<Pac
 
 /// The innermost level is the DSP's own adder, and products reach it whole.
 fn dsp48e2(datapath: &Datapath) -> Result<(), Violation> {
+    if datapath.order.walk.depends_on_data() {
+        return Err(Violation {
+            code: "guardbit::hw::packing",
+            message: "channels that share an adder read the same activations at a time: they cannot each be walked in an \
+                      order of its own"
+                .into(),
+            help: "choose a `reduction_order.walk` that does not depend on the data".into(),
+            keys: vec![KeyPath::keys(&["reduction_order", "walk"]), KeyPath::keys(&["packing", "kind"])],
+        });
+    }
     let inner = &datapath.levels[0];
     let lane = match inner.register {
         Register::Fixed { format, overflow } => {

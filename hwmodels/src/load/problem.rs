@@ -47,6 +47,16 @@ pub struct FilePlace {
 pub struct HwError(pub(super) Box<Problem>);
 
 impl Problem {
+    pub(crate) fn new(
+        code: &'static str,
+        key: Option<String>,
+        message: String,
+        help: String,
+        origin: Origin,
+    ) -> Self {
+        Self { code, key, message, help: Some(help), origin }
+    }
+
     /// Something doubtful about an accelerator for one network.
     pub(crate) fn of_network(code: &'static str, key: &str, message: String, help: &str) -> Self {
         Self { code, key: Some(key.into()), message, help: Some(help.into()), origin: Origin::Nowhere }
@@ -94,7 +104,7 @@ impl HwError {
 
 impl FilePlace {
     /// The place in line `line` and column `column`, both from 1; it reaches to the end of the value there.
-    pub(super) fn new(file: &str, text: &Arc<str>, line: usize, column: usize) -> Self {
+    pub(crate) fn new(file: &str, text: &Arc<str>, line: usize, column: usize) -> Self {
         let (file, text) = (file.to_owned(), text.clone());
         let line_start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
         let before: usize = text[line_start..].chars().take(column - 1).map(char::len_utf8).sum();

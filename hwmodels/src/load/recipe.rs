@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::check::{Violation, check};
+use super::order::KnownOrders;
 use super::problem::{HwError, Problem};
 use super::set::{Overridden, Set};
 use super::sources::Sources;
@@ -29,6 +30,8 @@ pub(crate) struct Recipe {
     pub(super) layers: Vec<(String, Vec<Set>)>,
     /// Where a name or index stands among them.
     places: HashMap<String, usize>,
+    /// The permutations that were read.
+    orders: KnownOrders,
 }
 
 /// Levels with the overrides for all layers.
@@ -49,7 +52,8 @@ impl Recipe {
         let of_levels: Vec<Set> = of_levels.into_iter().cloned().collect();
         let levels = Leveled::new(sources, levels(&file), &of_levels)?;
         let (sources, layers) = (sources.clone(), Vec::new());
-        Ok(Self { sources, file, overridden, of_levels, levels, layers, places: HashMap::new() })
+        let (places, orders) = (HashMap::new(), KnownOrders::default());
+        Ok(Self { sources, file, overridden, of_levels, levels, layers, places, orders })
     }
 
     /// The same with overrides of layers.
@@ -76,7 +80,7 @@ impl Recipe {
     /// The accelerator with these overrides beside those for all layers.
     pub(super) fn accelerator(&self, own: &[&Set]) -> Result<Accelerator, HwError> {
         let made = self.file(own)?;
-        check(&made.file).map_err(|violation| made.blame(violation).into())
+        made.check()
     }
 
     /// The complete file with these overrides beside those for all layers.
@@ -106,6 +110,11 @@ pub(super) struct Made<'a> {
 }
 
 impl Made<'_> {
+    /// The accelerator.
+    pub fn check(&self) -> Result<Accelerator, HwError> {
+        check(&self.file, &self.recipe.orders).map_err(|violation| self.blame(violation).into())
+    }
+
     /// The problem of a violation, with its place.
     pub fn blame(&self, violation: Violation) -> Problem {
         let overridden = [&self.recipe.overridden, &self.leveled.overridden, &self.overridden];

@@ -3,11 +3,15 @@
 use serde_yaml::{Mapping, Value};
 
 use super::{layers, typed};
-use crate::accelerator::{PackingKind, WalkKind};
-use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, TermsFile};
+use crate::accelerator::PackingKind;
+use crate::file::{
+    AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, PermutationsFile, RoundKind, TermsFile,
+};
 use crate::keys::{BiasFile, Key, LevelFile, OrderMap, PackingFile, ProductFile};
 use crate::lower::OPERATIONS;
-use crate::{Accelerator, Bias, Level, PackingKeys, Product, ReductionOrder, Register, Terms, Walk};
+use crate::{
+    Accelerator, Bias, Level, PackingKeys, Product, ReductionOrder, Register, ShiftRounding, Terms, Walk,
+};
 
 impl Accelerator {
     /// The complete file, as YAML: every default filled, run lengths as numbers. It loads back to the same
@@ -52,7 +56,7 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
         array: Some(array.file()),
         offload: Some(offload.iter().filter_map(operation).collect()),
         operands: Some(datapath.operands.file()),
-        reduction_order: Some(order(datapath.order)),
+        reduction_order: Some(order(&datapath.order)),
         product: Some(product(&datapath.product)),
         accumulation: Some(datapath.levels.iter().map(level).collect()),
         bias: Some(bias(&datapath.bias)),
@@ -64,14 +68,31 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
     }
 }
 
-fn order(order: ReductionOrder) -> OrderFile {
-    let (walk, stride) = match order.walk {
-        Walk::Forward => (WalkKind::Forward, None),
-        Walk::Reverse => (WalkKind::Reverse, None),
-        Walk::Stride(stride) => (WalkKind::Stride, Some(stride.to_file())),
+fn order(order: &ReductionOrder) -> OrderFile {
+    let mut map = OrderMap {
+        axes: Some(order.axes.map(Name).into()),
+        walk: Some(Name(order.walk.kind())),
+        ..order.file()
     };
-    let axes = Some(order.axes.map(Name).into());
-    OrderFile(OrderMap { axes, walk: Some(Name(walk)), stride, ..order.file() })
+    match &order.walk {
+        Walk::Stride(stride) => map.stride = Some(stride.to_file()),
+        Walk::Random { seed } => map.seed = Some(seed.to_file()),
+        Walk::File(given) => {
+            let numbers = |order: &[usize]| order.iter().map(|i| i.to_file().0).collect();
+            let lists = given.iter().map(|(name, order)| (name, numbers(order)));
+            map.permutations = Some(PermutationsFile::of(lists));
+        }
+        Walk::Forward | Walk::Reverse | Walk::Sorted | Walk::SignPaired | Walk::Greedy => {}
+    }
+    OrderFile(map)
+}
+
+/// How low bits are dropped; only where that is random there is a seed.
+fn rounding(round: ShiftRounding) -> (Option<Name<RoundKind>>, Option<Integer>) {
+    match round {
+        ShiftRounding::Fixed(rounding) => (Some(Name(RoundKind::Fixed(rounding))), None),
+        ShiftRounding::Stochastic { seed } => (Some(Name(RoundKind::Stochastic)), Some(seed.to_file())),
+    }
 }
 
 fn packing_file(packing: PackingKeys) -> PackingFile {
@@ -83,7 +104,8 @@ fn packing_file(packing: PackingKeys) -> PackingFile {
 
 fn product(product: &Product) -> ProductFile {
     let (bits, overflow, signed) = register(product.register);
-    ProductFile { bits, overflow, signed, ..product.file() }
+    let (round, seed) = rounding(product.round);
+    ProductFile { bits, overflow, signed, round, seed, ..product.file() }
 }
 
 fn level(level: &Level) -> LevelFile {
@@ -92,7 +114,9 @@ fn level(level: &Level) -> LevelFile {
         Terms::Count(terms) => TermsFile::Number(terms.to_file().0),
         Terms::All => TermsFile::All,
     };
-    LevelFile { name: Some(level.name.clone()), terms: Some(terms), bits, overflow, signed, ..level.file() }
+    let (round, seed) = rounding(level.round);
+    let name = Some(level.name.clone());
+    LevelFile { name, terms: Some(terms), bits, overflow, signed, round, seed, ..level.file() }
 }
 
 fn bias(bias: &Bias) -> BiasFile {

@@ -85,8 +85,14 @@ const RULES: &[Entry] = &[
     Entry {
         keys: &["reduction_order"],
         code: "guardbit::hw::order",
-        allowed: || "kh, kw and ic, each once, or a map of axes, walk, stride and ic_block".into(),
+        allowed: || "kh, kw and ic, each once, or a map with axes and walk".into(),
         hint: "the slowest axis comes first, as `[kh, kw, ic]`",
+    },
+    Entry {
+        keys: &["reduction_order.permutations.**"],
+        code: "guardbit::hw::order",
+        allowed: || "a whole number, or a list of them".into(),
+        hint: "each of 0, 1, 2, ... once: which product of the flattened axes is added as the k-th",
     },
     Entry {
         keys: &["accumulation.**"],

@@ -7,6 +7,7 @@ use serde_yaml::Value;
 
 use super::key::KeyPath;
 use super::locate::locate;
+use super::order;
 use super::parse::{MOST_BYTES, parse};
 use super::problem::{FilePlace, HwError, Origin, Problem};
 use super::set::{Overridden, SetSource, merge};
@@ -49,9 +50,16 @@ impl Sources {
     /// A file of that text which extends nothing.
     pub fn complete(text: &str, name: &str) -> Result<Self, HwError> {
         let text: Arc<str> = text.into();
-        let file = parse(&text, name)?;
+        let mut file = parse(&text, name)?;
         let own = typed::to_value(&file);
         let sources = Self { name: name.into(), own, text, base: None, is_preset: false };
+        let mut named = None;
+        order::visit_files(&mut file, |_, key| named = Some(key));
+        if let Some(key) = named {
+            let message = "a complete file names no file of permutations".to_owned();
+            let help = "write them out as `permutations`: `guardbit hw show` does so".into();
+            return Err(sources.problem("guardbit::hw::order", key, message, help).into());
+        }
         match file.extends {
             None => Ok(sources),
             Some(_) => {
@@ -65,7 +73,9 @@ impl Sources {
     /// The same, where `chain` holds the paths of the files that extend each other down to this one.
     fn extending(text: &str, name: &str, chain: &mut Vec<PathBuf>) -> Result<Self, HwError> {
         let text: Arc<str> = text.strip_prefix('\u{feff}').unwrap_or(text).into();
-        let file = parse(&text, name)?;
+        let mut file = parse(&text, name)?;
+        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+        order::visit_files(&mut file, |path, _| *path = folder.join(&path).to_string_lossy().into_owned());
         let mut sources =
             Self { name: name.into(), own: typed::to_value(&file), text, base: None, is_preset: false };
         if let Some(base) = file.extends {
@@ -181,7 +191,10 @@ impl Sources {
     }
 
     fn extends_problem(&self, code: &'static str, message: String, help: String) -> Problem {
-        let key = KeyPath::keys(&["extends"]);
+        self.problem(code, KeyPath::keys(&["extends"]), message, help)
+    }
+
+    fn problem(&self, code: &'static str, key: KeyPath, message: String, help: String) -> Problem {
         Problem { code, message, help: Some(help), origin: self.place(&key), key: Some(key.to_string()) }
     }
 

@@ -15,7 +15,7 @@ pub use audit::{AuditStep, Decision, Outcome, audit_frontend, audit_lowering};
 pub use partition::{Host, Placement};
 
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
-use crate::{Accelerator, HwError, MacLayer, OutputFit, Program, Step};
+use crate::{Accelerator, HwError, MacLayer, OutputFit, Program, Step, Walk};
 use overrides::Overrides;
 
 /// Names of the operations that are multiply-accumulate layers: what `offload` lists by default.
@@ -91,6 +91,19 @@ pub enum LowerError {
         /// Cells of the window, as rows x columns x channels.
         cells: String,
     },
+    /// A layer without a permutation for its products.
+    #[error(
+        "layer `{layer}` adds {terms} products, but `reduction_order` has no permutation of that length for it; there \
+         are {given}"
+    )]
+    NoPermutation {
+        /// Name of the layer.
+        layer: String,
+        /// Its products.
+        terms: usize,
+        /// The permutations with their lengths.
+        given: String,
+    },
     /// A layer that takes more cycles than can be told.
     #[error("layer `{layer}` takes more than 2^53 cycles on this accelerator")]
     TooManyCycles {
@@ -109,6 +122,7 @@ impl LowerError {
             Self::Together { source } => source.code(),
             Self::Multiplier { .. } => "guardbit::lower::multiplier",
             Self::TooManyProducts { .. } => "guardbit::lower::too_many_products",
+            Self::NoPermutation { .. } => "guardbit::lower::no_permutation",
             Self::TooManyCycles { .. } => "guardbit::lower::too_many_cycles",
         }
     }
@@ -132,6 +146,10 @@ impl LowerError {
             Self::TooManyProducts { .. } => {
                 "a window larger than its input reads padding alone: write a smaller one, or leave the operation out of \
                  `offload`"
+            }
+            Self::NoPermutation { .. } => {
+                "give one by the layer's name or by its number of products, or give the layer another walk: \
+                 `layers: {NAME: {reduction_order.walk: forward}}`"
             }
             Self::TooManyCycles { .. } => {
                 "`memory.sram_bytes_per_cycle`, `memory.accumulator_bytes_per_cycle` and `memory.dram_bytes_per_cycle` \
@@ -194,6 +212,16 @@ fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
     Err(LowerError::TooManyProducts { layer: layer.into(), channels, cells })
 }
 
+fn no_permutation(layer: String, window: &Window, walk: &Walk) -> LowerError {
+    let given = match walk {
+        Walk::File(given) => {
+            given.iter().map(|(name, order)| format!("`{name}` ({})", order.len())).collect()
+        }
+        _ => Vec::new(),
+    };
+    LowerError::NoPermutation { layer, terms: window.terms(), given: given.join(", ") }
+}
+
 /// What there is to know of a layer beside its dot products.
 #[derive(Debug, Clone)]
 pub struct LayerSpec {
@@ -243,7 +271,11 @@ pub fn lower_dot_products(
         datapath.bias = datapath.bias.of_layer(bias.bits);
     }
     check_size(&name, &dots.window)?;
-    let order = datapath.order.permutation(dots.window.kernel);
+    let Some((order_of_layer, order)) = datapath.order.of_layer(&[&short_name, &name], dots.window.kernel)
+    else {
+        return Err(no_permutation(name, &dots.window, &datapath.order.walk));
+    };
+    datapath.order = order_of_layer;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
     let timing = LayerTiming::new(accelerator, &dots.window, widths);
     if timing.cycles > MAX_CYCLES {

@@ -28,6 +28,10 @@ impl Chain {
         Self { rows, dot_width, terms, level, length }
     }
 
+    pub fn chained(&self) -> Chained {
+        Chained { level: self.level, abreast: self.abreast() }
+    }
+
     /// Rows that the products of a chain need.
     fn steps(&self) -> usize {
         self.length.div_ceil(self.dot_width)
@@ -96,6 +100,15 @@ fn run(levels: &[Level], dot_width: usize, terms: usize) -> (usize, usize) {
         }
     }
     (levels.len().saturating_sub(1), terms)
+}
+
+/// The chain as the hardware below and beside the columns sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chained {
+    /// The level that adds along a column.
+    pub level: usize,
+    /// Chains that end in a column side by side.
+    pub abreast: usize,
 }
 
 /// Rows that idle because of the chain alone, whatever the layer.

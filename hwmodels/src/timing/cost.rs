@@ -19,6 +19,12 @@ pub struct Cost {
     pub stall_sram_cycles: u64,
     /// The others: those that wait for the memory outside.
     pub stall_dram_cycles: u64,
+    /// Cycles of the products alone, on an array that is always full.
+    pub ideal_cycles: u64,
+    /// Cycles in which the ports between the SRAMs and the array have something to do; 0 where the convention counts none.
+    pub sram_cycles: u64,
+    /// Cycles in which the memory outside has something to do; 0 where the convention counts none.
+    pub dram_cycles: u64,
     /// Products, padding included.
     pub macs: u64,
     /// Products that the array could have made in all cycles.
@@ -29,6 +35,50 @@ pub struct Cost {
     pub sram_bytes: u64,
     /// Time at the clock, in microseconds.
     pub microseconds: f64,
+    /// What passes where.
+    pub moved: Moved,
+}
+
+/// Bits that pass between memories and arrays in one inference of a layer, of all cores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// Activations from their SRAM to the array.
+    pub activations: u128,
+    /// Weights from their SRAM to the array.
+    pub weights: u128,
+    /// Sums to and from their SRAM.
+    pub sums: u128,
+    /// Outputs from the array, to the SRAM of activations.
+    pub outputs: u128,
+    /// Activations from outside, in whole bursts.
+    pub loaded_activations: u128,
+    /// Weights from outside, in whole bursts.
+    pub loaded_weights: u128,
+    /// Outputs to the outside, in whole bursts.
+    pub stored: u128,
+}
+
+impl Moved {
+    /// Between the SRAMs and the array.
+    pub fn inside(&self) -> u128 {
+        [self.activations, self.weights, self.sums, self.outputs].into_iter().fold(0, u128::saturating_add)
+    }
+
+    /// Between the chip and its outside memory.
+    pub fn outside(&self) -> u128 {
+        [self.loaded_activations, self.loaded_weights, self.stored].into_iter().fold(0, u128::saturating_add)
+    }
+
+    /// To and from the SRAM of activations, on both of its sides.
+    pub fn activation_sram(&self) -> u128 {
+        let all = [self.activations, self.outputs, self.loaded_activations, self.stored];
+        all.into_iter().fold(0, u128::saturating_add)
+    }
+
+    /// To and from the SRAM of weights, on both of its sides.
+    pub fn weight_sram(&self) -> u128 {
+        self.weights.saturating_add(self.loaded_weights)
+    }
 }
 
 impl Cost {
@@ -40,17 +90,22 @@ impl Cost {
         clock_mhz: f64,
     ) -> Self {
         let per_cycle = product([array.rows, array.cols, array.dot_width]);
-        let Schedule { compute, inside, cycles, .. } = *schedule;
+        let Schedule { compute, inside, cycles, busy: [sram_cycles, dram_cycles], .. } = *schedule;
+        let macs = product([window.dots(), window.terms()]);
         Self {
             compute_cycles: compute,
             stall_cycles: cycles.saturating_sub(compute),
             stall_sram_cycles: inside.saturating_sub(compute),
             stall_dram_cycles: cycles.saturating_sub(inside),
-            macs: product([window.dots(), window.terms()]),
+            ideal_cycles: macs.div_ceil(per_cycle.max(1)),
+            sram_cycles,
+            dram_cycles,
+            macs,
             capacity: cycles.saturating_mul(per_cycle),
-            dram_bytes: bytes(traffic.load.saturating_add(traffic.store)),
-            sram_bytes: bytes(traffic.sram),
+            dram_bytes: bytes(traffic.moved.outside()),
+            sram_bytes: bytes(traffic.moved.inside()),
             microseconds: cycles as f64 / clock_mhz,
+            moved: traffic.moved,
         }
     }
 

@@ -56,7 +56,20 @@ pub(super) fn schedule(
     let cycles = (with_weights as u64).max(compute);
     let fold = cycles.checked_div(folds.all()).unwrap_or(0);
     let group = (folds.count as u64).saturating_mul(fold);
-    Schedule { lead: 0, fold, of_tile: 1, gap: 0, group, last: u64::MAX, compute, inside: compute, cycles }
+    // Weights from outside take longer than the operation, or are hidden behind it.
+    let busy = [0, if cycles > compute { cycles } else { 0 }];
+    Schedule {
+        lead: 0,
+        fold,
+        of_tile: 1,
+        gap: 0,
+        group,
+        last: u64::MAX,
+        compute,
+        inside: compute,
+        busy,
+        cycles,
+    }
 }
 
 /// A layer as the compiler sees it. Sizes are `[rows, columns, channels]`.

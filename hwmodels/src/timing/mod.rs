@@ -4,6 +4,7 @@
 //! array, and places every addition within its fold; a convention says when each fold starts.
 
 mod array;
+mod bound;
 mod chain;
 mod cost;
 mod ethos_u;
@@ -26,8 +27,9 @@ mod weight_stationary;
 use guardbit_graph::{OutputPosition, Window};
 
 pub use array::ArrayCycles;
-pub(crate) use chain::Unfilled;
-pub use cost::Cost;
+pub use bound::Bound;
+pub(crate) use chain::{Chained, Unfilled};
+pub use cost::{Cost, Moved};
 pub(crate) use feed::Feed;
 pub use fit::Fit;
 pub use gemm::{Gemm, Widths};
@@ -80,6 +82,8 @@ struct Schedule {
     compute: u64,
     /// Of the whole layer, with a memory outside that takes no time.
     inside: u64,
+    /// In which the ports of the SRAMs, and the memory outside, have something to do.
+    busy: [u64; 2],
     /// Of the whole layer.
     cycles: u64,
 }
@@ -121,6 +125,11 @@ impl LayerTiming {
     /// Whether all additions of a dot product happen in the same processing element.
     pub fn stays_in_place(&self) -> bool {
         self.mapping.stays_in_place()
+    }
+
+    /// The level that adds along a column, where sums move down the columns.
+    pub(crate) fn chain(&self) -> Option<Chained> {
+        (!self.stays_in_place()).then(|| self.mapping.layer().chain.chained())
     }
 
     /// Whether the places of all dot products differ only in where they begin: cycles and processing elements from the

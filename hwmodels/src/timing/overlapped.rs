@@ -40,6 +40,8 @@ pub(super) fn schedule(folds: &Folds, traffic: &Traffic, memory: &Memory) -> Sch
     let latency = memory.dram_latency_cycles;
     let compute = compute_cycles(folds);
     let inside = steady(folds, &ports, 1).saturating_add(last);
+    let transfers = if memory.double_buffer { load.max(store) } else { load.saturating_add(store) };
+    let busy = [ports.cycles(all), transfers];
     let schedule = |lead: u64, fold: u64, gap: u64, of_group: u64, cycles: u64| Schedule {
         lead: latency.saturating_add(lead),
         fold,
@@ -49,6 +51,7 @@ pub(super) fn schedule(folds: &Folds, traffic: &Traffic, memory: &Memory) -> Sch
         last: u64::MAX,
         compute,
         inside,
+        busy,
         cycles: latency.saturating_add(cycles),
     };
     if memory.double_buffer {

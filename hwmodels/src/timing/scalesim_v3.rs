@@ -30,6 +30,7 @@ pub(super) fn schedule(mapping: &Mapping) -> Schedule {
         last: group.saturating_sub(1),
         compute: cycles,
         inside: cycles,
+        busy: [0; 2],
         cycles,
     }
 }

@@ -7,6 +7,7 @@
 
 use guardbit_graph::Window;
 
+use super::cost::Moved;
 use super::gemm::Widths;
 use super::mapping::{Mapping, product, times};
 use super::rate::{BYTE, bits_of_kib};
@@ -22,8 +23,8 @@ pub(super) struct Traffic {
     pub store: u128,
     /// Between the SRAMs and the array of one core, in the whole layer: activations, weights, sums in both directions.
     pub reads: [u128; 3],
-    /// Between the SRAMs and the arrays of all cores, in the whole layer, outputs included.
-    pub sram: u128,
+    /// What passes where, in the whole layer, with the arrays of all cores.
+    pub moved: Moved,
     /// Tiles that are loaded, and tiles that hold complete sums.
     pub tiles: [u64; 2],
 }
@@ -194,11 +195,22 @@ impl<'a> Footprint<'a> {
         };
         let all =
             [load(0, pass, activations, [pixels, terms]), load(1, self.whole[1], weights, [channels, terms])];
+        let store = self.bursts(outputs, product([pixels, channels, groups]));
+        let [activations, weights, sums] = of(mapping.reads_of_all());
+        let [loaded_activations, loaded_weights] = all;
         Traffic {
-            load: all[0].saturating_add(all[1]),
-            store: self.bursts(outputs, product([pixels, channels, groups])),
+            load: loaded_activations.saturating_add(loaded_weights),
+            store,
             reads: of(mapping.reads()),
-            sram: of(mapping.reads_of_all()).into_iter().fold(outputs, u128::saturating_add),
+            moved: Moved {
+                activations,
+                weights,
+                sums,
+                outputs,
+                loaded_activations,
+                loaded_weights,
+                stored: store,
+            },
             tiles: [product([pixels, channels, terms, groups]), product([pixels, channels, groups])],
         }
     }

@@ -16,14 +16,14 @@ fn unknown_keys() {
     hw.yaml:4:5: there is no key `accumulation.acc.bit`
       |     bit: 14
       |     ^^^
-    help: the keys of `accumulation.acc` are name, reduce, terms, bits, overflow, signed, check, shift, round
+    help: the keys of `accumulation.acc` are name, reduce, terms, bits, overflow, signed, check, shift, round, seed
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order: {wolk: reverse}\n", &[]), @r"
     guardbit::hw::unknown_key
     hw.yaml:2:19: there is no key `reduction_order.wolk`
       | reduction_order: {wolk: reverse}
       |                   ^^^^
-    help: the keys of `reduction_order` are axes, walk, stride, ic_block
+    help: the keys of `reduction_order` are axes, walk, stride, seed, file, permutations, ic_block
     ");
     insta::assert_snapshot!(report("schema: 1\nmemory:\n  sram: 3\n", &[]), @r"
     guardbit::hw::unknown_key
@@ -100,7 +100,7 @@ fn overrides() {
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\n", &["accumulation.acc.bit=12"]), @r"
     guardbit::hw::unknown_key
     --set accumulation.acc.bit=12: there is no key `accumulation.acc.bit`
-    help: the keys of `accumulation.acc` are name, reduce, terms, bits, overflow, signed, check, shift, round
+    help: the keys of `accumulation.acc` are name, reduce, terms, bits, overflow, signed, check, shift, round, seed
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\n", &["arrray.rows=8"]), @r"
     guardbit::hw::unknown_key

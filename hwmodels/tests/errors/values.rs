@@ -69,7 +69,7 @@ fn values_of_the_wrong_type() {
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order: 3\n", &[]), @r"
     guardbit::hw::order
-    hw.yaml:2:18: `reduction_order` is 3; it must be kh, kw and ic, each once, or a map of axes, walk, stride and ic_block
+    hw.yaml:2:18: `reduction_order` is 3; it must be kh, kw and ic, each once, or a map with axes and walk
       | reduction_order: 3
       |                  ^
     help: the slowest axis comes first, as `[kh, kw, ic]`
@@ -108,7 +108,7 @@ fn names_that_are_none() {
     ");
     insta::assert_snapshot!(report("schema: 1\nproduct: {shift: 2, round: up}\n", &[]), @r"
     guardbit::hw::round
-    hw.yaml:2:28: `product.round`: unknown rounding `up`; it must be one of floor, toward_zero, half_up, half_down, half_away, half_to_zero, half_even, half_odd
+    hw.yaml:2:28: `product.round`: unknown rounding `up`; it must be one of floor, toward_zero, half_up, half_down, half_away, half_to_zero, half_even, half_odd, stochastic
       | product: {shift: 2, round: up}
       |                            ^^
     help: how low bits are dropped

@@ -47,6 +47,20 @@ fn doubtful_values() {
       |                           ^
     help: write `walk: stride`, or leave the stride out
     ");
+    insta::assert_snapshot!(report("schema: 1\nreduction_order: {walk: sorted, seed: 4}\n", &[]), @r"
+    guardbit::hw::unused_seed
+    hw.yaml:2:39: `reduction_order.seed` is given, but the walk is not random
+      | reduction_order: {walk: sorted, seed: 4}
+      |                                       ^
+    help: write `walk: random`, or leave the seed out
+    ");
+    insta::assert_snapshot!(report("schema: 1\nproduct: {shift: 1, round: half_up, seed: 4}\n", &[]), @r"
+    guardbit::hw::unused_seed
+    hw.yaml:2:43: `product` has a seed, but does not round at random
+      | product: {shift: 1, round: half_up, seed: 4}
+      |                                           ^
+    help: write `round: stochastic`, or leave the seed out
+    ");
     insta::assert_snapshot!(report("schema: 1\noffload: []\n", &[]), @r"
     guardbit::hw::nothing_offloaded
     hw.yaml:2:10: `offload` is empty: everything runs on the host

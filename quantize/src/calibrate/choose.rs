@@ -7,7 +7,7 @@ use guardbit_graph::TensorId;
 use super::{Calibration, Open};
 use crate::patterns::Output;
 use crate::simulated::{Raw, Reading, reals_of};
-use crate::{CodeSetting, Observed, QuantizeError, Range, TensorCodes};
+use crate::{CodeSetting, Observed, Parameters, QuantizeError, Range, Scales, TensorCodes};
 
 impl Calibration<'_, '_> {
     /// Chooses the codes of a tensor that is made in float, and makes them.
@@ -22,7 +22,7 @@ impl Calibration<'_, '_> {
                 Raw::Real(reals.iter().map(|&real| guardbit_graph::word_of(real)).collect::<Arc<[i32]>>())
             };
             let raw = reals.iter().map(raw).collect();
-            self.open = Some(Open { tensor: id, unit: None, raw, reals });
+            self.open.insert(id, Open { unit: None, raw, reals });
         }
         self.tensor_figures(id);
         Ok(())
@@ -43,10 +43,14 @@ impl Calibration<'_, '_> {
         let mut raw = self.simulated.raw(index, &self.states)?;
         let mut reals = self.simulated.reals(index, &self.states, &raw);
         let output = match (forms.output(), unit.inputs.first()) {
-            (Output::AsInput, Some(&input)) => self.simulated.variable(input),
+            (Output::AsInput | Output::AsInputAtFirst, Some(&input)) => self.simulated.variable(input),
             (Output::Given(of), _) => {
                 let range = setting.activations.range();
                 Some(TensorCodes::new(range, of(range)))
+            }
+            (Output::Apart, Some(&input)) => {
+                let own = self.chosen(&self.observed_output(index, &reals), setting.activations);
+                Some(apart(own, self.simulated.variable(input), setting.activations.scales))
             }
             _ => Some(self.chosen(&self.observed_output(index, &reals), setting.activations)),
         };
@@ -58,9 +62,8 @@ impl Calibration<'_, '_> {
             raw = self.simulated.raw(index, &self.states)?;
             reals = self.simulated.reals(index, &self.states, &raw);
         }
-        self.open = None;
-        let kept = self.is_open(unit.output) && forms.layer().is_some();
-        let kept = kept.then(|| Open { tensor: unit.output, unit: Some(index), raw: raw.clone(), reals });
+        let kept = self.is_open(unit.output) && forms.output().is_free();
+        let kept = kept.then(|| Open { unit: Some(index), raw: raw.clone(), reals });
         self.rounded_sums.insert(index, raw.iter().map(Raw::rounded_sums).sum());
         self.simulated.settle(index, &mut self.states, raw)?;
         if let Some(reason) = self.too_lossy(index) {
@@ -68,7 +71,7 @@ impl Calibration<'_, '_> {
             self.states.iter_mut().for_each(|state| state.codes[unit.output.index()] = None);
             return Ok(());
         }
-        self.open = kept;
+        self.open.extend(kept.map(|open| (unit.output, open)));
         self.tensor_figures(unit.output);
         Ok(())
     }
@@ -126,6 +129,18 @@ impl Calibration<'_, '_> {
         let sqnr = crate::statistics::sqnr_db(signal, noise);
         (sqnr < least).then(|| format!("its own quantization has an SQNR of {sqnr:.1} dB, below {least} dB"))
     }
+}
+
+/// Codes with the next greater scale, where they would be those of `input`.
+fn apart(own: TensorCodes, input: Option<TensorCodes>, scales: Scales) -> TensorCodes {
+    if input.is_none_or(|input| input.parameters != own.parameters) {
+        return own;
+    }
+    let scale = match scales {
+        Scales::Any => own.parameters.scale.next_up(),
+        Scales::PowersOfTwo => 2.0 * own.parameters.scale,
+    };
+    TensorCodes { parameters: Parameters { scale, ..own.parameters }, ..own }
 }
 
 /// What is observed of samples.

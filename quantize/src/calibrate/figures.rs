@@ -74,16 +74,24 @@ impl Calibration<'_, '_> {
     /// Notes what is known of a tensor whose codes were made.
     pub(super) fn tensor_figures(&mut self, id: TensorId) {
         let Some(codes) = self.simulated.variable(id) else { return };
-        let moved = self.simulated.plan.units().iter().any(|unit| {
-            unit.output == id
-                && unit.forms.as_ref().is_some_and(|forms| matches!(forms.output(), Output::AsInput))
-        });
-        if moved {
+        let maker = self.simulated.plan.units().iter().position(|unit| unit.output == id);
+        if maker.is_some_and(|unit| self.is_moved(unit)) {
             return;
         }
         let figures = self.figures_of(id, codes);
         self.tensors.retain(|known| known.name != figures.name);
         self.tensors.push(figures);
+    }
+
+    /// Whether a unit makes the codes that it reads.
+    pub(super) fn is_moved(&self, index: usize) -> bool {
+        let unit = &self.simulated.plan.units()[index];
+        let codes = |id| self.simulated.variable(id);
+        match unit.forms.as_ref().map(|forms| forms.output()) {
+            Some(Output::AsInput) => true,
+            Some(Output::AsInputAtFirst) => codes(unit.inputs[0]) == codes(unit.output),
+            _ => false,
+        }
     }
 
     fn figures_of(&self, id: TensorId, codes: TensorCodes) -> TensorFigures {

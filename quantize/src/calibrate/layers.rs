@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use guardbit_graph::Graph;
+use guardbit_graph::{Graph, TensorId};
 use guardbit_hwmodels::{Accelerator, lower};
 
 use super::choose::{observed, weight_range};
@@ -136,7 +136,7 @@ impl Calibration<'_, '_> {
         let (from, to) =
             (codes(self.simulated.variable(input))?, codes(self.simulated.variable(unit.output))?);
         let plain = self.simulated.weights(index).ok_or(QuantizeError::NothingToQuantize)?;
-        let open = self.open.as_ref().filter(|open| open.tensor == input);
+        let open = self.open.get(&input);
         let reading = self.reading();
         let samples: Vec<Vec<f32>> = match open {
             Some(open) if reading == Reading::Simulated => open.reals.clone(),
@@ -174,6 +174,7 @@ impl Calibration<'_, '_> {
             observed_output: &seen_output,
             plain: LayerParameters {
                 input: from.parameters,
+                input_codes: from.range,
                 weights: plain.weights.clone(),
                 bias: plain.bias.clone(),
                 output: to.parameters,
@@ -194,7 +195,12 @@ impl Calibration<'_, '_> {
         let unit = &self.simulated.plan.units()[index];
         let mut candidate = crate::simulated::Simulated::new(self.simulated.plan);
         let of = |id| self.simulated.variable(id).ok_or(QuantizeError::NothingToQuantize);
-        candidate.set(unit.inputs[0], TensorCodes { parameters: parameters.input, ..of(unit.inputs[0])? });
+        let input = TensorCodes {
+            parameters: parameters.input,
+            range: parameters.input_codes,
+            ..of(unit.inputs[0])?
+        };
+        candidate.set(unit.inputs[0], input);
         let output = TensorCodes { parameters: parameters.output, ..of(unit.output)? };
         candidate.set_weights(index, layer_codes(setting, parameters));
         candidate.alone(index, Some(output))
@@ -215,23 +221,31 @@ impl Calibration<'_, '_> {
         let (input, output) = (unit.inputs[0], unit.output);
         let variable = |id| self.simulated.variable(id).ok_or(QuantizeError::NothingToQuantize);
         let (from, to) = (variable(input)?, variable(output)?);
-        let open = self.open.take().filter(|open| open.tensor == input);
-        if chosen.input != from.parameters && open.is_none() {
+        let open = self.open.remove(&input);
+        let own = TensorCodes { parameters: chosen.input, range: chosen.input_codes, ..from };
+        if own != from && open.is_none() {
             return Err(wrong("changes the input, whose codes are decided".into()));
+        }
+        if !from.range.includes(own.range)
+            || own.range.clamp(own.parameters.zero_point.into()) != own.parameters.zero_point
+        {
+            return Err(wrong(
+                "has input codes outside of the target, or a zero point outside of them".into(),
+            ));
         }
         self.candidate(index, setting, &chosen).map_err(|error| wrong(format!("makes no layer: {error}")))?;
         self.simulated.set_weights(index, layer_codes(setting, &chosen));
         self.simulated.set(output, TensorCodes { parameters: chosen.output, ..to });
-        if chosen.input != from.parameters {
-            self.simulated.set(input, TensorCodes { parameters: chosen.input, ..from });
-            self.again(open)?;
+        if own != from {
+            self.simulated.set(input, own);
+            self.again(input, open)?;
         }
         Ok(())
     }
 
     /// Makes the codes of an open tensor once more.
-    fn again(&mut self, open: Option<Open>) -> Result<(), QuantizeError> {
-        let Some(Open { tensor, unit, raw, .. }) = open else { return Ok(()) };
+    fn again(&mut self, tensor: TensorId, open: Option<Open>) -> Result<(), QuantizeError> {
+        let Some(Open { unit, raw, .. }) = open else { return Ok(()) };
         match unit {
             Some(unit) => self.simulated.settle(unit, &mut self.states, raw)?,
             None => self.simulated.quantize_real(tensor, &mut self.states),

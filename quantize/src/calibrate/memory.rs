@@ -2,7 +2,7 @@
 
 use guardbit_graph::{Links, TensorId};
 
-use crate::{Plan, QuantizeError};
+use crate::{Config, Plan, QuantizeError};
 
 /// Bytes of an element while it is held: the float network's, and the simulated network's.
 const HELD: usize = 8;
@@ -10,8 +10,8 @@ const HELD: usize = 8;
 const MADE: usize = 20;
 
 /// Fails if so many samples take more than `most` bytes: all of them are at the same unit at a time.
-pub(super) fn check(plan: &Plan, samples: usize, most: usize) -> Result<(), QuantizeError> {
-    let each = peak(plan);
+pub(super) fn check(plan: &Plan, config: &Config, samples: usize) -> Result<(), QuantizeError> {
+    let (each, most) = (peak(plan, config.layer_method.is_some()), config.memory);
     let needed = each.saturating_mul(samples);
     if needed <= most {
         return Ok(());
@@ -20,13 +20,19 @@ pub(super) fn check(plan: &Plan, samples: usize, most: usize) -> Result<(), Quan
 }
 
 /// Bytes of one sample at the unit where the most tensors are held.
-fn peak(plan: &Plan) -> usize {
+fn peak(plan: &Plan, chosen_again: bool) -> usize {
     let (graph, units) = (plan.graph(), plan.units());
     let links = Links::new(graph);
     let len = |id: TensorId| graph.tensor(id).ty.len();
-    let last_use = |id: TensorId| {
-        let last = (0..units.len()).rev().find(|&unit| units[unit].inputs.contains(&id));
-        if links.is_output(id) { units.len() } else { last.unwrap_or(0) }
+    let last_reader = |id: TensorId| (0..units.len()).rev().find(|&unit| units[unit].inputs.contains(&id));
+    let last_use = |id: TensorId| match last_reader(id) {
+        _ if links.is_output(id) => units.len(),
+        // What codes that are chosen again are made of is held until they are.
+        Some(_) if chosen_again => {
+            let readers = units.iter().filter(|unit| unit.inputs.contains(&id));
+            readers.filter_map(|reader| last_reader(reader.output)).chain(last_reader(id)).max().unwrap_or(0)
+        }
+        last => last.unwrap_or(0),
     };
     let made = units.iter().enumerate().map(|(unit, made)| (unit, made.output));
     let inputs = graph.inputs().iter().map(|&id| (0, id));
@@ -34,7 +40,8 @@ fn peak(plan: &Plan) -> usize {
         inputs.chain(made).map(|(first, id)| (first, last_use(id), len(id))).collect();
     let at = |unit: usize| {
         let held = lives.iter().filter(|(first, last, _)| *first <= unit && unit <= *last);
-        held.map(|(.., len)| len * HELD).sum::<usize>() + len(units[unit].output) * MADE
+        let each = if chosen_again { HELD + MADE } else { HELD };
+        held.map(|(.., len)| len * each).sum::<usize>() + len(units[unit].output) * MADE
     };
     (0..units.len()).map(at).max().unwrap_or(0)
 }

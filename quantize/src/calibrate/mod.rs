@@ -6,6 +6,7 @@ mod layers;
 mod memory;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use guardbit_graph::{Links, TensorId};
 use guardbit_hwmodels::Accelerator;
@@ -22,8 +23,8 @@ struct Calibration<'p, 'c> {
     accelerator: Option<&'c Accelerator>,
     links: Links,
     states: Vec<State>,
-    /// The real values, before rounding, of the tensor whose codes may still be chosen by the layer that reads it.
-    open: Option<Open>,
+    /// The real values, before rounding, of tensors whose codes may still be chosen by the layer that reads them.
+    open: BTreeMap<TensorId, Open>,
     /// Sums of layers that a float32 does not hold, by unit.
     rounded_sums: BTreeMap<usize, u64>,
     figures: Vec<UnitFigures>,
@@ -32,7 +33,6 @@ struct Calibration<'p, 'c> {
 
 /// A tensor whose codes may still be chosen again.
 struct Open {
-    tensor: TensorId,
     /// The unit that makes it; none makes an input.
     unit: Option<usize>,
     raw: Vec<Raw>,
@@ -75,24 +75,32 @@ impl<'p, 'c> Calibration<'p, 'c> {
         if let (Some(method), None) = (&config.layer_method, accelerator) {
             return Err(QuantizeError::NoAccelerator { method: method.name().into() });
         }
-        memory::check(plan, samples.len(), config.memory)?;
+        memory::check(plan, config, samples.len())?;
         let mut own = Self {
             simulated: Simulated::new(plan),
             config,
             accelerator,
             links: Links::new(plan.graph()),
             states: State::of_samples(plan.graph(), samples, 0)?,
-            open: None,
+            open: BTreeMap::new(),
             rounded_sums: BTreeMap::new(),
             figures: Vec::new(),
             tensors: Vec::new(),
         };
         own.inputs()?;
         for unit in 0..plan.units().len() {
+            if config.cancelled.load(Ordering::Relaxed) {
+                return Err(QuantizeError::Cancelled);
+            }
             own.unit(unit)?;
             own.forget(unit);
         }
-        Ok(Calibrated { simulated: own.simulated, units: own.figures, tensors: own.tensors })
+        // Where a layer took the codes that were there, nothing stands between.
+        let kept = (0..plan.units().len())
+            .map(|unit| plan.units()[unit].pattern() != "requantize" || !own.is_moved(unit));
+        let kept: Vec<bool> = kept.collect();
+        let units = own.figures.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(figures, _)| figures);
+        Ok(Calibrated { units: units.collect(), simulated: own.simulated, tensors: own.tensors })
     }
 
     /// Which of the two networks activations are observed in.
@@ -154,7 +162,9 @@ impl<'p, 'c> Calibration<'p, 'c> {
     fn wants_codes(&self, unit: usize) -> bool {
         let unit = &self.simulated.plan.units()[unit];
         match unit.forms.as_ref().map(|forms| forms.output()) {
-            Some(crate::patterns::Output::AsInput) => self.is_read_as_codes(unit.output),
+            Some(crate::patterns::Output::AsInput | crate::patterns::Output::AsInputAtFirst) => {
+                self.is_read_as_codes(unit.output)
+            }
             Some(_) => true,
             None => false,
         }
@@ -171,14 +181,22 @@ impl<'p, 'c> Calibration<'p, 'c> {
         Ok(())
     }
 
-    /// Forgets what nothing reads any more.
+    /// Forgets what nothing reads any more: what the unit read, and what that was made of in case that its codes were chosen
+    /// again.
     fn forget(&mut self, index: usize) {
         let units = self.simulated.plan.units();
-        for &id in &units[index].inputs {
-            let read_later = units[index + 1..].iter().any(|later| later.inputs.contains(&id));
-            if !read_later && !self.links.is_output(id) {
-                self.states.iter_mut().for_each(|state| state.forget(id));
-            }
+        let read = &units[index].inputs;
+        let is_read_later = |id: &TensorId| units[index + 1..].iter().any(|later| later.inputs.contains(id));
+        self.open.retain(|id, _| !read.contains(id) || is_read_later(id));
+        let makers = units[..index].iter().filter(|maker| read.contains(&maker.output));
+        let mut old: Vec<TensorId> = makers.flat_map(|maker| &maker.inputs).chain(read).copied().collect();
+        let makers_of_open: Vec<usize> = self.open.values().filter_map(|open| open.unit).collect();
+        old.retain(|id| {
+            let is_held = makers_of_open.iter().any(|&unit| units[unit].inputs.contains(id));
+            !is_read_later(id) && !is_held && !self.links.is_output(*id)
+        });
+        for id in old {
+            self.states.iter_mut().for_each(|state| state.forget(id));
         }
     }
 }

@@ -99,7 +99,7 @@ impl LayerProblem<'_> {
         let scales: Vec<_> = weights.iter().map(|&range| self.targets.weights.parameters(range)).collect();
         let weights = self.weight_codes(&scales);
         let bias = self.bias_codes(input, &weights);
-        LayerParameters { input, weights, bias, output }
+        LayerParameters { input, input_codes: self.targets.input.codes, weights, bias, output }
     }
 
     /// The layer on the accelerator under candidate parameters.

@@ -1,34 +1,47 @@
 //! Codes of a layer's weights that do least harm within budgets, at the best of several scales.
 
+use guardbit_graph::Window;
 use guardbit_hwmodels::{MacLayer, Program, ZeroPoint};
 use rayon::prelude::*;
 
+use super::inputs::Input;
 use crate::weights::budget::{Budget, Budgets};
 use crate::weights::correct::{Correction, Effort};
 use crate::weights::moments::{Moments, Windows};
-use crate::{LayerParameters, LayerProblem, Parameters, QuantizeError, Range, WeightCodes};
+use crate::{LayerParameters, LayerProblem, QuantizeError, Range, WeightCodes};
 
 /// Scales are tried from half the plain one to 256 times that: of 8 bits a single one is left.
 const COARSE: std::ops::RangeInclusive<i32> = -1..=8;
 /// Then around the best of these, in quarters of an octave.
 const FINE: [i32; 6] = [-3, -2, -1, 1, 2, 3];
-/// The same where there is less time.
-const QUICK: [i32; 2] = [-2, 2];
 
-/// A layer, as far as the squared error of its sums depends on its weights.
+/// What a layer reads, in the real.
+pub(super) struct Reading {
+    /// By group of output channels.
+    groups: Vec<(Windows, Moments)>,
+}
+
+/// A layer, as far as the squared error of its sums depends on its weights, with activations of some codes.
 pub(super) struct Fitting<'l, 'a> {
     layer: &'l LayerProblem<'a>,
-    input: Parameters,
-    plain: &'l WeightCodes,
+    input: Input,
+    program: Program,
     /// By group of output channels.
     groups: Vec<Group>,
     channels_of_group: usize,
-    fine: &'static [i32],
 }
 
 struct Group {
     moments: Moments,
     correction: Correction,
+}
+
+/// A layer's parameters, and the mean squared error of its sums against the real ones, all channels together and but for a
+/// number that depends on the layer alone.
+#[derive(Debug, Clone)]
+pub(super) struct Fitted {
+    pub parameters: LayerParameters,
+    pub error: f64,
 }
 
 /// A channel's codes at a scale.
@@ -37,53 +50,59 @@ struct Choice {
     scale: f32,
     codes: Vec<i32>,
     bias: i64,
+    /// What is lowered: damped.
     cost: f64,
 }
 
-impl<'l, 'a> Fitting<'l, 'a> {
-    /// The layer with activations of these parameters; `program` is the layer alone under any weights. `None` if its samples
-    /// say nothing.
-    pub(super) fn new(layer: &'l LayerProblem<'a>, program: &Program, input: Parameters) -> Option<Self> {
-        let mac = program.mac_layers().next()?;
-        let window = &mac.dots.window;
-        let graph = &program.graph;
-        let codes = graph.tensor(graph.inputs()[0]).ty.code_range();
-        let seen = |value: f32| input.real(input.code(value, codes)) as f32;
+impl Reading {
+    /// What the layer reads through `window`.
+    pub(super) fn new(layer: &LayerProblem<'_>, window: &Window) -> Self {
         let group = |group: usize| {
             let real = Windows::of_group(window, group, layer.samples);
-            let moments = Moments::new(&real, &real.map(seen), true);
+            let moments = Moments::new(&real, &real, true);
+            (real, moments)
+        };
+        Self { groups: (0..window.groups).into_par_iter().map(group).collect() }
+    }
+}
+
+impl<'l, 'a> Fitting<'l, 'a> {
+    /// The layer with activations of these codes. `None` if its samples say nothing.
+    ///
+    /// # Errors
+    /// [`QuantizeError`] if the accelerator cannot run it.
+    pub(super) fn new(
+        layer: &'l LayerProblem<'a>,
+        reading: &Reading,
+        input: Input,
+    ) -> Result<Option<Self>, QuantizeError> {
+        let Input { parameters, codes } = input;
+        let program = layer.program(&input.with(&layer.plain))?;
+        let seen = |value: f32| parameters.real(parameters.code(value, codes)) as f32;
+        let group = |(real, moments): &(Windows, Moments)| {
+            let moments = moments.seen_as(real, &real.map(seen));
             Some(Group { correction: Correction::new(&moments)?, moments })
         };
-        let groups: Option<Vec<Group>> = (0..window.groups).into_par_iter().map(group).collect();
-        let channels_of_group = (layer.channels / window.groups.max(1)).max(1);
-        Some(Self {
-            layer,
-            input,
-            plain: &layer.plain.weights,
-            groups: groups?,
-            channels_of_group,
-            fine: &FINE,
-        })
+        let groups: Option<Vec<Group>> = reading.groups.par_iter().map(group).collect();
+        let channels_of_group = (layer.channels / reading.groups.len().max(1)).max(1);
+        Ok(groups.map(|groups| Self { layer, input, program, groups, channels_of_group }))
     }
 
-    /// The same with fewer scales to choose from.
-    pub(super) fn quick(self) -> Self {
-        Self { fine: &QUICK, ..self }
+    /// The layer alone.
+    pub(super) fn mac(&self) -> Result<&MacLayer, QuantizeError> {
+        let host = || QuantizeError::Host { layer: self.layer.name.into() };
+        self.program.mac_layers().next().ok_or_else(host)
     }
 
     /// The layer's parameters with weights that fit the registers of `mac`, their scales chosen.
     ///
     /// # Errors
     /// [`QuantizeError::Impossible`] where weights have a zero point and products are of raw codes.
-    pub(super) fn parameters(
-        &self,
-        program: &Program,
-        mac: &MacLayer,
-    ) -> Result<LayerParameters, QuantizeError> {
+    pub(super) fn fitted(&self, mac: &MacLayer, effort: Effort) -> Result<Fitted, QuantizeError> {
         let layer = self.layer;
         // Mean errors may need a bias where the layer has none.
         let biased = MacLayer { bias: Some(vec![0; layer.channels]), ..mac.clone() };
-        let budgets = Budgets::new(&program.graph, &biased);
+        let budgets = Budgets::new(&self.program.graph, &biased);
         let zero = layer.targets.weights.parameters(Range { low: -1.0, high: 1.0 }).zero_point;
         if zero != 0 && mac.datapath.operands.zero_point == ZeroPoint::Fold {
             return Err(QuantizeError::Impossible {
@@ -99,13 +118,14 @@ impl<'l, 'a> Fitting<'l, 'a> {
             false => vec![(0..layer.channels).collect::<Vec<_>>()],
         };
         let chosen: Vec<Vec<Choice>> =
-            scales.into_par_iter().map(|channels| self.together(&budgets, &channels, zero)).collect();
+            scales.into_par_iter().map(|channels| self.together(&budgets, &channels, zero, effort)).collect();
         let per_scale = chosen.iter().map(|choices| choices.first().map_or(1.0, |choice| choice.scale));
         let scales: Vec<f32> = per_scale.collect();
         let all: Vec<Choice> = chosen.into_iter().flatten().collect();
         let biased = layer.bias.is_some() || all.iter().any(|choice| choice.bias != 0);
-        Ok(LayerParameters {
-            input: self.input,
+        let parameters = LayerParameters {
+            input: self.input.parameters,
+            input_codes: self.input.codes,
             weights: WeightCodes {
                 zero_points: vec![zero; scales.len()],
                 scales,
@@ -113,28 +133,58 @@ impl<'l, 'a> Fitting<'l, 'a> {
             },
             bias: biased.then(|| all.iter().map(|choice| choice.bias as i32).collect()),
             output: layer.plain.output,
-        })
+        };
+        Ok(Fitted { error: self.error(&parameters), parameters })
+    }
+
+    /// The error of any parameters that read these activations: see [`Fitted`].
+    pub(super) fn error(&self, parameters: &LayerParameters) -> f64 {
+        let of = |channel: usize| {
+            let (weights, cells) = (&parameters.weights, channel * self.layer.terms..);
+            let (scale, zero) = (f64::from(weights.scale(channel)), weights.zero_point(channel));
+            let codes = &weights.codes[cells][..self.layer.terms];
+            let seen: Vec<f64> = codes.iter().map(|&code| f64::from(code - zero) * scale).collect();
+            let real = self.real(channel);
+            let moments = &self.groups[channel / self.channels_of_group].moments;
+            let bias = parameters.bias.as_ref().map_or(0, |bias| bias[channel]);
+            let step = f64::from(self.input.parameters.scale * weights.scale(channel));
+            let missing = self.bias(channel) + moments.mean_error(&real, &seen) - f64::from(bias) * step;
+            moments.excess(&real, &seen) + missing * missing
+        };
+        (0..self.layer.channels).map(of).sum()
+    }
+
+    fn real(&self, channel: usize) -> Vec<f64> {
+        self.layer.channel(channel).iter().map(|&weight| weight.into()).collect()
+    }
+
+    fn bias(&self, channel: usize) -> f64 {
+        self.layer.bias.map_or(0.0, |bias| bias[channel].into())
     }
 
     /// The best codes of channels that share a scale.
-    fn together(&self, budgets: &Budgets, channels: &[usize], zero: i32) -> Vec<Choice> {
-        let plain = self.plain.scale(channels.first().copied().unwrap_or(0));
+    fn together(&self, budgets: &Budgets, channels: &[usize], zero: i32, effort: Effort) -> Vec<Choice> {
+        let plain = self.layer.plain.weights.scale(channels.first().copied().unwrap_or(0));
         let at = |quarters: i32, effort: Effort| -> (f64, Vec<Choice>) {
             let scale = self.allowed(f64::from(plain) * f64::from(quarters).exp2().powf(0.25));
             let choice = |&channel: &usize| self.choice(budgets, channel, scale, zero, effort);
             let choices: Vec<Choice> = channels.par_iter().map(choice).collect();
             (choices.iter().map(|choice| choice.cost).sum(), choices)
         };
-        let mut best = (0, f64::INFINITY);
-        for octave in COARSE {
-            let (cost, _) = at(4 * octave, Effort::Greedy);
-            if cost < best.1 {
-                best = (4 * octave, cost);
-            }
+        let less = |best: (f64, Vec<Choice>, i32), next: (f64, Vec<Choice>, i32)| {
+            if next.0 < best.0 { next } else { best }
+        };
+        let coarse = COARSE.map(|octave| {
+            let (cost, choices) = at(4 * octave, Effort::Greedy);
+            (cost, choices, 4 * octave)
+        });
+        let Some((_, choices, best)) = coarse.reduce(less) else { return Vec::new() };
+        if effort == Effort::Greedy {
+            return choices;
         }
-        let mut found = at(best.0, Effort::Full);
-        for quarters in self.fine {
-            let next = at(best.0 + quarters, Effort::Full);
+        let mut found = at(best, effort);
+        for quarters in FINE {
+            let next = at(best + quarters, effort);
             if next.0 < found.0 {
                 found = next;
             }
@@ -151,9 +201,8 @@ impl<'l, 'a> Fitting<'l, 'a> {
 
     fn choice(&self, budgets: &Budgets, channel: usize, scale: f32, zero: i32, effort: Effort) -> Choice {
         let group = &self.groups[channel / self.channels_of_group];
-        let real: Vec<f64> = self.layer.channel(channel).iter().map(|&weight| weight.into()).collect();
-        let bias = self.layer.bias.map_or(0.0, |bias| bias[channel].into());
-        let step = f64::from(self.input.scale * scale);
+        let (real, bias) = (self.real(channel), self.bias(channel));
+        let step = f64::from(self.input.parameters.scale * scale);
         let target = group.correction.target(&group.moments, &real);
         let (min, max) = self.layer.targets.weights.codes.ends();
         // Weights are chosen for the bias that they are likely to have.

@@ -1,20 +1,31 @@
 //! Weights that cannot overflow.
 
-use guardbit_hwmodels::bounds::LayerBounds;
-use guardbit_hwmodels::{MacLayer, Register};
+use guardbit_graph::Graph;
+use guardbit_hwmodels::bounds::{ChannelBounds, LayerBounds, Range, operand_range};
+use guardbit_hwmodels::{BiasPlace, Level, MacLayer, Register};
 
-use super::fitting::Fitting;
-use crate::{LayerMethod, LayerParameters, LayerProblem, QuantizeError};
+use super::fitting::{Fitted, Fitting, Reading};
+use super::inputs::{Input, widths};
+use crate::weights::correct::Effort;
+use crate::{LayerInput, LayerMethod, LayerParameters, LayerProblem, QuantizeError};
 
 /// The codes with the least squared error on the real inputs, of those with which no register of the accelerator can
 /// overflow, whatever codes the layer reads: every level, the product and the bias adder, with the zero points as the
 /// accelerator handles them.
 ///
 /// [`budget`](crate::weights::budget) says what fits, [`correct`](crate::weights::correct) finds the codes, each at several
-/// scales, and the bias takes up the mean error as far as there is room. The finished layer is proved once more by the bounds
-/// of `guardbit size`.
+/// scales, and the bias takes up the mean error as far as there is room. Where the layer's input is free, its width and range
+/// are chosen too: fewer codes of the activations leave room for more codes of the weights. Plain parameters that overflow on
+/// no input are a candidate like others. What is chosen is proved once more by the bounds of `guardbit size`.
 #[derive(Debug, Clone, Copy)]
 pub struct Guaranteed;
+
+/// Parts of the range of activations, besides the whole.
+const PARTS: [f64; 3] = [0.85, 0.7, 0.5];
+/// Widths in a row, at most, that make nothing better.
+const PATIENCE: usize = 2;
+/// Candidates that weights are looked for with all effort for.
+const FINALISTS: usize = 2;
 
 impl LayerMethod for Guaranteed {
     fn name(&self) -> &str {
@@ -29,42 +40,135 @@ impl LayerMethod for Guaranteed {
         let program = layer.program(&layer.plain)?;
         let host = || QuantizeError::Host { layer: layer.name.into() };
         let mac = program.mac_layers().next().ok_or_else(host)?;
-        let fitting = Fitting::new(layer, &program, layer.plain.input);
+        let search = Search { layer, reading: Reading::new(layer, &mac.dots.window) };
         let impossible = |problem: String| QuantizeError::Impossible { layer: layer.name.into(), problem };
-        let fitting = fitting.ok_or_else(|| impossible("its samples hold no finite values".into()))?;
-        let chosen = fitting.parameters(&program, mac)?;
-        match proof(layer, &chosen)? {
-            None => Ok(chosen),
+        let plain = match proof(layer, &layer.plain)? {
+            None => search.plain()?,
+            Some(_) => None,
+        };
+        let found = match (search.best()?, plain) {
+            (Some(found), Some(plain)) => {
+                if plain.error <= found.error {
+                    plain
+                } else {
+                    found
+                }
+            }
+            (found, plain) => {
+                found.or(plain).ok_or_else(|| impossible("its samples hold no finite values".into()))?
+            }
+        };
+        match proof(layer, &found.parameters)? {
+            None => Ok(found.parameters),
             Some(problem) => Err(impossible(problem)),
         }
     }
 }
 
-/// What overflows of a layer under these parameters on some input; `None` if nothing can.
-pub(super) fn proof(
-    layer: &LayerProblem<'_>,
-    parameters: &LayerParameters,
-) -> Result<Option<String>, QuantizeError> {
-    let program = layer.program(parameters)?;
-    let Some(mac) = program.mac_layers().next() else { return Ok(None) };
-    let bounds = LayerBounds::new(&program.graph, mac);
-    let narrow = |(index, level): (usize, &guardbit_hwmodels::Level)| {
-        let Register::Fixed { format, overflow } = level.register else { return None };
-        let (min, max) = overflow.limits(format);
-        let sums = bounds.channels.iter().map(|channel| channel.by_weights[index]);
-        let range = sums.reduce(|all, one| all.hull(one))?;
-        let (bits, held) = (range.bits(format.is_signed()), min <= range.min && range.max <= max);
-        (!held).then(|| format!("level `{}` needs {bits} bits and has {}", level.name, format.bits()))
-    };
-    Ok(mac.datapath.levels.iter().enumerate().find_map(narrow).or_else(|| constant(mac)))
+struct Search<'l, 'a> {
+    layer: &'l LayerProblem<'a>,
+    reading: Reading,
 }
 
-/// A bias that does not fit by itself.
-fn constant(mac: &MacLayer) -> Option<String> {
-    let Register::Fixed { format, overflow } = mac.datapath.bias.register else { return None };
+impl Search<'_, '_> {
+    /// The best weights for the best input.
+    fn best(&self) -> Result<Option<Fitted>, QuantizeError> {
+        let mut tried = self.by_width()?;
+        if let (LayerInput::Free(_), Some(&(best, _))) = (self.layer.input, tried.first()) {
+            let bits = best.codes.bits();
+            for bits in widths(self.layer).filter(|&own| own.abs_diff(bits) <= 1) {
+                for part in PARTS {
+                    self.tried(&mut tried, Input::of(self.layer, bits, part))?;
+                }
+            }
+        }
+        let mut found: Option<Fitted> = None;
+        for (input, _) in tried.into_iter().take(FINALISTS) {
+            let next = self.fitted(input, Effort::Full)?;
+            let better = |next: &Fitted| found.as_ref().is_none_or(|found| next.error < found.error);
+            found = next.filter(better).or(found);
+        }
+        Ok(found)
+    }
+
+    /// Inputs of all widths that are worth it, the best one first, with their errors.
+    fn by_width(&self) -> Result<Vec<(Input, f64)>, QuantizeError> {
+        let (mut tried, mut worse) = (Vec::new(), 0);
+        for bits in widths(self.layer) {
+            let input = Input::of(self.layer, bits, 1.0);
+            self.tried(&mut tried, input)?;
+            let is_best = tried.first().is_some_and(|(best, _)| *best == input);
+            worse = if is_best { 0 } else { worse + 1 };
+            if worse == PATIENCE {
+                break;
+            }
+        }
+        Ok(tried)
+    }
+
+    /// Puts an input where its error belongs.
+    fn tried(&self, among: &mut Vec<(Input, f64)>, input: Input) -> Result<(), QuantizeError> {
+        if let Some(Fitted { error, .. }) = self.fitted(input, Effort::Greedy)? {
+            let at = among.partition_point(|(_, other)| *other <= error);
+            among.insert(at, (input, error));
+        }
+        Ok(())
+    }
+
+    fn fitted(&self, input: Input, effort: Effort) -> Result<Option<Fitted>, QuantizeError> {
+        let fitting = Fitting::new(self.layer, &self.reading, input)?;
+        fitting.map(|fitting| fitting.fitted(fitting.mac()?, effort)).transpose()
+    }
+
+    /// The plain parameters with their error.
+    fn plain(&self) -> Result<Option<Fitted>, QuantizeError> {
+        let fitting = Fitting::new(self.layer, &self.reading, Input::plain(self.layer))?;
+        let parameters = self.layer.plain.clone();
+        Ok(fitting.map(|fitting| Fitted { error: fitting.error(&parameters), parameters }))
+    }
+}
+
+/// What overflows of a layer under these parameters on some input; `None` if nothing can.
+fn proof(layer: &LayerProblem<'_>, parameters: &LayerParameters) -> Result<Option<String>, QuantizeError> {
+    let program = layer.program(parameters)?;
+    Ok(program.mac_layers().next().and_then(|mac| overflowing(&program.graph, mac)))
+}
+
+/// What overflows of a layer of a program over `graph` on some input of it; `None` if nothing can.
+pub(crate) fn overflowing(graph: &Graph, mac: &MacLayer) -> Option<String> {
+    let operand = operand_range(graph, mac);
+    let products = mac.weights.iter().flatten().map(|&weight| operand.times(Range::point(weight)));
+    let products = products.reduce(Range::hull).unwrap_or(Range::ZERO);
+    let bounds = LayerBounds::new(graph, mac);
+    let level = |(index, level): (usize, &Level)| {
+        let sums = bounds.channels.iter().map(|channel| channel.by_weights[index]);
+        let sums = sums.reduce(Range::hull)?;
+        overfull(&format!("level `{}`", level.name), level.register, sums)
+    };
+    overfull("the product", mac.datapath.product.register, products)
+        .or_else(|| mac.datapath.levels.iter().enumerate().find_map(level))
+        .or_else(|| bias_adder(mac, &bounds))
+}
+
+/// What does not fit of the sums with their biases, which an adder of their own makes.
+fn bias_adder(mac: &MacLayer, bounds: &LayerBounds) -> Option<String> {
+    let (datapath, last) = (&mac.datapath, mac.datapath.levels.last()?);
+    let (biases, BiasPlace::Post) = (mac.bias.as_ref()?, datapath.bias.at) else { return None };
+    let unit = datapath.levels.len();
+    let sum = |(channel, &bias): (&ChannelBounds, &i128)| {
+        let bias = Range::point(bias).shift_right(datapath.unit_shift(unit), datapath.unit_rounding(unit));
+        let sum = channel.by_weights[unit - 1].shift_right(last.shift, last.round);
+        // The bias is read by itself, and stays where the sum is 0.
+        sum.plus(bias).hull(bias)
+    };
+    let sums = bounds.channels.iter().zip(biases).map(sum).reduce(Range::hull)?;
+    overfull("the bias adder", datapath.bias.register, sums)
+}
+
+/// Says of a register that it does not hold a range.
+fn overfull(what: &str, register: Register, values: Range) -> Option<String> {
+    let Register::Fixed { format, overflow } = register else { return None };
     let (min, max) = overflow.limits(format);
-    let shift = mac.datapath.unit_shift(mac.datapath.levels.len());
-    let outside = |bias: &&i128| !(min..=max).contains(&(**bias >> shift));
-    let found = mac.bias.iter().flatten().find(outside)?;
-    Some(format!("the bias {found} does not fit an adder of {} bits", format.bits()))
+    let (bits, held) = (values.bits(format.is_signed()), min <= values.min && values.max <= max);
+    (!held).then(|| format!("{what} needs {bits} bits and has {}", format.bits()))
 }

@@ -14,16 +14,21 @@ use crate::{Observed, Range, Target, Uniform};
 /// than below.
 ///
 /// Migacz, "8-bit Inference with TensorRT" (GTC 2017, S7310), on both sides of 0 as ONNX Runtime's `EntropyCalibrater`
-/// (1.31) has it. With that one's default of 128 bins for 128 quantized bins there is one part to choose from, the whole.
+/// (1.31) has it.
 #[derive(Debug, Clone, Copy)]
 pub struct Kl {
+    /// The name on the command line.
+    pub name: &'static str,
     /// Most bins on either side of 0.
     pub bins: usize,
 }
 
 impl Kl {
-    /// 2048 bins: as many as TensorRT has.
-    pub const USUAL: Self = Self { bins: 1024 };
+    /// ONNX Runtime's 128 bins. For 8 bits its 128 quantized bins leave one part to choose from, the whole; for fewer bits
+    /// there are more.
+    pub const USUAL: Self = Self { name: "kl", bins: 64 };
+    /// 2048 bins, as TensorRT has.
+    pub const TENSOR_RT: Self = Self { name: "kl-tensorrt", bins: 1024 };
 
     /// The part of a histogram with as many bins below 0 as above, for `quantized` bins.
     pub fn part(&self, histogram: &Uniform, quantized: usize) -> Range {
@@ -68,7 +73,7 @@ fn part_divergence(counts: &[u64], part: std::ops::Range<usize>, quantized: usiz
 
 impl Method for Kl {
     fn name(&self) -> &str {
-        "kl"
+        self.name
     }
 
     /// Quantized bins are half as many as there are codes: 128 of 8 bits, as both have it.

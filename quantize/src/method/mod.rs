@@ -6,6 +6,7 @@
 mod average;
 mod fitting;
 mod guaranteed;
+mod inputs;
 mod kl;
 mod kl_tvm;
 mod min_max;
@@ -17,6 +18,7 @@ mod smoothing;
 
 pub use average::Average;
 pub use guaranteed::Guaranteed;
+pub(crate) use guaranteed::overflowing;
 pub use kl::Kl;
 pub use kl_tvm::KlTvm;
 pub use min_max::MinMax;
@@ -37,8 +39,16 @@ pub trait Method: Send + Sync {
 }
 
 /// Every method that needs nothing but what was observed.
-pub const METHODS: &[&dyn Method] =
-    &[&MinMax, &MovingAverage::USUAL, &Average, &Percentile::USUAL, &Kl::USUAL, &KlTvm::USUAL, &Mse::USUAL];
+pub const METHODS: &[&dyn Method] = &[
+    &MinMax,
+    &MovingAverage::USUAL,
+    &Average,
+    &Percentile::USUAL,
+    &Kl::USUAL,
+    &Kl::TENSOR_RT,
+    &KlTvm::USUAL,
+    &Mse::USUAL,
+];
 
 /// Magnitudes up to `threshold`, as far as values were seen.
 fn within(observed: &Observed, threshold: f64) -> Range {

@@ -4,7 +4,9 @@ use guardbit_hwmodels::{MacLayer, Register};
 use guardbit_num::{Format, MAX_BITS};
 use guardbit_sim::StatsLevel;
 
-use super::fitting::Fitting;
+use super::fitting::{Fitting, Reading};
+use super::inputs::Input;
+use crate::weights::correct::Effort;
 use crate::{
     LayerInput, LayerMethod, LayerOutcome, LayerParameters, LayerProblem, Parameters, QuantizeError, Range,
     WeightCodes,
@@ -20,29 +22,39 @@ use crate::{
 ///
 /// each for several ranges of the activations where those are free, so that the range of the sums is split between both
 /// operands. Output channels do not depend on each other: each takes the best of its own. Then the bias takes up mean errors,
-/// and the output may have a smaller range. It starts from the plain parameters, and keeps them unless others have less error
-/// on all samples.
+/// and the output may have a smaller range. Candidates are compared on few samples, the best of them on more. It starts from
+/// the plain parameters, and keeps them unless others have less error on all samples.
 #[derive(Debug, Clone, Copy)]
 pub struct OverflowAware {
-    /// Most samples that candidates are compared on; fewer, 4 at least, of layers with more than 2^23 products in all of them.
-    /// The last comparison, with the plain parameters, is on all.
+    /// Most samples that the best candidates are compared on; fewer, 4 at least, of layers with more than 2^22 products in all
+    /// of them. The last comparison, with the plain parameters, is on all.
     pub samples: usize,
 }
 
 impl OverflowAware {
     /// 32 samples.
     pub const USUAL: Self = Self { samples: 32 };
+
+    fn some(&self, layer: &LayerProblem<'_>, products: usize) -> Samples {
+        let each = layer.outputs.first().map_or(0, Vec::len) * layer.terms;
+        let few = (products / each.max(1)).max(LEAST_SAMPLES);
+        let step = layer.samples.len().div_ceil(self.samples.min(few).max(1)).max(1);
+        let pairs = layer.samples.iter().zip(layer.outputs).step_by(step);
+        let (inputs, outputs) = pairs.map(|(a, b)| (a.clone(), b.clone())).unzip();
+        Samples { inputs, outputs }
+    }
 }
 
-/// Most products that a candidate computes, and the samples that it has at least.
-const MOST_PRODUCTS: usize = 1 << 23;
+/// Most products that each of all candidates computes, and each of the best of them, and the samples that it has at least.
+const FEW_PRODUCTS: usize = 1 << 19;
+const MOST_PRODUCTS: usize = 1 << 22;
 const LEAST_SAMPLES: usize = 4;
 /// Half octaves by which the scale of weights grows.
 const COARSER: [i32; 10] = [-1, 1, 2, 3, 4, 5, 6, 8, 10, 12];
 /// How many bits wider the registers are that budgets are for.
 const WIDER: [u32; 4] = [0, 1, 2, 4];
 /// Ranges of activations, as parts of the plain one.
-const INPUTS: [f64; 4] = [0.7, 1.4, 2.0, 4.0];
+const INPUTS: [f64; 6] = [0.7, 1.4, 2.0, 4.0, 8.0, 16.0];
 /// Ranges of outputs, likewise.
 const OUTPUTS: [f64; 4] = [0.9, 0.8, 0.65, 0.5];
 
@@ -52,18 +64,13 @@ impl LayerMethod for OverflowAware {
     }
 
     fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
-        let outputs = layer.outputs.first().map_or(0, Vec::len);
-        let few = (MOST_PRODUCTS / (outputs * layer.terms).max(1)).max(LEAST_SAMPLES);
-        let step = layer.samples.len().div_ceil(self.samples.min(few).max(1)).max(1);
-        let (samples, outputs): (Vec<_>, Vec<_>) = layer
-            .samples
-            .iter()
-            .zip(layer.outputs)
-            .step_by(step)
-            .map(|(a, b)| (a.clone(), b.clone()))
-            .unzip();
-        let some = layer.on(&samples, &outputs);
-        let found = Search { layer: &some }.run()?;
+        let [few, many] = [FEW_PRODUCTS, MOST_PRODUCTS].map(|products| self.some(layer, products));
+        let [few, many] = [&few, &many].map(|some| layer.on(&some.inputs, &some.outputs));
+        let program = layer.program(&layer.plain)?;
+        let host = || QuantizeError::Host { layer: layer.name.into() };
+        let mac = program.mac_layers().next().ok_or_else(host)?;
+        let reading = Reading::new(layer, &mac.dots.window);
+        let found = Search { layer: &few, more: &many, reading }.run()?;
         let noise = |parameters| Ok::<_, QuantizeError>(layer.run(parameters, StatsLevel::None)?.noise);
         Ok(match noise(&found)? < noise(&layer.plain)? {
             true => found,
@@ -72,9 +79,17 @@ impl LayerMethod for OverflowAware {
     }
 }
 
-/// A layer on some of its samples.
+/// Some of a layer's samples.
+struct Samples {
+    inputs: Vec<Vec<f32>>,
+    outputs: Vec<Vec<f32>>,
+}
+
+/// A layer on few of its samples, and on more.
 struct Search<'l, 'a> {
     layer: &'l LayerProblem<'a>,
+    more: &'l LayerProblem<'a>,
+    reading: Reading,
 }
 
 /// Parameters with what they did.
@@ -87,10 +102,10 @@ struct Tried {
 impl Search<'_, '_> {
     fn run(&self) -> Result<LayerParameters, QuantizeError> {
         let plain = self.layer.plain.clone();
-        let mut rounded = vec![(plain.input, self.all_rounded(plain.input)?)];
+        let mut rounded = vec![(Input::plain(self.layer), self.all_rounded(Input::plain(self.layer))?)];
         if let LayerInput::Free(_) = self.layer.input {
             for part in INPUTS {
-                let input = scaled(plain.input, self.layer.targets.input, part);
+                let input = Input::of(self.layer, plain.input_codes.bits(), part);
                 rounded.push((input, self.all_rounded(input)?));
             }
         }
@@ -105,16 +120,18 @@ impl Search<'_, '_> {
             for parameters in self.budgeted(*input)? {
                 all.push(self.tried(parameters)?);
             }
-            let next = self.mixed(all)?;
-            if found.as_ref().is_none_or(|found| next.outcome.noise < found.outcome.noise) {
-                found = Some(next);
+            for parameters in self.best_and_mixed(all) {
+                let next = self.tried_on_more(parameters)?;
+                if found.as_ref().is_none_or(|found| next.outcome.noise < found.outcome.noise) {
+                    found = Some(next);
+                }
             }
         }
         let Some(found) = found else { return Ok(plain) };
         let mut best = self.better_bias(found)?;
         for part in OUTPUTS {
             let output = scaled(plain.output, self.layer.targets.output, part);
-            let next = self.tried(LayerParameters { output, ..best.parameters.clone() })?;
+            let next = self.tried_on_more(LayerParameters { output, ..best.parameters.clone() })?;
             if next.outcome.noise < best.outcome.noise {
                 best = next;
             }
@@ -127,29 +144,31 @@ impl Search<'_, '_> {
         Ok(Tried { parameters, outcome })
     }
 
+    fn tried_on_more(&self, parameters: LayerParameters) -> Result<Tried, QuantizeError> {
+        let outcome = self.more.run(&parameters, StatsLevel::None)?;
+        Ok(Tried { parameters, outcome })
+    }
+
     /// Rounded weights for activations of these parameters.
-    fn all_rounded(&self, input: Parameters) -> Result<Vec<Tried>, QuantizeError> {
+    fn all_rounded(&self, input: Input) -> Result<Vec<Tried>, QuantizeError> {
         let plain = &self.layer.plain;
-        let bias = self.layer.bias_codes(input, &plain.weights);
-        let start = LayerParameters { input, bias, ..plain.clone() };
+        let bias = self.layer.bias_codes(input.parameters, &plain.weights);
+        let start = LayerParameters { bias, ..input.with(plain) };
         let others = COARSER.iter().map(|&half_octaves| self.rounded(input, half_octaves));
         std::iter::once(start).chain(others).map(|parameters| self.tried(parameters)).collect()
     }
 
-    /// The best of candidates with the same activations: each channel as it did best, where channels have scales of their
+    /// The best of candidates with the same activations, and each channel as it did best, where channels have scales of their
     /// own.
-    fn mixed(&self, all: &[Tried]) -> Result<Tried, QuantizeError> {
+    fn best_and_mixed(&self, all: &[Tried]) -> Vec<LayerParameters> {
         let best = all.iter().min_by(|a, b| a.outcome.noise.total_cmp(&b.outcome.noise));
-        let best = best.unwrap_or(&all[0]).clone();
-        if !self.layer.targets.per_channel {
-            return Ok(best);
-        }
-        let mixed = self.tried(self.by_channel(all))?;
-        Ok(if mixed.outcome.noise < best.outcome.noise { mixed } else { best })
+        let best = best.unwrap_or(&all[0]).parameters.clone();
+        let mixed = self.layer.targets.per_channel.then(|| self.by_channel(all));
+        std::iter::once(best).chain(mixed).collect()
     }
 
     /// Weights rounded at a multiple of the plain scales.
-    fn rounded(&self, input: Parameters, half_octaves: i32) -> LayerParameters {
+    fn rounded(&self, input: Input, half_octaves: i32) -> LayerParameters {
         let (layer, plain) = (self.layer, &self.layer.plain);
         let factor = (f64::from(half_octaves) / 2.0).exp2();
         let target = &layer.targets.weights;
@@ -159,19 +178,16 @@ impl Search<'_, '_> {
             high: f64::from(scale) * factor * steps,
         };
         let ranges: Vec<Range> = plain.weights.scales.iter().map(range).collect();
-        layer.parameters(input, &ranges, plain.output)
+        input.with(&layer.parameters(input.parameters, &ranges, plain.output))
     }
 
     /// Weights within the budgets of registers of several widths.
-    fn budgeted(&self, input: Parameters) -> Result<Vec<LayerParameters>, QuantizeError> {
-        let plain = LayerParameters { input, ..self.layer.plain.clone() };
-        let program = self.layer.program(&plain)?;
-        let Some(mac) = program.mac_layers().next() else { return Ok(Vec::new()) };
-        let Some(fitting) = Fitting::new(self.layer, &program, input) else { return Ok(Vec::new()) };
-        let fitting = fitting.quick();
-        let widths = WIDER.iter().map(|&more| fitting.parameters(&program, &wider(mac, more)));
+    fn budgeted(&self, input: Input) -> Result<Vec<LayerParameters>, QuantizeError> {
+        let Some(fitting) = Fitting::new(self.layer, &self.reading, input)? else { return Ok(Vec::new()) };
+        let mac = fitting.mac()?;
+        let widths = WIDER.iter().map(|&more| fitting.fitted(&wider(mac, more), Effort::Greedy));
         // What has no budget has candidates enough.
-        Ok(widths.filter_map(Result::ok).collect())
+        Ok(widths.filter_map(Result::ok).map(|fitted| fitted.parameters).collect())
     }
 
     /// Each channel as it did best.
@@ -213,14 +229,14 @@ impl Search<'_, '_> {
             old(channel).saturating_add((mean / step(channel)).round_ties_even() as i32)
         };
         let bias: Vec<i32> = outcome.channels.iter().enumerate().map(raised).collect();
-        let next = self.tried(LayerParameters { bias: Some(bias.clone()), ..parameters.clone() })?;
+        let next = self.tried_on_more(LayerParameters { bias: Some(bias.clone()), ..parameters.clone() })?;
         let better = |channel: usize| next.outcome.channels[channel].noise < outcome.channels[channel].noise;
         let kept = (0..bias.len()).map(|channel| if better(channel) { bias[channel] } else { old(channel) });
         let bias: Vec<i32> = kept.collect();
         if bias.iter().all(|&bias| bias == 0) {
             return Ok(best);
         }
-        let mixed = self.tried(LayerParameters { bias: Some(bias), ..parameters.clone() })?;
+        let mixed = self.tried_on_more(LayerParameters { bias: Some(bias), ..parameters.clone() })?;
         Ok(if mixed.outcome.noise < best.outcome.noise { mixed } else { best })
     }
 }

@@ -1,11 +1,12 @@
 //! Functions of single values that stand alone: tables of all codes, with a scale of their own.
 
-use guardbit_graph::TensorId;
 use guardbit_graph::ops::{FloatUnary, RealFunction};
 use guardbit_graph::pattern::{Match, Pattern};
+use guardbit_graph::{Op, TensorId};
 
 use super::clipped::is_clip;
-use super::{Forms, Operation, Output, Parts, UnitPattern, activation, one_input};
+use super::on_reals::OnReals;
+use super::{Operation, Output, Parts, UnitPattern, activation, one_input};
 use crate::emit::Emit;
 use crate::{QuantizeError, TensorCodes};
 
@@ -38,22 +39,21 @@ fn is_bounded(op: &FloatUnary) -> bool {
     )
 }
 
-impl Forms for Function {
+impl OnReals for Function {
+    fn op(&self) -> Op {
+        self.0.clone().into()
+    }
+
     fn output(&self) -> Output {
         if is_clip(&self.0) { Output::AsInput } else { Output::Chosen }
     }
 
-    fn simulated(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError> {
-        let real = to.dequantized(parts.inputs[0])?;
-        to.real(self.0.clone(), &[real], parts.name.into())
-    }
-
-    fn integer(
+    fn on_codes(
         &self,
         to: &mut Emit,
         parts: &Parts<'_>,
         codes: &TensorCodes,
-    ) -> Result<TensorId, QuantizeError> {
-        to.function(&self.0, parts.inputs[0], parts.name, codes)
+    ) -> Result<Option<TensorId>, QuantizeError> {
+        to.function(&self.0, parts.inputs[0], parts.name, codes).map(Some)
     }
 }

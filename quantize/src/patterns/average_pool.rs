@@ -1,13 +1,12 @@
 //! Average pools.
 
-use guardbit_graph::TensorId;
+use guardbit_graph::Op;
 use guardbit_graph::ops::FloatAvgPool2d;
 use guardbit_graph::pattern::{Match, Pattern};
 
 use super::clipped::maybe_clipped;
-use super::{Forms, Operation, Parts, UnitPattern, activation, one_input};
-use crate::emit::Emit;
-use crate::{QuantizeError, TensorCodes};
+use super::on_reals::OnReals;
+use super::{Operation, UnitPattern, activation, one_input};
 
 /// `float_avg_pool2d`: ONNX Runtime computes it on the real values of codes.
 pub(super) struct AveragePool;
@@ -29,22 +28,12 @@ impl UnitPattern for AveragePool {
     }
 }
 
-impl Forms for Pool {
-    fn simulated(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError> {
-        let real = to.dequantized(parts.inputs[0])?;
-        to.real(self.0.clone(), &[real], parts.name.into())
+impl OnReals for Pool {
+    fn op(&self) -> Op {
+        self.0.clone().into()
     }
 
-    fn integer(
-        &self,
-        to: &mut Emit,
-        parts: &Parts<'_>,
-        codes: &TensorCodes,
-    ) -> Result<TensorId, QuantizeError> {
-        let kernel = to.bytes_alike(parts.inputs, codes);
-        let real = to.dequantized(parts.inputs[0])?;
-        let name = to.fresh(parts.name, "real");
-        let real = to.real(self.0.clone(), &[real], name)?;
-        to.quantized(real, parts.name, codes, kernel)
+    fn zero_point_first(&self) -> bool {
+        true
     }
 }

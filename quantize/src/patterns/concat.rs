@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use guardbit_graph::TensorId;
 use guardbit_graph::ops;
 use guardbit_graph::pattern::{Match, Pattern};
+use guardbit_graph::{Op, TensorId};
 
-use super::{Forms, Operation, Parts, UnitPattern, activation};
+use super::on_reals::OnReals;
+use super::{Operation, Parts, UnitPattern, activation};
 use crate::emit::{EVEN, Emit};
 use crate::{QuantizeError, TensorCodes};
 
@@ -35,30 +36,18 @@ fn concat<'g>(found: &Match<'g>) -> Option<&'g ops::Concat> {
     <ops::Concat as guardbit_graph::OpType>::of(&found.graph().node(found.root()).op)
 }
 
-impl Joined {
-    fn op(&self) -> ops::Concat {
-        ops::Concat { axis: self.0, requantize: EVEN }
-    }
-}
-
-impl Forms for Joined {
-    fn simulated(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError> {
-        let reals: Result<Vec<_>, _> = parts.inputs.iter().map(|&input| to.dequantized(input)).collect();
-        to.real(self.op(), &reals?, parts.name.into())
+impl OnReals for Joined {
+    fn op(&self) -> Op {
+        ops::Concat { axis: self.0, requantize: EVEN }.into()
     }
 
-    fn integer(
+    fn on_codes(
         &self,
         to: &mut Emit,
         parts: &Parts<'_>,
         codes: &TensorCodes,
-    ) -> Result<TensorId, QuantizeError> {
-        if to.bytes_alike(parts.inputs, codes) {
-            return to.codes(self.op(), parts.inputs, parts.name, codes);
-        }
-        let reals: Result<Vec<_>, _> = parts.inputs.iter().map(|&input| to.dequantized(input)).collect();
-        let name = to.fresh(parts.name, "real");
-        let real = to.real(self.op(), &reals?, name)?;
-        to.quantized(real, parts.name, codes, false)
+    ) -> Result<Option<TensorId>, QuantizeError> {
+        let alike = to.bytes_alike(parts.inputs, codes);
+        alike.then(|| to.codes(self.op(), parts.inputs, parts.name, codes)).transpose()
     }
 }

@@ -1,11 +1,12 @@
 //! Means over whole images.
 
-use guardbit_graph::TensorId;
 use guardbit_graph::ops::{self, FloatMean};
 use guardbit_graph::pattern::{Match, Pattern};
+use guardbit_graph::{Op, TensorId};
 
 use super::clipped::maybe_clipped;
-use super::{Forms, Operation, Parts, UnitPattern, activation, one_input};
+use super::on_reals::OnReals;
+use super::{Operation, Parts, UnitPattern, activation, one_input};
 use crate::emit::{EVEN, Emit};
 use crate::{QuantizeError, TensorCodes};
 
@@ -34,33 +35,29 @@ impl UnitPattern for Mean {
     }
 }
 
-impl Forms for OverImage {
-    fn simulated(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError> {
-        let real = to.dequantized(parts.inputs[0])?;
-        to.real(self.0.clone(), &[real], parts.name.into())
+impl OnReals for OverImage {
+    fn op(&self) -> Op {
+        self.0.clone().into()
     }
 
-    fn integer(
+    fn on_codes(
         &self,
         to: &mut Emit,
         parts: &Parts<'_>,
         codes: &TensorCodes,
-    ) -> Result<TensorId, QuantizeError> {
+    ) -> Result<Option<TensorId>, QuantizeError> {
         if !to.bytes_alike(parts.inputs, codes) {
-            let real = to.dequantized(parts.inputs[0])?;
-            let name = to.fresh(parts.name, "real");
-            let real = to.real(self.0.clone(), &[real], name)?;
-            return to.quantized(real, parts.name, codes, false);
+            return Ok(None);
         }
         let op = ops::Mean { axes: vec![1, 2], keep_dims: true, requantize: EVEN };
-        if self.0.keep_dims {
-            return to.codes(op, parts.inputs, parts.name, codes);
-        }
-        let &[batch, _, _, channels] = to.shape(parts.inputs[0]) else {
-            return to.codes(op, parts.inputs, parts.name, codes);
+        let made = match *to.shape(parts.inputs[0]) {
+            [batch, _, _, channels] if !self.0.keep_dims => {
+                let name = to.fresh(parts.name, "image");
+                let id = to.codes(op, parts.inputs, &name, codes)?;
+                to.reshaped(id, &[batch, channels], parts.name)
+            }
+            _ => to.codes(op, parts.inputs, parts.name, codes),
         };
-        let name = to.fresh(parts.name, "image");
-        let id = to.codes(op, parts.inputs, &name, codes)?;
-        to.reshaped(id, &[batch, channels], parts.name)
+        made.map(Some)
     }
 }

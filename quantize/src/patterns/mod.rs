@@ -14,8 +14,11 @@ mod dense;
 mod depthwise;
 mod layer;
 mod mean;
+mod on_reals;
 mod pair;
 mod pass_through;
+mod requantize;
+mod resize;
 mod softmax;
 
 use std::fmt::Debug;
@@ -43,9 +46,11 @@ pub(crate) const PATTERNS: &[&dyn UnitPattern] = &[
     &pair::Minimum,
     &average_pool::AveragePool,
     &mean::Mean,
+    &resize::Resize,
     &concat::Concat,
     &softmax::Softmax,
     &activation::Activation,
+    &requantize::OwnInput,
     &pass_through::PassThrough,
 ];
 
@@ -109,10 +114,21 @@ pub(crate) struct Parts<'a> {
 pub(crate) enum Output {
     /// They are chosen by what is observed.
     Chosen,
+    /// They are chosen, and are never those of the first input.
+    Apart,
     /// They are those of the first input: its codes are moved, or compared.
     AsInput,
+    /// They are those of the first input unless the layer that reads it chooses others.
+    AsInputAtFirst,
     /// The range of values is known whatever the input.
     Given(fn(CodeRange) -> Parameters),
+}
+
+impl Output {
+    /// Whether other codes may be chosen for it, once it is known what it holds.
+    pub fn is_free(self) -> bool {
+        matches!(self, Self::Chosen | Self::AsInputAtFirst)
+    }
 }
 
 /// The operation of the first of these that matches.

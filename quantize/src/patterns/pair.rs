@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use guardbit_graph::ops::{FloatBinary, QLinearAdd, QLinearMul, RealPair};
 use guardbit_graph::pattern::{Match, Pattern};
-use guardbit_graph::{Activation, Tensor, TensorId};
+use guardbit_graph::{Activation, Op, Tensor, TensorId};
 
 use super::clipped::{Clip, maybe_clipped};
-use super::{Forms, Operation, Parts, UnitPattern};
+use super::on_reals::OnReals;
+use super::{Operation, Parts, UnitPattern};
 use crate::emit::Emit;
 use crate::{QuantizeError, TensorCodes};
 
@@ -51,16 +52,16 @@ pairs! {
 #[derive(Debug)]
 struct Pair {
     function: RealPair,
-    /// The operand that is a constant, and whether it comes first. It stays in float.
-    constant: Option<(Tensor, bool)>,
+    /// The operand that is a constant, and which one it is. It stays in float.
+    constant: Option<(Tensor, usize)>,
 }
 
 fn operation(found: &Match<'_>, function: RealPair) -> Option<Operation> {
     let [a, b] = [found.tensor("a")?, found.tensor("b")?];
     let constant = match (&a.constant, &b.constant) {
         (Some(_), Some(_)) => return None,
-        (Some(_), None) => Some((a.clone(), true)),
-        (None, Some(_)) => Some((b.clone(), false)),
+        (Some(_), None) => Some((a.clone(), 0)),
+        (None, Some(_)) => Some((b.clone(), 1)),
         (None, None) => None,
     };
     let activations = [("a", a), ("b", b)].into_iter().filter(|(_, tensor)| tensor.constant.is_none());
@@ -68,43 +69,28 @@ fn operation(found: &Match<'_>, function: RealPair) -> Option<Operation> {
     Some(Operation { forms: Arc::new(Pair { function, constant }), inputs, clip: Clip::of(found) })
 }
 
-impl Pair {
-    fn real(&self, to: &mut Emit, parts: &Parts<'_>, name: String) -> Result<TensorId, QuantizeError> {
-        let mut reals = Vec::new();
-        for &input in parts.inputs {
-            reals.push(to.dequantized(input)?);
-        }
-        if let Some((constant, first)) = &self.constant {
-            let name = to.fresh(parts.name, "constant");
-            let codes = constant.codes().map_or_else(Vec::new, |codes| codes.to_vec());
-            let id = to.constant(name, constant.ty.clone(), codes)?;
-            reals.insert(if *first { 0 } else { reals.len() }, id);
-        }
-        to.real(FloatBinary { function: self.function }, &reals, name)
-    }
-}
-
-impl Forms for Pair {
-    fn simulated(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError> {
-        self.real(to, parts, parts.name.into())
+impl OnReals for Pair {
+    fn op(&self) -> Op {
+        FloatBinary { function: self.function }.into()
     }
 
-    fn integer(
+    fn constant(&self) -> Option<(&Tensor, usize)> {
+        self.constant.as_ref().map(|(tensor, at)| (tensor, *at))
+    }
+
+    fn on_codes(
         &self,
         to: &mut Emit,
         parts: &Parts<'_>,
         codes: &TensorCodes,
-    ) -> Result<TensorId, QuantizeError> {
-        let kernel = self.constant.is_none() && to.bytes_alike(parts.inputs, codes);
+    ) -> Result<Option<TensorId>, QuantizeError> {
         let activation = Activation::None;
-        match self.function {
-            RealPair::Add if kernel => to.codes(QLinearAdd { activation }, parts.inputs, parts.name, codes),
-            RealPair::Mul if kernel => to.codes(QLinearMul { activation }, parts.inputs, parts.name, codes),
-            _ => {
-                let name = to.fresh(parts.name, "real");
-                let real = self.real(to, parts, name)?;
-                to.quantized(real, parts.name, codes, false)
-            }
-        }
+        let op: Op = match self.function {
+            RealPair::Add => QLinearAdd { activation }.into(),
+            RealPair::Mul => QLinearMul { activation }.into(),
+            _ => return Ok(None),
+        };
+        let kernel = self.constant.is_none() && to.bytes_alike(parts.inputs, codes);
+        kernel.then(|| to.codes(op, parts.inputs, parts.name, codes)).transpose()
     }
 }

@@ -1,10 +1,11 @@
 //! Operations that move codes or compare them: their output has the scale and zero point of their input.
 
-use guardbit_graph::ops::{FloatMaxPool2d, MaxPool2d, Pad};
+use guardbit_graph::ops::{FloatMaxPool2d, Gather, MaxPool2d, Pad};
 use guardbit_graph::pattern::{Match, Pattern};
-use guardbit_graph::{Activation, Op, TensorId, real_of};
+use guardbit_graph::{Activation, Op, Tensor, TensorId, real_of};
 
-use super::{Forms, Operation, Output, Parts, UnitPattern, activation, one_input};
+use super::on_reals::{OnReals, with_constant};
+use super::{Operation, Output, Parts, UnitPattern, activation, one_input};
 use crate::emit::Emit;
 use crate::{QuantizeError, TensorCodes};
 
@@ -12,7 +13,11 @@ use crate::{QuantizeError, TensorCodes};
 pub(super) struct PassThrough;
 
 #[derive(Debug)]
-struct Moved(Op);
+struct Moved {
+    op: Op,
+    /// Which elements a `gather` takes.
+    chosen: Option<Tensor>,
+}
 
 impl UnitPattern for PassThrough {
     fn name(&self) -> &'static str {
@@ -30,36 +35,43 @@ impl UnitPattern for PassThrough {
             "reverse",
             "space_to_depth",
             "depth_to_space",
+            "resize_nearest",
             "float_max_pool2d",
         ]);
-        moved.reads([activation("x")])
+        let gather = Pattern::op::<Gather>().reads([activation("x"), Pattern::constant().named("chosen")]);
+        moved.reads([activation("x")]).or(gather)
     }
 
     fn operation(&self, found: &Match<'_>) -> Option<Operation> {
         let op = &found.graph().node(found.root()).op;
         // Padding with another number than 0 may be no code.
         let representable = !matches!(op, Op::Pad(Pad { value: Some(word), .. }) if real_of(*word) != 0.0);
-        representable.then(|| one_input(found, Moved(op.clone()))).flatten()
+        representable
+            .then(|| one_input(found, Moved { op: op.clone(), chosen: found.tensor("chosen").cloned() }))
+            .flatten()
     }
 }
 
-impl Forms for Moved {
+impl OnReals for Moved {
+    fn op(&self) -> Op {
+        self.op.clone()
+    }
+
+    fn constant(&self) -> Option<(&Tensor, usize)> {
+        self.chosen.as_ref().map(|tensor| (tensor, 1))
+    }
+
     fn output(&self) -> Output {
         Output::AsInput
     }
 
-    fn simulated(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError> {
-        let real = to.dequantized(parts.inputs[0])?;
-        to.real(self.0.clone(), &[real], parts.name.into())
-    }
-
-    fn integer(
+    fn on_codes(
         &self,
         to: &mut Emit,
         parts: &Parts<'_>,
         codes: &TensorCodes,
-    ) -> Result<TensorId, QuantizeError> {
-        let op: Op = match self.0.clone() {
+    ) -> Result<Option<TensorId>, QuantizeError> {
+        let op: Op = match self.op.clone() {
             Op::FloatMaxPool2d(FloatMaxPool2d { kernel, stride, padding }) => {
                 MaxPool2d { kernel, stride, padding, activation: Activation::None }.into()
             }
@@ -67,6 +79,7 @@ impl Forms for Moved {
             Op::Pad(pad) => Pad { value: None, ..pad }.into(),
             op => op,
         };
-        to.codes(op, parts.inputs, parts.name, codes)
+        let inputs = with_constant(self, to, parts.inputs.to_vec(), parts.name)?;
+        to.codes(op, &inputs, parts.name, codes).map(Some)
     }
 }

@@ -2,9 +2,10 @@
 
 use guardbit_graph::ops::{FloatSoftmax, QLinearSoftmax};
 use guardbit_graph::pattern::{Match, Pattern};
-use guardbit_graph::{CodeRange, TensorId};
+use guardbit_graph::{CodeRange, Op, TensorId};
 
-use super::{Forms, Operation, Output, Parts, UnitPattern, activation, one_input};
+use super::on_reals::OnReals;
+use super::{Operation, Output, Parts, UnitPattern, activation, one_input};
 use crate::emit::Emit;
 use crate::{Parameters, QuantizeError, TensorCodes};
 
@@ -28,29 +29,24 @@ impl UnitPattern for Softmax {
     }
 }
 
-impl Forms for Along {
+impl OnReals for Along {
+    fn op(&self) -> Op {
+        self.0.clone().into()
+    }
+
     fn output(&self) -> Output {
         Output::Given(whole_unit)
     }
 
-    fn simulated(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError> {
-        let real = to.dequantized(parts.inputs[0])?;
-        to.real(self.0.clone(), &[real], parts.name.into())
-    }
-
-    fn integer(
+    fn on_codes(
         &self,
         to: &mut Emit,
         parts: &Parts<'_>,
         codes: &TensorCodes,
-    ) -> Result<TensorId, QuantizeError> {
-        if to.bytes_alike(parts.inputs, codes) {
-            return to.codes(QLinearSoftmax { axis: self.0.axis }, parts.inputs, parts.name, codes);
-        }
-        let real = to.dequantized(parts.inputs[0])?;
-        let name = to.fresh(parts.name, "real");
-        let real = to.real(self.0.clone(), &[real], name)?;
-        to.quantized(real, parts.name, codes, false)
+    ) -> Result<Option<TensorId>, QuantizeError> {
+        let op = QLinearSoftmax { axis: self.0.axis };
+        let alike = to.bytes_alike(parts.inputs, codes);
+        alike.then(|| to.codes(op, parts.inputs, parts.name, codes)).transpose()
     }
 }
 

@@ -6,13 +6,16 @@
 mod constants;
 mod equalize;
 mod factors;
+mod inlined;
 mod offsets;
+mod own_inputs;
 
-use guardbit_graph::Graph;
 use guardbit_graph::passes::{DeadNodes, FoldConstants, Identities, MergeLayouts, Pass};
+use guardbit_graph::{Graph, PatchError, Tensor};
 
 pub(crate) use constants::{PerChannel, per_channel, reals};
 pub(crate) use equalize::equalized;
+pub(crate) use own_inputs::own_inputs;
 
 use crate::QuantizeError;
 
@@ -28,6 +31,14 @@ const REWRITES: &[&dyn Pass] = &[
     &DeadNodes,
 ];
 
+/// The network with functions cut as ONNX Runtime's quantizer cuts them.
+///
+/// # Errors
+/// [`PatchError`] if a part cannot stand where the whole stood.
+pub(crate) fn inlined(graph: &Graph) -> Result<Graph, PatchError> {
+    Ok(inlined::InlinedHardSwish.run(graph)?.unwrap_or_else(|| graph.clone()))
+}
+
 /// Rounds until nothing changes, at most: every one of them leaves fewer operations.
 const ROUNDS: usize = 1000;
 
@@ -36,7 +47,11 @@ const ROUNDS: usize = 1000;
 /// # Errors
 /// [`QuantizeError::NotFloat`] if there are codes in it.
 pub fn prepare(graph: &Graph) -> Result<Graph, QuantizeError> {
-    if let Some(tensor) = graph.tensors().iter().find(|tensor| !tensor.ty.dtype.is_float()) {
+    // Constants without a scale are places, not codes.
+    let is_real = |tensor: &Tensor| {
+        tensor.ty.dtype.is_float() || tensor.constant.is_some() && tensor.ty.quantization.is_none()
+    };
+    if let Some(tensor) = graph.tensors().iter().find(|tensor| !is_real(tensor)) {
         return Err(QuantizeError::NotFloat { tensor: tensor.name.clone(), dtype: tensor.ty.dtype });
     }
     let mut graph = graph.clone();

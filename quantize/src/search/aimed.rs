@@ -4,30 +4,27 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use guardbit_graph::Graph;
-use guardbit_hwmodels::Accelerator;
+use guardbit_hwmodels::{Accelerator, lower};
 
 use super::some_layers::Known;
 use super::{Judge, Score, SomeLayers};
-use crate::method::Guaranteed;
-use crate::{CodeSetting, Config, LayerMethod, QuantizeError, Quantized, Sample, quantize};
+use crate::method::{Guaranteed, overflowing};
+use crate::{Config, LayerMethod, QuantizeError, Quantized, Sample, quantize};
 
 /// Most samples that networks are compared on.
 const SAMPLES: usize = 256;
-/// Narrowest activations that are tried.
-const LEAST_BITS: u32 = 3;
-/// Widths in a row, at most, that make nothing better.
-const PATIENCE: u32 = 2;
 /// Layers of a network, at most, whose layers are tried with plain parameters one by one: each of them makes everything behind
 /// it anew.
 const MOST_LAYERS: usize = 8;
+
+/// The part of the plain network's error that another one has at most to take its place.
+const WORTH: f64 = 0.5;
 
 /// A network, and what it was chosen by.
 #[derive(Debug, Clone)]
 pub struct Aimed {
     /// The network.
     pub quantized: Quantized,
-    /// The width of activations.
-    pub activation_bits: u32,
     /// Layers that kept their plain parameters.
     pub plain_layers: Vec<String>,
     /// What it does on the accelerator, on the samples that networks were compared on.
@@ -36,12 +33,14 @@ pub struct Aimed {
     pub plain: Score,
 }
 
-/// Quantizes a network with the method for layers of `config`: of widths of activations from that of `config` down to 3 bits,
-/// the one whose network has the least error on the accelerator, overflow of every layer propagated.
+/// Quantizes a network with the method for layers of `config`, and keeps the network that has the least error on the
+/// accelerator, overflow of every layer propagated.
 ///
-/// A method that promises something keeps its promise in every layer. Of others, in networks of up to 8 layers, layers go back to their plain parameters one
-/// by one where that makes the network better; a network of weights that cannot overflow takes its place where that is better,
-/// and so does the network without the method: on the samples the result is never worse than either.
+/// A method that promises something keeps its promise in every layer: the network without the method takes its place only where
+/// that is better and overflows on no input. Of others, in networks of up to 8 layers, layers go back to their plain
+/// parameters one by one where that makes the network better; a network of weights that cannot overflow takes its place where
+/// that is better. The network without the method stays unless that halves its error: on the samples the result is never
+/// worse, and smaller differences may be the samples' own.
 ///
 /// Without such a method or an accelerator this is [`quantize()`].
 ///
@@ -53,30 +52,36 @@ pub fn quantize_aimed(
     config: &Config,
     accelerator: Option<&Accelerator>,
 ) -> Result<Aimed, QuantizeError> {
-    let bits = config.setting.activations.bits;
     let plain_config = Config { layer_method: None, ..config.clone() };
     let judge = Judge::new(graph, samples, SAMPLES, accelerator)?;
     let plain = quantize(graph, samples, &plain_config, accelerator)?;
     let plain_score = judge.score(&plain.graph)?;
-    let without = Aimed {
-        quantized: plain,
-        activation_bits: bits,
-        plain_layers: Vec::new(),
-        score: plain_score,
-        plain: plain_score,
-    };
-    let (Some(method), Some(_)) = (&config.layer_method, accelerator) else { return Ok(without) };
-    let search =
-        Search { graph, samples, config, accelerator, judge, known: Known::default(), plain: plain_score };
+    let without =
+        Aimed { quantized: plain, plain_layers: Vec::new(), score: plain_score, plain: plain_score };
+    let (Some(method), Some(aim)) = (&config.layer_method, accelerator) else { return Ok(without) };
+    let known = Known::default();
+    let search = Search { graph, samples, config, accelerator, judge, known, plain: plain_score };
     if method.promises() {
-        return search.narrowest(method, bits);
+        let own = search.with(method, &BTreeSet::new())?.0;
+        return Ok(match own.score.noise <= plain_score.noise || overflows(&without.quantized.graph, aim)? {
+            true => own,
+            false => without,
+        });
     }
-    let own = search.narrowest(method, bits)?;
-    let own = search.without_some(method, own)?;
+    let own = search.without_some(method)?;
     // Weights that cannot overflow are a choice like any other; where there are none, that is no error here.
-    let cautious = search.narrowest(&(Arc::new(Guaranteed) as Arc<dyn LayerMethod>), bits);
-    let found = [Some(own), cautious.ok()].into_iter().flatten();
-    Ok(found.fold(without, |best, next| if next.score.noise < best.score.noise { next } else { best }))
+    let cautious = search.with(&(Arc::new(Guaranteed) as Arc<dyn LayerMethod>), &BTreeSet::new());
+    let found = [Some(own), cautious.ok().map(|(cautious, _)| cautious)].into_iter().flatten();
+    let best = found.min_by(|a, b| a.score.noise.total_cmp(&b.score.noise));
+    let worth = |found: &Aimed| found.score.noise <= WORTH * plain_score.noise;
+    Ok(best.filter(worth).unwrap_or(without))
+}
+
+/// Whether some layer's sums overflow on some input of it.
+fn overflows(graph: &Graph, accelerator: &Accelerator) -> Result<bool, QuantizeError> {
+    let program = lower(Arc::new(graph.clone()), accelerator)
+        .map_err(|source| QuantizeError::Lower { layer: graph.name().into(), source: Box::new(source) })?;
+    Ok(program.mac_layers().any(|layer| overflowing(&program.graph, layer).is_some()))
 }
 
 struct Search<'a> {
@@ -90,56 +95,31 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The best network of those with activations of `bits` bits and fewer.
-    fn narrowest(&self, method: &Arc<dyn LayerMethod>, bits: u32) -> Result<Aimed, QuantizeError> {
-        let (mut best, mut failed, mut worse) = (None::<Aimed>, None, 0);
-        for bits in (LEAST_BITS.min(bits)..=bits).rev() {
-            match self.with(method, bits, &BTreeSet::new()) {
-                Ok((next, _)) if best.as_ref().is_none_or(|best| next.score.noise < best.score.noise) => {
-                    best = Some(next);
-                    worse = 0;
-                }
-                Ok(_) => worse += 1,
-                Err(error) => failed = failed.or(Some(error)),
-            }
-            if worse == PATIENCE {
-                break;
-            }
-        }
-        best.ok_or_else(|| failed.unwrap_or(QuantizeError::NothingToQuantize))
-    }
-
-    /// The network with activations of that width, and the layers that were asked for.
+    /// The network by the method, but for layers that keep their plain parameters, and the layers that the method was asked for.
     fn with(
         &self,
         method: &Arc<dyn LayerMethod>,
-        bits: u32,
         plain: &BTreeSet<String>,
     ) -> Result<(Aimed, Vec<String>), QuantizeError> {
         let some = Arc::new(SomeLayers::new(method.clone(), plain.clone(), self.known.clone()));
-        let mut config = Config { layer_method: Some(some.clone()), ..self.config.clone() };
-        config.setting.activations = narrower(config.setting.activations, bits);
-        for rule in &mut config.rules {
-            rule.activations = rule.activations.map(|own| narrower(own, bits.min(own.bits)));
-        }
+        let config = Config { layer_method: Some(some.clone()), ..self.config.clone() };
         let quantized = quantize(self.graph, self.samples, &config, self.accelerator)?;
         let score = self.judge.score(&quantized.graph)?;
         let plain_layers = plain.iter().cloned().collect();
-        let aimed = Aimed { quantized, activation_bits: bits, plain_layers, score, plain: self.plain };
-        Ok((aimed, some.asked()))
+        Ok((Aimed { quantized, plain_layers, score, plain: self.plain }, some.asked()))
     }
 
-    /// Layers go back to their plain parameters, from the first to the last, where that makes the network better.
-    fn without_some(&self, method: &Arc<dyn LayerMethod>, mut best: Aimed) -> Result<Aimed, QuantizeError> {
-        let bits = best.activation_bits;
+    /// The network by the method. Layers go back to their plain parameters, from the first to the last, where that makes it
+    /// better.
+    fn without_some(&self, method: &Arc<dyn LayerMethod>) -> Result<Aimed, QuantizeError> {
         let mut plain = BTreeSet::new();
-        let (_, asked) = self.with(method, bits, &plain)?;
+        let (mut best, asked) = self.with(method, &plain)?;
         if asked.len() > MOST_LAYERS {
             return Ok(best);
         }
         for name in asked {
             plain.insert(name.clone());
-            let (next, _) = self.with(method, bits, &plain)?;
+            let (next, _) = self.with(method, &plain)?;
             match next.score.noise < best.score.noise {
                 true => best = next,
                 false => {
@@ -149,8 +129,4 @@ impl Search<'_> {
         }
         Ok(best)
     }
-}
-
-fn narrower(setting: CodeSetting, bits: u32) -> CodeSetting {
-    CodeSetting { bits, ..setting }
 }

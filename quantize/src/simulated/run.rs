@@ -60,7 +60,7 @@ impl Simulated<'_> {
         let Some(forms) = unit.forms.as_ref().filter(|_| self.is_quantized(index)) else {
             return Ok(self.in_float(unit, states, Reading::Simulated).into_iter().map(Raw::Real).collect());
         };
-        if let Output::AsInput = forms.output() {
+        if let Output::AsInput | Output::AsInputAtFirst = forms.output() {
             return Ok(vec![Raw::Moved; states.len()]);
         }
         let graph = self.alone(index, None)?;

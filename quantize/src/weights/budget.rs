@@ -8,7 +8,7 @@
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{Range, operand_range};
-use guardbit_hwmodels::{BiasPlace, MacLayer, Register, ZeroPoint};
+use guardbit_hwmodels::{BiasPlace, MacLayer, Register, ShiftRounding, ZeroPoint};
 use guardbit_num::Rounding;
 
 /// What the registers of a layer hold, for weights whose zero point is 0.
@@ -28,7 +28,7 @@ pub struct Budgets {
 struct Stage {
     rails: Option<Range>,
     shift: u32,
-    round: Rounding,
+    round: ShiftRounding,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -59,9 +59,19 @@ pub struct Budget<'a> {
     bias: i128,
 }
 
+/// `rails` with room for `slack` on both sides.
+fn less(rails: Range, slack: i128) -> Range {
+    Range { min: rails.min + slack, max: rails.max - slack }
+}
+
 impl Stage {
-    fn new(register: Register, shift: u32, round: Rounding) -> Self {
+    fn new(register: Register, shift: u32, round: ShiftRounding) -> Self {
         Self { rails: rails(register), shift, round }
+    }
+
+    /// With room for `slack` on both sides.
+    fn less(self, slack: i128) -> Self {
+        Self { rails: self.rails.map(|rails| less(rails, slack)), ..self }
     }
 
     fn holds(&self, value: Range) -> bool {
@@ -90,10 +100,17 @@ impl Budgets {
         let datapath = &layer.datapath;
         let mut values = layer.order.len();
         let mut levels = Vec::with_capacity(datapath.levels.len());
+        // A run of products in any order may hold any of them: then each register takes all, and what roundings of single
+        // runs can make of them.
+        let any_order = datapath.order.walk.depends_on_data();
+        let mut slack = 0;
         for level in &datapath.levels {
             let run = level.terms.run_length(values).max(1);
             values = values.div_ceil(run);
-            levels.push(Level { stage: Stage::new(level.register, level.shift, level.round), run });
+            slack *= run as i128;
+            let stage = Stage::new(level.register, level.shift, level.round).less(slack);
+            levels.push(Level { stage, run: if any_order { layer.order.len().max(1) } else { run } });
+            slack += i128::from(any_order && level.shift > 0);
         }
         let mut places = vec![0; layer.order.len()];
         layer.order.iter().enumerate().for_each(|(place, &cell)| places[cell] = place);
@@ -110,7 +127,11 @@ impl Budgets {
             bias: BiasStage {
                 at: datapath.bias.at,
                 // Without anything to add there is no adder.
-                rails: layer.bias.as_ref().and_then(|_| rails(datapath.bias.register)),
+                rails: layer
+                    .bias
+                    .as_ref()
+                    .and_then(|_| rails(datapath.bias.register))
+                    .map(|rails| less(rails, slack)),
                 folded: if folds { -i128::from(layer.dots.input_zero_point) } else { 0 },
                 shift: datapath.unit_shift(unit),
                 round: datapath.unit_rounding(unit),

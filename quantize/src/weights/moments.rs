@@ -27,6 +27,7 @@ pub struct Moments {
     pub cross: Matrix,
     /// S.
     pub seen: Matrix,
+    centred: bool,
 }
 
 /// Windows of values, one row of `terms` values each.
@@ -38,17 +39,16 @@ pub struct Windows {
 
 impl Windows {
     /// What the windows of one group of output channels read of `samples`, cells in the order of the weights; padding reads
-    /// 0. Where there are more than 12 per cell, or [`MOST_WINDOWS`], every n-th is taken.
+    /// 0. Where there are more than 12 per cell, or [`MOST_WINDOWS`], so many are taken from all samples and all places.
     pub fn of_group(window: &Window, group: usize, samples: &[Vec<f32>]) -> Self {
         let (terms, [rows, cols, _]) = (window.terms(), window.output);
         let channel = group * (window.channels() / window.groups.max(1));
         let places = window.batch * rows * cols;
         let all = samples.len() * places;
-        let most = (WINDOWS_PER_CELL * terms).clamp(MOST_WINDOWS / 8, MOST_WINDOWS);
-        let step = all.div_ceil(most).max(1);
-        let mut values = Vec::with_capacity(all.div_ceil(step) * terms);
-        for index in (0..all).step_by(step) {
-            let (sample, place) = (&samples[index / places], index % places);
+        let most = (WINDOWS_PER_CELL * terms).clamp(MOST_WINDOWS / 4, MOST_WINDOWS);
+        let mut values = Vec::with_capacity(all.min(most) * terms);
+        for (sample, place) in spread(samples.len(), places, most) {
+            let sample = &samples[sample];
             let (n, at) = (place / (rows * cols), place % (rows * cols));
             let out = OutputPosition { n, h: at / cols, w: at % cols, c: channel };
             values.extend((0..terms).map(|k| match window.tap(out, window.kernel_position(k)) {
@@ -81,39 +81,79 @@ impl Windows {
         sums.iter().map(|sum| sum / self.count().max(1) as f64).collect()
     }
 
-    /// Mean products of cells here and there, each less its mean.
-    fn products(&self, own: &[f64], other: &Self, others: &[f64]) -> Matrix {
-        let row = |i: usize| {
-            let mut sums = vec![0.0; self.terms];
-            for (mine, theirs) in self.rows().zip(other.rows()) {
-                let value = f64::from(mine[i]) - own[i];
-                if value != 0.0 {
-                    let centred = theirs.iter().zip(others).map(|(&x, mean)| f64::from(x) - mean);
-                    sums.iter_mut().zip(centred).for_each(|(sum, other)| *sum += value * other);
-                }
-            }
-            sums.iter_mut().for_each(|sum| *sum /= self.count().max(1) as f64);
-            sums
-        };
-        // Each row is summed by itself, in the order of the windows.
-        let rows: Vec<Vec<f64>> = (0..self.terms).into_par_iter().map(row).collect();
-        Matrix::new(self.terms, rows.concat())
+    /// The values less the mean of their cell.
+    fn less(&self, mean: &[f64]) -> Vec<f64> {
+        let row =
+            |row: &[f32]| row.iter().zip(mean).map(|(&x, mean)| f64::from(x) - mean).collect::<Vec<_>>();
+        self.rows().flat_map(row).collect()
     }
+}
+
+/// Mean products of cells here and there, of windows of so many cells.
+fn products(mine: &[f64], theirs: &[f64], terms: usize) -> Matrix {
+    let width = terms.max(1);
+    let count = (mine.len() / width).max(1) as f64;
+    let row = |i: usize| {
+        let mut sums = vec![0.0; terms];
+        for (mine, theirs) in mine.chunks_exact(width).zip(theirs.chunks_exact(width)) {
+            let value = mine[i];
+            if value != 0.0 {
+                sums.iter_mut().zip(theirs).for_each(|(sum, other)| *sum += value * other);
+            }
+        }
+        sums.iter_mut().for_each(|sum| *sum /= count);
+        sums
+    };
+    // Each row is summed by itself, in the order of the windows.
+    let rows: Vec<Vec<f64>> = (0..terms).into_par_iter().map(row).collect();
+    Matrix::new(terms, rows.concat())
+}
+
+/// At most `most` of all pairs of a sample and one of its places: samples in order, places by the fractional parts of multiples
+/// of the golden ratio. A fixed step would come upon the same rows and columns again and again.
+///
+/// Knuth, "The Art of Computer Programming", 6.4 (Fibonacci hashing).
+fn spread(samples: usize, places: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let all = samples * places;
+    let count = all.min(most);
+    (0..count).map(move |index| {
+        if count == all {
+            return (index / places, index % places);
+        }
+        let part = GOLDEN.wrapping_mul(index as u64);
+        let place = (u128::from(part) * places as u128) >> 64;
+        (index * samples / count, place as usize)
+    })
 }
 
 impl Moments {
     /// The moments of real windows and of the same ones as they are seen. `centred` takes the means off: for layers whose bias
     /// takes up the mean error.
     pub fn new(real: &Windows, seen: &Windows, centred: bool) -> Self {
-        let (real_mean, seen_mean) = (real.mean(), seen.mean());
+        let mean = real.mean();
         let zero = vec![0.0; real.terms];
-        let (a, b) = if centred { (&real_mean, &seen_mean) } else { (&zero, &zero) };
-        let seen_products = seen.products(b, seen, b);
-        let (real_products, cross) = match real == seen {
-            true => (seen_products.clone(), seen_products.clone()),
-            false => (real.products(a, real, a), real.products(a, seen, b)),
+        let values = real.less(if centred { &mean } else { &zero });
+        let own = products(&values, &values, real.terms);
+        let same = Self {
+            cross: own.clone(),
+            seen: own.clone(),
+            real: own,
+            seen_mean: mean.clone(),
+            real_mean: mean,
+            centred,
         };
-        Self { real: real_products, cross, seen: seen_products, real_mean, seen_mean }
+        if real == seen { same } else { same.seen_as(real, seen) }
+    }
+
+    /// The moments of the same real windows as they are seen otherwise.
+    pub fn seen_as(&self, real: &Windows, seen: &Windows) -> Self {
+        let seen_mean = seen.mean();
+        let zero = vec![0.0; real.terms];
+        let (a, b) = if self.centred { (&self.real_mean, &seen_mean) } else { (&zero, &zero) };
+        let (a, b) = (real.less(a), seen.less(b));
+        let (cross, seen) = (products(&a, &b, real.terms), products(&b, &b, real.terms));
+        Self { cross, seen, seen_mean, ..self.clone() }
     }
 
     /// The mean squared error of weights `seen` against real weights `real`.
@@ -121,8 +161,42 @@ impl Moments {
         self.real.form(real, real) - 2.0 * self.cross.form(real, seen) + self.seen.form(seen, seen)
     }
 
+    /// The same less what does not depend on `seen` and how the windows are seen.
+    pub fn excess(&self, real: &[f64], seen: &[f64]) -> f64 {
+        self.seen.form(seen, seen) - 2.0 * self.cross.form(real, seen)
+    }
+
     /// What a channel's bias has to be raised by, so that outputs have the same mean: `w . E[real] - v . E[seen]`.
     pub fn mean_error(&self, real: &[f64], seen: &[f64]) -> f64 {
         super::bias::mean_error([real, seen], [&self.real_mean, &self.seen_mean])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Windows are taken from the whole image, whatever its size: every row and every column as often as any other, and every
+    /// sample.
+    #[test]
+    fn windows_are_of_all_places() {
+        for (samples, rows, cols, most) in
+            [(256, 20, 20, 512), (256, 10, 10, 1728), (64, 16, 8, 500), (7, 3, 3, 10)]
+        {
+            let pairs: Vec<(usize, usize)> = spread(samples, rows * cols, most).collect();
+            assert_eq!(pairs.len(), most.min(samples * rows * cols));
+            let count = |test: &dyn Fn(&(usize, usize)) -> bool| {
+                pairs.iter().filter(|pair| test(pair)).count() as f64
+            };
+            let fair = |of: usize, what: &str, counts: Vec<f64>| {
+                let mean = pairs.len() as f64 / of as f64;
+                let worst = counts.iter().map(|count| (count - mean).abs()).fold(0.0, f64::max);
+                assert!(worst <= 0.25 * mean + 1.0, "{what} of {rows}x{cols}: {counts:?}");
+            };
+            fair(rows, "rows", (0..rows).map(|row| count(&|pair| pair.1 / cols == row)).collect());
+            fair(cols, "columns", (0..cols).map(|col| count(&|pair| pair.1 % cols == col)).collect());
+            fair(samples, "samples", (0..samples).map(|sample| count(&|pair| pair.0 == sample)).collect());
+        }
+        assert_eq!(spread(2, 3, 9).collect::<Vec<_>>(), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
     }
 }

@@ -3,8 +3,9 @@
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use guardbit_graph::ops::{
-    Concat, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatMatMul, FloatMaxPool2d, FloatMean, FloatSoftmax,
-    FloatUnary, RealFunction, RealPair, Reshape,
+    Concat, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatMatMul, FloatMaxPool2d, FloatMean,
+    FloatResizeBilinear, FloatSoftmax, FloatUnary, Gather, Places, RealFunction, RealPair, Reshape,
+    ResizeNearest,
 };
 use guardbit_graph::{
     DType, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Padding, Requantize, TensorId, TensorType,
@@ -40,6 +41,8 @@ pub enum Layer {
     },
     Softmax,
     Normalization,
+    /// Another size: by the nearest pixel, by chosen rows, between pixels.
+    Resize(usize),
 }
 
 pub fn layer() -> impl Strategy<Value = Layer> {
@@ -60,6 +63,7 @@ pub fn layer() -> impl Strategy<Value = Layer> {
         1 => any::<bool>().prop_map(|bias| Layer::Along { bias }),
         1 => Just(Layer::Softmax),
         1 => Just(Layer::Normalization),
+        2 => (0..3usize).prop_map(Layer::Resize),
     ]
 }
 
@@ -249,6 +253,21 @@ impl Net {
                 self.node(Reshape { shape: [1, rows, cols, channels].map(|size| size as i64).to_vec() }, &[y])
             }
             Layer::Softmax => self.node(FloatSoftmax { axis: 3 }, &[x]),
+            Layer::Resize(0) => self.node(
+                ResizeNearest { size: [rows + 1, cols], align_corners: false, half_pixel_centers: false },
+                &[x],
+            ),
+            Layer::Resize(1) => {
+                let ty = TensorType { shape: vec![rows], dtype: DType::Int32, quantization: None };
+                let name = self.name("rows");
+                let rows = (0..rows as i32).map(|row| row / 2).collect();
+                let rows = self.builder.constant(name, ty, rows).unwrap();
+                self.node(Gather { axis: 1, batch_dims: 0 }, &[x, rows])
+            }
+            Layer::Resize(_) => {
+                let places = if channels % 3 == 0 { Places::AlignCorners } else { Places::HalfPixel };
+                self.node(FloatResizeBilinear { size: [rows, cols + 2], places, scales: None }, &[x])
+            }
             Layer::Normalization => {
                 let parts = [self.constant(&[channels], 0.2, 1.0), self.constant(&[channels], 0.2, 0.0)];
                 let norm = guardbit_graph::ops::FloatLayerNorm { axis: 3, epsilon: 1e-3 };

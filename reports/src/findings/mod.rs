@@ -1,5 +1,6 @@
 //! What came out, in words.
 
+mod certainty;
 mod run;
 mod sweep;
 

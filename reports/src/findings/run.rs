@@ -2,14 +2,15 @@
 
 use guardbit_num::{MAX_BITS, Overflow};
 
+use super::certainty::{difference_text, within};
 use crate::numbers::{counted, grouped, percentage};
 use crate::tables::{LayerRow, sum};
-use crate::{Fraction, NetworkTiming, RunRecord, layer_label};
+use crate::{Fraction, HostRecord, NetworkTiming, RunRecord, ScoreFigures, layer_label};
 
 /// What overflowed, what came of it, and how many bits would do.
 pub fn run_findings(run: &RunRecord) -> Vec<String> {
-    let results = [overflow(run), wrong(run), outputs(run), accuracy(run)];
-    results.into_iter().flatten().chain(bits(run)).chain([time(run)]).collect()
+    let results = [overflow(run), wrong(run), outputs(run), accuracy(run), difference(run), judged(run)];
+    results.into_iter().flatten().chain(bits(run)).chain([time(run)]).chain(bound(run)).collect()
 }
 
 fn overflow(run: &RunRecord) -> Option<String> {
@@ -66,15 +67,37 @@ fn outputs(run: &RunRecord) -> Option<String> {
 }
 
 fn accuracy(run: &RunRecord) -> Option<String> {
-    let agreement = run
-        .outcome
-        .top1_agreement
-        .map(|share| format!("{} of the top-1 classes are those of the exact network", percentage(share)));
-    let accuracy = run.outcome.accuracy.zip(run.outcome.accuracy_exact).map(|(accuracy, exact)| {
-        format!("the accuracy is {}, that of the exact network {}", percentage(accuracy), percentage(exact))
+    let outcome = &run.outcome;
+    let agreement = outcome.top1_agreement.map(|share| {
+        let within = within(outcome.agreement_interval);
+        format!("{}{within} of the top-1 classes are those of the exact network", percentage(share))
+    });
+    let accuracy = outcome.accuracy.zip(outcome.accuracy_exact).map(|(accuracy, exact)| {
+        let (own, others) = (within(outcome.accuracy_interval), within(outcome.accuracy_exact_interval));
+        format!(
+            "the accuracy is {}{own}, that of the exact network {}{others}",
+            percentage(accuracy),
+            percentage(exact)
+        )
     });
     let both: Vec<String> = [agreement, accuracy].into_iter().flatten().collect();
-    (!both.is_empty()).then(|| capitalized(&both.join("; ")) + ".")
+    (!both.is_empty()).then(|| capitalized(&both.join("; ")) + ". In brackets: 95 % intervals.")
+}
+
+/// What the labels say of a detector or a regressor.
+fn judged(run: &RunRecord) -> Option<String> {
+    let outcome = &run.outcome;
+    if let Some((auc, exact)) = outcome.auc.zip(outcome.auc_exact) {
+        return Some(format!("The area under the ROC curve is {auc}, that of the exact network {exact}."));
+    }
+    let (mse, exact) = outcome.mse.zip(outcome.mse_exact)?;
+    Some(format!("The mean squared error against the labels is {mse}, that of the exact network {exact}."))
+}
+
+/// Whether the samples tell the accuracies apart.
+fn difference(run: &RunRecord) -> Option<String> {
+    let ScoreFigures { samples, lost, gained, mcnemar_p, accuracy_interval, .. } = run.outcome;
+    difference_text(samples, lost.zip(gained), mcnemar_p, accuracy_interval)
 }
 
 /// Per level: the bits that would do.
@@ -176,7 +199,39 @@ fn time(run: &RunRecord) -> String {
     if let Some(rate) = run.timing.pipelined_per_s {
         text += &format!("; with all layers at work at once, {}", often(rate));
     }
-    text + ". What the host runs is not counted."
+    text + &match run.timing.host.as_slice() {
+        [] => ".".to_owned(),
+        host => format!(
+            ". What the host runs is not counted: {} ({}).",
+            counted(host.len() as u64, "operation"),
+            HostRecord::counted(host)
+        ),
+    }
+}
+
+/// What the cycles go to.
+fn bound(run: &RunRecord) -> Option<String> {
+    let all: u64 = run.bottlenecks.iter().map(|row| row.cycles).sum();
+    let of = |name: &str| {
+        let cycles: u64 = run.bottlenecks.iter().filter(|row| row.bound == name).map(|row| row.cycles).sum();
+        Fraction::of(cycles, all).filter(|_| cycles > 0)
+    };
+    let kinds = [
+        ("compute", "products"),
+        ("mapping", "mapping to the array"),
+        ("sram", "ports of the SRAMs"),
+        ("dram", "memory outside"),
+    ];
+    let shares: Vec<String> =
+        kinds.iter().filter_map(|(name, words)| Some(format!("{words} {}", percentage(of(name)?)))).collect();
+    let slowest = run.bottlenecks.iter().max_by_key(|row| (row.cycles, std::cmp::Reverse(row.index)))?;
+    (!shares.is_empty()).then(|| {
+        format!(
+            "Cycles by what bounds their layer: {}. {} takes the most.",
+            shares.join(", "),
+            layer_label(slowest.index, &slowest.name)
+        )
+    })
 }
 
 fn times(count: u64) -> String {

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::certainty::{left_open, told_apart, within};
 use crate::numbers::{counted, percentage};
 use crate::plots::Group;
-use crate::{PointRecord, SummaryRow};
+use crate::{Interval, PointRecord, SummaryRow};
 
 /// What is asked of every width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -119,10 +120,13 @@ impl Question {
             Self::NoTrap => "no overflow is trapped".into(),
             Self::ExactSums => "every sum is exact".into(),
             Self::ExactOutputs => "every output code is that of the exact network".into(),
-            Self::FullAgreement => "every top-1 class is that of the exact network".into(),
+            Self::FullAgreement => {
+                format!("every top-1 class is that of the exact network, {}", left_open(row.samples))
+            }
             Self::ExactAccuracy => {
                 let exact = row.accuracy_exact.map_or(String::new(), percentage);
-                format!("the accuracy is that of the exact network, {exact}")
+                let interval = Interval::between(row.accuracy_exact_low, row.accuracy_exact_high);
+                format!("the accuracy is that of the exact network, {exact}{}", within(interval))
             }
         }
     }
@@ -143,12 +147,13 @@ impl Question {
             }
             Self::FullAgreement => {
                 let share = row.top1_agreement.map_or(String::new(), percentage);
-                format!("{share} of the top-1 classes agree")
+                let within = within(Interval::between(row.agreement_low, row.agreement_high));
+                format!("{share}{within} of the top-1 classes agree")
             }
             Self::ExactAccuracy => {
                 let accuracy = row.accuracy.map_or(String::new(), percentage);
                 let exact = row.accuracy_exact.map_or(String::new(), percentage);
-                format!("it is {accuracy} instead of {exact}")
+                format!("it is {accuracy} instead of {exact}{}", told_apart(row.samples, row.mcnemar_p))
             }
         }
     }

@@ -1,5 +1,6 @@
 //! One self-contained HTML page: no scripts, no other files, fit for print.
 
+mod explore;
 mod quantize;
 mod run;
 mod size;
@@ -7,6 +8,7 @@ mod sweep;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub(crate) use explore::explore;
 pub(crate) use quantize::quantize;
 pub(crate) use run::run;
 pub(crate) use size::size;

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn};
-use crate::tables::{EventRow, LayerRow};
+use crate::tables::{BottleneckRow, CostRow, EventRow, LayerRow};
 use crate::{RunRecord, TileRecord, layer_label, run_findings};
 
 /// The page.
@@ -24,6 +24,8 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
         (levels(run))
         (layers(run))
         (times(run))
+        (bottlenecks(run))
+        (costs(run))
         (tiles(run))
         (first_events(run))
         (plots(drawn))
@@ -168,6 +170,98 @@ fn times(run: &RunRecord) -> Markup {
                  products that the layer needs. SRAM bytes pass between the SRAMs and the array: operands, outputs, and \
                  sums that wait to be completed. DRAM bytes pass between the chip and its outside memory: every layer \
                  reads its activations from there and stores its outputs there."
+            }
+        }
+    }
+}
+
+/// What each layer waits for.
+fn bottlenecks(run: &RunRecord) -> Markup {
+    let mut columns = vec![Column::text("layer"), Column::text("bound by")];
+    let names = [
+        "products",
+        "share of cycles",
+        "cycles",
+        "if full",
+        "array",
+        "SRAM",
+        "DRAM",
+        "products per cycle",
+        "per DRAM byte",
+    ];
+    columns.extend(names.map(Column::number));
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
+    let row = |row: &BottleneckRow| {
+        vec![
+            layer_label(row.index, &row.name),
+            row.bound.clone(),
+            grouped(row.macs),
+            optional(row.share, percentage),
+            grouped(row.cycles),
+            grouped(row.ideal_cycles),
+            grouped(row.compute_cycles),
+            grouped(row.sram_cycles),
+            grouped(row.dram_cycles),
+            number(row.macs_per_cycle),
+            number(row.macs_per_dram_byte),
+        ]
+    };
+    let table = Table { columns, rows: run.bottlenecks.iter().map(row).collect() };
+    let host = &run.timing.host;
+    html! {
+        @if !table.rows.is_empty() {
+            section {
+                h2 { "Bottlenecks" }
+                (table.markup())
+                p.note {
+                    "Cycles in which array, ports of the SRAMs and memory outside have something to do; a layer is bound by what is \
+                     busy for longest. Mapping: the array is, while less than half of its products are the layer's. \"If full\" are the \
+                     cycles of an array that is always full: " (grouped(run.timing.macs)) " products in all, "
+                    (grouped(run.timing.peak_macs_per_cycle)) " at most in a cycle."
+                    @if !host.is_empty() {
+                        " The host runs " (counted(host.len() as u64, "operation")) ", which take no time here: "
+                        (host.iter().map(|one| format!("{} ({})", layer_label(one.index, &one.name), one.op)).collect::<Vec<_>>().join(", "))
+                        "."
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Energy and hardware by every cost model.
+fn costs(run: &RunRecord) -> Markup {
+    let mut columns = vec![Column::text("cost model"), Column::text("part"), Column::text("of")];
+    columns.extend(["instances", "uses", "energy (pJ)", "area", "flip-flops"].map(Column::number));
+    let row = |row: &CostRow| {
+        let figure = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        vec![
+            row.model.clone(),
+            row.part.clone(),
+            row.of.clone(),
+            optional(row.instances, grouped),
+            figure(row.accesses),
+            figure(row.energy_pj),
+            row.area.map_or(String::new(), |area| format!("{area} {}", row.area_unit)),
+            figure(row.flip_flops),
+        ]
+    };
+    let network = run.cost_rows.iter().filter(|row| row.index.is_none());
+    let table = Table { columns, rows: network.map(row).collect() };
+    html! {
+        @if !run.costs.is_empty() {
+            section {
+                h2 { "Energy and area" }
+                (table.markup())
+                p.note {
+                    "Of one inference, and of hardware that serves every layer (in folded arrays that of all layers). What a model \
+                 does not tell is blank, and no part of its totals. Not counted by any model: bias adders, requantizers, buffers of \
+                 operands on their way, wires and control. Layers are in costs.csv."
+                }
+                ul { @for cost in &run.costs { li {
+                    (cost.model) ": " (cost.source) "."
+                    @if !cost.leaves_out.is_empty() { " Leaves out " (cost.leaves_out) "." }
+                } } }
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn, parameter_keys};
 use crate::plots::Group;
-use crate::{Finding, PointRecord, layer_label, not_swept_text, sweep_findings};
+use crate::{Finding, Interval, PointRecord, layer_label, not_swept_text, sweep_findings};
 
 /// The page.
 pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[PointRecord]>]) -> String {
@@ -119,8 +119,11 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
     columns.extend(keys.iter().map(|key| Column::text(key)));
     let names = [
         "accuracy",
+        "95 %",
         "exact accuracy",
+        "p",
         "agreement",
+        "95 %",
         "output codes that differ",
         "output SQNR (dB)",
         "events",
@@ -134,6 +137,11 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
     let row = |point: &PointRecord| {
         let row = &point.summary;
         let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
+        let ends = |low, high| {
+            let interval = Interval::between(low, high);
+            interval
+                .map_or(String::new(), |one| format!("{} to {}", percentage(one.low), percentage(one.high)))
+        };
         let count = |count: Option<u64>| count.map_or(String::new(), grouped);
         let mut cells = Vec::new();
         if several {
@@ -143,8 +151,11 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
         cells.extend(point.parameters.iter().map(|one| one.value.clone()));
         cells.extend([
             share(row.accuracy),
+            ends(row.accuracy_low, row.accuracy_high),
             share(row.accuracy_exact),
+            row.mcnemar_p.map_or(String::new(), |p| p.to_string()),
             share(row.top1_agreement),
+            ends(row.agreement_low, row.agreement_high),
             count(row.output_mismatch),
             row.output_sqnr_db.map_or(String::new(), |sqnr| sqnr.to_string()),
             count(row.events),
@@ -162,7 +173,9 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
             (table.markup())
             p.note {
                 "Events, persistent and transient dot products at the swept level, wrong ones of the whole datapath, summed over \
-                 the layers. The figures of every layer are in sweep.csv."
+                 the layers. \"95 %\" are Wilson's intervals, \"p\" is McNemar's of the accuracy against the exact network's. \
+                 The figures of every layer are in sweep.csv, those of every class in classes.csv, points compared sample by \
+                 sample in pairs.csv, and what was said of every sample in predictions/."
             }
         }
     }

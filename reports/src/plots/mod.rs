@@ -1,5 +1,6 @@
 //! Plots: one file each under `run`, `quantize`, `size`, `sweep` and so on, with one line in that folder's list.
 
+mod explore;
 mod kit;
 mod png;
 mod quantize;
@@ -10,11 +11,12 @@ mod schemes;
 mod size;
 mod sweep;
 
+pub use explore::EXPLORE_PLOTS;
 pub use kit::DrawError;
 pub use png::png;
 pub use quantize::QUANTIZE_PLOTS;
 pub use quantizers::QUANTIZER_PLOTS;
-pub use run::RUN_PLOTS;
+pub use run::{RUN_PLOTS, SUM_PLOTS};
 pub use schemes::SCHEME_PLOTS;
 pub use size::SIZE_PLOTS;
 pub(crate) use sweep::Group;

@@ -1,6 +1,8 @@
 //! What reports are drawn from: plain data, so that they can be redrawn without a simulation.
 
 mod activity;
+mod costs;
+mod explore;
 mod histogram;
 mod point;
 mod quantize;
@@ -8,9 +10,12 @@ mod quantizers;
 mod run;
 mod schemes;
 mod size;
+mod sums;
 mod timing;
 
 pub use activity::LayerActivity;
+pub use costs::CostRecord;
+pub use explore::{ExploreCost, ExploreRecord};
 pub use histogram::LevelHistogram;
 pub use point::PointRecord;
 pub use quantize::QuantizeRecord;
@@ -18,4 +23,5 @@ pub use quantizers::{QuantizerRow, QuantizersRecord};
 pub use run::RunRecord;
 pub use schemes::{SchemeRow, SchemesRecord};
 pub use size::{DesignLevel, SizeRecord, WitnessRecord};
-pub use timing::{NetworkTiming, TileRecord};
+pub use sums::{SumBins, SumHistogram, SumKind};
+pub use timing::{HostRecord, NetworkTiming, TileRecord};

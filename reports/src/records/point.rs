@@ -5,8 +5,8 @@ use guardbit_sim::{LayerStats, Mode, Options, SimError};
 use serde::{Deserialize, Serialize};
 
 use super::LevelHistogram;
-use crate::tables::{LayerRow, Parameter, SummaryRow, SweepPoint, layer_rows};
-use crate::{Decibel, Score};
+use crate::tables::{ClassRow, LayerRow, Parameter, SummaryRow, SweepPoint, layer_rows};
+use crate::{Decibel, Outcomes, Verdict};
 
 /// All that a sweep keeps of one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,13 @@ pub struct PointRecord {
     pub layers: Vec<LayerRow>,
     /// Required bits per level; empty unless everything was counted.
     pub histograms: Vec<LevelHistogram>,
+    /// Its rows of `classes.csv`; empty where nothing is classified.
+    pub classes: Vec<ClassRow>,
+    /// Which samples it has right; `None` where nothing is classified.
+    pub outcomes: Option<Outcomes>,
+    /// What its samples are known by: points with the same are compared sample by sample.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub samples: String,
 }
 
 /// As it stands in a file.
@@ -31,11 +38,16 @@ struct Stored {
     parameters: Vec<Parameter>,
     layers: Vec<LayerRow>,
     histograms: Vec<LevelHistogram>,
+    classes: Vec<ClassRow>,
+    outcomes: Option<Outcomes>,
+    #[serde(default)]
+    samples: String,
 }
 
 /// JSON has no infinite numbers: they come back from the codes that differ.
 impl From<Stored> for PointRecord {
-    fn from(Stored { mut summary, parameters, mut layers, histograms }: Stored) -> Self {
+    fn from(stored: Stored) -> Self {
+        let Stored { mut summary, parameters, mut layers, histograms, classes, outcomes, samples } = stored;
         if let Some(mismatch) = summary.output_mismatch.filter(|_| summary.mode == Mode::Propagated.name()) {
             summary.output_sqnr_db.get_or_insert(Decibel::infinite(mismatch));
         }
@@ -44,7 +56,7 @@ impl From<Stored> for PointRecord {
                 row.sqnr_db.get_or_insert(Decibel::infinite(mismatch));
             }
         }
-        Self { summary, parameters, layers, histograms }
+        Self { summary, parameters, layers, histograms, classes, outcomes, samples }
     }
 }
 
@@ -56,21 +68,33 @@ impl PointRecord {
         layers: &[Option<LayerStats>],
         unlimited: &[Option<LayerStats>],
         options: &Options,
-        score: &Score,
+        verdict: &Verdict,
     ) -> Self {
         let rows = layer_rows(program, layers, unlimited, options.stats);
+        let Verdict { score, predictions, classes } = verdict;
         Self {
             summary: SummaryRow::new(point, options.mode, score, &rows),
             parameters: point.parameters.clone(),
             histograms: LevelHistogram::all(program, layers, options.stats),
             layers: rows,
+            classes: ClassRow::all(predictions, *classes),
+            outcomes: predictions.outcomes(),
+            samples: point.samples.clone(),
         }
     }
 
     /// The record of a point that `error` ended: its row of `summary.csv`.
     pub fn stopped(point: &SweepPoint, program: &Program, options: &Options, error: &SimError) -> Self {
         let summary = SummaryRow::stopped(point, options.mode, program, error);
-        Self { summary, parameters: point.parameters.clone(), layers: Vec::new(), histograms: Vec::new() }
+        Self {
+            summary,
+            parameters: point.parameters.clone(),
+            layers: Vec::new(),
+            histograms: Vec::new(),
+            classes: Vec::new(),
+            outcomes: None,
+            samples: point.samples.clone(),
+        }
     }
 
     /// The axes beside register of the swept level.

@@ -1,7 +1,9 @@
 //! How long one inference takes.
 
-use guardbit_hwmodels::{ArrayKind, MacLayer, Program};
+use guardbit_hwmodels::{ArrayKind, MacLayer, Memory, Program};
 use serde::{Deserialize, Serialize};
+
+use crate::numbers::rounded;
 
 /// How long the accelerated layers of one inference take, one after the other. What the host runs is not counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,58 @@ pub struct NetworkTiming {
     pub pipelined_per_s: Option<f64>,
     /// What the SRAMs hold at a time, layer after layer.
     pub tiles: Vec<TileRecord>,
+    /// Products of the accelerated layers, padding included.
+    #[serde(default)]
+    pub macs: u64,
+    /// Products that the arrays can make in a cycle.
+    #[serde(default)]
+    pub peak_macs_per_cycle: u64,
+    /// Bytes per cycle from and to the outside, at most.
+    #[serde(default)]
+    pub dram_bytes_per_cycle: f64,
+    /// Operations that the host runs, whose time is not counted.
+    #[serde(default)]
+    pub host: Vec<HostRecord>,
+}
+
+/// An operation that the host runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// Index over all operations of the graph.
+    pub index: usize,
+    /// Short name.
+    pub name: String,
+    /// The operation.
+    pub op: String,
+    /// Elements of its output.
+    pub elements: usize,
+}
+
+impl HostRecord {
+    /// Those of a program, in order.
+    fn all(program: &Program) -> Vec<Self> {
+        let graph = &program.graph;
+        let hosted = graph.nodes_with_ids().filter(|(node, _)| program.mac_layer(*node).is_none());
+        let record = |(node, own): (guardbit_graph::NodeId, &guardbit_graph::Node)| Self {
+            index: node.index(),
+            name: graph.short_name(node).to_owned(),
+            op: own.op.name().to_owned(),
+            elements: graph.tensor(own.output).ty.len(),
+        };
+        hosted.map(record).collect()
+    }
+
+    /// How many there are of each kind: `add 3, softmax 1`.
+    pub fn counted(hosted: &[Self]) -> String {
+        let mut kinds: Vec<(&str, usize)> = Vec::new();
+        for one in hosted {
+            match kinds.iter_mut().find(|(op, _)| *op == one.op) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((&one.op, 1)),
+            }
+        }
+        kinds.iter().map(|(op, count)| format!("{op} {count}")).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// What the SRAMs hold at a time in one layer.
@@ -84,6 +138,7 @@ impl NetworkTiming {
         let sum = |of: fn(&MacLayer) -> u64| program.mac_layers().map(of).sum();
         let times = || program.mac_layers().map(|layer| layer.timing.cost.microseconds);
         let total: f64 = times().sum();
+        let array = program.accelerator.array;
         let folded = program.accelerator.array.kind == ArrayKind::Folded;
         Self {
             convention: program.accelerator.timing.convention.name().to_owned(),
@@ -91,21 +146,30 @@ impl NetworkTiming {
             stall_cycles: sum(|layer| layer.timing.cost.stall_cycles),
             stall_sram_cycles: sum(|layer| layer.timing.cost.stall_sram_cycles),
             stall_dram_cycles: sum(|layer| layer.timing.cost.stall_dram_cycles),
+            // A clock makes no finer figures than a picosecond.
             latency_us: rounded(total, 6),
             throughput_per_s: per_second(total),
             tiles: program.mac_layers().map(TileRecord::new).collect(),
+            macs: sum(|layer| layer.timing.cost.macs),
+            peak_macs_per_cycle: [array.rows, array.cols, array.dot_width, array.cores]
+                .into_iter()
+                .fold(1, |all, size| all.saturating_mul(size as u64)),
+            dram_bytes_per_cycle: outside_rate(&program.accelerator.memory),
+            host: HostRecord::all(program),
             pipelined_per_s: if folded { per_second(times().fold(0.0, f64::max)) } else { None },
         }
     }
 }
 
+/// Bytes per cycle from the outside: those of the port, or of the bursts that can be on their way (Little's law).
+fn outside_rate(memory: &Memory) -> f64 {
+    let bursts = memory.dram_outstanding_bursts.filter(|_| memory.dram_latency_cycles > 0);
+    let bound =
+        bursts.map(|bursts| (bursts * memory.dram_burst_bytes) as f64 / memory.dram_latency_cycles as f64);
+    bound.map_or(memory.dram_bytes_per_cycle, |bound| bound.min(memory.dram_bytes_per_cycle))
+}
+
 /// How often something of that many microseconds happens in a second.
 fn per_second(microseconds: f64) -> Option<f64> {
     (microseconds > 0.0).then(|| rounded(1e6 / microseconds, 3))
-}
-
-/// A clock makes no finer figures than a picosecond, and decimals stay short.
-fn rounded(value: f64, decimals: i32) -> f64 {
-    let unit = 10f64.powi(decimals);
-    (value * unit).round() / unit
 }

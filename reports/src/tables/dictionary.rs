@@ -4,9 +4,11 @@ use std::fmt::Write;
 
 use guardbit_sim::{Needs, StatsLevel};
 
+use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
-    ChannelRow, Column, EventRow, HistogramRow, LayerRow, PartRow, Row, SizeChannelRow, SizeGridRow,
-    SizeLevelRow, SizeRateRow, SizeRow, SummaryRow, SweepRow, TensorRow, TradeOffRow,
+    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, LayerRow, PairRow, PartRow,
+    PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow, SummaryRow,
+    SweepClassRow, SweepRow, TensorRow, TradeOffRow,
 };
 
 /// A table with its columns.
@@ -22,17 +24,24 @@ const fn table<R: Row>(command: &'static str) -> Table {
 }
 
 /// Every table that guardbit writes.
-const TABLES: [Table; 14] = [
+const TABLES: &[Table] = &[
     table::<LayerRow>("run"),
     table::<ChannelRow>("run"),
     table::<EventRow>("run"),
+    table::<ClassRow>("run"),
+    table::<BottleneckRow>("run"),
+    table::<CostRow>("run"),
+    table::<SumRow>("run"),
     table::<SummaryRow>("sweep"),
     table::<SweepRow>("sweep"),
+    table::<SweepClassRow>("sweep"),
+    table::<PairRow>("sweep"),
     table::<SizeRow>("size"),
     table::<SizeChannelRow>("size"),
     table::<SizeLevelRow>("size"),
     table::<SizeGridRow>("size"),
     table::<SizeRateRow>("size"),
+    table::<PointRow>("explore"),
     table::<PartRow>("quantize"),
     table::<TensorRow>("quantize"),
     table::<HistogramRow>("quantize"),
@@ -50,10 +59,18 @@ test -p guardbit-reports` renews it.
 layer, which holds what belongs to the layer as a whole. Elsewhere a blank means that there is none.
 ";
 
+const ARRAYS: &str = "
+## Arrays
+
+Every `.npz` archive that guardbit writes, for `numpy.load`. Codes have the narrowest dtype that holds them (4-bit codes have 8 bits); real value = scale * (code - zero point), with the
+figures that `guardbit inspect` prints. Characters that a file name cannot have everywhere stand as `%` and two hexadecimal
+digits in the key of a tensor.
+";
+
 /// The data dictionary, as Markdown.
 pub fn columns_text() -> String {
     let mut text = INTRODUCTION.to_owned();
-    for Table { command, file, about, columns } in TABLES {
+    for &Table { command, file, about, columns } in TABLES {
         let heading = format!("\n## {file}\n\nOf `guardbit {command}`. {}\n\n", sentence(about));
         text.push_str(&heading);
         text.push_str("| column | values | unit | may be blank | meaning |\n|---|---|---|---|---|\n");
@@ -61,6 +78,19 @@ pub fn columns_text() -> String {
             let Column { name, kind, unit, meaning, .. } = column;
             let blank = blank(column);
             writeln!(text, "| `{name}` | {kind} | {unit} | {blank} | {} |", sentence(meaning))
+                .expect("memory");
+        }
+    }
+    text.push_str(ARRAYS);
+    for archive in ARCHIVES {
+        let NpzFile { command, file, about, keys } = archive;
+        let heading = format!("\n### {file}\n\nOf `guardbit {command}`. {}\n\n", sentence(about));
+        text.push_str(&heading);
+        text.push_str("| key | dtype | shape | unit | there | meaning |\n|---|---|---|---|---|---|\n");
+        for key in *keys {
+            let NpzKey { name, dtype, shape, unit, when, meaning } = key;
+            let when = if when.is_empty() { "always" } else { when };
+            writeln!(text, "| `{name}` | {dtype} | {shape} | {unit} | {when} | {} |", sentence(meaning))
                 .expect("memory");
         }
     }

@@ -1,13 +1,21 @@
 //! Tables: one file each. The columns and what they mean are the file format that users rely on.
 
+pub mod arrays;
+mod bottlenecks;
+mod classes;
+mod costs;
 mod csv;
 mod dictionary;
 mod events;
+mod explore;
 mod layers;
 mod not_swept;
+mod pairs;
+mod parquet;
 mod quantize;
 mod size;
 mod summary;
+mod sums;
 mod sweep;
 mod table;
 mod trapped;
@@ -15,17 +23,25 @@ mod trapped;
 use guardbit_hwmodels::{MacLayer, Program, Register, Step};
 use guardbit_sim::LayerStats;
 
+pub use self::bottlenecks::{BottleneckRow, bottleneck_rows};
+pub use self::costs::{CostRow, cost_rows};
 pub(crate) use self::csv::write_csv_and;
 pub use self::csv::{Cells, write_csv};
+pub(crate) use self::parquet::{parquet_name, write_parquet};
+pub use classes::{ClassRow, SweepClassRow, sweep_class_rows};
 pub use dictionary::columns_text;
 pub use events::{EventRow, event_rows};
+pub use explore::PointRow;
 pub use layers::{ChannelRow, LayerRow, channel_rows, layer_rows};
 pub use not_swept::not_swept_text;
+pub use pairs::{PairRow, pair_rows};
 pub use quantize::{HistogramRow, PartRow, TensorRow, TradeOffRow};
 pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
+pub(crate) use summary::short_key;
 pub use summary::{Parameter, SummaryRow, SweepPoint};
+pub use sums::SumRow;
 pub use sweep::{SweepRow, sweep_rows};
-pub use table::{Column, Row};
+pub use table::{Column, Row, Stored};
 pub use trapped::trapped_text;
 
 use crate::Width;

@@ -5,8 +5,8 @@ use guardbit_sim::{Mode, SimError};
 use serde::{Deserialize, Serialize};
 
 use super::table::table;
-use super::{LayerRow, not_swept, sum};
-use crate::{Decibel, Fraction, Score, ScoreFigures};
+use super::{LayerRow, Row, SweepRow, not_swept, sum};
+use crate::{Decibel, Fraction, Interval, Score, ScoreFigures};
 
 /// A setting that a sweep varies, and its value at one point.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -18,9 +18,22 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// The last part of the key.
-    pub(crate) fn short_key(&self) -> &str {
-        self.key.rsplit('.').next().unwrap_or(&self.key)
+    /// The name of its column: its key, or `axis.` and its key where tables have a column of that name.
+    pub fn column(&self) -> String {
+        let taken = SummaryRow::COLUMNS.iter().chain(SweepRow::COLUMNS).any(|column| column.name == self.key);
+        if taken { format!("axis.{}", self.key) } else { self.key.clone() }
+    }
+}
+
+/// What a plot calls an axis: the last two parts of its key, behind the layer if it is one's own.
+pub(crate) fn short_key(key: &str) -> String {
+    let last = |key: &str| match key.rmatch_indices('.').nth(1) {
+        Some((at, _)) => key[at + 1..].to_owned(),
+        None => key.to_owned(),
+    };
+    match key.strip_prefix("layers.").and_then(|rest| rest.split_once('.')) {
+        Some((layer, own)) => format!("{layer} {}", last(own)),
+        None => last(key),
     }
 }
 
@@ -40,6 +53,9 @@ pub struct SweepPoint {
     /// What else is varied, in the order of the axes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
+    /// What its samples and labels are known by: points with the same are compared sample by sample.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub samples: String,
 }
 
 table! {
@@ -85,6 +101,39 @@ table! {
         not_swept: Option<String>,
         /// The overflow that was trapped: it ended the point, and nothing else was counted; blank where none was.
         trapped: Option<String>,
+        /// Lower end of Wilson's interval of 95 % of `accuracy`.
+        accuracy_low: Option<Fraction>,
+        /// Upper end of Wilson's interval of 95 % of `accuracy`.
+        accuracy_high: Option<Fraction>,
+        /// Lower end of Wilson's interval of 95 % of `accuracy_exact`.
+        accuracy_exact_low: Option<Fraction>,
+        /// Upper end of Wilson's interval of 95 % of `accuracy_exact`.
+        accuracy_exact_high: Option<Fraction>,
+        /// Lower end of Wilson's interval of 95 % of `top1_agreement`.
+        agreement_low: Option<Fraction>,
+        /// Upper end of Wilson's interval of 95 % of `top1_agreement`.
+        agreement_high: Option<Fraction>,
+        /// Samples that the exact network classifies as labelled and the narrow hardware does not.
+        lost: Option<u64>,
+        /// Samples that the narrow hardware classifies as labelled and the exact network does not.
+        gained: Option<u64>,
+        /// McNemar's p value of `lost` against `gained`, two-sided: the probability of such numbers if both were equally good.
+        mcnemar_p: Option<f64>,
+        /// How it was found: `exact` (binomial, of fewer than 25 samples lost or gained) or `chi2` (with continuity
+        /// correction).
+        mcnemar_test: Option<String>,
+        /// What the output is judged by: `classify`, `regress` or `detect`; blank where it is only compared with the exact one.
+        task: Option<String>,
+        /// Mean squared error of the real values of the compared outputs against the exact network's.
+        output_mse: Option<f64> ["square of the output's"],
+        /// Mean squared error of the exact network's values against their labels; of the task `regress`.
+        mse_exact: Option<f64> ["square of the output's"],
+        /// Mean squared error of the narrow hardware's values against their labels; of the task `regress`.
+        mse: Option<f64> ["square of the output's"],
+        /// Area under the ROC curve of the exact network's scores; of the task `detect`.
+        auc_exact: Option<Fraction>,
+        /// Area under the ROC curve of the narrow hardware's scores; of the task `detect`.
+        auc: Option<Fraction>,
     }
 }
 
@@ -94,6 +143,8 @@ impl SummaryRow {
         let swept: Vec<&LayerRow> =
             layers.iter().filter(|row| point.level.is_empty() || row.level == point.level).collect();
         let figures = ScoreFigures::from(score);
+        let low = |interval: Option<Interval>| interval.map(|interval| interval.low);
+        let high = |interval: Option<Interval>| interval.map(|interval| interval.high);
         let at_level = |value: fn(&LayerRow) -> Option<u64>| sum(swept.iter().copied(), value);
         Self {
             bits: point.bits,
@@ -115,6 +166,22 @@ impl SummaryRow {
             hw: point.hw.clone(),
             not_swept: not_swept::cell(point, layers),
             trapped: None,
+            accuracy_low: low(figures.accuracy_interval),
+            accuracy_high: high(figures.accuracy_interval),
+            accuracy_exact_low: low(figures.accuracy_exact_interval),
+            accuracy_exact_high: high(figures.accuracy_exact_interval),
+            agreement_low: low(figures.agreement_interval),
+            agreement_high: high(figures.agreement_interval),
+            lost: figures.lost,
+            gained: figures.gained,
+            mcnemar_p: figures.mcnemar_p,
+            mcnemar_test: figures.mcnemar_test.map(|test| test.name().to_owned()),
+            task: figures.task.map(|task| task.name().to_owned()),
+            output_mse: figures.output_mse,
+            mse_exact: figures.mse_exact,
+            mse: figures.mse,
+            auc_exact: figures.auc_exact,
+            auc: figures.auc,
         }
     }
 
@@ -151,6 +218,7 @@ impl SummaryRow {
             overflow: self.overflow.clone(),
             level: self.level.clone(),
             parameters: Vec::new(),
+            samples: String::new(),
         }
     }
 }

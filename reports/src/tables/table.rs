@@ -22,6 +22,8 @@ pub struct Column {
     pub name: &'static str,
     /// What its cells are.
     pub kind: &'static str,
+    /// As what typed tables (Parquet) store it.
+    pub stored: Stored,
     /// Whether a cell can be blank.
     pub optional: bool,
     /// Unit of its cells, where they have one.
@@ -34,36 +36,54 @@ pub struct Column {
     pub meaning: &'static str,
 }
 
+/// How a typed table stores a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// Integer of 64 bits.
+    Int64,
+    /// Decimal of 38 digits, none of them behind the point: integers of 128 bits, exact.
+    Decimal,
+    /// IEEE-754 double.
+    Double,
+    /// True or false.
+    Boolean,
+    /// UTF-8.
+    Text,
+}
+
 /// What a cell can hold.
 pub(super) trait Cell {
     const KIND: &'static str;
+    const STORED: Stored;
     const OPTIONAL: bool = false;
 }
 
 macro_rules! cells {
-    ($($ty:ty: $kind:literal)*) => {$(
+    ($($ty:ty: $kind:literal, $stored:ident)*) => {$(
         impl Cell for $ty {
             const KIND: &'static str = $kind;
+            const STORED: Stored = Stored::$stored;
         }
     )*};
 }
 
 cells! {
-    u32: "whole number"
-    u64: "whole number"
-    u128: "whole number"
-    usize: "whole number"
-    i128: "integer"
-    f64: "number"
-    bool: "true or false"
-    String: "text"
-    Fraction: "share, 0 to 1"
-    Decibel: "number, inf or -inf"
-    Width: "whole number or auto"
+    u32: "whole number", Int64
+    u64: "whole number", Int64
+    u128: "whole number", Decimal
+    usize: "whole number", Int64
+    i128: "integer", Decimal
+    f64: "number", Double
+    bool: "true or false", Boolean
+    String: "text", Text
+    Fraction: "share, 0 to 1", Double
+    Decibel: "number, inf or -inf", Double
+    Width: "whole number or auto", Text
 }
 
 impl<T: Cell> Cell for Option<T> {
     const KIND: &'static str = T::KIND;
+    const STORED: Stored = T::STORED;
     const OPTIONAL: bool = true;
 }
 
@@ -107,8 +127,8 @@ pub(super) use table;
 impl Column {
     /// A column of that type.
     pub(super) const fn new<C: Cell>(name: &'static str, meaning: &'static str) -> Self {
-        let (kind, optional) = (C::KIND, C::OPTIONAL);
-        Self { name, kind, optional, unit: "", needs: Needs::Nothing, rows: "", meaning }
+        let (kind, stored, optional) = (C::KIND, C::STORED, C::OPTIONAL);
+        Self { name, kind, stored, optional, unit: "", needs: Needs::Nothing, rows: "", meaning }
     }
 
     /// With a unit.

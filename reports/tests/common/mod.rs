@@ -11,8 +11,9 @@ use guardbit_graph::{
 use guardbit_hwmodels::{Program, from_yaml, lower};
 use guardbit_num::Scheme;
 use guardbit_reports::{
-    DesignLevel, Fraction, OutputError, PointRecord, RunRecord, Score, SizeChannelRow, SizeGridRow,
-    SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, SweepPoint, Width, WitnessRecord,
+    DesignLevel, Discordant, Fraction, OutputError, PerSample, PointRecord, Predictions, RunRecord, Score,
+    SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, SweepPoint, Task, Verdict,
+    Width, WitnessRecord,
 };
 use guardbit_sim::{LayerStats, Mode, Options, Simulation, SquaredError, StatsLevel};
 
@@ -74,14 +75,26 @@ pub fn run(stats: StatsLevel, acc: &str) -> Ran {
 }
 
 pub fn score() -> Score {
+    let error = SquaredError { signal: 9, noise: 0 };
     Score {
         samples: 2,
+        task: Some(Task::Classify),
         agreeing: Some(1),
         right_exact: Some(2),
         right: Some(1),
+        discordant: Some(Discordant { first: 1, second: 0 }),
         output_mismatch: 3,
-        output_errors: Some(vec![OutputError { scale: 0.5, error: SquaredError { signal: 9, noise: 0 } }]),
+        output_errors: Some(vec![OutputError { scale: 0.5, error, values: 6 }]),
+        ..Score::default()
     }
+}
+
+/// The same, sample by sample.
+pub fn verdict() -> Verdict {
+    let classes = PerSample { exact: vec![1, 2], simulated: Some(vec![1, 0]) };
+    let predictions =
+        Predictions { labels: Some(vec![1, 2]), classes: Some(classes), ..Predictions::default() };
+    Verdict { score: score(), predictions, classes: 3 }
 }
 
 pub fn run_record(stats: StatsLevel) -> RunRecord {
@@ -93,7 +106,7 @@ pub fn run_record(stats: StatsLevel) -> RunRecord {
         &ran.layers,
         &ran.layers,
         &ran.options,
-        &score(),
+        &verdict(),
     )
 }
 
@@ -101,13 +114,14 @@ pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord
     let ran = run(stats, &format!("bits: {bits}, overflow: {overflow}"));
     let point = SweepPoint {
         parameters: Vec::new(),
+        samples: String::new(),
         model: "tiny.tflite".into(),
         hw: "two-levels".into(),
         bits: Some(bits),
         overflow: overflow.into(),
         level: "acc".into(),
     };
-    PointRecord::new(&point, &ran.program, &ran.layers, &ran.layers, &ran.options, &score())
+    PointRecord::new(&point, &ran.program, &ran.layers, &ran.layers, &ran.options, &verdict())
 }
 
 pub fn sweep(stats: StatsLevel) -> Vec<PointRecord> {

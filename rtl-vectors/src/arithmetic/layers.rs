@@ -107,7 +107,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
             register: register(&l.register)?,
             check: l.check,
             shift: l.register.shift,
-            round: l.register.round,
+            round: l.register.round.into(),
         })
     };
     let at = match arithmetic.bias.at {
@@ -121,7 +121,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
         product: Product {
             register: register(&arithmetic.product)?,
             shift: arithmetic.product.shift,
-            round: arithmetic.product.round,
+            round: arithmetic.product.round.into(),
         },
         levels: arithmetic.levels.iter().map(level).collect::<Result<_, VectorError>>()?,
         bias: Bias { at, register: register(&arithmetic.bias.register)?, from_model: false },

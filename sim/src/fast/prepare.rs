@@ -185,8 +185,8 @@ pub(super) fn path(
     let datapath = &layer.datapath;
     let [level] = datapath.levels.as_slice() else { return None };
     // Lanes that share an adder are left to the reference: there a dot product that cannot overflow need not
-    // give the exact code.
-    if layer.packing != Packing::None {
+    // give the exact code. So are orders that every dot product has for itself.
+    if layer.packing != Packing::None || datapath.order.walk.depends_on_data() {
         return None;
     }
     // Finishing a dot product counts what its bias adder meets, but stops at nothing.

@@ -5,6 +5,7 @@ use guardbit_hwmodels::{Check, Level, Register};
 use guardbit_num::{Accumulator, Direction, Fit, Format, Overflow};
 
 use super::Value;
+use super::draws::{Draws, Stage};
 use crate::dot::{DotEvent, DotOutcome};
 use crate::error::TrapStage;
 use crate::trace::{LevelStep, StepKind};
@@ -15,6 +16,7 @@ use crate::trace::{LevelStep, StepKind};
 pub(super) fn reduce(
     index: usize,
     level: &Level,
+    draws: Draws,
     values: &[Value],
     initial: Option<i128>,
     outcome: &mut DotOutcome,
@@ -27,7 +29,7 @@ pub(super) fn reduce(
     }
     let one = |(run, values): (usize, &[Value])| {
         let mut adders =
-            RunAdders { index, level, run, initial, outcome: &mut *outcome, observer: &mut *observer };
+            RunAdders { index, level, run, draws, initial, outcome: &mut *outcome, observer: &mut *observer };
         let mut run = level.reduce.start();
         values.iter().for_each(|&value| run.push(value, &mut adders));
         let result = run.finish(&mut adders);
@@ -41,6 +43,7 @@ pub(super) struct RunAdders<'a> {
     pub index: usize,
     pub level: &'a Level,
     pub run: usize,
+    pub draws: Draws,
     /// The bias, if this level is preloaded with it.
     pub initial: Option<i128>,
     pub outcome: &'a mut DotOutcome,
@@ -112,11 +115,9 @@ impl RunAdders<'_> {
     pub fn hand_over(&mut self, result: Value) -> Value {
         let sum = result.narrow;
         let (result, overflow) = self.leave(result);
-        let result = Value {
-            narrow: self.level.round.shift_right(result.narrow, self.level.shift),
-            counterpart: self.level.round.shift_right(result.counterpart, self.level.shift),
-            ..result
-        };
+        let word = |seed| self.draws.word(seed, Stage::Level(self.index), self.run);
+        let shift = |value| self.level.round.shift_right(value, self.level.shift, word);
+        let result = Value { narrow: shift(result.narrow), counterpart: shift(result.counterpart), ..result };
         self.show(StepKind::HandOver, sum, result, overflow);
         result
     }

@@ -3,7 +3,7 @@
 use guardbit_hwmodels::{MacLayer, reduction};
 
 use super::level::{RunAdders, Running};
-use super::{Operand, Value, product};
+use super::{Draws, Operand, Value, product};
 use crate::dot::DotOutcome;
 use crate::output;
 use crate::trace::{LevelStep, LiveEnd};
@@ -49,10 +49,9 @@ impl Live {
         observer: &mut dyn FnMut(LevelStep),
     ) -> Option<LiveEnd> {
         let datapath = &layer.datapath;
-        let mut values = product::multiply(datapath, operands, &mut self.outcome);
-        for value in &mut values {
-            value.last_k += self.count;
-        }
+        // Beats do not say which output they are of: random numbers are those of the first one.
+        let draws = Draws::first(layer);
+        let mut values = product::multiply(datapath, draws, self.count, operands, &mut self.outcome);
         self.products += operands.iter().map(|o| o.activation * o.weight).sum::<i128>();
         self.activations += operands.iter().map(|o| o.activation).sum::<i128>();
         self.count += operands.len();
@@ -64,6 +63,7 @@ impl Live {
                 index,
                 level,
                 run: run.index,
+                draws,
                 initial: if index == last { output::preload(layer, channel) } else { None },
                 outcome: &mut self.outcome,
                 observer: &mut *observer,

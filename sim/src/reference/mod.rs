@@ -3,10 +3,13 @@
 //! One dot product, stage by stage, as the data flows: [`operands`] -> [`product`] -> [`level`]s -> [`output`](crate::output).
 //! Beside every narrow value travels its *counterpart*: the same shifts and roundings with unlimited widths.
 
+mod draws;
 mod level;
 mod live;
 mod operands;
+mod order;
 mod product;
+mod unbounded;
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
@@ -16,13 +19,16 @@ use crate::output;
 use crate::packing::HighLane;
 use crate::trace::LevelStep;
 
+pub(crate) use draws::Draws;
 pub(crate) use live::Live;
 pub(crate) use operands::{Operand, read as read_operands};
+pub use unbounded::LevelSums;
 
 /// The reference engine over one layer and one input.
 pub(crate) struct ReferenceEngine<'a> {
     layer: &'a MacLayer,
     input: &'a [i32],
+    sample: usize,
 }
 
 /// A value on its way through the datapath.
@@ -37,15 +43,24 @@ struct Value {
 }
 
 impl<'a> ReferenceEngine<'a> {
-    pub fn new(layer: &'a MacLayer, input: &'a [i32]) -> Self {
-        Self { layer, input }
+    pub fn new(layer: &'a MacLayer, input: &'a [i32], sample: usize) -> Self {
+        Self { layer, input, sample }
+    }
+}
+
+impl ReferenceEngine<'_> {
+    /// What each level of the dot product at `out` adds up with unlimited widths.
+    pub fn unbounded(&self, out: OutputPosition) -> Vec<LevelSums> {
+        let operands = read_operands(self.layer, self.input, out);
+        unbounded::level_sums(self.layer, out.c, Draws::new(self.layer, self.sample, out), &operands)
     }
 }
 
 impl DotEngine for ReferenceEngine<'_> {
     fn run(&mut self, out: OutputPosition, outcome: &mut DotOutcome) {
         let operands = read_operands(self.layer, self.input, out);
-        run_observed(self.layer, out.c, &operands, outcome, &mut |_| ());
+        let draws = Draws::new(self.layer, self.sample, out);
+        run_observed(self.layer, out.c, draws, &operands, outcome, &mut |_| ());
     }
 }
 
@@ -54,13 +69,14 @@ impl DotEngine for ReferenceEngine<'_> {
 pub(crate) fn run_observed(
     layer: &MacLayer,
     channel: usize,
+    draws: Draws,
     operands: &[Operand],
     outcome: &mut DotOutcome,
     observer: &mut dyn FnMut(LevelStep),
 ) -> i128 {
     let datapath = &layer.datapath;
     outcome.clear(datapath.levels.len());
-    let mut values = product::multiply(datapath, operands, outcome);
+    let mut values = product::multiply(datapath, draws, 0, operands, outcome);
 
     let high = HighLane::of(layer, channel);
     let crosstalk = high.as_ref().map(|lane| lane.crosstalk(operands.iter().map(|o| o.activation as i64)));
@@ -74,7 +90,7 @@ pub(crate) fn run_observed(
         let initial = if index == last { preload } else { None };
         let packed = high.as_ref().zip(crosstalk.as_ref()).filter(|_| index == 0);
         let level = packed.map_or(level, |(lane, _)| &lane.level);
-        values = level::reduce(index, level, &values, initial, outcome, observer);
+        values = level::reduce(index, level, draws, &values, initial, outcome, observer);
         if let Some((lane, crosstalk)) = packed {
             for (value, &fixup) in values.iter_mut().zip(&crosstalk.fixups) {
                 value.narrow = lane.leave(value.narrow as i64, fixup).into();

@@ -3,6 +3,9 @@
 use guardbit_graph::{OutputPosition, Tap};
 use guardbit_hwmodels::MacLayer;
 
+use super::order::arrange;
+use crate::output;
+
 /// One pair of operands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operand {
@@ -28,5 +31,6 @@ pub(crate) fn read(layer: &MacLayer, input: &[i32], out: OutputPosition) -> Vec<
         };
         operands.push(Operand { activation, weight: layer.weights[out.c][k].into() });
     }
-    operands
+    let walk = &layer.datapath.order.walk;
+    arrange(walk, operands, |o| o.activation * o.weight, output::exact_sum(layer, out.c, 0))
 }

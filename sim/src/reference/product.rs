@@ -4,14 +4,22 @@ use guardbit_hwmodels::{Datapath, Register};
 use guardbit_num::Overflow;
 
 use super::Value;
+use super::draws::{Draws, Stage};
 use super::operands::Operand;
 use crate::dot::DotOutcome;
 use crate::error::TrapStage;
 
-pub(super) fn multiply(datapath: &Datapath, operands: &[Operand], outcome: &mut DotOutcome) -> Vec<Value> {
+/// The products of `operands`, the first of which is product `first` of its dot product.
+pub(super) fn multiply(
+    datapath: &Datapath,
+    draws: Draws,
+    first: usize,
+    operands: &[Operand],
+    outcome: &mut DotOutcome,
+) -> Vec<Value> {
     let product = datapath.product;
     let mut values = Vec::with_capacity(operands.len());
-    for (k, operand) in operands.iter().enumerate() {
+    for (k, operand) in (first..).zip(operands) {
         let exact = operand.activation * operand.weight;
         let mut narrow = exact;
         if let Register::Fixed { format, overflow } = product.register {
@@ -24,11 +32,10 @@ pub(super) fn multiply(datapath: &Datapath, operands: &[Operand], outcome: &mut 
                 }
             }
         }
-        values.push(Value {
-            narrow: product.round.shift_right(narrow, product.shift),
-            counterpart: product.round.shift_right(exact, product.shift),
-            last_k: k,
-        });
+        let shift = |value| {
+            product.round.shift_right(value, product.shift, |seed| draws.word(seed, Stage::Product, k))
+        };
+        values.push(Value { narrow: shift(narrow), counterpart: shift(exact), last_k: k });
     }
     values
 }

@@ -33,7 +33,7 @@ pub fn serial(name: &str, terms: Terms, register: Register) -> Level {
         register,
         check: Check::EachAdd,
         shift: 0,
-        round: Rounding::Floor,
+        round: Rounding::Floor.into(),
     }
 }
 
@@ -41,7 +41,7 @@ pub fn datapath(levels: Vec<Level>) -> Datapath {
     Datapath {
         operands: Operands { zero_point: ZeroPoint::Subtract },
         order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
-        product: Product { register: Register::Auto, shift: 0, round: Rounding::Floor },
+        product: Product { register: Register::Auto, shift: 0, round: Rounding::Floor.into() },
         levels,
         bias: Bias { at: BiasPlace::Post, register: register(32, Overflow::Saturate), from_model: false },
         requantize: Requantization { scheme: None, output: OutputFit::Saturate },

@@ -4,7 +4,7 @@ use guardbit_graph::ops::{AvgPool2d, Conv2d, DepthwiseConv2d, FullyConnected, Me
 use guardbit_graph::{Activation, DType, Graph, Padding, Quantization, TensorType};
 use guardbit_hwmodels::{
     Accelerator, Array, Axis, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, OutputFit, Packing,
-    Product, Reduce, ReductionOrder, Register, Terms, Walk, ZeroPoint,
+    Product, Reduce, ReductionOrder, Register, ShiftRounding, Terms, Walk, ZeroPoint,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -54,7 +54,11 @@ pub fn packing() -> impl Strategy<Value = (Terms, Packing)> {
 
 /// Makes the innermost level one of the shared adder.
 pub fn pack(path: &mut Datapath, chain: Terms) {
-    path.product = Product { register: Register::Auto, shift: 0, round: Rounding::Floor };
+    path.product = Product { register: Register::Auto, shift: 0, round: Rounding::Floor.into() };
+    // A shared adder has one order for all of its lanes.
+    if path.order.walk.depends_on_data() {
+        path.order.walk = Walk::Forward;
+    }
     let only = path.levels.len() == 1;
     let terms = if only { Terms::All } else { chain };
     let name = path.levels[0].name.clone();
@@ -116,12 +120,18 @@ pub fn any_datapath() -> impl Strategy<Value = Datapath> {
 }
 
 pub fn walk() -> impl Strategy<Value = Walk> {
-    prop_oneof![Just(Walk::Forward), Just(Walk::Reverse), (1usize..7).prop_map(Walk::Stride)]
+    prop_oneof![
+        4 => Just(Walk::Forward),
+        4 => Just(Walk::Reverse),
+        4 => (1usize..7).prop_map(Walk::Stride),
+        2 => any::<u64>().prop_map(|seed| Walk::Random { seed }),
+        1 => select(vec![Walk::Sorted, Walk::SignPaired, Walk::Greedy]),
+    ]
 }
 
 fn product() -> impl Strategy<Value = Product> {
     prop_oneof![
-        2 => Just(Product { register: Register::Auto, shift: 0, round: Rounding::Floor }),
+        2 => Just(Product { register: Register::Auto, shift: 0, round: Rounding::Floor.into() }),
         1 => (any_register(), 0u32..5, rounding())
             .prop_map(|(register, shift, round)| Product { register, shift, round }),
     ]
@@ -157,8 +167,9 @@ fn level() -> impl Strategy<Value = Level> {
     )
 }
 
-fn rounding() -> impl Strategy<Value = Rounding> {
-    select(Rounding::ALL.to_vec())
+fn rounding() -> impl Strategy<Value = ShiftRounding> {
+    let fixed = select(Rounding::ALL.to_vec()).prop_map(ShiftRounding::Fixed);
+    prop_oneof![8 => fixed, 1 => any::<u64>().prop_map(|seed| ShiftRounding::Stochastic { seed })]
 }
 
 fn any_register() -> impl Strategy<Value = Register> {

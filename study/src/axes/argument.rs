@@ -18,11 +18,12 @@ pub(crate) enum Argument {
     Samples,
     Input,
     Labels,
+    Task,
     Output,
     Profile,
 }
 
-const ARGUMENTS: [(&str, Argument); 11] = [
+const ARGUMENTS: [(&str, Argument); 12] = [
     ("model", Argument::Model),
     ("hw", Argument::Hw),
     ("mode", Argument::Mode),
@@ -32,6 +33,7 @@ const ARGUMENTS: [(&str, Argument); 11] = [
     ("samples", Argument::Samples),
     ("input", Argument::Input),
     ("labels", Argument::Labels),
+    ("task", Argument::Task),
     ("output", Argument::Output),
     ("profile", Argument::Profile),
 ];
@@ -42,6 +44,11 @@ pub(crate) struct Variant {
     pub model: PathBuf,
     pub hw: String,
     pub settings: Settings,
+}
+
+/// The names of all of them.
+pub(crate) fn argument_names() -> impl Iterator<Item = &'static str> {
+    ARGUMENTS.iter().map(|(name, _)| *name)
 }
 
 impl Argument {
@@ -64,6 +71,7 @@ impl Argument {
             Self::Mode => settings.mode = parsed(value)?,
             Self::Requantize => settings.sets.push(format!("requantize.scheme={value}")),
             Self::Labels => settings.labels = Some(value.into()),
+            Self::Task => settings.task = Some(parsed(value)?),
             Self::Output => settings.output = Some(value.into()),
             Self::Profile => settings.profile = Some(parsed(value)?),
             Self::Input => {

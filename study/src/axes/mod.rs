@@ -6,8 +6,9 @@ mod values;
 
 pub use condition::Condition;
 
-pub(crate) use argument::{Argument, Variant};
+pub(crate) use argument::{Argument, Variant, argument_names};
 
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -61,18 +62,13 @@ impl Axis {
     /// An axis of these values.
     ///
     /// # Errors
-    /// [`AxisError::Values`] if there are none, or one stands twice.
+    /// [`AxisError::Values`] if there are none.
     pub fn new(key: impl Into<String>, values: Vec<String>) -> Result<Self, AxisError> {
         let key = key.into();
-        let problem = match values.iter().enumerate().find(|&(i, value)| values[..i].contains(value)) {
-            _ if values.is_empty() => Some("has no value".into()),
-            Some((_, value)) => Some(format!("the value {value} stands twice")),
-            None => None,
-        };
-        match problem {
-            Some(problem) => Err(AxisError::Values { key, problem }),
-            None => Ok(Self { key, values }),
+        if values.is_empty() {
+            return Err(AxisError::Values { key, problem: "has no value".into() });
         }
+        Ok(Self { key, values })
     }
 
     /// The same from a text of values.
@@ -130,7 +126,8 @@ impl Axes {
     /// Axes in order, the last one varying fastest. `zips` are lists of keys that go together, value by value.
     ///
     /// # Errors
-    /// [`AxisError`] if a key stands twice, a zip or a condition names no axis, or zipped lists differ in length.
+    /// [`AxisError`] if a key stands twice, a zip or a condition names no axis, zipped lists differ in length, or a value (of
+    /// zipped axes all values together) stands twice.
     pub fn new(list: Vec<Axis>, zips: &[Vec<String>], conditions: Vec<Condition>) -> Result<Self, AxisError> {
         if let Some((_, axis)) =
             list.iter().enumerate().find(|&(i, axis)| list[..i].iter().any(|other| other.key == axis.key))
@@ -154,12 +151,34 @@ impl Axes {
                 return Err(AxisError::Zip(format!("the lists must be equally long: {shown} values")));
             }
         }
+        let all = Self { list, zips, conditions };
+        for axes in all.dimensions() {
+            all.check_values(&axes)?;
+        }
+        let Self { list, zips, conditions } = all;
         for condition in &conditions {
             if !condition.names().any(|name| list.iter().any(|axis| axis.key == name)) {
                 return Err(AxisError::Where(format!("`{condition}` names no axis")));
             }
         }
         Ok(Self { list, zips, conditions })
+    }
+
+    /// Fails if two points of axes that go together are the same.
+    fn check_values(&self, axes: &[usize]) -> Result<(), AxisError> {
+        let values =
+            |at: usize| axes.iter().map(|&axis| self.list[axis].values[at].as_str()).collect::<Vec<_>>();
+        let mut seen = HashSet::new();
+        let twice =
+            (0..self.list[axes[0]].values.len()).map(values).find(|point| !seen.insert(point.clone()));
+        match (twice, axes) {
+            (None, _) => Ok(()),
+            (Some(point), &[axis]) => {
+                let problem = format!("the value {} stands twice", point[0]);
+                Err(AxisError::Values { key: self.list[axis].key.clone(), problem })
+            }
+            (Some(point), _) => Err(AxisError::Zip(format!("the values {} stand twice", point.join(", ")))),
+        }
     }
 
     /// The axes.

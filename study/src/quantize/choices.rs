@@ -36,6 +36,8 @@ pub struct QuantizeChoices {
     pub mode: Mode,
     /// Whether ranges of weights are balanced between convolutions that follow each other.
     pub equalize: bool,
+    /// Whether hard-swish becomes a hard-sigmoid and a product, each with codes of its own, and not one table.
+    pub inline_functions: bool,
     /// Whether the mean error of every layer's sums is taken into its bias.
     pub correct_bias: bool,
     /// The least SQNR, in dB, that a layer may have by its own quantization; one below stays in float.
@@ -57,6 +59,7 @@ impl Default for QuantizeChoices {
             layers: Vec::new(),
             mode: Mode::Propagated,
             equalize: false,
+            inline_functions: false,
             correct_bias: false,
             least_sqnr: None,
         }
@@ -90,6 +93,7 @@ impl QuantizeChoices {
             propagate: self.mode != Mode::Isolated,
             least_sqnr_db: self.least_sqnr,
             equalize: self.equalize,
+            inline_functions: self.inline_functions,
             correct_bias: self.correct_bias,
             ..Config::default()
         };

@@ -5,6 +5,7 @@ use guardbit_reports::Fraction;
 
 use super::reals;
 use crate::StudyError;
+use crate::labels::Labels;
 use crate::subject::Subject;
 
 /// Samples that run side by side.
@@ -13,7 +14,8 @@ const BATCH: usize = 256;
 /// The share of the samples of a float network that are classified as labelled where every sample has scales of its own;
 /// none without labels.
 pub(super) fn accuracy(float: &Subject, config: &Config) -> Result<Option<Fraction>, StudyError> {
-    let (Some(labels), Some(output)) = (&float.labels, float.outputs.classes) else { return Ok(None) };
+    let labels = float.labels.as_ref().and_then(Labels::classes);
+    let (Some(labels), Some(output)) = (labels, float.outputs.classes()) else { return Ok(None) };
     let plan = Plan::new(&float.graph, config)?;
     let place = float.graph.outputs().iter().position(|&id| id == output).unwrap_or(0);
     let mut samples = float.samples.reader();

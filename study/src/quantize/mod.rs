@@ -157,33 +157,39 @@ fn measure(
     let settings = |stats| Settings {
         input: input.clone(),
         labels: request.labels.clone(),
+        task: None,
         output: request.output.clone(),
         mode: Mode::Propagated,
         stats,
         sets: request.sets.clone(),
         events: 0,
         profile: None,
+        format: crate::TableFormat::Csv,
     };
     let subject = |graph: Graph, stats| Subject::of_graph(graph, &request.model, &settings(stats));
-    let run = |subject: Subject, stats: StatsLevel| -> Result<RunRecord, StudyError> {
-        let program = lower(subject.graph.clone(), accelerator)?;
-        let options = Options { stats, events_per_layer: 0, ..Options::default() };
-        progress.start(&subject.model.file, subject.samples.count() as u64);
-        let ExecutedTogether { mut each, unlimited } =
-            execute_together(&subject, &[&program], options, None, progress, &mut |_| Ok(()))?;
-        let executed = each.swap_remove(0)?;
-        Ok(RunRecord::new(
-            &subject.model.file,
-            &accelerator.name,
-            &program,
-            &executed.layers,
-            unlimited.as_deref().unwrap_or(&executed.layers),
-            &options,
-            &executed.score,
-        ))
-    };
+    let run =
+        |subject: Subject, accelerator: &Accelerator, stats: StatsLevel| -> Result<RunRecord, StudyError> {
+            let program = lower(subject.graph.clone(), accelerator)?;
+            let options = Options { stats, events_per_layer: 0, ..Options::default() };
+            progress.start(&subject.model.file, subject.samples.count() as u64);
+            let ExecutedTogether { mut each, unlimited } =
+                execute_together(&subject, &[&program], options, None, progress, &mut |_| Ok(()))?;
+            let executed = each.swap_remove(0)?;
+            Ok(RunRecord::new(
+                &subject.model.file,
+                &accelerator.name,
+                &program,
+                &executed.layers,
+                unlimited.as_deref().unwrap_or(&executed.layers),
+                &options,
+                &executed.verdict,
+            ))
+        };
     let float = subject(float, StatsLevel::None)?;
     let dynamic = if request.dynamic { dynamic::accuracy(&float, &request.config)? } else { None };
-    let float = run(float, StatsLevel::None)?.outcome;
-    Ok(Measured { run: run(subject(network, StatsLevel::Full)?, StatsLevel::Full)?, float, dynamic })
+    // No layer in float is accelerated, so that none has registers of its own.
+    let no_layers = Accelerator { layers: Default::default(), ..accelerator.clone() };
+    let float = run(float, &no_layers, StatsLevel::None)?.outcome;
+    let run = run(subject(network, StatsLevel::Full)?, accelerator, StatsLevel::Full)?;
+    Ok(Measured { run, float, dynamic })
 }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::product_range;
-use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register};
+use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, ShiftRounding};
 use guardbit_num::{MAX_BITS, Overflow, Rounding};
 
 use crate::StudyError;
@@ -86,7 +86,8 @@ impl Synthesis {
     }
 
     /// The levels of a layer together, each as the module of the reference RTL; `None` for what there is no circuit
-    /// of: a serial register without a width, a tree over more values than [`MAX_LANES`], overflow that stops the run.
+    /// of: a serial register without a width, a tree over more values than [`MAX_LANES`], overflow that stops the run,
+    /// random rounding.
     pub fn layer(&self, graph: &Graph, layer: &MacLayer) -> Result<Option<Area>, StudyError> {
         let product = product_range(graph, layer);
         let datapath = &layer.datapath;
@@ -154,6 +155,7 @@ impl Circuit {
         let buildable = if at_once { lanes <= MAX_LANES } else { bits.is_some() };
         let hand_over = level.check == Check::HandOver;
         let growth = if at_once || hand_over { run.max(1).next_power_of_two().ilog2() } else { 0 };
+        let ShiftRounding::Fixed(round) = level.round else { return None };
         (buildable && !overflow.keeps_exact()).then_some(Self {
             growth,
             reduce: level.reduce,
@@ -164,7 +166,7 @@ impl Circuit {
             overflow,
             hand_over,
             shift: level.shift,
-            round: level.round,
+            round,
         })
     }
 
@@ -256,7 +258,7 @@ mod tests {
             format: Format::new(bits, signed).unwrap(),
             overflow,
         });
-        let (check, round) = (Check::EachAdd, Rounding::Floor);
+        let (check, round) = (Check::EachAdd, ShiftRounding::Fixed(Rounding::Floor));
         Level { name: "acc".into(), reduce, terms: Terms::All, register, check, shift: 0, round }
     }
 

@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use guardbit_reports::Score;
 
+use crate::StudyError;
+use crate::subject::Subject;
+
 /// How much error is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
@@ -12,6 +15,30 @@ pub enum Budget {
     Mismatch(Share),
     /// Share of the samples by which top-1 accuracy may fall below that of the exact network.
     Accuracy(Share),
+    /// Share of the samples that may get another top-1 class than from the exact network.
+    Agreement(Share),
+}
+
+/// What a network did, as far as budgets look at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub samples: u64,
+    pub agreeing: Option<u64>,
+    pub right_exact: Option<u64>,
+    pub right: Option<u64>,
+    pub mismatch: u64,
+}
+
+impl From<&Score> for Counts {
+    fn from(score: &Score) -> Self {
+        Self {
+            samples: score.samples,
+            agreeing: score.agreeing,
+            right_exact: score.right_exact,
+            right: score.right,
+            mismatch: score.output_mismatch,
+        }
+    }
 }
 
 /// A share from 0 to 1 as it was written: `parts` of `whole`.
@@ -25,7 +52,7 @@ pub struct Share {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
     /// It does not read as one.
-    #[error("`{0}` is no budget: write mismatch=0.1% or accuracy=1%, from 0% to 100%")]
+    #[error("`{0}` is no budget: write mismatch=0.1%, accuracy=1% or agreement=1%, from 0% to 100%")]
     Text(String),
     /// A number that could be a share or a percentage.
     #[error("`{kind}={number}` has no unit: write {kind}={number}% for {number} of 100")]
@@ -47,6 +74,7 @@ impl FromStr for Budget {
         let budget = match kind {
             "mismatch" => Self::Mismatch,
             "accuracy" => Self::Accuracy,
+            "agreement" => Self::Agreement,
             _ => return Err(error()),
         };
         let Some(percent) = number.strip_suffix('%') else {
@@ -62,6 +90,7 @@ impl fmt::Display for Budget {
         match self {
             Self::Mismatch(share) => write!(f, "mismatch={share}"),
             Self::Accuracy(share) => write!(f, "accuracy={share}"),
+            Self::Agreement(share) => write!(f, "agreement={share}"),
         }
     }
 }
@@ -97,12 +126,23 @@ impl Share {
 }
 
 impl Budget {
+    /// Fails where nothing tells whether it is kept.
+    pub(crate) fn check(self, subject: &Subject) -> Result<(), StudyError> {
+        match self {
+            Self::Accuracy(_) if !subject.has_classes() => Err(StudyError::BudgetWithoutLabels),
+            Self::Agreement(_) if subject.outputs.classes().is_none() => {
+                Err(StudyError::BudgetWithoutClasses)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// In words, that it allows no error at all, since it is less than the least one that these samples can show.
     /// `codes` are the output codes of one sample.
-    pub(super) fn finer_than_one(self, samples: u64, codes: u64) -> Option<String> {
+    pub(crate) fn finer_than_one(self, samples: u64, codes: u64) -> Option<String> {
         let (share, total, what) = match self {
             Self::Mismatch(share) => (share, samples * codes, "output codes"),
-            Self::Accuracy(share) => (share, samples, "samples"),
+            Self::Accuracy(share) | Self::Agreement(share) => (share, samples, "samples"),
         };
         let one = 100.0 / total.max(1) as f64;
         share.is_finer_than_one(total).then(|| {
@@ -112,12 +152,18 @@ impl Budget {
 
     /// Whether the network as a whole stays within it. `codes` are the output codes of one sample.
     pub(super) fn allows(self, score: &Score, codes: u64) -> bool {
+        self.keeps(&Counts::from(score), codes)
+    }
+
+    /// The same of what was counted.
+    pub(crate) fn keeps(self, counts: &Counts, codes: u64) -> bool {
+        let Counts { samples, agreeing, right_exact, right, mismatch } = *counts;
         match self {
-            Self::Mismatch(share) => share.allows(score.output_mismatch, codes * score.samples),
+            Self::Mismatch(share) => share.allows(mismatch, codes * samples),
             Self::Accuracy(share) => {
-                let (exact, narrow) = (score.right_exact.unwrap_or(0), score.right.unwrap_or(0));
-                share.allows(exact.saturating_sub(narrow), score.samples)
+                share.allows(right_exact.unwrap_or(0).saturating_sub(right.unwrap_or(0)), samples)
             }
+            Self::Agreement(share) => share.allows(samples.saturating_sub(agreeing.unwrap_or(0)), samples),
         }
     }
 }
@@ -131,6 +177,7 @@ mod tests {
         let cases = [
             ("mismatch=0.1%", Some(Budget::Mismatch(Share { parts: 1, whole: 1000 }))),
             ("accuracy=1%", Some(Budget::Accuracy(Share { parts: 1, whole: 100 }))),
+            ("agreement=2%", Some(Budget::Agreement(Share { parts: 2, whole: 100 }))),
             ("mismatch=0%", Some(Budget::Mismatch(Share { parts: 0, whole: 100 }))),
             ("accuracy=100%", Some(Budget::Accuracy(Share { parts: 100, whole: 100 }))),
             ("accuracy=101%", None),
@@ -178,14 +225,7 @@ mod tests {
         let budget: Budget = "accuracy=0.00001%".parse().unwrap();
         let lost = |samples, lost| {
             let (right_exact, right) = (Some(samples), Some(samples - lost));
-            let score = Score {
-                samples,
-                agreeing: None,
-                right_exact,
-                right,
-                output_mismatch: 0,
-                output_errors: None,
-            };
+            let score = Score { samples, right_exact, right, ..Score::default() };
             budget.allows(&score, 0)
         };
         assert!(lost(10_000_000, 1), "one of ten million");

@@ -46,15 +46,32 @@ fn width(layer: &SizedLayer<'_>, level: usize) -> u32 {
     }
 }
 
-/// Every layer with its own widths; for all others, the widest of them.
+/// Every layer with its own widths.
 fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Accelerator {
-    let mut accelerator = sizing.program.accelerator.clone();
-    let register = |layer: &MacLayer, level: &Level| {
+    let within = sizing.request.budget.filter(|_| layers.iter().any(|layer| layer.together.is_some()));
+    let what = within.map_or("no input overflows".into(), |budget| format!("within {budget}"));
+    let what = format!("widths for {}, {what}", sizing.subject.model.file);
+    let own = |layer: &MacLayer, level: usize| {
         let sized = layers.iter().find(|sized| sized.layer.node == layer.node)?;
-        let index = search::level_index(layer, &level.name)?;
-        registers::fixed(level, width(sized, index), registers::overflow(level))
+        Some(width(sized, level))
     };
-    registers::resize(&mut accelerator, sizing.program, register);
+    resized(sizing.program, own, "sized", &what)
+}
+
+/// The accelerator of a program with widths per layer and level; all other layers have the widest of them. `suffix` is added to
+/// its name, `what` describes it.
+pub(crate) fn resized(
+    program: &Program,
+    width: impl Fn(&MacLayer, usize) -> Option<u32>,
+    suffix: &str,
+    what: &str,
+) -> Accelerator {
+    let mut accelerator = program.accelerator.clone();
+    let register = |layer: &MacLayer, level: &Level| {
+        let index = search::level_index(layer, &level.name)?;
+        registers::fixed(level, width(layer, index)?, registers::overflow(level))
+    };
+    registers::resize(&mut accelerator, program, register);
     let resized: Vec<Level> =
         accelerator.layers.values().flat_map(|own| own.datapath.levels.clone()).collect();
     for level in &mut accelerator.datapath.levels {
@@ -70,11 +87,8 @@ fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Accelerator {
         let register = widest.and_then(|bits| registers::fixed(level, bits, registers::overflow(level)));
         level.register = register.unwrap_or(level.register);
     }
-    let within = sizing.request.budget.filter(|_| layers.iter().any(|layer| layer.together.is_some()));
-    let what = within.map_or("no input overflows".into(), |budget| format!("within {budget}"));
-    let description = format!("{}: widths for {}, {what}", accelerator.name, sizing.subject.model.file);
-    accelerator.description = description_of(&description);
-    accelerator.name = name_of(&format!("{}-sized", accelerator.name));
+    accelerator.description = description_of(&format!("{}: {what}", accelerator.name));
+    accelerator.name = name_of(&format!("{}-{suffix}", accelerator.name));
     let (name, description) = (accelerator.name.clone(), accelerator.description.clone());
     for own in accelerator.layers.values_mut() {
         (own.name, own.description) = (name.clone(), description.clone());

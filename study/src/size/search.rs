@@ -21,7 +21,7 @@ use crate::sweep::POINTS_TOGETHER;
 use crate::{StudyError, registers};
 
 /// Bits per layer and level, innermost first; `None` keeps a level wide.
-type Widths = Vec<Vec<Option<u32>>>;
+pub(super) type Widths = Vec<Vec<Option<u32>>>;
 
 /// Finds the widths of every level of every layer: each by itself, and together.
 ///
@@ -35,7 +35,7 @@ pub(super) fn search(
     let curves = curves(sizing, layers)?;
     match budget {
         Budget::Mismatch(share) => curves.iter().for_each(|curve| curve.within(share, layers)),
-        Budget::Accuracy(_) => by_accuracy(sizing, budget, layers)?,
+        Budget::Accuracy(_) | Budget::Agreement(_) => by_accuracy(sizing, budget, layers)?,
     }
     together(sizing, budget, &curves, layers)
 }
@@ -97,6 +97,12 @@ const ORDERS: [Order; 4] = [
     // and the widest first.
     |point, _| Damage { parts: (MAX_BITS + 1 - point.bits).into(), whole: 1 },
 ];
+
+/// Whether one width per level for all layers is narrowed the widest first, or all by the same.
+const UNIFORM_ORDERS: [bool; 2] = [false, true];
+
+/// Most designs that [`designs`] finds: one per path.
+pub(crate) const MOST_SEARCHED: usize = ORDERS.len() + UNIFORM_ORDERS.len();
 
 impl Curve {
     /// The least widths of the layer and of its channels such that they and all wider ones are within `share`.
@@ -204,20 +210,33 @@ fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>
     Ok(())
 }
 
-/// The cheapest of the designs, one on each path of narrowing, that are within the budget while the next one is not; and
-/// what it does.
+/// The cheapest of the designs that narrowing ends at, and what it does.
 fn together(
     sizing: &Sizing<'_>,
     budget: Budget,
     curves: &[Curve],
     layers: &mut [SizedLayer<'_>],
 ) -> Result<Option<Score>, StudyError> {
-    let mut start = wide(layers);
-    for curve in curves {
-        start[curve.layer][curve.level] = Some(harmless(&layers[curve.layer], curve.level));
+    let cost = |(widths, _): &(Widths, Score)| widths.iter().flatten().flatten().sum::<u32>();
+    let Some((widths, score)) = ends(sizing, budget, curves, layers)?.into_iter().min_by_key(cost) else {
+        return Ok(None);
+    };
+    for (layer, widths) in layers.iter_mut().zip(widths) {
+        layer.together = Some(widths);
     }
-    let codes = sizing.codes_per_sample();
-    let mut best: Option<(u32, Widths, Score)> = None;
+    Ok(Some(score))
+}
+
+/// On each path of narrowing the design that is within the budget while the next one is not, with what it does; none if the
+/// design that all paths begin at is not.
+fn ends(
+    sizing: &Sizing<'_>,
+    budget: Budget,
+    curves: &[Curve],
+    layers: &[SizedLayer<'_>],
+) -> Result<Vec<(Widths, Score)>, StudyError> {
+    let start = start(curves, layers);
+    let mut ends = Vec::new();
     for order in ORDERS {
         let path = path(order, curves);
         let design = |steps: usize| {
@@ -225,24 +244,86 @@ fn together(
             path[..steps].iter().for_each(|step| widths[step.layer][step.level] = Some(step.bits));
             widths
         };
-        let within = |steps: usize| {
-            let program = narrowed(sizing, layers, &design(steps))?;
-            let score = score(sizing, "all levels together", &program)?;
-            Ok(budget.allows(&score, codes).then_some(score))
+        let within = |steps: usize| allowed(sizing, budget, layers, &design(steps));
+        let Some((steps, score)) = furthest(path.len(), within)? else { return Ok(Vec::new()) };
+        ends.push((design(steps), score));
+    }
+    Ok(ends)
+}
+
+/// Every searched level at the width from which on nothing on the samples overflows.
+fn start(curves: &[Curve], layers: &[SizedLayer<'_>]) -> Widths {
+    let mut start = wide(layers);
+    for curve in curves {
+        start[curve.layer][curve.level] = Some(harmless(&layers[curve.layer], curve.level));
+    }
+    start
+}
+
+/// What a design does, if it is within the budget.
+fn allowed(
+    sizing: &Sizing<'_>,
+    budget: Budget,
+    layers: &[SizedLayer<'_>],
+    widths: &Widths,
+) -> Result<Option<Score>, StudyError> {
+    let score = score(sizing, "all levels together", &narrowed(sizing, layers, widths)?)?;
+    Ok(budget.allows(&score, sizing.codes_per_sample()).then_some(score))
+}
+
+/// The ends of narrowing layer by layer, and those with one width per level for all layers.
+pub(super) fn designs(
+    sizing: &Sizing<'_>,
+    budget: Budget,
+    layers: &[SizedLayer<'_>],
+) -> Result<[Vec<(Widths, Score)>; 2], StudyError> {
+    let curves = curves(sizing, layers)?;
+    Ok([ends(sizing, budget, &curves, layers)?, uniform_ends(sizing, budget, &curves, layers)?])
+}
+
+/// The same with one width per level for all layers: narrowed all by the same, and the widest first.
+fn uniform_ends(
+    sizing: &Sizing<'_>,
+    budget: Budget,
+    curves: &[Curve],
+    layers: &[SizedLayer<'_>],
+) -> Result<Vec<(Widths, Score)>, StudyError> {
+    let levels = curves.iter().map(|curve| curve.level + 1).max().unwrap_or(0);
+    let own = |level: usize| curves.iter().filter(move |curve| curve.level == level);
+    let widest = |level: usize| own(level).map(|curve| harmless(&layers[curve.layer], level)).max();
+    let first: Vec<Option<u32>> = (0..levels).map(widest).collect();
+    let mut ends = Vec::new();
+    for widest_first in UNIFORM_ORDERS {
+        let path = uniform_path(&first, widest_first);
+        let design = |steps: usize| {
+            let mut bits = first.clone();
+            path[..steps].iter().for_each(|&(level, narrower)| bits[level] = Some(narrower));
+            let mut widths = wide(layers);
+            curves.iter().for_each(|curve| widths[curve.layer][curve.level] = bits[curve.level]);
+            widths
         };
-        // All paths begin at the same design.
-        let Some((steps, score)) = furthest(path.len(), within)? else { return Ok(None) };
-        let widths = design(steps);
-        let cost = widths.iter().flatten().flatten().sum();
-        if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
-            best = Some((cost, widths, score));
-        }
+        let within = |steps: usize| allowed(sizing, budget, layers, &design(steps));
+        let Some((steps, score)) = furthest(path.len(), within)? else { return Ok(Vec::new()) };
+        ends.push((design(steps), score));
     }
-    let Some((_, widths, score)) = best else { return Ok(None) };
-    for (layer, widths) in layers.iter_mut().zip(widths) {
-        layer.together = Some(widths);
+    Ok(ends)
+}
+
+/// A level and its next width, step by step.
+fn uniform_path(first: &[Option<u32>], widest_first: bool) -> Vec<(usize, u32)> {
+    let mut bits = first.to_vec();
+    let mut path = Vec::new();
+    loop {
+        let left = |&level: &usize| bits[level].is_some_and(|bits| bits > MIN_BITS);
+        let off = |level: &usize| first[*level].unwrap_or(0) - bits[*level].unwrap_or(0);
+        let next = (0..bits.len())
+            .filter(left)
+            .min_by_key(|level| if widest_first { MAX_BITS - bits[*level].unwrap_or(0) } else { off(level) });
+        let Some(level) = next else { return path };
+        let narrower = bits[level].unwrap_or(MIN_BITS + 1) - 1;
+        bits[level] = Some(narrower);
+        path.push((level, narrower));
     }
-    Ok(Some(score))
 }
 
 /// A bit off one level of one layer.
@@ -298,7 +379,7 @@ pub(super) fn score(sizing: &Sizing<'_>, title: &str, program: &Program) -> Resu
         events_per_layer: 0,
         ..Options::default()
     };
-    Ok(sizing.run(title, program, options)?.score)
+    Ok(sizing.run(title, program, options)?.verdict.score)
 }
 
 fn wide(layers: &[SizedLayer<'_>]) -> Widths {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
-use guardbit_reports::{About, Parameter, SweepPoint};
+use guardbit_reports::{About, Parameter, SweepPoint, Task};
 use guardbit_sim::{ARITHMETIC_VERSION, Mode, StatsLevel};
 use serde::Serialize;
 
@@ -77,6 +77,8 @@ struct SettingsJson {
     mode: &'static str,
     stats: &'static str,
     output: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<Task>,
     set: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'static str>,
@@ -132,6 +134,7 @@ impl Plan {
                 mode: settings.mode.name(),
                 stats: settings.stats.name(),
                 output: settings.output.clone(),
+                task: settings.task,
                 set: settings.sets.clone(),
                 profile: settings.profile.map(guardbit_frontends::Profile::name),
             },
@@ -231,7 +234,8 @@ fn combinations(request: &SweepRequest) -> Result<Vec<Combination>, StudyError> 
 
 /// A value as tables have it: the folder of a file makes no difference to results.
 fn shown(axis: &Axis, value: &str) -> String {
-    let is_path = Argument::find(axis.key()).is_some_and(Argument::is_path);
+    let may_be_path = |argument: Argument| argument.is_path() || matches!(argument, Argument::Hw);
+    let is_path = Argument::find(axis.key()).is_some_and(may_be_path);
     let name = Path::new(value).file_name().filter(|_| is_path);
     name.map_or_else(|| value.into(), |name| name.to_string_lossy().into_owned())
 }
@@ -247,8 +251,8 @@ struct Subjects {
 impl Subjects {
     fn of(&mut self, variant: &Variant) -> Result<(usize, &Subject), StudyError> {
         let Variant { model, settings, .. } = variant;
-        let Settings { input, labels, output, profile, .. } = settings;
-        let key = format!("{model:?} {input:?} {labels:?} {output:?} {profile:?}");
+        let Settings { input, labels, task, output, profile, .. } = settings;
+        let key = format!("{model:?} {input:?} {labels:?} {task:?} {output:?} {profile:?}");
         let index = match self.known.get(&key) {
             Some(&index) => index,
             None => {
@@ -302,6 +306,7 @@ fn points_of(
                 overflow: own.map_or(String::new(), |(_, overflow)| overflow.name().into()),
                 level: own.and(level).map_or(String::new(), |level| level.name.clone()),
                 parameters: parameters.to_vec(),
+                samples: subject.samples_key(),
             };
             points.push((point, accelerator));
         }

@@ -5,23 +5,19 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::{
-    Digest, Document, Existing, FileEntry, FolderError, Staging, Target, UNSEALED, is_sealed, read_text,
-    seal_text,
+    Digest, Document, Existing, FileEntry, FolderError, Staging, Target, is_sealed, read_text,
 };
-use guardbit_reports::{PointRecord, SweepPoint, sweep_documents, sweep_paths};
+use guardbit_reports::{PointRecord, SweepPoint, sweep_documents, sweep_parquet_paths, sweep_paths};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::plan::{Description, Plan, PlannedPoint};
+use super::stored::{self, LIMIT, SCHEMA};
 use crate::shard::{Merged, ShardJson};
-use crate::{Identity, MergeError, Shard, StudyError};
+use crate::{Identity, MergeError, Shard, StudyError, TableFormat};
 
-/// Version of `sweep.json` and of the points' files.
-const SCHEMA: u32 = 3;
 const COMMAND: &str = "sweep";
 const MANIFEST: &str = "sweep.json";
-/// Bytes of a manifest or a point's file, at most.
-const LIMIT: u64 = 1 << 28;
 
 /// An output folder that belongs to one sweep.
 #[derive(Debug)]
@@ -71,24 +67,6 @@ struct TrappedPoint<'a> {
     error: &'a str,
 }
 
-/// The file of a point, sealed.
-#[derive(Serialize)]
-struct Stored<'a> {
-    schema: u32,
-    tool: crate::Tool,
-    identity: Identity,
-    record: &'a PointRecord,
-    sha256: &'static str,
-}
-
-/// What is read of it.
-#[derive(Deserialize)]
-struct Read {
-    schema: u32,
-    identity: Identity,
-    record: PointRecord,
-}
-
 impl<'a> SweepFolder<'a> {
     /// Takes a folder for a sweep: a new one, or one that the same sweep has begun.
     pub fn open(target: &'a Target, existing: Existing, plan: &Plan) -> Result<Self, StudyError> {
@@ -97,8 +75,10 @@ impl<'a> SweepFolder<'a> {
         let mut folder =
             Self { target, staging: target.stage()?, stored: Cell::new(0), points: plan.own_points() };
         if existing == Existing::Refuse && is_same(&found, &json) {
-            let points: Vec<String> = plan.own_points().map(point_file).collect();
-            folder.staging.require_ours(sweep_paths().iter().chain(&points).map(String::as_str))?;
+            let own = |index| [point_file(index), predictions_file(index)];
+            let points: Vec<String> = plan.own_points().flat_map(own).collect();
+            let (paths, parquet) = (sweep_paths(), sweep_parquet_paths());
+            folder.staging.require_ours(paths.iter().chain(&parquet).chain(&points).map(String::as_str))?;
         } else {
             target.check(existing).map_err(|error| match error {
                 FolderError::Occupied { path, ours, .. } => {
@@ -117,20 +97,13 @@ impl<'a> SweepFolder<'a> {
     pub fn found(&self, index: usize, point: &PlannedPoint) -> Found {
         // What is there was seen to be sealed.
         let Ok(text) = read_text(&self.path(index), LIMIT) else { return Found::Nothing };
-        let Some(record) = read_point(&text, point.identity, &point.point) else { return Found::Other };
+        let Some(record) = stored::read(&text, point.identity, &point.point) else { return Found::Other };
         self.count();
         Found::Same(Box::new(record))
     }
 
-    /// Stores the record of point `index`, without names of files: they are none of what it depends on.
-    pub fn store(&self, index: usize, point: &PlannedPoint, record: &PointRecord) -> Result<(), StudyError> {
-        let mut record = record.clone();
-        record.summary.model.clear();
-        record.summary.hw.clear();
-        record.parameters.clear();
-        let (tool, identity) = (crate::TOOL, point.identity);
-        let stored = Stored { schema: SCHEMA, tool, identity, record: &record, sha256: UNSEALED };
-        let text = seal_text(&serde_json::to_string(&stored).unwrap_or_default());
+    /// Stores point `index`, of that text.
+    pub fn store(&self, index: usize, text: &str) -> Result<(), StudyError> {
         self.staging.put(&point_file(index), text.as_bytes())?;
         self.count();
         Ok(())
@@ -152,12 +125,40 @@ impl<'a> SweepFolder<'a> {
             Ok(FileEntry { path: point_file(index), sha256: sha256.map_err(failed)? })
         };
         let points = self.points.clone().map(of_point).collect::<Result<Vec<_>, FolderError>>()?;
-        let mut files: Vec<FileEntry> = documents.iter().map(of_document).chain(points).collect();
+        // One at a time: together they are as large as all points.
+        let of_predictions = |index| Ok(of_document(&(predictions_file(index), self.predictions(index)?)));
+        let predictions = self.points.clone().map(of_predictions);
+        let predictions = predictions.collect::<Result<Vec<_>, FolderError>>()?;
+        let missing = self.points.clone().zip(&predictions).filter(|(_, entry)| !self.has(entry));
+        let missing: Vec<usize> = missing.map(|(index, _)| index).collect();
+        let mut files: Vec<FileEntry> =
+            documents.iter().map(of_document).chain(points).chain(predictions).collect();
         files.sort();
         let manifest = (MANIFEST.to_owned(), crate::sealed(&SweepJson::new(plan, true, records, files)));
         self.staging.complete(&manifest, documents)?;
+        for index in missing {
+            self.staging.put(&predictions_file(index), &self.predictions(index)?)?;
+        }
         self.target.keeps(format!("the results in {} are whole", self.target.shown().display()));
         Ok(())
+    }
+
+    /// `predictions.npz` of point `index`, which is stored.
+    fn predictions(&self, index: usize) -> Result<Vec<u8>, FolderError> {
+        let path = self.path(index);
+        let bytes = read_text(&path, LIMIT).and_then(|text| stored::predictions(&text));
+        bytes.map_err(|source| FolderError::Read { path, source })
+    }
+
+    /// In what files its tables are written, if `asked` for: those that it has already stay, else they would be nobody's.
+    pub fn format(&self, asked: TableFormat) -> TableFormat {
+        let has = sweep_parquet_paths().iter().any(|path| self.target.path().join(path).exists());
+        if has { TableFormat::Parquet } else { asked }
+    }
+
+    /// Whether a file is there as it is to be.
+    fn has(&self, entry: &FileEntry) -> bool {
+        Digest::of_file(&self.target.path().join(&entry.path)).is_ok_and(|found| found == entry.sha256)
     }
 
     fn path(&self, index: usize) -> PathBuf {
@@ -196,17 +197,6 @@ fn trapped<'r>(points: Range<usize>, records: &'r [PointRecord]) -> Vec<TrappedP
     points.zip(records).filter_map(trapped).collect()
 }
 
-/// The record in the file of a point, with the names that its files have now.
-fn read_point(text: &str, identity: Identity, point: &SweepPoint) -> Option<PointRecord> {
-    let stored = serde_json::from_str::<Read>(text).ok().filter(|_| is_sealed(text))?;
-    let mut record =
-        Some(stored).filter(|stored| stored.schema == SCHEMA && stored.identity == identity)?.record;
-    record.summary.model.clone_from(&point.model);
-    record.summary.hw.clone_from(&point.hw);
-    record.parameters.clone_from(&point.parameters);
-    Some(record)
-}
-
 /// Makes the folder of a sweep from those of its parts.
 ///
 /// # Errors
@@ -225,7 +215,7 @@ pub fn merge(folders: &[PathBuf], out: &Path, existing: Existing) -> Result<Vec<
     let record = |found: Result<(Listed, PathBuf), MergeError>| {
         let (Listed { point, identity }, path) = found?;
         let text = read_text(&path, LIMIT).unwrap_or_default();
-        read_point(&text, identity, &point).ok_or_else(|| MergeError::Damaged(vec![path]))
+        stored::read(&text, identity, &point).ok_or_else(|| MergeError::Damaged(vec![path]))
     };
     let records = parts.points().map(record).collect::<Result<Vec<_>, _>>()?;
     let mut staging = target.stage()?;
@@ -280,6 +270,11 @@ fn differences(found: &Value, json: &SweepJson<'_>) -> Vec<&'static str> {
         ),
     ];
     all.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
+}
+
+/// Name of the file of the predictions of point `index`.
+fn predictions_file(index: usize) -> String {
+    format!("predictions/{index:05}.npz")
 }
 
 /// Name of the file of point `index`.

@@ -5,7 +5,7 @@ use guardbit_graph::{DType, NodeId, TensorId};
 
 use super::codes::Made;
 use super::ops::{available, operand, refused};
-use super::{ExportError, Writer, float, int, text};
+use super::{ExportError, Order, Writer, float, int, text};
 use crate::onnx::proto;
 use crate::onnx::value::Quant;
 
@@ -27,6 +27,9 @@ pub(super) fn table(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
     let codes = writer.graph.tensor(entries).codes().map(|codes| codes.to_vec()).unwrap_or_default();
     let quants = [quant(writer, input)?, quant(writer, output)?];
     let single = quants.iter().all(|quant| quant.single().is_some());
+    if let Some(limits) = clip_of(&quants, &codes) {
+        return clip(writer, id, input, limits);
+    }
     match single.then(|| recognized(&quants, &codes)).flatten() {
         Some(found) => function(writer, id, input, &found),
         None => array(writer, id, input, &codes),
@@ -42,6 +45,31 @@ fn quant(writer: &Writer<'_>, id: TensorId) -> Result<Quant, ExportError> {
         axis: quantization.axis(),
         range: quantization.range().map(|range| [range.min(), range.max()]),
     })
+}
+
+/// The limits that a table of 8 bits clips codes of one quantization to.
+fn clip_of(quants: &[Quant; 2], codes: &[i32]) -> Option<[i32; 2]> {
+    let [input, output] = quants;
+    let limits @ [low, high] = output.range?;
+    let all = input.dtype.min()..=input.dtype.max();
+    let same = input.dtype == output.dtype && input.single()? == output.single()? && input.dtype.bits() == 8;
+    (same && all.map(|code| code.clamp(low, high)).eq(codes.iter().copied())).then_some(limits)
+}
+
+/// A clip of codes.
+fn clip(writer: &mut Writer<'_>, id: NodeId, input: TensorId, limits: [i32; 2]) -> Result<(), ExportError> {
+    let order = available(writer, input);
+    let from = writer.codes_in(input, order)?;
+    clipped(writer, writer.graph.node(id).output, from, limits, order);
+    Ok(())
+}
+
+/// The codes of a tensor, as those of `from` within limits.
+fn clipped(writer: &mut Writer<'_>, output: TensorId, from: String, limits: [i32; 2], order: Order) {
+    let (name, dtype) = (writer.graph.tensor(output).name.clone(), writer.graph.tensor(output).ty.dtype);
+    let [low, high] = limits.map(|limit| writer.integers_constant(&name, &[], dtype, &[limit.into()]));
+    writer.node("Clip", vec![from, low, high], &name, Vec::new());
+    writer.codes.insert((output, order), name);
 }
 
 /// The function that makes a table.
@@ -120,12 +148,22 @@ fn slope(function: RealFunction, output: &Quant, reals: &[f32], codes: &[i32]) -
     short.into_iter().find(|slope| (low..=high).contains(slope)).map(|slope| slope as f32)
 }
 
-/// A function of real values between codes.
+/// A function of real values between codes, and a clip of these where they have a range of their own.
 fn function(writer: &mut Writer<'_>, id: NodeId, input: TensorId, found: &Found) -> Result<(), ExportError> {
     let order = available(writer, input);
     let (x, name) = (writer.real(input, order)?, writer.result_name(id));
     operator(writer, id, found.function, &found.parameters, x, &name)?;
-    writer.result(id, Made::Real(&name), order)
+    let output = writer.graph.node(id).output;
+    let (quantization, dtype) = (writer.quantization(output)?, writer.graph.tensor(output).ty.dtype);
+    match quantization.range().filter(|_| dtype.bits() == 8) {
+        Some(range) => {
+            let all = writer.fresh(&name, "all");
+            writer.linear("QuantizeLinear", name, &all, (&quantization, dtype), None);
+            clipped(writer, output, all, [range.min(), range.max()], order);
+            Ok(())
+        }
+        None => writer.result(id, Made::Real(&name), order),
+    }
 }
 
 /// An array of codes, indexed by codes: negative ones count from its end.

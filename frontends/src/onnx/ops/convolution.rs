@@ -3,7 +3,7 @@
 use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, FloatConv2d};
 use guardbit_graph::{Activation, DType, Op, Padding, Requantize};
 
-use super::quantize::{Follow, follow};
+use super::follow::{Follow, follow};
 use super::weighted::{self, Bias, Layer, with_rows, without_rows};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;

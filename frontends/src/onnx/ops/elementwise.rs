@@ -2,14 +2,12 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::ops::{
-    FloatBinary, FloatUnary, QLinearAdd, QLinearMul, QuantizeFloat, RealFunction, RealPair,
-};
+use guardbit_graph::ops::{FloatBinary, FloatUnary, QLinearAdd, QLinearMul, RealFunction, RealPair};
 use guardbit_graph::{DType, Op, TensorId, TensorType};
-use guardbit_num::Rounding;
 
-use super::quantize::{Follow, check_codes, clipped, follow};
-use crate::onnx::constant::{Constant, Data};
+use super::follow::{Follow, follow};
+use super::quantize::check_codes;
+use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
 use crate::onnx::node::Node;
@@ -67,41 +65,6 @@ pub(super) fn unary<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
 pub(super) fn gelu<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let tanh = node.text("approximate", "none") == "tanh";
     map(network, node, if tanh { RealFunction::GeluTanh } else { RealFunction::Gelu }, vec![])
-}
-
-/// The limits of a Clip, if they are constant.
-pub(super) fn limits(network: &Network<'_>, node: Node<'_>) -> Result<Option<[f32; 2]>, OnnxError> {
-    let mut limits = [node.float("min", f32::NEG_INFINITY), node.float("max", f32::INFINITY)];
-    for (index, limit) in limits.iter_mut().enumerate() {
-        // Its inputs may come after the node that is looked at from.
-        let Some(name) = node.input(index + 1) else { continue };
-        match network.value(name) {
-            Some(Value::Constant(constant)) => match &constant.data {
-                Data::Reals(values) if values.len() == 1 => *limit = values[0],
-                _ => return Err(node.error("has limits that are no single real numbers")),
-            },
-            Some(Value::Dequantized(d)) if matches!(&d.source, Source::Constant(c) if c.data.len() == 1) => {
-                let Source::Constant(c) = &d.source else { return Ok(None) };
-                *limit = d.value(c.as_integers().map_or(0, |values| values[0] as i32));
-            }
-            _ => return Ok(None),
-        }
-    }
-    Ok(Some(limits))
-}
-
-pub(super) fn clip<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
-    let limits = limits(network, node)?.ok_or_else(|| node.error("needs constant limits"))?;
-    if let Value::Real(at) = network.input(node, 0)?
-        && let Some(follow) = clipped(network, node, limits)?
-    {
-        let follow = follow.without_activation();
-        let ty = network.code_type(node, &follow.quant, 1, false)?;
-        let op = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: false };
-        let id = network.emit(node, op, &[at.id], &follow.name.clone(), ty)?;
-        return follow.finish(network, node, Located { id, ..at });
-    }
-    map(network, node, RealFunction::Clip, limits.to_vec())
 }
 
 /// Lets the output be a function of the first input.

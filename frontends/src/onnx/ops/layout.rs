@@ -1,9 +1,12 @@
 //! Operators that move elements and leave them as they are.
 
-use guardbit_graph::ops::{Concat, MirrorPad, Pad, Reshape};
+use guardbit_graph::ops::{Concat, MirrorPad, Pad, QuantizeFloat, Reshape};
 use guardbit_graph::{DType, Op, TensorId, word_of};
+use guardbit_num::Rounding;
 
-use super::quantize::{axis_of, dtype, follow, narrowed_codes, table};
+use super::follow::{follow, narrowed_codes};
+use super::quantize::{axis_of, table};
+use super::quantizer::dtype;
 use super::weighted::EVEN;
 use crate::onnx::error::OnnxError;
 use crate::onnx::folding::{permutation, resolved_shape, squeezed};
@@ -186,9 +189,33 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
             }
             Value::Dequantized(Dequantized::new(Source::Tensor(at), Quant::per_tensor(dtype, 1.0, 0)))
         }
-        _ => return Err(node.error(format!("casts to {}; only float can be represented", element::name(to)))),
+        (value @ (Value::Real(_) | Value::Dequantized(_)), element::UINT8) => {
+            integral(network, node, value, DType::UInt8)?
+        }
+        (value @ (Value::Real(_) | Value::Dequantized(_)), element::INT8) => {
+            integral(network, node, value, DType::Int8)?
+        }
+        _ => {
+            let to = element::name(to);
+            return Err(node.error(format!("casts to {to}; float, and codes of 8 bits, can be represented")));
+        }
     };
     network.bind(node, 0, value)
+}
+
+/// Real values as codes that stand for themselves: rounded toward zero.
+fn integral<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    value: Value,
+    dtype: DType,
+) -> Result<Value, OnnxError> {
+    let channels_last = located(&value).is_some_and(|at| at.channels_last);
+    let id = network.real_tensor(node, value, channels_last)?;
+    let ty = network.code_type(node, &Quant::per_tensor(dtype, 1.0, 0), 1, false)?;
+    let op = QuantizeFloat { rounding: Rounding::TowardZero, zero_point_first: false };
+    let id = network.emit(node, op, &[id], node.first_output()?, ty)?;
+    Ok(Value::Codes(Located { id, channels_last }))
 }
 
 /// Whether the output of a node is read as indices alone.

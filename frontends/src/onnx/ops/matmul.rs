@@ -4,7 +4,7 @@ use guardbit_graph::ops::{BatchMatmul, FloatBinary, FloatMatMul, FullyConnected,
 use guardbit_graph::{Activation, DType, Op, Requantize};
 
 use super::elementwise::code_tensor;
-use super::quantize::{Follow, follow};
+use super::follow::{Follow, follow};
 use super::weighted::{self, Bias, EVEN, Layer};
 use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;

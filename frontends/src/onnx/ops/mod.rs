@@ -1,7 +1,11 @@
 //! The operators that can be read: a row each.
 
+mod blocks;
+mod clip;
 mod convolution;
+mod dynamic;
 mod elementwise;
+pub(super) mod follow;
 mod layout;
 mod matmul;
 mod normalization;
@@ -10,6 +14,7 @@ mod pool;
 mod qlinear;
 mod qonnx;
 pub(super) mod quantize;
+pub(super) mod quantizer;
 mod reduce;
 mod resize;
 mod transposed;
@@ -31,7 +36,7 @@ const READERS: &[(&str, &str, Read)] = &[
     ("", "AveragePool", pool::average),
     ("", "BatchNormalization", normalization::batch),
     ("", "Cast", layout::cast),
-    ("", "Clip", elementwise::clip),
+    ("", "Clip", clip::clip),
     ("", "Concat", layout::concat),
     ("", "Conv", convolution::conv),
     ("", "ConvInteger", convolution::integer),
@@ -40,6 +45,7 @@ const READERS: &[(&str, &str, Read)] = &[
     ("", "DequantizeLinear", quantize::dequantize_linear),
     ("", "Div", elementwise::binary),
     ("", "Dropout", layout::identity),
+    ("", "DynamicQuantizeLinear", dynamic::dynamic_quantize_linear),
     ("", "Expand", parts::expand),
     ("", "Flatten", layout::flatten),
     ("", "Gather", layout::gather),

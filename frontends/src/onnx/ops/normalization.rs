@@ -6,7 +6,8 @@ use guardbit_graph::DType;
 use guardbit_graph::ops::{FloatLayerNorm, FloatSoftmax, QLinearSoftmax, RealPair};
 
 use super::elementwise::by_constant;
-use super::quantize::{Follow, axis_of, follow};
+use super::follow::{Follow, follow};
+use super::quantize::axis_of;
 use super::weighted;
 use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;

@@ -5,7 +5,8 @@ use guardbit_graph::{Activation, DType, Op, TensorId};
 use guardbit_num::Rounding;
 
 use super::convolution::{Sliding, sliding};
-use super::quantize::{Follow, check_codes, follow};
+use super::follow::{Follow, follow};
+use super::quantize::check_codes;
 use super::weighted::{EVEN, with_rows, without_rows};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;

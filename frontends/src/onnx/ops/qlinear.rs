@@ -2,9 +2,10 @@
 //! quantizers of its own.
 
 use guardbit_graph::ops::{RealFunction, RealPair};
-use guardbit_num::Rounding;
 
-use super::quantize::{Follow, Quantizer, check_codes, dtype, quant_at, quantized};
+use super::follow::Follow;
+use super::quantize::{check_codes, quantized};
+use super::quantizer::{Quantizer, dtype, quant_at};
 use super::{convolution, elementwise, layout, matmul, normalization, pool};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
@@ -47,13 +48,9 @@ fn result(network: &Network<'_>, node: Node<'_>, index: usize, like: &Value) -> 
     Ok(Quant { axis: None, ..quant })
 }
 
-fn follow<'a>(node: Node<'a>, quant: Quant) -> Result<Option<Follow<'a>>, OnnxError> {
-    Ok(Some(Follow::to(quant, node.first_output()?, [f32::NEG_INFINITY, f32::INFINITY])))
-}
-
 pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (x, w) = (operand(network, node, 0, 0)?, operand(network, node, 3, 0)?);
-    let follow = follow(node, result(network, node, 6, &x)?)?;
+    let follow = Some(Follow::of_operator(network, node, result(network, node, 6, &x)?)?);
     let bias = network.optional(node, 8)?;
     check_weights(node, &x, &w)?;
     convolution::convolve(network, node, [x, w], bias, follow)
@@ -61,7 +58,7 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
 
 pub(super) fn matmul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (a, b) = (operand(network, node, 0, 0)?, operand(network, node, 3, 1)?);
-    let follow = follow(node, result(network, node, 6, &a)?)?;
+    let follow = Some(Follow::of_operator(network, node, result(network, node, 6, &a)?)?);
     matmul::product(network, node, [a, b], None, false, follow)
 }
 
@@ -76,7 +73,7 @@ pub(super) fn gemm<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     if node.input(7).is_none() {
         return Err(node.error("makes real values; a scale of its output is needed"));
     }
-    let follow = follow(node, result(network, node, 7, &a)?)?;
+    let follow = Some(Follow::of_operator(network, node, result(network, node, 7, &a)?)?);
     matmul::product(network, node, [a, b], bias, transposed, follow)
 }
 
@@ -99,21 +96,21 @@ pub(super) fn mul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
 
 fn pair<'a>(network: &mut Network<'a>, node: Node<'a>, function: RealPair) -> Result<(), OnnxError> {
     let (a, b) = (operand(network, node, 0, 0)?, operand(network, node, 3, 0)?);
-    let follow = follow(node, result(network, node, 6, &a)?)?;
+    let follow = Some(Follow::of_operator(network, node, result(network, node, 6, &a)?)?);
     elementwise::quantized_pair(network, node, [a, b], follow, function)
 }
 
 pub(super) fn average_pool<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     check_order(node)?;
     let x = operand(network, node, 0, 0)?;
-    let follow = follow(node, result(network, node, 3, &x)?)?;
+    let follow = Some(Follow::of_operator(network, node, result(network, node, 3, &x)?)?);
     pool::average_of(network, node, x, follow)
 }
 
 pub(super) fn global_average_pool<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     check_order(node)?;
     let x = operand(network, node, 0, 0)?;
-    let follow = follow(node, result(network, node, 3, &x)?)?;
+    let follow = Some(Follow::of_operator(network, node, result(network, node, 3, &x)?)?);
     pool::global_average_of(network, node, x, follow)
 }
 
@@ -153,14 +150,13 @@ fn function<'a>(
     let quant = result(network, node, 3, &x)?;
     let Value::Dequantized(mut x) = x else { return Err(node.error("reads no codes")) };
     x.functions.push((function, parameters));
-    let quantizer =
-        Quantizer { node, quant, rounding: Rounding::HalfEven, dequantizes: false, bipolar: None };
+    let quantizer = Quantizer::plain(node, quant).with_clip(network)?;
     quantized(network, quantizer, Value::Dequantized(x))
 }
 
 pub(super) fn softmax<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let x = operand(network, node, 0, 0)?;
     let quant = result(network, node, 3, &x)?;
-    let follow = follow(node, quant)?;
+    let follow = Some(Follow::of_operator(network, node, quant)?);
     normalization::softmax_of(network, node, x, follow, node.int("opset", 13) < 13)
 }

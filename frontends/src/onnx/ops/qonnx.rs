@@ -6,12 +6,16 @@ use guardbit_num::Rounding;
 
 use super::Read;
 use super::elementwise::{apply, by_constant};
-use super::quantize::{Quantizer, quantized};
+use super::quantize::quantized;
+use super::quantizer::Quantizer;
 use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
 use crate::onnx::node::Node;
 use crate::onnx::value::{Quant, Value};
+
+/// What is said of other widths.
+const WIDTHS: &str = "has a width that is not 1 to 16 bits, or 32 at most with a sign";
 
 /// The registered operators: name and reader.
 pub(super) const READERS: &[(&str, Read)] =
@@ -40,8 +44,11 @@ pub(super) fn quantizer<'a>(
             return Err(node.error("has one bit and several scales, which cannot be represented"));
         };
         let quant = Quant::per_tensor(DType::Int4, scale, 0);
-        let rounding = Rounding::HalfEven;
-        return Ok(Some(Quantizer { node, quant, rounding, dequantizes: true, bipolar: Some(scale) }));
+        return Ok(Some(Quantizer {
+            dequantizes: true,
+            bipolar: Some(scale),
+            ..Quantizer::plain(node, quant)
+        }));
     }
     let zero = network.constant(node, 2)?;
     let zeros = zero.as_reals().ok_or_else(|| node.error("has a zero point that is no real number"))?;
@@ -49,8 +56,7 @@ pub(super) fn quantizer<'a>(
         return Err(node.error("has a zero point that is no integer, which cannot be represented"));
     }
     let (signed, narrow) = (node.int("signed", 1) != 0, node.int("narrow", 0) != 0);
-    let (dtype, limits) = codes(bits(network, node)?, signed, narrow)
-        .ok_or_else(|| node.error("has a width that is not 1 to 16 bits"))?;
+    let (dtype, limits) = codes(bits(network, node)?, signed, narrow).ok_or_else(|| node.error(WIDTHS))?;
     let axis = axis(&scale.shape).ok_or_else(|| {
         node.error(format!("has scales of shape {:?}; one axis can have several", scale.shape))
     })?;
@@ -61,14 +67,14 @@ pub(super) fn quantizer<'a>(
     let range = (limits != [dtype.min(), dtype.max()]).then_some(limits);
     let quant = Quant { dtype, scales: scales.to_vec(), zero_points, axis, range };
     let rounding = rounding(node)?;
-    Ok(Some(Quantizer { node, quant, rounding, dequantizes: true, bipolar: None }))
+    Ok(Some(Quantizer { rounding, dequantizes: true, ..Quantizer::plain(node, quant) }))
 }
 
 fn bits(network: &Network<'_>, node: Node<'_>) -> Result<u32, OnnxError> {
     let width = network.constant(node, 3)?;
     let width = width.as_reals().and_then(|values| values.first().copied());
-    let width = width.filter(|width| width.fract() == 0.0 && (1.0..=16.0).contains(width));
-    width.map(|width| width as u32).ok_or_else(|| node.error("has a width that is not 1 to 16 bits"))
+    let width = width.filter(|width| width.fract() == 0.0 && (1.0..=32.0).contains(width));
+    width.map(|width| width as u32).ok_or_else(|| node.error(WIDTHS))
 }
 
 /// The dtype that holds codes of so many bits, and the least and greatest of them.
@@ -80,16 +86,16 @@ fn codes(bits: u32, signed: bool, narrow: bool) -> Option<(DType, [i32; 2])> {
         (5..=8, false) => DType::UInt8,
         (9..=16, true) => DType::Int16,
         (9..=16, false) => DType::UInt16,
+        // Biases.
+        (17..=32, true) => DType::Int32,
         _ => return None,
     };
     let less = i32::from(narrow);
-    Some((
-        dtype,
-        match signed {
-            true => [-(1 << (bits - 1)) + less, (1 << (bits - 1)) - 1],
-            false => [0, (1 << bits) - 1 - less],
-        },
-    ))
+    let limits = match signed {
+        true => [(i32::MIN >> (32 - bits)) + less, i32::MAX >> (32 - bits)],
+        false => [0, (1 << bits) - 1 - less],
+    };
+    Some((dtype, limits))
 }
 
 /// The axis along which there are several scales; `None` for more than one.
@@ -169,9 +175,8 @@ fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError>
     x = by_constant(network, node, x, &one(shift), RealPair::Div, &format!("{name}_shifted"))?;
     if second {
         let signed = node.int("signed", 1) != 0;
-        let [low, high] = codes(out_width as u32, signed, node.int("narrow", 0) != 0)
-            .ok_or_else(|| node.error("has a width that is not 1 to 16 bits"))?
-            .1;
+        let [low, high] =
+            codes(out_width as u32, signed, node.int("narrow", 0) != 0).ok_or_else(|| node.error(WIDTHS))?.1;
         let limits = vec![low as f32, high as f32];
         x = apply(network, node, x, RealFunction::Clip, limits, &format!("{name}_clipped"))?;
     }

@@ -9,7 +9,8 @@ use guardbit_graph::{
 };
 use guardbit_num::Scheme;
 
-use super::quantize::{Follow, check_codes};
+use super::follow::Follow;
+use super::quantize::check_codes;
 use crate::onnx::constant::{Constant, Data};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::{Network, in_node};
@@ -131,7 +132,11 @@ impl Layer {
     ) -> Result<Value, OnnxError> {
         let name = node.first_output()?;
         let scale = self.x_quant.scales[0];
-        let scales: Vec<f32> = self.weight_quant.scales.iter().map(|&weight| scale * weight).collect();
+        let mut scales: Vec<f32> = self.weight_quant.scales.iter().map(|&weight| scale * weight).collect();
+        // Weights may differ in their zero points alone.
+        if scales.iter().all(|&other| other == scales[0]) {
+            scales.truncate(1);
+        }
         let rank = network.builder.tensor(self.x.id).ty.shape.len();
         let count = scales.len();
         let wrong = |error: guardbit_graph::QuantizationError| node.error(error.to_string());
@@ -274,13 +279,17 @@ pub(super) fn without_rows<'a>(
     Ok(Located { id, channels_last: false })
 }
 
-/// Codes that a node reads as they are: of scale 1, with the zero point of input `zero`.
-pub(super) fn raw(
-    network: &Network<'_>,
-    node: Node<'_>,
+/// Codes that a node reads as they are: of scale 1, with the zero point of input `zero`. Those whose zero point is computed
+/// become codes less it.
+pub(super) fn raw<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
     index: usize,
     zero: usize,
 ) -> Result<Value, OnnxError> {
+    if let Some(value) = super::dynamic::raw(network, node, index, zero)? {
+        return Ok(value);
+    }
     let zero_point = network.optional_constant(node, zero)?;
     let zeros: Vec<i32> = match &zero_point {
         Some(zero) => zero.as_integers().unwrap_or_default().iter().map(|&z| z as i32).collect(),
@@ -289,7 +298,7 @@ pub(super) fn raw(
     let value = network.input(node, index)?;
     let (dtype, source) = match value {
         Value::Constant(constant) => {
-            let dtype = super::quantize::dtype(constant.element);
+            let dtype = super::quantizer::dtype(constant.element);
             let name = element::name(constant.element);
             (
                 dtype.ok_or_else(|| node.error(format!("reads codes of type {name}")))?,

@@ -83,11 +83,33 @@ impl Chart<'_, '_> {
         self.points(points, look)
     }
 
+    /// A thin line through points, without markers.
+    pub fn outline(&mut self, points: &[(f64, f64)], color: RGBColor) -> Result<(), DrawError> {
+        let places = points.iter().map(|&(x, y)| (self.x.at(x), self.y.at(y)));
+        self.context.draw_series(LineSeries::new(places.collect::<Vec<_>>(), color.stroke_width(1)))?;
+        Ok(())
+    }
+
     /// Markers without a line.
     pub fn points(&mut self, points: &[(f64, f64)], look: Look) -> Result<(), DrawError> {
         for &(x, y) in points {
             marker(self.area, look, self.pixel((self.x.at(x), self.y.at(y))))?;
         }
+        Ok(())
+    }
+
+    /// An interval on the y axis at a value of the x axis: a thin line with an end at either side.
+    pub fn whisker(&self, x: f64, (low, high): (f64, f64), color: RGBColor) -> Result<(), DrawError> {
+        let at = |y: f64| self.pixel((self.x.at(x), self.y.at(y)));
+        let (low, high) = (at(low), at(high));
+        let pieces = [
+            vec![low, high],
+            vec![(low.0 - 3, low.1), (low.0 + 3, low.1)],
+            vec![(high.0 - 3, high.1), (high.0 + 3, high.1)],
+        ];
+        pieces
+            .into_iter()
+            .try_for_each(|piece| self.area.draw(&PathElement::new(piece, color.stroke_width(1))))?;
         Ok(())
     }
 

@@ -21,6 +21,10 @@ const LETTER: f64 = 6.9;
 pub enum Mark {
     /// A series.
     Series(Look),
+    /// The marker of a series without lines.
+    Marker(Look),
+    /// A thin line.
+    Line(RGBColor),
     /// A filled box.
     Box(RGBColor),
     /// A dashed line.
@@ -88,7 +92,7 @@ impl Legend {
 impl Mark {
     fn width(self) -> i32 {
         match self {
-            Self::Series(_) | Self::Dashes(_) => STROKE,
+            Self::Series(_) | Self::Marker(_) | Self::Line(_) | Self::Dashes(_) => STROKE,
             Self::Box(_) => BOX,
         }
     }
@@ -107,6 +111,8 @@ fn draw_mark(area: &Area<'_>, mark: Mark, x: i32, y: i32) -> Result<(), DrawErro
             draw_stroke(area, (x, y), look.color, look.dash)?;
             marker(area, look, (x + STROKE / 2, y))?;
         }
+        Mark::Marker(look) => marker(area, look, (x + STROKE / 2, y))?,
+        Mark::Line(color) => draw_stroke(area, (x, y), color, None)?,
         Mark::Box(color) => {
             let corners = [(x, y - 6), (x + BOX, y + 6)];
             area.draw(&Rectangle::new(corners, color.filled()))?;

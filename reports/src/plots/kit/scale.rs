@@ -92,6 +92,18 @@ impl Scale {
         scale
     }
 
+    /// Decades around values above 0.
+    pub fn decades(values: impl IntoIterator<Item = f64>) -> Self {
+        let (low, high) = values.into_iter().fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(v), h.max(v)));
+        let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
+        let ends = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        let mut scale = Self::log(ends.0, ends.1.max(ends.0 + 1), si);
+        scale.ticks.pop();
+        scale.split = None;
+        scale.range.0 += OUTSIDE;
+        scale
+    }
+
     /// Names below each other, the first one on top.
     pub fn names(names: impl ExactSizeIterator<Item = String>) -> Self {
         let last = names.len() as f64 - 1.0;

@@ -20,6 +20,8 @@ const PURPLE: RGBColor = RGBColor(0xCC, 0x79, 0xA7);
 
 /// Text and frames.
 pub const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
+/// Points that others stand out from.
+pub const SILVER: RGBColor = RGBColor(0xB4, 0xB4, 0xB4);
 /// Notes and reference lines.
 pub const GREY: RGBColor = RGBColor(0x66, 0x66, 0x66);
 /// Grids.

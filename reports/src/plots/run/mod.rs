@@ -10,6 +10,13 @@ plots! {
     sqnr
     overflow_timeline
     overflow_heat_map
+    roofline
+}
+
+plots! {
+    /// The plots of a run whose sums were counted.
+    SUM_PLOTS of RunRecord:
+    sum_histograms
 }
 
 const EVENTS_NOT_PLACED: &str = "Not counted: this plot needs --stats full.";

@@ -5,14 +5,14 @@ use super::group::{Group, mode_legend, subtitle};
 use crate::numbers::percentage;
 use crate::plots::kit::{Area, Axis, DrawError, Entry, GREY, Mark, Scale, chart, figure, mode_look, panels};
 use crate::plots::{Drawing, Plot};
-use crate::{Fraction, PointRecord, SummaryRow};
+use crate::{Fraction, Interval, PointRecord, SummaryRow};
 
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "accuracy",
     title: "Accuracy and agreement against accumulator width",
     caption: "Accuracy: share of samples whose top-1 class is the label; the dashed line is the exact network. Agreement: \
               share of samples whose top-1 class is that of the exact network, which needs no labels. One curve per \
-              overflow mode.",
+              overflow mode; bars are Wilson's intervals of 95 %.",
     draw,
 };
 
@@ -20,10 +20,26 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
 struct Panel<'a> {
     group: &'a Group<'a>,
     title: &'static str,
-    value: fn(&SummaryRow) -> Option<Fraction>,
+    shown: Shown,
     exact: Option<Fraction>,
     note: String,
 }
+
+/// A share, and its interval.
+#[derive(Clone, Copy)]
+struct Shown {
+    value: fn(&SummaryRow) -> Option<Fraction>,
+    interval: fn(&SummaryRow) -> Option<Interval>,
+}
+
+const ACCURACY: Shown = Shown {
+    value: |row| row.accuracy,
+    interval: |row| Interval::between(row.accuracy_low, row.accuracy_high),
+};
+const AGREEMENT: Shown = Shown {
+    value: |row| row.top1_agreement,
+    interval: |row| Interval::between(row.agreement_low, row.agreement_high),
+};
 
 fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
     let groups = Group::all(points);
@@ -35,18 +51,18 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         let has = |value: fn(&SummaryRow) -> Option<Fraction>| {
             group.points.iter().any(|point| value(&point.summary).is_some())
         };
-        let mut add = |title, note: String, value: fn(&SummaryRow) -> Option<Fraction>, exact| {
-            if has(value) {
+        let mut add = |title, note: String, what: Shown, exact| {
+            if has(what.value) {
                 let note = [group.heading.clone(), note].into_iter().filter(|part| !part.is_empty());
                 let note = note.collect::<Vec<_>>().join(" · ");
-                shown.push(Panel { group, title, value, exact, note });
+                shown.push(Panel { group, title, shown: what, exact, note });
             }
         };
         let exact = group.points.iter().find_map(|point| point.summary.accuracy_exact);
         let note = exact.map_or(String::new(), |exact| format!("exact network: {}", percentage(exact)));
-        add("top-1 accuracy", note, |row| row.accuracy, exact);
+        add("top-1 accuracy", note, ACCURACY, exact);
         let note = "needs no labels".to_owned();
-        add("top-1 agreement with the exact network", note, |row| row.top1_agreement, None);
+        add("top-1 agreement with the exact network", note, AGREEMENT, None);
     }
     if shown.is_empty() {
         let why = "Accuracy and agreement are defined in propagated mode only.";
@@ -69,11 +85,18 @@ fn draw_panel(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), DrawError> {
     }
     for mode in &panel.group.modes {
         let of_mode = panel.group.of_mode(mode);
+        let look = mode_look(mode);
+        for point in &of_mode {
+            if let Some(Interval { low, high }) = (panel.shown.interval)(&point.summary) {
+                let (x, ends) = (f64::from(point.summary.width()), (low.value(), high.value()));
+                chart.whisker(x, ends, look.color)?;
+            }
+        }
         let value = |point: &&PointRecord| {
-            Some((f64::from(point.summary.width()), (panel.value)(&point.summary)?.value()))
+            Some((f64::from(point.summary.width()), (panel.shown.value)(&point.summary)?.value()))
         };
         let curve: Vec<(f64, f64)> = of_mode.iter().filter_map(value).collect();
-        chart.line(&curve, mode_look(mode))?;
+        chart.line(&curve, look)?;
     }
     Ok(())
 }

@@ -1,10 +1,14 @@
-//! Accuracy over the axes of a sweep.
+//! Accuracy over the axes of a sweep: a heat map.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::NO_POINTS;
+use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
 use crate::numbers::percentage;
 use crate::plots::kit::{Content, DrawError, HeatCell, HeatRow, HeatTable, Ramp, figure};
 use crate::plots::{Drawing, Plot};
-use crate::{Fraction, PointRecord, SummaryRow};
+use crate::{Fraction, PointRecord};
 
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "axes",
@@ -17,33 +21,43 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
 fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
     let Some(first) = points.first() else { return Ok(Drawing::Nothing(NO_POINTS.into())) };
     if first.parameters.is_empty() {
-        return Ok(Drawing::Nothing("Nothing beside one register is varied.".into()));
+        return Ok(Drawing::Nothing(NOTHING_VARIED.into()));
     }
-    let labelled = points.iter().any(|point| point.summary.accuracy.is_some());
-    let share: fn(&SummaryRow) -> Option<Fraction> =
-        if labelled { |row| row.accuracy } else { |row| row.top1_agreement };
-    if points.iter().all(|point| share(&point.summary).is_none()) {
-        return Ok(Drawing::Nothing("Accuracy and agreement are defined in propagated mode only.".into()));
-    }
-    let what = if labelled { "top-1 accuracy" } else { "top-1 agreement with the exact network" };
-    let table = table(points, what, share);
-    Ok(Drawing::Figure(figure(title, &format!("{} points", points.len()), &[table])?))
+    let Some(shown) = Shown::of(points) else { return Ok(Drawing::Nothing(NOTHING_CLASSIFIED.into())) };
+    let (table, named) = table(points, shown);
+    Ok(Drawing::Figure(figure(title, &format!("{} points{named}", points.len()), &[table])?))
 }
 
 /// What tells a row, and its cells: name of the column, and share.
 type Labelled<'a> = (Vec<&'a str>, Vec<(&'a str, Fraction)>);
 
-/// A cell per point. The columns are the axis with the most values of those whose values are short.
-fn table(points: &[PointRecord], what: &str, share: fn(&SummaryRow) -> Option<Fraction>) -> Content<'static> {
-    let axes = &points[0].parameters;
-    let across = (0..axes.len()).filter(|&axis| values(points, axis).iter().all(|value| is_narrow(value)));
-    let across = across.max_by_key(|&axis| values(points, axis).len());
-    let columns = across.map_or(vec![""], |axis| values(points, axis));
+/// A cell per point. The columns are a dimension whose values are short: of those that leave the fewest cells blank (axes that
+/// go together would), the one with the most values.
+///
+/// Also says what the columns and the rows are.
+fn table(points: &[PointRecord], shown: Shown) -> (Content<'static>, String) {
+    let all = dimensions(points);
+    let is_narrow = |dimension: &Dimension<'_>| {
+        let values = dimension.values();
+        values.len() <= COLUMNS && values.iter().all(|value| value.chars().count() <= 8)
+    };
+    let blanks = |at: &usize| {
+        let rows: HashSet<Vec<&str>> = (0..points.len()).map(|index| row_of(&all, *at, index)).collect();
+        (rows.len() * all[*at].values().len()).saturating_sub(points.len())
+    };
+    let narrow = (0..all.len()).filter(|&at| is_narrow(&all[at]));
+    let across = narrow.max_by_key(|at| (Reverse(blanks(at)), all[*at].values().len()));
+    let mut columns = across.map_or(vec![""], |at| all[at].values());
+    // Numbers in order.
+    if across.is_some_and(|at| all[at].numbers().is_some()) {
+        columns.sort_by(|a, b| a.parse().unwrap_or(0.0f64).total_cmp(&b.parse().unwrap_or(0.0)));
+    }
+    let others = || (0..all.len()).filter(|&at| Some(at) != across);
     let mut rows: Vec<Labelled<'_>> = Vec::new();
-    for point in points {
-        let label = others(points, point, across);
-        let column = across.map_or("", |axis| point.parameters[axis].value.as_str());
-        let cell = share(&point.summary).map(|share| (column, share));
+    for (index, point) in points.iter().enumerate() {
+        let label = row_of(&all, across.unwrap_or(all.len()), index);
+        let column = across.map_or("", |at| all[at].of[index].as_str());
+        let cell = shown.share(point).map(|share| (column, share));
         match rows.iter_mut().find(|(known, _)| *known == label) {
             Some((_, cells)) => cells.extend(cell),
             None => rows.push((label, cell.into_iter().collect())),
@@ -59,52 +73,25 @@ fn table(points: &[PointRecord], what: &str, share: fn(&SummaryRow) -> Option<Fr
         HeatRow { label: cut(&label.join(" · ")), cells, note: String::new(), fence: None }
     };
     let rows = rows.into_iter().map(row).collect();
-    let keys = |wanted: &dyn Fn(usize) -> bool| {
-        let keys = axes.iter().enumerate().filter(|(axis, _)| wanted(*axis));
-        keys.map(|(_, axis)| axis.short_key()).collect::<Vec<_>>().join(" · ")
-    };
-    let title = match (across, axes.len()) {
-        (Some(axis), 1) => format!("{what} by {}", axes[axis].key),
-        (Some(axis), _) => format!("{what} by {}; rows: {}", axes[axis].key, keys(&|other| other != axis)),
-        (None, _) => format!("{what}; rows: {}", keys(&|_| true)),
-    };
+    let keys = others().map(|at| all[at].short_name()).collect::<Vec<_>>().join(" · ");
+    let by = across.map_or(String::new(), |at| format!(" · columns: {}", all[at].short_name()));
+    let rows_by = if keys.is_empty() { keys } else { format!(" · rows: {keys}") };
     let columns = columns.into_iter().map(String::from).collect();
-    HeatTable { columns, title, note_title: String::new(), rows }.content()
+    let title = shown.name().to_owned();
+    (HeatTable { columns, title, note_title: String::new(), rows }.content(), by + &rows_by)
 }
 
-/// The values of an axis, each once, in the order of the points.
-fn values(points: &[PointRecord], axis: usize) -> Vec<&str> {
-    let mut values: Vec<&str> = Vec::new();
-    for point in points {
-        let value = point.parameters[axis].value.as_str();
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    values
-}
-
-/// What tells a row: the axes but that of the columns, and network and accelerator where they differ.
-fn others<'a>(points: &[PointRecord], point: &'a PointRecord, across: Option<usize>) -> Vec<&'a str> {
-    let own = &point.summary;
-    let alone = points.iter().all(|other| (&other.summary.model, &other.summary.hw) == (&own.model, &own.hw));
-    let mut told: Vec<&str> = if alone { Vec::new() } else { vec![&own.model, &own.hw] };
-    for (axis, one) in point.parameters.iter().enumerate() {
-        let is_told = !alone && ["model", "hw"].contains(&one.key.as_str());
-        if Some(axis) != across && !is_told {
-            told.push(&one.value);
-        }
-    }
-    told
-}
-
-fn is_narrow(value: &str) -> bool {
-    value.chars().count() <= 7
-}
+/// More columns have no room for their names.
+const COLUMNS: usize = 24;
 
 /// A label that has room beside the cells.
 fn cut(label: &str) -> String {
-    const ROOM: usize = 34;
+    const ROOM: usize = 30;
     let count = label.chars().count();
     if count <= ROOM { label.into() } else { label.chars().take(ROOM - 1).chain(['…']).collect() }
+}
+
+/// The values of all other dimensions than `across`, of a point.
+fn row_of<'a>(all: &'a [Dimension<'_>], across: usize, index: usize) -> Vec<&'a str> {
+    (0..all.len()).filter(|&at| at != across).map(|at| all[at].of[index].as_str()).collect()
 }

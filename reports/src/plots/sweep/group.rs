@@ -1,6 +1,7 @@
 //! The points of one model on one accelerator.
 
 use crate::plots::kit::{Axis, Content, Entry, Legend, Mark, Scale, mode_look};
+use crate::tables::short_key;
 use crate::{PointRecord, layer_label};
 
 /// The points of one model on one accelerator, in order of width.
@@ -39,7 +40,7 @@ impl<'a> Group<'a> {
             group.points.sort_by_key(|point| point.summary.width());
             if several {
                 let others = group.points[0].others();
-                let others = others.into_iter().map(|one| format!("{} {}", one.short_key(), one.value));
+                let others = others.into_iter().map(|one| format!("{} {}", short_key(&one.key), one.value));
                 let subject = (!alone).then(|| subject(group));
                 group.heading = subject.into_iter().chain(others).collect::<Vec<_>>().join(" · ");
             }

@@ -1,5 +1,6 @@
 //! Plots of a sweep.
 
+mod dimensions;
 mod group;
 mod layer_curves;
 
@@ -13,6 +14,7 @@ plots! {
     SWEEP_PLOTS of [PointRecord]:
     accuracy
     axes
+    overlay
     output_mismatch
     overflow_rate
     sqnr

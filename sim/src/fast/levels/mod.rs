@@ -131,6 +131,9 @@ impl<'a> LevelsLayer<'a> {
         if window.dots() == 0
             || layer.order.is_empty()
             || layer.packing != Packing::None
+            // Orders of single dot products and random numbers by place are the reference's.
+            || layer.datapath.order.walk.depends_on_data()
+            || layer.datapath.rounds_at_random()
             || traps(layer.datapath.bias.register)
             // Such a window has fewer products at the edges.
             || (pool && geometry.reads_padding())
@@ -442,7 +445,8 @@ impl<'a> LevelsLayer<'a> {
                 let walker = task
                     .walker
                     .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
-                ReferenceEngine::new(layer, &walker.input).run(out, &mut walker.outcome);
+                let mut engine = ReferenceEngine::new(layer, &walker.input, task.sample);
+                engine.run(out, &mut walker.outcome);
                 task.stats.list_events(layer, task.sample, out, &walker.outcome.events);
             }
         }

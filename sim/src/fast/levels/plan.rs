@@ -86,7 +86,7 @@ impl<V: Lane> Plan<V> {
         let mut reach = product;
         let path = datapath.product;
         let rails = meets::<V>(path.register, &mut reach)?;
-        let product = Product { rails, shift: path.shift, round: path.round };
+        let product = Product { rails, shift: path.shift, round: path.round.of_constants() };
         if reach >= limit || !holds(path.shift) {
             return None;
         }
@@ -105,7 +105,7 @@ impl<V: Lane> Plan<V> {
             reach = shifted(reach, level.shift);
             values = values.div_ceil(length);
             let &Level { reduce, terms, check, shift, round, .. } = level;
-            levels.push(Stage { reduce, terms, check, rails, shift, round });
+            levels.push(Stage { reduce, terms, check, rails, shift, round: round.of_constants() });
         }
         let starts = blocks.iter().map(|block| start(layer, block, levels.last()?)).collect::<Option<_>>()?;
         let certain = blocks.iter().map(|block| certain(layer, block, operands)).collect();
@@ -186,7 +186,7 @@ fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) ->
         if !keeps(datapath.product.register, range) {
             return 0;
         }
-        values.push(shift(range, datapath.product.shift, datapath.product.round));
+        values.push(shift(range, datapath.product.shift, datapath.product.round.of_constants()));
     }
     for (index, level) in datapath.levels.iter().enumerate() {
         let is_last = index + 1 == datapath.levels.len();
@@ -198,7 +198,8 @@ fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) ->
         if !sums.iter().all(|&range| keeps(level.register, range)) {
             return index + 1;
         }
-        values = sums.into_iter().map(|range| shift(range, level.shift, level.round)).collect();
+        values =
+            sums.into_iter().map(|range| shift(range, level.shift, level.round.of_constants())).collect();
     }
     datapath.levels.len() + 1
 }

@@ -1,0 +1,72 @@
+//! `guardbit explore`.
+
+use std::process::ExitCode;
+
+use guardbit_reports::{ExploreRecord, PointRow, explore_text};
+use guardbit_sim::StatsLevel;
+use guardbit_study::{DEFAULT_EVENTS, ExploreRequest, StudyError};
+use serde::Serialize;
+
+use super::{axes, existing, settings};
+use crate::args::{ExploreArgs, Global};
+use crate::diagnostic::Failure;
+use crate::output::{print, print_json};
+use crate::progress::Bar;
+
+pub fn explore(args: &ExploreArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let bar = Bar::new(global.quiet);
+    let request = ExploreRequest {
+        model: args.model.clone(),
+        hw: args.hw.clone(),
+        settings: settings(&args.common, |_| StatsLevel::None, DEFAULT_EVENTS, &bar)?,
+        axes: axes(&args.axis, &args.zip, &args.conditions).map_err(StudyError::from)?,
+        budget: args.budget,
+        objectives: args.objective.clone(),
+        costs: args.cost.clone(),
+    };
+    let record = guardbit_study::explore(&request, &args.output_dir, existing(global), &bar)?;
+    drop(bar);
+    if global.json {
+        let front = record.front().into_iter().map(|row| &record.rows[row]).collect();
+        print_json(&Summary { record: &record, front })?;
+    } else {
+        print(&format!("{}\n{}", explore_text(&record)?, outcome_text(&record)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    #[serde(flatten)]
+    record: &'a ExploreRecord,
+    front: Vec<&'a PointRow>,
+}
+
+fn outcome_text(record: &ExploreRecord) -> String {
+    let mut lines = vec![
+        ("points of the axes", record.points.to_string()),
+        ("designs found", record.searched.to_string()),
+        ("simulated", record.simulated.to_string()),
+        ("same values as those", record.shared.to_string()),
+        ("nothing overflows", record.exact.to_string()),
+    ];
+    for cost in &record.costs {
+        let without = |parts: &[String]| match parts {
+            [] => String::new(),
+            parts => format!(" without {}", parts.join(", ")),
+        };
+        if cost.tells_energy {
+            lines.push(("energy (pJ)", format!("{}{}", cost.model, without(&cost.energy_without))));
+        }
+        if cost.tells_area {
+            let unit =
+                record.rows.iter().find_map(|row| row.area.map(|_| row.area_unit.as_str())).unwrap_or("");
+            lines.push(("area", format!("{unit}, {}{}", cost.model, without(&cost.area_without))));
+        }
+    }
+    if let Some(row) = record.rows.iter().find(|row| row.recommended) {
+        lines.push(("recommended", format!("point {}: {}, {} cycles", row.point, row.widths, row.cycles)));
+    }
+    let lines = lines.iter().map(|(name, value)| format!("{name:<20} {value}\n"));
+    lines.chain(record.remarks.iter().map(|remark| format!("note: {remark}\n"))).collect()
+}

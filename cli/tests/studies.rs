@@ -1,0 +1,100 @@
+//! The studies of `examples/studies`: every axis that people ask for, and what comes out.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use common::{Row, csv_rows, root, succeed};
+
+/// Runs a study; its table has `points` rows, `axes` at its end, and at least `different` different accuracies or
+/// agreements.
+fn check(name: &str, points: usize, axes: &[&str], different: usize) -> Vec<Row> {
+    let dir = tempfile::tempdir().unwrap();
+    let study = root().join("examples/studies").join(name);
+    let (study, out) = (study.to_string_lossy(), dir.path().join("out"));
+    succeed(&["sweep", &study, "--quiet", "-o", &out.to_string_lossy()]);
+    let header = fs::read_to_string(out.join("summary.csv")).unwrap();
+    let header: Vec<&str> = header.lines().next().unwrap().split(',').collect();
+    assert_eq!(header[header.len() - axes.len()..], *axes, "{name}");
+    let rows = csv_rows(&out.join("summary.csv"));
+    assert_eq!(rows.len(), points, "{name}");
+    let figures: BTreeSet<String> =
+        rows.iter().map(|row| format!("{} {}", row["top1_agreement"], row["output_sqnr_db"])).collect();
+    assert!(figures.len() >= different, "{name}: {} different figures", figures.len());
+    assert!(rows.iter().all(|row| !row["top1_agreement"].is_empty()), "{name}");
+    let drawn = |plot: &str| fs::metadata(out.join(Path::new("plots").join(plot))).unwrap().len();
+    assert!(drawn("axes.svg") > 2000, "{name}");
+    rows
+}
+
+/// Greedy sums do not overflow on the way where each product fits, in 16 bits; of other orders none is that good.
+#[test]
+fn bits_by_order() {
+    let rows = check("bits_by_order.yaml", 48, &["reduction_order.walk", "accumulation.acc.bits"], 20);
+    let transients = |walk: &str| -> u64 {
+        let own = rows.iter().filter(|row| row["reduction_order.walk"] == walk);
+        let wide = own.filter(|row| row["accumulation.acc.bits"].parse::<u32>().unwrap() >= 16);
+        wide.map(|row| row["transient"].parse::<u64>().unwrap()).sum()
+    };
+    assert_eq!(transients("greedy"), 0);
+    assert!(
+        ["forward", "reverse", "random", "sorted", "sign_paired"].iter().all(|walk| transients(walk) > 0)
+    );
+}
+
+#[test]
+fn bits_by_chain() {
+    check("bits_by_chain.yaml", 30, &["accumulation.inner.terms", "accumulation.inner.bits"], 25);
+}
+
+#[test]
+fn inner_by_outer() {
+    check("inner_by_outer.yaml", 21, &["accumulation.inner.bits", "accumulation.outer.bits"], 12);
+}
+
+#[test]
+fn sensitivity() {
+    let layers = ["conv_1", "depthwise_1", "pointwise_1", "fully_connected"];
+    let keys = layers.map(|layer| format!("layers.{layer}.accumulation.acc.bits"));
+    let keys: Vec<&str> =
+        std::iter::once("accumulation.acc.overflow").chain(keys.iter().map(String::as_str)).collect();
+    check("sensitivity.yaml", 16, &keys, 12);
+}
+
+#[test]
+fn bits_per_layer() {
+    let keys = ["conv_1", "depthwise_1", "fully_connected"]
+        .map(|layer| format!("layers.{layer}.accumulation.acc.bits"));
+    check("bits_per_layer.yaml", 27, &keys.each_ref().map(String::as_str), 15);
+}
+
+#[test]
+fn adc() {
+    let keys = ["accumulation.column.terms", "accumulation.column.bits", "accumulation.column.shift"];
+    check("adc.yaml", 18, &keys, 12);
+}
+
+#[test]
+fn seeds() {
+    check("seeds.yaml", 20, &["seed"], 18);
+}
+
+/// Every preset that there is.
+#[test]
+fn presets() {
+    let count = fs::read_dir(root().join("hwmodels/presets")).unwrap().count();
+    check("presets.yaml", count, &["axis.hw"], 6);
+}
+
+/// Every study has its line in the list of the folder.
+#[test]
+fn the_list_is_complete() {
+    let folder = root().join("examples/studies");
+    let list = fs::read_to_string(folder.join("README.md")).unwrap();
+    for entry in fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        assert!(name == "README.md" || list.contains(&format!("`{name}`")), "{name}");
+    }
+}

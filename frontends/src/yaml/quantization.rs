@@ -1,0 +1,90 @@
+//! Scales, zero points and ranges of tensors.
+
+use guardbit_graph::{CodeRange, DType, Quantization};
+
+use super::error::Kind;
+use super::problem::{Path, Problem};
+use super::values::{OneOrMany, ScaleFile};
+
+/// What the map of a tensor says of its codes.
+pub(super) struct Said<'a> {
+    pub scale: Option<&'a ScaleFile>,
+    pub zero_point: Option<&'a OneOrMany<i32>>,
+    pub axis: Option<usize>,
+    pub range: Option<[i32; 2]>,
+}
+
+/// The quantization of an input or output at `path`: codes have a scale, or say that they have none; real values have none.
+pub(super) fn of_activation(
+    said: &Said<'_>,
+    dtype: DType,
+    path: &Path,
+) -> Result<Option<Quantization>, Problem> {
+    if said.scale.is_none() && !dtype.is_float() {
+        let message = format!("lacks the key `scale`, which {dtype} needs");
+        let help = "`scale: none` is for integers that stand for themselves: places, counts";
+        return Err(Problem::new(Kind::MissingKey, path.clone(), message).help(help));
+    }
+    of_tensor(said, dtype, path)
+}
+
+/// The quantization of the tensor at `path`, if it has a scale.
+pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Option<Quantization>, Problem> {
+    let wrong = |key, message: &str| Err(Problem::new(Kind::Value, path.then(key), message));
+    let keys = [
+        ("scale", matches!(said.scale, Some(ScaleFile::One(_) | ScaleFile::Many(_)))),
+        ("zero_point", said.zero_point.is_some()),
+        ("axis", said.axis.is_some()),
+        ("range", said.range.is_some()),
+    ];
+    if let (true, Some((key, _))) = (dtype.is_float(), keys.iter().find(|(_, given)| *given)) {
+        return wrong(key, "makes no sense: float32 holds real values");
+    }
+    let quantization = match (said.scale, said.zero_point, said.axis) {
+        (None | Some(ScaleFile::None), ..) => {
+            return match keys.iter().find(|(_, given)| *given) {
+                Some((key, _)) => wrong(key, "makes no sense without a `scale`"),
+                None => Ok(None),
+            };
+        }
+        (Some(ScaleFile::One(scale)), None, None) => Quantization::per_tensor(*scale, 0),
+        (Some(ScaleFile::One(scale)), Some(OneOrMany::One(z)), None) => Quantization::per_tensor(*scale, *z),
+        (Some(ScaleFile::One(_)), Some(OneOrMany::Many(_)), None) => {
+            return wrong("zero_point", "is a list, but `scale` is not");
+        }
+        (Some(ScaleFile::One(_)), _, Some(_)) => {
+            return wrong("axis", "makes no sense without a list of scales");
+        }
+        (Some(ScaleFile::Many(_)), _, None) => {
+            return wrong("scale", "is a list; `axis` must say along which axis it lies");
+        }
+        (Some(ScaleFile::Many(scales)), zero_point, Some(axis)) => {
+            let zero_points = match zero_point {
+                None => vec![0; scales.len()],
+                Some(OneOrMany::One(z)) => vec![*z; scales.len()],
+                Some(OneOrMany::Many(zero_points)) => zero_points.clone(),
+            };
+            Quantization::per_axis(scales.clone(), zero_points, axis)
+        }
+    };
+    let wrong = |error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}"));
+    with_range(quantization.map_err(wrong)?, dtype, said.range, path).map(Some)
+}
+
+/// The quantization of the tensor at `path` with its `range`, where it has one.
+fn with_range(
+    quantization: Quantization,
+    dtype: DType,
+    range: Option<[i32; 2]>,
+    path: &Path,
+) -> Result<Quantization, Problem> {
+    let Some([min, max]) = range else { return Ok(quantization) };
+    let wrong = |message| Problem::new(Kind::Value, path.then("range"), message);
+    let range = CodeRange::new(min, max).ok_or_else(|| wrong(format!("has min {min} above max {max}")))?;
+    let all = CodeRange::of(dtype);
+    if !all.includes(range) {
+        let message = format!("is {range}; {dtype} codes are {} to {}", all.min(), all.max());
+        return Err(wrong(message).help("a range is that of the dtype or lies within it"));
+    }
+    Ok(quantization.with_range(range))
+}

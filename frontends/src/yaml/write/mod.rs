@@ -1,0 +1,175 @@
+//! Networks as graph YAML, with their larger constants as `.npy` files.
+
+mod attributes;
+mod flow;
+
+use guardbit_graph::{Constant, DType, Graph, Node, Quantization, Tensor, TensorId, real_of};
+use serde_yaml::{Mapping, Value};
+
+use crate::npy;
+
+/// A network that graph YAML cannot hold.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{op} `{node}`: {problem}")]
+pub struct YamlExportError {
+    /// The operation.
+    pub op: &'static str,
+    /// Name of the node.
+    pub node: String,
+    /// Why it cannot be written, and what would be needed.
+    pub problem: String,
+}
+
+impl YamlExportError {
+    /// A name for this kind of error that does not change.
+    pub fn code(&self) -> &'static str {
+        "guardbit::graph_yaml::export"
+    }
+
+    /// What may help.
+    pub fn help(&self) -> &'static str {
+        "graph YAML holds every operation of the graph; those made of a network are expanded before (`pattern::Expand`)"
+    }
+}
+
+/// A network as files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct YamlFiles {
+    /// The YAML text.
+    pub text: String,
+    /// Names and bytes of the `.npy` files that it names, all in the folder that it was written for.
+    pub arrays: Vec<(String, Vec<u8>)>,
+}
+
+/// Elements of a constant that stands in the text.
+const INLINE: usize = 16;
+
+/// A network as graph YAML, whose larger constants lie in `folder` beside it. What is read of it is the same network, with its
+/// tensors in the order of [`Graph::in_order_of_files`].
+///
+/// # Errors
+/// [`YamlExportError`] for operations that are made of others.
+pub fn write_yaml(graph: &Graph, folder: &str) -> Result<YamlFiles, YamlExportError> {
+    let mut files = YamlFiles { text: String::new(), arrays: Vec::new() };
+    let name = |id: TensorId| Value::from(graph.tensor(id).name.clone());
+    files.text = format!("schema: 1\nname: {}\n", flow::text(&Value::from(graph.name())));
+    let inputs = graph.inputs().iter().map(|&id| {
+        let tensor = graph.tensor(id);
+        flow::map(
+            [("name", name(id)), ("shape", sizes(&tensor.ty.shape))].into_iter().chain(codes(tensor, true)),
+        )
+    });
+    list(&mut files.text, "inputs", inputs.collect());
+    let constants = graph.tensors().iter().filter_map(|tensor| Some((tensor, tensor.constant.as_ref()?)));
+    let constants: Vec<Mapping> =
+        constants.map(|(tensor, values)| constant(tensor, values, folder, &mut files.arrays)).collect();
+    list(&mut files.text, "constants", constants);
+    let nodes = graph.nodes().iter().map(|node| self::node(graph, node)).collect::<Result<_, _>>()?;
+    list(&mut files.text, "nodes", nodes);
+    let outputs = Value::Sequence(graph.outputs().iter().map(|&id| name(id)).collect());
+    files.text += &format!("outputs: {}\n", flow::text(&outputs));
+    if !graph.metadata().is_empty() {
+        let texts = graph.metadata().iter().map(|(key, text)| (key.as_str(), Value::from(text.as_str())));
+        files.text += &format!("metadata: {}\n", flow::text(&Value::Mapping(flow::map(texts))));
+    }
+    Ok(files)
+}
+
+/// A list under a key, with a line for each of its maps.
+fn list(text: &mut String, key: &str, maps: Vec<Mapping>) {
+    if maps.is_empty() {
+        *text += &format!("{key}: []\n");
+        return;
+    }
+    *text += &format!("{key}:\n");
+    for map in maps {
+        *text += &format!("  - {}\n", flow::text(&Value::Mapping(map)));
+    }
+}
+
+fn sizes(shape: &[usize]) -> Value {
+    shape.iter().map(|&size| Value::from(size)).collect::<Vec<_>>().into()
+}
+
+/// Dtype, scales, zero points and range. Inputs and outputs say so where they have no scale.
+fn codes(tensor: &Tensor, says_none: bool) -> Vec<(&'static str, Value)> {
+    let dtype = tensor.ty.dtype;
+    let mut said = vec![("dtype", Value::from(dtype.name()))];
+    match &tensor.ty.quantization {
+        Some(quantization) => said.extend(scales(quantization)),
+        None if says_none && !dtype.is_float() => said.push(("scale", "none".into())),
+        None => {}
+    }
+    said
+}
+
+fn scales(quantization: &Quantization) -> Vec<(&'static str, Value)> {
+    let (scales, zero_points) = (quantization.scales(), quantization.zero_points());
+    let number = |&scale: &f32| Value::from(f64::from(scale));
+    let mut said = Vec::new();
+    match quantization.axis() {
+        None => said.push(("scale", number(&scales[0]))),
+        Some(axis) => {
+            said.push(("scale", scales.iter().map(number).collect::<Vec<_>>().into()));
+            said.push(("axis", axis.into()));
+        }
+    }
+    match zero_points {
+        [first, others @ ..] if others.iter().all(|zero_point| zero_point == first) => {
+            if *first != 0 {
+                said.push(("zero_point", (*first).into()));
+            }
+        }
+        _ => {
+            said.push(("zero_point", zero_points.iter().map(|&z| Value::from(z)).collect::<Vec<_>>().into()))
+        }
+    }
+    if let Some(range) = quantization.range() {
+        said.push(("range", vec![Value::from(range.min()), Value::from(range.max())].into()));
+    }
+    said
+}
+
+fn constant(
+    tensor: &Tensor,
+    values: &Constant,
+    folder: &str,
+    arrays: &mut Vec<(String, Vec<u8>)>,
+) -> Mapping {
+    let mut said = vec![("name", Value::from(tensor.name.clone())), ("shape", sizes(&tensor.ty.shape))];
+    said.extend(codes(tensor, false));
+    match inline(tensor, values).filter(|values| values.len() <= INLINE) {
+        Some(values) => {
+            said.push((if tensor.ty.dtype.is_float() { "reals" } else { "values" }, values.into()))
+        }
+        None => {
+            let file = format!("{:04}.npy", arrays.len());
+            said.push(("file", format!("{folder}/{file}").into()));
+            arrays.push((file, npy::array(&tensor.ty.shape, tensor.ty.dtype, values)));
+        }
+    }
+    flow::map(said)
+}
+
+/// The values as they stand in the text; `None` where one is no finite number.
+fn inline(tensor: &Tensor, values: &Constant) -> Option<Vec<Value>> {
+    let real = |&word: &i32| Some(real_of(word)).filter(|x| x.is_finite()).map(|x| Value::from(f64::from(x)));
+    match values {
+        Constant::Codes(words) if tensor.ty.dtype == DType::Float32 => words.iter().map(real).collect(),
+        Constant::Codes(codes) => Some(codes.iter().map(|&code| Value::from(code)).collect()),
+        Constant::Wide(values) => Some(values.iter().map(|&value| Value::from(value)).collect()),
+    }
+}
+
+fn node(graph: &Graph, node: &Node) -> Result<Mapping, YamlExportError> {
+    let output = graph.tensor(node.output);
+    let name = |id: &Option<TensorId>| id.map_or(Value::Null, |id| graph.tensor(id).name.clone().into());
+    let inputs: Vec<Value> = node.inputs.iter().map(name).collect();
+    let made = [("name", Value::from(output.name.clone()))].into_iter().chain(codes(output, true));
+    let operands = [("inputs", Value::from(inputs)), ("output", Value::Mapping(flow::map(made)))];
+    attributes::written(&node.op, &operands).ok_or_else(|| YamlExportError {
+        op: node.op.name(),
+        node: output.name.clone(),
+        problem: "has no form in graph YAML that reads as the same operation".into(),
+    })
+}

@@ -1,0 +1,41 @@
+//! From real values to codes of a scale that is computed.
+
+use super::{Operands, Operator};
+use crate::{DType, GraphError, real_of};
+
+/// `y = round(x / scale) + zero point`, ties to even, clamped to the codes of the output; the quotient is a float32. What is
+/// no number becomes the zero point.
+///
+/// Inputs: x, the scale (float32) and the zero point, codes of the output's dtype; both are one element that the network
+/// computes. The quantization of the output is that of its codes as they stand: scale 1, zero point 0. ONNX
+/// `QuantizeLinear`.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct QuantizeBy {}
+
+impl Operator for QuantizeBy {
+    const NAME: &'static str = "quantize_by";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        operands.expect_inputs(3, 3)?;
+        operands.expect_dtype(0, &[DType::Float32])?;
+        operands.expect_dtype(1, &[DType::Float32])?;
+        operands.expect_output_dtype(&[DType::Int8, DType::UInt8, DType::Int16, DType::UInt16])?;
+        operands.expect_dtype(2, &[operands.output_dtype])?;
+        operands.expect_one_element(1)?;
+        operands.expect_one_element(2)?;
+        Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let (scale, zero_point) = (real_of(inputs[1][0]), inputs[2][0]);
+        let code = |&word: &i32| {
+            let quotient = real_of(word) / scale;
+            if quotient.is_nan() {
+                return zero_point;
+            }
+            let steps = quotient.round_ties_even() as i128;
+            operands.output_dtype.saturate(steps.saturating_add(zero_point.into()))
+        };
+        inputs[0].iter().map(code).collect()
+    }
+}

@@ -1,0 +1,39 @@
+//! Codes less a zero point that is computed.
+
+use super::{Operands, Operator};
+use crate::{CodeRange, DType, GraphError};
+
+/// `y = x - zero point`: what a multiplier sees of codes whose zero point is not known before the network runs.
+///
+/// Inputs: x, codes of 8 bits, and the zero point, one element of the same dtype. The output is int16 with zero point 0; its
+/// codes are those of 9 bits, and `[-255, 255]` is a range for it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct SubZeroPoint {}
+
+impl SubZeroPoint {
+    /// The differences that there can be.
+    pub fn range() -> CodeRange {
+        CodeRange::new(-255, 255).unwrap_or(CodeRange::of(DType::Int16))
+    }
+}
+
+impl Operator for SubZeroPoint {
+    const NAME: &'static str = "sub_zero_point";
+
+    fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
+        operands.expect_inputs(2, 2)?;
+        operands.expect_dtype(0, &[DType::Int8, DType::UInt8])?;
+        operands.expect_dtype(1, &[operands.input(0).ty.dtype])?;
+        operands.expect_one_element(1)?;
+        operands.expect_output_dtype(&[DType::Int16])?;
+        if operands.output_activation()?.zero_points() != [0] {
+            return Err(operands.operand_error(operands.output_name, "must have zero point 0".into()));
+        }
+        Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn evaluate(&self, _operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
+        let zero_point = inputs[1][0];
+        inputs[0].iter().map(|code| code - zero_point).collect()
+    }
+}

@@ -1,0 +1,74 @@
+//! Operations that work on wider codes than their input and output hold.
+
+use crate::ops::{Cast, Quantize};
+use crate::pattern::{Match, Pattern, Rewrite};
+use crate::{DType, GraphPatch, Op, PatchError, TensorType};
+
+/// Leaves out the casts around a pool, a mean or what moves codes: a cast to wider codes of the same quantization before it, and
+/// a cast, or a `quantize` to the same quantization, back after it. Results lie between the least and the greatest code that
+/// was read, so that nothing is lost on the way back.
+#[derive(Debug)]
+pub struct FoldCasts;
+
+impl Rewrite for FoldCasts {
+    fn name(&self) -> &'static str {
+        "fold_casts"
+    }
+
+    fn description(&self) -> &'static str {
+        "leaves out casts to wider codes before, and back after, pools, means and what moves codes"
+    }
+
+    fn pattern(&self) -> Pattern {
+        let wide = Pattern::op::<Cast>().reads([Pattern::any().named("x")]).shared().named("wide");
+        let between = Pattern::op_named([
+            "avg_pool2d",
+            "max_pool2d",
+            "mean",
+            "reduce_max",
+            "reduce_min",
+            "reshape",
+            "transpose",
+            "slice",
+            "space_to_depth",
+            "depth_to_space",
+        ]);
+        Pattern::op_named(["cast", "quantize"]).reads([between.reads([wide]).named("op")])
+    }
+
+    fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {
+        match narrow(found) {
+            Some(op) => found.replace_by(patch, op, &[found.id("x")]),
+            None => Ok(false),
+        }
+    }
+}
+
+/// The operation on the narrow codes.
+fn narrow(found: &Match<'_>) -> Option<Op> {
+    let (x, wide, made) = (found.ty("x")?, found.ty("wide")?, found.ty("op")?);
+    let output = &found.output().ty;
+    let holds = |wide: &TensorType, narrow: &TensorType| {
+        let range = |ty: &TensorType| ty.code_range();
+        range(wide).includes(range(narrow)) && !wide.dtype.is_float() && wide.dtype != DType::Int64
+    };
+    // A range would clamp, and says more than the dtype; all four have the same codes for the same values.
+    let plain = [x, wide, made, output].iter().all(|ty| {
+        ty.quantization.as_ref().is_some_and(|q| q.range().is_none() && q.axis().is_none())
+            && ty.quantization == x.quantization
+    });
+    let back = match &found.graph().node(found.root()).op {
+        Op::Cast(Cast) => true,
+        Op::Quantize(Quantize { .. }) => moves_nothing(found),
+        _ => false,
+    };
+    let fits = holds(wide, x) && wide.dtype == made.dtype && output.dtype == x.dtype;
+    (plain && back && fits).then_some(())?;
+    Some(found.graph().node(found.node("op")?).op.clone())
+}
+
+/// Whether the match's root leaves every code that the output can hold as it is.
+fn moves_nothing(found: &Match<'_>) -> bool {
+    let codes: Vec<i32> = found.output().ty.code_range().codes().collect();
+    found.graph().evaluate(found.root(), &[&codes]) == codes
+}

@@ -1,0 +1,151 @@
+//! What a cost model's file holds.
+
+use std::fmt;
+
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Most figures of a model, and rows of a table.
+pub(super) const MOST_FIGURES: usize = 64;
+const MOST_ROWS: usize = 4096;
+/// Most columns of a table.
+const MOST_COLUMNS: usize = 4;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CostFile {
+    pub schema: u32,
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub description: Option<String>,
+    pub source: String,
+    #[serde(default)]
+    pub area_unit: Option<String>,
+    #[serde(default)]
+    pub node_nm: Option<f64>,
+    #[serde(default)]
+    pub leaves_out: Option<String>,
+    pub figures: Figures,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FigureFile {
+    pub part: String,
+    #[serde(default)]
+    pub of: Option<String>,
+    #[serde(default)]
+    pub overflow: Option<List<String, 16>>,
+    #[serde(default)]
+    pub reduce: Option<List<String, 16>>,
+    #[serde(default)]
+    pub range: Option<List<RangeFile, 8>>,
+    #[serde(default)]
+    pub energy_pj: Option<FormulaFile>,
+    #[serde(default)]
+    pub area: Option<FormulaFile>,
+    #[serde(default)]
+    pub flip_flops: Option<FormulaFile>,
+    #[serde(default)]
+    pub scales: Option<bool>,
+    pub source: String,
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RangeFile {
+    pub of: String,
+    #[serde(default)]
+    pub from: Option<f64>,
+    #[serde(default)]
+    pub to: Option<f64>,
+}
+
+/// A number, a formula, or a table.
+#[derive(Debug)]
+pub(super) enum FormulaFile {
+    Text(String),
+    Table(TableFile),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TableFile {
+    /// The variables of the first columns.
+    pub by: List<String, MOST_COLUMNS>,
+    /// The values of the variables, and what they give.
+    pub rows: List<List<f64, MOST_COLUMNS>, MOST_ROWS>,
+}
+
+pub(super) type Figures = List<FigureFile, MOST_FIGURES>;
+
+/// A list of at most `N` elements: aliases unfold a small text into a large value.
+#[derive(Debug)]
+pub(super) struct List<T, const N: usize>(pub Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for List<T, N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements<T, const N: usize>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for Elements<T, N> {
+            type Value = List<T, N>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    if all.len() == N {
+                        return Err(A::Error::custom(format!("more than {N} elements")));
+                    }
+                    all.push(element);
+                }
+                Ok(List(all))
+            }
+        }
+
+        deserializer.deserialize_seq(Elements(std::marker::PhantomData))
+    }
+}
+
+impl<'de> Deserialize<'de> for FormulaFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Formula;
+
+        impl<'de> Visitor<'de> for Formula {
+            type Value = FormulaFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, a formula in quotes, or a map with `by` and `rows`")
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<FormulaFile, E> {
+                Ok(FormulaFile::Text(number.to_string()))
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<FormulaFile, E> {
+                Ok(FormulaFile::Text(number.to_string()))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<FormulaFile, E> {
+                Ok(FormulaFile::Text(number.to_string()))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<FormulaFile, E> {
+                Ok(FormulaFile::Text(text.to_owned()))
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<FormulaFile, A::Error> {
+                let table = TableFile::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+                Ok(FormulaFile::Table(table))
+            }
+        }
+
+        deserializer.deserialize_any(Formula)
+    }
+}

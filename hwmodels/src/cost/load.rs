@@ -1,0 +1,311 @@
+//! From a name or a file to a checked cost model.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use guardbit_num::Overflow;
+
+use super::COST_MODELS;
+use super::expression::Expression;
+use super::file::{CostFile, FigureFile, FormulaFile, RangeFile, TableFile};
+use super::model::{CostModel, Figure, Formula, whole};
+use super::parts::{Part, Variable};
+use super::scale::{self, RANGE};
+use crate::load::{FilePlace, HwError, KeyPath, Origin, Problem, description_of, locate, name_of};
+use crate::{Preset, Reduce};
+
+/// Most bytes of a file.
+const MOST_BYTES: u64 = 1 << 18;
+/// Most characters of a text.
+const MOST_TEXT: usize = 1000;
+const UNIT: usize = 32;
+
+const YAML: &str = "guardbit::cost::yaml";
+const VALUE: &str = "guardbit::cost::value";
+const FORMULA: &str = "guardbit::cost::formula";
+
+/// The cost model of a built-in name or a file's path, either with `@16nm` behind it for figures scaled to that technology.
+///
+/// # Errors
+/// [`HwError`] with the place of what is wrong.
+pub fn load_cost(name: &str) -> Result<CostModel, HwError> {
+    if let Some(text) = text_of(name)? {
+        return from_text(&text, name);
+    }
+    let node = |node: &str| node.strip_suffix("nm")?.parse::<f64>().ok();
+    let scaled = name.rsplit_once('@').and_then(|(base, to)| Some((base, node(to)?)));
+    let Some((base, to)) = scaled else { return Err(unknown(name).into()) };
+    let model = from_text(&text_of(base)?.ok_or_else(|| HwError::from(unknown(base)))?, base)?;
+    scaled_to(model, to)
+}
+
+/// The cost model of a file's text; `file` is used in messages, and names the model if it has no name.
+///
+/// # Errors
+/// [`HwError`] with the place of what is wrong.
+pub fn cost_from_yaml(text: &str, file: &str) -> Result<CostModel, HwError> {
+    from_text(text, file)
+}
+
+/// The text of a built-in model, or of a file; `None` if there is neither.
+fn text_of(name: &str) -> Result<Option<String>, HwError> {
+    if let Some(Preset { text, .. }) = COST_MODELS.iter().find(|model| model.name == name) {
+        return Ok(Some((*text).to_owned()));
+    }
+    match guardbit_files::read_text(Path::new(name), MOST_BYTES) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let message = format!("`{name}` cannot be read: {error}");
+            Err(Problem::new("guardbit::cost::read", None, message, names(), Origin::Nowhere).into())
+        }
+    }
+}
+
+fn names() -> String {
+    let names: Vec<&str> = COST_MODELS.iter().map(|model| model.name).collect();
+    format!(
+        "name a YAML file or a cost model, with @16nm behind it to scale it; the models are {}",
+        names.join(", ")
+    )
+}
+
+fn unknown(name: &str) -> Problem {
+    let message = format!("`{name}` is neither a cost model nor a file");
+    Problem::new("guardbit::cost::unknown", None, message, names(), Origin::Nowhere)
+}
+
+fn scaled_to(model: CostModel, to: f64) -> Result<CostModel, HwError> {
+    let problem = |message: String, help: &str| {
+        HwError::from(Problem::new("guardbit::cost::node", None, message, help.to_owned(), Origin::Nowhere))
+    };
+    let Some(from) = model.node_nm else {
+        let message = format!("the figures of `{}` are of no technology that can be scaled", model.name);
+        return Err(problem(message, "leave out the @ and what follows"));
+    };
+    let Some(scale) = scale::factors(from, to) else {
+        let message = format!("{to} nm lies outside of {} to {} nm", RANGE[0], RANGE[1]);
+        return Err(problem(message, "the scaling is known between these technologies"));
+    };
+    let name = format!("{}@{to}nm", model.name);
+    let source = format!(
+        "{}; scaled from {from} to {to} nm by Stillmaker and Baas (2017), doi:10.1016/j.vlsi.2017.02.002, at {} V: energies x \
+         {:.4}, areas x {:.4}, memories not at all",
+        model.source,
+        scale::SUPPLY,
+        scale[0],
+        scale[1]
+    );
+    Ok(CostModel { name, source, scale: Some(scale), ..model })
+}
+
+/// A text with the name of its file, for the places of what is wrong.
+struct Source<'a> {
+    text: Arc<str>,
+    file: &'a str,
+}
+
+impl Source<'_> {
+    fn at(&self, line: usize, column: usize) -> Origin {
+        Origin::File(FilePlace::new(self.file, &self.text, line, column))
+    }
+
+    /// Something wrong at a key.
+    fn wrong(&self, code: &'static str, key: &str, message: &str, help: &str) -> HwError {
+        let path = KeyPath::indexed(key);
+        let origin =
+            locate(&self.text, &path).map_or(Origin::Nowhere, |(line, column)| self.at(line, column));
+        Problem::new(code, Some(key.into()), format!("`{key}` {message}"), help.into(), origin).into()
+    }
+}
+
+fn from_text(text: &str, file: &str) -> Result<CostModel, HwError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let source = Source { text: text.into(), file };
+    let yaml = |message: String, help: &str, origin: Origin| {
+        HwError::from(Problem::new(YAML, None, message, help.to_owned(), origin))
+    };
+    if text.len() as u64 > MOST_BYTES {
+        let message = format!("{file}: the text has {} bytes; {MOST_BYTES} are the most", text.len());
+        return Err(yaml(message, "is it a cost model?", Origin::Nowhere));
+    }
+    if let Err(error) = guardbit_files::check_nesting(text) {
+        let help = error.help().unwrap_or("write maps and lists with one entry per line");
+        return Err(yaml(
+            format!("the text is nested too deeply: {error}"),
+            help,
+            source.at(error.line, error.column),
+        ));
+    }
+    let read: CostFile = serde_yaml::from_str(text).map_err(|error| {
+        let origin = error.location().map_or(Origin::Nowhere, |at| source.at(at.line(), at.column()));
+        yaml(error.to_string(), "docs/explore.md says what a cost model's file holds", origin)
+    })?;
+    checked(read, &source)
+}
+
+fn checked(file: CostFile, source: &Source<'_>) -> Result<CostModel, HwError> {
+    let wrong = |code, key: &str, message: &str, help: &str| source.wrong(code, key, message, help);
+    if file.schema != 1 {
+        return Err(wrong(VALUE, "schema", "must be 1", "the version of the file format: write `schema: 1`"));
+    }
+    let text = |key: &str, text: Option<String>| {
+        let text = text.unwrap_or_default();
+        if text.chars().count() > MOST_TEXT {
+            return Err(wrong(VALUE, key, &format!("has more than {MOST_TEXT} characters"), "write less"));
+        }
+        Ok(description_of(&text))
+    };
+    let area_unit = text("area_unit", file.area_unit)?;
+    if area_unit.chars().count() > UNIT {
+        return Err(wrong(
+            VALUE,
+            "area_unit",
+            &format!("has more than {UNIT} characters"),
+            "a unit, as um2 or LUT",
+        ));
+    }
+    let in_range = |node: &f64| RANGE[0] <= *node && *node <= RANGE[1];
+    if file.node_nm.is_some_and(|node| !in_range(&node)) {
+        let message = format!("must be a number from {} to {}", RANGE[0], RANGE[1]);
+        return Err(wrong(VALUE, "node_nm", &message, "leave it out where figures cannot be scaled"));
+    }
+    let stem = Path::new(source.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let figures = file.figures.0.into_iter().enumerate();
+    let figures = figures.map(|(index, figure)| checked_figure(figure, index, &area_unit, source));
+    let figures: Vec<Figure> = figures.collect::<Result<_, _>>()?;
+    let model = CostModel {
+        name: name_of(&file.name.unwrap_or(stem)),
+        description: text("description", file.description)?,
+        source: text("source", Some(file.source))?,
+        leaves_out: text("leaves_out", file.leaves_out)?,
+        area_unit,
+        node_nm: file.node_nm,
+        figures,
+        scale: None,
+    };
+    if model.figures.is_empty() {
+        return Err(wrong(VALUE, "figures", "is empty", "a model has a figure at least"));
+    }
+    Ok(model)
+}
+
+fn checked_figure(
+    file: FigureFile,
+    index: usize,
+    unit: &str,
+    source: &Source<'_>,
+) -> Result<Figure, HwError> {
+    let key = |key: &str| format!("figures[{index}].{key}");
+    let wrong = |at: &str, message: &str, help: &str| source.wrong(VALUE, &key(at), message, help);
+    let parts = Part::ALL.map(Part::name).join(", ");
+    let Some(part) = Part::ALL.into_iter().find(|part| part.name() == file.part) else {
+        return Err(wrong(
+            "part",
+            &format!("is `{}`; it must be one of {parts}", file.part),
+            "what the figure is of",
+        ));
+    };
+    let text = |at: &str, text: Option<String>| {
+        let text = text.unwrap_or_default();
+        if text.chars().count() > MOST_TEXT {
+            return Err(wrong(at, &format!("has more than {MOST_TEXT} characters"), "write less"));
+        }
+        Ok(description_of(&text))
+    };
+    let modes = file.overflow.map_or(Vec::new(), |list| list.0).into_iter().map(|name| {
+        let found = Overflow::ALL.into_iter().find(|mode| mode.name() == name);
+        let modes = Overflow::ALL.map(|mode| mode.name()).join(", ");
+        found.ok_or_else(|| {
+            wrong("overflow", &format!("has `{name}`; there are {modes}"), "a list of overflow modes")
+        })
+    });
+    let kinds = file.reduce.map_or(Vec::new(), |list| list.0).into_iter().map(|name| {
+        let kinds = Reduce::ALL.map(Reduce::name).join(", ");
+        name.parse::<Reduce>().map_err(|_| {
+            wrong("reduce", &format!("has `{name}`; there are {kinds}"), "a list of kinds of levels")
+        })
+    });
+    let ranges = file.range.map_or(Vec::new(), |list| list.0).into_iter();
+    let ranges = ranges
+        .map(|range| checked_range(&range, part, |m| wrong("range", m, "as `{of: bits, from: 8, to: 32}`")));
+    let formula = |at: &str, formula: Option<FormulaFile>| {
+        let check = |formula| checked_formula(formula, part);
+        let error = |message: String| source.wrong(FORMULA, &key(at), &message, HELP);
+        formula.map(|formula| check(formula).map_err(error)).transpose()
+    };
+    let figure = Figure {
+        part,
+        of: text("of", file.of)?,
+        overflow: modes.collect::<Result<_, _>>()?,
+        reduce: kinds.collect::<Result<_, _>>()?,
+        ranges: ranges.collect::<Result<_, _>>()?,
+        energy: formula("energy_pj", file.energy_pj)?,
+        area: formula("area", file.area)?,
+        flip_flops: formula("flip_flops", file.flip_flops)?,
+        scales: file.scales.unwrap_or(!matches!(part, Part::Sram | Part::Dram)),
+        source: text("source", Some(file.source))?,
+        note: text("note", file.note)?,
+    };
+    if figure.area.is_some() && unit.is_empty() {
+        return Err(wrong(
+            "area",
+            "has no unit",
+            "say with `area_unit` at the top what areas are in, as um2 or LUT",
+        ));
+    }
+    Ok(figure)
+}
+
+const HELP: &str = "a number, a formula as \"0.21 / 32 * bits\" with + - * / ( ) ceil floor log2 sqrt min max linear, or a table: \
+                    {by: [bits], rows: [[8, 10], [9, 11]]}";
+
+fn variable(name: &str, part: Part) -> Result<Variable, String> {
+    let known = part.variables();
+    known.iter().copied().find(|variable| variable.name() == name).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|variable| variable.name()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        format!("names `{name}`; the variables of this part are: {names}")
+    })
+}
+
+fn checked_range(
+    file: &RangeFile,
+    part: Part,
+    wrong: impl Fn(&str) -> HwError,
+) -> Result<(Variable, [f64; 2]), HwError> {
+    let of = variable(&file.of, part).map_err(|message| wrong(&message))?;
+    let bounds = [file.from.unwrap_or(0.0), file.to.unwrap_or(f64::MAX)];
+    if bounds.iter().all(|bound| bound.is_finite()) && bounds[0] <= bounds[1] {
+        Ok((of, bounds))
+    } else {
+        Err(wrong("ends before it begins, or has a bound that is no number"))
+    }
+}
+
+fn checked_formula(file: FormulaFile, part: Part) -> Result<Formula, String> {
+    let TableFile { by, rows } = match file {
+        FormulaFile::Text(text) => {
+            let parsed = Expression::parse(&text, part.variables());
+            return parsed.map(Formula::Expression).map_err(|error| error.to_string());
+        }
+        FormulaFile::Table(table) => table,
+    };
+    let by = by.0.iter().map(|name| variable(name, part)).collect::<Result<Vec<_>, _>>()?;
+    let count = rows.0.len();
+    let row = |row: Vec<f64>| {
+        let (value, point) = row.split_last().filter(|(_, point)| point.len() == by.len())?;
+        let point = point.iter().map(|&place| whole(place)).collect::<Option<Vec<u64>>>()?;
+        value.is_finite().then_some((point, *value))
+    };
+    let rows: Option<std::collections::BTreeMap<Vec<u64>, f64>> =
+        rows.0.into_iter().map(|list| row(list.0)).collect();
+    match rows {
+        Some(rows) if rows.len() == count && count > 0 => Ok(Formula::Table { by, rows }),
+        _ => Err(format!(
+            "has rows that are not {} whole numbers and a value, or a point that stands twice, or none",
+            by.len()
+        )),
+    }
+}

@@ -1,0 +1,39 @@
+//! What hardware costs in energy and area: models as data files, and what they say of the layers of a program.
+//!
+//! A model is a file under `costs/`, or a user's own ([`load_cost`]): figures per part, each with its source and unit. To add
+//! one: write its file, add its name to `models!` below. Models differ twofold among themselves: a figure stands beside the name
+//! of its model, and what a model does not tell is empty.
+
+mod expression;
+mod file;
+mod layer;
+mod load;
+mod model;
+mod parts;
+mod scale;
+
+pub use expression::Expression;
+pub use layer::{CostOf, NetworkCost, PartCost, layer_costs, network_cost};
+pub use load::{cost_from_yaml, load_cost};
+pub use model::{CostModel, Figure, Formula, Rates};
+pub use parts::{Item, Part, Variable, items};
+
+use crate::Preset;
+
+/// Registers the models: the name is that of the file.
+macro_rules! models {
+    ($($name:literal),* $(,)?) => {
+        /// Every cost model that comes with guardbit.
+        pub const COST_MODELS: &[Preset] = &[
+            $(Preset { name: $name, text: include_str!(concat!("../../costs/", $name, ".yaml")) }),*
+        ];
+    };
+}
+
+models! {
+    "aladdin-40nm",
+    "horowitz-45nm",
+    "finn-r",
+    "yosys-xc7",
+    "yosys-osu018",
+}

@@ -1,0 +1,77 @@
+//! Permutations that were given, by layer or by number of products.
+
+use std::sync::Arc;
+
+/// Most numbers of all permutations of an accelerator together.
+pub(crate) const MOST_NUMBERS: usize = 1 << 17;
+
+/// Permutations by the name of a layer, or by their length: `order[k]` says which product of the flattened axes is added
+/// as the k-th.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Permutations(Arc<[(String, Vec<usize>)]>);
+
+impl Permutations {
+    /// Named permutations. A name that is a number is that of products.
+    ///
+    /// # Errors
+    /// In words, if one of them is no permutation, has another length than its name says, or a name stands twice.
+    pub fn new(given: Vec<(String, Vec<i64>)>) -> Result<Self, String> {
+        let mut all: Vec<(String, Vec<usize>)> = Vec::with_capacity(given.len());
+        for (name, numbers) in given {
+            if name.parse().is_ok_and(|terms: usize| terms != numbers.len()) {
+                return Err(format!("the permutation `{name}` has {} numbers", numbers.len()));
+            }
+            let order =
+                permutation(&numbers).map_err(|problem| format!("the permutation `{name}`: {problem}"))?;
+            all.push((name, order));
+        }
+        // The order in which they were written makes no difference.
+        all.sort();
+        if let Some(pair) = all.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(format!("there are two permutations `{}`", pair[0].0));
+        }
+        Ok(Self(all.into()))
+    }
+
+    /// Every name with its permutation.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[usize])> {
+        self.0.iter().map(|(name, order)| (name.as_str(), order.as_slice()))
+    }
+
+    /// What a layer of `terms` products that goes by these names walks: the permutation with one of its names, else the one
+    /// of that many products. It is known by its length afterwards.
+    pub(super) fn of_layer(&self, names: &[&str], terms: usize) -> Option<Self> {
+        let named = names.iter().find_map(|name| self.get(name));
+        let order = named.or_else(|| self.of_terms(terms)).filter(|order| order.len() == terms)?;
+        Some(Self(Arc::new([(terms.to_string(), order.to_vec())])))
+    }
+
+    /// The permutation of `terms` products.
+    pub(super) fn of_terms(&self, terms: usize) -> Option<&[usize]> {
+        self.get(&terms.to_string())
+    }
+
+    fn get(&self, name: &str) -> Option<&[usize]> {
+        self.iter().find_map(|(own, order)| (own == name).then_some(order))
+    }
+}
+
+/// The numbers, if each of `0..len` is among them.
+fn permutation(numbers: &[i64]) -> Result<Vec<usize>, String> {
+    let mut places: Vec<Option<usize>> = vec![None; numbers.len()];
+    let mut order = Vec::with_capacity(numbers.len());
+    for (place, &number) in numbers.iter().enumerate() {
+        let found = usize::try_from(number).ok().filter(|&number| number < numbers.len());
+        let Some(number) = found else {
+            return Err(format!(
+                "place {place} holds {number}, which is not from 0 to {}",
+                numbers.len() - 1
+            ));
+        };
+        if let Some(first) = places[number].replace(place) {
+            return Err(format!("places {first} and {place} both hold {number}"));
+        }
+        order.push(number);
+    }
+    Ok(order)
+}

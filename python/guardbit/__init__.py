@@ -1,0 +1,42 @@
+"""What does a narrow accumulator do to a quantized network? Simulation of overflow, bit by bit.
+
+Every function takes paths or numpy arrays, and gives a result: a folder as the `guardbit` command writes it, of which tables and
+arrays are read when they are asked for.
+"""
+
+from ._api import accelerator, compare, explore, load, merge, presets, quantize, run, size, sweep, vectors
+from ._calibration import Observed
+from ._errors import GuardbitError, Place
+from ._graph import Graph
+from ._guardbit import __version__
+from ._results import Bundle, Comparison, Exploration, Quantized, Result, Run, Size, Sweep
+from ._tables import columns, set_tables
+
+__all__ = [
+    "Bundle",
+    "Comparison",
+    "Exploration",
+    "Graph",
+    "GuardbitError",
+    "Observed",
+    "Place",
+    "Quantized",
+    "Result",
+    "Run",
+    "Size",
+    "Sweep",
+    "__version__",
+    "accelerator",
+    "columns",
+    "compare",
+    "explore",
+    "load",
+    "merge",
+    "presets",
+    "quantize",
+    "run",
+    "set_tables",
+    "size",
+    "sweep",
+    "vectors",
+]

@@ -1,0 +1,127 @@
+"""How far the work is: a bar in a notebook, or a line on a terminal."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+import time
+from typing import Any, Protocol, runtime_checkable
+
+log = logging.getLogger("guardbit")
+
+
+@runtime_checkable
+class Progress(Protocol):
+    """Told of progress. Whatever a method raises ends the work."""
+
+    def start(self, what: str, total: int) -> None:
+        """Work of `total` samples begins."""
+
+    def advance(self, samples: int) -> None:
+        """So many more samples are done."""
+
+    def note(self, text: str) -> None:
+        """A remark."""
+
+
+class Silent:
+    """Shows nothing; remarks go to the logger `guardbit`."""
+
+    def start(self, what: str, total: int) -> None:
+        pass
+
+    def advance(self, samples: int) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        log.info(text)
+
+    def close(self) -> None:
+        pass
+
+
+class _Counted(Silent):
+    def __init__(self) -> None:
+        self.what, self.total, self.done = "", 0, 0
+        self.began = self.shown = time.monotonic()
+
+    def start(self, what: str, total: int) -> None:
+        self.what, self.total, self.done = what, total, 0
+        self.began = time.monotonic()
+        self.show()
+
+    def advance(self, samples: int) -> None:
+        self.done += samples
+        if self.done >= self.total or time.monotonic() - self.shown > 0.2:
+            self.show()
+
+    def show(self) -> None:
+        self.shown = time.monotonic()
+
+    def left(self) -> str:
+        if self.done == 0 or self.done >= self.total:
+            return ""
+        seconds = (time.monotonic() - self.began) * (self.total - self.done) / self.done
+        return f", {seconds:.0f} s left"
+
+
+class Terminal(_Counted):
+    """A line on stderr."""
+
+    def show(self) -> None:
+        super().show()
+        if self.total > 0:
+            share = min(self.done / self.total, 1.0)
+            bar = ("=" * round(30 * share)).ljust(30)
+            text = f"{self.what} [{bar}] {self.done}/{self.total} samples{self.left()}"
+            sys.stderr.write(f"\r\x1b[2K{text}")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.flush()
+
+
+class Notebook(_Counted):
+    """A bar below the cell, gone when the work is done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        display: Any = importlib.import_module("IPython.display").display
+        self.handle = display(self, display_id=True)
+
+    def show(self) -> None:
+        super().show()
+        self.handle.update(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        if self.total == 0:
+            return ""
+        bar = f"<progress value='{min(self.done, self.total)}' max='{self.total}' style='width:20em'></progress>"
+        return f"<div>{escape(self.what)} {bar} {self.done}/{self.total} samples{self.left()}</div>"
+
+    def __repr__(self) -> str:
+        return "" if self.total == 0 else f"{self.what} {self.done}/{self.total} samples"
+
+    def close(self) -> None:
+        self.total = 0
+        self.handle.update(self)
+
+
+def shown(progress: bool | Progress | None) -> Any:
+    """What is to be told of progress: None is a bar where somebody sees it."""
+    if progress is False:
+        return Silent()
+    if progress is None or progress is True:
+        if _in_notebook():
+            return Notebook()
+        return Terminal() if progress or sys.stderr.isatty() else Silent()
+    return progress
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

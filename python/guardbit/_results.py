@@ -1,0 +1,275 @@
+"""Results: folders as the command line writes them, read where something is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _tables
+from ._graph import Graph
+
+
+class Result:
+    """A folder of results."""
+
+    #: Name of the file with what is told of the whole.
+    _manifest = ""
+    #: The table that the result stands for.
+    _main = ""
+
+    def __init__(self, folder: Path, temporary: tempfile.TemporaryDirectory[str] | None) -> None:
+        #: Where the files are. Without `out` the folder goes when the result does: `save` keeps it.
+        self.folder = folder
+        if temporary is not None:
+            weakref.finalize(self, temporary.cleanup)
+
+    @property
+    def files(self) -> list[str]:
+        """All files, by their paths within the folder."""
+        found = (path for path in self.folder.rglob("*") if path.is_file())
+        return sorted(path.relative_to(self.folder).as_posix() for path in found)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What the manifest says: settings, SHA-256 of what went in, outcome."""
+        info: dict[str, Any] = json.loads((self.folder / self._manifest).read_text())
+        return info
+
+    def read(self, name: str) -> Any:
+        """A table by the name of its CSV file, as 'layers'; docs/columns.md has every column."""
+        file = self.folder / f"{name}.csv"
+        if not file.is_file():
+            tables = [path.removesuffix(".csv") for path in self.files if path.endswith(".csv")]
+            raise KeyError(f"no table is called {name!r}; there are {', '.join(tables)}")
+        return _tables.table(file.read_text())
+
+    @property
+    def table(self) -> Any:
+        """The table that the result stands for."""
+        return self.read(self._main)
+
+    def __getitem__(self, column: str) -> Any:
+        """A column of `table`."""
+        return self.table[column]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns of `table`."""
+        table = self.table
+        return list(table) if isinstance(table, dict) else list(table.columns)
+
+    def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a .npz file by name, as 'outputs'."""
+        with np.load(self.folder / f"{name}.npz") as archive:
+            return {key: archive[key] for key in archive.files}
+
+    @property
+    def report(self) -> str:
+        """The page with all tables and plots, as HTML."""
+        return (self.folder / "report.html").read_text()
+
+    def plot(self, name: str) -> str:
+        """A plot as SVG by its name."""
+        return (self.folder / "plots" / f"{name}.svg").read_text()
+
+    @property
+    def plots(self) -> list[str]:
+        """The names of the plots."""
+        return [path[len("plots/") : -len(".svg")] for path in self.files if path.startswith("plots/") and path.endswith(".svg")]
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Copies the folder to one that is not there yet."""
+        shutil.copytree(self.folder, folder)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._summary()}>"
+
+    def _summary(self) -> str:
+        return str(self.folder)
+
+    def _repr_html_(self) -> str:
+        table = self.table
+        html = getattr(table, "_repr_html_", None)
+        body = html() if html is not None else _html(table)
+        return f"<div><b>{type(self).__name__}</b>: {_escape(self._summary())}</div>{body}"
+
+
+class Run(Result):
+    """A run: `table` is that of the layers (layers.csv)."""
+
+    _manifest, _main = "run.json", "layers"
+
+    #: What the functions given as `statistic` made of every layer of every sample; None without one.
+    statistics: Any = None
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """Accuracy and errors of the outputs, as run.json has them."""
+        outcome: dict[str, Any] = self.info["outcome"]
+        return outcome
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of samples whose class is that of the label; None without labels."""
+        return self.outcome.get("accuracy")
+
+    @property
+    def outputs(self) -> dict[str, npt.NDArray[Any]]:
+        """Codes of every output for all samples: 'exact/NAME' and 'simulated/NAME'."""
+        return self.arrays("outputs")
+
+    @property
+    def tensors(self) -> dict[str, npt.NDArray[Any]]:
+        """The same of every tensor, of a run with tensors=True."""
+        return self.arrays("tensors")
+
+    @property
+    def predictions(self) -> dict[str, npt.NDArray[Any]]:
+        """What became of every sample: classes, labels and codes, exact and simulated."""
+        return self.arrays("predictions")
+
+    def _summary(self) -> str:
+        info = self.info
+        shown = f"{info['model']['file']} on {info['hw']['name']}, {info['input']['samples']} samples"
+        return shown if self.accuracy is None else f"{shown}, accuracy {self.accuracy:.4f}"
+
+
+class Sweep(Result):
+    """A sweep: `table` has a row per point (summary.csv)."""
+
+    _manifest, _main = "sweep.json", "summary"
+
+    @property
+    def layers(self) -> Any:
+        """The layers of every point (sweep.csv)."""
+        return self.read("sweep")
+
+    def _summary(self) -> str:
+        return f"{len(self.info['points'])} points"
+
+
+class Shard(Sweep):
+    """A part of a sweep, for `guardbit.merge`: there are no tables before."""
+
+    def _summary(self) -> str:
+        shard = self.info["shard"]
+        return f"shard {shard['index']}/{shard['count']} of {len(self.info['points'])} points"
+
+    def _repr_html_(self) -> str:
+        return f"<div><b>Shard</b>: {_escape(self._summary())}</div>"
+
+
+class Size(Result):
+    """Widths that a network needs: `table` has a row per layer and level (size.csv)."""
+
+    _manifest, _main = "size.json", "size"
+
+    @property
+    def recommended(self) -> str:
+        """The accelerator at these widths, as YAML; `folder / 'recommended.yaml'` is its file."""
+        return (self.folder / "recommended.yaml").read_text()
+
+
+class Exploration(Result):
+    """An exploration: `table` has a row per design (points.csv)."""
+
+    _manifest, _main = "explore.json", "points"
+
+    @property
+    def pareto(self) -> Any:
+        """The designs that no other beats in every objective (pareto.csv)."""
+        return self.read("pareto")
+
+    @property
+    def recommended(self) -> str | None:
+        """The cheapest accelerator within the budget, as YAML; None without a budget."""
+        file = self.folder / "recommended.yaml"
+        return file.read_text() if file.is_file() else None
+
+
+class Quantized(Result):
+    """A quantized network: `table` has a row per part (parts.csv)."""
+
+    _manifest, _main = "quantize.json", "parts"
+
+    def __init__(self, folder: Path, temporary: tempfile.TemporaryDirectory[str] | None, path: Path) -> None:
+        super().__init__(folder, temporary)
+        #: The ONNX file.
+        self.path = path
+
+    @property
+    def graph(self) -> Graph:
+        """The network."""
+        graph = Graph._load(self.path, None)
+        # Its file stays as long as it does.
+        graph._kept = self  # type: ignore[attr-defined]
+        return graph
+
+
+class Bundle(Result):
+    """Test vectors of a layer, in the format of docs/bundle-format.md."""
+
+    _manifest = "manifest.json"
+
+    def _summary(self) -> str:
+        info = self.info
+        return f"layer {info['layer']['name']}, {len(info['cases'])} cases"
+
+    def _repr_html_(self) -> str:
+        return f"<div><b>Bundle</b>: {_escape(self._summary())}</div>"
+
+
+class Comparison:
+    """Results side by side."""
+
+    def __init__(self, compared: dict[str, Any]) -> None:
+        #: The command that made all of them.
+        self.command: str = compared["command"]
+        #: The folders, as they were named.
+        self.folders: list[str] = compared["folders"]
+        self._compared = compared
+
+    @property
+    def settings(self) -> Any:
+        """Settings that differ: their name, and a column per folder."""
+        return self._table("settings", "name")
+
+    @property
+    def totals(self) -> Any:
+        """Figures of each as a whole: their name, and a column per folder."""
+        return self._table("totals", "name")
+
+    @property
+    def rows(self) -> Any:
+        """Figures of layers or points that differ: the row, the column, and a column per folder."""
+        return self._table("rows", "row", "column")
+
+    def _table(self, part: str, *names: str) -> Any:
+        rows = self._compared[part]
+        columns = {name: [row[name] for row in rows] for name in names}
+        columns |= {folder: [row["values"][index] for row in rows] for index, folder in enumerate(self.folders)}
+        return _tables.of_columns({name: np.array(cells, dtype=object) for name, cells in columns.items()})
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.command}, {len(self.folders)} folders, {len(self._compared['settings'])} settings differ>"
+
+
+def _escape(text: str) -> str:
+    from html import escape
+
+    return escape(text)
+
+
+def _html(columns: _tables.Columns) -> str:
+    head = "".join(f"<th>{_escape(name)}</th>" for name in columns)
+    rows = zip(*columns.values())
+    body = "".join("<tr>" + "".join(f"<td>{_escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"

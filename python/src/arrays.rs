@@ -1,0 +1,35 @@
+//! Codes as numpy arrays, in the types that files have them in.
+
+use guardbit_graph::{DType, real_of};
+use ndarray::{ArrayD, IxDyn};
+use numpy::{Element, IntoPyArray};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Codes as an array of `shape`: of the dtype's own width, bytes for those of 4 bits, real values for floats.
+pub fn of_codes<'py>(
+    py: Python<'py>,
+    dtype: DType,
+    shape: &[usize],
+    codes: &[i32],
+) -> PyResult<Bound<'py, PyAny>> {
+    match dtype {
+        DType::Int4 | DType::Int8 => array(py, shape, codes.iter().map(|&code| code as i8)),
+        DType::UInt4 | DType::UInt8 => array(py, shape, codes.iter().map(|&code| code as u8)),
+        DType::Int16 => array(py, shape, codes.iter().map(|&code| code as i16)),
+        DType::UInt16 => array(py, shape, codes.iter().map(|&code| code as u16)),
+        DType::Int32 | DType::Int64 => array(py, shape, codes.iter().copied()),
+        DType::Float32 => array(py, shape, codes.iter().map(|&code| real_of(code))),
+    }
+}
+
+/// Values as an array of `shape`.
+pub fn array<'py, T: Element>(
+    py: Python<'py>,
+    shape: &[usize],
+    values: impl Iterator<Item = T>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let array = ArrayD::from_shape_vec(IxDyn(shape), values.collect());
+    let array = array.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(array.into_pyarray(py).into_any())
+}

@@ -1,0 +1,243 @@
+//! The commands: what is asked for as JSON, a folder (or file) for what comes out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use guardbit_files::{Existing, Target};
+use guardbit_hwmodels::PRESETS;
+use guardbit_quantize::method::Method;
+use guardbit_rtl_vectors::manifest::{Packing, Source};
+use guardbit_rtl_vectors::{Request, export};
+use guardbit_sim::StatsLevel;
+use guardbit_study::{Observer, QuantizeRequest, RunRequest, SumsRequest, layer_input, run_observed};
+use pyo3::prelude::*;
+
+use crate::calibration::{OwnMethod, Raised, observer};
+use crate::error::{Ended, Failure};
+use crate::request::{self, each, maybe};
+use crate::supervise::{Remote, supervised};
+
+fn existing(force: bool) -> Existing {
+    if force { Existing::Replace } else { Existing::Refuse }
+}
+
+/// What a function of the user's raised comes before what followed from it.
+fn unless_raised<T>(raised: &Raised, done: PyResult<T>) -> PyResult<T> {
+    match raised.take() {
+        // A signal ended the work whatever else was wrong.
+        Some(error) if !matches!(&done, Err(other) if Python::attach(|py| is_interrupt(py, other))) => {
+            Err(error)
+        }
+        _ => done,
+    }
+}
+
+fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)
+}
+
+/// Runs a network; `statistic` is called with every layer of every sample.
+#[pyfunction]
+#[pyo3(signature = (arguments, out, force, watcher, threads=None, statistic=None))]
+pub fn run(
+    py: Python<'_>,
+    arguments: &str,
+    out: PathBuf,
+    force: bool,
+    watcher: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+    statistic: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let request = request::read::<request::Run>(arguments)?.request()?;
+    let raised = Raised::default();
+    let work = |remote: &Remote| {
+        let mut own = statistic.as_ref().map(|function| observer(function, &raised));
+        let own = own.as_mut().map(|observer| observer as &mut Observer<'_>);
+        run_observed(&request, &out, existing(force), remote, own)?;
+        Ok(())
+    };
+    let done = supervised(py, watcher, threads, raised.cancelled.clone(), work);
+    unless_raised(&raised, done)
+}
+
+/// Runs a sweep, or a part of one.
+#[pyfunction]
+#[pyo3(signature = (arguments, out, force, watcher, threads=None))]
+pub fn sweep(
+    py: Python<'_>,
+    arguments: &str,
+    out: PathBuf,
+    force: bool,
+    watcher: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let asked = request::read::<request::Sweep>(arguments)?;
+    supervised(py, watcher, threads, Arc::default(), |remote| {
+        guardbit_study::sweep(&asked.request()?, Some(&out), existing(force), remote)?;
+        Ok(())
+    })
+}
+
+/// Makes the folder of a sweep from those of its parts.
+#[pyfunction]
+pub fn merge(
+    py: Python<'_>,
+    folders: Vec<PathBuf>,
+    out: PathBuf,
+    force: bool,
+    watcher: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    supervised(py, watcher, Some(1), Arc::default(), |_| {
+        guardbit_study::merge(&folders, &out, existing(force))?;
+        Ok(())
+    })
+}
+
+/// Finds the widths that a network needs.
+#[pyfunction]
+#[pyo3(signature = (arguments, out, force, watcher, threads=None))]
+pub fn size(
+    py: Python<'_>,
+    arguments: &str,
+    out: PathBuf,
+    force: bool,
+    watcher: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let request = request::read::<request::Size>(arguments)?.request()?;
+    supervised(py, watcher, threads, Arc::default(), |remote| {
+        guardbit_study::size(&request, &out, existing(force), remote)?;
+        Ok(())
+    })
+}
+
+/// Explores designs of an accelerator.
+#[pyfunction]
+#[pyo3(signature = (arguments, out, force, watcher, threads=None))]
+pub fn explore(
+    py: Python<'_>,
+    arguments: &str,
+    out: PathBuf,
+    force: bool,
+    watcher: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let asked = request::read::<request::Explore>(arguments)?;
+    supervised(py, watcher, threads, Arc::default(), |remote| {
+        guardbit_study::explore(&asked.request()?, &out, existing(force), remote)?;
+        Ok(())
+    })
+}
+
+/// Finished results side by side, as JSON.
+#[pyfunction]
+pub fn compare(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<String> {
+    let comparison = py.detach(|| guardbit_study::compare(&folders));
+    let comparison = comparison.map_err(|error| Ended::from(error).failure())?;
+    serde_json::to_string(&comparison).map_err(|error| Failure::usage(error.to_string()).into())
+}
+
+/// Quantizes a float network. `method` and `weight_method` are functions that choose ranges in place of the named ones.
+#[pyfunction]
+#[pyo3(signature = (arguments, out, force, watcher, threads=None, method=None, weight_method=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn quantize(
+    py: Python<'_>,
+    arguments: &str,
+    out: PathBuf,
+    force: bool,
+    watcher: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+    method: Option<(String, Py<PyAny>)>,
+    weight_method: Option<(String, Py<PyAny>)>,
+) -> PyResult<()> {
+    let asked = request::read::<request::Quantize>(arguments)?;
+    let mut config = asked.choices()?.config().map_err(|error| Ended::from(error).failure())?;
+    let raised = Raised::default();
+    config.cancelled = raised.cancelled.clone();
+    let own =
+        |(name, function)| -> Arc<dyn Method> { Arc::new(OwnMethod::new(function, name, raised.clone())) };
+    if let Some(method) = method {
+        config.method = own(method);
+    }
+    if let Some(method) = weight_method {
+        config.weight_method = own(method);
+    }
+    let request = QuantizeRequest {
+        model: asked.model,
+        calibration: request::samples(Some(asked.calibration), None, asked.samples, asked.seed)?,
+        test: asked.test,
+        labels: asked.labels,
+        output: asked.output_name,
+        hw: asked.hw,
+        sets: asked.set,
+        config,
+        mixed: maybe("mixed", &asked.mixed)?,
+        dynamic: asked.dynamic,
+        report: Some(asked.report),
+        statistics: Vec::new(),
+    };
+    let done = supervised(py, watcher, threads, raised.cancelled.clone(), |remote| {
+        guardbit_study::quantize(&request, &out, existing(force), remote)?;
+        Ok(())
+    });
+    unless_raised(&raised, done)
+}
+
+/// Exports a layer as test vectors.
+#[pyfunction]
+#[pyo3(signature = (arguments, out, force, watcher, threads=None))]
+pub fn vectors(
+    py: Python<'_>,
+    arguments: &str,
+    out: PathBuf,
+    force: bool,
+    watcher: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let mut asked = request::read::<request::Vectors>(arguments)?;
+    let seed = asked.common.seed.unwrap_or(0);
+    // Where no samples are to be drawn, a seed draws dot products alone.
+    let draws_samples = asked.common.input.is_none() || asked.common.samples.is_some();
+    asked.common.seed = asked.common.seed.filter(|_| draws_samples);
+    let (formats, waves) = (each("formats", &asked.formats)?, each("waves", &asked.waves)?);
+    let run = RunRequest {
+        model: asked.model,
+        hw: asked.hw,
+        settings: asked.common.settings(|_| StatsLevel::None, 0)?,
+        dump_tensors: false,
+        costs: Vec::new(),
+        sums: SumsRequest::default(),
+        layer: None,
+    };
+    supervised(py, watcher, threads, Arc::default(), |remote| {
+        let target = Target::claim_for(&out, existing(force))?;
+        let layer = layer_input(&run, &asked.layer, remote)?;
+        let [model, model_sha256] = layer.model;
+        let [accelerator, accelerator_sha256] = layer.accelerator;
+        let (input, cases) = (layer.origin, asked.cases);
+        let source = Source { model, model_sha256, accelerator, accelerator_sha256, input, seed, cases };
+        let packing = if asked.byte_slots { Packing::ByteSlot } else { Packing::Dense };
+        let bundle =
+            export(&layer.program, layer.node, &layer.inputs, &Request { source, packing, formats, waves })?;
+        let mut staging = target.stage()?;
+        staging.write_all(&bundle.files)?;
+        Ok(staging.publish(existing(force))?)
+    })
+}
+
+/// Names and descriptions of the accelerators that come with guardbit.
+#[pyfunction]
+pub fn presets() -> PyResult<Vec<(String, String)>> {
+    let described = |name: &str| -> Result<_, Failure> {
+        let accelerator = guardbit_hwmodels::load(name, &[])?;
+        Ok((accelerator.name, accelerator.description))
+    };
+    Ok(PRESETS.iter().map(|preset| described(preset.name)).collect::<Result<_, _>>()?)
+}
+
+/// An accelerator with every default filled in, as JSON.
+#[pyfunction]
+pub fn accelerator(hw: &str, set: Vec<String>) -> PyResult<String> {
+    Ok(guardbit_hwmodels::load(hw, &set).map_err(Failure::from)?.resolved_json().to_string())
+}

@@ -1,0 +1,127 @@
+//! Errors as Python sees them: `guardbit.GuardbitError` with a code, a place and help.
+
+use guardbit_files::FolderError;
+use guardbit_frontends::FrontendError;
+use guardbit_hwmodels::{HwError, LowerError, Origin};
+use guardbit_quantize::QuantizeError;
+use guardbit_rtl_vectors::VectorError;
+use guardbit_study::StudyError;
+use pyo3::prelude::*;
+use pyo3::types::PyModule;
+
+/// What is wrong, on its way to an exception.
+#[derive(Debug)]
+pub struct Failure {
+    code: &'static str,
+    message: String,
+    help: Option<String>,
+    /// File, line and column, both from 1.
+    place: Option<(String, usize, usize)>,
+}
+
+/// Why work ended without a result.
+#[derive(Debug)]
+pub enum Ended {
+    /// Something is wrong with what was asked for.
+    Failed(Failure),
+    /// It was cancelled: what cancelled it knows why.
+    Cancelled,
+}
+
+impl Failure {
+    /// Arguments that make no sense.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { code: "guardbit::usage", message: message.into(), help: None, place: None }
+    }
+
+    fn new(code: &'static str, error: &dyn std::fmt::Display, help: Option<String>) -> Self {
+        Self { code, help, ..Self::usage(error.to_string()) }
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        let made = Python::attach(|py| {
+            let class = PyModule::import(py, "guardbit._errors")?.getattr("GuardbitError")?;
+            let Failure { code, message, help, place } = failure;
+            PyResult::Ok(Self::from_value(class.call1((message, code, place, help))?))
+        });
+        made.unwrap_or_else(|error| error)
+    }
+}
+
+impl<E: Into<Failure>> From<E> for Ended {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Ended {
+    /// What is wrong, where nothing can be cancelled.
+    pub fn failure(self) -> Failure {
+        match self {
+            Self::Failed(failure) => failure,
+            Self::Cancelled => Failure::usage("cancelled"),
+        }
+    }
+}
+
+impl From<StudyError> for Ended {
+    fn from(error: StudyError) -> Self {
+        match error {
+            StudyError::Interrupted | StudyError::Quantize(QuantizeError::Cancelled) => Self::Cancelled,
+            error => Self::Failed(study(error)),
+        }
+    }
+}
+
+fn study(error: StudyError) -> Failure {
+    match error {
+        StudyError::Model(error) => error.into(),
+        StudyError::Hw(error) => error.into(),
+        error => {
+            let place = match &error {
+                StudyError::StudyFile { path, line, column, .. } => {
+                    Some((path.display().to_string(), *line, *column))
+                }
+                _ => None,
+            };
+            Failure { place, ..Failure::new(error.code(), &error, error.help()) }
+        }
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        study(error.into())
+    }
+}
+
+impl From<LowerError> for Failure {
+    fn from(error: LowerError) -> Self {
+        study(error.into())
+    }
+}
+
+impl From<FrontendError> for Failure {
+    fn from(error: FrontendError) -> Self {
+        let place = error.location().map(|at| (error.file().display().to_string(), at.line, at.column));
+        Self { place, ..Self::new(error.code(), &error, error.help()) }
+    }
+}
+
+impl From<HwError> for Failure {
+    fn from(error: HwError) -> Self {
+        let place = match error.origin() {
+            Origin::File(place) => Some((place.file.clone(), place.line, place.column)),
+            Origin::Set(_) | Origin::Preset(_) | Origin::Nowhere => None,
+        };
+        Self { place, ..Self::new(error.code(), &*error, error.help().map(String::from)) }
+    }
+}
+
+impl From<VectorError> for Failure {
+    fn from(error: VectorError) -> Self {
+        Self::new(error.code(), &error, error.help().map(String::from))
+    }
+}

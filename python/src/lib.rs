@@ -1,0 +1,28 @@
+//! The extension module of the Python package `guardbit`: arguments come in as JSON, results go to folders, errors become
+//! exceptions. What it means to Python stands in `python/guardbit`; what is computed, in the other crates.
+
+mod arrays;
+mod calibration;
+mod commands;
+mod error;
+mod network;
+mod request;
+mod supervise;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _guardbit(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<network::Network>()?;
+    module.add_function(wrap_pyfunction!(commands::run, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::merge, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::size, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::explore, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::quantize, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::vectors, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::presets, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::accelerator, module)?)
+}

@@ -1,0 +1,105 @@
+//! A network that is at hand.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use guardbit_frontends::Profile;
+use guardbit_graph::{Constant, Graph, TensorId};
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::arrays::{array, of_codes};
+use crate::error::Failure;
+use crate::request::maybe;
+
+/// A quantized network as guardbit understands it.
+#[pyclass(frozen, module = "guardbit._guardbit")]
+pub struct Network(Arc<Graph>);
+
+#[pymethods]
+impl Network {
+    /// Reads a file.
+    #[new]
+    #[pyo3(signature = (path, profile=None))]
+    fn new(py: Python<'_>, path: PathBuf, profile: Option<String>) -> PyResult<Self> {
+        let profile: Option<Profile> = maybe("profile", &profile)?;
+        let graph = py.detach(|| match profile {
+            Some(profile) => guardbit_frontends::load_as(&path, profile),
+            None => guardbit_frontends::load(&path),
+        });
+        Ok(Self(Arc::new(graph.map_err(Failure::from)?)))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// What the network reads: name, dtype, shape, scales, zero points.
+    #[getter]
+    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.0.inputs().iter().map(|&id| self.described(py, id)).collect()
+    }
+
+    /// What it makes.
+    #[getter]
+    fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.0.outputs().iter().map(|&id| self.described(py, id)).collect()
+    }
+
+    /// Every tensor.
+    #[getter]
+    fn tensors<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let ids = self.0.tensors().iter().filter_map(|tensor| self.0.find_tensor(&tensor.name));
+        ids.map(|id| self.described(py, id)).collect()
+    }
+
+    /// Every operation with all that its codes follow from, as JSON.
+    fn nodes(&self) -> PyResult<Vec<String>> {
+        let forms = self.0.nodes_with_ids().map(|(id, _)| serde_json::to_string(&self.0.form(id)));
+        let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
+        forms.map(|form| form.map_err(wrong)).collect()
+    }
+
+    /// The codes of a constant.
+    fn constant<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.0.find_tensor(name).map(|id| self.0.tensor(id));
+        let found = found.and_then(|tensor| Some((tensor, tensor.constant.as_ref()?)));
+        let Some((tensor, constant)) = found else {
+            return Err(PyKeyError::new_err(format!("no constant is called `{name}`")));
+        };
+        match constant {
+            Constant::Codes(codes) => of_codes(py, tensor.ty.dtype, &tensor.ty.shape, codes),
+            Constant::Wide(values) => array(py, &tensor.ty.shape, values.iter().copied()),
+        }
+    }
+
+    /// The codes of every tensor that one sample's inputs make, exactly: those of every input in, flat.
+    fn interpret<'py>(&self, py: Python<'py>, inputs: Vec<Vec<i32>>) -> PyResult<Bound<'py, PyDict>> {
+        let graph = &self.0;
+        let made = py.detach(|| graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()));
+        let made = made.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let tensors = PyDict::new(py);
+        for (tensor, codes) in graph.tensors().iter().zip(&made).filter(|(_, codes)| !codes.is_empty()) {
+            tensors.set_item(&tensor.name, of_codes(py, tensor.ty.dtype, &tensor.ty.shape, codes)?)?;
+        }
+        Ok(tensors)
+    }
+}
+
+impl Network {
+    fn described<'py>(&self, py: Python<'py>, id: TensorId) -> PyResult<Bound<'py, PyDict>> {
+        let tensor = self.0.tensor(id);
+        let described = PyDict::new(py);
+        described.set_item("name", &tensor.name)?;
+        described.set_item("dtype", tensor.ty.dtype.name())?;
+        described.set_item("shape", PyList::new(py, &tensor.ty.shape)?)?;
+        let quantization = tensor.ty.quantization.as_ref();
+        described.set_item("scales", quantization.map(|quantization| quantization.scales().to_vec()))?;
+        described
+            .set_item("zero_points", quantization.map(|quantization| quantization.zero_points().to_vec()))?;
+        described.set_item("constant", tensor.constant.is_some())?;
+        Ok(described)
+    }
+}

@@ -1,0 +1,52 @@
+"""The Python lines of the README and of the documentation run, and say what the command line says."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import guardbit
+from conftest import DIGITS, ROOT
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_the_first_lines(page, command, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    exec(blocks(page)[0], names)
+    t = names["t"]
+    theirs = command(
+        "sweep", DIGITS / "digits_int8.tflite", "--hw", "fpga-int14-os", "--input", DIGITS / "test_images.npy", "--labels",
+        DIGITS / "test_labels.npy", "--axis", "accumulation.acc.bits=15,16", "--axis", "reduction_order.walk=forward,reverse",
+    )  # fmt: skip
+    # The files hold the same samples under other names.
+    for table in ("summary.csv", "sweep.csv"):
+        assert (t.folder / table).read_bytes() == (theirs / table).read_bytes()
+    assert "accuracy" in capsys.readouterr().out
+
+
+def test_the_other_lines(monkeypatch):
+    """Of docs/python.md, one after the other."""
+    monkeypatch.chdir(ROOT)
+    rng = np.random.default_rng(1)
+    quantize = guardbit.quantize
+    monkeypatch.setattr(guardbit, "quantize", lambda model, *more, **named: quantize(DIGITS / "digits_float.onnx", *more, **named))
+    names = {
+        "np": np,
+        "guardbit": guardbit,
+        "weights": rng.integers(-9, 9, (10, 64), dtype=np.int8),
+        "codes": rng.integers(-9, 9, (5, 64), dtype=np.int8),
+        "model": DIGITS / "digits_int8.tflite",
+        "x": np.load(DIGITS / "test_images.npy")[:4],
+        "calibration": np.load(DIGITS / "calibration.npy"),
+    }
+    others = blocks("docs/python.md")[1:]
+    assert len(others) == 3
+    for block in others:
+        exec(block, names)

@@ -1,0 +1,41 @@
+//! Images of another size.
+
+use guardbit_graph::Op;
+use guardbit_graph::ops::FloatResizeBilinear;
+use guardbit_graph::pattern::{Match, Pattern};
+
+use super::clipped::maybe_clipped;
+use super::on_reals::OnReals;
+use super::{Operation, Output, UnitPattern, activation, one_input};
+
+/// `float_resize_bilinear`: ONNX Runtime computes it on the real values of codes, unless the codes have the same scale and zero
+/// point before and behind it: it rounds otherwise there. What takes the nearest pixel passes codes
+/// through.
+pub(super) struct Resize;
+
+#[derive(Debug)]
+struct Resized(FloatResizeBilinear);
+
+impl UnitPattern for Resize {
+    fn name(&self) -> &'static str {
+        "resize"
+    }
+
+    fn pattern(&self) -> Pattern {
+        maybe_clipped(Pattern::op::<FloatResizeBilinear>().reads([activation("x")]).named("resize"))
+    }
+
+    fn operation(&self, found: &Match<'_>) -> Option<Operation> {
+        one_input(found, Resized(found.op::<FloatResizeBilinear>("resize")?.clone()))
+    }
+}
+
+impl OnReals for Resized {
+    fn op(&self) -> Op {
+        self.0.clone().into()
+    }
+
+    fn output(&self) -> Output {
+        Output::Apart
+    }
+}

@@ -1,0 +1,35 @@
+//! Functions cut as ONNX Runtime's quantizer cuts them.
+
+use guardbit_graph::ops::{FloatBinary, FloatUnary, RealFunction, RealPair};
+use guardbit_graph::pattern::{Match, Pattern, Rewrite};
+use guardbit_graph::{GraphPatch, OutputSpec, PatchError};
+
+use super::factors::fresh;
+
+/// A hard-swish as its definition in ONNX has it: the product of its input with a hard-sigmoid, which has codes of its own.
+#[derive(Debug)]
+pub(super) struct InlinedHardSwish;
+
+impl Rewrite for InlinedHardSwish {
+    fn name(&self) -> &'static str {
+        "inlined_hard_swish"
+    }
+
+    fn description(&self) -> &'static str {
+        "makes a hard-swish the product of its input with a hard-sigmoid"
+    }
+
+    fn pattern(&self) -> Pattern {
+        Pattern::op_where::<FloatUnary>(|op| op.function == RealFunction::HardSwish)
+            .reads([Pattern::any().named("x")])
+    }
+
+    fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {
+        let Some(x) = found.id("x") else { return Ok(false) };
+        let output = OutputSpec { name: fresh(found, "gate"), ..OutputSpec::of(found.output()) };
+        let parameters = vec![1.0 / 6.0, 0.5];
+        let gate = FloatUnary { function: RealFunction::HardSigmoid, parameters };
+        let gate = patch.node(gate, &[Some(x)], output)?;
+        found.replace_by(patch, FloatBinary { function: RealPair::Mul }, &[Some(x), Some(gate)])
+    }
+}

@@ -1,0 +1,63 @@
+//! What so many samples can say.
+
+use crate::numbers::{counted, grouped, percentage, probability};
+use crate::{Fraction, Interval};
+
+/// Below this probability a difference is no chance.
+const LEVEL: f64 = 0.05;
+
+/// An interval in brackets.
+pub(super) fn within(interval: Option<Interval>) -> String {
+    interval.map_or(String::new(), |Interval { low, high }| {
+        format!(" ({} to {})", percentage(low), percentage(high))
+    })
+}
+
+/// What so many samples leave open where all of them are well.
+pub(super) fn left_open(samples: u64) -> String {
+    let most = crate::wilson(0, samples).map_or(String::new(), |[_, high]| percentage(Fraction::new(high)));
+    format!("on {}, which leaves up to {most} open (95 % interval)", counted(samples, "sample"))
+}
+
+/// Whether a difference is more than chance, in brackets.
+pub(super) fn told_apart(samples: u64, p: Option<f64>) -> String {
+    match p {
+        Some(p) if p < LEVEL => format!(" (McNemar's p = {})", probability(p)),
+        Some(p) => {
+            format!(
+                " (McNemar's p = {}: {} are too few to tell that from chance)",
+                probability(p),
+                counted(samples, "sample")
+            )
+        }
+        None => String::new(),
+    }
+}
+
+/// Whether so many samples tell two accuracies apart: `pairs` are the samples lost and gained, `p` McNemar's of them.
+pub(super) fn difference_text(
+    samples: u64,
+    pairs: Option<(u64, u64)>,
+    p: Option<f64>,
+    interval: Option<Interval>,
+) -> Option<String> {
+    let ((lost, gained), p, interval) = (pairs?, p?, interval?);
+    if lost + gained == 0 {
+        return Some(format!("No right class is lost and none gained {}.", left_open(samples)));
+    }
+    let pairs = format!(
+        "{} lost, {} gained, McNemar's p = {}",
+        counted(lost, "right class"),
+        grouped(gained),
+        probability(p)
+    );
+    Some(if p < LEVEL {
+        format!("The difference of the accuracies is more than chance: {pairs}.")
+    } else {
+        format!(
+            "Too few samples to tell the accuracies apart: {pairs}; the 95 % interval of {} is {} wide.",
+            counted(samples, "sample"),
+            percentage(Fraction::new(interval.width()))
+        )
+    })
+}

@@ -1,0 +1,102 @@
+//! What designs lose against what they take.
+
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::quality;
+use crate::plots::kit::{
+    Axis, Content, DrawError, Entry, INK, Legend, Look, Mark, SILVER, Scale, VERMILLION, category_look, chart,
+    figure, si,
+};
+use crate::plots::{Drawing, Plot};
+use crate::tables::PointRow;
+use crate::ExploreRecord;
+
+pub(super) const PLOT: Plot<ExploreRecord> = Plot {
+    name: "pareto",
+    title: "What designs lose, and what they take",
+    caption: "Every design, one panel per objective: what designs are compared by (accuracy, agreement with the exact network, or output codes that differ from it) against cycles, \
+              area and energy. Designs that no other beats in all objectives together are filled; bars are Wilson's intervals of \
+              95 % of theirs. The recommended design has its number.",
+    draw,
+};
+
+fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawError> {
+    let seen: Vec<(&PointRow, [f64; 3])> =
+        record.rows.iter().filter_map(|row| Some((row, quality(record, row)?))).collect();
+    if seen.is_empty() {
+        return Ok(Drawing::Nothing("An overflow was trapped in every design.".into()));
+    }
+    let contents: Vec<Content<'_>> = record
+        .objectives
+        .iter()
+        .filter_map(|objective| {
+            let points: Vec<(f64, &PointRow, [f64; 3])> =
+                seen.iter().filter_map(|(row, quality)| Some((row.takes(objective)?, *row, *quality))).collect();
+            (!points.is_empty()).then(|| panel(record, objective, points))
+        })
+        .collect();
+    let mut entries = vec![
+        Entry::new(Mark::Marker(others()), "design"),
+        Entry::new(Mark::Marker(best()), "design that no other beats"),
+    ];
+    if record.rows.iter().any(|row| row.recommended) {
+        entries.push(Entry::new(Mark::Marker(chosen()), "recommended"));
+    }
+    let subtitle = format!("{} on {} · {} designs", record.model, record.hw, record.rows.len());
+    let legend = Legend::new(entries).content();
+    let all: Vec<Content<'_>> = std::iter::once(legend).chain(contents).collect();
+    Ok(Drawing::Figure(figure(title, &subtitle, &all)?))
+}
+
+fn others() -> Look {
+    Look { color: SILVER, ..category_look(0) }
+}
+
+fn best() -> Look {
+    category_look(0)
+}
+
+fn chosen() -> Look {
+    Look { color: VERMILLION, ..category_look(3) }
+}
+
+fn panel<'a>(record: &'a ExploreRecord, objective: &'a str, points: Vec<(f64, &'a PointRow, [f64; 3])>) -> Content<'a> {
+    let values = || points.iter().map(|(value, ..)| *value);
+    let (low, high) = values().fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
+    let scale = if high > 8.0 * low { Scale::from_zero(high) } else { Scale::between(low, high) };
+    let first = points[0].1;
+    let title = match objective {
+        "cycles" => "cycles of one inference".to_owned(),
+        "latency" => "time of one inference (\u{b5}s)".to_owned(),
+        "area" => format!("area ({}), {}", first.area_unit, first.area_model),
+        _ => format!("energy of one inference (pJ), {}", first.energy_model),
+    };
+    let x = Axis::new(title, scale);
+    let most = points.iter().map(|(_, _, [value, ..])| *value).fold(0.0, f64::max);
+    let y = match record.quality.as_str() {
+        "accuracy" => Axis::new("accuracy", Scale::percent()),
+        "top1_agreement" => Axis::new("top-1 agreement", Scale::percent()),
+        _ => Axis::new("output codes that differ", Scale::from_zero(most)),
+    };
+    Content::new(300, move |area| {
+        let mut chart = chart(area, ("", ""), &x, &y)?;
+        let pick = |is: fn(&PointRow) -> bool| {
+            points.iter().filter(move |(_, row, _)| is(row)).map(|(value, _, quality)| (*value, quality[0]))
+        };
+        let others: Vec<(f64, f64)> = pick(|row| !row.front && !row.recommended).collect();
+        chart.points(&others, self::others())?;
+        for (value, _, [_, low, high]) in points.iter().filter(|(_, row, _)| row.front) {
+            chart.outline(&[(*value, *low), (*value, *high)], best().color)?;
+        }
+        let front: Vec<(f64, f64)> = pick(|row| row.front && !row.recommended).collect();
+        chart.points(&front, best())?;
+        let recommended: Vec<(f64, f64)> = pick(|row| row.recommended).collect();
+        chart.points(&recommended, chosen())?;
+        for (value, row, quality) in points.iter().filter(|(_, row, _)| row.recommended) {
+            let place = (x.scale.at(*value), y.scale.at(quality[0]));
+            let name = format!("{} ({})", row.point, si(*value));
+            chart.note(&name, place, (7, 13), (HPos::Left, VPos::Center), INK)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,113 @@
+//! Products per cycle against products per byte from outside.
+
+use guardbit_hwmodels::TimingConvention;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::subtitle;
+use crate::RunRecord;
+use crate::plots::kit::{
+    Axis, Content, DrawError, Entry, GREY, INK, Legend, Mark, Scale, category_look, chart, figure,
+};
+use crate::plots::{Drawing, Plot};
+use crate::tables::BottleneckRow;
+
+pub(super) const PLOT: Plot<RunRecord> = Plot {
+    name: "roofline",
+    title: "Roofline: what each layer reaches, and what it could",
+    caption: "Products per cycle of each layer against products per byte of the memory outside, with the roof of the array and of that \
+              memory: left of the corner the memory limits, right of it the array. Bytes are those that take the memory time: with \
+              double buffering loads and stores go on at once, and the larger of them counts. Numbers are those of the layers; \
+              shapes tell what binds each.",
+    draw,
+};
+
+/// What binds a layer, in words, with its look.
+const BOUNDS: [(&str, &str, usize); 4] = [
+    ("compute", "bound by its products", 0),
+    ("mapping", "bound by its mapping to the array", 1),
+    ("sram", "bound by the ports of the SRAMs", 2),
+    ("dram", "bound by the memory outside", 3),
+];
+
+/// A layer, with its products per byte and per cycle.
+type Point<'a> = (&'a BottleneckRow, [f64; 2]);
+
+fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
+    let (peak, rate) = (run.timing.peak_macs_per_cycle as f64, run.timing.dram_bytes_per_cycle);
+    // Elsewhere no layer waits for the memory, or not for all that it moves.
+    let rate = (run.timing.convention == TimingConvention::Overlapped.name() && rate > 0.0).then_some(rate);
+    let points: Vec<Point<'_>> =
+        run.bottlenecks.iter().filter_map(|row| Some((row, place(row, rate)?))).collect();
+    if points.is_empty() || peak <= 0.0 {
+        return Ok(Drawing::Nothing("No layer runs on the accelerator.".into()));
+    }
+    let corner = rate.map(|rate| peak / rate);
+    let (xs, ys) = (|| points.iter().map(|(_, [x, _])| *x), || points.iter().map(|(_, [_, y])| *y));
+    let x = Axis::new("products per byte of the memory outside", Scale::decades(xs().chain(corner)));
+    let y = Axis::new("products per cycle", Scale::decades(ys().chain([peak])));
+    let right = 10f64.powf(x.scale.range.1);
+    let [left, low] = [least_decade(xs().chain(corner)), least_decade(ys().chain([peak]))];
+    let roof = match (rate, corner) {
+        (Some(rate), Some(corner)) => {
+            let start = left.max(low / rate);
+            vec![(start, start * rate), (corner, peak), (right, peak)]
+        }
+        _ => vec![(left, peak), (right, peak)],
+    };
+    let kinds: Vec<_> =
+        BOUNDS.into_iter().filter(|(name, ..)| points.iter().any(|(row, _)| row.bound == *name)).collect();
+    let entries = kinds.iter().map(|(_, words, look)| Entry::new(Mark::Marker(category_look(*look)), *words));
+    let bytes = rate.map_or(String::new(), |rate| format!(", {rate} bytes per cycle"));
+    let of_roof = Entry::new(Mark::Line(GREY), format!("roof: {peak} products{bytes}"));
+    let legend = Legend::new(entries.chain([of_roof])).content();
+    let panel = Content::new(420, |area| {
+        let mut chart = chart(area, ("", ""), &x, &y)?;
+        chart.outline(&roof, GREY)?;
+        for (name, _, look) in &kinds {
+            let own = points.iter().filter(|(row, _)| row.bound == *name);
+            let places: Vec<(f64, f64)> = own.map(|(_, [x, y])| (*x, *y)).collect();
+            chart.points(&places, category_look(*look))?;
+        }
+        for (names, [px, py]) in named(&points) {
+            let place = (x.scale.at(px), y.scale.at(py));
+            chart.note(&names, place, (8, 10), (HPos::Left, VPos::Center), INK)?;
+        }
+        Ok(())
+    });
+    Ok(Drawing::Figure(figure(title, &subtitle(run), &[legend, panel])?))
+}
+
+/// Products per byte that takes the memory time, and per cycle; all bytes where no memory takes time.
+fn place(row: &BottleneckRow, rate: Option<f64>) -> Option<[f64; 2]> {
+    let per_byte = match rate {
+        Some(rate) => row.macs as f64 / (row.dram_cycles as f64 * rate),
+        None => row.macs_per_dram_byte?,
+    };
+    let place = [per_byte, row.macs_per_cycle?];
+    place.iter().all(|value| *value > 0.0 && value.is_finite()).then_some(place)
+}
+
+/// The power of ten at or below all values.
+fn least_decade(values: impl Iterator<Item = f64>) -> f64 {
+    10f64.powf(values.fold(f64::INFINITY, f64::min).log10().floor())
+}
+
+/// Places with the numbers of the layers there; those too close to stand beside each other are named together.
+fn named(points: &[Point<'_>]) -> Vec<(String, [f64; 2])> {
+    const CLOSE: f64 = 0.06;
+    let mut sorted: Vec<&Point<'_>> = points.iter().collect();
+    sorted.sort_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]));
+    let mut groups: Vec<(Vec<usize>, [f64; 2])> = Vec::new();
+    for (row, place) in sorted {
+        let near = |known: &[f64; 2]| known.iter().zip(place).all(|(a, b)| (a / b).log10().abs() < CLOSE);
+        match groups.iter_mut().find(|(_, known)| near(known)) {
+            Some((rows, _)) => rows.push(row.index),
+            None => groups.push((vec![row.index], *place)),
+        }
+    }
+    let name = |(mut rows, place): (Vec<usize>, [f64; 2])| {
+        rows.sort_unstable();
+        (rows.iter().map(usize::to_string).collect::<Vec<_>>().join(", "), place)
+    };
+    groups.into_iter().map(name).collect()
+}

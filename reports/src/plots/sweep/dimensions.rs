@@ -1,0 +1,109 @@
+//! What tells the points of a sweep from each other.
+
+use crate::tables::short_key;
+use crate::{Fraction, PointRecord};
+
+/// Something that differs among points: an axis, or network, accelerator, width or overflow mode.
+pub(super) struct Dimension<'a> {
+    /// As the table names it.
+    pub name: &'a str,
+    /// Of every point.
+    pub of: Vec<String>,
+}
+
+impl Dimension<'_> {
+    /// The values, each once, in the order of the points.
+    pub fn values(&self) -> Vec<&str> {
+        let mut values: Vec<&str> = Vec::new();
+        for value in &self.of {
+            if !values.contains(&value.as_str()) {
+                values.push(value);
+            }
+        }
+        values
+    }
+
+    /// As plots name it.
+    pub fn short_name(&self) -> String {
+        short_key(self.name)
+    }
+
+    /// The value of every point as a number, if all are some.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        let number = |value: &String| value.parse::<f64>().ok().filter(|number| number.is_finite());
+        self.of.iter().map(number).collect()
+    }
+}
+
+/// Everything that differs among points, the axes last. What an axis says already is left out.
+pub(super) fn dimensions(points: &[PointRecord]) -> Vec<Dimension<'_>> {
+    let of = |name, value: &dyn Fn(&PointRecord) -> String| Dimension {
+        name,
+        of: points.iter().map(value).collect(),
+    };
+    let axes = points.first().map_or(&[][..], |point| point.parameters.as_slice()).iter().enumerate();
+    let axes: Vec<Dimension<'_>> =
+        axes.map(|(axis, one)| of(&one.key, &|point| point.parameters[axis].value.clone())).collect();
+    let own = [
+        of("model", &|point| point.summary.model.clone()),
+        of("hw", &|point| point.summary.hw.clone()),
+        of("overflow", &|point| point.summary.overflow.clone()),
+        of("bits", &|point| point.summary.bits.map_or(String::new(), |bits| bits.to_string())),
+    ];
+    // Said by an axis: that of its name, or one with the same values.
+    let is_axis = |own: &Dimension<'_>| {
+        axes.iter().any(|axis| {
+            let names = axis.name == own.name || axis.name.ends_with(&format!(".{}", own.name));
+            names && (axis.of == own.of || own.name == "hw" || own.name == "model")
+        })
+    };
+    let own: Vec<Dimension<'_>> = own.into_iter().filter(|own| !is_axis(own)).collect();
+    own.into_iter().chain(axes).filter(|dimension| dimension.values().len() > 1).collect()
+}
+
+/// What is shown of a point.
+#[derive(Clone, Copy)]
+pub(super) enum Shown {
+    Accuracy,
+    Agreement,
+}
+
+impl Shown {
+    /// The accuracy, where there are labels; `None` where nothing is classified.
+    pub fn of(points: &[PointRecord]) -> Option<Self> {
+        let any = |shown: Self| points.iter().any(|point| shown.share(point).is_some());
+        [Self::Accuracy, Self::Agreement].into_iter().find(|&shown| any(shown))
+    }
+
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accuracy => "top-1 accuracy",
+            Self::Agreement => "top-1 agreement with the exact network",
+        }
+    }
+
+    /// Of a point.
+    pub fn share(self, point: &PointRecord) -> Option<Fraction> {
+        match self {
+            Self::Accuracy => point.summary.accuracy,
+            Self::Agreement => point.summary.top1_agreement,
+        }
+    }
+
+    /// Its interval.
+    pub fn ends(self, point: &PointRecord) -> Option<(f64, f64)> {
+        let row = &point.summary;
+        let (low, high) = match self {
+            Self::Accuracy => (row.accuracy_low, row.accuracy_high),
+            Self::Agreement => (row.agreement_low, row.agreement_high),
+        };
+        Some((low?.value(), high?.value()))
+    }
+}
+
+/// Why nothing is shown.
+pub(super) const NOTHING_VARIED: &str = "Nothing beside one register is varied.";
+/// The same.
+pub(super) const NOTHING_CLASSIFIED: &str =
+    "Accuracy and agreement are defined for classes, in propagated mode only.";

@@ -1,0 +1,113 @@
+//! Accuracy over one axis, a curve for every combination of the others.
+
+use super::NO_POINTS;
+use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
+use crate::PointRecord;
+use crate::plots::kit::{
+    Area, Axis, DrawError, Entry, Legend, Mark, Scale, category_look, chart, figure, panels,
+};
+use crate::plots::{Drawing, Plot};
+
+pub(super) const PLOT: Plot<[PointRecord]> = Plot {
+    name: "overlay",
+    title: "Accuracy over an axis, others overlaid",
+    caption: "The points of the heat map as curves: one axis of numbers along the plot, a curve for every combination of the \
+              others, side by side where they would lie on each other. Bars are Wilson's intervals of 95 %.",
+    draw,
+};
+
+/// More curves cannot be told apart.
+const CURVES: usize = 8;
+
+/// A curve: what tells it, and its points by value of the axis.
+type Curve<'a> = (Vec<&'a str>, Vec<(f64, &'a PointRecord)>);
+
+fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+    let Some(first) = points.first() else { return Ok(Drawing::Nothing(NO_POINTS.into())) };
+    if first.parameters.is_empty() {
+        return Ok(Drawing::Nothing(NOTHING_VARIED.into()));
+    }
+    let Some(shown) = Shown::of(points) else { return Ok(Drawing::Nothing(NOTHING_CLASSIFIED.into())) };
+    let all = dimensions(points);
+    let numbered = (0..all.len()).filter_map(|at| Some((at, all[at].numbers()?)));
+    let Some((along, numbers)) = numbered.max_by_key(|(at, _)| all[*at].values().len()) else {
+        return Ok(Drawing::Nothing("No axis has numbers.".into()));
+    };
+    let curves = curves(points, &all, along, &numbers);
+    if curves.len() > CURVES {
+        let count = curves.len();
+        return Ok(Drawing::Nothing(format!("{count} curves are too many to tell apart: see the heat map.")));
+    }
+    let name = |label: &[&str]| if label.is_empty() { all[along].short_name() } else { label.join(" · ") };
+    let entry =
+        |(at, (label, _)): (usize, &Curve<'_>)| Entry::new(Mark::Series(category_look(at)), name(label));
+    let legend = Legend::new(curves.iter().enumerate().map(entry)).content();
+    let others: Vec<String> =
+        (0..all.len()).filter(|&at| at != along).map(|at| all[at].short_name()).collect();
+    let subtitle = match others.join(" · ").as_str() {
+        "" => format!("{} points", points.len()),
+        others => format!("{} points · curves: {others}", points.len()),
+    };
+    let panel = |area: &Area<'_>, _: &()| draw_panel(area, &all[along], &numbers, &curves, shown);
+    let content = [vec![legend], panels(vec![()], 1, 380, panel)].into_iter().flatten().collect::<Vec<_>>();
+    Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
+}
+
+/// The points by everything but the dimension `along`, in order of its numbers.
+fn curves<'a>(
+    points: &'a [PointRecord],
+    all: &'a [Dimension<'_>],
+    along: usize,
+    numbers: &[f64],
+) -> Vec<Curve<'a>> {
+    let mut curves: Vec<Curve<'_>> = Vec::new();
+    for (index, point) in points.iter().enumerate() {
+        let label: Vec<&str> =
+            (0..all.len()).filter(|&at| at != along).map(|at| all[at].of[index].as_str()).collect();
+        match curves.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, points)) => points.push((numbers[index], point)),
+            None => curves.push((label, vec![(numbers[index], point)])),
+        }
+    }
+    for (_, points) in &mut curves {
+        points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    }
+    curves
+}
+
+fn draw_panel(
+    area: &Area<'_>,
+    along: &Dimension<'_>,
+    numbers: &[f64],
+    curves: &[Curve<'_>],
+    shown: Shown,
+) -> Result<(), DrawError> {
+    let (low, high) = numbers.iter().fold((f64::MAX, f64::MIN), |(low, high), &x| (low.min(x), high.max(x)));
+    let whole = numbers.iter().all(|x| x.fract() == 0.0 && (0.0..=1e4).contains(x)) && high - low <= 200.0;
+    let scale = if whole { Scale::whole(low as u32, high as u32, 20) } else { Scale::between(low, high) };
+    let (x, y) = (Axis::new(along.name, scale), Axis::new("samples", Scale::percent()));
+    let mut chart = chart(area, (shown.name(), ""), &x, &y)?;
+    let apart = apart(numbers, high - low);
+    for (at, (_, points)) in curves.iter().enumerate() {
+        let look = category_look(at);
+        let aside = |x: f64| x + apart * (at as f64 - (curves.len() - 1) as f64 / 2.0);
+        for (x, point) in points {
+            if let Some(ends) = shown.ends(point) {
+                chart.whisker(aside(*x), ends, look.color)?;
+            }
+        }
+        let value = |(x, point): &(f64, &PointRecord)| Some((aside(*x), shown.share(point)?.value()));
+        let curve: Vec<(f64, f64)> = points.iter().filter_map(value).collect();
+        chart.line(&curve, look)?;
+    }
+    Ok(())
+}
+
+/// How far curves stand beside each other, so that points and bars of the same height can be told apart: a part of the
+/// least step between two numbers, which are `span` apart from end to end.
+fn apart(numbers: &[f64], span: f64) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let steps = sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(|&step| step > 0.0);
+    steps.fold(span, f64::min).min(span / 10.0) * 0.06
+}

@@ -1,0 +1,264 @@
+//! The arrays of `.npz` files: their keys and what they mean.
+
+/// An array of an archive.
+#[derive(Debug, Clone, Copy)]
+pub struct NpzKey {
+    /// Its key; `NAME` in it is the name of a tensor.
+    pub name: &'static str,
+    /// Type of its elements.
+    pub dtype: &'static str,
+    /// Its shape.
+    pub shape: &'static str,
+    /// Unit of its elements, where they have one.
+    pub unit: &'static str,
+    /// When it is there; empty if always.
+    pub when: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// An archive.
+#[derive(Debug, Clone, Copy)]
+pub struct NpzFile {
+    /// The command that writes it.
+    pub command: &'static str,
+    /// Its name.
+    pub file: &'static str,
+    /// What it holds.
+    pub about: &'static str,
+    /// Its arrays.
+    pub keys: &'static [NpzKey],
+}
+
+/// The two runs of a tensor, as they are called in archives.
+pub const RUNS: [&str; 2] = ["exact", "simulated"];
+
+const TENSOR: &str = "`[samples, ...]`, the rest that of the tensor";
+
+/// The class that a sample has.
+pub const LABEL: NpzKey = NpzKey {
+    name: "label",
+    dtype: "int32",
+    shape: "`[samples]`",
+    unit: "",
+    when: "with labels of classes or anomalies",
+    meaning: "The label: a class, or for a detector 1 for an anomaly and 0 for what is none.",
+};
+
+/// Top-1 classes, exact and simulated.
+pub const CLASSES: [NpzKey; 2] = [
+    NpzKey {
+        name: "exact_class",
+        dtype: "int32",
+        shape: "`[samples]`",
+        unit: "",
+        when: "where the task is `classify`",
+        meaning: "Top-1 class of the exact network, ties to the lowest index.",
+    },
+    NpzKey {
+        name: "simulated_class",
+        dtype: "int32",
+        shape: "`[samples]`",
+        unit: "",
+        when: "where the task is `classify`; not in isolated mode",
+        meaning: "Top-1 class of the narrow hardware.",
+    },
+];
+
+/// Scores of a detector, exact and simulated.
+pub const SCORES: [NpzKey; 2] = [
+    NpzKey {
+        name: "exact_score",
+        dtype: "float32",
+        shape: "`[samples]`",
+        unit: "square of the input's, or the output's",
+        when: "where the task is `detect`",
+        meaning: "Score of the exact network: the mean squared difference of the real values of its output and its input, or \
+                  the only value of its output. The greater, the less usual.",
+    },
+    NpzKey {
+        name: "simulated_score",
+        dtype: "float32",
+        shape: "`[samples]`",
+        unit: "square of the input's, or the output's",
+        when: "where the task is `detect`; not in isolated mode",
+        meaning: "The same of the narrow hardware.",
+    },
+];
+
+const SMALL: &str = "of outputs of at most 64 elements, if all codes take at most 4 MiB";
+
+/// The arrays of `predictions.npz`.
+const PREDICTIONS: [NpzKey; 7] = [
+    LABEL,
+    CLASSES[0],
+    CLASSES[1],
+    SCORES[0],
+    SCORES[1],
+    NpzKey {
+        name: "exact/NAME",
+        dtype: "that of the codes",
+        shape: TENSOR,
+        unit: "codes",
+        when: SMALL,
+        meaning: "Output NAME of the exact network.",
+    },
+    NpzKey {
+        name: "simulated/NAME",
+        dtype: "that of the codes",
+        shape: TENSOR,
+        unit: "codes",
+        when: "as `exact/NAME`; not in isolated mode",
+        meaning: "Output NAME of the narrow hardware.",
+    },
+];
+
+/// The two runs of a tensor.
+const TENSORS: [NpzKey; 2] = [
+    NpzKey {
+        name: "exact/NAME",
+        dtype: "that of the codes",
+        shape: TENSOR,
+        unit: "codes",
+        when: "",
+        meaning: "Tensor NAME of the exact network.",
+    },
+    NpzKey {
+        name: "simulated/NAME",
+        dtype: "that of the codes",
+        shape: TENSOR,
+        unit: "codes",
+        when: "",
+        meaning: "Tensor NAME of the narrow hardware; in isolated mode what its own layer made from exact inputs.",
+    },
+];
+
+const INPUT: NpzKey = NpzKey {
+    name: "NAME",
+    dtype: "that of the codes",
+    shape: TENSOR,
+    unit: "codes",
+    when: "",
+    meaning: "Samples of input NAME, as `--input` takes them.",
+};
+
+const WITNESS: NpzKey = NpzKey {
+    name: "NAME",
+    dtype: "that of the codes",
+    shape: "that of the tensor",
+    unit: "codes",
+    when: "",
+    meaning: "The layer's own input NAME.",
+};
+
+const BINS: &str = "`[channels, bins + 2]`";
+
+/// The arrays of `sum_histograms.npz`.
+const HISTOGRAMS: [NpzKey; 4] = [
+    NpzKey {
+        name: "edges/NAME/LEVEL",
+        dtype: "int64",
+        shape: "`[bins + 1]`",
+        unit: "units of the level",
+        when: "",
+        meaning: "Least value of every bin of level LEVEL of layer NAME, and the one after the last bin.",
+    },
+    NpzKey {
+        name: "final/NAME/LEVEL",
+        dtype: "int64",
+        shape: BINS,
+        unit: "sums",
+        when: "",
+        meaning: "Final sums of every run by output channel and bin: those below all bins first, those above all last.",
+    },
+    NpzKey {
+        name: "min_prefix/NAME/LEVEL",
+        dtype: "int64",
+        shape: BINS,
+        unit: "dot products",
+        when: "",
+        meaning: "The same of the least of 0 and all prefixes.",
+    },
+    NpzKey {
+        name: "max_prefix/NAME/LEVEL",
+        dtype: "int64",
+        shape: BINS,
+        unit: "dot products",
+        when: "",
+        meaning: "The same of the greatest of 0 and all prefixes.",
+    },
+];
+
+/// The arrays of `sums.npz`.
+const SUMS: [NpzKey; 2] = [
+    NpzKey {
+        name: "exact/NAME",
+        dtype: "int64",
+        shape: TENSOR,
+        unit: "units of a product",
+        when: "",
+        meaning: "Exact sums of layer NAME, a preloaded bias included, on the activations that it read.",
+    },
+    NpzKey {
+        name: "delivered/NAME",
+        dtype: "int64",
+        shape: TENSOR,
+        unit: "units of the datapath's end",
+        when: "",
+        meaning: "What its last level handed on.",
+    },
+];
+
+/// Every archive that guardbit writes.
+pub(super) const ARCHIVES: &[NpzFile] = &[
+    NpzFile { command: "run", file: "outputs.npz", about: "The outputs of the network.", keys: &TENSORS },
+    NpzFile {
+        command: "run",
+        file: "predictions.npz",
+        about: "What the network said of every sample.",
+        keys: &PREDICTIONS,
+    },
+    NpzFile {
+        command: "run",
+        file: "tensors.npz",
+        about: "With `--dump-tensors`: every tensor of the network.",
+        keys: &TENSORS,
+    },
+    NpzFile {
+        command: "run",
+        file: "inputs.npz",
+        about: "With random samples: what they are.",
+        keys: &[INPUT],
+    },
+    NpzFile {
+        command: "run",
+        file: "sum_histograms.npz",
+        about: "With `--histograms`: how the sums of every level are distributed with unlimited widths. Layers have the names of \
+                their outputs.",
+        keys: &HISTOGRAMS,
+    },
+    NpzFile {
+        command: "run",
+        file: "sums.npz",
+        about: "With `--dump-sums`: the sums of the layers that were asked for, in the shapes of their outputs.",
+        keys: &SUMS,
+    },
+    NpzFile {
+        command: "sweep",
+        file: "predictions/NNNNN.npz",
+        about: "What the network said of every sample at point NNNNN, counted from 0 as the rows of `summary.csv`.",
+        keys: &PREDICTIONS,
+    },
+    NpzFile {
+        command: "size",
+        file: "inputs.npz",
+        about: "With random samples: what they are.",
+        keys: &[INPUT],
+    },
+    NpzFile {
+        command: "size",
+        file: "witnesses/INDEX_LEVEL.npz",
+        about: "What a layer reads so that its level needs the width that was proved.",
+        keys: &[WITNESS],
+    },
+];

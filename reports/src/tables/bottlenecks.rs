@@ -1,0 +1,77 @@
+//! `bottlenecks.csv`: what keeps every layer from being faster.
+
+use guardbit_hwmodels::timing::{Bound, Cost};
+use guardbit_hwmodels::{MacLayer, Program};
+
+use super::table::table;
+use crate::Fraction;
+use crate::numbers::rounded;
+
+table! {
+    "bottlenecks.csv"
+    /// What one inference waits for in one layer.
+    BottleneckRow {
+        /// Index of the layer over all operations of the graph.
+        index: usize,
+        /// Name of the layer.
+        layer: String,
+        /// Operation.
+        op: String,
+        /// What is busy for the most cycles: `dram` the memory outside, `sram` the ports between the SRAMs and the array, `compute`
+        /// the array, `mapping` the array too, while less than half of its products in those cycles are the layer's.
+        bound: String,
+        /// Products, padding included.
+        macs: u64,
+        /// Cycles, with stalls.
+        cycles: u64 ["cycles"],
+        /// Cycles of the products alone, on an array that is always full.
+        ideal_cycles: u64 ["cycles"],
+        /// Cycles in which the array works, filling and draining included.
+        compute_cycles: u64 ["cycles"],
+        /// Cycles in which the ports between the SRAMs and the array have something to do; 0 where the convention counts none.
+        sram_cycles: u64 ["cycles"],
+        /// Cycles in which the memory outside has something to do; 0 where the convention counts none.
+        dram_cycles: u64 ["cycles"],
+        /// Products over those that the array could have made in all cycles.
+        utilization: Option<Fraction>,
+        /// Products per cycle.
+        macs_per_cycle: Option<f64>,
+        /// Bytes between the chip and its outside memory.
+        dram_bytes: u64 ["bytes"],
+        /// Products per byte from or to the outside.
+        macs_per_dram_byte: Option<f64>,
+        /// Part of the cycles of all layers.
+        share: Option<Fraction>,
+        /// Short name of the layer.
+        name: String,
+    }
+}
+
+/// The rows of a program, in order of execution.
+pub fn bottleneck_rows(program: &Program) -> Vec<BottleneckRow> {
+    let all: u64 = program.mac_layers().map(|layer| layer.timing.cycles).fold(0, u64::saturating_add);
+    program.mac_layers().map(|layer| row(layer, all)).collect()
+}
+
+fn row(layer: &MacLayer, all: u64) -> BottleneckRow {
+    let cost: &Cost = &layer.timing.cost;
+    let per = |whole: u64| (whole > 0).then(|| rounded(cost.macs as f64 / whole as f64, 6));
+    BottleneckRow {
+        index: layer.node.index(),
+        layer: layer.name.clone(),
+        op: layer.op.to_owned(),
+        bound: Bound::of(cost).name().to_owned(),
+        macs: cost.macs,
+        cycles: layer.timing.cycles,
+        ideal_cycles: cost.ideal_cycles,
+        compute_cycles: cost.compute_cycles,
+        sram_cycles: cost.sram_cycles,
+        dram_cycles: cost.dram_cycles,
+        utilization: Fraction::of(cost.macs, cost.capacity),
+        macs_per_cycle: per(layer.timing.cycles),
+        dram_bytes: cost.dram_bytes,
+        macs_per_dram_byte: per(cost.dram_bytes),
+        share: Fraction::of(layer.timing.cycles, all),
+        name: layer.short_name.clone(),
+    }
+}

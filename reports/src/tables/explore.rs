@@ -1,0 +1,75 @@
+//! `points.csv` and `pareto.csv`: the designs of an exploration.
+
+use super::table::table;
+use crate::Fraction;
+
+table! {
+    "points.csv"
+    /// A design: a point of the axes, or one that was found within the budget. `pareto.csv` has the same columns and those designs
+    /// alone that no other beats. A column per axis follows; it is blank where widths were searched.
+    #[derive(Default)]
+    PointRow {
+        /// Number of the design: the points of the axes in order, then those that were found.
+        point: usize,
+        /// `axes`: a point of the axes; `mixed`: found within the budget, with widths of its own for every layer; `uniform`: the
+        /// same with one width per level.
+        design: String,
+        /// Widths of every level, over all layers.
+        widths: String,
+        /// Samples that were run.
+        samples: u64,
+        /// Accuracy.
+        accuracy: Option<Fraction>,
+        /// Accuracy of the exact network.
+        accuracy_exact: Option<Fraction>,
+        /// Samples whose top-1 class is that of the exact network.
+        top1_agreement: Option<Fraction>,
+        /// Lower end of Wilson's interval of 95 % of what designs are compared by: the accuracy or the agreement.
+        interval_low: Option<Fraction>,
+        /// Its upper end.
+        interval_high: Option<Fraction>,
+        /// Output codes that differ from the exact network.
+        output_mismatch: Option<u64>,
+        /// Cycles of one inference.
+        cycles: u64 ["cycles"],
+        /// Time of one inference at the clock.
+        latency_us: f64 ["us"],
+        /// Products that are needed, over those that the array could have made in all cycles.
+        utilization: Option<Fraction>,
+        /// Energy of one inference, by the model beside it: of all parts that it tells of every design.
+        energy_pj: Option<f64> ["pJ"],
+        /// The cost model of the energy.
+        energy_model: String,
+        /// Area, in the unit and by the model beside it: of all parts that it tells of every design.
+        area: Option<f64>,
+        /// Unit of the area.
+        area_unit: String,
+        /// The cost model of the area.
+        area_model: String,
+        /// Whether it is within the budget; blank without one.
+        within: Option<bool>,
+        /// Whether no other design loses no more, takes no more of any objective, and less of something.
+        front: bool,
+        /// Whether it is recommended: of those within the budget the one with the least of the first objective.
+        recommended: bool,
+        /// Designs of the same number provably have the same values.
+        values: usize,
+        /// How its values are known: `simulated`, `shared` with another design of the same number, or `nothing overflows`.
+        ran: String,
+        /// The overflow that was trapped: nothing else was counted.
+        trapped: Option<String>,
+    }
+}
+
+impl PointRow {
+    /// What it takes of an objective: `cycles`, `latency`, `area`, `energy`; `None` where that is not told.
+    pub fn takes(&self, objective: &str) -> Option<f64> {
+        match objective {
+            "cycles" => Some(self.cycles as f64),
+            "latency" => Some(self.latency_us),
+            "area" => self.area,
+            "energy" => self.energy_pj,
+            _ => None,
+        }
+    }
+}

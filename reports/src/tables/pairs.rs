@@ -1,0 +1,121 @@
+//! `pairs.csv`: points compared sample by sample.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::table::table;
+use crate::{Outcomes, PointRecord};
+
+table! {
+    "pairs.csv"
+    /// Two points on the same samples. Each point is compared with the best one, and along every axis with the next value
+    /// where all others are the same.
+    PairRow {
+        /// The point: row of `summary.csv`, from 0.
+        point: usize,
+        /// The other point.
+        other: usize,
+        /// Why they are compared: `best`, or the key of the axis in which alone they differ.
+        by: String,
+        /// What is right: `accuracy` (the label) or, without labels, `agreement` (the exact network's class).
+        outcome: String,
+        /// Samples of each.
+        samples: u64,
+        /// Samples that the point has right.
+        right: u64,
+        /// Samples that the other has right.
+        right_other: u64,
+        /// Samples that the point alone has right.
+        only_point: u64,
+        /// Samples that the other alone has right.
+        only_other: u64,
+        /// McNemar's p value, two-sided: the probability of such numbers if both points were equally good. Of this pair
+        /// alone: many pairs want a correction, by Holm's method say.
+        mcnemar_p: f64,
+        /// How it was found: `exact` (binomial, of fewer than 25 samples that one alone has right) or `chi2` (with
+        /// continuity correction).
+        mcnemar_test: String,
+    }
+}
+
+/// What two neighbours have in common: their samples, and all axes but one.
+type Line<'a> = (&'a str, usize, Vec<(&'a str, Cow<'a, str>)>);
+
+/// The pairs of a sweep.
+pub fn pair_rows(points: &[PointRecord]) -> Vec<PairRow> {
+    let judged: Vec<(usize, &Outcomes)> = points
+        .iter()
+        .enumerate()
+        .filter_map(|(index, point)| Some((index, point.outcomes.as_ref()?)))
+        .collect();
+    let best = best(points, &judged);
+    let mut last: HashMap<Line<'_>, usize> = HashMap::new();
+    let mut rows = Vec::new();
+    for &(index, own) in &judged {
+        let point = &points[index];
+        let mut compare = |other: usize, by: &str| {
+            let theirs = points[other].outcomes.as_ref().filter(|theirs| theirs.goes_with(own));
+            rows.extend(theirs.map(|theirs| PairRow::new((index, own), (other, theirs), by)));
+        };
+        if let Some(&best) = best.get(point.samples.as_str()).filter(|&&best| best != index) {
+            compare(best, "best");
+        }
+        let axes = axes(point);
+        for (axis, (key, _)) in axes.iter().enumerate() {
+            let mut rest = axes.clone();
+            rest.remove(axis);
+            if let Some(before) = last.insert((&point.samples, axis, rest), index) {
+                compare(before, key);
+            }
+        }
+    }
+    rows
+}
+
+/// Of every set of samples the point that has most of them right: the first one of several.
+fn best<'a>(points: &'a [PointRecord], judged: &[(usize, &Outcomes)]) -> HashMap<&'a str, usize> {
+    let mut best: HashMap<&str, (usize, u64)> = HashMap::new();
+    for &(index, outcomes) in judged {
+        let right = outcomes.right();
+        let known = best.entry(points[index].samples.as_str()).or_insert((index, right));
+        if right > known.1 {
+            *known = (index, right);
+        }
+    }
+    best.into_iter().map(|(samples, (index, _))| (samples, index)).collect()
+}
+
+/// What tells a point from others: key and value.
+fn axes(point: &PointRecord) -> Vec<(&str, Cow<'_, str>)> {
+    let summary = &point.summary;
+    let bits = summary.bits.map_or(String::new(), |bits| bits.to_string());
+    let own = [
+        ("model", "model".to_owned(), Cow::from(&summary.model)),
+        ("hw", "hw".to_owned(), Cow::from(&summary.hw)),
+        ("overflow", format!("accumulation.{}.overflow", summary.level), Cow::from(&summary.overflow)),
+        ("bits", format!("accumulation.{}.bits", summary.level), Cow::from(bits)),
+    ];
+    let varied = |key: &str| point.parameters.iter().any(|one| one.key == key);
+    let own = own.into_iter().filter(|(_, key, _)| !varied(key)).map(|(name, _, value)| (name, value));
+    own.chain(point.parameters.iter().map(|one| (one.key.as_str(), Cow::from(&one.value)))).collect()
+}
+
+impl PairRow {
+    fn new((point, own): (usize, &Outcomes), (other, theirs): (usize, &Outcomes), by: &str) -> Self {
+        let beside = own.beside(theirs);
+        let test = beside.mcnemar();
+        Self {
+            point,
+            other,
+            by: by.to_owned(),
+            outcome: own.kind.name().to_owned(),
+            samples: own.samples(),
+            right: own.right(),
+            right_other: theirs.right(),
+            only_point: beside.first,
+            only_other: beside.second,
+            mcnemar_p: test.p,
+            mcnemar_test: test.test.name().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Random numbers for stages that round by them: each is a function of its place alone.
+
+use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::MacLayer;
+use guardbit_num::philox4x64;
+
+/// The random numbers of one dot product.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Draws {
+    layer: u64,
+    sample: u64,
+    output: u64,
+}
+
+/// Who draws.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stage {
+    Product,
+    /// Levels count from 0, innermost first.
+    Level(usize),
+}
+
+impl Draws {
+    /// Those of the dot product at `out`.
+    pub fn new(layer: &MacLayer, sample: usize, out: OutputPosition) -> Self {
+        let [rows, cols, channels] = layer.dots.window.output;
+        let output = ((out.n * rows + out.h) * cols + out.w) * channels + out.c;
+        Self { layer: layer.node.index() as u64, sample: sample as u64, output: output as u64 }
+    }
+
+    /// Those of the first output of the first sample.
+    pub fn first(layer: &MacLayer) -> Self {
+        Self { layer: layer.node.index() as u64, sample: 0, output: 0 }
+    }
+
+    /// The word of the `number`th product, or run, of a stage: the first one of block `[number, stage, output, sample]`
+    /// under the key `[seed, layer]`, where stage 0 are the multipliers and stage `1 + i` is level i.
+    pub(super) fn word(&self, seed: u64, stage: Stage, number: usize) -> u64 {
+        let stage = match stage {
+            Stage::Product => 0,
+            Stage::Level(level) => 1 + level as u64,
+        };
+        philox4x64([number as u64, stage, self.output, self.sample], [seed, self.layer])[0]
+    }
+}

@@ -1,0 +1,211 @@
+//! Designs of an accelerator for one network: what each loses, takes and costs, and which of them no other beats.
+
+mod candidate;
+mod designs;
+mod folder;
+mod front;
+mod objective;
+mod plan;
+mod values;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use guardbit_files::{Document, Existing, Target};
+use guardbit_hwmodels::Program;
+use guardbit_reports::{ExploreRecord, Score, explore_documents};
+use guardbit_sim::{Options, SimError, StatsLevel};
+use serde::{Deserialize, Serialize};
+
+pub use objective::{Objective, ObjectiveError};
+
+use crate::execute::{Executed, execute, execute_together};
+use crate::settings::ExploreRequest;
+use crate::sweep::POINTS_TOGETHER;
+use crate::{Identity, Progress, StudyError, registers};
+use candidate::{Candidate, Design};
+use folder::ExploreFolder;
+use plan::Plan;
+use values::{Measured, Values};
+
+/// What hardware did on the samples, whatever design has its values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    pub samples: u64,
+    pub agreeing: Option<u64>,
+    pub right_exact: Option<u64>,
+    pub right: Option<u64>,
+    pub mismatch: u64,
+    /// The overflow that was trapped: nothing else was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trapped: Option<String>,
+}
+
+impl From<&Score> for Outcome {
+    fn from(score: &Score) -> Self {
+        Self {
+            samples: score.samples,
+            agreeing: score.agreeing,
+            right_exact: score.right_exact,
+            right: score.right,
+            mismatch: score.output_mismatch,
+            trapped: None,
+        }
+    }
+}
+
+impl Outcome {
+    fn of(result: &Result<Executed, SimError>) -> Self {
+        match result {
+            Ok(executed) => Self::from(&executed.verdict.score),
+            Err(error) => Self {
+                samples: 0,
+                agreeing: None,
+                right_exact: None,
+                right: None,
+                mismatch: 0,
+                trapped: Some(error.to_string()),
+            },
+        }
+    }
+}
+
+/// Explores the designs of `request` and writes the results to `out`.
+///
+/// A folder that an interrupted exploration of the same things left behind is resumed, and ends equal to an uninterrupted one,
+/// byte by byte.
+///
+/// # Errors
+/// [`StudyError`]. A point in which an overflow is trapped is a result like any other.
+pub fn explore(
+    request: &ExploreRequest,
+    out: &Path,
+    existing: Existing,
+    progress: &dyn Progress,
+) -> Result<ExploreRecord, StudyError> {
+    let target = Target::claim(out)?;
+    let plan = Plan::new(request)?;
+    plan.subject.input.note_clipped(progress);
+    let folder = ExploreFolder::open(&target, existing, &plan)?;
+    let (record, accelerators) = Explorer { plan: &plan, folder: &folder, progress }.run()?;
+    let mut documents = explore_documents(&plan.about(), &record)?;
+    documents.extend(accelerators);
+    folder.complete(&plan, &record, &documents)?;
+    Ok(record)
+}
+
+/// An exploration on its way.
+struct Explorer<'a> {
+    plan: &'a Plan,
+    folder: &'a ExploreFolder<'a>,
+    progress: &'a dyn Progress,
+}
+
+impl Explorer<'_> {
+    /// The record, and the accelerators of the designs that no other beats and of the recommended one, if there is a budget that
+    /// something keeps.
+    fn run(&self) -> Result<(ExploreRecord, Vec<Document>), StudyError> {
+        let plan = self.plan;
+        let measured = self.measure()?;
+        let values: Vec<Values> =
+            plan.points.iter().map(|point| measured[point.structure].values(plan, &point.shapes)).collect();
+        let outcomes = self.simulate(&measured, &values)?;
+        let of_point = |(index, (point, values)): (usize, (&plan::Point, &Values))| Candidate {
+            design: Design::Axes,
+            parameters: point.parameters.clone(),
+            widths: values::widths(&point.shapes),
+            figures: point.figures.clone(),
+            outcome: outcomes[&values.key].clone(),
+            values: *values,
+            accelerator: plan.points[index].accelerator.clone(),
+        };
+        let mut candidates: Vec<Candidate> =
+            plan.points.iter().zip(&values).enumerate().map(of_point).collect();
+        if let Some(budget) = plan.request.budget {
+            for found in designs::search(self, budget, &measured)? {
+                // What the axes have, too, needs no second row.
+                let known = |one: &Candidate| {
+                    one.accelerator.datapath == found.accelerator.datapath
+                        && one.values == found.values
+                        && one.figures == found.figures
+                        && one.widths == found.widths
+                };
+                if !candidates.iter().any(known) {
+                    candidates.push(found);
+                }
+            }
+        }
+        let recommended = front::recommended(plan, &candidates);
+        let record = candidate::record(plan, &candidates, recommended);
+        let file =
+            |path: String, index: usize| (path, candidates[index].accelerator.resolved_yaml().into_bytes());
+        let front = record.front().into_iter().map(|index| file(folder::design(index), index));
+        let best = recommended.map(|index| file(folder::RECOMMENDED.to_owned(), index));
+        let accelerators = front.chain(best).collect();
+        Ok((record, accelerators))
+    }
+
+    /// What accumulators that hold everything meet, once for all points that differ in widths alone.
+    fn measure(&self) -> Result<Vec<Measured>, StudyError> {
+        let plan = self.plan;
+        let one = |&first: &usize| {
+            let program = plan.subject.lower(&plan.points[first].accelerator)?;
+            let unlimited = registers::unlimited(&plan.subject, &program)?;
+            self.start("what every accumulator needs", 1);
+            let options = self.options(StatsLevel::Full);
+            let executed = execute(&plan.subject, &unlimited, options, self.progress, &mut |_| Ok(()))?;
+            Ok(Measured::new(&program, &executed))
+        };
+        plan.structures.iter().map(one).collect()
+    }
+
+    /// Runs one of all points that provably have the same values.
+    fn simulate(
+        &self,
+        measured: &[Measured],
+        values: &[Values],
+    ) -> Result<BTreeMap<Identity, Outcome>, StudyError> {
+        let plan = self.plan;
+        let mut outcomes = BTreeMap::new();
+        let mut missing: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (index, (point, values_of)) in plan.points.iter().zip(values).enumerate() {
+            let known = match values_of.is_exact {
+                true => Some(measured[point.structure].outcome.clone()),
+                false => self.folder.outcome(values_of.key),
+            };
+            if let Some(outcome) = known {
+                outcomes.insert(values_of.key, outcome);
+                continue;
+            }
+            let of_structure = missing.entry(point.structure).or_default();
+            if !of_structure.iter().any(|&other| values[other].key == values_of.key) {
+                of_structure.push(index);
+            }
+        }
+        let count = missing.values().map(Vec::len).sum();
+        self.start(&format!("{} points, {count} to simulate", plan.points.len()), count);
+        for chunk in missing.values().flat_map(|indices| indices.chunks(POINTS_TOGETHER)) {
+            let programs = chunk.iter().map(|&index| plan.subject.lower(&plan.points[index].accelerator));
+            let programs: Vec<Program> = programs.collect::<Result<_, _>>()?;
+            let all: Vec<&Program> = programs.iter().collect();
+            let options = self.options(StatsLevel::None);
+            let done = execute_together(&plan.subject, &all, options, None, self.progress, &mut |_| Ok(()))?;
+            for (&index, result) in chunk.iter().zip(&done.each) {
+                let outcome = Outcome::of(result);
+                self.folder.store_outcome(values[index].key, &outcome)?;
+                outcomes.insert(values[index].key, outcome);
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn options(&self, stats: StatsLevel) -> Options {
+        let mode = self.plan.request.settings.mode;
+        Options { mode, stats, events_per_layer: 0, ..Options::default() }
+    }
+
+    fn start(&self, what: &str, programs: usize) {
+        let title = format!("{}: {what}", self.plan.subject.model.file);
+        self.progress.start(&title, (self.plan.subject.samples.count() * programs) as u64);
+    }
+}

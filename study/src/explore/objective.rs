@@ -1,0 +1,51 @@
+//! What a design is to have little of.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a design is to have little of, beside errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Objective {
+    /// Cycles of one inference.
+    Cycles,
+    /// Time of one inference at the clock.
+    Latency,
+    /// Area, by the first cost model that tells one.
+    Area,
+    /// Energy of one inference, by the first cost model that tells one.
+    Energy,
+}
+
+/// A text that is no objective.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown objective `{0}`; there are cycles, latency, area, energy")]
+pub struct ObjectiveError(String);
+
+impl Objective {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Cycles, Self::Latency, Self::Area, Self::Energy];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Latency => "latency",
+            Self::Area => "area",
+            Self::Energy => "energy",
+        }
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Objective {
+    type Err = ObjectiveError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|one| one.name() == name).ok_or_else(|| ObjectiveError(name.into()))
+    }
+}

@@ -1,0 +1,317 @@
+//! What is explored: every point loaded, checked, timed and priced before anything is simulated.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use guardbit_files::Digest;
+use guardbit_hwmodels::cost::{CostModel, network_cost};
+use guardbit_hwmodels::{Accelerator, Program, lower};
+use guardbit_reports::{About, NetworkTiming, Parameter};
+use guardbit_sim::Mode;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::objective::Objective;
+use super::values::{LayerShape, structure};
+use crate::axes::{Argument, Variant};
+use crate::costs::{self, CostId};
+use crate::identity::{DependsOn, Sources, of_accelerator};
+use crate::settings::ExploreRequest;
+use crate::size::MOST_SEARCHED;
+use crate::subject::{CommonSettings, Subject};
+use crate::{AxisError, Budget, Identity, MAX_POINTS, StudyError};
+
+/// The cost model where none is named.
+const DEFAULT_COST: &str = "aladdin-40nm";
+
+/// An exploration ready to run.
+pub(super) struct Plan {
+    pub request: ExploreRequest,
+    pub subject: Subject,
+    /// The accelerator as it is without a point.
+    pub base: Accelerator,
+    /// What tells energies and areas.
+    pub models: Vec<CostModel>,
+    pub objectives: Vec<Objective>,
+    pub points: Vec<Point>,
+    /// The first point of all that differ in widths of levels alone.
+    pub structures: Vec<usize>,
+    /// The first point of all that differ in axes over widths of levels alone.
+    pub variants: Vec<usize>,
+}
+
+/// One point of the axes.
+pub(super) struct Point {
+    pub parameters: Vec<Parameter>,
+    pub accelerator: Accelerator,
+    pub shapes: Vec<LayerShape>,
+    pub structure: usize,
+    pub figures: Figures,
+}
+
+/// What a design takes, and its parts cost.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figures {
+    pub cycles: u64,
+    pub latency_us: f64,
+    /// Products over those that the array could have made.
+    pub utilization: Option<(u64, u64)>,
+    /// Per model, every part with its energy and area; `None` is what the model does not tell.
+    pub costs: Vec<Vec<PartFigures>>,
+}
+
+/// A kind of part.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PartFigures {
+    pub label: String,
+    pub is_used: bool,
+    pub is_there: bool,
+    pub energy_pj: Option<f64>,
+    pub area: Option<f64>,
+}
+
+/// What decides the results beside network, samples and labels.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Deciding {
+    #[serde(flatten)]
+    common: CommonSettings,
+    budget: Option<String>,
+    objectives: Vec<&'static str>,
+    costs: Vec<CostId>,
+    /// Per point the accelerator's content.
+    points: Vec<Digest>,
+}
+
+impl Figures {
+    pub fn of(program: &Program, models: &[CostModel]) -> Self {
+        let timing = NetworkTiming::new(program);
+        let parts = |model: &CostModel| {
+            let (_, network) = network_cost(program, model);
+            let part = |part: guardbit_hwmodels::cost::PartCost| PartFigures {
+                label: part.label(),
+                is_used: part.accesses > 0.0,
+                is_there: part.instances > 0,
+                energy_pj: part.cost.energy_pj,
+                area: part.cost.area,
+            };
+            network.parts.into_iter().map(part).collect()
+        };
+        let sum = |of: fn(&guardbit_hwmodels::timing::Cost) -> u64| {
+            program.mac_layers().map(|layer| of(&layer.timing.cost)).fold(0, u64::saturating_add)
+        };
+        Self {
+            cycles: timing.cycles,
+            latency_us: timing.latency_us,
+            utilization: Some((sum(|cost| cost.macs), sum(|cost| cost.capacity))).filter(|(_, all)| *all > 0),
+            costs: models.iter().map(parts).collect(),
+        }
+    }
+}
+
+impl Plan {
+    pub fn new(request: &ExploreRequest) -> Result<Self, StudyError> {
+        if request.axes.size() > MAX_POINTS {
+            return Err(StudyError::TooManyPoints { points: request.axes.size() });
+        }
+        check_axes(request)?;
+        let settings = &request.settings;
+        let named = if request.costs.is_empty() { &[DEFAULT_COST.to_owned()][..] } else { &request.costs };
+        let models = costs::load(named)?;
+        let base = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
+        let subject = Subject::load(&request.model, settings)?;
+        if let Some(budget) = request.budget {
+            budget.check(&subject)?;
+        }
+        let drafts = drafts(request)?;
+        // One after the other would take long; which error comes first does not depend on threads.
+        subject.lower(&base)?;
+        let graph = &subject.graph;
+        let one = |draft: &Draft| -> Result<(Vec<LayerShape>, Figures), StudyError> {
+            let program = lower(Arc::clone(graph), &draft.accelerator)?;
+            Ok((LayerShape::all(&program), Figures::of(&program, &models)))
+        };
+        let lowered: Vec<_> = drafts.par_iter().map(one).collect();
+        let (mut structures, mut variants) = (Vec::new(), Vec::new());
+        let (mut by_structure, mut by_variant) = (HashMap::new(), HashMap::new());
+        let mut points = Vec::new();
+        for (index, (draft, lowered)) in drafts.into_iter().zip(lowered).enumerate() {
+            let (shapes, figures) = lowered?;
+            let structure = *by_structure.entry(structure(&shapes)).or_insert_with(|| {
+                structures.push(index);
+                structures.len() - 1
+            });
+            by_variant.entry(draft.variant).or_insert_with(|| variants.push(index));
+            let Draft { parameters, accelerator, .. } = draft;
+            points.push(Point { parameters, accelerator, shapes, structure, figures });
+        }
+        let plan = Self {
+            request: request.clone(),
+            subject,
+            base,
+            models,
+            objectives: Vec::new(),
+            points,
+            structures,
+            variants,
+        };
+        let objectives = plan.chosen_objectives()?;
+        Ok(Self { objectives, ..plan })
+    }
+
+    /// The objectives that were asked for, or cycles and what the cost models tell.
+    fn chosen_objectives(&self) -> Result<Vec<Objective>, StudyError> {
+        let told = |objective: &Objective| match objective {
+            Objective::Energy => self.energy_model().is_some(),
+            Objective::Area => self.area_model().is_some(),
+            Objective::Cycles | Objective::Latency => true,
+        };
+        if self.request.objectives.is_empty() {
+            let all = [Objective::Cycles, Objective::Area, Objective::Energy];
+            return Ok(all.into_iter().filter(told).collect());
+        }
+        let mut objectives: Vec<Objective> = Vec::new();
+        for &objective in &self.request.objectives {
+            if !told(&objective) {
+                let models: Vec<&str> = self.models.iter().map(|model| model.name.as_str()).collect();
+                return Err(StudyError::NoSuchCost { what: objective.name(), models: models.join(", ") });
+            }
+            if !objectives.contains(&objective) {
+                objectives.push(objective);
+            }
+        }
+        Ok(objectives)
+    }
+
+    /// Index of the first model that tells energies.
+    pub fn energy_model(&self) -> Option<usize> {
+        self.models.iter().position(|model| model.tells()[0])
+    }
+
+    /// Index of the first model that tells areas.
+    pub fn area_model(&self) -> Option<usize> {
+        self.models.iter().position(|model| model.tells()[1])
+    }
+
+    /// Most designs that there can be, those that are searched included.
+    pub fn most_designs(&self) -> usize {
+        let searched = self.request.budget.map_or(0, |_| self.variants.len() * MOST_SEARCHED);
+        self.points.len() + searched
+    }
+
+    /// Output codes of one sample that are compared.
+    pub fn codes_per_sample(&self) -> u64 {
+        let graph = &self.subject.graph;
+        self.subject.outputs.compared.iter().map(|&id| graph.tensor(id).ty.len() as u64).sum()
+    }
+
+    /// By what the values of a datapath are known: with it all that they depend on.
+    pub fn values_key(&self, datapath: &str) -> Identity {
+        self.depends_on(Digest::of_bytes(datapath.as_bytes()), self.common()).identity()
+    }
+
+    /// The same of what a search for widths begins with.
+    pub fn search_key(&self, structure: usize, budget: Budget) -> Identity {
+        let datapath = super::values::structure(&self.points[self.structures[structure]].shapes);
+        let own = (self.common(), budget.to_string());
+        self.depends_on(Digest::of_bytes(datapath.as_bytes()), own).identity()
+    }
+
+    /// That of all points.
+    pub fn identity(&self) -> Identity {
+        let deciding = Deciding {
+            common: self.common(),
+            budget: self.request.budget.map(|budget| budget.to_string()),
+            objectives: self.objectives.iter().map(|objective| objective.name()).collect(),
+            costs: self.models.iter().map(CostId::of).collect(),
+            points: self.points.iter().map(|point| of_accelerator(&point.accelerator)).collect(),
+        };
+        self.depends_on(of_accelerator(&self.base), deciding).identity()
+    }
+
+    fn common(&self) -> CommonSettings {
+        self.subject.settings(&self.request.settings)
+    }
+
+    fn depends_on<S: Serialize>(&self, accelerator: Digest, settings: S) -> DependsOn<S> {
+        let subject = &self.subject;
+        let sources = Sources {
+            model: subject.model.sha256,
+            accelerator,
+            input: subject.input.sha256,
+            labels: subject.labels_file.as_ref().map(|file| file.sha256),
+        };
+        DependsOn::new(sources, settings)
+    }
+
+    /// What was explored, in words for the report.
+    pub fn about(&self) -> About {
+        let (request, subject) = (&self.request, &self.subject);
+        let mut pairs = vec![
+            ("Model", subject.model.file.clone()),
+            ("Accelerator", self.base.name.clone()),
+            ("Input", subject.input.describe()),
+            ("Mode", request.settings.mode.name().into()),
+        ];
+        pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
+        pairs.extend(request.axes.list().iter().map(|axis| ("Axis", axis.to_string())));
+        pairs.extend(request.budget.map(|budget| ("Budget", budget.to_string())));
+        let objectives: Vec<&str> = self.objectives.iter().map(|objective| objective.name()).collect();
+        pairs.push(("Objectives", objectives.join(", ")));
+        pairs.extend(request.settings.sets.iter().map(|set| ("Set", set.clone())));
+        crate::about(pairs, [&self.base])
+    }
+}
+
+/// A point before it is lowered.
+struct Draft {
+    parameters: Vec<Parameter>,
+    accelerator: Accelerator,
+    /// Its values of all axes but those over widths of levels.
+    variant: Vec<String>,
+}
+
+fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
+    let axes = request.axes.list();
+    let draft = |values: Vec<&str>| {
+        let (model, hw, settings) = (request.model.clone(), request.hw.clone(), request.settings.clone());
+        let mut variant = Variant { model, hw, settings };
+        for (axis, value) in axes.iter().zip(&values) {
+            variant.set(axis.key(), value)?;
+        }
+        let is_width = |key: &str| key.starts_with("accumulation.") && key.ends_with(".bits");
+        let others = axes.iter().zip(&values).filter(|(axis, _)| !is_width(axis.key()));
+        let parameter = |(axis, value): (&crate::Axis, &&str)| Parameter {
+            key: axis.key().into(),
+            value: (*value).into(),
+        };
+        Ok(Draft {
+            accelerator: guardbit_hwmodels::load(&variant.hw, &variant.settings.sets)?,
+            variant: others.map(|(_, value)| (*value).to_owned()).collect(),
+            parameters: axes.iter().zip(&values).map(parameter).collect(),
+        })
+    };
+    request.axes.combinations().into_iter().map(draft).collect()
+}
+
+/// Fails for axes over anything but the accelerator.
+fn check_axes(request: &ExploreRequest) -> Result<(), StudyError> {
+    let other = |key: &str| {
+        Argument::find(key).is_some_and(|argument| !matches!(argument, Argument::Hw | Argument::Requantize))
+    };
+    if request.settings.mode == Mode::Isolated {
+        return Err(StudyError::from(AxisError::Values {
+            key: "mode".into(),
+            problem: "isolated figures are those of layers; designs are compared by what the network does"
+                .into(),
+        }));
+    }
+    match request.axes.list().iter().find(|axis| other(axis.key())) {
+        Some(axis) => Err(StudyError::from(AxisError::Values {
+            key: axis.key().into(),
+            problem:
+                "explore varies accelerators on one network and its samples; `guardbit sweep` varies anything"
+                    .into(),
+        })),
+        None => Ok(()),
+    }
+}

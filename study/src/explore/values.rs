@@ -1,0 +1,182 @@
+//! Which designs provably have the same values.
+//!
+//! Values follow from each layer's datapath and from what it reads. A register that nothing overflows is as good as one that holds
+//! everything: of such registers the width makes no difference. Nothing overflows a register that holds every sum of the layer's
+//! real weights, whatever the layer reads; and none that holds what the samples make of it, as long as everything before it is as
+//! if nothing overflowed. A wrapping register needs to hold final sums alone. Where all registers are such, the design is the one with
+//! accumulators that hold everything.
+
+use guardbit_graph::{Graph, NodeId};
+use guardbit_hwmodels::bounds::LayerBounds;
+use guardbit_hwmodels::{Check, Datapath, Level, MacLayer, Packing, Program, Register};
+use guardbit_num::{Format, MAX_BITS, Overflow};
+use guardbit_sim::Mode;
+
+use super::Outcome;
+use super::plan::Plan;
+use crate::Identity;
+use crate::execute::Executed;
+
+/// All that decides the values of a layer beside the network.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LayerShape {
+    pub node: NodeId,
+    pub datapath: Datapath,
+    pub packing: Packing,
+}
+
+/// By what the values of a design are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Values {
+    /// Designs of the same key have the same values.
+    pub key: Identity,
+    /// Whether they are those of accumulators that hold everything.
+    pub is_exact: bool,
+}
+
+/// What the registers of designs that differ in widths alone need.
+pub(super) struct Measured {
+    layers: Vec<(NodeId, Vec<Need>)>,
+    /// Of accumulators that hold everything.
+    pub outcome: Outcome,
+}
+
+/// Bits that one level of one layer needs.
+#[derive(Debug, Clone, Copy)]
+struct Need {
+    /// With any activations.
+    proved: u32,
+    /// With those of the samples, of final sums and of all prefixes.
+    finals: u32,
+    prefixes: u32,
+}
+
+impl LayerShape {
+    /// Those of a program, in order of execution.
+    pub fn all(program: &Program) -> Vec<Self> {
+        let shape = |layer: &MacLayer| Self {
+            node: layer.node,
+            datapath: layer.datapath.clone(),
+            packing: layer.packing,
+        };
+        program.mac_layers().map(shape).collect()
+    }
+}
+
+/// What designs that differ in widths alone have in common.
+pub(super) fn structure(shapes: &[LayerShape]) -> String {
+    let mut shapes = shapes.to_vec();
+    for level in shapes.iter_mut().flat_map(|shape| &mut shape.datapath.levels) {
+        level.register = widened(level.register);
+    }
+    format!("{shapes:?}")
+}
+
+/// The greatest width, with the sign and the overflow mode that it has.
+fn widened(register: Register) -> Register {
+    match register {
+        Register::Auto => Register::Auto,
+        Register::Fixed { format, overflow } => {
+            let widest = Format::new(MAX_BITS, format.is_signed()).unwrap_or(format);
+            Register::Fixed { format: widest, overflow }
+        }
+    }
+}
+
+/// The widths of every level, over all layers: `chain 14, acc 12-16`.
+pub(super) fn widths(shapes: &[LayerShape]) -> String {
+    let mut levels: Vec<(&str, Vec<Option<u32>>)> = Vec::new();
+    for level in shapes.iter().flat_map(|shape| &shape.datapath.levels) {
+        let bits = match level.register {
+            Register::Auto => None,
+            Register::Fixed { format, .. } => Some(format.bits()),
+        };
+        match levels.iter_mut().find(|(name, _)| *name == level.name) {
+            Some((_, all)) => all.push(bits),
+            None => levels.push((&level.name, vec![bits])),
+        }
+    }
+    let shown = |(name, bits): &(&str, Vec<Option<u32>>)| {
+        let numbers = || bits.iter().flatten();
+        match (numbers().min(), numbers().max(), bits.contains(&None)) {
+            (Some(low), Some(high), false) if low == high => format!("{name} {low}"),
+            (Some(low), Some(high), false) => format!("{name} {low}-{high}"),
+            (Some(low), Some(_), true) => format!("{name} {low}-auto"),
+            _ => format!("{name} auto"),
+        }
+    };
+    levels.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+impl Measured {
+    /// From a run of `program` with accumulators that hold everything.
+    pub fn new(program: &Program, executed: &Executed) -> Self {
+        let need = |layer: &MacLayer| {
+            let bounds = LayerBounds::new(&program.graph, layer);
+            let levels = executed.layers[layer.node.index()].as_ref().map_or(&[][..], |stats| &stats.levels);
+            let one = |(index, level): (usize, &guardbit_sim::LevelStats)| Need {
+                proved: bounds.weight_bits(index),
+                finals: level.channels.iter().map(|channel| channel.required_final).max().unwrap_or(1),
+                prefixes: level.channels.iter().map(|channel| channel.required_prefix).max().unwrap_or(1),
+            };
+            (layer.node, levels.iter().enumerate().map(one).collect())
+        };
+        Self {
+            layers: program.mac_layers().map(need).collect(),
+            outcome: Outcome::from(&executed.verdict.score),
+        }
+    }
+
+    /// By what the values of a design of this structure are known.
+    pub fn values(&self, plan: &Plan, shapes: &[LayerShape]) -> Values {
+        let isolated = plan.request.settings.mode == Mode::Isolated;
+        let (lifted, is_exact) = self.lifted(&plan.subject.graph, shapes, isolated);
+        Values { key: plan.values_key(&format!("{lifted:?}")), is_exact }
+    }
+
+    /// The design with every register that nothing overflows made one that holds everything, and whether those are all.
+    fn lifted(&self, graph: &Graph, shapes: &[LayerShape], isolated: bool) -> (Vec<LayerShape>, bool) {
+        let mut lifted = shapes.to_vec();
+        // Of every tensor, whether it is as if nothing overflowed.
+        let mut undisturbed = vec![true; graph.tensors().len()];
+        for (node, own) in graph.nodes_with_ids() {
+            let read = isolated || own.inputs.iter().flatten().all(|tensor| undisturbed[tensor.index()]);
+            let Some(shape) = lifted.iter_mut().find(|shape| shape.node == node) else {
+                undisturbed[own.output.index()] = read;
+                continue;
+            };
+            let needs =
+                self.layers.iter().find(|(other, _)| *other == node).map_or(&[][..], |(_, needs)| needs);
+            let mut whole = shape.packing == Packing::None;
+            let exact_products = shape.datapath.product.register == Register::Auto;
+            for (level, need) in shape.datapath.levels.iter_mut().zip(needs) {
+                // What is proved speaks of exact products. Behind a level that overflows, nothing is known of the sums.
+                let proved = if exact_products { need.proved } else { MAX_BITS + 1 };
+                whole &= Need { proved, ..*need }.is_met(level, read);
+                level.register = if whole { Register::Auto } else { level.register };
+            }
+            whole &= needs.len() == shape.datapath.levels.len();
+            undisturbed[own.output.index()] = read && whole;
+        }
+        let auto = |level: &Level| level.register == Register::Auto;
+        let all = lifted.iter().flat_map(|shape| &shape.datapath.levels).all(auto);
+        (lifted, all)
+    }
+}
+
+impl Need {
+    /// Whether nothing overflows the register of a level, or it makes no difference if it does.
+    fn is_met(&self, level: &Level, undisturbed: bool) -> bool {
+        let Register::Fixed { format, overflow } = level.register else { return true };
+        // The narrower range of symmetric saturation ends one before.
+        let room = format.bits() - u32::from(overflow == Overflow::SaturateSymmetric);
+        let bits = match (overflow, undisturbed) {
+            (Overflow::Observe, _) => return true,
+            // Modulo arithmetic: the last sum is right whatever went before.
+            (Overflow::Wrap, true) if level.check == Check::EachAdd => self.finals,
+            (_, true) => self.prefixes,
+            (_, false) => MAX_BITS + 1,
+        };
+        bits.min(self.proved) <= room
+    }
+}

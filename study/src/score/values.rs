@@ -1,0 +1,55 @@
+//! What codes of an output stand for.
+
+use guardbit_graph::{DType, Graph, STEPS_PER_UNIT, Tensor, TensorId, order_of, real_of, real_steps};
+use guardbit_sim::Codes;
+
+use super::outputs::detector_input;
+
+/// How unusual a sample is: the mean squared difference of what the network gives back and what it reads, in real units;
+/// or the only value of its output.
+pub(super) fn anomaly(graph: &Graph, output: TensorId, inputs: &[Codes], codes: &[i32]) -> f32 {
+    let found = reals(graph.tensor(output), codes);
+    let read = detector_input(graph, output)
+        .and_then(|place| Some((inputs.get(place)?, graph.inputs().get(place)?)));
+    let Some((input, &id)) = read.filter(|_| found.len() > 1) else {
+        return found.first().map_or(f32::NAN, |&value| value as f32);
+    };
+    let wanted = reals(graph.tensor(id), &input.to_vec());
+    let squares: f64 = found.iter().zip(&wanted).map(|(found, wanted)| (found - wanted).powi(2)).sum();
+    (squares / found.len() as f64) as f32
+}
+
+/// The real values of codes.
+pub(super) fn reals(tensor: &Tensor, codes: &[i32]) -> Vec<f64> {
+    if tensor.ty.dtype == DType::Float32 {
+        return codes.iter().map(|&word| f64::from(real_of(word))).collect();
+    }
+    let scale = f64::from(step(tensor));
+    codes.iter().map(|&code| scale * steps(tensor, code) as f64).collect()
+}
+
+/// The real value of a step in which errors of an output are counted: its scale.
+pub(super) fn step(tensor: &Tensor) -> f32 {
+    if tensor.ty.dtype.is_float() {
+        return 1.0 / STEPS_PER_UNIT;
+    }
+    tensor.ty.quantization.as_ref().map_or(1.0, |q| q.scale(0))
+}
+
+/// A code's distance from real 0 in these steps.
+pub(super) fn steps(tensor: &Tensor, code: i32) -> i64 {
+    if tensor.ty.dtype.is_float() {
+        return real_steps(code);
+    }
+    i64::from(code) - i64::from(tensor.ty.quantization.as_ref().map_or(0, |q| q.zero_point(0)))
+}
+
+/// Index of the greatest value; ties go to the lowest index.
+pub(super) fn top1(tensor: &Tensor, codes: &[i32]) -> Option<usize> {
+    let order = |code: i32| if tensor.ty.dtype.is_float() { order_of(code) } else { code };
+    codes.iter().enumerate().rev().max_by_key(|(_, code)| order(**code)).map(|(index, _)| index)
+}
+
+pub(super) fn codes(tensors: &[Option<Codes>], id: TensorId) -> Vec<i32> {
+    tensors[id.index()].as_ref().map_or(Vec::new(), Codes::to_vec)
+}

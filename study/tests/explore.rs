@@ -1,0 +1,404 @@
+//! Exploring designs: against every point run alone, and laws of budgets.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use guardbit_reports::{ExploreRecord, PointRow};
+use guardbit_sim::{Mode, StatsLevel};
+use guardbit_study::{
+    Axes, Budget, Existing, ExploreRequest, InputSource, RunRequest, Settings, Silent, SizeRequest,
+    StudyError, explore, run, size,
+};
+use proptest::prelude::*;
+
+/// Three layers, so that what overflows in one changes what the next reads.
+const NETWORK: &str = "\
+schema: 1
+inputs:
+  - {name: x, shape: [1, 24], dtype: int8, scale: 0.1, zero_point: 3}
+constants:
+  - {name: a, shape: [12, 24], dtype: int8, scale: 0.1, random: {seed: 1}}
+  - {name: b, shape: [10, 12], dtype: int8, scale: 0.1, random: {seed: 2}}
+  - {name: c, shape: [4, 10], dtype: int8, scale: 0.1, random: {seed: 3}}
+nodes:
+  - {op: fully_connected, inputs: [x, a], output: {name: y, dtype: int8, scale: 12.0}}
+  - {op: fully_connected, inputs: [y, b], output: {name: z, dtype: int8, scale: 700.0}}
+  - {op: fully_connected, inputs: [z, c], output: {name: out, dtype: int8, scale: 30000.0}}
+outputs: [out]
+";
+
+const ACCELERATOR: &str = "\
+schema: 1
+extends: fpga-int14-ws
+name: small
+array: {rows: 4, cols: 4}
+accumulation:
+- {name: chain, reduce: serial, terms: rows, bits: 16, overflow: wrap}
+- {name: acc, reduce: serial, terms: all, bits: 20, overflow: saturate}
+";
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("net.yaml"), NETWORK).unwrap();
+        fs::write(dir.path().join("hw.yaml"), ACCELERATOR).unwrap();
+        Self(dir)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn hw(&self) -> String {
+        self.path("hw.yaml").to_string_lossy().into_owned()
+    }
+
+    fn request(&self, list: &[&str], budget: Option<&str>) -> ExploreRequest {
+        let axes = list.iter().map(|text| text.parse().unwrap()).collect();
+        ExploreRequest {
+            model: self.path("net.yaml"),
+            hw: self.hw(),
+            settings: settings(Vec::new()),
+            axes: Axes::new(axes, &[], Vec::new()).unwrap(),
+            budget: budget.map(|budget| budget.parse().unwrap()),
+            objectives: Vec::new(),
+            costs: Vec::new(),
+        }
+    }
+
+    fn explore(&self, list: &[&str], budget: Option<&str>, out: &str) -> ExploreRecord {
+        explore(&self.request(list, budget), &self.path(out), Existing::Refuse, &Silent).unwrap()
+    }
+}
+
+fn settings(sets: Vec<String>) -> Settings {
+    Settings {
+        input: InputSource::Random { count: 40, seed: 7 },
+        labels: None,
+        output: None,
+        mode: Mode::Propagated,
+        stats: StatsLevel::None,
+        sets,
+        events: 0,
+        profile: None,
+        format: Default::default(),
+        task: None,
+    }
+}
+
+/// What is compared of a design: what it loses, cycles, area, energy.
+type Score = [f64; 4];
+
+fn beats(a: &Score, b: &Score) -> bool {
+    a.iter().zip(b).all(|(a, b)| a <= b) && a != b
+}
+
+/// Every point run alone, by its values of the axes.
+fn enumerated(folder: &Folder, record: &ExploreRecord) -> Vec<Score> {
+    let mut scores = Vec::new();
+    for (index, parameters) in record.parameters.iter().enumerate() {
+        let request = RunRequest {
+            model: folder.path("net.yaml"),
+            hw: folder.hw(),
+            settings: settings(parameters.iter().map(|one| format!("{}={}", one.key, one.value)).collect()),
+            dump_tensors: false,
+            costs: vec!["aladdin-40nm".into()],
+            sums: Default::default(),
+            layer: None,
+        };
+        let alone = run(&request, &folder.path(&format!("run{index}")), Existing::Refuse, &Silent).unwrap();
+        let lost = 1.0 - alone.outcome.top1_agreement.unwrap().value();
+        let cost = &alone.costs[0];
+        scores.push([lost, alone.timing.cycles as f64, cost.area.unwrap(), cost.energy_pj.unwrap()]);
+    }
+    scores
+}
+
+fn score(row: &PointRow) -> Score {
+    let lost = 1.0 - row.top1_agreement.unwrap().value();
+    [lost, row.cycles as f64, row.area.unwrap(), row.energy_pj.unwrap()]
+}
+
+/// Points that are not run have the figures of a run of their own, and the front is that of all runs.
+#[test]
+fn the_front_is_that_of_a_full_enumeration() {
+    let folder = Folder::new();
+    let axes = [
+        "array.rows=4,8",
+        "array.cols=4,16",
+        "accumulation.chain.bits=12,15,18",
+        "accumulation.acc.bits=10,13,16,20",
+        "accumulation.acc.overflow=saturate,wrap",
+    ];
+    let record = folder.explore(&axes, None, "out");
+    assert_eq!(record.points, 96);
+    assert_eq!(record.simulated + record.shared + record.exact, 96);
+    assert!(record.simulated < 48, "columns change no value: {}", record.simulated);
+    assert!(record.exact > 0 && record.shared >= record.simulated, "{record:?}");
+    let expected = enumerated(&folder, &record);
+    for (row, expected) in record.rows.iter().zip(&expected) {
+        let found = score(row);
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
+        assert!(found.iter().zip(expected).all(|(&a, &b)| near(a, b)), "{row:?}\n{expected:?}");
+    }
+    let on_front: Vec<bool> =
+        expected.iter().map(|own| !expected.iter().any(|other| beats(other, own))).collect();
+    let found: Vec<bool> = record.rows.iter().map(|row| row.front).collect();
+    assert_eq!(found, on_front);
+    assert!(on_front.iter().filter(|on| **on).count() > 3, "{on_front:?}");
+}
+
+/// Rows of the same `values` have the same results, and of other ones mostly others.
+#[test]
+fn equal_values_are_equal() {
+    let folder = Folder::new();
+    let axes = ["array.cols=2,4", "accumulation.chain.bits=8..=16", "accumulation.acc.bits=10,14"];
+    let record = folder.explore(&axes, None, "out");
+    let mut seen: BTreeMap<usize, (Option<guardbit_reports::Fraction>, Option<u64>)> = BTreeMap::new();
+    for row in &record.rows {
+        let results = (row.top1_agreement, row.output_mismatch);
+        assert_eq!(*seen.entry(row.values).or_insert(results), results, "{row:?}");
+    }
+    assert!(seen.len() > 4, "{seen:?}");
+    let mismatches: std::collections::BTreeSet<Option<u64>> =
+        seen.values().map(|(_, codes)| *codes).collect();
+    assert!(mismatches.len() > 2, "{mismatches:?}");
+}
+
+fn recommended(record: &ExploreRecord) -> Option<&PointRow> {
+    record.rows.iter().find(|row| row.recommended)
+}
+
+/// What `size` recommends for the first hardware, priced by the same model.
+fn sized(folder: &Folder, budget: &str) -> Score {
+    let request = SizeRequest {
+        model: folder.path("net.yaml"),
+        hw: folder.hw(),
+        settings: settings(Vec::new()),
+        budget: Some(budget.parse::<Budget>().unwrap()),
+        area: None,
+        rtl: &[],
+    };
+    let out = folder.path("size");
+    size(&request, &out, Existing::Replace, &Silent).unwrap();
+    let request = RunRequest {
+        model: folder.path("net.yaml"),
+        hw: out.join("recommended.yaml").to_string_lossy().into_owned(),
+        settings: settings(Vec::new()),
+        dump_tensors: false,
+        costs: vec!["aladdin-40nm".into()],
+        sums: Default::default(),
+        layer: None,
+    };
+    let run = run(&request, &folder.path("sized"), Existing::Replace, &Silent).unwrap();
+    let cost = &run.costs[0];
+    [
+        1.0 - run.outcome.top1_agreement.unwrap().value(),
+        run.timing.cycles as f64,
+        cost.area.unwrap(),
+        cost.energy_pj.unwrap(),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    /// A looser budget never costs more, whatever comes first; and what `size` finds is never better.
+    #[test]
+    fn a_looser_budget_never_costs_more(
+        shares in prop::collection::vec(0u32..60, 2..4),
+        kind in prop_oneof![Just("mismatch"), Just("agreement")],
+        objective in prop_oneof![Just("energy"), Just("area"), Just("cycles")],
+    ) {
+        let mut shares = shares;
+        shares.sort_unstable();
+        let folder = Folder::new();
+        let mut before: Option<f64> = None;
+        for (index, share) in shares.iter().enumerate() {
+            let budget = format!("{kind}={share}%");
+            let mut request = folder.request(&["array.cols=2,4", "accumulation.acc.bits=14,18"], Some(&budget));
+            request.objectives = vec![objective.parse().unwrap()];
+            let out = folder.path(&format!("out{index}"));
+            let record = explore(&request, &out, Existing::Refuse, &Silent).unwrap();
+            let row = recommended(&record).expect("widths that hold everything keep every budget");
+            prop_assert_eq!(row.within, Some(true));
+            let place = ["cycles", "area", "energy"].iter().position(|name| *name == objective).unwrap() + 1;
+            let cost = score(row)[place];
+            prop_assert!(before.is_none_or(|before| cost <= before), "{budget}: {cost} after {before:?}");
+            before = Some(cost);
+            let sized = sized(&folder, &budget)[place];
+            prop_assert!(cost <= sized * (1.0 + 1e-9), "{budget}: {cost}, size {sized}");
+            let yaml = fs::read_to_string(out.join("recommended.yaml")).unwrap();
+            prop_assert!(guardbit_hwmodels::from_yaml(&yaml, "recommended.yaml", &[]).is_ok());
+        }
+    }
+}
+
+/// Labels of 40 samples: int64, little-endian.
+fn labels(folder: &Folder, classes: &[u8]) -> PathBuf {
+    let header = format!("{{'descr': '<i8', 'fortran_order': False, 'shape': ({},), }}", classes.len());
+    let header = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    bytes.extend(header.as_bytes());
+    classes.iter().for_each(|&class| bytes.extend(i64::from(class).to_le_bytes()));
+    let path = folder.path("labels.npy");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// Samples, or output codes, that a design loses; of a share of 40 samples, and of 4 codes each.
+fn lost(kind: &str, outcome: &guardbit_reports::ScoreFigures) -> u64 {
+    let count = |share: Option<guardbit_reports::Fraction>| (share.unwrap().value() * 40.0).round() as u64;
+    match kind {
+        "accuracy" => count(outcome.accuracy_exact).saturating_sub(count(outcome.accuracy)),
+        "agreement" => 40 - count(outcome.top1_agreement),
+        _ => outcome.output_mismatch,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    /// Every design of the front, run by itself on its own file, has the figures of its row, and is within the budget if and only if
+    /// its row says so; some are.
+    #[test]
+    fn designs_of_the_front_keep_what_they_say(
+        share in 0u32..40,
+        kind in prop_oneof![3 => Just("accuracy"), 1 => Just("agreement"), 1 => Just("mismatch")],
+        classes in prop::collection::vec(0u8..4, 40),
+    ) {
+        let folder = Folder::new();
+        let labels = Some(labels(&folder, &classes));
+        let axes = ["array.cols=2,4", "accumulation.chain.bits=12,15", "accumulation.acc.bits=11,13,15"];
+        let mut request = folder.request(&axes, Some(&format!("{kind}={share}%")));
+        request.settings.labels = labels.clone();
+        let out = folder.path("out");
+        let record = explore(&request, &out, Existing::Refuse, &Silent).unwrap();
+        let whole = if kind == "mismatch" { 160 } else { 40 };
+        let mut within = 0;
+        for &index in &record.front() {
+            let row = &record.rows[index];
+            let mut own = settings(Vec::new());
+            own.labels = labels.clone();
+            let request = RunRequest {
+                model: folder.path("net.yaml"),
+                hw: out.join(format!("designs/{index}.yaml")).to_string_lossy().into_owned(),
+                settings: own,
+                dump_tensors: false,
+                costs: vec!["aladdin-40nm".into()],
+                sums: Default::default(),
+                layer: None,
+            };
+            let alone = run(&request, &folder.path(&format!("run{index}")), Existing::Refuse, &Silent).unwrap();
+            let keeps = lost(kind, &alone.outcome) * 100 <= u64::from(share) * whole;
+            prop_assert_eq!(row.within, Some(keeps), "{:?} {:?}", row, alone.outcome);
+            within += u64::from(keeps);
+            let cost = &alone.costs[0];
+            prop_assert_eq!(
+                (row.accuracy, row.top1_agreement, row.output_mismatch, row.cycles, row.area, row.energy_pj),
+                (
+                    alone.outcome.accuracy,
+                    alone.outcome.top1_agreement,
+                    Some(alone.outcome.output_mismatch),
+                    alone.timing.cycles,
+                    cost.area,
+                    cost.energy_pj,
+                )
+            );
+        }
+        prop_assert!(within > 0, "{record:?}");
+        let best = recommended(&record).expect("widths that hold everything keep every budget");
+        prop_assert!(best.front, "{:?}", best);
+        let files = fs::read_dir(out.join("designs")).unwrap().count();
+        prop_assert_eq!(files, record.front().len());
+    }
+}
+
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(current) = folders.pop() {
+        for entry in fs::read_dir(current).unwrap().map(Result::unwrap) {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else {
+                let name = entry.path().strip_prefix(folder).unwrap().to_path_buf();
+                files.insert(name, fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// What was begun, in words.
+#[derive(Default)]
+struct Begun(std::sync::Mutex<Vec<String>>);
+
+impl guardbit_study::Progress for Begun {
+    fn start(&self, what: &str, _total: u64) {
+        self.0.lock().unwrap().push(what.to_owned());
+    }
+
+    fn advance(&self, _samples: u64) {}
+
+    fn note(&self, _text: &str) {}
+}
+
+/// A folder that lost some of what was simulated, and all that is made of it, ends as it was; another exploration is refused.
+#[test]
+fn explorations_are_resumed() {
+    let folder = Folder::new();
+    let axes = ["array.rows=4,8", "accumulation.acc.bits=11,13,15"];
+    folder.explore(&axes, Some("mismatch=20%"), "whole");
+    folder.explore(&axes, Some("mismatch=20%"), "out");
+    let (whole, out) = (contents(&folder.path("whole")), folder.path("out"));
+    assert_eq!(contents(&out), whole);
+    let kept: Vec<&PathBuf> = whole.keys().filter(|path| path.starts_with("values")).collect();
+    assert!(kept.len() > 1, "{:?}", whole.keys());
+    assert!(
+        whole.keys().any(|path| path.starts_with("searches")) && whole.contains_key(Path::new("pareto.csv"))
+    );
+    fs::remove_file(out.join(kept[0])).unwrap();
+    fs::remove_file(out.join("pareto.csv")).unwrap();
+    let begun = Begun::default();
+    let again = folder.request(&axes, Some("mismatch=20%"));
+    explore(&again, &out, Existing::Refuse, &begun).unwrap();
+    assert_eq!(contents(&out), whole);
+    let begun = begun.0.into_inner().unwrap();
+    assert!(begun.iter().any(|what| what.ends_with(" 1 to simulate")), "{begun:?}");
+    assert!(!begun.iter().any(|what| what.contains("together")), "searches are kept: {begun:?}");
+    let other = folder.request(&axes, Some("mismatch=30%"));
+    let refused = explore(&other, &out, Existing::Refuse, &Silent);
+    assert!(matches!(refused, Err(StudyError::Folder(_))), "{refused:?}");
+}
+
+#[test]
+fn what_cannot_be_explored_says_why() {
+    let folder = Folder::new();
+    let check = |change: &dyn Fn(&mut ExploreRequest), says: &str| {
+        let mut request = folder.request(&["array.rows=4,8"], None);
+        change(&mut request);
+        let error = explore(&request, &folder.path("bad"), Existing::Refuse, &Silent).unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+        assert!(!folder.path("bad").exists());
+    };
+    check(&|request| request.axes = folder.request(&["seed=1,2"], None).axes, "explore varies accelerators");
+    check(&|request| request.settings.mode = Mode::Isolated, "isolated figures are those of layers");
+    check(&|request| request.budget = "accuracy=1%".parse().ok(), "a budget of accuracy needs labels");
+    check(
+        &|request| {
+            request.costs = vec!["finn-r".into()];
+            request.objectives = vec!["energy".parse().unwrap()];
+        },
+        "the objective `energy` is told by no cost model of finn-r",
+    );
+    check(&|request| request.costs = vec!["cacti".into()], "neither a cost model nor a file");
+    check(
+        &|request| request.axes = folder.request(&["accumulation.acc.bits=1,2"], None).axes,
+        "accumulation.acc.bits",
+    );
+}
