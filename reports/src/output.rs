@@ -9,13 +9,12 @@ use crate::plots::{
     Drawing, EXPLORE_PLOTS, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
 };
 use crate::tables::{
-    PairRow, Parameter, PointRow, Row, SumRow, SummaryRow, SweepClassRow, SweepRow, pair_rows, parquet_name,
+    PARETO, PairRow, Parameter, PointRow, Row, SumRow, SummaryRow, SweepClassRow, SweepRow, pair_rows, parquet_name,
     sweep_class_rows, sweep_rows, write_csv, write_csv_and, write_parquet,
 };
 use crate::{ExploreRecord, PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord, SumHistogram};
 
 const REPORT: &str = "report.html";
-const PARETO: &str = "pareto.csv";
 
 /// What a report says about how its results were made.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -79,7 +79,7 @@ fn a_run_in_words() {
     Where nothing overflows, every final sum of these samples at level column fits 15 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
     Where nothing overflows, every final sum of these samples at level acc fits 12 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
     One inference takes 236 cycles on the accelerator, 0.786667 µs (1,271,186 inferences per second); in 87.29 % of the cycles it waits for memory (SRAM 0 %, DRAM 87.29 %).
-    Of the cycles 100 % to layers bound by how it lies on the array; most of all to #0 conv2d_1.
+    Cycles by what bounds their layer: mapping to the array 100 %. #0 conv2d_1 takes the most.
     "#);
     let run = common::run_record(StatsLevel::None);
     insta::assert_snapshot!(run_findings(&run).join("\n"), @r"

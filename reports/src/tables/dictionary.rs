@@ -6,7 +6,7 @@ use guardbit_sim::{Needs, StatsLevel};
 
 use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
-    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, LayerRow, PairRow, PartRow,
+    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, LayerRow, PARETO, PairRow, PartRow,
     PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow, SummaryRow,
     SweepClassRow, SweepRow, TensorRow, TradeOffRow,
 };
@@ -42,6 +42,11 @@ const TABLES: &[Table] = &[
     table::<SizeGridRow>("size"),
     table::<SizeRateRow>("size"),
     table::<PointRow>("explore"),
+    Table {
+        file: PARETO,
+        about: "The designs of `points.csv` that no other beats, in the same columns.",
+        ..table::<PointRow>("explore")
+    },
     table::<PartRow>("quantize"),
     table::<TensorRow>("quantize"),
     table::<HistogramRow>("quantize"),

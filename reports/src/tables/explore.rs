@@ -3,10 +3,13 @@
 use super::table::table;
 use crate::Fraction;
 
+/// The table of the designs that no other beats.
+pub(crate) const PARETO: &str = "pareto.csv";
+
 table! {
     "points.csv"
-    /// A design: a point of the axes, or one that was found within the budget. `pareto.csv` has the same columns and those designs
-    /// alone that no other beats. A column per axis follows; it is blank where widths were searched.
+    /// A design: a point of the axes, or one that was found within the budget. A column per axis follows; it is
+    /// blank where widths were searched.
     #[derive(Default)]
     PointRow {
         /// Number of the design: the points of the axes in order, then those that were found.

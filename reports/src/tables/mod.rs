@@ -31,6 +31,7 @@ pub(crate) use self::parquet::{parquet_name, write_parquet};
 pub use classes::{ClassRow, SweepClassRow, sweep_class_rows};
 pub use dictionary::columns_text;
 pub use events::{EventRow, event_rows};
+pub(crate) use explore::PARETO;
 pub use explore::PointRow;
 pub use layers::{ChannelRow, LayerRow, channel_rows, layer_rows};
 pub use not_swept::not_swept_text;
