@@ -9,8 +9,8 @@ use crate::plots::{
     Drawing, EXPLORE_PLOTS, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
 };
 use crate::tables::{
-    PARETO, PairRow, Parameter, PointRow, Row, SumRow, SummaryRow, SweepClassRow, SweepRow, pair_rows, parquet_name,
-    sweep_class_rows, sweep_rows, write_csv, write_csv_and, write_parquet,
+    PARETO, PairRow, Parameter, PointRow, Row, SumRow, SummaryRow, SweepClassRow, SweepRow, pair_rows,
+    parquet_name, sweep_class_rows, sweep_rows, write_csv, write_csv_and, write_parquet,
 };
 use crate::{ExploreRecord, PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord, SumHistogram};
 

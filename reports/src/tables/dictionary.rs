@@ -6,9 +6,9 @@ use guardbit_sim::{Needs, StatsLevel};
 
 use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
-    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, LayerRow, PARETO, PairRow, PartRow,
-    PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow, SummaryRow,
-    SweepClassRow, SweepRow, TensorRow, TradeOffRow,
+    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, LayerRow, PARETO, PairRow,
+    PartRow, PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow,
+    SummaryRow, SweepClassRow, SweepRow, TensorRow, TradeOffRow,
 };
 
 /// A table with its columns.
