@@ -30,10 +30,9 @@ impl Quality {
             None => {}
         }
         let outputs = &plan.subject.outputs;
-        let propagated = plan.request.settings.mode == guardbit_sim::Mode::Propagated;
         match (plan.subject.has_classes(), outputs.classes().is_some()) {
-            (true, _) if propagated => Self::Accuracy,
-            (_, true) if propagated => Self::Agreement,
+            (true, _) => Self::Accuracy,
+            (_, true) => Self::Agreement,
             _ => Self::Codes,
         }
     }

@@ -10,7 +10,6 @@ use guardbit_graph::{Graph, NodeId};
 use guardbit_hwmodels::bounds::LayerBounds;
 use guardbit_hwmodels::{Check, Datapath, Level, MacLayer, Packing, Program, Register};
 use guardbit_num::{Format, MAX_BITS, Overflow};
-use guardbit_sim::Mode;
 
 use super::Outcome;
 use super::plan::Plan;
@@ -129,18 +128,17 @@ impl Measured {
 
     /// By what the values of a design of this structure are known.
     pub fn values(&self, plan: &Plan, shapes: &[LayerShape]) -> Values {
-        let isolated = plan.request.settings.mode == Mode::Isolated;
-        let (lifted, is_exact) = self.lifted(&plan.subject.graph, shapes, isolated);
+        let (lifted, is_exact) = self.lifted(&plan.subject.graph, shapes);
         Values { key: plan.values_key(&format!("{lifted:?}")), is_exact }
     }
 
     /// The design with every register that nothing overflows made one that holds everything, and whether those are all.
-    fn lifted(&self, graph: &Graph, shapes: &[LayerShape], isolated: bool) -> (Vec<LayerShape>, bool) {
+    fn lifted(&self, graph: &Graph, shapes: &[LayerShape]) -> (Vec<LayerShape>, bool) {
         let mut lifted = shapes.to_vec();
         // Of every tensor, whether it is as if nothing overflowed.
         let mut undisturbed = vec![true; graph.tensors().len()];
         for (node, own) in graph.nodes_with_ids() {
-            let read = isolated || own.inputs.iter().flatten().all(|tensor| undisturbed[tensor.index()]);
+            let read = own.inputs.iter().flatten().all(|tensor| undisturbed[tensor.index()]);
             let Some(shape) = lifted.iter_mut().find(|shape| shape.node == node) else {
                 undisturbed[own.output.index()] = read;
                 continue;
