@@ -11,26 +11,42 @@ use guardbit_study::{
 use ndarray::Array2;
 use proptest::prelude::*;
 
+/// Outputs of the three layers.
+const SIZES: [usize; 3] = [6, 6, 4];
+const INPUTS: usize = 12;
+
+/// Weights of one sign and then of the other, for activations that are never negative: sums come back from where they went.
+fn weights(magnitudes: &[i8], outputs: usize) -> String {
+    let terms = magnitudes.len() / outputs;
+    let signed = magnitudes.iter().enumerate().map(|(index, &magnitude)| {
+        let (output, term) = (index / terms, index % terms);
+        let value = if 2 * term < terms { magnitude } else { -magnitude };
+        if output % 2 == 0 { value } else { -value }
+    });
+    format!("{:?}", signed.collect::<Vec<_>>())
+}
+
 /// Three layers with a branch around one, so that what overflows in one changes what the next reads.
-fn network(seed: u64) -> String {
+fn network(magnitudes: &[i8]) -> String {
+    let (a, rest) = magnitudes.split_at(SIZES[0] * INPUTS);
+    let (b, c) = rest.split_at(SIZES[1] * SIZES[0]);
+    let [a, b, c] = [(a, SIZES[0]), (b, SIZES[1]), (c, SIZES[2])].map(|(own, outputs)| weights(own, outputs));
     format!(
         "\
 schema: 1
 inputs:
-  - {{name: x, shape: [1, 12], dtype: int8, scale: 0.1, zero_point: 3}}
+  - {{name: x, shape: [1, 12], dtype: int8, scale: 0.1, zero_point: -128}}
 constants:
-  - {{name: a, shape: [6, 12], dtype: int8, scale: 0.1, random: {{seed: {seed}}}}}
-  - {{name: b, shape: [6, 6], dtype: int8, scale: 0.1, random: {{seed: {}}}}}
-  - {{name: c, shape: [4, 6], dtype: int8, scale: 0.1, random: {{seed: {}}}}}
+  - {{name: a, shape: [6, 12], dtype: int8, scale: 0.1, values: {a}}}
+  - {{name: b, shape: [6, 6], dtype: int8, scale: 0.1, values: {b}}}
+  - {{name: c, shape: [4, 6], dtype: int8, scale: 0.1, values: {c}}}
 nodes:
-  - {{op: fully_connected, inputs: [x, a], output: {{name: y, dtype: int8, scale: 9.0}}}}
-  - {{op: fully_connected, inputs: [y, b], output: {{name: z, dtype: int8, scale: 500.0}}}}
-  - {{op: add, inputs: [y, z], output: {{name: s, dtype: int8, scale: 500.0}}}}
-  - {{op: fully_connected, inputs: [s, c], output: {{name: out, dtype: int8, scale: 20000.0}}}}
+  - {{op: fully_connected, inputs: [x, a], output: {{name: y, dtype: int8, scale: 3.0, zero_point: -128}}}}
+  - {{op: fully_connected, inputs: [y, b], output: {{name: z, dtype: int8, scale: 120.0, zero_point: -128}}}}
+  - {{op: add, inputs: [y, z], output: {{name: s, dtype: int8, scale: 120.0, zero_point: -128}}}}
+  - {{op: fully_connected, inputs: [s, c], output: {{name: out, dtype: int8, scale: 2000.0}}}}
 outputs: [out]
-",
-        seed + 1,
-        seed + 2
+"
     )
 }
 
@@ -127,25 +143,47 @@ fn level() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// All widths around those that suffice, of one level and of two, with exact products and with narrow ones.
+    /// Widths around those that suffice, of every layer together or of each its own, of one level and of two, with exact products
+    /// and with narrow ones.
     #[test]
     fn designs_have_the_values_of_their_points(
-        seed in 1u64..1000,
+        magnitudes in prop::collection::vec(1i8..=127, SIZES[0] * INPUTS + SIZES[1] * SIZES[0] + SIZES[2] * SIZES[1]),
         levels in prop::collection::vec(level(), 1..=2),
         product in prop::sample::select(vec!["auto", "auto", "12", "15"]),
-        chain in 12u32..=17,
+        chain in 13u32..=18,
+        is_uniform in any::<bool>(),
+        seed in any::<u32>(),
     ) {
         let (last, inner) = levels.split_last().unwrap();
         let mut all: Vec<String> =
             inner.iter().map(|level| format!("name: chain, terms: 4, bits: 16, {level}")).collect();
         all.push(format!("name: acc, terms: all, bits: 20, {last}"));
-        let mut axes = vec!["accumulation.acc.bits=12..=21".to_owned(), format!("product.bits={product}")];
+        let mut axes = vec![format!("product.bits={product}")];
+        if is_uniform {
+            axes.push("accumulation.acc.bits=12..=21".into());
+        } else {
+            axes.extend(["y", "out"].map(|layer| format!("layers.{layer}.accumulation.acc.bits=13..=20")));
+        }
         if !inner.is_empty() {
             axes.push(format!("accumulation.chain.bits={chain},{}", chain + 1));
         }
-        let input = InputSource::Random { count: 12, seed };
-        check(&network(seed), &accelerator(&all), &axes, input)?;
+        let input = InputSource::Random { count: 12, seed: seed.into() };
+        check(&network(&magnitudes), &accelerator(&all), &axes, input)?;
     }
+}
+
+/// What is proved of exact products says nothing of products that wrap: sums of what is never negative become negative.
+#[test]
+fn wrapped_products_prove_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = dir.path().join("x.npy");
+    ndarray_npy::write_npy(&input, &Array2::from_elem((3, 1), 72i8)).unwrap();
+    let levels = ["name: acc, terms: all, bits: 8, overflow: saturate, signed: false".to_owned()];
+    let axes =
+        ["accumulation.acc.bits=7..=10".to_owned(), "product.bits=7".into(), "product.overflow=wrap".into()];
+    let input = InputSource::File { path: input, pick: Default::default() };
+    let positive = IDENTITY.replace("scale: 1.0}\nconstants", "scale: 1.0, zero_point: -28}\nconstants");
+    check(&positive, &accelerator(&levels), &axes, input).unwrap();
 }
 
 /// Symmetric saturation has no least code: -128 needs 9 bits there.
