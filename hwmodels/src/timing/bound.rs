@@ -49,3 +49,29 @@ impl fmt::Display for Bound {
         f.write_str(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a layer that keeps array, ports and memory outside busy for so many cycles, of which its products need `ideal`.
+    fn check([ideal, array, ports, outside]: [u64; 4], bound: Bound) {
+        let cost = Cost {
+            ideal_cycles: ideal,
+            compute_cycles: array,
+            sram_cycles: ports,
+            dram_cycles: outside,
+            ..Cost::default()
+        };
+        assert_eq!(Bound::of(&cost), bound, "{cost:?}");
+    }
+
+    #[test]
+    fn the_first_of_equals_bounds() {
+        check([50, 100, 100, 100], Bound::Compute);
+        check([49, 100, 100, 100], Bound::Mapping);
+        check([50, 100, 101, 101], Bound::Sram);
+        check([50, 100, 101, 102], Bound::Dram);
+        check([50, 100, 100, 101], Bound::Dram);
+    }
+}

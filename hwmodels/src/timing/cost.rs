@@ -9,7 +9,7 @@ use super::traffic::Traffic;
 use crate::Array;
 
 /// What one inference costs in one layer.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
     /// Cycles with a memory that takes no time.
     pub compute_cycles: u64,
