@@ -65,7 +65,7 @@ fn branch(outputs: &[&str]) -> Arc<Graph> {
 }
 
 fn accelerator(memory: &str) -> Accelerator {
-    let text = format!("schema: 1\nmemory: {{double_buffer: false, {memory}}}\n");
+    let text = format!("schema: 1\nmemory: {{{memory}}}\n");
     from_yaml(&text, "test", &[]).unwrap()
 }
 
@@ -87,11 +87,11 @@ fn check(outputs: &[&str], memory: &str, stays: &[&str], bytes: [u64; 4]) {
 fn a_branch_keeps_a_tensor_until_its_last_reader() {
     // Everything passes outside: what is read, weights, what is made.
     let all = [64 + 32 + 128, 128 + 64 + 128, 128 + 64 + 128, 128 + 64 + 128];
-    check(&["sum"], "activation_kib: 0.25", &[], all);
+    check(&["sum"], "double_buffer: false, activation_kib: 0.25", &[], all);
     // a and b are there while 1 and 2 run, 256 bytes: a waits for 3. What the host adds goes outside.
     let some = [64 + 32, 64, 64 + 128, 64 + 128];
-    check(&["sum"], "residency: fit, activation_kib: 0.25", &["a", "b"], some);
-    let program = program(&["sum"], "residency: fit, activation_kib: 0.25");
+    check(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.25", &["a", "b"], some);
+    let program = program(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.25");
     let peak = program.resident_peak().map(|(node, bits)| (node.index(), bits));
     assert_eq!(peak, Some((1, 256 * 8)));
     let held: Vec<u128> =
@@ -103,14 +103,9 @@ fn a_branch_keeps_a_tensor_until_its_last_reader() {
 fn tiles_of_layers_in_between_keep_their_room() {
     // A byte less: while 2 runs, a would stand beside the 128 bytes of b that its tile holds.
     let all = [64 + 32 + 128, 128 + 64 + 128, 128 + 64 + 128, 128 + 64 + 128];
-    check(&["sum"], "residency: fit, activation_kib: 0.249023", &[], all);
-    // The next tile loads while one computes: a beside twice the 64 bytes of x, 256 bytes, but beside 2 x 128 of b, 384.
-    check(&["sum"], "residency: fit, double_buffer: true, activation_kib: 0.374", &["b"], [
-        64 + 32 + 128,
-        128 + 64,
-        64 + 128,
-        128 + 64 + 128,
-    ]);
+    check(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.249023", &[], all);
+    // The next tile loads while one computes: a and b beside twice 128 bytes of the other, 384.
+    check(&["sum"], "residency: fit, double_buffer: true, activation_kib: 0.374", &[], all);
     check(&["sum"], "residency: fit, double_buffer: true, activation_kib: 0.375", &["a", "b"], [
         64 + 32,
         64,
@@ -121,7 +116,7 @@ fn tiles_of_layers_in_between_keep_their_room() {
 
 #[test]
 fn outputs_of_the_network_are_stored_too() {
-    check(&["a", "sum"], "residency: fit, activation_kib: 0.25", &["a", "b"], [
+    check(&["a", "sum"], "residency: fit, double_buffer: false, activation_kib: 0.25", &["a", "b"], [
         64 + 32 + 128,
         64,
         64 + 128,
@@ -140,7 +135,7 @@ fn residency_is_the_makers() {
 
 #[test]
 fn what_does_not_pass_takes_no_time() {
-    let memory = "activation_kib: 0.25, dram_bytes_per_cycle: 1";
+    let memory = "double_buffer: false, activation_kib: 0.25, dram_bytes_per_cycle: 1";
     let cycles = |residency: &str| {
         let program = program(&["sum"], &format!("{memory}, residency: {residency}"));
         program.mac_layers().map(|layer| layer.timing.cycles).collect::<Vec<_>>()

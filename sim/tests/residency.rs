@@ -57,7 +57,7 @@ fn held(program: &Program, node: NodeId) -> u128 {
     };
     let bits = |tensor| {
         let ty = &graph.tensor(tensor).ty;
-        ty.len() as u128 * u128::from(ty.dtype.bits())
+        ty.len() as u128 * u128::from(ty.code_range().bits())
     };
     let here = program.residents.iter().filter(|resident| alive(resident.tensor));
     here.map(|resident| bits(resident.tensor)).sum()

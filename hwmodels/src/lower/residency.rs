@@ -88,7 +88,7 @@ fn moment(program: &Program, node: NodeId) -> Moment {
 }
 
 /// The output of a layer, if a layer on the accelerator reads it.
-fn candidate(program: &Program, layer: &MacLayer) -> Option<Resident> {
+pub(super) fn candidate(program: &Program, layer: &MacLayer) -> Option<Resident> {
     let graph = &program.graph;
     let tensor = graph.node(layer.node).output;
     let (mut until, mut is_stored) = (None, graph.outputs().contains(&tensor));

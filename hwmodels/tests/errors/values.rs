@@ -353,3 +353,13 @@ fn values_that_do_not_go_together() {
     help: lower the `shift` of the product or of a level
     ");
 }
+
+#[test]
+fn mappings_of_groups() {
+    insta::assert_snapshot!(report("schema: 1\narray: {depthwise: own_inputs}\ndataflow: weight_stationary\n", &[]), @"");
+    insta::assert_snapshot!(report("schema: 1\narray: {depthwise: block_diagonal}\ndataflow: vector\n", &[]), @"");
+    insta::assert_snapshot!(
+        report("schema: 1\narray: {kind: block, depthwise: serial}\ndataflow: vector\ntiming: {convention: ethos_u}\n", &[]),
+        @""
+    );
+}
