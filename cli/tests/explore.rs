@@ -63,9 +63,8 @@ fn mappings_are_explored() {
     let values: BTreeSet<&str> = points.iter().map(|row| row["values"].as_str()).collect();
     assert_eq!((points.len(), values.len()), (6, 1));
     let of = |depthwise: &str, residency: &str, figure: &str| -> f64 {
-        let is = |row: &&common::Row| {
-            row["array.depthwise"] == depthwise && row["memory.residency"] == residency
-        };
+        let is =
+            |row: &&common::Row| row["array.depthwise"] == depthwise && row["memory.residency"] == residency;
         points.iter().find(is).unwrap()[figure].parse().unwrap()
     };
     for depthwise in ["serial", "block_diagonal", "own_inputs"] {

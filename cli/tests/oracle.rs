@@ -191,8 +191,7 @@ fn arithmetic() {
 fn check_arena(model: &str, expected: [u64; 2]) {
     let Some(model) = shared_model(model) else { return };
     let script = root().join("scripts/tflm_arena.py");
-    let output =
-        Command::new(needed("GUARDBIT_ORACLE_PYTHON")).arg(script).arg(&model).output().unwrap();
+    let output = Command::new(needed("GUARDBIT_ORACLE_PYTHON")).arg(script).arg(&model).output().unwrap();
     let arena: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
     let keys = ["--set", "memory.residency=fit", "--set", "memory.activation_kib=4096"];
     let printed = succeed(&[&["inspect", &model, "--hw", "exact-int32-os", "--json"], &keys[..]].concat());

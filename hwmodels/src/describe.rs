@@ -86,9 +86,9 @@ impl Accelerator {
                 "every layer reads its activations from outside and stores its outputs there",
                 "activations do not stay on the chip between layers, even where they would fit",
             ],
-            Residency::Fit => &[
-                "activations stay on the chip between layers where they fit beside the layers' tiles",
-            ],
+            Residency::Fit => {
+                &["activations stay on the chip between layers where they fit beside the layers' tiles"]
+            }
         };
         notes.extend(residency.iter().map(|&note| note.to_owned()));
         notes

@@ -7,7 +7,10 @@ use guardbit_num::{Overflow, Rounding, Scheme};
 
 use crate::accelerator::PackingKind;
 use crate::file::RoundKind;
-use crate::{ArrayKind, Axis, BiasPlace, Check, Dataflow, Depthwise, Fixup, OutputFit, Residency, TimingConvention, ZeroPoint};
+use crate::{
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Depthwise, Fixup, OutputFit, Residency, TimingConvention,
+    ZeroPoint,
+};
 
 /// A choice that files write as a name.
 pub(crate) trait Named: Copy + PartialEq + 'static {

@@ -3,7 +3,8 @@
 use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{ArrayCycles, Gemm, LayerTiming, MAX_CYCLES, Widths};
 use guardbit_hwmodels::{
-    Accelerator, Array, ArrayKind, Dataflow, Depthwise, Level, Memory, Register, Residency, Terms, TimingConvention, load,
+    Accelerator, Array, ArrayKind, Dataflow, Depthwise, Level, Memory, Register, Residency, Terms,
+    TimingConvention, load,
 };
 use guardbit_num::{Format, Overflow};
 use proptest::prelude::*;

@@ -106,22 +106,22 @@ fn tiles_of_layers_in_between_keep_their_room() {
     check(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.249023", &[], all);
     // The next tile loads while one computes: a and b beside twice 128 bytes of the other, 384.
     check(&["sum"], "residency: fit, double_buffer: true, activation_kib: 0.374", &[], all);
-    check(&["sum"], "residency: fit, double_buffer: true, activation_kib: 0.375", &["a", "b"], [
-        64 + 32,
-        64,
-        64 + 128,
-        64 + 128,
-    ]);
+    check(
+        &["sum"],
+        "residency: fit, double_buffer: true, activation_kib: 0.375",
+        &["a", "b"],
+        [64 + 32, 64, 64 + 128, 64 + 128],
+    );
 }
 
 #[test]
 fn outputs_of_the_network_are_stored_too() {
-    check(&["a", "sum"], "residency: fit, double_buffer: false, activation_kib: 0.25", &["a", "b"], [
-        64 + 32 + 128,
-        64,
-        64 + 128,
-        64 + 128,
-    ]);
+    check(
+        &["a", "sum"],
+        "residency: fit, double_buffer: false, activation_kib: 0.25",
+        &["a", "b"],
+        [64 + 32 + 128, 64, 64 + 128, 64 + 128],
+    );
 }
 
 /// A layer may be told to keep nothing.

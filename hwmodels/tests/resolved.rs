@@ -3,8 +3,8 @@
 use guardbit_hwmodels::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Level,
     Memory, OPERATIONS, Operands, OutputFit, PRESETS, Packing, Permutations, Product, Reduce, ReductionOrder,
-    Register, Requantization, Residency, ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml,
-    load,
+    Register, Requantization, Residency, ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint,
+    from_yaml, load,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;

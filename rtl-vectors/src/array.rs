@@ -7,7 +7,9 @@ mod slice;
 
 use guardbit_graph::{NodeId, Window};
 use guardbit_hwmodels::timing::Gemm;
-use guardbit_hwmodels::{Accelerator, BiasPlace, Dataflow, Datapath, Depthwise, MacLayer, Program, Reduce, Terms};
+use guardbit_hwmodels::{
+    Accelerator, BiasPlace, Dataflow, Datapath, Depthwise, MacLayer, Program, Reduce, Terms,
+};
 use guardbit_sim::trace::{TraceOperand, operands, trace};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -128,9 +130,10 @@ fn covered(accelerator: &Accelerator, datapath: &Datapath, window: &Window) -> R
     let elements = array.rows * array.cols;
     let one_group_at_a_time = matches!(array.depthwise, Depthwise::ByKind | Depthwise::Serial);
     match () {
-        () if window.groups > 1 && !one_group_at_a_time => {
-            Err(format!("`array.depthwise` is {}: the design runs groups one after the other", array.depthwise))
-        }
+        () if window.groups > 1 && !one_group_at_a_time => Err(format!(
+            "`array.depthwise` is {}: the design runs groups one after the other",
+            array.depthwise
+        )),
         () if elements == 1 => Err("the array has one element: the MAC unit".into()),
         () if elements > MAX_ELEMENTS => {
             Err(format!("the array has {elements} elements; arrays of up to {MAX_ELEMENTS} are exported"))

@@ -132,7 +132,8 @@ impl Diagonal {
     fn dense(&self) -> Graph {
         let ([kh, kw], channels) = (self.kernel, self.channels);
         let code = |index: usize| {
-            let (c, cell, from) = (index / channels / (kh * kw), index / channels % (kh * kw), index % channels);
+            let (c, cell, from) =
+                (index / channels / (kh * kw), index / channels % (kh * kw), index % channels);
             if c == from { self.weights[cell * channels + c] } else { self.weight_zero_point() }
         };
         let weights = (0..channels * kh * kw * channels).map(code).collect();

@@ -87,7 +87,8 @@ fn values(program: &Program, case: &NetworkCase, options: Options) -> (Vec<Strin
     let samples: Vec<_> = case.samples.iter().map(|sample| vec![sample.clone()]).collect();
     let tensors = simulation.run_batch(&samples).unwrap();
     let stats = simulation.finish();
-    let events = stats.iter().flatten().flat_map(|layer| layer.levels.iter().map(|level| level.total().events()));
+    let events =
+        stats.iter().flatten().flat_map(|layer| layer.levels.iter().map(|level| level.total().events()));
     (tensors.iter().map(|tensors| format!("{tensors:?}")).collect(), events.collect())
 }
 

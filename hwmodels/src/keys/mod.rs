@@ -18,8 +18,8 @@ use guardbit_num::{Overflow, Scheme};
 use serde_yaml::Value;
 
 use crate::accelerator::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, OutputFit, PackingKind, Register,
-    Residency, ShiftRounding, Terms, TimingConvention, ZeroPoint,
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, OutputFit, PackingKind,
+    Register, Residency, ShiftRounding, Terms, TimingConvention, ZeroPoint,
 };
 use crate::file::{
     BiasBits, Bits, Entries, Integer, Name, OpName, OrderFile, PermutationsFile, RoundKind, TermsFile,

@@ -16,7 +16,9 @@ pub(super) fn check(accelerator: Accelerator) -> Result<Accelerator, Violation> 
     if mapping != Depthwise::ByKind && accelerator.timing.convention == TimingConvention::EthosU {
         return Err(of(
             &["timing", "convention"],
-            format!("`array.depthwise` is {mapping}, but the compiler that ethos_u follows has a mapping of its own"),
+            format!(
+                "`array.depthwise` is {mapping}, but the compiler that ethos_u follows has a mapping of its own"
+            ),
             "leave `array.depthwise` out",
         ));
     }
@@ -33,7 +35,9 @@ pub(super) fn check(accelerator: Accelerator) -> Result<Accelerator, Violation> 
         Depthwise::BlockDiagonal => {
             "`array.depthwise` is block_diagonal, but the lanes of a vector engine take no zeros of other groups"
         }
-        _ => "`array.depthwise` is own_inputs, but activations of an array through which sums move are shared by its columns",
+        _ => {
+            "`array.depthwise` is own_inputs, but activations of an array through which sums move are shared by its columns"
+        }
     };
     Err(of(
         &["dataflow"],

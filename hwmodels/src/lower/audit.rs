@@ -99,7 +99,9 @@ pub fn audit_lowering(program: &Program) -> Result<Vec<Decision>, LowerError> {
         add(AuditStep::Partition, outcome, what);
         if let Some(layer) = program.mac_layer(id) {
             lowered(layer).into_iter().for_each(|(outcome, what)| add(AuditStep::Lowering, outcome, what));
-            resident(program, layer).into_iter().for_each(|what| add(AuditStep::Lowering, Outcome::Kept, what));
+            resident(program, layer)
+                .into_iter()
+                .for_each(|what| add(AuditStep::Lowering, Outcome::Kept, what));
         }
     }
     Ok(all)
@@ -128,7 +130,9 @@ fn resident(program: &Program, layer: &MacLayer) -> Option<String> {
     }
     let Some(resident) = program.residents.iter().find(|resident| resident.from == layer.node) else {
         let reason = match residency::candidate(program, layer) {
-            Some(_) => "it does not fit `memory.activation_kib` beside what is needed there until its last reader",
+            Some(_) => {
+                "it does not fit `memory.activation_kib` beside what is needed there until its last reader"
+            }
             None => "no layer on the accelerator reads it",
         };
         return Some(format!("its output goes outside: {reason}"));

@@ -38,8 +38,7 @@ impl Groups {
         };
         let times = gemm.groups.div_ceil(most.max(1)).max(1);
         let abreast = gemm.groups.div_ceil(times).max(1);
-        let in_turn =
-            array.depthwise == Depthwise::BlockDiagonal && dataflow == Dataflow::OutputStationary;
+        let in_turn = array.depthwise == Depthwise::BlockDiagonal && dataflow == Dataflow::OutputStationary;
         Self { abreast, times, in_turn }
     }
 }

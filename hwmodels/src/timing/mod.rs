@@ -130,9 +130,7 @@ impl LayerTiming {
         let searched = accelerator.timing.convention == TimingConvention::Overlapped;
         let footprint = if searched { footprint.holding(&smallest) } else { footprint };
         let Choice { mapping, tile, traffic, schedule } = match accelerator.timing.convention {
-            TimingConvention::Overlapped => {
-                search::search(&mapping, &footprint, &accelerator.memory, most)
-            }
+            TimingConvention::Overlapped => search::search(&mapping, &footprint, &accelerator.memory, most),
             TimingConvention::ScalesimV3 | TimingConvention::EthosU => {
                 let tile = footprint.tile(&mapping, usize::MAX);
                 let traffic = footprint.traffic(&mapping, &tile);

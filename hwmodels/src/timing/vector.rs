@@ -45,7 +45,11 @@ pub(super) fn reads(layer: &Layer) -> [u64; 3] {
             // A fold reads the activations of every pixel and group that it touches, and the weights of its channels.
             let outputs = pixels * channels;
             let weights = outputs / lanes * lanes.min(channels) + (outputs % lanes).min(channels);
-            [product([groups, terms, touched(outputs, lanes, of_group)]), product([groups, terms, weights]), 0]
+            [
+                product([groups, terms, touched(outputs, lanes, of_group)]),
+                product([groups, terms, weights]),
+                0,
+            ]
         }
         ArrayKind::Channels => {
             let stripes = (pixels / stripe).max(1);

@@ -70,7 +70,8 @@ fn groups_side_by_side_where_sums_stay() {
     check(&with("block_diagonal"), 16, 9, 72 + 30 + 16);
     check(&with("own_inputs"), 16, 9, 9 + 30 + 16);
     // The last level's run takes zeros of the others: no tree.
-    let tree = "array: {rows: 16, cols: 16, depthwise: block_diagonal}\naccumulation: [{name: acc, reduce: tree}]";
+    let tree =
+        "array: {rows: 16, cols: 16, depthwise: block_diagonal}\naccumulation: [{name: acc, reduce: tree}]";
     check(tree, 16, 9, 7 * 16 + 9 + 30 + 16);
 }
 

@@ -13,8 +13,7 @@ use guardbit_graph::{
 };
 use guardbit_hwmodels::{
     Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, Operands, OutputFit,
-    Packing, Product, Program, Reduce, ReductionOrder, Register, Requantization, Residency, Terms,
-    Timing,
+    Packing, Product, Program, Reduce, ReductionOrder, Register, Requantization, Residency, Terms, Timing,
     TimingConvention, Walk, ZeroPoint, lower,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
