@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use guardbit_graph::Window;
+use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{Bound, LayerTiming};
 use guardbit_hwmodels::{
     Accelerator, Array, Dataflow, Depthwise, Reduce, Terms, Timing, TimingConvention, check_yaml,
@@ -73,6 +73,29 @@ fn groups_side_by_side_where_sums_stay() {
     let tree =
         "array: {rows: 16, cols: 16, depthwise: block_diagonal}\naccumulation: [{name: acc, reduce: tree}]";
     check(tree, 16, 9, 7 * 16 + 9 + 30 + 16);
+}
+
+/// Where and when the first product of a group is added, from that of the first group.
+fn begins(text: &str, group: usize) -> (usize, usize, u64) {
+    let timing = LayerTiming::new(&hardware(text), &window(16, 9, 1, 8), INT8);
+    let place = |c| timing.place(OutputPosition { n: 0, h: 0, w: 0, c }, 0, 0);
+    let (first, own) = (place(0), place(group));
+    (own.row, own.col, own.cycle - first.cycle)
+}
+
+#[test]
+fn groups_begin_behind_those_before() {
+    let with = |dataflow: &str, mapping: &str| {
+        format!("dataflow: {dataflow}\narray: {{rows: 32, cols: 16, depthwise: {mapping}}}")
+    };
+    // Column 3 is 3 cycles later; before its 9 products stream those of 3 groups.
+    assert_eq!(begins(&with("output_stationary", "block_diagonal"), 3), (0, 3, 3 * 9 + 3));
+    assert_eq!(begins(&with("output_stationary", "own_inputs"), 3), (0, 3, 3));
+    // 9 rows and 2 x 9 rows below, 1 and 2 columns beside: 3, 3 and 2 groups at a time.
+    assert_eq!(begins(&with("weight_stationary", "block_diagonal"), 1), (9, 1, 9 + 1));
+    assert_eq!(begins(&with("weight_stationary", "block_diagonal"), 2), (18, 2, 18 + 2));
+    // The channel of group 2 streams 2 cycles behind that of group 0.
+    assert_eq!(begins(&with("input_stationary", "block_diagonal"), 2), (18, 0, 18 + 2));
 }
 
 #[test]
