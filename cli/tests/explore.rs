@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -13,20 +14,26 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The example's lines run, and their files have what they say.
-#[test]
-fn the_example_runs() {
-    let out = tempfile::tempdir().unwrap();
-    let script = fs::read_to_string(root().join("examples/explore/digits.sh")).unwrap();
+/// Runs the lines of an example, with `out` for its folder of results; what the last one printed.
+fn run_example(script: &str, out: &Path) -> String {
+    let script = fs::read_to_string(root().join("examples/explore").join(script)).unwrap();
     let mut last = String::new();
     for line in script.lines().filter(|line| line.starts_with("guardbit ")) {
-        let folder = format!("{}/", out.path().display());
+        let folder = format!("{}/", out.display());
         let words = line.split_whitespace().skip(1).map(|word| word.replace("out/", &folder));
         let output =
             Command::cargo_bin("guardbit").unwrap().current_dir(root()).args(words).output().unwrap();
         assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
         last = String::from_utf8(output.stdout).unwrap();
     }
+    last
+}
+
+/// The example's lines run, and their files have what they say.
+#[test]
+fn the_example_runs() {
+    let out = tempfile::tempdir().unwrap();
+    let last = run_example("digits.sh", out.path());
     let points = csv_rows(&out.path().join("explore/points.csv"));
     assert!(points.len() > 80, "{}", points.len());
     let recommended: Vec<_> = points.iter().filter(|row| row["recommended"] == "true").collect();
@@ -45,6 +52,53 @@ fn the_example_runs() {
     for says in ["setting ", "figure ", "layer ", "energy_pj (aladdin-40nm)", "accumulation"] {
         assert!(last.contains(says), "{says}: {last}");
     }
+}
+
+/// Mappings and residency change what designs take, and none of their values.
+#[test]
+fn mappings_are_explored() {
+    let out = tempfile::tempdir().unwrap();
+    run_example("mappings.sh", out.path());
+    let points = csv_rows(&out.path().join("mappings/points.csv"));
+    let values: BTreeSet<&str> = points.iter().map(|row| row["values"].as_str()).collect();
+    assert_eq!((points.len(), values.len()), (6, 1));
+    let of = |depthwise: &str, residency: &str, figure: &str| -> f64 {
+        let is =
+            |row: &&common::Row| row["array.depthwise"] == depthwise && row["memory.residency"] == residency;
+        points.iter().find(is).unwrap()[figure].parse().unwrap()
+    };
+    for depthwise in ["serial", "block_diagonal", "own_inputs"] {
+        for figure in ["cycles", "energy_pj"] {
+            assert!(of(depthwise, "fit", figure) < of(depthwise, "none", figure), "{depthwise} {figure}");
+        }
+    }
+    for depthwise in ["block_diagonal", "own_inputs"] {
+        assert!(of(depthwise, "fit", "cycles") < of("serial", "fit", "cycles"), "{depthwise}");
+    }
+}
+
+/// What stays on the chip is listed, and every layer's output accounted for.
+#[test]
+fn what_stays_is_shown() {
+    let model = digits("digits_int8.tflite");
+    let args = ["inspect", &model, "--hw", "fpga-int14-os"];
+    let keys = ["--set", "memory.residency=fit"];
+    assert!(!succeed(&args).contains("stay on the chip"));
+    let text = succeed(&[&args[..], &keys].concat());
+    // 64 pixels of 16 channels, then 36 of 16: both are there while the depthwise layer runs.
+    let heading = "activations that stay on the chip, 1600 bytes at most, while depthwise_1 runs:";
+    assert!(text.contains(heading), "{text}");
+    let audit = succeed(&[&args[..], &keys, &["--audit"]].concat());
+    for says in [
+        "its output, 1024 bytes, stays on the chip until `depthwise_1` has read it",
+        "its output, 576 bytes, stays on the chip until `pointwise_1` has read it",
+        "its output goes outside: no layer on the accelerator reads it",
+    ] {
+        assert!(audit.contains(says), "{says}: {audit}");
+    }
+    let small = ["--set", "memory.activation_kib=1.2"];
+    let audit = succeed(&[&args[..], &keys, &small, &["--audit"]].concat());
+    assert!(audit.contains("its output goes outside: it does not fit `memory.activation_kib`"), "{audit}");
 }
 
 /// What priced runs tell, and where it stands.

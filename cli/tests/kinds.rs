@@ -87,6 +87,7 @@ const HELPERS_OF_TIMING: &[&str] = &[
     "feed",
     "fit",
     "gemm",
+    "groups",
     "mapping",
     "moving_sums",
     "rate",

@@ -185,3 +185,32 @@ fn arithmetic() {
     let status = Command::new(python).arg(script).arg(guardbit).args(["--cases", "60"]).status().unwrap();
     assert!(status.success(), "check_arithmetic.py found differences");
 }
+
+/// The most bytes that stay on the chip, beside the arena that TensorFlow Lite Micro plans from the life spans of all
+/// tensors, inputs, scratch buffers and gaps included.
+fn check_arena(model: &str, expected: [u64; 2]) {
+    let Some(model) = shared_model(model) else { return };
+    let script = root().join("scripts/tflm_arena.py");
+    let output = Command::new(needed("GUARDBIT_ORACLE_PYTHON")).arg(script).arg(&model).output().unwrap();
+    let arena: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+    let keys = ["--set", "memory.residency=fit", "--set", "memory.activation_kib=4096"];
+    let printed = succeed(&[&["inspect", &model, "--hw", "exact-int32-os", "--json"], &keys[..]].concat());
+    let ops: Vec<serde_json::Value> = serde_json::from_str(&printed).unwrap();
+    let peak = ops.iter().filter_map(|op| op["resident_bytes"].as_u64()).max().unwrap();
+    assert_eq!([peak, arena], expected, "{model}");
+    assert!(peak <= arena);
+}
+
+#[test]
+#[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
+#[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
+fn peaks_lie_within_the_arena() {
+    // A layer's input and output, of 25 x 5 pixels of 64 channels each.
+    check_arena("kws_dscnn_int8.tflite", [2 * 25 * 5 * 64, 16000]);
+    // 48 x 48 pixels of 8 channels, and of 16.
+    check_arena("vww_mobilenet_v1_025_int8.tflite", [48 * 48 * (8 + 16), 73728]);
+    // 32 x 32 pixels of 16 channels twice; a third tensor there is the host's.
+    check_arena("resnet8_cifar10_int8.tflite", [2 * 32 * 32 * 16, 49152]);
+    // Two layers of 128; in the arena the input of 640 and one of them.
+    check_arena("anomaly_autoencoder_int8.tflite", [2 * 128, 640 + 128]);
+}

@@ -359,3 +359,24 @@ fn every_mutant_is_caught() {
         assert!(table.contains("flipped_digit") && !table.contains(" NO "), "{table}");
     }
 }
+
+/// A bundle's cycles are those of its layer alone, and re-checked as such; groups side by side are no design of an array.
+#[test]
+fn bundles_are_of_layers_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let manifest = |name: &str, sets: &[&str]| -> serde_json::Value {
+        let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+        let path = dir.path().join(name);
+        let out = export(&path, &digits("digits_int8.tflite"), "fpga-int14-os", "1", &sets);
+        succeed(&["check", &out]);
+        serde_json::from_slice(&fs::read(path.join("manifest.json")).unwrap()).unwrap()
+    };
+    let plain = manifest("plain", &[]);
+    let fit = manifest("fit", &["memory.residency=fit"]);
+    assert_eq!(plain["timing"], fit["timing"]);
+    let diagonal = manifest("diagonal", &["array.depthwise=block_diagonal"]);
+    assert!(diagonal["timing"]["cycles"].as_u64() < plain["timing"]["cycles"].as_u64());
+    let absent = diagonal["array_absent"].as_str().unwrap();
+    assert!(absent.contains("`array.depthwise` is block_diagonal"), "{absent}");
+    assert!(plain["array_absent"].is_null());
+}

@@ -51,10 +51,25 @@ pub enum ArrayKind {
     Block,
 }
 
+/// How the groups of a grouped convolution lie on the array. Values do not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Depthwise {
+    /// As the array's kind has it: side by side in vector engines but those of channels, else one after the other.
+    #[default]
+    ByKind,
+    /// One after the other.
+    Serial,
+    /// As many as there is room for, on the diagonal of one matrix of weights, 0 elsewhere.
+    BlockDiagonal,
+    /// Side by side: every lane or column takes activations of its own.
+    OwnInputs,
+}
+
 impl Array {
     /// An array of that size, its lanes free to hold any outputs.
     pub const fn new(rows: usize, cols: usize, dot_width: usize) -> Self {
-        Self { rows, cols, dot_width, kind: ArrayKind::Outputs, cores: 1, stripe: 1 }
+        let (kind, depthwise) = (ArrayKind::Outputs, Depthwise::ByKind);
+        Self { rows, cols, dot_width, kind, cores: 1, stripe: 1, depthwise }
     }
 }
 
@@ -162,6 +177,16 @@ pub enum TimingConvention {
     ScalesimV3,
     /// As the compiler of Arm's Ethos-U55 estimates NPU cycles.
     EthosU,
+}
+
+/// Which activations stay on the chip between layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Residency {
+    /// None: every layer reads its activations from outside and stores its outputs there.
+    #[default]
+    None,
+    /// Those that fit beside what the layers themselves need: see [`crate::Resident`].
+    Fit,
 }
 
 /// How lanes share an adder.

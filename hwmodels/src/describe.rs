@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::timing::Feed;
-use crate::{Accelerator, Datapath, Level, OutputFit, Packing, Register, Terms, TimingConvention};
+use crate::{Accelerator, Datapath, Level, OutputFit, Packing, Register, Residency, Terms, TimingConvention};
 
 impl Datapath {
     /// The stages in the order of the data.
@@ -81,8 +81,16 @@ impl Accelerator {
             let rate = memory.accumulator_bytes_per_cycle;
             notes.push(port("accumulator_bytes_per_cycle", sums, "sums", rate));
         }
-        notes.push("every layer reads its activations from outside and stores its outputs there".into());
-        notes.push("activations do not stay on the chip between layers, even where they would fit".into());
+        let residency: &[&str] = match memory.residency {
+            Residency::None => &[
+                "every layer reads its activations from outside and stores its outputs there",
+                "activations do not stay on the chip between layers, even where they would fit",
+            ],
+            Residency::Fit => {
+                &["activations stay on the chip between layers where they fit beside the layers' tiles"]
+            }
+        };
+        notes.extend(residency.iter().map(|&note| note.to_owned()));
         notes
     }
 }

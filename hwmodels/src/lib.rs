@@ -22,9 +22,10 @@ mod schema;
 pub mod timing;
 
 pub use accelerator::{
-    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, Memory,
-    Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, PackingKind, Product,
-    ReductionOrder, Register, Requantization, ShiftRounding, Terms, Timing, TimingConvention, ZeroPoint,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, Level,
+    Memory, Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, PackingKind,
+    Product, ReductionOrder, Register, Requantization, Residency, ShiftRounding, Terms, Timing,
+    TimingConvention, ZeroPoint,
 };
 pub use file::SetMap;
 pub use keys::keys_text;
@@ -40,6 +41,6 @@ pub use lower::{
 };
 pub use order::{Permutations, Walk, random_permutation};
 pub use presets::{PRESETS, Preset, preset};
-pub use program::{ActivationOffset, MacLayer, Place, Program, Step};
+pub use program::{ActivationOffset, MacLayer, Place, Program, Resident, Step};
 pub use reduction::Reduce;
 pub use schema::schema;

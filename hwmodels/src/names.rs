@@ -7,7 +7,10 @@ use guardbit_num::{Overflow, Rounding, Scheme};
 
 use crate::accelerator::PackingKind;
 use crate::file::RoundKind;
-use crate::{ArrayKind, Axis, BiasPlace, Check, Dataflow, Fixup, OutputFit, TimingConvention, ZeroPoint};
+use crate::{
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Depthwise, Fixup, OutputFit, Residency, TimingConvention,
+    ZeroPoint,
+};
 
 /// A choice that files write as a name.
 pub(crate) trait Named: Copy + PartialEq + 'static {
@@ -85,7 +88,14 @@ names! {
         Folded = "folded",
         Block = "block",
     }
+    Depthwise, "mapping of groups": {
+        ByKind = "by_kind",
+        Serial = "serial",
+        BlockDiagonal = "block_diagonal",
+        OwnInputs = "own_inputs",
+    }
     OutputFit, "fit of the output": { Saturate = "saturate", SaturateSymmetric = "saturate_symmetric", Wrap = "wrap" }
+    Residency, "residency of activations": { None = "none", Fit = "fit" }
     TimingConvention, "timing convention": {
         Overlapped = "overlapped",
         ScalesimV3 = "scalesim_v3",

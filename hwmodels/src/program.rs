@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use guardbit_graph::{CodeRange, DotProducts, Graph, NodeId};
+use guardbit_graph::{CodeRange, DotProducts, Graph, NodeId, TensorId};
 use guardbit_num::Requantizer;
 
 use crate::timing::LayerTiming;
@@ -17,6 +17,23 @@ pub struct Program {
     pub accelerator: Accelerator,
     /// One step per node of the graph, in order of execution.
     pub steps: Vec<Step>,
+    /// The activations that stay on the chip, in the order in which they are made.
+    pub residents: Vec<Resident>,
+}
+
+/// An activation tensor that stays in the SRAM of activations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resident {
+    /// The tensor.
+    pub tensor: TensorId,
+    /// The layer that makes it.
+    pub from: NodeId,
+    /// The last layer of the accelerator that reads it.
+    pub until: NodeId,
+    /// Its size.
+    pub bits: u128,
+    /// Whether it is stored outside too: the host reads it, or it is an output of the network.
+    pub is_stored: bool,
 }
 
 /// How one node runs.
@@ -92,6 +109,19 @@ impl Program {
             self.accelerator.layers.get(name).filter(|_| self.graph.find_node(name) == Ok(node))
         });
         own.unwrap_or(&self.accelerator)
+    }
+
+    /// Bits of the activations that stay on the chip while a node runs: those that it reads and makes, and those that wait.
+    pub fn resident_bits(&self, node: NodeId) -> u128 {
+        let here = self.residents.iter().filter(|resident| (resident.from..=resident.until).contains(&node));
+        here.map(|resident| resident.bits).fold(0, u128::saturating_add)
+    }
+
+    /// The most of them at a time, and the first node while which they are there; `None` where nothing stays.
+    pub fn resident_peak(&self) -> Option<(NodeId, u128)> {
+        // What is there grows where something is made alone.
+        let made = self.residents.iter().map(|resident| (resident.from, self.resident_bits(resident.from)));
+        made.rev().max_by_key(|(_, bits)| *bits)
     }
 
     /// The accelerated layer of a node.

@@ -3,7 +3,8 @@
 use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{ArrayCycles, Gemm, LayerTiming, MAX_CYCLES, Widths};
 use guardbit_hwmodels::{
-    Accelerator, Array, ArrayKind, Dataflow, Level, Memory, Register, Terms, TimingConvention, load,
+    Accelerator, Array, ArrayKind, Dataflow, Depthwise, Level, Memory, Register, Residency, Terms,
+    TimingConvention, load,
 };
 use guardbit_num::{Format, Overflow};
 use proptest::prelude::*;
@@ -73,6 +74,7 @@ fn memory() -> impl Strategy<Value = Memory> {
             activation_kib: kib[0],
             weight_kib: kib[1],
             accumulator_kib: kib[2],
+            residency: Residency::None,
             double_buffer,
             sram_bytes_per_cycle: rates[0],
             accumulator_bytes_per_cycle: rates[1],
@@ -100,7 +102,8 @@ fn accelerators() -> impl Strategy<Value = Accelerator> {
             let inner = terms.into_iter().flatten();
             let inner = inner.map(|terms| Level { terms: Terms::Count(terms), register, ..all.clone() });
             accelerator.datapath.levels = inner.chain([all.clone()]).collect();
-            let array = Array { kind, cores, stripe, ..Array::new(rows, cols, dot_width) };
+            let depthwise = Depthwise::ALL[stripe % Depthwise::ALL.len()];
+            let array = Array { kind, cores, stripe, depthwise, ..Array::new(rows, cols, dot_width) };
             Accelerator {
                 array,
                 dataflow,

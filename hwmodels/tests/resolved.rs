@@ -1,10 +1,10 @@
 //! The complete file of an accelerator loads back to the same accelerator.
 
 use guardbit_hwmodels::{
-    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory,
-    OPERATIONS, Operands, OutputFit, PRESETS, Packing, Permutations, Product, Reduce, ReductionOrder,
-    Register, Requantization, ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml,
-    load,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Level,
+    Memory, OPERATIONS, Operands, OutputFit, PRESETS, Packing, Permutations, Product, Reduce, ReductionOrder,
+    Register, Requantization, Residency, ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint,
+    from_yaml, load,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -114,12 +114,13 @@ fn dram() -> impl Strategy<Value = (u64, u64, Option<u64>)> {
 
 fn memory() -> impl Strategy<Value = Memory> {
     let number = || prop_oneof![0.001..1000.0f64, (1..1000u32).prop_map(f64::from)];
-    (number(), number(), number(), any::<bool>(), [number(), number(), number()], dram()).prop_map(
+    let switches = (any::<bool>(), select(vec![Residency::None, Residency::Fit]));
+    (number(), number(), number(), switches, [number(), number(), number()], dram()).prop_map(
         |(
             activation,
             weight,
             accumulator,
-            double_buffer,
+            (double_buffer, residency),
             [sram, sums, dram],
             (latency, burst, outstanding),
         )| {
@@ -127,6 +128,7 @@ fn memory() -> impl Strategy<Value = Memory> {
                 activation_kib: activation,
                 weight_kib: weight,
                 accumulator_kib: accumulator,
+                residency,
                 double_buffer,
                 sram_bytes_per_cycle: sram,
                 accumulator_bytes_per_cycle: sums,
@@ -144,11 +146,13 @@ fn single() -> impl Strategy<Value = Accelerator> {
     // At most 2^20 processing elements.
     let array = (size(), 1..=16usize, size());
     let kinds = [ArrayKind::Outputs, ArrayKind::Channels, ArrayKind::Folded, ArrayKind::Block];
-    let array = (array, select(kinds.to_vec()), 1..=1usize, size());
-    let array = array.prop_map(|((rows, cols, dot_width), kind, cores, stripe)| Array {
+    let depthwise = select(vec![Depthwise::ByKind, Depthwise::Serial]);
+    let array = (array, select(kinds.to_vec()), 1..=1usize, size(), depthwise);
+    let array = array.prop_map(|((rows, cols, dot_width), kind, cores, stripe, depthwise)| Array {
         kind,
         cores,
         stripe,
+        depthwise,
         ..Array::new(rows, cols, dot_width)
     });
     let dataflow = select(vec![
@@ -246,6 +250,7 @@ fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
       kind: outputs
       cores: 1
       stripe: 1
+      depthwise: by_kind
     dataflow: weight_stationary
     offload:
     - conv2d
@@ -298,6 +303,7 @@ fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
       activation_kib: 256
       weight_kib: 256
       accumulator_kib: 64
+      residency: none
       double_buffer: true
       sram_bytes_per_cycle: 16
       accumulator_bytes_per_cycle: 128

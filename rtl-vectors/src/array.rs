@@ -7,7 +7,9 @@ mod slice;
 
 use guardbit_graph::{NodeId, Window};
 use guardbit_hwmodels::timing::Gemm;
-use guardbit_hwmodels::{Accelerator, BiasPlace, Dataflow, Datapath, MacLayer, Program, Reduce, Terms};
+use guardbit_hwmodels::{
+    Accelerator, BiasPlace, Dataflow, Datapath, Depthwise, MacLayer, Program, Reduce, Terms,
+};
 use guardbit_sim::trace::{TraceOperand, operands, trace};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -61,7 +63,7 @@ pub(crate) fn array(
     seed: u64,
 ) -> Result<ArrayPart, String> {
     let accelerator = program.accelerator_of(node);
-    covered(accelerator, &layer.datapath)?;
+    covered(accelerator, &layer.datapath, &layer.dots.window)?;
     if inputs.is_empty() {
         return Err(NO_ACTIVATIONS.into());
     }
@@ -85,7 +87,7 @@ pub(crate) fn again(
     operands: [&dyn Fn(usize, usize) -> i64; 2],
     seed: u64,
 ) -> Result<ArrayPart, String> {
-    covered(accelerator, &accelerator.datapath)?;
+    covered(accelerator, &accelerator.datapath, window)?;
     let mut slice = Slice::fitting(accelerator, window)?;
     let mut candidates = slice.candidates(window);
     slice.first_pixel = candidates.find(|&first| first == first_pixel).unwrap_or(0);
@@ -116,7 +118,7 @@ fn part(
 }
 
 /// Whether the reference RTL has this array.
-fn covered(accelerator: &Accelerator, datapath: &Datapath) -> Result<(), String> {
+fn covered(accelerator: &Accelerator, datapath: &Datapath, window: &Window) -> Result<(), String> {
     let array = accelerator.array;
     let serial = datapath.levels.iter().all(|l| l.reduce == Reduce::Serial);
     let levels = match (accelerator.dataflow, datapath.levels.as_slice()) {
@@ -126,7 +128,12 @@ fn covered(accelerator: &Accelerator, datapath: &Datapath) -> Result<(), String>
         _ => return Err("the dataflow is neither output nor weight stationary".into()),
     };
     let elements = array.rows * array.cols;
+    let one_group_at_a_time = matches!(array.depthwise, Depthwise::ByKind | Depthwise::Serial);
     match () {
+        () if window.groups > 1 && !one_group_at_a_time => Err(format!(
+            "`array.depthwise` is {}: the design runs groups one after the other",
+            array.depthwise
+        )),
         () if elements == 1 => Err("the array has one element: the MAC unit".into()),
         () if elements > MAX_ELEMENTS => {
             Err(format!("the array has {elements} elements; arrays of up to {MAX_ELEMENTS} are exported"))

@@ -2,6 +2,7 @@
 
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::Program;
+use guardbit_hwmodels::timing::{LayerTiming, Outside, Widths};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
@@ -118,6 +119,11 @@ pub fn export(
     // Of permutations that were given, the layer's own alone.
     let mut accelerator = program.accelerator_of(node).clone();
     accelerator.datapath.order = layer.datapath.order.clone();
+    // A bundle is of the layer alone, whose activations come from outside.
+    let timing = match layer.timing.outside {
+        Outside::ALL => layer.timing.clone(),
+        _ => LayerTiming::new(&accelerator, window, Widths::of(&program.graph, node)),
+    };
     let array = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
     assemble(Parts {
         source: Source { accelerator: accelerator.name.clone(), ..request.source.clone() },
@@ -137,7 +143,7 @@ pub fn export(
             window: describe::window(window),
         },
         accelerator: &accelerator,
-        timing: &layer.timing,
+        timing: &timing,
         arithmetic,
         lanes,
         dots: &dots,

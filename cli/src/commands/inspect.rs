@@ -2,6 +2,7 @@
 
 mod audit;
 mod nodes;
+mod residents;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -138,7 +139,9 @@ impl View {
         let line = |(id, _): (NodeId, _)| {
             let lowered = program.as_ref().and_then(|program| program.mac_layer(id));
             let place = places.as_ref().map(|places| places[id.index()].to_string());
-            OpLine::new(&graph, id, lowered, place)
+            let staying = program.as_ref().filter(|program| !program.residents.is_empty());
+            let resident_bytes = staying.map(|program| residents::bytes(program.resident_bits(id)));
+            OpLine { resident_bytes, ..OpLine::new(&graph, id, lowered, place) }
         };
         let ops = graph.nodes_with_ids().map(line).collect();
         Ok(Self { graph, program, ops })
@@ -199,6 +202,9 @@ struct OpLine {
     stall_dram_cycles: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tile: Option<TileRecord>,
+    /// Bytes of activations that stay on the chip while it runs, its own included; absent where none ever do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resident_bytes: Option<u64>,
 }
 
 impl OpLine {
@@ -231,6 +237,7 @@ impl OpLine {
             stall_sram_cycles: lowered.map(|layer| layer.timing.cost.stall_sram_cycles),
             stall_dram_cycles: lowered.map(|layer| layer.timing.cost.stall_dram_cycles),
             tile: lowered.map(TileRecord::new),
+            resident_bytes: None,
         }
     }
 
@@ -278,6 +285,7 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
         out += &datapaths(program);
         let tiles: Vec<TileRecord> = program.mac_layers().map(TileRecord::new).collect();
         out += &format!("\nwhat the SRAMs hold at a time:\n{}", tiles_text(&tiles));
+        out += &residents::text(program);
     }
     out
 }

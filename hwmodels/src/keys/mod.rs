@@ -18,8 +18,8 @@ use guardbit_num::{Overflow, Scheme};
 use serde_yaml::Value;
 
 use crate::accelerator::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Fixup, OutputFit, PackingKind, Register,
-    ShiftRounding, Terms, TimingConvention, ZeroPoint,
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, OutputFit, PackingKind,
+    Register, Residency, ShiftRounding, Terms, TimingConvention, ZeroPoint,
 };
 use crate::file::{
     BiasBits, Bits, Entries, Integer, Name, OpName, OrderFile, PermutationsFile, RoundKind, TermsFile,
@@ -165,6 +165,12 @@ sections! {
             "Arrays of this size that share the output channels, 1..=64. Default: 1.";
         stripe: usize = (1) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
             "Least number of pixels for which an array of channels keeps its weights, 1..=65536. Default: 1.";
+        depthwise: Depthwise = (Depthwise::ByKind), "guardbit::hw::depthwise", "how the groups of a convolution lie on the array",
+            "How the groups of depthwise and other grouped convolutions lie on the array; values do not depend on it. by_kind: side \
+             by side in vector engines but those of kind channels, else one after the other. serial: one after the other. \
+             block_diagonal: as many as there is room for, as one matrix with weights of 0 off its diagonal; not for vector \
+             engines. own_inputs: side by side, every lane or column with activations of its own; for output_stationary and \
+             vector. Default: by_kind.";
     }
 
     /// How operands reach the multiplier.
@@ -286,6 +292,10 @@ sections! {
             "SRAM for weights in KiB, 0.000001..=1000000000; six decimals count. Default: 256.";
         accumulator_kib: f64 = (64.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
             "SRAM for sums in KiB, 0.000001..=1000000000; six decimals count. Default: 64.";
+        residency: Residency = (Residency::None), "guardbit::hw::memory",
+            "which activations stay on the chip between layers",
+            "Which activations stay in their SRAM between the layer that makes them and those that read them. none: every layer \
+             reads from outside and stores there. fit: those that fit beside what every layer in between needs. Default: none.";
         double_buffer: bool = (true), "guardbit::hw::switch", "write it without quotes",
             "Whether the next tile loads while one computes. Default: true.";
         sram_bytes_per_cycle: f64 = (16.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",

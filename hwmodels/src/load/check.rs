@@ -8,7 +8,7 @@ use super::key::KeyPath;
 use super::order::KnownOrders;
 use super::rules::{MAX_ELEMENTS, MAX_LEVELS, MAX_TOTAL_SHIFT, Rule, row_of};
 use super::typed::not_allowed;
-use super::{defaults, order, packing, text};
+use super::{defaults, depthwise, order, packing, text};
 use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, RoundKind, TermsFile};
 use crate::keys::{Key, LevelFile, MAX_TERMS};
 use crate::lower::MAC_OPERATIONS;
@@ -44,7 +44,7 @@ pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accel
     let packing = packing::packing(file, &datapath)?;
     let (name, description) = (accelerator_name(file)?, description(file)?);
     let layers = LayerOverrides::default();
-    Accelerator::of(
+    let accelerator = Accelerator::of(
         file,
         &KeyPath::keys(&[]),
         name,
@@ -56,7 +56,8 @@ pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accel
         memory,
         packing,
         layers,
-    )
+    )?;
+    depthwise::check(accelerator)
 }
 
 fn accelerator_name(file: &AcceleratorFile) -> Result<String, Violation> {

@@ -5,6 +5,7 @@
 
 mod check;
 mod defaults;
+mod depthwise;
 mod derive;
 mod key;
 mod layers;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use guardbit_graph::{DType, Graph, Op};
 
-use super::{Placement, partition};
-use crate::{BiasPlace, LowerError, MacLayer, OutputFit, Packing, Program, ZeroPoint};
+use super::{Placement, partition, residency};
+use crate::{BiasPlace, LowerError, MacLayer, OutputFit, Packing, Program, Residency, ZeroPoint};
 
 /// The step that something was decided at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +99,9 @@ pub fn audit_lowering(program: &Program) -> Result<Vec<Decision>, LowerError> {
         add(AuditStep::Partition, outcome, what);
         if let Some(layer) = program.mac_layer(id) {
             lowered(layer).into_iter().for_each(|(outcome, what)| add(AuditStep::Lowering, outcome, what));
+            resident(program, layer)
+                .into_iter()
+                .for_each(|what| add(AuditStep::Lowering, Outcome::Kept, what));
         }
     }
     Ok(all)
@@ -117,6 +120,26 @@ fn placed(graph: &Graph, op: &Op, output: guardbit_graph::TensorId, place: Place
         }
         Placement::Host(reason) => (Outcome::Host, format!("{name} runs exactly: {reason}")),
     }
+}
+
+/// What becomes of a layer's output where activations may stay on the chip.
+fn resident(program: &Program, layer: &MacLayer) -> Option<String> {
+    let graph = &program.graph;
+    if program.accelerator_of(layer.node).memory.residency == Residency::None {
+        return None;
+    }
+    let Some(resident) = program.residents.iter().find(|resident| resident.from == layer.node) else {
+        let reason = match residency::candidate(program, layer) {
+            Some(_) => {
+                "it does not fit `memory.activation_kib` beside what is needed there until its last reader"
+            }
+            None => "no layer on the accelerator reads it",
+        };
+        return Some(format!("its output goes outside: {reason}"));
+    };
+    let (until, bytes) = (graph.short_name(resident.until), resident.bits.div_ceil(8));
+    let stored = if resident.is_stored { ", and is stored outside for the host or the user" } else { "" };
+    Some(format!("its output, {bytes} bytes, stays on the chip until `{until}` has read it{stored}"))
 }
 
 /// What the datapath of a layer makes of the model's arithmetic.

@@ -5,6 +5,7 @@ mod operands;
 mod overrides;
 mod partition;
 mod requantize;
+mod residency;
 
 use std::sync::{Arc, LazyLock};
 
@@ -184,7 +185,10 @@ pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, Lo
             Err(_) => Step::Host,
         });
     }
-    Ok(Program { graph, accelerator: overrides.into_accelerator(), steps })
+    let mut program =
+        Program { graph, accelerator: overrides.into_accelerator(), steps, residents: Vec::new() };
+    residency::keep(&mut program);
+    Ok(program)
 }
 
 /// Where every node runs, in order of execution, and why.

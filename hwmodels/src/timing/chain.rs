@@ -19,13 +19,53 @@ pub(super) struct Chain {
     level: usize,
     /// Products of a chain; at most those of a dot product.
     length: usize,
+    /// Groups whose dot products lie one below the other.
+    groups: usize,
+    stack: Stack,
+}
+
+/// How whole dot products of several groups lie one below the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stack {
+    /// Rows of one.
+    own: usize,
+    /// How many share a chain of the hardware.
+    shared: usize,
+    /// Rows from the first of a chain to the first of the next one; of a dot product that takes several chains, their rows.
+    pitch: usize,
 }
 
 impl Chain {
     pub fn new(accelerator: &Accelerator, terms: usize) -> Self {
         let Array { rows, dot_width, .. } = accelerator.array;
-        let (level, length) = run(&accelerator.datapath.levels, dot_width, terms.max(1));
-        Self { rows, dot_width, terms, level, length }
+        let levels = &accelerator.datapath.levels;
+        let (level, length) = run(levels, dot_width, terms.max(1));
+        let alone = Stack { own: rows, shared: 1, pitch: rows };
+        let chain = Self { rows, dot_width, terms, level, length, groups: 1, stack: alone };
+        // The hardware's chain, whatever the layer.
+        let (of_hardware, length) = run(levels, dot_width, usize::MAX);
+        let (own, whole) = (chain.passes().most().max(1), length.div_ceil(dot_width).min(rows));
+        let adds_zeros = levels.get(of_hardware).is_some_and(|level| !level.reduce.takes_run_at_once());
+        let shared = if adds_zeros { (whole / own).max(1) } else { 1 };
+        Self { stack: Stack { own, shared, pitch: own.next_multiple_of(whole) }, ..chain }
+    }
+
+    /// The same for dot products of so many groups, one below the other: [`room`](Self::room) at most.
+    pub fn of_groups(self, groups: usize) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// How many dot products the rows hold, one below the other.
+    pub fn room(&self) -> usize {
+        let Stack { shared, pitch, .. } = self.stack;
+        let is_whole = self.of_groups(1).passes().count() <= 1;
+        if is_whole { (self.rows / pitch * shared).max(1) } else { 1 }
+    }
+
+    /// The row in which the dot product of a group begins.
+    fn first_row(&self, group: usize) -> usize {
+        let Stack { own, shared, pitch } = self.stack;
+        group / shared * pitch + group % shared * own
     }
 
     pub fn chained(&self) -> Chained {
@@ -54,6 +94,9 @@ impl Chain {
 
     /// The rows that each pass uses.
     pub fn passes(&self) -> Runs {
+        if self.groups > 1 {
+            return Runs::one(self.first_row(self.groups - 1) + self.stack.own);
+        }
         let whole = self.terms / self.length;
         if self.split() > 1 {
             let rest = Runs::cut((self.terms % self.length).div_ceil(self.dot_width), self.rows);
@@ -77,12 +120,13 @@ impl Chain {
         if self.split() > 1 { self.passes().count() } else { self.terms.div_ceil(self.length) }
     }
 
-    /// The pass in which level `level` adds the value that ends with product `k`, and the row.
-    pub fn place(&self, k: usize, level: usize) -> (usize, usize) {
+    /// The pass in which level `level` adds the value that ends with product `k` of group `group` of those one below the
+    /// other, and the row.
+    pub fn place(&self, group: usize, k: usize, level: usize) -> (usize, usize) {
         let (chain, step) = (k / self.length, k % self.length / self.dot_width);
         let pass = chain / self.abreast() * self.split() + step / self.rows;
         let row = if level <= self.level {
-            chain % self.abreast() * self.steps() + step % self.rows
+            self.first_row(group) + chain % self.abreast() * self.steps() + step % self.rows
         } else {
             self.rows - 1
         };

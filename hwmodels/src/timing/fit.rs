@@ -39,14 +39,14 @@ impl Fit {
 fn wanted(dataflow: Dataflow, layer: &Layer) -> ([usize; 2], [usize; 2]) {
     let (array, gemm) = (layer.array, layer.gemm);
     let (size, lanes) = ([array.rows, array.cols], [1, array.rows * array.cols]);
-    let all_channels = gemm.channels * gemm.groups;
+    let channels = layer.channels();
+    let rows = if layer.groups.abreast > 1 { layer.chain.passes().most() } else { layer.steps() };
     match (dataflow, array.kind) {
-        (Dataflow::OutputStationary, _) => ([gemm.pixels, gemm.channels], size),
-        (Dataflow::WeightStationary, _) => ([layer.steps(), gemm.channels], size),
-        (Dataflow::InputStationary, _) => ([layer.steps(), gemm.pixels], size),
-        (Dataflow::Vector, ArrayKind::Outputs) => ([1, gemm.pixels * all_channels], lanes),
-        (Dataflow::Vector, ArrayKind::Channels) => ([1, gemm.channels], lanes),
-        (Dataflow::Vector, ArrayKind::Folded) => ([1, all_channels], lanes),
-        (Dataflow::Vector, ArrayKind::Block) => ([gemm.pixels, all_channels], size),
+        (Dataflow::OutputStationary, _) => ([gemm.pixels, channels], size),
+        (Dataflow::WeightStationary, _) => ([rows, channels], size),
+        (Dataflow::InputStationary, _) => ([rows, gemm.pixels], size),
+        (Dataflow::Vector, ArrayKind::Outputs) => ([1, gemm.pixels * channels], lanes),
+        (Dataflow::Vector, ArrayKind::Channels | ArrayKind::Folded) => ([1, channels], lanes),
+        (Dataflow::Vector, ArrayKind::Block) => ([gemm.pixels, channels], size),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::chain::Chain;
 use super::gemm::Gemm;
+use super::groups::Groups;
 use super::tiling::{TileOrder, Tiling};
 use super::{input_stationary, moving_sums, output_stationary, vector, weight_stationary};
 use crate::{Accelerator, Array, ArrayKind, Dataflow};
@@ -13,7 +14,7 @@ pub(super) struct Mapping {
     /// What one core does; the last one may do less.
     layer: Layer,
     /// What the last core does.
-    last: Gemm,
+    last: Layer,
     /// Cores that have something to do.
     cores: usize,
     cut: Cut,
@@ -26,6 +27,7 @@ pub(super) struct Layer {
     pub gemm: Gemm,
     /// How dot products fill the rows of an array through which sums move.
     pub chain: Chain,
+    pub groups: Groups,
     /// How many pixels (weight stationary) or channels (input stationary) stream through one fold.
     pub stream: usize,
 }
@@ -145,6 +147,28 @@ impl Runs {
     }
 }
 
+/// Pairs of a fold and a group that it touches, of `all` values in folds of `fold` and groups of `group`: a fold
+/// touches one group more than there are borders of groups inside it.
+pub(super) fn touched(all: usize, fold: usize, group: usize) -> usize {
+    if all == 0 {
+        return 0;
+    }
+    let inside = |length: usize| (all - 1) / length.max(1);
+    let both = match lcm(fold, group.max(1)) {
+        Some(length) => inside(length),
+        None => 0,
+    };
+    all.div_ceil(fold) + inside(group) - both
+}
+
+fn lcm(a: usize, b: usize) -> Option<usize> {
+    let (mut gcd, mut rest) = (a, b);
+    while rest != 0 {
+        (gcd, rest) = (rest, gcd % rest);
+    }
+    (a / gcd).checked_mul(b)
+}
+
 /// The product of sizes, or the greatest number.
 pub(super) fn product<const N: usize>(sizes: [usize; N]) -> u64 {
     sizes.into_iter().fold(1, |all, size| all.saturating_mul(size as u64))
@@ -167,9 +191,13 @@ impl Mapping {
             _ => Gemm { channels: share, ..gemm },
         };
         let chain = Chain::new(accelerator, gemm.terms);
-        let layer = Layer { array, gemm: of(share), chain, stream: 1 };
-        let last = of(shared - (cores - 1) * share);
-        Self { dataflow, layer, last, cores, cut: Cut::NONE }.cut(Cut::NONE)
+        let layer = |gemm: Gemm| {
+            let groups = Groups::new(accelerator, gemm, &chain);
+            let chain = chain.of_groups(if dataflow.moves_sums() { groups.abreast } else { 1 });
+            Layer { array, gemm, chain, groups, stream: 1 }
+        };
+        let last = layer(of(shared - (cores - 1) * share));
+        Self { dataflow, layer: layer(of(share)), last, cores, cut: Cut::NONE }.cut(Cut::NONE)
     }
 
     /// The same, cut in another way.
@@ -183,7 +211,7 @@ impl Mapping {
         match self.dataflow {
             Dataflow::OutputStationary | Dataflow::Vector => 1,
             Dataflow::WeightStationary => self.layer.gemm.pixels,
-            Dataflow::InputStationary => self.layer.gemm.channels,
+            Dataflow::InputStationary => self.layer.channels(),
         }
     }
 
@@ -209,21 +237,17 @@ impl Mapping {
     /// Processing elements that one fold uses at most.
     pub fn used(&self) -> usize {
         let Layer { array, gemm, .. } = self.layer;
-        let channels = gemm.channels * gemm.groups;
+        let channels = self.layer.channels();
         let used = |rows: usize, cols: usize| times([rows.min(array.rows), cols.min(array.cols)]);
         let lanes = times([array.rows, array.cols]);
         match (self.dataflow, array.kind) {
-            (Dataflow::OutputStationary, _) => used(gemm.pixels, gemm.channels),
+            (Dataflow::OutputStationary, _) => used(gemm.pixels, channels),
             (Dataflow::WeightStationary | Dataflow::InputStationary, _) => {
                 let rows = self.layer.chain.passes().most();
-                used(
-                    rows,
-                    if self.dataflow == Dataflow::WeightStationary { gemm.channels } else { gemm.pixels },
-                )
+                used(rows, if self.dataflow == Dataflow::WeightStationary { channels } else { gemm.pixels })
             }
             (Dataflow::Vector, ArrayKind::Outputs) => times([gemm.pixels, channels]).min(lanes),
-            (Dataflow::Vector, ArrayKind::Channels) => gemm.channels.min(lanes),
-            (Dataflow::Vector, ArrayKind::Folded) => channels.min(lanes),
+            (Dataflow::Vector, ArrayKind::Channels | ArrayKind::Folded) => channels.min(lanes),
             (Dataflow::Vector, ArrayKind::Block) => used(gemm.pixels, channels),
         }
     }
@@ -237,12 +261,9 @@ impl Mapping {
         }
     }
 
-    /// Groups that run one after the other.
+    /// How many times groups run one after the other.
     pub fn serial_groups(&self) -> usize {
-        match self.dataflow {
-            Dataflow::Vector => vector::serial_groups(&self.layer),
-            _ => self.layer.gemm.groups,
-        }
+        self.layer.groups.times
     }
 
     pub fn tiling(&self) -> Tiling {
@@ -274,7 +295,7 @@ impl Mapping {
 
     /// The same for all cores.
     pub fn reads_of_all(&self) -> [u64; 3] {
-        let (each, last) = (self.reads(), self.reads_of(&Layer { gemm: self.last, ..self.layer }));
+        let (each, last) = (self.reads(), self.reads_of(&Layer { stream: self.layer.stream, ..self.last }));
         let others = (self.cores - 1) as u64;
         std::array::from_fn(|what| each[what].saturating_mul(others).saturating_add(last[what]))
     }
@@ -304,6 +325,11 @@ impl Mapping {
 }
 
 impl Layer {
+    /// Channels of the groups that run at the same time.
+    pub fn channels(&self) -> usize {
+        times([self.gemm.channels, self.groups.abreast])
+    }
+
     /// Steps of a dot product: each processing element takes `dot_width` products at a time.
     pub fn steps(&self) -> usize {
         self.gemm.terms.div_ceil(self.array.dot_width)
@@ -314,14 +340,24 @@ impl Layer {
         self.gemm.pixels.div_ceil(size)
     }
 
-    /// Tiles of as many channels of a group as `size`.
+    /// Tiles of as many channels of groups that run at the same time as `size`.
     pub fn channel_tiles(&self, size: usize) -> usize {
-        self.gemm.channels.div_ceil(size)
+        self.channels().div_ceil(size)
     }
 
-    /// The group of a channel and the channel's place in it.
-    pub fn group(&self, channel: usize) -> (usize, usize) {
-        (channel / self.gemm.channels, channel % self.gemm.channels)
+    /// Where a channel lies among groups: how many times groups run before it, its group among those that run with it, and
+    /// its place among their channels.
+    pub fn group(&self, channel: usize) -> (usize, usize, usize) {
+        let place = channel % self.channels();
+        (channel / self.channels(), place / self.gemm.channels, place)
+    }
+
+    /// Pairs of a stretch of `size` channels and a group that it touches, of all groups.
+    pub fn touched(&self, size: usize) -> usize {
+        let Self { gemm, groups, .. } = self;
+        let of = |groups: usize| touched(times([gemm.channels, groups]), size, gemm.channels);
+        let others = groups.times - 1;
+        times([others, of(groups.abreast)]).saturating_add(of(gemm.groups - others * groups.abreast))
     }
 }
 

@@ -11,6 +11,7 @@ mod ethos_u;
 mod feed;
 mod fit;
 mod gemm;
+mod groups;
 mod input_stationary;
 mod mapping;
 mod moving_sums;
@@ -33,8 +34,9 @@ pub use cost::{Cost, Moved};
 pub(crate) use feed::Feed;
 pub use fit::Fit;
 pub use gemm::{Gemm, Widths};
+pub(crate) use rate::bits_of_kib;
 pub use tiling::TileOrder;
-pub use traffic::Tile;
+pub use traffic::{Outside, Tile};
 
 use crate::{Accelerator, Array, ArrayKind, Dataflow, Place, TimingConvention};
 use mapping::Mapping;
@@ -56,6 +58,10 @@ pub struct LayerTiming {
     pub fit: Fit,
     /// What the SRAMs hold at a time. Searched under `overlapped`; elsewhere one fold, which need not fit.
     pub tile: Tile,
+    /// Which activations pass between the chip and its outside memory.
+    pub outside: Outside,
+    /// Bits of the SRAM of activations that its tiles take.
+    pub(crate) buffer: u128,
     mapping: Mapping,
     tiling: Tiling,
     schedule: Schedule,
@@ -94,14 +100,37 @@ pub const MAX_CYCLES: u64 = 1 << 53;
 impl LayerTiming {
     /// The timing of a layer with this window, whose codes have these widths.
     pub fn new(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
+        Self::with(accelerator, window, widths, Outside::ALL, u128::MAX)
+    }
+
+    /// That of the same layer with activations that stay on the chip: its tiles move no more from and to the outside than
+    /// without them.
+    pub(crate) fn within(
+        self,
+        outside: Outside,
+        accelerator: &Accelerator,
+        window: &Window,
+        widths: Widths,
+    ) -> Self {
+        Self::with(accelerator, window, widths, outside, self.cost.moved.outside())
+    }
+
+    /// The timing with tiles that move `most` bits at most from and to the outside, if there are any.
+    fn with(
+        accelerator: &Accelerator,
+        window: &Window,
+        widths: Widths,
+        outside: Outside,
+        most: u128,
+    ) -> Self {
         let gemm = Gemm::of(window);
         let mapping = Mapping::new(accelerator, gemm);
-        let footprint = Footprint::new(accelerator, window, widths);
+        let footprint = Footprint::new(accelerator, window, widths).within(outside);
         let smallest = search::smallest(&mapping, &footprint);
+        let searched = accelerator.timing.convention == TimingConvention::Overlapped;
+        let footprint = if searched { footprint.holding(&smallest) } else { footprint };
         let Choice { mapping, tile, traffic, schedule } = match accelerator.timing.convention {
-            TimingConvention::Overlapped => {
-                search::search(&mapping, &footprint.holding(&smallest), &accelerator.memory)
-            }
+            TimingConvention::Overlapped => search::search(&mapping, &footprint, &accelerator.memory, most),
             TimingConvention::ScalesimV3 | TimingConvention::EthosU => {
                 let tile = footprint.tile(&mapping, usize::MAX);
                 let traffic = footprint.traffic(&mapping, &tile);
@@ -118,8 +147,21 @@ impl LayerTiming {
         let image = [window.output[0], window.output[1]];
         let mut array = accelerator.array;
         array.rows = mapping::times([array.rows, array.cores]);
+        let buffer = footprint.buffer(&tile);
         let cost = Cost::new(&schedule, &traffic, window, array, accelerator.clock_mhz);
-        Self { cycles: schedule.cycles, array, cost, fit, tile, mapping, tiling, schedule, image }
+        Self {
+            cycles: schedule.cycles,
+            array,
+            cost,
+            fit,
+            tile,
+            outside,
+            buffer,
+            mapping,
+            tiling,
+            schedule,
+            image,
+        }
     }
 
     /// Whether all additions of a dot product happen in the same processing element.

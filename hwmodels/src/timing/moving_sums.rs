@@ -70,11 +70,11 @@ pub(super) fn slot(
     level: usize,
 ) -> Slot {
     let [pixels, channels] = stationary.unit(layer);
-    let (group, channel) = layer.group(channel);
-    let (pass, row) = layer.chain.place(k, level);
+    let (time, group, channel) = layer.group(channel);
+    let (pass, row) = layer.chain.place(group, k, level);
     let [step, col] = stationary.swap([pixel % pixels, channel % channels]);
     Slot {
-        group,
+        group: time,
         at: [pixel / pixels, channel / channels, pass],
         offset: layer.array.rows + step + row + col,
         row,

@@ -12,22 +12,27 @@ pub(super) fn pass(layer: &Layer) -> Pass {
         grid: [layer.pixel_tiles(rows), layer.channel_tiles(cols), 1],
         unit: [rows, cols, layer.gemm.terms],
         preload: 0,
-        steps: layer.steps(),
+        steps: steps(layer),
         skew: rows + cols - 2,
         drain: rows,
     }
 }
 
+/// Steps of a fold: those of a dot product, of every group whose products take their turn.
+fn steps(layer: &Layer) -> usize {
+    layer.steps() * if layer.groups.in_turn { layer.groups.abreast } else { 1 }
+}
+
 /// From the start of a fold to that of the next one: as many cycles as a dot product has steps, or sums leave.
 pub(super) fn intervals(layer: &Layer) -> Runs {
-    Runs::cut(layer.gemm.pixels, layer.array.rows).map(|rows| rows.max(layer.steps()))
+    Runs::cut(layer.gemm.pixels, layer.array.rows).map(|rows| rows.max(steps(layer)))
 }
 
 /// Activations for every row of channels and weights for every row of pixels, of all groups; sums stay.
 pub(super) fn reads(layer: &Layer) -> [u64; 3] {
     let gemm = layer.gemm;
     [
-        product([gemm.groups, gemm.pixels, gemm.terms, layer.channel_tiles(layer.array.cols)]),
+        product([gemm.pixels, gemm.terms, layer.touched(layer.array.cols)]),
         product([gemm.groups, gemm.channels, gemm.terms, layer.pixel_tiles(layer.array.rows)]),
         0,
     ]
@@ -35,12 +40,13 @@ pub(super) fn reads(layer: &Layer) -> [u64; 3] {
 
 pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize) -> Slot {
     let (rows, cols) = (layer.array.rows, layer.array.cols);
-    let (group, channel) = layer.group(channel);
+    let (time, group, channel) = layer.group(channel);
     let (row, col) = (pixel % rows, channel % cols);
+    let before = if layer.groups.in_turn { group * layer.steps() } else { 0 };
     Slot {
-        group,
+        group: time,
         at: [pixel / rows, channel / cols, 0],
-        offset: k / layer.array.dot_width + row + col,
+        offset: before + k / layer.array.dot_width + row + col,
         row,
         col,
     }

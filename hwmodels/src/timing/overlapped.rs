@@ -37,7 +37,8 @@ pub(super) fn schedule(folds: &Folds, traffic: &Traffic, memory: &Memory) -> Sch
     let (load, store) = (outside(traffic.load, 1), outside(traffic.store, 1));
     let ports = Ports::new(traffic, memory, all);
     let last = folds.whole().max(ports.cycles(1));
-    let latency = memory.dram_latency_cycles;
+    // Where nothing comes from outside, nothing is waited for.
+    let latency = if traffic.load > 0 { memory.dram_latency_cycles } else { 0 };
     let compute = compute_cycles(folds);
     let inside = steady(folds, &ports, 1).saturating_add(last);
     let transfers = if memory.double_buffer { load.max(store) } else { load.saturating_add(store) };

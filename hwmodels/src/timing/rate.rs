@@ -47,7 +47,7 @@ impl Rate {
 }
 
 /// Whole bits of so many KiB, one part of `parts`.
-pub(super) fn bits_of_kib(kib: f64, parts: u128) -> u128 {
+pub(crate) fn bits_of_kib(kib: f64, parts: u128) -> u128 {
     scaled(kib).saturating_mul(1024 * BYTE) / (SCALE * parts)
 }
 

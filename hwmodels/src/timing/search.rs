@@ -32,19 +32,20 @@ pub(super) struct Choice {
     pub schedule: Schedule,
 }
 
-/// The best tiles of a layer, whose footprint has room for the smallest one.
-pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memory) -> Choice {
+/// The best tiles of a layer, whose footprint has room for the smallest one, among those that move `most` bits at most
+/// from and to the outside.
+pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memory, most: u128) -> Choice {
     let choose = |(mapping, tile): (Mapping, Tile)| {
         let traffic = footprint.traffic(&mapping, &tile);
         let schedule = overlapped::schedule(&mapping.folds(), &traffic, memory);
         Choice { mapping, tile, traffic, schedule }
     };
-    let rank =
-        |choice: &Choice| (choice.schedule.cycles, choice.traffic.load.saturating_add(choice.traffic.store));
+    let moved = |choice: &Choice| choice.traffic.moved.outside();
+    let rank = |choice: &Choice| (choice.schedule.cycles, moved(choice));
     let mut best: Option<Choice> = None;
     candidates(mapping, footprint, |candidate| {
         let found = choose(candidate);
-        if best.as_ref().is_none_or(|best| rank(&found) < rank(best)) {
+        if moved(&found) <= most && best.as_ref().is_none_or(|best| rank(&found) < rank(best)) {
             best = Some(found);
         }
     });
@@ -261,7 +262,7 @@ mod tests {
             let footprint = Footprint::new(&accelerator, &window, Widths { activation: 8, weight: 8, output: 8 });
             let smallest = smallest(&mapping, &footprint);
             let footprint = footprint.holding(&smallest);
-            let found = search(&mapping, &footprint, &memory).schedule.cycles;
+            let found = search(&mapping, &footprint, &memory, u128::MAX).schedule.cycles;
             prop_assert_eq!(found, best(&mapping, &footprint, &memory));
         }
     }

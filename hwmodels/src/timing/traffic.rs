@@ -19,7 +19,7 @@ use crate::{Accelerator, ArrayKind, Dataflow, Memory};
 pub(super) struct Traffic {
     /// From outside, in the whole layer, in whole bursts.
     pub load: u128,
-    /// To the outside, in the whole layer: every output once, in whole bursts.
+    /// To the outside, in the whole layer: every output that is stored once, in whole bursts.
     pub store: u128,
     /// Between the SRAMs and the array of one core, in the whole layer: activations, weights, sums in both directions.
     pub reads: [u128; 3],
@@ -51,6 +51,20 @@ pub struct Tile {
     pub(super) room_bits: [u128; 3],
 }
 
+/// Which activations of a layer pass between the chip and its outside memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outside {
+    /// Whether its input is loaded; else it is in the SRAM already, as a whole.
+    pub loads: bool,
+    /// Whether its output is stored.
+    pub stores: bool,
+}
+
+impl Outside {
+    /// Those of a layer of its own.
+    pub const ALL: Self = Self { loads: true, stores: true };
+}
+
 impl Tile {
     /// Whether each memory holds its part.
     pub fn fits(&self) -> bool {
@@ -63,8 +77,9 @@ pub(super) struct Footprint<'a> {
     window: &'a Window,
     memory: &'a Memory,
     widths: Widths,
+    outside: Outside,
     sum_bits: u32,
-    /// All activations and all weights.
+    /// All activations that are loaded, and all weights.
     whole: [u128; 2],
     room: [u128; 3],
     /// What tiles have to fit: the room, or the smallest tile where that is larger.
@@ -84,11 +99,25 @@ impl<'a> Footprint<'a> {
             window,
             memory,
             widths,
+            outside: Outside::ALL,
             sum_bits: accelerator.datapath.sum_bits(),
             whole: [bits(inputs, widths.activation), bits(weights, widths.weight)],
             room,
             limit: room,
         }
+    }
+
+    /// The same with activations that stay on the chip: those that are not loaded take no room of tiles.
+    pub fn within(self, outside: Outside) -> Self {
+        let [activations, weights] = self.whole;
+        Self { outside, whole: [if outside.loads { activations } else { 0 }, weights], ..self }
+    }
+
+    /// What a tile takes of the SRAM of activations: an operand that is loaded once is there as a whole, and there is as
+    /// much again where the next tile loads while one computes.
+    pub fn buffer(&self, tile: &Tile) -> u128 {
+        let held = if self.stays(0) { self.whole[0] } else { tile.bits[0] };
+        held.saturating_mul(if self.memory.double_buffer { 2 } else { 1 })
     }
 
     /// The same with memories that hold this tile, the smallest one.
@@ -195,7 +224,8 @@ impl<'a> Footprint<'a> {
         };
         let all =
             [load(0, pass, activations, [pixels, terms]), load(1, self.whole[1], weights, [channels, terms])];
-        let store = self.bursts(outputs, product([pixels, channels, groups]));
+        let stored = if self.outside.stores { outputs } else { 0 };
+        let store = self.bursts(stored, product([pixels, channels, groups]));
         let [activations, weights, sums] = of(mapping.reads_of_all());
         let [loaded_activations, loaded_weights] = all;
         Traffic {

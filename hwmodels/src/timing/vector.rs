@@ -2,16 +2,17 @@
 //!
 //! What the lanes hold at a time is the array's kind:
 //!
-//! - `outputs`: any outputs, dealt in the order of the output tensor, over all groups;
-//! - `channels`: channels of one pixel, groups one after the other. A dot product takes
+//! - `outputs`: any outputs, dealt in the order of the output tensor;
+//! - `channels`: channels of one pixel. A dot product takes
 //!   `taps * ceil(depth / dot_width)` steps, since a step serves one cell of the window (NVDLA's atomic operation).
 //!   Each step serves a stripe of at least `stripe` pixels before the next one;
-//! - `folded`: channels of one pixel, of all groups, in `ceil(K / dot_width)` steps (FINN's PE and SIMD);
-//! - `block`: rows hold pixels, columns hold channels of all groups.
+//! - `folded`: channels of one pixel, in `ceil(K / dot_width)` steps (FINN's PE and SIMD);
+//! - `block`: rows hold pixels, columns hold channels.
 //!
-//! Every level adds in its lane. Nothing has to be filled or drained.
+//! Channels are those of the groups that run side by side: of all, but in kind `channels`, unless `array.depthwise` says
+//! otherwise. Every level adds in its lane. Nothing has to be filled or drained.
 
-use super::mapping::{Layer, Pass, Slot, product};
+use super::mapping::{Layer, Pass, Slot, product, touched};
 use crate::ArrayKind;
 
 pub(super) fn pass(layer: &Layer) -> Pass {
@@ -38,54 +39,32 @@ pub(super) fn pass(layer: &Layer) -> Pass {
 pub(super) fn reads(layer: &Layer) -> [u64; 3] {
     let Engine { kind, lanes, rows, cols, pixels, channels, groups, stripe, .. } = Engine::new(layer);
     let (terms, of_group) = (layer.gemm.terms, layer.gemm.channels);
+    let all_channels = of_group * layer.gemm.groups;
     match kind {
         ArrayKind::Outputs => {
             // A fold reads the activations of every pixel and group that it touches, and the weights of its channels.
             let outputs = pixels * channels;
             let weights = outputs / lanes * lanes.min(channels) + (outputs % lanes).min(channels);
-            [product([terms, touched(outputs, lanes, of_group)]), product([terms, weights]), 0]
+            [
+                product([groups, terms, touched(outputs, lanes, of_group)]),
+                product([groups, terms, weights]),
+                0,
+            ]
         }
         ArrayKind::Channels => {
             let stripes = (pixels / stripe).max(1);
-            let activations = product([groups, pixels, terms, channels.div_ceil(lanes)]);
-            [activations, product([groups, stripes, terms, channels]), 0]
+            let activations = product([pixels, terms, layer.touched(lanes)]);
+            [activations, product([stripes, terms, all_channels]), 0]
         }
         ArrayKind::Folded => {
-            let activations = product([pixels, terms, touched(channels, lanes, of_group)]);
-            [activations, product([pixels, terms, channels]), 0]
+            let activations = product([pixels, terms, layer.touched(lanes)]);
+            [activations, product([pixels, terms, all_channels]), 0]
         }
         ArrayKind::Block => {
-            let activations = product([pixels, terms, touched(channels, cols, of_group)]);
-            [activations, product([pixels.div_ceil(rows), terms, channels]), 0]
+            let activations = product([pixels, terms, layer.touched(cols)]);
+            [activations, product([pixels.div_ceil(rows), terms, all_channels]), 0]
         }
     }
-}
-
-/// Pairs of a fold and a group that it touches, of `all` values in folds of `fold` and groups of `group`: a fold
-/// touches one group more than there are borders of groups inside it.
-fn touched(all: usize, fold: usize, group: usize) -> usize {
-    if all == 0 {
-        return 0;
-    }
-    let inside = |length: usize| (all - 1) / length.max(1);
-    let both = match lcm(fold, group.max(1)) {
-        Some(length) => inside(length),
-        None => 0,
-    };
-    all.div_ceil(fold) + inside(group) - both
-}
-
-fn lcm(a: usize, b: usize) -> Option<usize> {
-    let (mut gcd, mut rest) = (a, b);
-    while rest != 0 {
-        (gcd, rest) = (rest, gcd % rest);
-    }
-    (a / gcd).checked_mul(b)
-}
-
-/// Groups that run one after the other.
-pub(super) fn serial_groups(layer: &Layer) -> usize {
-    Engine::new(layer).groups
 }
 
 pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize) -> Slot {
@@ -122,9 +101,9 @@ struct Engine {
     rows: usize,
     cols: usize,
     pixels: usize,
-    /// Of one group, unless groups run side by side.
+    /// Of the groups that run side by side.
     channels: usize,
-    /// Groups that run one after the other.
+    /// How many times groups run one after the other.
     groups: usize,
     /// Steps of a dot product.
     steps: usize,
@@ -134,7 +113,7 @@ struct Engine {
 impl Engine {
     fn new(layer: &Layer) -> Self {
         let (array, gemm) = (layer.array, layer.gemm);
-        let serial_groups = array.kind == ArrayKind::Channels;
+        let of_channels = array.kind == ArrayKind::Channels;
         let cells = gemm.terms / gemm.depth.max(1);
         Self {
             kind: array.kind,
@@ -142,11 +121,11 @@ impl Engine {
             rows: array.rows,
             cols: array.cols,
             pixels: gemm.pixels,
-            channels: (if serial_groups { gemm.channels } else { gemm.channels * gemm.groups }).max(1),
-            groups: if serial_groups { gemm.groups } else { 1 },
-            steps: if serial_groups { cells * gemm.depth.div_ceil(array.dot_width) } else { layer.steps() }
+            channels: layer.channels().max(1),
+            groups: layer.groups.times,
+            steps: if of_channels { cells * gemm.depth.div_ceil(array.dot_width) } else { layer.steps() }
                 .max(1),
-            stripe: if serial_groups { array.stripe } else { 1 },
+            stripe: if of_channels { array.stripe } else { 1 },
         }
     }
 

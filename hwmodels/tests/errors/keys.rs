@@ -30,7 +30,7 @@ fn unknown_keys() {
     hw.yaml:3:3: there is no key `memory.sram`
       |   sram: 3
       |   ^^^^
-    help: the keys of `memory` are activation_kib, weight_kib, accumulator_kib, double_buffer, sram_bytes_per_cycle, accumulator_bytes_per_cycle, dram_bytes_per_cycle, dram_latency_cycles, dram_burst_bytes, dram_outstanding_bursts
+    help: the keys of `memory` are activation_kib, weight_kib, accumulator_kib, residency, double_buffer, sram_bytes_per_cycle, accumulator_bytes_per_cycle, dram_bytes_per_cycle, dram_latency_cycles, dram_burst_bytes, dram_outstanding_bursts
     ");
 }
 

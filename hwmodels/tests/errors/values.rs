@@ -353,3 +353,31 @@ fn values_that_do_not_go_together() {
     help: lower the `shift` of the product or of a level
     ");
 }
+
+#[test]
+fn mappings_of_groups() {
+    insta::assert_snapshot!(report("schema: 1\narray: {depthwise: own_inputs}\ndataflow: weight_stationary\n", &[]), @r"
+    guardbit::hw::depthwise
+    hw.yaml:2:20: `array.depthwise` is own_inputs, but activations of an array through which sums move are shared by its columns
+      | array: {depthwise: own_inputs}
+      |                    ^^^^^^^^^^
+    help: block_diagonal is for systolic arrays, own_inputs for output_stationary and vector; serial and by_kind go with all
+    ");
+    insta::assert_snapshot!(report("schema: 1\narray: {depthwise: block_diagonal}\ndataflow: vector\n", &[]), @r"
+    guardbit::hw::depthwise
+    hw.yaml:2:20: `array.depthwise` is block_diagonal, but the lanes of a vector engine take no zeros of other groups
+      | array: {depthwise: block_diagonal}
+      |                    ^^^^^^^^^^^^^^
+    help: block_diagonal is for systolic arrays, own_inputs for output_stationary and vector; serial and by_kind go with all
+    ");
+    insta::assert_snapshot!(
+        report("schema: 1\narray: {kind: block, depthwise: serial}\ndataflow: vector\ntiming: {convention: ethos_u}\n", &[]),
+        @r"
+    guardbit::hw::depthwise
+    hw.yaml:2:33: `array.depthwise` is serial, but the compiler that ethos_u follows has a mapping of its own
+      | array: {kind: block, depthwise: serial}
+      |                                 ^^^^^^
+    help: leave `array.depthwise` out
+    "
+    );
+}

@@ -2,6 +2,7 @@
 
 mod chains;
 mod common;
+mod groups;
 mod laws;
 
 use std::collections::BTreeMap;

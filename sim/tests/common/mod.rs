@@ -13,7 +13,7 @@ use guardbit_graph::{
 };
 use guardbit_hwmodels::{
     Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, Operands, OutputFit,
-    Packing, Product, Program, Reduce, ReductionOrder, Register, Requantization, Terms, Timing,
+    Packing, Product, Program, Reduce, ReductionOrder, Register, Requantization, Residency, Terms, Timing,
     TimingConvention, Walk, ZeroPoint, lower,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
@@ -63,6 +63,7 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
             activation_kib: 64.0,
             weight_kib: 64.0,
             accumulator_kib: 64.0,
+            residency: Residency::None,
             double_buffer: true,
             sram_bytes_per_cycle: 16.0,
             accumulator_bytes_per_cycle: 128.0,

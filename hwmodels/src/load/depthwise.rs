@@ -1,0 +1,47 @@
+//! How groups can lie on which array.
+
+use super::check::Violation;
+use super::key::KeyPath;
+use crate::{Accelerator, Dataflow, Depthwise, TimingConvention};
+
+/// Where the array, or the way in which cycles are counted, has no such mapping.
+pub(super) fn check(accelerator: Accelerator) -> Result<Accelerator, Violation> {
+    let mapping = accelerator.array.depthwise;
+    let of = |key: &[&str], message: String, help: &str| Violation {
+        code: "guardbit::hw::depthwise",
+        keys: vec![KeyPath::keys(&["array", "depthwise"]), KeyPath::keys(key)],
+        message,
+        help: help.into(),
+    };
+    if mapping != Depthwise::ByKind && accelerator.timing.convention == TimingConvention::EthosU {
+        return Err(of(
+            &["timing", "convention"],
+            format!(
+                "`array.depthwise` is {mapping}, but the compiler that ethos_u follows has a mapping of its own"
+            ),
+            "leave `array.depthwise` out",
+        ));
+    }
+    let dataflow = accelerator.dataflow;
+    let has = match mapping {
+        Depthwise::ByKind | Depthwise::Serial => true,
+        Depthwise::BlockDiagonal => dataflow != Dataflow::Vector,
+        Depthwise::OwnInputs => !dataflow.moves_sums(),
+    };
+    if has {
+        return Ok(accelerator);
+    }
+    let message = match mapping {
+        Depthwise::BlockDiagonal => {
+            "`array.depthwise` is block_diagonal, but the lanes of a vector engine take no zeros of other groups"
+        }
+        _ => {
+            "`array.depthwise` is own_inputs, but activations of an array through which sums move are shared by its columns"
+        }
+    };
+    Err(of(
+        &["dataflow"],
+        message.into(),
+        "block_diagonal is for systolic arrays, own_inputs for output_stationary and vector; serial and by_kind go with all",
+    ))
+}

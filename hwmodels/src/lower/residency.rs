@@ -1,0 +1,120 @@
+//! Which activations stay on the chip, from the layer that makes them to the last one that reads them.
+//!
+//! Tensors are taken in the order in which they are made. One stays if its layer is allowed to keep it
+//! (`memory.residency: fit`) and if, at every node from that layer to the last one on the accelerator that reads it,
+//!
+//! ```text
+//! all that stays there + buffer <= activation_kib
+//! ```
+//!
+//! where `buffer` is what the layer's tiles take of the SRAM without residency, 0 where the layer's input stays and where the
+//! host runs. So no tile becomes smaller, and nothing that stays makes way for what comes later.
+
+use guardbit_graph::{Graph, NodeId, TensorId};
+
+use crate::timing::{Outside, Widths, bits_of_kib};
+use crate::{MacLayer, Program, Residency, Resident, Step};
+
+/// The SRAM of activations while a node runs, in bits.
+struct Moment {
+    /// Its size.
+    size: u128,
+    /// What stays in it.
+    held: u128,
+    /// What tiles take.
+    buffer: u128,
+    /// What the accelerator reads.
+    input: Option<TensorId>,
+}
+
+/// Chooses what stays, and times the layers again that make or read it.
+pub(super) fn keep(program: &mut Program) {
+    program.residents = choose(program);
+    if program.residents.is_empty() {
+        return;
+    }
+    for index in 0..program.steps.len() {
+        let Step::Mac(layer) = &program.steps[index] else { continue };
+        let outside = outside(program, layer);
+        if outside == Outside::ALL {
+            continue;
+        }
+        let widths = Widths::of(&program.graph, layer.node);
+        let accelerator = program.accelerator_of(layer.node);
+        let timing = layer.timing.clone().within(outside, accelerator, &layer.dots.window, widths);
+        if let Step::Mac(layer) = &mut program.steps[index] {
+            layer.timing = timing;
+        }
+    }
+}
+
+fn choose(program: &Program) -> Vec<Resident> {
+    let mut moments: Vec<Moment> =
+        program.graph.nodes_with_ids().map(|(node, _)| moment(program, node)).collect();
+    let mut residents = Vec::new();
+    for layer in program.mac_layers() {
+        if program.accelerator_of(layer.node).memory.residency == Residency::None {
+            continue;
+        }
+        let Some(resident) = candidate(program, layer) else { continue };
+        let life = &mut moments[resident.from.index()..=resident.until.index()];
+        let reads = |moment: &Moment| moment.input == Some(resident.tensor);
+        let fits = |moment: &Moment| {
+            let buffer = if reads(moment) { 0 } else { moment.buffer };
+            moment.held.saturating_add(resident.bits).saturating_add(buffer) <= moment.size
+        };
+        if !life.iter().all(fits) {
+            continue;
+        }
+        for moment in life {
+            moment.held += resident.bits;
+            if reads(moment) {
+                moment.buffer = 0;
+            }
+        }
+        residents.push(resident);
+    }
+    residents
+}
+
+fn moment(program: &Program, node: NodeId) -> Moment {
+    let layer = program.mac_layer(node);
+    Moment {
+        size: bits_of_kib(program.accelerator_of(node).memory.activation_kib, 1),
+        held: 0,
+        buffer: layer.map_or(0, |layer| layer.timing.buffer),
+        input: layer.and_then(|_| activations(&program.graph, node)),
+    }
+}
+
+/// The output of a layer, if a layer on the accelerator reads it.
+pub(super) fn candidate(program: &Program, layer: &MacLayer) -> Option<Resident> {
+    let graph = &program.graph;
+    let tensor = graph.node(layer.node).output;
+    let (mut until, mut is_stored) = (None, graph.outputs().contains(&tensor));
+    for (id, node) in graph.nodes_with_ids() {
+        for (input, read) in node.inputs.iter().enumerate() {
+            match (program.mac_layer(id), input) {
+                _ if *read != Some(tensor) => {}
+                (Some(_), 0) => until = Some(id),
+                _ => is_stored = true,
+            }
+        }
+    }
+    let ty = &graph.tensor(tensor).ty;
+    let bits = ty.len() as u128 * u128::from(ty.code_range().bits());
+    Some(Resident { tensor, from: layer.node, until: until?, bits, is_stored })
+}
+
+/// What of a layer passes between the chip and its outside memory.
+fn outside(program: &Program, layer: &MacLayer) -> Outside {
+    let find = |tensor| program.residents.iter().find(|resident| resident.tensor == tensor);
+    let input = activations(&program.graph, layer.node).and_then(find);
+    let output = find(program.graph.node(layer.node).output);
+    Outside { loads: input.is_none(), stores: output.is_none_or(|resident| resident.is_stored) }
+}
+
+/// The activations that a layer reads.
+fn activations(graph: &Graph, layer: NodeId) -> Option<TensorId> {
+    graph.node(layer).inputs.first().copied().flatten()
+}
