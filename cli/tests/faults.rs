@@ -59,15 +59,15 @@ fn resumed() -> Case {
     Case { name: "sweep, resumed".into(), before: Some(before), after, ..fresh }
 }
 
-/// A network is written as a single file, beside what it is made of.
-fn quantized(force: bool) -> Case {
+/// A network is written as a single file, beside what it is made of; with `more` options.
+fn quantized(force: bool, more: &str) -> Case {
     const INPUTS: [&str; 2] = ["digits_float.onnx", "calibration.npy"];
     let of_digits = |name: &str| (name.to_owned(), std::fs::read(digits(name)).unwrap());
     let inputs: Folder = INPUTS.into_iter().map(of_digits).collect();
     let made = |samples: u32| {
         let [float, calibration] = INPUTS;
         let args = format!(
-            "quantize out/{float} --calibration out/{calibration} --samples {samples} -o out/net.onnx"
+            "quantize out/{float} --calibration out/{calibration} --samples {samples} -o out/net.onnx{more}"
         );
         let place = Place::with_out(&inputs);
         place.succeed(&args);
@@ -252,12 +252,33 @@ fn vectors_forced() {
 
 #[test]
 fn single_file() {
-    check(|| quantized(false));
+    check(|| quantized(false, ""));
 }
 
 #[test]
 fn single_file_forced() {
-    check(|| quantized(true));
+    check(|| quantized(true, ""));
+}
+
+/// A network and its report are each whole or absent, and no report is there without its network.
+#[test]
+fn single_file_with_report() {
+    if !has_faults() {
+        return;
+    }
+    let case = quantized(false, " --report out/report");
+    let mut network = case.after.clone();
+    network.retain(|name, _| !name.starts_with("report/"));
+    assert!(network.len() < case.after.len() && network.contains_key("net.onnx"));
+    for at in case.chosen("") {
+        for kind in ["fail", "kill"] {
+            let place = case.place();
+            place.call(&case.args, &format!("{kind}:{at}"));
+            let found = visible(&place);
+            let whole = [case.before.as_ref(), Some(&network), Some(&case.after)];
+            assert!(whole.contains(&found.as_ref()), "{kind}:{at}: {:?}", found.map(names));
+        }
+    }
 }
 
 /// Kills at random operations of random commands.
@@ -269,7 +290,7 @@ fn kills() {
     let cases: Vec<Case> = commands
         .iter()
         .flat_map(|name| [fresh(name), forced(name)])
-        .chain([resumed(), quantized(true)])
+        .chain([resumed(), quantized(true, "")])
         .collect();
     let ways = ["", ",plain-renames"];
     let numbers = |case: &Case| ways.map(|way| case.place().operations(&case.args, way).len());

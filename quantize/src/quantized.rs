@@ -3,8 +3,9 @@
 use guardbit_graph::Graph;
 use guardbit_hwmodels::Accelerator;
 
+use crate::calibrate::{FloatOutputs, calibrate_with};
 use crate::simulated::Sample;
-use crate::{Config, Plan, QuantizeError, TensorFigures, UnitFigures, calibrate, realize};
+use crate::{Config, Plan, QuantizeError, TensorFigures, UnitFigures, realize};
 
 /// A quantized network with what was seen on the way.
 #[derive(Debug, Clone)]
@@ -28,7 +29,55 @@ pub fn quantize(
     accelerator: Option<&Accelerator>,
 ) -> Result<Quantized, QuantizeError> {
     let plan = Plan::new(graph, config)?;
-    let calibrated = calibrate(&plan, config, accelerator, samples)?;
+    let float = FloatOutputs::passing();
+    quantized(&plan, samples, config, accelerator, &float)
+}
+
+fn quantized(
+    plan: &Plan,
+    samples: &[Sample],
+    config: &Config,
+    accelerator: Option<&Accelerator>,
+    float: &FloatOutputs,
+) -> Result<Quantized, QuantizeError> {
+    let calibrated = calibrate_with(plan, config, accelerator, samples, float)?;
     let graph = realize(&calibrated.simulated)?;
     Ok(Quantized { graph, units: calibrated.units, tensors: calibrated.tensors })
+}
+
+/// A float network that is quantized several times with the same samples: it is planned once, and runs in float once.
+pub(crate) struct Repeated<'a> {
+    plan: Plan,
+    samples: &'a [Sample],
+    float: FloatOutputs,
+}
+
+impl<'a> Repeated<'a> {
+    /// The plan of `config`. Half of its memory, at most, holds the float network's values.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn new(graph: &Graph, samples: &'a [Sample], config: &Config) -> Result<Self, QuantizeError> {
+        let plan = Plan::new(graph, config)?;
+        let float = FloatOutputs::held(&plan, samples.len(), config.memory / 2);
+        Ok(Self { plan, samples, float })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The network by a configuration with the same plan: one that differs in widths and methods alone, and has a method for
+    /// layers if that of [`new`](Self::new) has one.
+    ///
+    /// # Errors
+    /// As [`quantize()`].
+    pub fn quantize(
+        &self,
+        config: &Config,
+        accelerator: Option<&Accelerator>,
+    ) -> Result<Quantized, QuantizeError> {
+        quantized(&self.plan, self.samples, config, accelerator, &self.float)
+    }
 }

@@ -9,7 +9,7 @@ use guardbit_hwmodels::bounds::{LayerBounds, Witness};
 use guardbit_hwmodels::{Accelerator, MacLayer, load, lower};
 use guardbit_num::Overflow;
 use guardbit_quantize::method::{Guaranteed, OverflowAware};
-use guardbit_quantize::search::{Judge, quantize_aimed};
+use guardbit_quantize::search::{Judge, SampleScore, quantize_aimed};
 use guardbit_quantize::{
     CodeSetting, Config, LayerMethod, LayerParameters, LayerProblem, LayerSetting, QuantizeError, Symmetry,
     quantize,
@@ -154,16 +154,31 @@ proptest! {
     }
 }
 
+/// The sign test of 8 samples at most, in counts: `P(X >= better)` of that many fair draws is 5 % at most.
+fn is_safer(own: &[SampleScore], other: &[SampleScore]) -> bool {
+    let Some(pairs) =
+        own.iter().zip(other).map(|(own, other)| own.safe.zip(other.safe)).collect::<Option<Vec<_>>>()
+    else {
+        return true;
+    };
+    let differing: Vec<bool> =
+        pairs.iter().filter(|(own, other)| own != other).map(|(own, _)| *own).collect();
+    let better = differing.iter().filter(|own| **own).count();
+    let draws = 1usize << differing.len();
+    let as_many = (0..draws).filter(|draw| draw.count_ones() as usize >= better).count();
+    20 * as_many <= draws
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10))]
 
-    /// Overflow propagated through all layers, a network is the plain one, or has half of its error at most and no more than one
-    /// that cannot overflow.
+    /// Overflow propagated through all layers, a network is the plain one, or has half of its error at most, no more than one
+    /// that cannot overflow, and more samples whose class is safe than chance explains.
     #[test]
     fn aimed_networks_are_never_worse(
         layers in layers(), seed: u64, accelerator in accelerator(), setting in setting(),
     ) {
-        let (float, samples) = (network(&layers, seed), samples(3, seed));
+        let (float, samples) = (network(&layers, seed), samples(8, seed));
         let judge = Judge::new(&float, &samples, 100, Some(&accelerator)).unwrap();
         let noise = |graph: &Graph| judge.score(graph).unwrap().noise;
         let method = config(setting, OverflowAware { samples: 2 });
@@ -176,11 +191,18 @@ proptest! {
         prop_assert_eq!(aimed.score.noise, own);
         prop_assert!(own <= plain, "{own} beside {plain}");
         let cautious = quantize_aimed(&float, &samples, &config(setting, Guaranteed), Some(&accelerator)).unwrap();
-        let cautious = noise(&cautious.quantized.graph);
-        if aimed.quantized.graph == without {
-            prop_assert!(cautious > 0.5 * plain || plain == 0.0, "{cautious} beside {plain}");
+        let [without, own, cautious] = [&without, &aimed.quantized.graph, &cautious.quantized.graph].map(|graph| judge.samples(graph).unwrap());
+        for sample in without.iter().chain(&own).chain(&cautious) {
+            prop_assert!(sample.right || sample.safe != Some(true), "{sample:?}");
+        }
+        let noise = |samples: &[SampleScore]| samples.iter().map(|sample| sample.noise).sum::<f64>();
+        let (by_plain, by_cautious) = (noise(&without), noise(&cautious));
+        if own == without {
+            let better = by_cautious <= 0.5 * by_plain && by_plain > 0.0 && is_safer(&cautious, &without);
+            prop_assert!(!better, "{by_cautious} beside {by_plain}");
         } else {
-            prop_assert!(own <= 0.5 * plain && own <= cautious, "{own} beside {plain} and {cautious}");
+            prop_assert!(noise(&own) <= 0.5 * by_plain && noise(&own) <= by_cautious, "{own:?} beside {by_plain} and {by_cautious}");
+            prop_assert!(is_safer(&own, &without), "{own:?} beside {without:?}");
         }
     }
 

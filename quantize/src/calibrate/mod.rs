@@ -2,6 +2,7 @@
 
 mod choose;
 mod figures;
+mod float;
 mod layers;
 mod memory;
 
@@ -12,6 +13,7 @@ use guardbit_graph::{Links, TensorId};
 use guardbit_hwmodels::Accelerator;
 
 pub use figures::{TensorFigures, UnitFigures};
+pub(crate) use float::FloatOutputs;
 
 use crate::simulated::{Raw, Reading, Sample, Simulated, State};
 use crate::{Config, Plan, QuantizeError};
@@ -21,6 +23,7 @@ struct Calibration<'p, 'c> {
     simulated: Simulated<'p>,
     config: &'c Config,
     accelerator: Option<&'c Accelerator>,
+    float: &'c FloatOutputs,
     links: Links,
     states: Vec<State>,
     /// The real values, before rounding, of tensors whose codes may still be chosen by the layer that reads them.
@@ -59,7 +62,18 @@ pub fn calibrate<'p>(
     accelerator: Option<&Accelerator>,
     samples: &[Sample],
 ) -> Result<Calibrated<'p>, QuantizeError> {
-    Calibration::run(plan, config, accelerator, samples)
+    calibrate_with(plan, config, accelerator, samples, &FloatOutputs::passing())
+}
+
+/// The same with the values of the float network of these samples, where they are known.
+pub(crate) fn calibrate_with<'p>(
+    plan: &'p Plan,
+    config: &Config,
+    accelerator: Option<&Accelerator>,
+    samples: &[Sample],
+    float: &FloatOutputs,
+) -> Result<Calibrated<'p>, QuantizeError> {
+    Calibration::run(plan, config, accelerator, samples, float)
 }
 
 impl<'p, 'c> Calibration<'p, 'c> {
@@ -68,6 +82,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
         config: &'c Config,
         accelerator: Option<&'c Accelerator>,
         samples: &[Sample],
+        float: &'c FloatOutputs,
     ) -> Result<Calibrated<'p>, QuantizeError> {
         if samples.is_empty() {
             return Err(QuantizeError::NoSamples);
@@ -80,6 +95,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
             simulated: Simulated::new(plan),
             config,
             accelerator,
+            float,
             links: Links::new(plan.graph()),
             states: State::of_samples(plan.graph(), samples, 0)?,
             open: BTreeMap::new(),
@@ -122,7 +138,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
     fn unit(&mut self, index: usize) -> Result<(), QuantizeError> {
         let plan = self.simulated.plan;
         let unit = &plan.units()[index];
-        let float = self.simulated.in_float(unit, &self.states, Reading::Float);
+        let float = self.float.of(index, || self.simulated.in_float(unit, &self.states, Reading::Float));
         self.check_finite(unit.output, &float)?;
         for (state, words) in self.states.iter_mut().zip(float) {
             state.float[unit.output.index()] = Some(words);

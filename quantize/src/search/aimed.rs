@@ -7,8 +7,9 @@ use guardbit_graph::Graph;
 use guardbit_hwmodels::{Accelerator, lower};
 
 use super::some_layers::Known;
-use super::{Judge, Score, SomeLayers};
+use super::{Judge, SampleScore, Score, SomeLayers, is_significant};
 use crate::method::{Guaranteed, overflowing};
+use crate::quantized::Repeated;
 use crate::{Config, LayerMethod, QuantizeError, Quantized, Sample, quantize};
 
 /// Most samples that networks are compared on.
@@ -39,8 +40,10 @@ pub struct Aimed {
 /// A method that promises something keeps its promise in every layer: the network without the method takes its place only where
 /// that is better and overflows on no input. Of others, in networks of up to 8 layers, layers go back to their plain
 /// parameters one by one where that makes the network better; a network of weights that cannot overflow takes its place where
-/// that is better. The network without the method stays unless that halves its error: on the samples the result is never
-/// worse, and smaller differences may be the samples' own.
+/// that is better. The network without the method stays unless that halves its error, and is safe on significantly more samples
+/// ([`SampleScore::safe`], [`is_significant`]; of networks whose outputs have no classes the error alone counts): on the samples
+/// the result is never worse, and smaller differences may be the samples' own. Errors of few samples on which sums rarely overflow
+/// make up most of the error, and may change no class.
 ///
 /// Without such a method or an accelerator this is [`quantize()`].
 ///
@@ -60,7 +63,8 @@ pub fn quantize_aimed(
         Aimed { quantized: plain, plain_layers: Vec::new(), score: plain_score, plain: plain_score };
     let (Some(method), Some(aim)) = (&config.layer_method, accelerator) else { return Ok(without) };
     let known = Known::default();
-    let search = Search { graph, samples, config, accelerator, judge, known, plain: plain_score };
+    let network = Repeated::new(graph, samples, config)?;
+    let search = Search { network, config, accelerator, judge, known, plain: plain_score };
     if method.promises() {
         let own = search.with(method, &BTreeSet::new())?.0;
         return Ok(match own.score.noise <= plain_score.noise || overflows(&without.quantized.graph, aim)? {
@@ -73,8 +77,21 @@ pub fn quantize_aimed(
     let cautious = search.with(&(Arc::new(Guaranteed) as Arc<dyn LayerMethod>), &BTreeSet::new());
     let found = [Some(own), cautious.ok().map(|(cautious, _)| cautious)].into_iter().flatten();
     let best = found.min_by(|a, b| a.score.noise.total_cmp(&b.score.noise));
-    let worth = |found: &Aimed| found.score.noise <= WORTH * plain_score.noise;
-    Ok(best.filter(worth).unwrap_or(without))
+    let Some(best) = best.filter(|best| best.score.noise <= WORTH * plain_score.noise) else {
+        return Ok(without);
+    };
+    let graphs = [&without.quantized.graph, &best.quantized.graph];
+    let [plain, other] = graphs.map(|graph| search.judge.samples(graph));
+    Ok(if is_safer(&other?, &plain?) { best } else { without })
+}
+
+/// Whether a network is safe on significantly more samples than another one, or classes are none.
+fn is_safer(own: &[SampleScore], other: &[SampleScore]) -> bool {
+    let safe: Option<Vec<_>> = own.iter().zip(other).map(|(own, other)| own.safe.zip(other.safe)).collect();
+    safe.is_none_or(|safe| {
+        let count = |wanted| safe.iter().filter(|&&found| found == wanted).count() as u64;
+        is_significant(count((true, false)), count((false, true)))
+    })
 }
 
 /// Whether some layer's sums overflow on some input of it.
@@ -85,8 +102,7 @@ fn overflows(graph: &Graph, accelerator: &Accelerator) -> Result<bool, QuantizeE
 }
 
 struct Search<'a> {
-    graph: &'a Graph,
-    samples: &'a [Sample],
+    network: Repeated<'a>,
     config: &'a Config,
     accelerator: Option<&'a Accelerator>,
     judge: Judge<'a>,
@@ -103,7 +119,7 @@ impl Search<'_> {
     ) -> Result<(Aimed, Vec<String>), QuantizeError> {
         let some = Arc::new(SomeLayers::new(method.clone(), plain.clone(), self.known.clone()));
         let config = Config { layer_method: Some(some.clone()), ..self.config.clone() };
-        let quantized = quantize(self.graph, self.samples, &config, self.accelerator)?;
+        let quantized = self.network.quantize(&config, self.accelerator)?;
         let score = self.judge.score(&quantized.graph)?;
         let plain_layers = plain.iter().cloned().collect();
         Ok((Aimed { quantized, plain_layers, score, plain: self.plain }, some.asked()))

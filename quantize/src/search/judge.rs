@@ -32,7 +32,32 @@ pub struct Score {
     pub samples: u64,
 }
 
+/// What a quantized network did with one sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampleScore {
+    /// Sum of the squares of the float network's outputs.
+    pub signal: f64,
+    /// Sum of the squares of what the quantized network's outputs on the accelerator differ from them by.
+    pub noise: f64,
+    /// As in [`Score::right`].
+    pub right: bool,
+    /// Whether the error of the first output is too small to make another value the greatest, whatever its direction: less than
+    /// `(first - second) / sqrt(2)` of the float network's two greatest values, the distance to the nearest outputs of another
+    /// class. `None` where there are no two values.
+    pub safe: Option<bool>,
+}
+
 impl Score {
+    fn of(samples: &[SampleScore]) -> Self {
+        let sum = |of: fn(&SampleScore) -> f64| samples.iter().map(of).sum();
+        Self {
+            signal: sum(|sample| sample.signal),
+            noise: sum(|sample| sample.noise),
+            right: samples.iter().filter(|sample| sample.right).count() as u64,
+            samples: samples.len() as u64,
+        }
+    }
+
     /// Signal to noise in dB; infinite where nothing differs.
     pub fn sqnr_db(&self) -> f64 {
         crate::statistics::sqnr_db(self.signal, self.noise)
@@ -84,12 +109,20 @@ impl<'a> Judge<'a> {
     /// # Errors
     /// [`QuantizeError`] if the accelerator cannot run it, or traps an overflow.
     pub fn score(&self, quantized: &Graph) -> Result<Score, QuantizeError> {
+        Ok(Score::of(&self.samples(quantized)?))
+    }
+
+    /// The same sample by sample.
+    ///
+    /// # Errors
+    /// As [`score`](Self::score).
+    pub fn samples(&self, quantized: &Graph) -> Result<Vec<SampleScore>, QuantizeError> {
         let name = || quantized.name().to_owned();
         let program = lower(Arc::new(quantized.clone()), &self.accelerator)
             .map_err(|source| QuantizeError::Lower { layer: name(), source: Box::new(source) })?;
         let options = Options { stats: StatsLevel::None, events_per_layer: 0, ..Options::default() };
         let mut simulation = Simulation::new(&program, options);
-        let mut score = Score { signal: 0.0, noise: 0.0, right: 0, samples: 0 };
+        let mut scores = Vec::with_capacity(self.samples.len());
         let inputs: Vec<&Tensor> = quantized.inputs().iter().map(|&id| quantized.tensor(id)).collect();
         for (start, samples) in self.samples.chunks(BATCH).enumerate() {
             let batch: Vec<Vec<Codes>> = samples
@@ -106,28 +139,41 @@ impl<'a> Judge<'a> {
                     let codes = tensors.simulated[id.index()].as_ref().map(Codes::to_vec).unwrap_or_default();
                     real_values(quantized.tensor(id), &codes)
                 });
-                self.add(&mut score, start * BATCH + index, &outputs.collect::<Vec<_>>());
+                scores.push(self.sample(start * BATCH + index, &outputs.collect::<Vec<_>>()));
             }
         }
-        Ok(score)
+        Ok(scores)
     }
 
-    fn add(&self, score: &mut Score, sample: usize, outputs: &[Vec<f32>]) {
-        let real = &self.outputs[sample];
-        for (real, made) in real.iter().zip(outputs) {
-            for (&real, &made) in real.iter().zip(made) {
-                score.signal += f64::from(real).powi(2);
-                score.noise += (f64::from(real) - f64::from(made)).powi(2);
-            }
-        }
+    fn sample(&self, index: usize, outputs: &[Vec<f32>]) -> SampleScore {
+        let real = &self.outputs[index];
         let label = match &self.labels {
-            Some(labels) => labels.get(sample).copied(),
+            Some(labels) => labels.get(index).copied(),
             None => real.first().and_then(|output| greatest(output)),
         };
-        score.right +=
-            u64::from(label.is_some() && outputs.first().and_then(|output| greatest(output)) == label);
-        score.samples += 1;
+        let right = label.is_some() && outputs.first().and_then(|output| greatest(output)) == label;
+        let first = real.first().zip(outputs.first());
+        let safe = first.and_then(|(real, made)| Some(noise(real, made) < margin(real)?.powi(2) / 2.0));
+        SampleScore {
+            signal: real.iter().flatten().map(|&real| f64::from(real).powi(2)).sum(),
+            noise: real.iter().zip(outputs).map(|(real, made)| noise(real, made)).sum(),
+            right,
+            safe,
+        }
     }
+}
+
+/// Sum of the squares of the differences.
+fn noise(real: &[f32], made: &[f32]) -> f64 {
+    real.iter().zip(made).map(|(&real, &made)| (f64::from(real) - f64::from(made)).powi(2)).sum()
+}
+
+/// How far the greatest value is above the next one.
+fn margin(values: &[f32]) -> Option<f64> {
+    let first = greatest(values)?;
+    let others = values.iter().enumerate().filter(|&(index, _)| index != first);
+    let second = others.map(|(_, &value)| f64::from(value)).max_by(f64::total_cmp)?;
+    Some(f64::from(values[first]) - second)
 }
 
 /// The first of the greatest values.

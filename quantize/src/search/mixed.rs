@@ -144,26 +144,47 @@ fn sensitivity<C: Choices>(met: &mut Met<'_, C>, counts: &[usize]) -> Vec<f64> {
 }
 
 /// Down to the narrowest steps, each time by the step that loses least for what it saves.
-fn descend<C: Choices>(met: &mut Met<'_, C>, counts: &[usize], mut steps: Vec<usize>) {
+fn descend<C: Choices>(met: &mut Met<'_, C>, counts: &[usize], steps: Vec<usize>) {
     let Some(mut here) = met.point(&steps) else { return };
-    loop {
-        let mut best: Option<(f64, Point)> = None;
-        for layer in 0..counts.len() {
-            if steps[layer] + 1 == counts[layer] {
-                continue;
-            }
-            let mut next = steps.clone();
-            next[layer] += 1;
-            let Some(point) = met.point(&next) else { continue };
-            let loss = (point.error - here.error) / saving(&here, &point);
-            if best.as_ref().is_none_or(|(least, _)| loss < *least) {
-                best = Some((loss, point));
-            }
-        }
-        let Some((_, point)) = best else { return };
-        steps.clone_from(&point.steps);
-        here = point;
+    let mut losses = vec![f64::NEG_INFINITY; counts.len()];
+    while let Some(next) = step(met, counts, &here, &mut losses) {
+        here = next;
     }
+}
+
+/// The step of one layer that loses least for what it saves; `None` where there is no step left.
+///
+/// `losses` are what the layers' next steps lost when they were last looked at. They change little when another layer steps: so
+/// steps are looked at from the least of them on, and the rest stays unseen once its own are no less than what was found (lazy greedy:
+/// Minoux, "Accelerated greedy algorithms for maximizing submodular set functions", 1978).
+fn step<C: Choices>(
+    met: &mut Met<'_, C>,
+    counts: &[usize],
+    here: &Point,
+    losses: &mut [f64],
+) -> Option<Point> {
+    let mut layers: Vec<usize> =
+        (0..counts.len()).filter(|&layer| here.steps[layer] + 1 < counts[layer]).collect();
+    layers.sort_by(|&a, &b| losses[a].total_cmp(&losses[b]));
+    let mut best: Option<(usize, Point)> = None;
+    for layer in layers {
+        if best.as_ref().is_some_and(|&(least, _)| losses[least] <= losses[layer]) {
+            break;
+        }
+        let mut steps = here.steps.clone();
+        steps[layer] += 1;
+        let point = met.point(&steps);
+        losses[layer] =
+            point.as_ref().map_or(f64::INFINITY, |point| (point.error - here.error) / saving(here, point));
+        if let Some(point) = point
+            && best.as_ref().is_none_or(|&(least, _)| losses[layer] < losses[least])
+        {
+            best = Some((layer, point));
+        }
+    }
+    let (layer, point) = best?;
+    losses[layer] = f64::NEG_INFINITY;
+    Some(point)
 }
 
 /// What a step saves, above 0: the part of the bytes, and of the accumulator's bits.

@@ -8,8 +8,10 @@
 mod aimed;
 mod judge;
 pub mod mixed;
+mod paired;
 mod some_layers;
 
 pub use aimed::{Aimed, quantize_aimed};
-pub use judge::{Judge, Score};
+pub use judge::{Judge, SampleScore, Score};
+pub use paired::is_significant;
 pub use some_layers::SomeLayers;

@@ -9,7 +9,7 @@ mod setting;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use guardbit_files::{Existing, SingleFile, Target};
+use guardbit_files::{Existing, SingleFile, Staging, Target};
 use guardbit_frontends::{read_onnx, write_onnx};
 use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
@@ -92,15 +92,28 @@ pub fn quantize(
     let network = read_onnx(&bytes, float.name())?;
     let measured = measure(request, float, network, &accelerator, progress)?;
     let record = record::record(request, &quantized, samples.len(), &accelerator, tradeoffs, measured);
-    if let Some(target) = report {
-        let mut staging = target.stage()?;
-        staging.write_all(&quantize_documents(&record::about(request, &accelerator), &record)?)?;
-        let json = record::RecordJson::new(&record, staging.entries());
-        staging.write("quantize.json", &sealed(&json))?;
-        staging.publish(existing)?;
-    }
+    let report =
+        report.as_ref().map(|target| stage_report(target, request, &accelerator, &record)).transpose()?;
+    // The report is whole before the network is in place, and in place after it: none is there without its network.
     file.write(&bytes)?;
+    if let Some(mut report) = report {
+        report.publish(existing)?;
+    }
     Ok(record)
+}
+
+/// Writes the report beside its place.
+fn stage_report<'t>(
+    target: &'t Target,
+    request: &QuantizeRequest,
+    accelerator: &Accelerator,
+    record: &QuantizeRecord,
+) -> Result<Staging<'t>, StudyError> {
+    let mut staging = target.stage()?;
+    staging.write_all(&quantize_documents(&record::about(request, accelerator), record)?)?;
+    let json = record::RecordJson::new(record, staging.entries());
+    staging.write("quantize.json", &sealed(&json))?;
+    Ok(staging)
 }
 
 /// Whether a file is a network that guardbit wrote.

@@ -7,8 +7,9 @@ use guardbit_hwmodels::bounds::LayerBounds;
 use guardbit_hwmodels::{Accelerator, Program, lower};
 
 use super::{Choices, Point};
+use crate::quantized::Repeated;
 use crate::search::Judge;
-use crate::{CodeSetting, Config, Plan, QuantizeError, Quantized, Rule, Sample, Which, quantize};
+use crate::{CodeSetting, Config, QuantizeError, Quantized, Rule, Sample, Which};
 
 /// Widths of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +22,7 @@ pub struct Precision {
 
 /// A float network whose layers with weights have widths to choose from.
 pub struct NetworkChoices<'a> {
-    graph: &'a Graph,
-    samples: &'a [Sample],
+    network: Repeated<'a>,
     config: &'a Config,
     accelerator: &'a Accelerator,
     judge: Judge<'a>,
@@ -48,14 +48,15 @@ impl<'a> NetworkChoices<'a> {
     /// # Errors
     /// [`QuantizeError`] if the network is none that can be quantized.
     pub fn new(
-        graph: &'a Graph,
+        graph: &Graph,
         samples: &'a [Sample],
         config: &'a Config,
         accelerator: &'a Accelerator,
         judge: Judge<'a>,
         steps: &[Precision],
     ) -> Result<Self, QuantizeError> {
-        let plan = Plan::new(graph, config)?;
+        let network = Repeated::new(graph, samples, config)?;
+        let plan = network.plan();
         let with_weights = |&index: &usize| {
             let forms = plan.units()[index].forms.as_ref();
             forms.is_some_and(|forms| forms.layer().is_some())
@@ -63,7 +64,7 @@ impl<'a> NetworkChoices<'a> {
         let layers =
             (0..plan.units().len()).filter(with_weights).map(|index| plan.names(index)[0].to_owned());
         let (layers, steps) = (layers.collect(), steps.to_vec());
-        Ok(Self { graph, samples, config, accelerator, judge, layers, steps })
+        Ok(Self { network, config, accelerator, judge, layers, steps })
     }
 
     /// Names of the layers.
@@ -74,7 +75,7 @@ impl<'a> NetworkChoices<'a> {
     /// The network of some steps.
     ///
     /// # Errors
-    /// As [`quantize()`].
+    /// As [`quantize()`](crate::quantize()).
     pub fn quantized(&self, steps: &[usize]) -> Result<Quantized, QuantizeError> {
         let mut config = self.config.clone();
         let general = config.setting;
@@ -86,7 +87,7 @@ impl<'a> NetworkChoices<'a> {
             rule
         });
         config.rules.extend(rules);
-        quantize(self.graph, self.samples, &config, Some(self.accelerator))
+        self.network.quantize(&config, Some(self.accelerator))
     }
 }
 
