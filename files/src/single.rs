@@ -132,4 +132,18 @@ mod tests {
         assert!(matches!(refused(Existing::Refuse, "other"), FolderError::FileExists { ours: false, .. }));
         assert!(matches!(refused(Existing::Replace, "other"), FolderError::ForeignFile { .. }));
     }
+    #[test]
+    fn a_file_has_one_writer_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let next = || SingleFile::new(&path, Existing::Refuse, |_| true);
+        let first = next().unwrap();
+        assert!(matches!(next().unwrap_err(), FolderError::Busy { .. }));
+        first.write(b"own").unwrap();
+        assert!(matches!(next().unwrap_err(), FolderError::Busy { .. }));
+        drop(first);
+        assert!(matches!(next().unwrap_err(), FolderError::FileExists { ours: true, .. }));
+        fs::remove_file(&path).unwrap();
+        assert!(next().is_ok());
+    }
 }

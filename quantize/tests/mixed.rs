@@ -1,7 +1,7 @@
 //! Laws of the search for widths per layer.
 
 use guardbit_quantize::QuantizeError;
-use guardbit_quantize::search::mixed::{Budget, Choices, Point, explore};
+use guardbit_quantize::search::mixed::{Budget, Choices, Explored, Point, explore};
 use proptest::prelude::*;
 
 /// A network whose figures are sums over its layers, and whose error has parts that two layers have together.
@@ -79,7 +79,44 @@ fn keeps(point: &Point, budget: Budget) -> bool {
     }
 }
 
+/// Whether the points hold a way from the widest network to the narrowest, one step of one layer at a time.
+fn has_way(found: &Explored, counts: &[usize]) -> bool {
+    let met = |steps: &Vec<usize>| found.points().iter().any(|point| point.steps == *steps);
+    let mut reached = vec![vec![0; counts.len()]];
+    for _ in 0..counts.iter().map(|count| count - 1).sum::<usize>() {
+        let next = |steps: &Vec<usize>| {
+            let steps = steps.clone();
+            (0..counts.len()).map(move |layer| {
+                let mut next = steps.clone();
+                next[layer] += 1;
+                next
+            })
+        };
+        let mut found: Vec<Vec<usize>> = reached.iter().flat_map(next).filter(met).collect();
+        found.sort();
+        found.dedup();
+        reached = found;
+    }
+    !reached.is_empty()
+}
+
 proptest! {
+    /// From the widest network the search goes down to the narrowest, and each layer's first step is among what it met.
+    #[test]
+    fn searches_reach_the_narrowest_network(sums in sums()) {
+        let sums = Sums { impossible: None, ..sums };
+        let found = explore(&sums, 0).unwrap();
+        let counts = sums.steps();
+        prop_assert!(has_way(&found, &counts), "{found:?}");
+        let start = found.points()[0].error;
+        for (layer, &more) in found.sensitivity().iter().enumerate() {
+            let mut steps = vec![0; counts.len()];
+            steps[layer] = 1;
+            let known = if counts[layer] > 1 { sums.point(&steps).unwrap().error - start } else { f64::INFINITY };
+            prop_assert_eq!(more, known);
+        }
+    }
+
     /// A looser budget never takes a worse network, and what is taken keeps the budget: the
     /// best of all that was met and does.
     #[test]
