@@ -1,7 +1,14 @@
 //! Laws of the search for widths per layer.
 
-use guardbit_quantize::QuantizeError;
-use guardbit_quantize::search::mixed::{Budget, Choices, Explored, Point, explore};
+mod networks;
+
+use guardbit_hwmodels::load;
+use guardbit_quantize::search::Judge;
+use guardbit_quantize::search::mixed::{
+    Budget, Choices, Explored, NetworkChoices, Point, Precision, explore,
+};
+use guardbit_quantize::{CodeSetting, Config, QuantizeError, Rule, Which, quantize};
+use networks::{layer, network, samples};
 use proptest::prelude::*;
 
 /// A network whose figures are sums over its layers, and whose error has parts that two layers have together.
@@ -98,6 +105,40 @@ fn has_way(found: &Explored, counts: &[usize]) -> bool {
         reached = found;
     }
     !reached.is_empty()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// What is held between the networks of a search changes none of them.
+    #[test]
+    fn networks_of_a_search_are_those_of_their_rules(
+        layers in prop::collection::vec(layer(), 1..5), seed: u64, propagate: bool, wanted in prop::collection::vec(0usize..2, 8),
+    ) {
+        let steps = [Precision { weights: 8, activations: 8 }, Precision { weights: 4, activations: 5 }];
+        let (float, samples) = (network(&layers, seed), samples(3, seed));
+        let config = Config { propagate, ..Config::default() };
+        let wide = load("exact-int32-os", &[]).unwrap();
+        let judge = Judge::new(&float, &samples, 3, Some(&wide)).unwrap();
+        let choices = NetworkChoices::new(&float, &samples, &config, &wide, judge, &steps).unwrap();
+        for turned in [0, 1] {
+            let chosen: Vec<usize> = (0..choices.layers().len()).map(|layer| wanted[layer % 8] ^ turned).collect();
+            let rule = |(name, &step): (&String, &usize)| {
+                let bits = |bits, setting| Some(CodeSetting { bits, ..setting });
+                let Precision { weights, activations } = steps[step];
+                Rule {
+                    weights: bits(weights, config.setting.weights),
+                    activations: bits(activations, config.setting.activations),
+                    ..Rule::new(Which::Name(name.clone()))
+                }
+            };
+            let rules = choices.layers().iter().zip(&chosen).map(rule).collect();
+            let own = quantize(&float, &samples, &Config { rules, ..config.clone() }, None).unwrap();
+            let found = choices.quantized(&chosen).unwrap();
+            prop_assert_eq!(found.graph, own.graph);
+            prop_assert_eq!(found.units, own.units);
+        }
+    }
 }
 
 proptest! {
