@@ -153,7 +153,7 @@ impl<'a> Judge<'a> {
         };
         let right = label.is_some() && outputs.first().and_then(|output| greatest(output)) == label;
         let first = real.first().zip(outputs.first());
-        let safe = first.and_then(|(real, made)| Some(noise(real, made) < margin(real)?.powi(2) / 2.0));
+        let safe = first.and_then(|(real, made)| is_safe(real, made));
         SampleScore {
             signal: real.iter().flatten().map(|&real| f64::from(real).powi(2)).sum(),
             noise: real.iter().zip(outputs).map(|(real, made)| noise(real, made)).sum(),
@@ -161,6 +161,11 @@ impl<'a> Judge<'a> {
             safe,
         }
     }
+}
+
+/// See [`SampleScore::safe`].
+fn is_safe(real: &[f32], made: &[f32]) -> Option<bool> {
+    Some(noise(real, made) < margin(real)?.powi(2) / 2.0)
 }
 
 /// Sum of the squares of the differences.
@@ -210,5 +215,23 @@ fn real_values(tensor: &Tensor, codes: &[i32]) -> Vec<f32> {
     match parameters(tensor).filter(|_| tensor.ty.dtype != DType::Float32) {
         Some(parameters) => codes.iter().map(|&code| parameters.real(code) as f32).collect(),
         None => codes.iter().map(|&word| real_of(word)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_safe;
+
+    /// The nearest outputs of another class are those where the two greatest values meet in the middle.
+    #[test]
+    fn safe_is_nearer_than_any_other_class() {
+        let float = [0.0, 3.0, 1.0];
+        assert_eq!(is_safe(&float, &[0.0, 2.01, 1.99]), Some(true));
+        assert_eq!(is_safe(&float, &[0.0, 2.0, 2.0]), Some(false));
+        assert_eq!(is_safe(&float, &[-1.4, 3.0, 1.0]), Some(true));
+        assert_eq!(is_safe(&float, &[-1.5, 3.0, 1.0]), Some(false));
+        assert_eq!(is_safe(&[3.0, 3.0], &[3.0, 3.0]), Some(false));
+        assert_eq!(is_safe(&[3.0], &[3.0]), None);
+        assert_eq!(is_safe(&[], &[]), None);
     }
 }
