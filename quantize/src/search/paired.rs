@@ -38,7 +38,7 @@ mod tests {
             ((8, 2), (9, 2)),
             ((9, 3), (10, 3)),
             ((135, 109), (136, 109)),
-            ((700, 640), (701, 640)),
+            ((701, 640), (702, 640)),
         ] {
             assert!(!is_significant(below.0, below.1) && is_significant(above.0, above.1), "{below:?}");
         }
