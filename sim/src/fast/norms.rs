@@ -19,6 +19,9 @@ pub(super) struct Norms {
     non_negative: bool,
 }
 
+/// How many times the worst case may leave the register's range: real windows of ResNet-8 mostly fit up to there.
+const WORTH_WHILE: i64 = 8;
+
 /// Sums of the squared weights of a block, lane by lane: of negative ones, and of positive ones.
 pub(super) type SquaredWeights = [[u64; LANES]; 2];
 
@@ -56,8 +59,13 @@ impl Norms {
         corners.map(of_window).collect()
     }
 
-    /// The greatest squared norm of a window none of whose prefixes can leave the register in `block`.
+    /// The greatest squared norm of a window none of whose prefixes can leave the register in `block`; 0 where it is
+    /// not worth while to look for such windows, because none could, or hardly any that are not small.
     pub fn limit(&self, block: &Block, narrow: &Narrow) -> u64 {
+        let worst = |&(min, max): &(i64, i64)| narrow.keeps(min / WORTH_WHILE, max / WORTH_WHILE);
+        if block.is_certain(narrow) || !block.bounds[..block.count].iter().all(worst) {
+            return 0;
+        }
         let [negative, positive] = &block.squares;
         let of_lane = |lane: usize| {
             let start = i64::from(block.start[lane]);

@@ -117,9 +117,8 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
     let Scratch { walked, exact_codes, windows, narrow } = scratch;
     let mut exact = Output { layer, out: exact, origin: job.pixels.0 };
     let kernels = layer.kernels;
-    let doubtful =
-        runs.iter().any(|run| run.path.register.is_some() && run.policies.iter().any(|p| !p.certain));
-    let norms = layer.norms.as_deref().filter(|_| doubtful && !options.stats.counts_prefixes());
+    let useful = runs.iter().any(|run| run.layer.limits.iter().any(|&limit| limit > 0));
+    let norms = layer.norms.as_deref().filter(|_| useful && !options.stats.counts_prefixes());
     let norms = norms.map(|norms| job.image.norms(norms, &layer.geometry, kernels));
     for_each_tile(layer, job, windows, |windows, index, block, pixel, corners| {
         let norm = norms.and_then(|norms| norms[pixel..pixel + corners.len()].iter().max());
@@ -549,8 +548,6 @@ struct Policy {
 impl Policy {
     /// Pixels after which a block whose certificates mostly fail does without them.
     const TRIAL: usize = 16;
-    /// Of so many, all but one: a bound costs about a tenth of stepping.
-    const MOSTLY: usize = 8;
 
     fn new(block: &Block, path: Path) -> Self {
         let certain = path.register.is_none_or(|narrow| block.is_certain(&narrow));
@@ -567,13 +564,10 @@ impl Policy {
         if stats.counts_prefixes() || (block.pairs.is_none() && block.bytes.is_none()) {
             return Sums::Walked;
         }
-        if self.certain || self.fits || path.check == Check::HandOver || self.mostly_fails() {
+        let mostly_fails = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
+        if self.certain || self.fits || path.check == Check::HandOver || mostly_fails {
             return Sums::Only;
         }
         Sums::Bounded
-    }
-
-    fn mostly_fails(&self) -> bool {
-        self.seen >= Self::TRIAL && Self::MOSTLY * self.stepped > (Self::MOSTLY - 1) * self.seen
     }
 }
