@@ -1,5 +1,7 @@
 //! Weights and windows of a layer whose activations travel as bytes, four products to a lane.
 
+use std::sync::OnceLock;
+
 use super::image::{self, Geometry};
 use super::kernels::{LANES, Lanes, Row};
 
@@ -17,6 +19,8 @@ pub(crate) struct QuadLayout {
     pub reach: usize,
     /// Quads after which a bound may be taken: those before are complete.
     part: usize,
+    /// Whether the quads follow each other in the order of addition.
+    in_order: bool,
 }
 
 /// See [`QuadLayout::cells`].
@@ -41,6 +45,29 @@ pub(crate) struct ByteBlock {
     pub corrections: Vec<Lanes>,
     /// Quads of a part: where a bound is taken.
     pub part: usize,
+    /// Whether prefixes turn only where [`Self::turns`] says.
+    has_turns: bool,
+    turns: OnceLock<Vec<QuadTurns>>,
+}
+
+/// Weights of a quad up to where the prefixes of non-negative activations may be greatest, and least: `[lane][product]`,
+/// 0 behind. A prefix that goes up with one weight and on with the next is no extreme, so that two of four are enough.
+#[derive(Debug)]
+pub(crate) struct QuadTurns {
+    pub highs: [[i8; 4 * LANES]; 2],
+    pub lows: [[i8; 4 * LANES]; 2],
+}
+
+/// What is found of the prefixes of sums of bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ByteSums<'s> {
+    /// Nothing.
+    Only,
+    /// Bounds: see [`kernels::sum`](super::kernels::sum). With the magnitudes of the operands that bytes stand for, where
+    /// they are others.
+    Bounded(Option<&'s [u8]>),
+    /// Their extremes, by [`ByteBlock::turns`].
+    Walked(&'s [QuadTurns]),
 }
 
 /// How lanes find their activations.
@@ -91,7 +118,8 @@ impl QuadLayout {
         let offsets = geometry.offsets();
         let mut order: Vec<usize> = (0..offsets.len()).collect();
         let in_order = quads(&order, offsets);
-        let (products, part) = if 2 * in_order.len() <= offsets.len() {
+        let dense = 2 * in_order.len() <= offsets.len();
+        let (products, part) = if dense {
             (in_order, QUADS_PER_BOUND)
         } else {
             // Neighbours are not added one after the other: only all together is a prefix.
@@ -102,7 +130,7 @@ impl QuadLayout {
         };
         let first = |quad: &[Option<usize>; 4]| quad[0].map_or(0, |k| offsets[k] as u32);
         let cells = QuadCells::Shared(products.iter().map(first).collect());
-        Self { products, cells, reach: geometry.reach(), part: part.max(1) }
+        Self { products, cells, reach: geometry.reach(), part: part.max(1), in_order: dense }
     }
 
     /// Of windows where every lane reads a channel of its own.
@@ -112,7 +140,7 @@ impl QuadLayout {
         let products: Vec<[Option<usize>; 4]> = (0..offsets.len()).step_by(4).map(quad).collect();
         let cell = |k: Option<usize>| k.map_or(0, |k| offsets[k] as u32);
         let cells = QuadCells::Gather(products.iter().map(|quad| quad.map(cell)).collect());
-        Self { products, cells, reach: geometry.reach(), part: QUADS_PER_BOUND }
+        Self { products, cells, reach: geometry.reach(), part: QUADS_PER_BOUND, in_order: true }
     }
 
     /// Weights `rows`, `[k][lane]`, of operands that are `origin` more than their bytes; `None` if they are no bytes,
@@ -143,7 +171,44 @@ impl QuadLayout {
             start.iter_mut().zip(correction).for_each(|(sum, c)| *sum = sum.wrapping_add(*c));
         }
         let (weights, sizes) = (pack(|w| w), pack(i16::abs));
-        Some(ByteBlock { weights, sizes, start, bias: *bias, corrections, part: self.part })
+        Some(ByteBlock {
+            weights,
+            sizes,
+            start,
+            bias: *bias,
+            corrections,
+            part: self.part,
+            has_turns: self.in_order && origin == 0,
+            turns: OnceLock::new(),
+        })
+    }
+}
+
+impl ByteBlock {
+    /// Where the prefixes of every quad may turn; `None` if operands may be negative, or are added in another order.
+    pub fn turns(&self) -> Option<&[QuadTurns]> {
+        let make = || self.weights.iter().map(QuadTurns::new).collect();
+        self.has_turns.then(|| self.turns.get_or_init(make).as_slice())
+    }
+}
+
+impl QuadTurns {
+    fn new(weights: &[i8; 4 * LANES]) -> Self {
+        let mut turns = Self { highs: [[0; 4 * LANES]; 2], lows: [[0; 4 * LANES]; 2] };
+        for (lane, weights) in weights.as_chunks::<4>().0.iter().enumerate() {
+            put_turns(&mut turns.highs, lane, weights, weights.map(|w| w > 0));
+            put_turns(&mut turns.lows, lane, weights, weights.map(|w| w < 0));
+        }
+        turns
+    }
+}
+
+/// Writes lane `lane` of both: `weights` up to each one that goes `on` while the next does not. No two such follow each
+/// other.
+fn put_turns(turns: &mut [[i8; 4 * LANES]; 2], lane: usize, weights: &[i8; 4], on: [bool; 4]) {
+    let last = (0..4).filter(|&i| on[i] && !on.get(i + 1).is_some_and(|&on| on));
+    for (turns, last) in turns.iter_mut().zip(last) {
+        turns[4 * lane..][..=last].copy_from_slice(&weights[..=last]);
     }
 }
 

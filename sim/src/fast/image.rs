@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use guardbit_hwmodels::MacLayer;
 
 use super::kernels::{LANES, Neighbours, Row};
+use super::norms::Norms;
 use super::simd::Kernels;
 use crate::codes::{Codes, Packed, SLACK};
 
@@ -46,6 +47,8 @@ pub(crate) struct Image<'c> {
     /// From a byte to the operand.
     origin: i32,
     magnitudes: OnceLock<Vec<u8>>,
+    /// Squared norms of all windows.
+    norms: OnceLock<Vec<u32>>,
     operands: OnceLock<Vec<i16>>,
     pairs: OnceLock<Vec<u32>>,
     /// Distance between the two cells of a pair: one output pixel.
@@ -131,12 +134,18 @@ impl Geometry {
         self.least - self.subtract
     }
 
+    /// How the norms of `layer`'s windows are made, where activations travel as bytes.
+    pub fn norms(&self, layer: &MacLayer) -> Option<Norms> {
+        self.has_bytes().then(|| Norms::new(layer, self.padded[1], self.origin())).flatten()
+    }
+
     /// Lays out the codes of a sample. They lie in the range that the layer was prepared for.
     pub fn image<'c>(&self, codes: &'c Codes) -> Image<'c> {
         let mut image = Image {
             bytes: Cells::InPlace(&[]),
             origin: self.origin(),
             magnitudes: OnceLock::new(),
+            norms: OnceLock::new(),
             operands: OnceLock::new(),
             pairs: OnceLock::new(),
             pair_distance: self.stride[1] * self.input[2],
@@ -287,6 +296,17 @@ impl Image<'_> {
             magnitudes
         };
         (self.origin != 0).then(|| self.magnitudes.get_or_init(make).as_slice())
+    }
+
+    /// From a byte to the operand.
+    pub fn origin(&self) -> i32 {
+        self.origin
+    }
+
+    /// Squared norms of all windows of a layer, of a sample that has [`Self::bytes`].
+    pub(super) fn norms(&self, norms: &Norms, geometry: &Geometry, kernels: Kernels) -> &[u32] {
+        let corners = || geometry.corners(0).take(geometry.pixels());
+        self.norms.get_or_init(|| norms.of_windows(self, kernels, corners()))
     }
 
     /// What the multipliers see.

@@ -190,6 +190,17 @@ pub(crate) fn magnitudes(bytes: &[u8], origin: i32, out: &mut Vec<u8>) {
     out.extend(bytes.iter().map(|&byte| (i16::from(byte) + origin).unsigned_abs() as u8));
 }
 
+/// Sums of the squares of every `channels` operands, which are `origin` more than their bytes.
+#[inline(always)]
+pub(crate) fn squares(bytes: &[u8], origin: i32, channels: usize, out: &mut Vec<u32>) {
+    let origin = origin as i16;
+    let square = |&byte: &u8| {
+        let operand = i32::from(i16::from(byte) + origin);
+        (operand * operand) as u32
+    };
+    out.extend(bytes.chunks_exact(channels).map(|position| position.iter().map(square).sum::<u32>()));
+}
+
 /// Every operand beside that `distance` cells further, which is any where there is none; an operand is `origin` more
 /// than its byte.
 #[inline(always)]

@@ -10,6 +10,7 @@ mod finish;
 mod image;
 mod kernels;
 mod levels;
+mod norms;
 mod prepare;
 mod schedule;
 mod simd;
@@ -40,7 +41,8 @@ use bytes::QuadLayout;
 use counters::Counters;
 use finish::Finisher;
 use image::Geometry;
-use prepare::{Block, Path};
+use norms::Norms;
+use prepare::{Block, Narrow, Path};
 use sites::Sites;
 use tiles::Run;
 
@@ -177,6 +179,10 @@ pub(crate) struct FastLayer<'a> {
     cells: Arc<[u32]>,
     blocks: Arc<[Block]>,
     finisher: Finisher<'a>,
+    /// How windows certify their dot products, where bytes are read.
+    norms: Option<Arc<Norms>>,
+    /// Per block the greatest squared norm of a window whose dot products cannot overflow.
+    limits: Vec<u64>,
     /// `None` where only the exact run is covered.
     path: Option<Path>,
     sites: Arc<Sites<'a>>,
@@ -195,10 +201,11 @@ impl<'a> FastLayer<'a> {
         options: &Options,
     ) -> Option<Self> {
         let kernels = Kernels::choose(options.isa);
-        let (geometry, layout, cells, blocks) = match like {
+        let (geometry, layout, norms, cells, blocks) = match like {
             Some(like) => (
                 Arc::clone(&like.geometry),
                 like.layout.clone(),
+                like.norms.clone(),
                 Arc::clone(&like.cells),
                 Arc::clone(&like.blocks),
             ),
@@ -209,16 +216,33 @@ impl<'a> FastLayer<'a> {
                     prepare::blocks(layer, &geometry, codes.clone(), kernels, layout.as_ref())?.into();
                 let cells = geometry.offsets().iter().map(|&offset| u32::try_from(offset).ok());
                 let cells = cells.collect::<Option<Vec<u32>>>()?.into();
-                (Arc::new(geometry), layout.map(Arc::new), cells, blocks)
+                let norms = geometry.norms(layer).map(Arc::new);
+                (Arc::new(geometry), layout.map(Arc::new), norms, cells, blocks)
             }
         };
         let path = prepare::path(layer, &geometry, codes, &blocks);
+        let limit = |(norms, narrow): (&Norms, Narrow), block: &Block| norms.limit(block, &narrow);
+        let known = norms.as_deref().zip(path.and_then(|path| path.register));
+        let limits = blocks.iter().map(|block| known.map_or(0, |known| limit(known, block))).collect();
         let finisher = Finisher::new(layer, &blocks, path);
         let sites = match like.filter(|like| like.layer.timing.places_like(&layer.timing)) {
             Some(like) => Arc::clone(&like.sites),
             None => Arc::new(Sites::new(layer, &blocks)),
         };
-        Some(Self { layer, kernels, geometry, layout, cells, blocks, finisher, path, sites, output })
+        Some(Self {
+            layer,
+            kernels,
+            geometry,
+            layout,
+            cells,
+            blocks,
+            finisher,
+            norms,
+            limits,
+            path,
+            sites,
+            output,
+        })
     }
 
     /// Whether the narrow run is covered too.

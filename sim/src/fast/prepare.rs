@@ -8,6 +8,7 @@ use guardbit_num::{Format, Overflow};
 use super::bytes::{ByteBlock, QuadLayout};
 use super::image::Geometry;
 use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row};
+use super::norms::{self, SquaredWeights};
 use super::simd::{Kernels, PairMode};
 use crate::output;
 
@@ -34,6 +35,8 @@ pub(super) struct Block {
     /// What exact sums start from: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so that what the
     /// kernels step starts from the same.
     pub start: Lanes,
+    /// Sums of the squared weights.
+    pub squares: SquaredWeights,
     /// Bounds of every prefix of every dot product, from weights and input range alone.
     pub bounds: [(i64, i64); LANES],
 }
@@ -289,7 +292,20 @@ fn block(
     let fits = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
     let pairs = fits.then(|| pairs(&weights));
     let short = operand * weight <= i64::from(i16::MAX);
-    Some(Block { first, count, reads, weights, pairs, bytes: None, doubled: None, short, start, bounds })
+    let squares = norms::squared_weights(&weights);
+    Some(Block {
+        first,
+        count,
+        reads,
+        weights,
+        pairs,
+        bytes: None,
+        doubled: None,
+        short,
+        start,
+        squares,
+        bounds,
+    })
 }
 
 /// Two rows in one, lane by lane; a row of zeros follows where their number is odd.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use guardbit_hwmodels::Check;
 
+use super::bytes::ByteSums;
 use super::counters::Counters;
 use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
 use super::prepare::{Block, Path};
@@ -74,6 +75,8 @@ pub(super) struct Tile<'t> {
     pub corners: &'t [usize],
     pub image: &'t Image<'t>,
     pub walked: &'t [Walked],
+    /// Whether the extremes in `walked` are bounds of all prefixes; else nothing is known of them.
+    bounded: bool,
     exact_codes: &'t [Lanes],
 }
 
@@ -114,15 +117,22 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
     let Scratch { walked, exact_codes, windows, narrow } = scratch;
     let mut exact = Output { layer, out: exact, origin: job.pixels.0 };
     let kernels = layer.kernels;
+    let useful = runs.iter().any(|run| run.layer.limits.iter().any(|&limit| limit > 0));
+    let norms = layer.norms.as_deref().filter(|_| useful && !options.stats.counts_prefixes());
+    let norms = norms.map(|norms| job.image.norms(norms, &layer.geometry, kernels));
     for_each_tile(layer, job, windows, |windows, index, block, pixel, corners| {
+        let norm = norms.and_then(|norms| norms[pixel..pixel + corners.len()].iter().max());
         let mut how = Sums::Only;
         for run in &mut *runs {
+            let fits = norm.is_some_and(|&norm| u64::from(norm) <= run.layer.limits[index]);
+            run.policies[index].fits = fits;
             how = how.max(run.policies[index].sums(block, run.path, options.stats));
         }
+        let check = runs[0].path.check;
         let (walked, exact_codes) = (&mut walked[..corners.len()], &mut exact_codes[..corners.len()]);
         let at = TileAt { layer, image: job.image, block, index, pixel, corners };
         at.sums(how, windows, walked);
-        if runs[0].path.check == Check::HandOver {
+        if check == Check::HandOver {
             // The final sum is the only prefix.
             walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
         }
@@ -134,7 +144,8 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
                 counters.count_required(kernels, walked, block.count, signed);
             }
         }
-        let tile = Tile { block, index, pixel, corners, image: job.image, walked, exact_codes };
+        let bounded = how != Sums::Only || check == Check::HandOver;
+        let tile = Tile { block, index, pixel, corners, image: job.image, walked, bounded, exact_codes };
         for run in &mut *runs {
             run.narrow(&tile, narrow, windows, job, &exact.out);
         }
@@ -183,14 +194,14 @@ impl TileAt<'_, '_> {
             let first = block.reads.first();
             let mut at = [0; TILE];
             at.iter_mut().zip(*corners).for_each(|(at, corner)| *at = corner + first);
-            let at = &at[..corners.len()];
-            match how {
-                Sums::Only => return kernels.sum_bytes(image.bytes(), at, layout, bytes, walked),
-                Sums::Bounded => {
-                    let magnitudes = image.magnitudes(kernels);
-                    return kernels.bound_bytes(image.bytes(), magnitudes, at, layout, bytes, walked);
-                }
-                Sums::Walked => {}
+            let windows = (image.bytes(), &at[..corners.len()]);
+            let how = match how {
+                Sums::Only => Some(ByteSums::Only),
+                Sums::Bounded => Some(ByteSums::Bounded(image.magnitudes(kernels))),
+                Sums::Walked => bytes.turns().map(ByteSums::Walked),
+            };
+            if let Some(how) = how {
+                return kernels.sum_bytes(how, windows, layout, bytes, walked);
             }
         }
         let read = windows.read((&layer.geometry, image), block, self.pixel, corners);
@@ -332,8 +343,12 @@ impl<'r, 'a> Run<'r, 'a> {
             settled.by_weights += (tile.corners.len() * count) as u64;
             return 0;
         };
+        if policy.fits {
+            settled.by_sums += (tile.corners.len() * count) as u64;
+            return 0;
+        }
         let mut misfits = [count; TILE];
-        if !policy.unbounded {
+        if tile.bounded {
             self.layer.kernels.misfits(tile.walked, narrow.rails, &mut misfits);
         }
         let mut stepping = 0;
@@ -524,8 +539,8 @@ enum Sums {
 struct Policy {
     /// No dot product of the block can overflow.
     certain: bool,
-    /// Nothing is known of prefixes: every dot product is stepped.
-    unbounded: bool,
+    /// No dot product of the tile at hand can, by the norms of its windows.
+    fits: bool,
     seen: usize,
     stepped: usize,
 }
@@ -544,16 +559,15 @@ impl Policy {
         self.seen += pixels;
     }
 
-    /// How the next sums are made.
-    fn sums(&mut self, block: &Block, path: Path, stats: StatsLevel) -> Sums {
-        self.unbounded = false;
+    /// How the next sums are made: without bounds, every dot product is stepped.
+    fn sums(&self, block: &Block, path: Path, stats: StatsLevel) -> Sums {
         if stats.counts_prefixes() || (block.pairs.is_none() && block.bytes.is_none()) {
             return Sums::Walked;
         }
-        if self.certain || path.check == Check::HandOver {
+        let mostly_fails = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
+        if self.certain || self.fits || path.check == Check::HandOver || mostly_fails {
             return Sums::Only;
         }
-        self.unbounded = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
-        if self.unbounded { Sums::Only } else { Sums::Bounded }
+        Sums::Bounded
     }
 }

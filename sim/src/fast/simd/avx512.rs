@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::bytes::{ByteBlock, Gather, Shared, Source};
+use super::super::bytes::{ByteBlock, ByteSums, Gather, QuadTurns, Shared, Source};
 use super::super::kernels::{
     LANES, LaneCounters, Lanes, NEVER, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turn, Turns,
     Walked,
@@ -71,20 +71,40 @@ fn load_bytes(bytes: &[i8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-/// Exact sums of a block at some windows.
+/// Exact sums of a block at some windows, given by their corners in the bytes.
 ///
 /// # Panics
-/// If a window does not lie within `bytes`.
+/// If a window does not lie within the bytes or their magnitudes.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
-pub(super) fn sum_tile<S: Quads>(
-    bytes: &[u8],
-    corners: &[usize],
+pub(super) fn sums<S: Quads>(
+    how: ByteSums<'_>,
+    (bytes, corners): (&[u8], &[usize]),
     source: S,
     block: &ByteBlock,
     out: &mut [Walked],
 ) {
-    assert!(corners.iter().all(|&corner| source.fits(corner, bytes.len())), "windows lie within the image");
-    let weights = &block.weights[..source.quads()];
+    let len = match how {
+        ByteSums::Bounded(Some(magnitudes)) => bytes.len().min(magnitudes.len()),
+        _ => bytes.len(),
+    };
+    assert!(corners.iter().all(|&corner| source.fits(corner, len)), "windows lie within the image");
+    assert!(block.weights.len() == source.quads() && block.sizes.len() == source.quads());
+    match how {
+        ByteSums::Only => sum_tile(bytes, corners, source, block, out),
+        ByteSums::Bounded(magnitudes) => in_chunks!(corners, out, [8, 4, 2, 1], |corners, out| {
+            bound(bytes, magnitudes, corners, source, block, out)
+        }),
+        ByteSums::Walked(turns) => in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+            extremes(bytes, corners, source, block, turns, out)
+        }),
+    }
+}
+
+/// Final sums alone.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn sum_tile<S: Quads>(bytes: &[u8], corners: &[usize], source: S, block: &ByteBlock, out: &mut [Walked]) {
+    let weights = &block.weights[..];
     if let ([corner], [out]) = (corners, &mut *out) {
         store(&mut out.sum, sum_one(bytes, *corner, source, weights, &block.start));
         return;
@@ -108,7 +128,7 @@ fn sum<S: Quads, const P: usize>(
     for (quad, weights) in weights.iter().enumerate() {
         let w = load_bytes(weights);
         for p in 0..P {
-            // SAFETY: `sum_tile` has checked the windows, and there are as many weights as quads.
+            // SAFETY: `sums` has checked the windows, and there are as many weights as quads.
             let a = unsafe { source.load(bytes.as_ptr(), corners[p], quad) };
             sum[p] = _mm512_dpbusd_epi32(sum[p], a, w);
         }
@@ -126,7 +146,7 @@ fn sum_one<S: Quads>(bytes: &[u8], corner: usize, source: S, weights: &[[i8; 64]
     let (fours, rest) = weights.as_chunks::<4>();
     for (i, four) in fours.iter().enumerate() {
         for (j, weights) in four.iter().enumerate() {
-            // SAFETY: `sum_tile` has checked the window, and there are as many weights as quads.
+            // SAFETY: `sums` has checked the window, and there are as many weights as quads.
             let a = unsafe { source.load(bytes.as_ptr(), corner, 4 * i + j) };
             sums[j] = _mm512_dpbusd_epi32(sums[j], a, load_bytes(weights));
         }
@@ -139,28 +159,7 @@ fn sum_one<S: Quads>(bytes: &[u8], corner: usize, source: S, weights: &[[i8; 64]
     _mm512_add_epi32(_mm512_add_epi32(sums[0], sums[1]), _mm512_add_epi32(sums[2], sums[3]))
 }
 
-/// The same with bounds of their prefixes: see [`kernels::sum`](super::super::kernels::sum). `magnitudes` are those of
-/// the operands that `bytes` stand for, where they are others.
-///
-/// # Panics
-/// If a window does not lie within both.
-#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
-pub(super) fn bound_tile<S: Quads>(
-    bytes: &[u8],
-    magnitudes: Option<&[u8]>,
-    corners: &[usize],
-    source: S,
-    block: &ByteBlock,
-    out: &mut [Walked],
-) {
-    let len = magnitudes.map_or(bytes.len(), |magnitudes| bytes.len().min(magnitudes.len()));
-    assert!(corners.iter().all(|&corner| source.fits(corner, len)), "windows lie within the image");
-    assert!(block.weights.len() == source.quads() && block.sizes.len() == source.quads());
-    in_chunks!(corners, out, [4, 2, 1], |corners, out| {
-        bound(bytes, magnitudes, corners, source, block, out)
-    });
-}
-
+/// The same with bounds of their prefixes: see [`kernels::sum`](super::super::kernels::sum).
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn bound<S: Quads, const P: usize>(
@@ -182,7 +181,7 @@ fn bound<S: Quads, const P: usize>(
             let quad = part * block.part + i;
             let (w, w_size) = (load_bytes(weights), load_bytes(sizes));
             for p in 0..P {
-                // SAFETY: `bound_tile` has checked the windows in both, and the number of quads.
+                // SAFETY: `sums` has checked the windows in both, and the number of quads.
                 let a = unsafe { source.load(bytes.as_ptr(), corners[p], quad) };
                 let a_size = match magnitudes {
                     // SAFETY: as above.
@@ -208,18 +207,51 @@ fn bound<S: Quads, const P: usize>(
     }
 }
 
-/// How a register steps: saturating where 15 bits hold its sums and one more.
+/// The same with the extremes of their prefixes, by `turns` of every quad.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn extremes<S: Quads, const P: usize>(
+    bytes: &[u8],
+    corners: &[usize; P],
+    source: S,
+    block: &ByteBlock,
+    turns: &[QuadTurns],
+    out: &mut [Walked; P],
+) {
+    let mut sum = [load(&block.bias); P];
+    let mut min = sum;
+    let mut max = sum;
+    for (quad, (weights, turns)) in block.weights.iter().zip(turns).enumerate() {
+        let w = load_bytes(weights);
+        let highs = [load_bytes(&turns.highs[0]), load_bytes(&turns.highs[1])];
+        let lows = [load_bytes(&turns.lows[0]), load_bytes(&turns.lows[1])];
+        for p in 0..P {
+            // SAFETY: `sums` has checked the windows and the number of quads.
+            let a = unsafe { source.load(bytes.as_ptr(), corners[p], quad) };
+            for i in 0..2 {
+                max[p] = _mm512_max_epi32(max[p], _mm512_dpbusd_epi32(sum[p], a, highs[i]));
+                min[p] = _mm512_min_epi32(min[p], _mm512_dpbusd_epi32(sum[p], a, lows[i]));
+            }
+            sum[p] = _mm512_dpbusd_epi32(sum[p], a, w);
+        }
+    }
+    for p in 0..P {
+        store(&mut out[p].sum, sum[p]);
+        store(&mut out[p].min, min[p]);
+        store(&mut out[p].max, max[p]);
+    }
+}
+
+/// How a register steps: saturating where 15 bits hold its sums.
 pub(super) const SATURATE: u8 = 0;
-/// Saturating at the ends of 15 bits.
-pub(super) const SATURATE_15: u8 = 1;
 /// Saturating at the ends of the lanes.
-pub(super) const SATURATE_16: u8 = 2;
+pub(super) const SATURATE_16: u8 = 1;
 /// Wrapping where 15 bits hold its sums and one more.
-pub(super) const WRAP: u8 = 3;
+pub(super) const WRAP: u8 = 2;
 /// Wrapping as 15 bits do.
-pub(super) const WRAP_15: u8 = 4;
+pub(super) const WRAP_15: u8 = 3;
 /// Wrapping as the lanes do.
-pub(super) const WRAP_16: u8 = 5;
+pub(super) const WRAP_16: u8 = 4;
 
 /// Steps pairs of windows, the low half of every lane on the first window and the high half on the second. Lane `l` reads
 /// cell `l` of each product where `OWN`, else all read the first one.
@@ -358,9 +390,11 @@ fn widen(steps: &[i16; LANES]) -> __m512i {
     _mm512_cvtepi16_epi32(unsafe { _mm256_loadu_si256(steps.as_ptr().cast()) })
 }
 
-/// What sums are held less: the least one where 15 bits hold all, so that the sign says which are less.
+/// What sums are held less. Those that saturate end where the lanes do, so that the lanes clamp them from above; of
+/// those that wrap the least one is held as 0, so that the sign says which are less.
 fn base<const MODE: u8>(rails: Rails) -> i32 {
     match MODE {
+        SATURATE => rails.high - i32::from(i16::MAX),
         SATURATE_16 | WRAP_16 => 0,
         _ => rails.low,
     }
@@ -420,8 +454,9 @@ impl<const P: usize> Registers<P> {
         steps: std::ops::Range<usize>,
     ) -> Noted<P> {
         let &PairStepping { cells, offsets, weights, rails, .. } = stepping;
-        // The greatest sum, where the least one is held as 0.
-        let most = _mm512_set1_epi16((rails.high - base::<MODE>(rails)) as i16);
+        // The least and the greatest sum as they are held.
+        let [least, most] =
+            [rails.low, rails.high].map(|rail| _mm512_set1_epi16((rail - base::<MODE>(rails)) as i16));
         let zero = _mm512_setzero_si512();
         let (offsets, weights) = (&offsets[steps.clone()], &weights[steps]);
         let mut value = self.value;
@@ -437,31 +472,19 @@ impl<const P: usize> Registers<P> {
                 };
                 let product = _mm512_mullo_epi16(x, w);
                 let sum = _mm512_adds_epi16(value[p], product);
-                // Negative where the sum is too great, and where it is too small.
+                let wrapped = _mm512_add_epi16(value[p], product);
+                // Both addends have the sign that the result does not have.
+                let above_lanes = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
+                // Negative where the sum is too great, and where it is too small. Saturating additions and comparisons
+                // run on one port of some CPUs, the others on two.
                 let (over, under, next) = match MODE {
-                    SATURATE => {
-                        let next = _mm512_max_epi16(_mm512_min_epi16(sum, most), zero);
-                        (_mm512_subs_epi16(most, sum), sum, next)
-                    }
-                    WRAP => {
-                        let wrapped = _mm512_add_epi16(value[p], product);
-                        (_mm512_subs_epi16(most, sum), sum, _mm512_and_si512(wrapped, most))
-                    }
-                    SATURATE_15 | WRAP_15 => {
-                        let wrapped = _mm512_add_epi16(value[p], product);
-                        let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
-                        let next = match MODE {
-                            SATURATE_15 => _mm512_max_epi16(sum, zero),
-                            _ => _mm512_and_si512(wrapped, most),
-                        };
-                        (over, sum, next)
-                    }
+                    // The difference fits: a held sum is at least the least one, and a product has 16 bits.
+                    SATURATE => (above_lanes, _mm512_sub_epi16(sum, least), _mm512_max_epi16(sum, least)),
+                    WRAP => (_mm512_subs_epi16(most, sum), sum, _mm512_and_si512(wrapped, most)),
+                    WRAP_15 => (above_lanes, sum, _mm512_and_si512(wrapped, most)),
                     _ => {
-                        let wrapped = _mm512_add_epi16(value[p], product);
-                        // Both addends have the sign that the result does not have.
-                        let over = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
                         let under = _mm512_ternarylogic_epi32::<0x40>(value[p], product, wrapped);
-                        (over, under, if MODE == SATURATE_16 { sum } else { wrapped })
+                        (above_lanes, under, if MODE == SATURATE_16 { sum } else { wrapped })
                     }
                 };
                 if COUNT {

@@ -7,7 +7,7 @@
 
 use guardbit_num::Overflow;
 
-use super::bytes::{ByteBlock, QuadLayout};
+use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
@@ -55,10 +55,8 @@ fn has_pairs(isa: Isa) -> bool {
 /// What a register of at most 16 bits does, two windows to a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PairMode {
-    /// Saturates where 15 bits hold its sums and one more.
+    /// Saturates where 15 bits hold its sums.
     Saturate,
-    /// Saturates at the ends of 15 bits.
-    Saturate15,
     /// Saturates at the ends of 16 bits.
     Saturate16,
     /// Wraps where 15 bits hold its sums and one more.
@@ -80,7 +78,7 @@ impl PairMode {
         let by = |saturate, wrap| Some(if saturates { saturate } else { wrap });
         match (rails.low, rails.high.abs_diff(rails.low)) {
             (_, 0..0x7fff) => by(Self::Saturate, Self::Wrap),
-            (_, 0x7fff) => by(Self::Saturate15, Self::Wrap15),
+            (_, 0x7fff) => by(Self::Saturate, Self::Wrap15),
             (-0x8000, 0xffff) => by(Self::Saturate16, Self::Wrap16),
             _ => None,
         }
@@ -165,7 +163,6 @@ macro_rules! with_mode {
         }
         match $mode {
             PairMode::Saturate => under!(avx512::SATURATE),
-            PairMode::Saturate15 => under!(avx512::SATURATE_15),
             PairMode::Saturate16 => under!(avx512::SATURATE_16),
             PairMode::Wrap => under!(avx512::WRAP),
             PairMode::Wrap15 => under!(avx512::WRAP_15),
@@ -349,11 +346,12 @@ impl Kernels {
         }
     }
 
-    /// Exact sums of a block at the windows from `corners` on. Asked for where [`Self::sums_bytes`] is true.
+    /// Exact sums of a block at the windows from `corners` on, and as much about their prefixes as asked for. Asked for
+    /// where [`Self::sums_bytes`] is true.
     pub fn sum_bytes(
         self,
-        bytes: &[u8],
-        corners: &[usize],
+        how: ByteSums<'_>,
+        (bytes, corners): (&[u8], &[usize]),
         layout: &QuadLayout,
         block: &ByteBlock,
         out: &mut [Walked],
@@ -361,42 +359,15 @@ impl Kernels {
         #[cfg(target_arch = "x86_64")]
         if self.isa == Isa::Avx512Vnni {
             let reach = layout.reach;
+            let windows = (bytes, corners);
             // SAFETY: `Kernels` holds this only if the CPU has AVX-512BW, VL and VNNI.
             return unsafe {
                 match &layout.cells {
                     QuadCells::Shared(offsets) => {
-                        avx512::sum_tile(bytes, corners, Shared { offsets, reach }, block, out);
+                        avx512::sums(how, windows, Shared { offsets, reach }, block, out);
                     }
                     QuadCells::Gather(offsets) => {
-                        avx512::sum_tile(bytes, corners, Gather { offsets, reach }, block, out);
-                    }
-                }
-            };
-        }
-        unreachable!("sums of bytes are asked for where there are instructions for them")
-    }
-
-    /// The same with bounds of their prefixes; see [`avx512::bound_tile`].
-    pub fn bound_bytes(
-        self,
-        bytes: &[u8],
-        magnitudes: Option<&[u8]>,
-        corners: &[usize],
-        layout: &QuadLayout,
-        block: &ByteBlock,
-        out: &mut [Walked],
-    ) {
-        #[cfg(target_arch = "x86_64")]
-        if self.isa == Isa::Avx512Vnni {
-            let reach = layout.reach;
-            // SAFETY: `Kernels` holds this only if the CPU has AVX-512BW, VL and VNNI.
-            return unsafe {
-                match &layout.cells {
-                    QuadCells::Shared(offsets) => {
-                        avx512::bound_tile(bytes, magnitudes, corners, Shared { offsets, reach }, block, out);
-                    }
-                    QuadCells::Gather(offsets) => {
-                        avx512::bound_tile(bytes, magnitudes, corners, Gather { offsets, reach }, block, out);
+                        avx512::sums(how, windows, Gather { offsets, reach }, block, out);
                     }
                 }
             };
@@ -532,6 +503,13 @@ impl Kernels {
         magnitudes [] []
         (bytes: &[u8], origin: i32, out: &mut Vec<u8>)
         kernels::magnitudes(bytes, origin, out)
+    }
+
+    kernel! {
+        /// [`kernels::squares`].
+        squares [] []
+        (bytes: &[u8], origin: i32, channels: usize, out: &mut Vec<u32>)
+        kernels::squares(bytes, origin, channels, out)
     }
 
     kernel! {

@@ -1,0 +1,206 @@
+//! Times the simulator on one thread or more, without reading and writing files: rows of a CSV table.
+//!
+//!     throughput layer                                   one layer whose sums all overflow
+//!     throughput datapaths                               the same layer on other datapaths, beside the scalar engine
+//!     throughput network MODEL.tflite IMAGES.npy         a network on a batch of 64
+//!     throughput network MODEL IMAGES BITS STATS THREADS the same in one setting
+//!     throughput layers MODEL                            no times: sizes of its matrix products, M,K,N each
+//!
+//! `scripts/bench` runs it beside its peers. Columns: tool, subject, setting, threads, figure, unit.
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::{Failure, Samples, cpu_seconds, load};
+use guardbit_graph::ops::Conv2d;
+use guardbit_graph::{DType, Graph, Operand, OutputSpec, TensorType};
+use guardbit_sim::{Engine, Isa, Options, Simulation, StatsLevel, Stepper};
+
+/// Samples of a network.
+const BATCH: usize = 64;
+
+/// How long everything is measured at least.
+const LEAST: Duration = Duration::from_millis(250);
+
+/// Accumulator bits, statistics, threads.
+type Setting = (u32, StatsLevel, usize);
+
+const SETTINGS: [Setting; 6] = [
+    (32, StatsLevel::Events, 1),
+    (20, StatsLevel::Events, 1),
+    (16, StatsLevel::Events, 1),
+    (14, StatsLevel::Events, 1),
+    (14, StatsLevel::Full, 1),
+    (14, StatsLevel::Events, 2),
+];
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["layer"] => layer(),
+        ["datapaths"] => datapaths(),
+        ["network", model, images] => network(Path::new(model), Path::new(images), &SETTINGS),
+        ["network", model, images, bits, stats, threads] => {
+            let setting = (bits.parse()?, stats.parse()?, threads.parse()?);
+            network(Path::new(model), Path::new(images), &[setting])
+        }
+        ["layers", model] => layers(Path::new(model)),
+        _ => Err(
+            "usage: throughput layer | datapaths | network MODEL IMAGES [BITS STATS THREADS] | layers MODEL"
+                .into(),
+        ),
+    }
+}
+
+/// Pixels, channels and products of a dot product of the layer.
+const LAYER: [usize; 3] = [16 * 16, 64, 576];
+/// Multiplications of the layer.
+const MACS: f64 = (LAYER[0] * LAYER[1] * LAYER[2]) as f64;
+
+/// A 3x3 convolution of 64 channels over 16x16 pixels, full-range random operands: what peers step through too.
+fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Failure> {
+    let ty = |shape: &[usize], dtype| TensorType::quantized(shape, dtype, 1.0, 0);
+    let codes =
+        |seed, dtype: DType, count| guardbit_frontends::random_codes(seed, dtype.min()..=dtype.max(), count);
+    let operands = [
+        Operand::input("x", ty(&[1, 18, 18, 64], activations)?),
+        Operand::constant("w", ty(&[64, 3, 3, 64], DType::Int8)?, codes(1, DType::Int8, 64 * 9 * 64)),
+    ];
+    let out = OutputSpec::quantized("y", DType::Int8, 1024.0, 0)?;
+    let graph = Arc::new(Graph::of_op("layer", Conv2d::default(), operands, out)?);
+    let samples = (0..8).map(|seed| vec![codes(seed + 2, activations, 18 * 18 * 64)]).collect();
+    Ok((graph, samples))
+}
+
+fn layer() -> Result<(), Failure> {
+    let (graph, samples) = convolution(DType::Int8)?;
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        kernel(isa)?;
+        for (bits, stats) in [(14, StatsLevel::Events), (14, StatsLevel::Full), (18, StatsLevel::Events)] {
+            let options = Options { stats, isa: Some(isa), ..quiet() };
+            let seconds = time(&graph, ("fpga-int14-os", &[acc(bits)]), &samples, options, 1)?;
+            let setting = format!("{bits} bits saturating {} {isa:?}", stats.name());
+            println!("guardbit,layer,{setting},1,{:.3},GMAC/s", MACS / seconds / 1e9);
+        }
+    }
+    Ok(())
+}
+
+/// The stepping kernel by itself: it steps and counts, as the peers do, and nothing more.
+fn kernel(isa: Isa) -> Result<(), Failure> {
+    let [pixels, channels, terms] = LAYER;
+    let rows = |seed, rows: usize, cols: usize| -> Vec<Vec<i16>> {
+        let codes = guardbit_frontends::random_codes(seed, -128..=127, rows * cols);
+        codes.chunks(cols).map(|row| row.iter().map(|&code| code as i16).collect()).collect()
+    };
+    let stepper = Stepper::new(&rows(1, terms, channels), 14, Some(isa)).ok_or("14 bits are a width")?;
+    let (activations, mut sums) = (rows(2, pixels, terms), Vec::new());
+    let seconds = time_of(1, || {
+        std::hint::black_box(stepper.run(&activations, &mut sums));
+        Ok::<_, Failure>(())
+    })?;
+    println!("guardbit,layer,kernel 14 bits saturating events {isa:?},1,{:.3},GMAC/s", MACS / seconds / 1e9);
+    Ok(())
+}
+
+fn datapaths() -> Result<(), Failure> {
+    let chain = |bits| format!("accumulation.chain.bits={bits}");
+    let tree = |bits| format!("accumulation.tree.bits={bits}");
+    let wide = "array.dot_width=16".to_string();
+    let rows: [(&str, &str, DType, Vec<String>); 6] = [
+        ("chain of 16 rows in 14 bits under 20", "fpga-int14-ws", DType::Int8, vec![chain(14), acc(20)]),
+        ("chain of 16 rows in 18 bits under 20", "fpga-int14-ws", DType::Int8, vec![chain(18), acc(20)]),
+        (
+            "tree of 16 in 14 bits under 20",
+            "fpga-int14-tree",
+            DType::Int8,
+            vec![wide.clone(), tree(14), acc(20)],
+        ),
+        ("tree of 16 in 18 bits under 20", "fpga-int14-tree", DType::Int8, vec![wide, tree(18), acc(20)]),
+        ("int16 x int8 in 28 bits", "fpga-int14-os", DType::Int16, vec![acc(28)]),
+        ("gemmini-16", "gemmini-16", DType::Int8, vec![]),
+    ];
+    for (name, hw, activations, sets) in &rows {
+        let (graph, samples) = convolution(*activations)?;
+        for stats in [StatsLevel::Events, StatsLevel::Full] {
+            let scalar = Options { stats, engine: Engine::Reference, ..quiet() };
+            let fast = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+            let fast = fast.map(|isa| Options { stats, isa: Some(isa), ..quiet() });
+            for options in std::iter::once(scalar).chain(fast) {
+                let seconds = time(&graph, (hw, sets), &samples, options, 1)?;
+                let isa = options.isa.map_or("reference".into(), |isa| format!("{isa:?}"));
+                let setting = format!("{name} {} {isa}", stats.name());
+                println!("guardbit,layer,{setting},1,{:.3},GMAC/s", MACS / seconds / 1e9);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn acc(bits: u32) -> String {
+    format!("accumulation.acc.bits={bits}")
+}
+
+fn network(model: &Path, images: &Path, settings: &[Setting]) -> Result<(), Failure> {
+    let (name, graph, samples) = load(model, images, BATCH)?;
+    for &(bits, stats, threads) in settings {
+        let hw = ("fpga-int14-os", &[acc(bits)][..]);
+        let seconds = time(&graph, hw, &samples, Options { stats, ..quiet() }, threads)?;
+        println!("guardbit,{name},{bits} bits {},{threads},{:.3},ms/inference", stats.name(), seconds * 1e3);
+    }
+    Ok(())
+}
+
+/// Output pixels, products and channels of every layer that is one matrix product.
+fn layers(model: &Path) -> Result<(), Failure> {
+    let graph = Arc::new(guardbit_frontends::load(model)?);
+    let program = guardbit_hwmodels::lower(graph, &guardbit_hwmodels::load("fpga-int14-os", &[])?)?;
+    let windows = program.mac_layers().map(|layer| layer.dots.window).filter(|window| window.groups == 1);
+    let sizes = windows.map(|window| {
+        let channels = window.channels();
+        format!("{},{},{channels}", window.dots() / channels.max(1), window.terms())
+    });
+    println!("{}", sizes.collect::<Vec<_>>().join(" "));
+    Ok(())
+}
+
+fn quiet() -> Options {
+    Options { events_per_layer: 0, ..Options::default() }
+}
+
+/// Seconds per sample on a preset with some keys set; the first sample runs untimed.
+fn time(
+    graph: &Arc<Graph>,
+    (hw, sets): (&str, &[String]),
+    samples: &Samples,
+    options: Options,
+    threads: usize,
+) -> Result<f64, Failure> {
+    let accelerator = guardbit_hwmodels::load(hw, sets)?;
+    let program = guardbit_hwmodels::lower(Arc::clone(graph), &accelerator)?;
+    let mut simulation = Simulation::new(&program, options);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let seconds: Result<f64, guardbit_sim::SimError> = pool.install(|| {
+        simulation.run_batch(&samples[..1])?;
+        let per_batch = time_of(threads, || simulation.run_batch(samples).map(drop))?;
+        Ok(per_batch / samples.len() as f64)
+    });
+    Ok(seconds?)
+}
+
+/// Seconds that `work` takes on so many threads: CPU time where it is one, so that what other processes take does not
+/// count. Done again and again, since clocks of threads tick slowly.
+fn time_of<E>(threads: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+    let (start, cpu) = (Instant::now(), cpu_seconds());
+    let mut times = 0;
+    while times == 0 || start.elapsed() < LEAST {
+        work()?;
+        times += 1;
+    }
+    let elapsed = start.elapsed().as_secs_f64();
+    let busy = cpu_seconds().zip(cpu).filter(|_| threads == 1).map(|(end, start)| end - start);
+    Ok(busy.unwrap_or(elapsed) / f64::from(times))
+}
