@@ -22,19 +22,23 @@ pub(super) struct Norms {
 /// How many times the worst case may leave the register's range: real windows of ResNet-8 mostly fit up to there.
 const WORTH_WHILE: i64 = 8;
 
+/// Products for which a window's norm is worth while, of all output channels together.
+const PRODUCTS: usize = 256;
+
 /// Sums of the squared weights of a block, lane by lane: of negative ones, and of positive ones.
 pub(super) type SquaredWeights = [[u64; LANES]; 2];
 
 impl Norms {
     /// For windows in an image `cols` positions wide, of bytes that stand for operands from `origin` on. `None` where
-    /// windows read some channels alone, or 32 bits may not hold the squares.
+    /// windows read some channels alone, 32 bits may not hold the squares, or few dot products have a window in common.
     pub fn new(layer: &MacLayer, cols: usize, origin: i32) -> Option<Self> {
         let window = &layer.dots.window;
         let [rows, kernel_cols, channels] = window.kernel;
         let greatest =
             u64::from(origin.unsigned_abs()).max(u64::from(origin.wrapping_add(255).unsigned_abs()));
         let fits = (window.terms() as u64).checked_mul(greatest * greatest)? <= u64::from(u32::MAX);
-        if window.groups != 1 || channels != window.input[2] || !fits {
+        let enough = window.terms() * window.channels().div_ceil(LANES) >= PRODUCTS;
+        if window.groups != 1 || channels != window.input[2] || !fits || !enough {
             return None;
         }
         let [down, right] = window.dilation;

@@ -91,17 +91,13 @@ pub(super) fn sums<S: Quads>(
     assert!(block.weights.len() == source.quads() && block.sizes.len() == source.quads());
     match how {
         ByteSums::Only => sum_tile(bytes, corners, source, block, out),
-        ByteSums::Bounded(magnitudes) => in_chunks!(corners, out, [8, 4, 2, 1], |corners, out| {
-            bound(bytes, magnitudes, corners, source, block, out)
-        }),
-        ByteSums::Walked(turns) => in_chunks!(corners, out, [4, 2, 1], |corners, out| {
-            extremes(bytes, corners, source, block, turns, out)
-        }),
+        ByteSums::Bounded(magnitudes) => bound_tile(bytes, magnitudes, corners, source, block, out),
+        ByteSums::Walked(turns) => extremes_tile(bytes, corners, source, block, turns, out),
     }
 }
 
 /// Final sums alone.
-#[inline]
+#[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn sum_tile<S: Quads>(bytes: &[u8], corners: &[usize], source: S, block: &ByteBlock, out: &mut [Walked]) {
     let weights = &block.weights[..];
@@ -111,6 +107,38 @@ fn sum_tile<S: Quads>(bytes: &[u8], corners: &[usize], source: S, block: &ByteBl
     }
     in_chunks!(corners, out, [8, 4, 2, 1], |corners, out| {
         sum(bytes, corners, source, weights, &block.start, out)
+    });
+}
+
+/// See [`ByteSums::Bounded`].
+#[inline(never)]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn bound_tile<S: Quads>(
+    bytes: &[u8],
+    magnitudes: Option<&[u8]>,
+    corners: &[usize],
+    source: S,
+    block: &ByteBlock,
+    out: &mut [Walked],
+) {
+    in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+        bound(bytes, magnitudes, corners, source, block, out)
+    });
+}
+
+/// See [`ByteSums::Walked`].
+#[inline(never)]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn extremes_tile<S: Quads>(
+    bytes: &[u8],
+    corners: &[usize],
+    source: S,
+    block: &ByteBlock,
+    turns: &[QuadTurns],
+    out: &mut [Walked],
+) {
+    in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+        extremes(bytes, corners, source, block, turns, out)
     });
 }
 
