@@ -177,14 +177,14 @@ proptest! {
 fn wrapped_products_prove_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let input = dir.path().join("x.npy");
-    ndarray_npy::write_npy(&input, &Array2::from_elem((3, 1), 72i8)).unwrap();
+    ndarray_npy::write_npy(&input, &Array2::from_elem((3, 1), -28i8)).unwrap();
     let levels = ["name: acc, terms: all, bits: 8, overflow: saturate, signed: false".to_owned()];
     let axes =
         ["accumulation.acc.bits=7..=10".to_owned(), "product.bits=7".into(), "product.overflow=wrap".into()];
     let input = InputSource::File { path: input, pick: Default::default() };
     // Codes from 0 on are one code: 100, the exact sum, and 0, as which a register without a sign holds -28.
     let network = IDENTITY
-        .replace("scale: 1.0}\nconstants", "scale: 1.0, zero_point: -28}\nconstants")
+        .replace("scale: 1.0}\nconstants", "scale: 1.0, zero_point: -128}\nconstants")
         .replace("scale: 1.0}}", "scale: 1.0, zero_point: 127}}");
     check(&network, &accelerator(&levels), &axes, input).unwrap();
 }

@@ -2,14 +2,15 @@
 //!
 //! Values follow from each layer's datapath and from what it reads. A register that nothing overflows is as good as one that holds
 //! everything: of such registers the width makes no difference. Nothing overflows a register that holds every sum of the layer's
-//! real weights, whatever the layer reads; and none that holds what the samples make of it, as long as everything before it is as
-//! if nothing overflowed. A wrapping register needs to hold final sums alone. Where all registers are such, the design is the one with
-//! accumulators that hold everything.
+//! real weights, whatever the layer reads; and none that holds what the samples make of it, as long as everything before it,
+//! products among it, is as if nothing overflowed. A wrapping register needs to hold final sums alone. Where all registers are
+//! such, the design is the one with accumulators that hold everything.
 
 use guardbit_graph::{Graph, NodeId};
 use guardbit_hwmodels::bounds::LayerBounds;
 use guardbit_hwmodels::{Check, Datapath, Level, MacLayer, Packing, Program, Register};
 use guardbit_num::{Format, MAX_BITS, Overflow};
+use guardbit_sim::{ChannelLevel, LevelStats};
 
 use super::Outcome;
 use super::plan::Plan;
@@ -112,11 +113,19 @@ impl Measured {
     pub fn new(program: &Program, executed: &Executed) -> Self {
         let need = |layer: &MacLayer| {
             let bounds = LayerBounds::new(&program.graph, layer);
-            let levels = executed.layers[layer.node.index()].as_ref().map_or(&[][..], |stats| &stats.levels);
-            let one = |(index, level): (usize, &guardbit_sim::LevelStats)| Need {
+            let stats = executed.layers[layer.node.index()].as_ref();
+            let levels = stats.map_or(&[][..], |stats| &stats.levels);
+            // Sums are counted of exact products: of products that overflow they say nothing.
+            let exact =
+                stats.is_some_and(|stats| stats.channels.iter().all(|channel| channel.product_events == 0));
+            let widest = |bits: &dyn Fn(&ChannelLevel) -> u32, level: &LevelStats| match exact {
+                true => level.channels.iter().map(bits).max().unwrap_or(1),
+                false => MAX_BITS + 1,
+            };
+            let one = |(index, level): (usize, &LevelStats)| Need {
                 proved: bounds.weight_bits(index),
-                finals: level.channels.iter().map(|channel| channel.required_final).max().unwrap_or(1),
-                prefixes: level.channels.iter().map(|channel| channel.required_prefix).max().unwrap_or(1),
+                finals: widest(&|channel| channel.required_final, level),
+                prefixes: widest(&|channel| channel.required_prefix, level),
             };
             (layer.node, levels.iter().enumerate().map(one).collect())
         };
