@@ -432,6 +432,26 @@ fn stdout_shows_every_level() {
     }
 }
 
+/// Where products leave their register, widths speak of products that the hardware does not add.
+#[test]
+fn narrow_products_are_noted() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    for (product, note) in [
+        ("product.bits=auto", None),
+        ("product.bits=17", None),
+        ("product.bits=12", Some("note: products of 4 layers may leave their register")),
+        ("layers.0.product.bits=12", Some("note: products of one layer may leave its register")),
+    ] {
+        let out = text(&dir.path().join(product));
+        let stdout =
+            succeed(&["size", &model, "--hw", TWO_LEVELS, "--set", product, "--random", "2", "-o", &out]);
+        let notes: Vec<&str> = stdout.lines().filter(|line| line.starts_with("note: ")).collect();
+        assert_eq!(notes.len(), usize::from(note.is_some()), "{product}: {stdout}");
+        assert!(notes.iter().all(|line| line.starts_with(note.unwrap())), "{product}: {notes:?}");
+    }
+}
+
 /// Every witness, replayed by the documented command, attains the bound of its level; one bit less overflows.
 #[test]
 fn witnesses_are_replayed() {

@@ -77,7 +77,7 @@ pub fn size(
         rates: rows::rates(&program, &measured.layers),
         witnesses: witnesses::records(&layers),
         recommended: (&recommendation.score).into(),
-        remarks: remarks(&sizing, found.is_some_and(|found| found.is_none())),
+        remarks: remarks(&sizing, &layers, found.is_some_and(|found| found.is_none())),
     };
     let mut staging = target.stage()?;
     write(&mut staging, &sizing, &recommendation, &layers, &record)?;
@@ -85,9 +85,24 @@ pub fn size(
     Ok(record)
 }
 
+/// What a reader of the figures has to know.
+fn remarks(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], out_of_reach: bool) -> Vec<String> {
+    let narrow = layers.iter().filter(|layer| layer.products_may_overflow(&sizing.program.graph)).count();
+    let of_products = (narrow > 0).then(|| {
+        format!(
+            "products of {} register: widths that are proved, and those of the samples, are of exact products",
+            match narrow {
+                1 => "one layer may leave its".to_owned(),
+                count => format!("{count} layers may leave their"),
+            }
+        )
+    });
+    let of_budget = sizing.request.budget.map(|budget| of_budget(sizing, budget, out_of_reach));
+    of_products.into_iter().chain(of_budget.into_iter().flatten()).collect()
+}
+
 /// What a reader of the budget's figures has to know.
-fn remarks(sizing: &Sizing<'_>, out_of_reach: bool) -> Vec<String> {
-    let Some(budget) = sizing.request.budget else { return Vec::new() };
+fn of_budget(sizing: &Sizing<'_>, budget: Budget, out_of_reach: bool) -> Vec<String> {
     let samples = sizing.subject.samples.count() as u64;
     let out_of_reach = out_of_reach.then(|| {
         format!(

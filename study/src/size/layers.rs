@@ -1,7 +1,8 @@
 //! What is known of every layer.
 
-use guardbit_hwmodels::bounds::{LayerBounds, Range, Witness, network_sums};
-use guardbit_hwmodels::{MacLayer, Program};
+use guardbit_graph::Graph;
+use guardbit_hwmodels::bounds::{LayerBounds, Range, Witness, network_sums, operand_range};
+use guardbit_hwmodels::{MacLayer, Program, Register};
 use guardbit_sim::LayerStats;
 
 /// A layer with all that is known of its widths.
@@ -64,6 +65,17 @@ impl<'a> SizedLayer<'a> {
     /// Index of the level that sums the whole dot product.
     pub fn last(&self) -> usize {
         self.layer.datapath.levels.len() - 1
+    }
+
+    /// Whether some activation makes a product that its register does not hold.
+    pub fn products_may_overflow(&self, graph: &Graph) -> bool {
+        let product = self.layer.datapath.product;
+        let Register::Fixed { format, overflow } = product.register else { return false };
+        let (low, high) = overflow.limits(format);
+        let weights =
+            self.layer.weights.iter().flatten().map(|&weight| Range::point(weight)).reduce(Range::hull);
+        let products = operand_range(graph, self.layer).times(weights.unwrap_or(Range::ZERO));
+        !Range::new(low, high).contains(products.shift_right(product.shift, product.round))
     }
 
     /// Proved bits of one level: by weights and ranges.
