@@ -77,6 +77,7 @@ class Register:
             return 0, side
         if self.overflow == "observe":
             return exact, side
+        assert self.overflow in ("saturate", "saturate_symmetric", "sticky"), self.overflow
         return self.rails[side > 0], side
 
     def yaml(self):
@@ -138,6 +139,7 @@ def reduce_level(level, values, start, word):
                 if each:
                     seen.prefixes.append(unbounded)
         else:
+            assert level["reduce"] == "tree", level["reduce"]
             nodes = part
             while len(nodes) > 1:
                 paired = []

@@ -233,7 +233,8 @@ class Unit:
     def __init__(self, arithmetic, initial=None):
         self.arithmetic, self.levels = arithmetic, arithmetic["levels"]
         self.initial = initial
-        self.serial = [None if level["reduce"] == "tree" else Serial(level) for level in self.levels]
+        kinds = {"tree": lambda _: None, "serial": Serial}
+        self.serial = [kinds[level["reduce"]](level) for level in self.levels]
         for index, _ in enumerate(self.levels):
             self.restart(index)
 

@@ -263,6 +263,49 @@ fn every_kind_stands_in_one_place_and_wherever_it_follows() {
     }
 }
 
+/// The parts of pages that follow from the code: page, name and text. They stand between `<!-- made: NAME -->` and
+/// `<!-- end -->`.
+fn made_parts() -> Vec<(&'static str, &'static str, String)> {
+    let kinds = Reduce::ALL.map(|kind| format!("- `reduce: {kind}`: {}\n", kind.meaning()));
+    let rows = |of: fn(Overflow) -> String| {
+        Overflow::ALL.map(|mode| format!("| `{mode}` | {} |\n", of(mode))).concat()
+    };
+    let meanings = rows(|mode| mode.meaning().into());
+    let values = rows(|mode| format!("`{}`", mode.hdl()));
+    let formats = FRONTENDS.iter().map(|frontend| {
+        let endings: Vec<String> =
+            frontend.extensions().iter().map(|ending| format!("`.{ending}`")).collect();
+        format!("| {} | {} |\n", frontend.name(), endings.join(", "))
+    });
+    vec![
+        ("docs/arithmetic.md", "kinds of levels", kinds.concat()),
+        (
+            "docs/arithmetic.md",
+            "overflow modes",
+            format!("| mode | what the register holds |\n|---|---|\n{meanings}"),
+        ),
+        ("docs/bundle-format.md", "overflow modes", format!("| `overflow` | value |\n|---|---|\n{values}")),
+        ("README.md", "formats", format!("| networks | files |\n|---|---|\n{}", formats.collect::<String>())),
+    ]
+}
+
+/// `GUARDBIT_BLESS=1` renews them.
+#[test]
+fn made_parts_of_pages_are_current() {
+    for (page, name, made) in made_parts() {
+        let path = root().join(page);
+        let text = fs::read_to_string(&path).unwrap();
+        let begin = format!("<!-- made: {name} -->\n");
+        let start = text.find(&begin).unwrap_or_else(|| panic!("{page} has no `{name}`")) + begin.len();
+        let end = start + text[start..].find("<!-- end -->").unwrap();
+        if std::env::var_os("GUARDBIT_BLESS").is_some() {
+            fs::write(&path, [&text[..start], &made, &text[end..]].concat()).unwrap();
+        } else {
+            assert_eq!(text[start..end], made, "{page}, {name}: GUARDBIT_BLESS=1 renews it");
+        }
+    }
+}
+
 /// What `hw show` prints is every key that has a value, and no other.
 #[test]
 fn a_shown_accelerator_has_the_keys_of_the_page() {

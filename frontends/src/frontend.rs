@@ -1,11 +1,11 @@
-//! The list of formats, and networks by file name.
+//! What a format is, and networks by file name.
 
 use std::fmt::Debug;
 use std::path::Path;
 
 use guardbit_graph::{Graph, Quantization};
 
-use crate::{FrontendError, Profile, onnx, tflite, yaml};
+use crate::{FRONTENDS, FrontendError, Profile};
 
 /// A reader of the network files of one format.
 pub trait Frontend: Debug + Sync {
@@ -39,9 +39,6 @@ pub trait Frontend: Debug + Sync {
     /// the format has it.
     fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128;
 }
-
-/// All formats, in the order in which help texts name them.
-pub const FRONTENDS: &[&dyn Frontend] = &[&tflite::Tflite, &onnx::Onnx, &yaml::GraphYaml];
 
 /// The format of a file, by its name.
 ///

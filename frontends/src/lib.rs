@@ -3,19 +3,32 @@
 //! Every reader checks what it reads and hands on a [`Graph`](guardbit_graph::Graph), the one form in which the
 //! rest of guardbit knows networks. What a reader cannot represent exactly is an error, never a guess.
 //!
-//! To add a format, write a folder with a type that is a [`Frontend`], and add it to [`FRONTENDS`]: file names, help
+//! To add a format, write a folder with a type that is a [`Frontend`], and add its line to `frontends!`: file names, help
 //! texts and messages follow.
 
 mod error;
 mod frontend;
 pub mod npy;
-pub mod onnx;
 mod random;
-pub mod tflite;
-pub mod yaml;
+
+/// Registers the formats: folder and type.
+macro_rules! frontends {
+    ($($folder:ident::$ty:ident,)*) => {
+        $(pub mod $folder;)*
+
+        /// All formats, in the order in which help texts name them.
+        pub const FRONTENDS: &[&dyn Frontend] = &[$(&$folder::$ty),*];
+    };
+}
+
+frontends! {
+    tflite::Tflite,
+    onnx::Onnx,
+    yaml::GraphYaml,
+}
 
 pub use error::{FormatError, FrontendError, Location};
-pub use frontend::{FRONTENDS, Frontend, frontend, load, load_as, network_files};
+pub use frontend::{Frontend, frontend, load, load_as, network_files};
 pub use onnx::{ExportError, OnnxError, is_own_onnx, read_onnx, write_onnx};
 pub use random::{RandomCodes, random_codes, random_subset};
 pub use tflite::{

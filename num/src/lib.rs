@@ -18,7 +18,7 @@ mod rounding;
 pub use accumulator::Accumulator;
 pub use format::{Format, MAX_BITS, MIN_BITS, WidthError, required_bits};
 pub use multiplier::{Multiplier, MultiplierError};
-pub use overflow::{Direction, Fit, Overflow};
+pub use overflow::{Beyond, Direction, Fit, Overflow, Rails};
 pub use philox::philox4x64;
 pub use quantize::{Quantizing, UnknownQuantizing};
 pub use requantize::{Requantizer, Scale32, Scheme};

@@ -182,6 +182,23 @@ fn modes_are_told_apart() {
         assert_eq!(overflow.code() as usize, index);
         let namesakes = Overflow::ALL.iter().filter(|other| other.name() == overflow.name());
         assert_eq!(namesakes.count(), 1, "{overflow}");
-        assert!(["exact", "wrapped", "rail", "zero"].iter().any(|value| overflow.hdl().contains(value)));
+        let inputs = ["exact", "wrapped", "rail", "min", "max", "zero"];
+        assert!(inputs.iter().any(|value| overflow.hdl().contains(value)));
+        assert!(!overflow.meaning().is_empty());
+    }
+}
+
+/// What a register of a fixed format holds fits it, whatever came; and bounds of it hold for every value between them.
+#[test]
+fn what_is_held_fits_and_is_bounded() {
+    for (overflow, signed) in Overflow::ALL.into_iter().flat_map(|mode| [(mode, true), (mode, false)]) {
+        let format = Format::new(4, signed).unwrap();
+        for (min, max) in (-40..=40).flat_map(|min| (min..=40).map(move |max| (min, max))) {
+            let (least, greatest) = overflow.fit_range(min, max, format);
+            let held = [min, max, (min + max) / 2].map(|exact| overflow.fit(exact, format).value);
+            assert!(held.iter().all(|held| (least..=greatest).contains(held)), "{overflow} {min} {max}");
+            let fits = |held: &i128| (format.min()..=format.max()).contains(held);
+            assert!(overflow.keeps_exact() || held.iter().all(fits), "{overflow} {min} {max}");
+        }
     }
 }

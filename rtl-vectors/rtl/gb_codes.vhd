@@ -41,8 +41,8 @@ package gb_codes is
     function is_exact(mode : natural) return boolean;
 
     -- What a register holds of a value beyond its rails. exact: the value; wrapped: its low bits; rail: the one that it
-    -- crossed.
-    function beyond(mode : natural; exact, wrapped, rail : signed(63 downto 0)) return signed;
+    -- crossed; min and max: both of them.
+    function beyond(mode : natural; exact, wrapped, rail, min, max : signed(63 downto 0)) return signed;
 end package;
 
 package body gb_codes is
@@ -61,7 +61,7 @@ package body gb_codes is
         return mode = MODE_OBSERVE or mode = MODE_TRAP;
     end function;
 
-    function beyond(mode : natural; exact, wrapped, rail : signed(63 downto 0)) return signed is
+    function beyond(mode : natural; exact, wrapped, rail, min, max : signed(63 downto 0)) return signed is
         constant zero : signed(63 downto 0) := (others => '0');
     begin
         case mode is

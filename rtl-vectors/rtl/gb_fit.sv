@@ -48,7 +48,7 @@ module gb_fit #(
             assign low  = wide < MIN;
             assign rail = high ? MAX : MIN;
             gb_overflow #(.W(W), .MODE(MODE)) u_overflow (
-                .exact(wide), .wrapped(wrapped), .rail(rail), .y(beyond)
+                .exact(wide), .wrapped(wrapped), .rail(rail), .min(MIN), .max(MAX), .y(beyond)
             );
             /* verilator lint_off UNUSEDSIGNAL */
             logic signed [W-1:0] held;

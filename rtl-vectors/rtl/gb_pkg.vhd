@@ -54,7 +54,7 @@ package body gb_pkg is
         if is_signed = 0 then
             wrapped := signed(resize(unsigned(x(bits - 1 downto 0)), 64));
         end if;
-        result.value := beyond(mode, x, wrapped, rail);
+        result.value := beyond(mode, x, wrapped, rail, min, max);
         return result;
     end function;
 

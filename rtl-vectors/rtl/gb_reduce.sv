@@ -41,8 +41,7 @@ module gb_reduce #(
                 .clk(clk), .rst_n(rst_n), .clear(clear), .valid(valid), .run_last(run_last), .keep(keep), .x(x),
                 .init(init), .y(y), .acc(acc), .updated(updated), .high(high), .low(low), .sticky(sticky)
             );
-        end
-        if (REDUCE == gb_codes::REDUCE_TREE) begin : g_tree
+        end else if (REDUCE == gb_codes::REDUCE_TREE) begin : g_tree
             gb_tree #(
                 .LANES(LANES), .IN_W(IN_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE),
                 .HAND_OVER(HAND_OVER), .SHIFT(SHIFT), .ROUND(ROUND), .OUT_W(OUT_W), .INIT_W(INIT_W)
@@ -50,6 +49,16 @@ module gb_reduce #(
                 .clk(clk), .rst_n(rst_n), .clear(clear), .valid(valid), .run_last(run_last), .keep(keep), .x(x),
                 .init(init), .y(y), .acc(acc), .updated(updated), .high(high), .low(low), .sticky(sticky)
             );
+        end else begin : g_unknown
+            assign y = 'x;
+            assign acc = 'x;
+            assign updated = 'x;
+            assign high = 'x;
+            assign low = 'x;
+            assign sticky = 'x;
+`ifndef SYNTHESIS
+            initial $fatal(1, "there is no kind of level %0d", REDUCE);
+`endif
         end
     endgenerate
 endmodule

@@ -67,6 +67,51 @@ fn every_module_lints() {
     }
 }
 
+/// No overflow mode and no kind of level silently stands for one that is not known.
+#[test]
+fn an_unknown_choice_stops_a_simulation() {
+    if !simulators() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let run = |command: &mut Command| {
+        let output = command.current_dir(dir.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.success(), said)
+    };
+    let rtl = root().join("rtl").to_string_lossy().into_owned();
+    let codes = format!("{rtl}/gb_codes.sv");
+    for (module, parameter, what) in
+        [("gb_overflow", "MODE", "overflow mode"), ("gb_reduce", "REDUCE", "kind of level")]
+    {
+        let simulations = |code: u32| {
+            let bench = format!(
+                "module bench;\n    {module} #(.{parameter}({code})) unit ();\n    initial #1 $finish;\nendmodule\n"
+            );
+            fs::write(dir.path().join("bench.sv"), bench).unwrap();
+            let mut icarus = Command::new("iverilog");
+            icarus.args(["-g2012", "-Y.sv", "-y", &rtl, "-o", "icarus", &codes, "bench.sv"]);
+            let mut verilator = Command::new("verilator");
+            verilator.args(["--binary", "--timing", "-Wno-fatal", "-y", &rtl, "--top-module", "bench"]);
+            verilator.args(["--Mdir", &format!("made{code}"), "-o", "unit", &codes, "bench.sv"]);
+            for build in [&mut icarus, &mut verilator] {
+                let (built, said) = run(build);
+                assert!(built, "{said}");
+            }
+            let unit = format!("./made{code}/unit");
+            [run(Command::new("vvp").args(["-n", "icarus"])), run(&mut Command::new(unit))]
+        };
+        for (passes, said) in simulations(0) {
+            assert!(passes, "{module}: {said}");
+        }
+        for (passes, said) in simulations(31) {
+            assert!(!passes && said.contains(&format!("there is no {what} 31")), "{module}: {said}");
+        }
+        fs::remove_dir_all(dir.path().join("made0")).unwrap();
+        fs::remove_dir_all(dir.path().join("made31")).unwrap();
+    }
+}
+
 /// Designs and benches with the parameters of every kind of unit.
 #[test]
 fn every_bundle_lints_and_is_analysed() {

@@ -162,6 +162,12 @@ macro_rules! counters {
             $(wide $wide:ident: $wide_ty:ident as ($wide_made:expr))?
         ] $unit:literal, $needs:ident, $doc:literal;
     )*) => {
+        /// The statistics that are recorded of every dot product, by name.
+        pub(crate) const RECORDED: &[(&str, Needs)] = &[
+            $($($($((after!(($level_of) (stringify!($level))), Needs::$needs),)?)?)?)*
+            $($($((after!(($dots_of) (stringify!($dots))), Needs::$needs),)?)?)*
+        ];
+
         /// Counts of one output channel at one level.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct ChannelLevel {
@@ -235,6 +241,9 @@ macro_rules! counters {
 /// The second of two: a macro has to name something of each optional part.
 macro_rules! after {
     ($first:ident $second:ident) => {
+        $second
+    };
+    (($first:expr) ($second:expr)) => {
         $second
     };
 }

@@ -219,7 +219,7 @@ sections! {
         name: as (String) is (level_name()), "guardbit::hw::level_name", "overrides and reports call a level by its name",
             "Name, unique among the levels. Default: acc for a single level, else required.";
         reduce: Reduce = (Reduce::Serial), "guardbit::hw::reduce",
-            "`serial` has one accumulator, `tree` adds adjacent pairs",
+            "how the values of a run become one",
             "How a run is reduced. Default: serial.";
         terms: as (TermsFile), "guardbit::hw::terms",
             "how many values of the level before make one run; the last level takes `all`",

@@ -12,7 +12,7 @@ use crate::file::{AcceleratorFile, Bits, Name, RoundKind};
 use crate::order::WalkKind;
 use crate::timing::{Feed, Unfilled};
 use crate::{
-    Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Reduce, Register, Terms, TimingConvention,
+    Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Register, Terms, TimingConvention,
 };
 
 /// Bits of one product of two int8 codes: -128 * -128 = 2^14.
@@ -69,7 +69,7 @@ fn wide_product(datapath: &Datapath) -> Option<Violation> {
 
 /// A tree that its terms can overflow even where each of them fits.
 fn narrow_tree(datapath: &Datapath) -> Option<Violation> {
-    let tree = datapath.levels.first().filter(|level| level.reduce == Reduce::Tree)?;
+    let tree = datapath.levels.first().filter(|level| level.reduce.takes_run_at_once())?;
     let (bits, Terms::Count(terms)) = (fixed_bits(tree.register)?, tree.terms) else { return None };
     let product = fixed_bits(datapath.product.register).unwrap_or(INT8_PRODUCT_BITS);
     let needed = product.saturating_sub(datapath.product.shift) + terms.next_power_of_two().ilog2();

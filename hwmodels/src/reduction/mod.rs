@@ -2,7 +2,8 @@
 //!
 //! One file per kind. To add one: write its file and the module that it names (`rtl-vectors/rtl`), add its line to
 //! `reductions!`. All that differs between kinds follows from there: what the reference engine does step by step, bounds
-//! of what registers see, ports, coverage and area.
+//! of what registers see, ports, coverage and area, the files of bundles, documents. The fast engine leaves the kinds that
+//! it does not know to the reference.
 
 use std::fmt;
 use std::str::FromStr;
@@ -74,16 +75,38 @@ reductions! {
 struct Kind {
     /// The name used in files.
     name: &'static str,
+    /// What it does, in words for documents.
+    meaning: &'static str,
     /// Whether all values of a run arrive together. Then no register is kept between them: a run starts from its first
     /// value, which alone is no addition.
     at_once: bool,
     /// How values are paired, where they are.
     pairing: Option<&'static str>,
     /// Its module in the reference RTL, with the parameters and ports of `gb_reduce`.
-    module: &'static str,
+    module: Module,
     /// Whether `gb_mac.vhd` has it.
     in_vhdl: bool,
 }
+
+/// A module of the reference RTL.
+#[derive(Debug, Clone, Copy)]
+struct Module {
+    name: &'static str,
+    file: &'static str,
+    text: &'static str,
+}
+
+/// A [`Module`] by its name, which is that of its file.
+macro_rules! module {
+    ($name:literal) => {
+        $crate::reduction::Module {
+            name: $name,
+            file: concat!($name, ".sv"),
+            text: include_str!(concat!("../../../rtl-vectors/rtl/", $name, ".sv")),
+        }
+    };
+}
+use module;
 
 /// What a level is built from.
 pub trait Adders {
@@ -152,9 +175,20 @@ impl Reduce {
         self.kind().pairing
     }
 
+    /// What it does, in words for documents.
+    pub fn meaning(self) -> &'static str {
+        self.kind().meaning
+    }
+
     /// Its module in the reference RTL.
     pub fn module(self) -> &'static str {
-        self.kind().module
+        self.kind().module.name
+    }
+
+    /// The file of that module: name and text.
+    pub fn source(self) -> (&'static str, &'static str) {
+        let Module { file, text, .. } = self.kind().module;
+        (file, text)
     }
 
     /// Whether the VHDL of the reference RTL has it.

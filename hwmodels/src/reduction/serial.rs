@@ -1,10 +1,17 @@
 //! One accumulator, one value after the other, from 0 or the preloaded bias.
 
-use super::{Adders, Kind, Limits, RunReach};
+use super::{Adders, Kind, Limits, RunReach, module};
 use crate::bounds::Range;
 
-pub(super) const KIND: Kind =
-    Kind { name: "serial", at_once: false, pairing: None, module: "gb_level", in_vhdl: true };
+pub(super) const KIND: Kind = Kind {
+    name: "serial",
+    meaning: "`s <- fit(s + v)`, starting from 0, or from the bias that is loaded. One check per addition, the first one \
+              included.",
+    at_once: false,
+    pairing: None,
+    module: module!("gb_level"),
+    in_vhdl: true,
+};
 
 /// A run under way.
 #[derive(Debug, Clone)]

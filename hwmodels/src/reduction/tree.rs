@@ -1,13 +1,15 @@
 //! An adder tree: adjacent pairs, round after round; an odd last value passes up unchanged.
 
-use super::{Adders, Kind, Limits, RunReach};
+use super::{Adders, Kind, Limits, RunReach, module};
 use crate::bounds::Range;
 
 pub(super) const KIND: Kind = Kind {
     name: "tree",
+    meaning: "adjacent pairs, round after round; an odd last value passes up unchanged. One check per node. A lone value is \
+              no node: it passes unchanged, whatever its size, and still counts as the run's final sum.",
     at_once: true,
     pairing: Some("adjacent"),
-    module: "gb_tree",
+    module: module!("gb_tree"),
     in_vhdl: true,
 };
 

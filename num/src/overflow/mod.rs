@@ -1,6 +1,7 @@
 //! What a register does with a result that it cannot hold.
 //!
-//! One file per mode. To add one: write its file, add its line to `modes!`.
+//! One file per mode. To add one: write its file, add its line to `modes!`. All that differs between modes follows from
+//! there; a way of treating values beyond the rails that no mode had is a variant of [`Beyond`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -50,42 +51,43 @@ modes! {
 struct Mode {
     /// The name used in files.
     name: &'static str,
+    /// What a register holds of a value beyond its rails, in words for documents.
+    meaning: &'static str,
     /// Whether the lower rail of a signed register is the negative of the upper one.
     symmetric: bool,
     /// What a register holds of a value beyond its rails.
-    beyond: fn(Beyond) -> i128,
-    /// The same in SystemVerilog and VHDL: an expression of `exact`, `wrapped`, `rail` and `zero`.
-    hdl: &'static str,
-    /// Whether what it holds beyond a rail depends on nothing but the rail.
-    one_per_rail: bool,
-    /// Whether it ignores further addends after the first overflow, until it is cleared.
-    latches: bool,
-    /// Whether the value stays exact.
-    exact: bool,
+    beyond: Beyond,
 }
 
-impl Mode {
-    /// What most modes are.
-    const COMMON: Self = Self {
-        name: "",
-        symmetric: false,
-        beyond: |beyond| beyond.rail,
-        hdl: "rail",
-        one_per_rail: true,
-        latches: false,
-        exact: false,
-    };
-}
-
-/// A value beyond the rails of a register.
+/// What a register holds of a value beyond its rails.
 #[derive(Debug, Clone, Copy)]
-struct Beyond {
-    /// As it is.
-    exact: i128,
-    /// Modulo `2^bits`.
-    wrapped: i128,
+pub enum Beyond {
+    /// The value: it stays exact.
+    Exact,
+    /// The value modulo `2^bits`.
+    Wrapped,
     /// The rail that it crossed.
-    rail: i128,
+    Rail,
+    /// The same, and further addends are ignored until the register is cleared.
+    Latched,
+    /// What the rails alone decide: one value above, one below.
+    Chosen {
+        /// The value, which the format holds.
+        value: fn(Rails) -> i128,
+        /// The same in SystemVerilog and VHDL: an expression of `rail`, `min`, `max` and `zero`.
+        hdl: &'static str,
+    },
+}
+
+/// The rails of a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rails {
+    /// The least value that the mode leaves alone.
+    pub min: i128,
+    /// The greatest.
+    pub max: i128,
+    /// The one that was crossed.
+    pub rail: i128,
 }
 
 /// The rail that an exact result crossed.
@@ -122,25 +124,44 @@ impl Overflow {
         self.mode().symmetric
     }
 
+    /// What a register holds of a value beyond its rails, in words for documents.
+    pub fn meaning(self) -> &'static str {
+        self.mode().meaning
+    }
+
+    /// What a register holds of a value beyond its rails.
+    pub fn beyond(self) -> Beyond {
+        self.mode().beyond
+    }
+
     /// Whether the value stays exact, so that overflow is an event and no error.
     pub fn keeps_exact(self) -> bool {
-        self.mode().exact
+        matches!(self.beyond(), Beyond::Exact)
     }
 
     /// Whether a register that has overflowed ignores further addends until it is cleared.
     pub fn latches(self) -> bool {
-        self.mode().latches
+        matches!(self.beyond(), Beyond::Latched)
     }
 
-    /// What a register holds of a value beyond its rails: `exact` is the value, `wrapped` the value modulo `2^bits`,
-    /// `rail` the rail that it crossed.
-    pub fn beyond(self, exact: i128, wrapped: i128, rail: i128) -> i128 {
-        (self.mode().beyond)(Beyond { exact, wrapped, rail })
+    /// What a register holds of a value beyond its rails: `exact` is the value, `wrapped` the value modulo `2^bits`.
+    pub fn held(self, exact: i128, wrapped: i128, rails: Rails) -> i128 {
+        match self.beyond() {
+            Beyond::Exact => exact,
+            Beyond::Wrapped => wrapped,
+            Beyond::Rail | Beyond::Latched => rails.rail,
+            Beyond::Chosen { value, .. } => value(rails),
+        }
     }
 
-    /// The same in SystemVerilog and VHDL: an expression of `exact`, `wrapped`, `rail` and `zero`.
+    /// The same in SystemVerilog and VHDL: an expression of `exact`, `wrapped`, `rail`, `min`, `max` and `zero`.
     pub fn hdl(self) -> &'static str {
-        self.mode().hdl
+        match self.beyond() {
+            Beyond::Exact => "exact",
+            Beyond::Wrapped => "wrapped",
+            Beyond::Rail | Beyond::Latched => "rail",
+            Beyond::Chosen { hdl, .. } => hdl,
+        }
     }
 
     /// The least and greatest value that this mode leaves alone.
@@ -154,15 +175,15 @@ impl Overflow {
     /// A mode that [latches](Self::latches) has no memory here: it is [`Accumulator`](crate::Accumulator) that
     /// remembers.
     pub fn fit(self, exact: i128, format: Format) -> Fit {
-        let (low, high) = self.limits(format);
-        let (overflow, rail) = if exact > high {
-            (Direction::High, high)
-        } else if exact < low {
-            (Direction::Low, low)
+        let (min, max) = self.limits(format);
+        let (overflow, rail) = if exact > max {
+            (Direction::High, max)
+        } else if exact < min {
+            (Direction::Low, min)
         } else {
             return Fit { value: exact, overflow: None };
         };
-        let value = self.beyond(exact, format.wrap(exact), rail);
+        let value = self.held(exact, format.wrap(exact), Rails { min, max, rail });
         Fit { value, overflow: Some(overflow) }
     }
 
@@ -170,20 +191,20 @@ impl Overflow {
     /// something lies beyond a rail and becomes a value that depends on how far.
     pub fn fit_range(self, min: i128, max: i128, format: Format) -> (i128, i128) {
         let (low, high) = self.limits(format);
-        if self.keeps_exact() || low <= min && max <= high {
+        if low <= min && max <= high {
             return (min, max);
         }
-        if !self.mode().one_per_rail {
-            return (format.min(), format.max());
+        match self.beyond() {
+            Beyond::Exact => (min, max),
+            Beyond::Wrapped => (format.min(), format.max()),
+            Beyond::Rail | Beyond::Latched | Beyond::Chosen { .. } => {
+                let inside = [min.clamp(low, high), max.clamp(low, high)];
+                let fitted = [min, max].map(|end| self.fit(end, format).value);
+                let ends = [inside, fitted].concat();
+                ends.iter()
+                    .fold((ends[0], ends[0]), |(least, greatest), &end| (least.min(end), greatest.max(end)))
+            }
         }
-        let ends = [
-            min.clamp(low, high),
-            max.clamp(low, high),
-            self.fit(min, format).value,
-            self.fit(max, format).value,
-        ];
-        ends.into_iter()
-            .fold((ends[0], ends[0]), |(least, greatest), end| (least.min(end), greatest.max(end)))
     }
 }
 

@@ -1,6 +1,10 @@
 //! The value stays exact; overflow is only noted.
 
-use super::Mode;
+use super::{Beyond, Mode};
 
-pub(super) const MODE: Mode =
-    Mode { name: "observe", beyond: |beyond| beyond.exact, hdl: "exact", exact: true, ..Mode::COMMON };
+pub(super) const MODE: Mode = Mode {
+    name: "observe",
+    meaning: "the exact result; each addition whose result lies outside is an event",
+    symmetric: false,
+    beyond: Beyond::Exact,
+};

@@ -1,5 +1,6 @@
 //! The rail that was crossed.
 
-use super::Mode;
+use super::{Beyond, Mode};
 
-pub(super) const MODE: Mode = Mode { name: "saturate", ..Mode::COMMON };
+pub(super) const MODE: Mode =
+    Mode { name: "saturate", meaning: "the rail that was crossed", symmetric: false, beyond: Beyond::Rail };

@@ -1,5 +1,11 @@
 //! Saturation to rails of the same size: `AP_SAT_SYM` of AMD's UG1399.
 
-use super::Mode;
+use super::{Beyond, Mode};
 
-pub(super) const MODE: Mode = Mode { name: "saturate_symmetric", symmetric: true, ..Mode::COMMON };
+pub(super) const MODE: Mode = Mode {
+    name: "saturate_symmetric",
+    meaning: "the same, with the rails `+-(2^(bits-1) - 1)`; the least code of the format is an event, but neither \
+              persistent nor transient",
+    symmetric: true,
+    beyond: Beyond::Rail,
+};

@@ -1,6 +1,10 @@
 //! Zero beyond either rail: `AP_SAT_ZERO` of AMD's UG1399.
 
-use super::Mode;
+use super::{Beyond, Mode};
 
-pub(super) const MODE: Mode =
-    Mode { name: "saturate_zero", beyond: |_| 0, hdl: "zero", ..Mode::COMMON };
+pub(super) const MODE: Mode = Mode {
+    name: "saturate_zero",
+    meaning: "0",
+    symmetric: false,
+    beyond: Beyond::Chosen { value: |_| 0, hdl: "zero" },
+};

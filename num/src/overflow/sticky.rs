@@ -1,5 +1,11 @@
 //! The rail that was crossed first, until the register is cleared.
 
-use super::Mode;
+use super::{Beyond, Mode};
 
-pub(super) const MODE: Mode = Mode { name: "sticky", latches: true, ..Mode::COMMON };
+pub(super) const MODE: Mode = Mode {
+    name: "sticky",
+    meaning: "the rail that was crossed first, until the run ends; later additions are not counted. In a tree: \
+              `saturate` at each node",
+    symmetric: false,
+    beyond: Beyond::Latched,
+};

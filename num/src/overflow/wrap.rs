@@ -1,11 +1,6 @@
 //! Two's complement: what a plain adder does.
 
-use super::Mode;
+use super::{Beyond, Mode};
 
-pub(super) const MODE: Mode = Mode {
-    name: "wrap",
-    beyond: |beyond| beyond.wrapped,
-    hdl: "wrapped",
-    one_per_rail: false,
-    ..Mode::COMMON
-};
+pub(super) const MODE: Mode =
+    Mode { name: "wrap", meaning: "the result modulo `2^bits`", symmetric: false, beyond: Beyond::Wrapped };

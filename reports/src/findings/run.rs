@@ -126,7 +126,8 @@ struct LevelNeed<'a> {
     met: [u32; 2],
     /// Layers of which the width decides nothing alone.
     undecided: u64,
-    symmetric: bool,
+    /// The mode, if its rails are of the same size.
+    symmetric: Option<Overflow>,
 }
 
 impl LevelNeed<'_> {
@@ -139,7 +140,8 @@ impl LevelNeed<'_> {
             }
             _ => self.undecided += 1,
         }
-        self.symmetric |= row.overflow.as_deref() == Some(Overflow::SaturateSymmetric.name());
+        let mode = row.overflow.as_deref().and_then(|name| name.parse::<Overflow>().ok());
+        self.symmetric = mode.filter(|mode| mode.is_symmetric()).or(self.symmetric);
     }
 
     /// The widths to build.
@@ -155,8 +157,8 @@ impl LevelNeed<'_> {
             "Where nothing overflows, every final sum of these samples at level {level} fits {finals} bits, which is enough \
              for wrapping; every prefix fits {prefixes}, which is enough for saturation"
         );
-        if self.symmetric {
-            text += " (saturate_symmetric may need one more)";
+        if let Some(mode) = self.symmetric {
+            text += &format!(" ({mode} may need one more)");
         }
         if self.undecided > 0 {
             text += &format!(

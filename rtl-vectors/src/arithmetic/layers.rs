@@ -138,7 +138,11 @@ pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
         (Some(bits), Some(overflow)) => {
             Ok(Register::Fixed { format: Format::new(bits, info.signed)?, overflow })
         }
-        _ => Ok(Register::Auto),
+        (None, None) => Ok(Register::Auto),
+        (Some(bits), None) => Err(manifest_error(format!("a register of {bits} bits has no overflow mode"))),
+        (None, Some(mode)) => {
+            Err(manifest_error(format!("a register with overflow mode {mode} has no width")))
+        }
     }
 }
 
@@ -169,4 +173,31 @@ fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, Vecto
 
 fn manifest_error(problem: String) -> VectorError {
     VectorError::Manifest { path: MANIFEST.into(), problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use guardbit_num::{Overflow, Rounding};
+
+    use super::*;
+
+    #[test]
+    fn a_width_and_a_mode_come_together() {
+        let made = |bits, overflow| {
+            let info = RegisterInfo {
+                bits,
+                signed: true,
+                overflow,
+                shift: 0,
+                round: Rounding::Floor,
+                port_bits: 16,
+            };
+            register(&info).ok()
+        };
+        let format = Format::signed(14).unwrap();
+        let wraps = Register::Fixed { format, overflow: Overflow::Wrap };
+        assert_eq!(made(Some(14), Some(Overflow::Wrap)), Some(wraps));
+        assert_eq!(made(None, None), Some(Register::Auto));
+        assert_eq!([made(Some(14), None), made(None, Some(Overflow::Wrap))], [None, None]);
+    }
 }

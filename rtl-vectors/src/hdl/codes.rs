@@ -59,7 +59,7 @@ pub(super) fn package() -> String {
 pub(super) fn overflow() -> String {
     let mut text = format!(
         "// What a register holds of a value beyond its rails: a branch per overflow mode. Combinational.
-// exact: the value; wrapped: its low bits; rail: the rail that it crossed. {}.
+// exact: the value; wrapped: its low bits; rail: the rail that it crossed; min and max: both rails. {}.
 module gb_overflow #(
     parameter int W = 18,
     parameter int MODE = gb_codes::MODE_SATURATE
@@ -68,6 +68,8 @@ module gb_overflow #(
     input  logic signed [W-1:0] exact,
     input  logic signed [W-1:0] wrapped,
     input  logic signed [W-1:0] rail,
+    input  logic signed [W-1:0] min,
+    input  logic signed [W-1:0] max,
     /* verilator lint_on UNUSEDSIGNAL */
     output logic signed [W-1:0] y
 );
@@ -79,15 +81,32 @@ module gb_overflow #(
 ",
         MADE.replace("made", "Made")
     );
+    text += "        ";
     for mode in Overflow::ALL {
         let (name, hdl) = (mode.name(), mode.hdl());
-        let _ = writeln!(
+        let _ = write!(
             text,
-            "        if (MODE == gb_codes::MODE_{}) begin : g_{name}\n            assign y = {hdl};\n        end",
+            "if (MODE == gb_codes::MODE_{}) begin : g_{name}\n            assign y = {hdl};\n        end else ",
             name.to_uppercase()
         );
     }
-    text + "    endgenerate\nendmodule\n"
+    text + &nothing_else("overflow mode", "MODE", &["y"])
+}
+
+/// The end of a chain of branches and of its module: any other code stops a simulation.
+fn nothing_else(what: &str, parameter: &str, outputs: &[&str]) -> String {
+    let unknown: String =
+        outputs.iter().map(|output| format!("            assign {output} = 'x;\n")).collect();
+    format!(
+        "begin : g_unknown
+{unknown}`ifndef SYNTHESIS
+            initial $fatal(1, \"there is no {what} %0d\", {parameter});
+`endif
+        end
+    endgenerate
+endmodule
+"
+    )
 }
 
 /// `gb_reduce.sv`.
@@ -131,10 +150,11 @@ module gb_reduce #(
 ",
         MADE.replace("made", "Made")
     );
+    text += "        ";
     for kind in Reduce::ALL {
-        let _ = writeln!(
+        let _ = write!(
             text,
-            "        if (REDUCE == gb_codes::REDUCE_{}) begin : g_{}
+            "if (REDUCE == gb_codes::REDUCE_{}) begin : g_{}
             {} #(
                 .LANES(LANES), .IN_W(IN_W), .ACC_W(ACC_W), .BITS(BITS), .IS_SIGNED(IS_SIGNED), .MODE(MODE),
                 .HAND_OVER(HAND_OVER), .SHIFT(SHIFT), .ROUND(ROUND), .OUT_W(OUT_W), .INIT_W(INIT_W)
@@ -142,13 +162,13 @@ module gb_reduce #(
                 .clk(clk), .rst_n(rst_n), .clear(clear), .valid(valid), .run_last(run_last), .keep(keep), .x(x),
                 .init(init), .y(y), .acc(acc), .updated(updated), .high(high), .low(low), .sticky(sticky)
             );
-        end",
+        end else ",
             kind.name().to_uppercase(),
             kind.name(),
             kind.module()
         );
     }
-    text + "    endgenerate\nendmodule\n"
+    text + &nothing_else("kind of level", "REDUCE", &["y", "acc", "updated", "high", "low", "sticky"])
 }
 
 /// `gb_codes.vhd`.
@@ -172,8 +192,8 @@ package gb_codes is"
     }
     text += "
     -- What a register holds of a value beyond its rails. exact: the value; wrapped: its low bits; rail: the one that it
-    -- crossed.
-    function beyond(mode : natural; exact, wrapped, rail : signed(63 downto 0)) return signed;
+    -- crossed; min and max: both of them.
+    function beyond(mode : natural; exact, wrapped, rail, min, max : signed(63 downto 0)) return signed;
 end package;
 
 package body gb_codes is
@@ -191,7 +211,7 @@ package body gb_codes is
                 .join(" or ")
         );
     }
-    text += "    function beyond(mode : natural; exact, wrapped, rail : signed(63 downto 0)) return signed is
+    text += "    function beyond(mode : natural; exact, wrapped, rail, min, max : signed(63 downto 0)) return signed is
         constant zero : signed(63 downto 0) := (others => '0');
     begin
         case mode is

@@ -7,6 +7,10 @@ mod codes;
 mod parameters;
 mod unit;
 
+use std::sync::LazyLock;
+
+use guardbit_hwmodels::Reduce;
+
 use crate::assemble::Sizes;
 use crate::manifest::{Case, Manifest, TileInfo};
 
@@ -24,10 +28,13 @@ macro_rules! files {
 }
 
 /// The reference RTL of the unit, name and text of every file: what others use comes first.
-pub(crate) const UNIT_RTL: [(&str, &str); 12] = files! { "rtl":
-    "gb_codes.sv" "gb_overflow.sv" "gb_fit.sv" "gb_round_shift.sv" "gb_product.sv" "gb_sum.sv" "gb_level.sv" "gb_tree.sv"
-    "gb_reduce.sv" "gb_float53.sv" "gb_requant.sv" "gb_unit.sv"
-};
+pub(crate) static UNIT_RTL: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    let below = files! { "rtl":
+        "gb_codes.sv" "gb_overflow.sv" "gb_fit.sv" "gb_round_shift.sv" "gb_product.sv" "gb_sum.sv"
+    };
+    let above = files! { "rtl": "gb_reduce.sv" "gb_float53.sv" "gb_requant.sv" "gb_unit.sv" };
+    below.into_iter().chain(Reduce::ALL.map(Reduce::source)).chain(above).collect()
+});
 
 /// The arrays of the reference RTL, and what they are built from beside the modules above.
 pub(crate) const ARRAY_RTL: [(&str, &str); 6] = files! { "rtl":

@@ -4,7 +4,32 @@ use super::kernels::{LANES, LaneCounters, Lanes, TILE, Walked};
 use super::prepare::{Block, Path};
 use super::simd::Kernels;
 use crate::options::StatsLevel;
+use crate::statistics::RECORDED;
 use crate::stats::{ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
+
+/// The statistics that are counted here, of those that are recorded of every dot product.
+const BY_LANES: [&str; 15] = [
+    "adds",
+    "events_high",
+    "events_low",
+    "outputs_touched",
+    "persistent",
+    "transient",
+    "wrong",
+    "harmless",
+    "min_prefix",
+    "max_prefix",
+    "required_final",
+    "required_prefix",
+    "sum_abs_err",
+    "max_abs_err",
+    "bias_events",
+];
+
+/// Whether nothing that is to be counted is left out here. Another engine has to do a layer where something is.
+pub(super) fn lanes_count_all(stats: StatsLevel) -> bool {
+    RECORDED.iter().all(|(name, needs)| !stats.meets(*needs) || BY_LANES.contains(name))
+}
 
 /// Counts of every block of a layer.
 #[derive(Debug)]
@@ -95,4 +120,17 @@ fn unsigned(walked: &Walked) -> [Lanes; 2] {
     let lanes = |bits: &dyn Fn(usize) -> i32| std::array::from_fn(bits);
     let Walked { sum, min, max } = walked;
     [lanes(&|l| bits(sum[l], sum[l])), lanes(&|l| bits(min[l], max[l]))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lanes_count_is_recorded() {
+        for name in BY_LANES {
+            assert!(RECORDED.iter().any(|(recorded, _)| *recorded == name), "{name}");
+        }
+        assert!(lanes_count_all(StatsLevel::None));
+    }
 }

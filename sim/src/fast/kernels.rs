@@ -158,6 +158,9 @@ pub(crate) struct Rails {
     pub high: i32,
     /// Width; used where the register wraps.
     pub bits: u32,
+    /// What is held of a value beyond each rail; used where the rails alone decide it.
+    pub below: i32,
+    pub above: i32,
 }
 
 /// Dot products that are stepped two windows to a lane: the low 16 bits the first, the high ones the second.
@@ -245,9 +248,9 @@ pub(crate) struct PairOfWindows {
 pub(crate) const SATURATE: u8 = 0;
 pub(crate) const WRAP_SIGNED: u8 = 1;
 pub(crate) const WRAP_UNSIGNED: u8 = 2;
-pub(crate) const ZERO: u8 = 3;
-pub(crate) const STICKY: u8 = 4;
-pub(crate) const OBSERVE: u8 = 5;
+pub(crate) const CHOSEN: u8 = 3;
+pub(crate) const LATCHED: u8 = 4;
+pub(crate) const EXACT: u8 = 5;
 
 /// Exact sums from `start`, with the extremes of their prefixes. No sum may leave 32 bits, and no product 16
 /// bits where `SHORT`.
@@ -379,7 +382,9 @@ macro_rules! stepper {
             trail: Trail<'_>,
             out: &mut [Stepped; P],
         ) {
+            const { assert!(MODE <= EXACT, "a mode of these kernels") };
             type Lane = $lane;
+            let (below_value, above_value) = (rails.below as Lane, rails.above as Lane);
             let (low_rail, high_rail) = (rails.low as Lane, rails.high as Lane);
             let shift = Lane::BITS - rails.bits.min(Lane::BITS);
             let mask = ((1u64 << rails.bits.min(Lane::BITS)) - 1) as Lane;
@@ -408,7 +413,7 @@ macro_rules! stepper {
                             let sum = held.$add(product);
                             let mut above = -((sum > high_rail) as Lane);
                             let mut below = -((sum < low_rail) as Lane);
-                            if MODE == STICKY {
+                            if MODE == LATCHED {
                                 above &= free[p][l];
                                 below &= free[p][l];
                             }
@@ -421,11 +426,12 @@ macro_rules! stepper {
                                 SATURATE => clamped,
                                 WRAP_SIGNED => (held.wrapping_add(product) << shift) >> shift,
                                 WRAP_UNSIGNED => held.wrapping_add(product) & mask,
-                                ZERO => sum & !(above | below),
-                                STICKY => (clamped & free[p][l]) | (held & !free[p][l]),
+                                CHOSEN if sum > high_rail => above_value,
+                                CHOSEN if sum < low_rail => below_value,
+                                LATCHED => (clamped & free[p][l]) | (held & !free[p][l]),
                                 _ => sum,
                             };
-                            if MODE == STICKY {
+                            if MODE == LATCHED {
                                 free[p][l] &= !(above | below);
                             }
                         }
@@ -450,7 +456,7 @@ macro_rules! stepper {
 
 stepper! {
     /// On 16-bit lanes: products fit 16 bits, both rails lie inside of 16 bits by at least one, there are at
-    /// most 32767 steps, and the mode is not [`OBSERVE`].
+    /// most 32767 steps, and the mode is not [`EXACT`].
     step_i16, i16, saturating_add
 }
 stepper! {

@@ -220,7 +220,8 @@ impl<'a> FastLayer<'a> {
                 (Arc::new(geometry), layout.map(Arc::new), norms, cells, blocks)
             }
         };
-        let path = prepare::path(layer, &geometry, codes, &blocks);
+        let counted = counters::lanes_count_all(options.stats);
+        let path = prepare::path(layer, &geometry, codes, &blocks).filter(|_| counted);
         let limit = |(norms, narrow): (&Norms, Narrow), block: &Block| norms.limit(block, &narrow);
         let known = norms.as_deref().zip(path.and_then(|path| path.register));
         let limits = blocks.iter().map(|block| known.map_or(0, |known| limit(known, block))).collect();

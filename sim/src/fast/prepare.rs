@@ -234,10 +234,17 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
     let (low, high) = overflow.limits(format);
     // Sums stay within 32 bits: wider rails are never met.
     let clamp = |rail: i128| rail.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-    let rails = Rails { low: clamp(low), high: clamp(high), bits: format.bits() };
+    let beyond = |exact: i128| clamp(overflow.fit(exact, format).value);
+    let rails = Rails {
+        low: clamp(low),
+        high: clamp(high),
+        bits: format.bits(),
+        below: beyond(low - 1),
+        above: beyond(high + 1),
+    };
     let short = level.check == Check::EachAdd && product <= i64::from(i16::MAX) && steps <= i16::MAX as usize;
     let sixteen = short
-        && overflow != Overflow::Observe
+        && !overflow.keeps_exact()
         && i64::from(rails.high) < i64::from(i16::MAX)
         && i64::from(rails.low) > i64::from(i16::MIN);
     let pairs = if short { PairMode::of(overflow, &rails) } else { None };

@@ -1,7 +1,7 @@
 //! What the narrow register holds at the end of the dot products of a tile.
 
 use guardbit_hwmodels::Check;
-use guardbit_num::{Direction, Overflow};
+use guardbit_num::{Beyond, Direction};
 
 use super::FastLayer;
 use super::kernels::{self, Lanes, PairOfWindows, PairStepping, Rails, Stepped, TILE, Trail, Turns, Walked};
@@ -38,7 +38,7 @@ impl Stepping<'_, '_> {
     /// Runs the register; the first entries of `all` get what became of each pixel.
     pub fn run(&self, mut noted: Noted<'_>, windows: &mut Windows, all: &mut [Stepped; TILE + 1]) {
         let counts = !matches!(noted, Noted::Nothing);
-        let clamps = matches!(self.narrow.overflow, Overflow::Saturate | Overflow::SaturateSymmetric);
+        let clamps = matches!(self.narrow.overflow.beyond(), Beyond::Rail);
         if self.check == Check::EachAdd
             && match noted {
                 Noted::Counts => self.step_pairs::<true>(None, all),
@@ -64,12 +64,10 @@ impl Stepping<'_, '_> {
     fn run_uncounted(&self, windows: &mut Windows, out: &mut [Stepped]) {
         let narrow = self.narrow;
         let (kernels, block, rails) = (self.layer.kernels, self.tile.block, narrow.rails);
-        match narrow.overflow {
-            Overflow::Wrap => self.each(out, wrap),
-            Overflow::Observe | Overflow::Trap => {
-                self.each(out, |_, &value| Stepped { value, ..Stepped::ZERO })
-            }
-            Overflow::Saturate | Overflow::SaturateSymmetric => {
+        match narrow.overflow.beyond() {
+            Beyond::Wrapped => self.each(out, wrap),
+            Beyond::Exact => self.each(out, |_, &value| Stepped { value, ..Stepped::ZERO }),
+            Beyond::Rail => {
                 on_windows!(self.read(windows), x => {
                     let x = &self.chosen(&x)[..self.pixels.len()];
                     match narrow.sixteen {
@@ -78,7 +76,7 @@ impl Stepping<'_, '_> {
                     }
                 });
             }
-            Overflow::SaturateZero | Overflow::Sticky => self.step(None, windows, out),
+            Beyond::Chosen { .. } | Beyond::Latched => self.step(None, windows, out),
         }
     }
 
@@ -147,17 +145,15 @@ impl Stepping<'_, '_> {
     }
 
     fn step_windows<X: VectorActivations>(&self, x: &[X], log: Option<&mut Log>, out: &mut [Stepped]) {
-        match self.narrow.overflow {
-            Overflow::Saturate | Overflow::SaturateSymmetric => {
-                self.step_mode::<X, { kernels::SATURATE }>(x, log, out)
-            }
-            Overflow::Wrap if self.narrow.format.is_signed() => {
+        match self.narrow.overflow.beyond() {
+            Beyond::Rail => self.step_mode::<X, { kernels::SATURATE }>(x, log, out),
+            Beyond::Wrapped if self.narrow.format.is_signed() => {
                 self.step_mode::<X, { kernels::WRAP_SIGNED }>(x, log, out)
             }
-            Overflow::Wrap => self.step_mode::<X, { kernels::WRAP_UNSIGNED }>(x, log, out),
-            Overflow::SaturateZero => self.step_mode::<X, { kernels::ZERO }>(x, log, out),
-            Overflow::Sticky => self.step_mode::<X, { kernels::STICKY }>(x, log, out),
-            Overflow::Observe | Overflow::Trap => self.step_mode::<X, { kernels::OBSERVE }>(x, log, out),
+            Beyond::Wrapped => self.step_mode::<X, { kernels::WRAP_UNSIGNED }>(x, log, out),
+            Beyond::Chosen { .. } => self.step_mode::<X, { kernels::CHOSEN }>(x, log, out),
+            Beyond::Latched => self.step_mode::<X, { kernels::LATCHED }>(x, log, out),
+            Beyond::Exact => self.step_mode::<X, { kernels::EXACT }>(x, log, out),
         }
     }
 

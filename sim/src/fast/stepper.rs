@@ -34,7 +34,7 @@ impl Stepper {
             kernels: Kernels::choose(isa),
             doubled: weights.iter().map(|rows| rows.iter().map(double).collect()).collect(),
             weights,
-            rails: Rails { low: low as i32, high: high as i32, bits },
+            rails: Rails { low: low as i32, high: high as i32, bits, below: low as i32, above: high as i32 },
         })
     }
 

@@ -1,6 +1,6 @@
 //! The events of one dot product, found again one addition at a time.
 
-use guardbit_num::{Direction, Overflow};
+use guardbit_num::Direction;
 
 use super::prepare::Narrow;
 use crate::dot::DotEvent;
@@ -23,7 +23,7 @@ pub(super) fn steps(
         }
         let direction = if sum > high { Direction::High } else { Direction::Low };
         events.push(event(k, held.into(), product.into(), direction));
-        if events.len() == limit || narrow.overflow == Overflow::Sticky {
+        if events.len() == limit || narrow.overflow.latches() {
             return;
         }
         held = narrow.overflow.fit(sum.into(), narrow.format).value as i64;

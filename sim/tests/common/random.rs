@@ -150,7 +150,7 @@ pub fn levels() -> impl Strategy<Value = Vec<Level>> {
 }
 
 fn level() -> impl Strategy<Value = Level> {
-    let reduce = select(vec![Reduce::Serial, Reduce::Tree]);
+    let reduce = select(Reduce::ALL.to_vec());
     let check = select(vec![Check::EachAdd, Check::HandOver]);
     let shift = prop_oneof![3 => Just(0u32), 1 => 1u32..4];
     let terms = prop_oneof![5 => (1usize..9).prop_map(Terms::Count), 1 => Just(Terms::All)];

@@ -176,7 +176,7 @@ impl Need {
     fn is_met(&self, level: &Level, undisturbed: bool) -> bool {
         let Register::Fixed { format, overflow } = level.register else { return true };
         // The narrower range of symmetric saturation ends one before.
-        let room = format.bits() - u32::from(overflow == Overflow::SaturateSymmetric);
+        let room = format.bits() - u32::from(overflow.is_symmetric());
         let bits = match (overflow, undisturbed) {
             (Overflow::Observe, _) => return true,
             // Modulo arithmetic: the last sum is right whatever went before.

@@ -66,7 +66,7 @@ pub fn category_look(index: usize) -> Look {
     LOOKS[index % LOOKS.len()]
 }
 
-/// The looks of overflow modes, in the order of their list. Dashes let a curve below show through.
+/// The looks of overflow modes, in the order of their list; the last one is that of any other. Dashes let a curve below show through.
 const MODE_LOOKS: [Look; 8] = [
     Look { color: BLUE, marker: Marker::Circle, dash: None },
     Look { color: VERMILLION, marker: Marker::Square, dash: Some((9, 4)) },
@@ -80,8 +80,9 @@ const MODE_LOOKS: [Look; 8] = [
 
 /// The look of an overflow mode, the same in every plot.
 pub fn mode_look(mode: &str) -> Look {
+    let last = MODE_LOOKS.len() - 1;
     let at = Overflow::ALL.iter().position(|known| known.name() == mode);
-    MODE_LOOKS[at.unwrap_or(0) % MODE_LOOKS.len()]
+    MODE_LOOKS[at.map_or(last, |at| at.min(last))]
 }
 
 /// Letters of `size` pixels, placed by `anchor`.
@@ -95,4 +96,20 @@ pub fn font(size: f64, color: RGBColor, anchor: (HPos, VPos)) -> TextStyle<'stat
 /// A line of one pixel.
 pub fn thin(color: RGBColor) -> ShapeStyle {
     color.stroke_width(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neither a mode of another version nor a new one looks like one of the modes.
+    #[test]
+    fn modes_look_different() {
+        let text = |mode: &str| format!("{:?}", mode_look(mode));
+        let names = Overflow::ALL.map(Overflow::name);
+        for (index, mode) in names.into_iter().enumerate() {
+            assert!(names[..index].iter().all(|other| text(other) != text(mode)), "{mode}");
+        }
+        assert!(["wrap", "saturate"].iter().all(|mode| text(mode) != text("no mode")));
+    }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
-use guardbit_num::Overflow;
+use guardbit_num::{Overflow, Rails};
 
 use super::{Facts, Target};
 use crate::manifest::{Manifest, RegisterInfo};
@@ -37,9 +37,9 @@ pub(super) struct FitFault {
     pub changed: fn(Fit) -> Fit,
 }
 
-/// Whether a value beyond a rail becomes that rail.
-fn clamps(mode: Overflow) -> bool {
-    mode.beyond(1, 2, 3) == 3
+/// Whether what becomes of a value beyond a rail depends on which one it crossed.
+fn reads_rail(mode: Overflow) -> bool {
+    mode.hdl().contains("rail")
 }
 
 pub(super) const FIT_FAULTS: &[FitFault] = &[
@@ -61,8 +61,8 @@ pub(super) const FIT_FAULTS: &[FitFault] = &[
         name: "vhdl_wrap_for_saturate",
         change: "registers wrap instead of clamping",
         file: "rtl/gb_pkg.vhd",
-        edit: ("beyond(mode, x, wrapped, rail)", "beyond(mode, x, wrapped, wrapped)"),
-        changed: |fit| Fit { mode: if clamps(fit.mode) { Overflow::Wrap } else { fit.mode }, ..fit },
+        edit: ("beyond(mode, x, wrapped, rail, min, max)", "beyond(mode, x, wrapped, wrapped, min, max)"),
+        changed: |fit| Fit { rail_wraps: reads_rail(fit.mode), ..fit },
     },
     FitFault {
         name: "vhdl_one_bit_narrower",
@@ -244,6 +244,7 @@ impl Register {
             mode: info.overflow?,
             off_by_one: false,
             swapped: false,
+            rail_wraps: false,
         };
         Some(Self {
             name: String::new(),
@@ -333,6 +334,8 @@ pub(super) struct Fit {
     pub mode: Overflow,
     off_by_one: bool,
     swapped: bool,
+    /// Whether the wrapped value stands where the rail that was crossed should.
+    rail_wraps: bool,
 }
 
 impl Fit {
@@ -358,8 +361,12 @@ impl Fit {
         let modulus = 1i128 << self.bits;
         let half = if self.signed { modulus / 2 } else { 0 };
         let wrapped = (value + half).rem_euclid(modulus) - half;
-        let rail = if high != self.swapped { max } else { min };
-        (self.mode.beyond(value, wrapped, rail), (high, low))
+        let rail = match (self.rail_wraps, high != self.swapped) {
+            (true, _) => wrapped,
+            (false, true) => max,
+            (false, false) => min,
+        };
+        (self.mode.held(value, wrapped, Rails { min, max, rail }), (high, low))
     }
 }
 

@@ -11,12 +11,17 @@ fn always(_: &Facts) -> bool {
     true
 }
 
+/// Whether the design is built with a module of a kind of level.
+fn has(f: &Facts, module: &str) -> bool {
+    f.levels().iter().any(|l| l.reduce.module() == module)
+}
+
 fn has_serial(f: &Facts) -> bool {
-    f.levels().iter().any(|l| !l.reduce.takes_run_at_once())
+    has(f, "gb_level")
 }
 
 fn has_tree(f: &Facts) -> bool {
-    f.manifest.interface.lanes > 1
+    has(f, "gb_tree") && f.manifest.interface.lanes > 1
 }
 
 fn has_rtl_requantizer(f: &Facts) -> bool {

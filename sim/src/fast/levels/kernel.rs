@@ -3,14 +3,12 @@
 //! Control flow is the same for all lanes: runs are fixed. Beside every narrow value travels its counterpart with
 //! unlimited widths. A run whose counterpart fits, and into which nothing wrong came, is not stepped.
 
-use guardbit_hwmodels::Reduce;
-
 use super::super::kernels::{Activations, LANES, Row};
 use super::super::simd::Vectorized;
 use super::lane::{Counts, Lane, Rails, Vector, fit, shift_right};
 use super::level::Reducer;
 use super::loops::{Values, add_up, step_index};
-use super::plan::{Plan, Start};
+use super::plan::{Known, Plan, Start};
 use super::scratch::Scratch;
 use super::sixteen::{serial_sixteen, tree_sixteen};
 
@@ -80,10 +78,10 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
             let run = Products { x, weights, begin, end: weights.len().min(begin + length) };
             let count = run.end - run.begin;
             let seen = &mut scratch.levels[0];
-            let short = plain && level.stage.reduce == Reduce::Tree && sixteen.is_none();
+            let short = plain && level.stage.known == Known::Tree && sixteen.is_none();
             let certified = if short { level.tree_sum(run) } else { None };
-            let (unbounded, narrow) = match (sixteen, level.stage.reduce) {
-                (Some(rails), Reduce::Serial) => {
+            let (unbounded, narrow) = match (sixteen, level.stage.known) {
+                (Some(rails), Known::Serial) => {
                     scratch.stepped = true;
                     serial_sixteen(
                         rails,
@@ -94,13 +92,13 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
                         scratch.logs[0].run(begin, count),
                     )
                 }
-                (Some(rails), Reduce::Tree) => {
+                (Some(rails), Known::Tree) => {
                     scratch.stepped = true;
                     let buffers = (&mut scratch.run_sixteen, &mut scratch.run_unbounded);
                     let log = scratch.logs[0].run(begin, count);
                     tree_sixteen(rails, run, work.full, seen, &mut counts, buffers, log)
                 }
-                (None, Reduce::Serial) if plain => {
+                (None, Known::Serial) if plain => {
                     let log = scratch.logs[0].run(begin, count);
                     level.serial(run, run, seen, &mut scratch.stepped, log)
                 }

@@ -1,6 +1,6 @@
 //! Integers that lanes are made of, and what a register does with a whole row of them.
 
-use guardbit_num::{Format, Overflow, Rounding};
+use guardbit_num::{Beyond, Format, Overflow, Rounding};
 
 use super::super::kernels::LANES;
 
@@ -131,6 +131,9 @@ pub(super) struct Rails<V> {
     /// The format's least value and its bits, where it wraps.
     base: V,
     mask: V,
+    /// What is held of a value beyond each rail, where the rails alone decide it.
+    below: V,
+    above: V,
     pub mode: Mode,
 }
 
@@ -139,16 +142,16 @@ pub(super) struct Rails<V> {
 pub(super) enum Mode {
     Saturate,
     Wrap,
-    Zero,
-    Sticky,
-    Observe,
+    Chosen,
+    Latched,
+    Exact,
 }
 
 pub(super) const SATURATE: u8 = Mode::Saturate as u8;
 pub(super) const WRAP: u8 = Mode::Wrap as u8;
-pub(super) const ZERO: u8 = Mode::Zero as u8;
-pub(super) const STICKY: u8 = Mode::Sticky as u8;
-pub(super) const OBSERVE: u8 = Mode::Observe as u8;
+pub(super) const CHOSEN: u8 = Mode::Chosen as u8;
+pub(super) const LATCHED: u8 = Mode::Latched as u8;
+pub(super) const EXACT: u8 = Mode::Exact as u8;
 
 /// Calls a function for each mode with the mode as its last constant.
 macro_rules! with_mode {
@@ -156,9 +159,9 @@ macro_rules! with_mode {
         match $mode {
             Mode::Saturate => $name::<$($generic,)* SATURATE> $arguments,
             Mode::Wrap => $name::<$($generic,)* WRAP> $arguments,
-            Mode::Zero => $name::<$($generic,)* ZERO> $arguments,
-            Mode::Sticky => $name::<$($generic,)* STICKY> $arguments,
-            Mode::Observe => $name::<$($generic,)* OBSERVE> $arguments,
+            Mode::Chosen => $name::<$($generic,)* CHOSEN> $arguments,
+            Mode::Latched => $name::<$($generic,)* LATCHED> $arguments,
+            Mode::Exact => $name::<$($generic,)* EXACT> $arguments,
         }
     };
 }
@@ -168,18 +171,21 @@ impl<V: Lane> Rails<V> {
     /// The rails of a register that does not trap.
     pub fn new(format: Format, overflow: Overflow) -> Self {
         let (low, high) = overflow.limits(format);
-        let mode = match overflow {
-            Overflow::Saturate | Overflow::SaturateSymmetric => Mode::Saturate,
-            Overflow::Wrap => Mode::Wrap,
-            Overflow::SaturateZero => Mode::Zero,
-            Overflow::Sticky => Mode::Sticky,
-            Overflow::Observe | Overflow::Trap => Mode::Observe,
+        let mode = match overflow.beyond() {
+            Beyond::Rail => Mode::Saturate,
+            Beyond::Wrapped => Mode::Wrap,
+            Beyond::Chosen { .. } => Mode::Chosen,
+            Beyond::Latched => Mode::Latched,
+            Beyond::Exact => Mode::Exact,
         };
+        let beyond = |exact: i128| V::low_bits(overflow.fit(exact, format).value);
         Self {
             low: V::nearest(low),
             high: V::nearest(high),
             base: V::low_bits(format.min()),
             mask: V::low_bits((1i128 << format.bits()) - 1),
+            below: beyond(low - 1),
+            above: beyond(high + 1),
             mode,
         }
     }
@@ -216,13 +222,14 @@ pub(super) fn add<V: Lane, const MODE: u8>(
     free: &mut Vector<V>,
     counts: &mut Counts<V>,
 ) -> (Vector<V>, Vector<V>) {
+    const { assert!(MODE <= EXACT, "the number of a `Mode`") };
     let mut value = [V::ZERO; LANES];
     let mut misfit = [V::ZERO; LANES];
     for l in 0..LANES {
         let sum = held[l].reach(addend[l]);
         let mut above = V::mask(sum > rails.high);
         let mut below = V::mask(sum < rails.low);
-        if MODE == STICKY {
+        if MODE == LATCHED {
             above = above.and(free[l]);
             below = below.and(free[l]);
         }
@@ -233,11 +240,12 @@ pub(super) fn add<V: Lane, const MODE: u8>(
         value[l] = match MODE {
             SATURATE => clamped,
             WRAP => held[l].plus(addend[l]).minus(rails.base).and(rails.mask).plus(rails.base),
-            ZERO => sum.and(above.or(below).not()),
-            STICKY => clamped.and(free[l]).or(held[l].and(free[l].not())),
+            CHOSEN if sum > rails.high => rails.above,
+            CHOSEN if sum < rails.low => rails.below,
+            LATCHED => clamped.and(free[l]).or(held[l].and(free[l].not())),
             _ => sum,
         };
-        if MODE == STICKY {
+        if MODE == LATCHED {
             free[l] = free[l].and(above.or(below).not());
         }
     }

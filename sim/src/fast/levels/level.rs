@@ -1,13 +1,13 @@
 //! One level at work.
 
-use guardbit_hwmodels::{Check, Reduce};
+use guardbit_hwmodels::Check;
 
 use super::super::kernels::LANES;
 use super::lane::{
-    Lane, Mode, OBSERVE, Rails, SATURATE, STICKY, Vector, WRAP, ZERO, fit, shift_right, with_mode,
+    CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, Vector, WRAP, fit, shift_right, with_mode,
 };
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, walk};
-use super::plan::{Stage, Start};
+use super::plan::{Known, Stage, Start};
 use super::scratch::{Extremes, RunLog, Seen};
 
 /// One level at work.
@@ -34,12 +34,12 @@ impl<V: Lane> Reducer<'_, V> {
         stepped: &mut bool,
         log: RunLog<'_>,
     ) -> (Vector<V>, Vector<V>) {
-        match self.stage.reduce {
-            Reduce::Serial => {
+        match self.stage.known {
+            Known::Serial => {
                 let narrow = if self.lost { &*narrow } else { &*unbounded };
                 self.serial(&*unbounded, narrow, seen, stepped, log)
             }
-            Reduce::Tree => self.tree(unbounded, narrow, seen, stepped, log),
+            Known::Tree => self.tree(unbounded, narrow, seen, stepped, log),
         }
     }
 

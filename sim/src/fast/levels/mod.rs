@@ -16,7 +16,7 @@ mod sixteen;
 
 use std::ops::{Range, RangeInclusive};
 
-use guardbit_hwmodels::{MacLayer, Packing, Reduce, Register};
+use guardbit_hwmodels::{MacLayer, Packing, Register};
 use guardbit_num::Overflow;
 
 use super::Settled;
@@ -482,10 +482,7 @@ fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
     let mut values = layer.order.len();
     let of_level = |level: &guardbit_hwmodels::Level| {
         let runs = values.div_ceil(level.terms.run_length(values));
-        let adds = match level.reduce {
-            Reduce::Serial => values,
-            Reduce::Tree => values - runs,
-        };
+        let adds = if level.reduce.takes_run_at_once() { values - runs } else { values };
         values = runs;
         let (signed, held) = match level.register {
             Register::Auto => (true, (i64::MIN, i64::MAX)),

@@ -33,10 +33,25 @@ pub(super) struct Product<V> {
     pub round: Rounding,
 }
 
+/// The kinds of levels that are known here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    Serial,
+    Tree,
+}
+
+impl Known {
+    /// That of a kind; `None` if only the reference knows it.
+    fn of(reduce: Reduce) -> Option<Self> {
+        let known = [(Reduce::Serial, Self::Serial), (Reduce::Tree, Self::Tree)];
+        known.into_iter().find(|(kind, _)| *kind == reduce).map(|(_, way)| way)
+    }
+}
+
 /// One accumulation level.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stage<V> {
-    pub reduce: Reduce,
+    pub known: Known,
     pub terms: Terms,
     pub check: Check,
     /// `None` if it is never met.
@@ -68,7 +83,7 @@ impl<V: Lane> Start<V> {
 }
 
 impl<V: Lane> Plan<V> {
-    /// `None` if lanes are too narrow, or the datapath can trap. Operands lie in `operands`, which contains 0.
+    /// `None` if lanes are too narrow, the datapath can trap, or a level is of a kind that is not known here. Operands lie in `operands`, which contains 0.
     pub fn new(layer: &MacLayer, blocks: &[Block], operands: (i64, i64)) -> Option<Self> {
         let limit = 1i128 << (V::BITS - 2);
         let datapath = &layer.datapath;
@@ -105,7 +120,8 @@ impl<V: Lane> Plan<V> {
             reach = shifted(reach, level.shift);
             values = values.div_ceil(length);
             let &Level { reduce, terms, check, shift, round, .. } = level;
-            levels.push(Stage { reduce, terms, check, rails, shift, round: round.of_constants() });
+            let known = Known::of(reduce)?;
+            levels.push(Stage { known, terms, check, rails, shift, round: round.of_constants() });
         }
         let starts = blocks.iter().map(|block| start(layer, block, levels.last()?)).collect::<Option<_>>()?;
         let certain = blocks.iter().map(|block| certain(layer, block, operands)).collect();
@@ -152,7 +168,7 @@ fn start<V: Lane>(layer: &MacLayer, block: &Block, last: &Stage<V>) -> Option<St
             let fit = overflow.fit(initial, format);
             start.held[lane] = V::low_bits(fit.value);
             start.misfit[lane] = fit.overflow.is_some();
-            start.free[lane] = V::mask(fit.overflow.is_none() || overflow != Overflow::Sticky);
+            start.free[lane] = V::mask(fit.overflow.is_none() || !overflow.latches());
         }
     }
     Some(start)
@@ -219,5 +235,5 @@ fn sixteen<V: Lane>(
     let fits =
         high < greatest && low > least && product <= greatest && layer.order.len() <= i16::MAX as usize;
     let plain = !narrow_product && layer.datapath.product.shift == 0 && first.check == Check::EachAdd;
-    (fits && plain && first.rails.is_some() && rails.mode != Mode::Observe).then_some(rails)
+    (fits && plain && first.rails.is_some() && rails.mode != Mode::Exact).then_some(rails)
 }

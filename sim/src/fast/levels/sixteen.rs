@@ -2,7 +2,9 @@
 
 use super::super::kernels::{Activations, LANES, Row};
 use super::kernel::Products;
-use super::lane::{Counts, Lane, Mode, OBSERVE, Rails, SATURATE, STICKY, Vector, WRAP, ZERO, add, with_mode};
+use super::lane::{
+    CHOSEN, Counts, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, Vector, WRAP, add, with_mode,
+};
 use super::loops::{Values, note, step_index, tree, tree_extremes, widen};
 use super::scratch::{RunLog, Seen};
 

@@ -5,7 +5,7 @@
 // See `kernels`.
 #![allow(clippy::needless_range_loop)]
 
-use guardbit_num::Overflow;
+use guardbit_num::{Beyond, Overflow};
 
 use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
@@ -70,10 +70,10 @@ pub(crate) enum PairMode {
 impl PairMode {
     /// That of a register whose products fit 16 bits.
     pub fn of(overflow: Overflow, rails: &Rails) -> Option<Self> {
-        let saturates = match overflow {
-            Overflow::Saturate | Overflow::SaturateSymmetric => true,
-            Overflow::Wrap => false,
-            _ => return None,
+        let saturates = match overflow.beyond() {
+            Beyond::Rail => true,
+            Beyond::Wrapped => false,
+            Beyond::Exact | Beyond::Latched | Beyond::Chosen { .. } => return None,
         };
         let by = |saturate, wrap| Some(if saturates { saturate } else { wrap });
         match (rails.low, rails.high.abs_diff(rails.low)) {

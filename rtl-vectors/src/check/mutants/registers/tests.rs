@@ -23,16 +23,17 @@ proptest! {
         bits in 3u32..7,
         signed: bool,
         mode in prop::sample::select(Overflow::ALL.to_vec()),
-        fault in 0usize..8,
+        fault in 0usize..9,
         min in -200i128..1,
         max in 0i128..200,
         port in prop::option::of(3u32..9),
         seen: (bool, bool),
     ) {
-        let fit = Fit { bits, signed, mode, off_by_one: false, swapped: false };
+        let fit = Fit { bits, signed, mode, off_by_one: false, swapped: false, rail_wraps: false };
         let changed = match fault {
             6 => Fit { off_by_one: true, ..fit },
             7 => Fit { swapped: true, ..fit },
+            8 => Fit { rail_wraps: true, ..fit },
             _ => Fault::ALL[fault].changed(fit),
         };
         let register = register(fit, Range { min, max }, port, seen);
@@ -44,7 +45,8 @@ proptest! {
 /// Why, in words.
 #[test]
 fn reasons() {
-    let fit = Fit { bits: 6, signed: true, mode: Overflow::Saturate, off_by_one: false, swapped: false };
+    let mode = Overflow::Saturate;
+    let fit = Fit { bits: 6, signed: true, mode, off_by_one: false, swapped: false, rail_wraps: false };
     let inside = register(fit, Range { min: -16, max: 15 }, Some(6), (true, false));
     let reason = "every exact result of acc lies in -16..=15, within the rails either way";
     assert_eq!(Fault::Narrower.equivalent(&inside).as_deref(), Some(reason));
