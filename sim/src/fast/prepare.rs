@@ -6,6 +6,7 @@ use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, Register};
 use guardbit_num::{Format, Overflow};
 
 use super::bytes::{ByteBlock, QuadLayout};
+use super::finish::Channels;
 use super::image::Geometry;
 use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row};
 use super::norms::{self, SquaredWeights};
@@ -98,6 +99,17 @@ impl Reads {
 }
 
 impl Block {
+    /// What the output stage has to know; `register` is the narrow one, if there is one.
+    pub fn delivered(&self, register: Option<Narrow>) -> Channels {
+        let delivered = |(least, greatest): (i64, i64)| match register {
+            Some(narrow) if !narrow.keeps(least, greatest) => {
+                (least.min(narrow.held.0.into()), greatest.max(narrow.held.1.into()))
+            }
+            _ => (least, greatest),
+        };
+        Channels { first: self.first, count: self.count, bounds: self.bounds.map(delivered) }
+    }
+
     /// Whether no dot product of the block can overflow, whatever it reads.
     pub fn is_certain(&self, narrow: &Narrow) -> bool {
         self.bounds[..self.count].iter().all(|&(min, max)| narrow.keeps(min, max))

@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use guardbit_hwmodels::MacLayer;
 
-use super::super::kernels::{LANES, Row};
+use super::super::kernels::{LANES, Row, step_index};
 use super::super::simd::{Kernels, Vectorized};
+use super::noted::{Bits, Heat};
 use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
 
 /// The places of a layer's additions; looked up when the first event has to be placed.
@@ -25,13 +26,13 @@ struct Way {
 
 /// One value on its way.
 #[derive(Debug, Clone, Copy)]
-struct WayStep {
+pub(super) struct WayStep {
     /// The last product in it.
     k: usize,
     /// Since the first value.
     cycles: u64,
     /// From that of the first value, counted row by row.
-    elements: usize,
+    pub elements: usize,
 }
 
 /// One dot product at one level.
@@ -75,29 +76,77 @@ impl<'a> Places<'a> {
             return;
         }
         let stays = &self.stays()[level][first..first + totals.len()];
-        for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate() {
-            if total > 0
-                && stats.would_be_first(stay.cycles[0])
-                && let Some(i) = log.iter().position(|row| row[lane] != 0)
-            {
-                let cycle = self.cycle((level, first + lane), stay, i);
-                stats.note_first(cycle);
-            }
-        }
-        let steps = &self.ways()[level].steps;
-        let element = stays[0].element;
-        let side_by_side = stays.iter().zip(element..).all(|(stay, e)| stay.is_regular && stay.element == e);
-        if side_by_side && !self.layer.timing.stays_in_place() {
-            let cycles = stays.iter().map(|stay| stay.cycles[0]);
-            let mut begins = [stays[0].cycles[0]; LANES];
-            begins.iter_mut().zip(cycles).for_each(|(begin, cycle)| *begin = cycle);
-            let (layer, first) = (self.layer, element as usize);
+        self.note_firsts((level, first), totals, stats, |lane| log.iter().position(|row| row[lane] != 0));
+        if let Some((begins, first)) = self.side_by_side(stays) {
+            let (layer, steps) = (self.layer, &self.ways()[level].steps[..]);
             kernels.run(SideBySide { layer, steps, begins, first, log, stats });
             return;
         }
         for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate().filter(|(_, (_, t))| **t > 0) {
             self.count_one((level, first + lane), stay, (log, lane), total, stats);
         }
+    }
+
+    /// The same at the innermost level, given as bits of block `index`.
+    pub fn count_bits(
+        &self,
+        (index, first): (usize, usize),
+        bits: Bits<'_>,
+        totals: &[u64],
+        kernels: Kernels,
+        heat: &mut Heat,
+        stats: &mut LayerStats,
+    ) {
+        let stays = &self.stays()[0][first..first + totals.len()];
+        let side_by_side =
+            if self.layer.timing.keeps_order() { self.side_by_side(stays) } else { None };
+        let Some((begins, element)) = side_by_side else {
+            bits.unfold(&mut heat.rows);
+            return self.count(0, first, &heat.rows, totals, kernels, stats);
+        };
+        self.note_firsts((0, first), totals, stats, |lane| bits.first(lane));
+        let (layer, steps) = (self.layer, &self.ways()[0].steps[..]);
+        heat.add(kernels, (index, element), bits, steps, stats);
+        kernels.run(BitsInTime { layer, steps, begins, bits, timeline: &mut stats.timeline });
+    }
+
+    /// Puts everything that was counted of the innermost level into the heat map.
+    pub fn flush(&self, kernels: Kernels, heat: &mut Heat, stats: &mut LayerStats) {
+        if !heat.is_empty() {
+            heat.flush(kernels, &self.ways()[0].steps, stats);
+        }
+    }
+
+    /// Notes the first event of each dot product that may be the first of all; `position` has the value of its lane.
+    fn note_firsts(
+        &self,
+        (level, first): (usize, usize),
+        totals: &[u64],
+        stats: &mut LayerStats,
+        position: impl Fn(usize) -> Option<usize>,
+    ) {
+        let stays = &self.stays()[level][first..first + totals.len()];
+        for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate() {
+            if total > 0
+                && stats.would_be_first(stay.cycles[0])
+                && let Some(i) = position(lane)
+            {
+                let cycle = self.cycle((level, first + lane), stay, i);
+                stats.note_first(cycle);
+            }
+        }
+    }
+
+    /// First cycles and first processing element of dot products that go the same way side by side.
+    fn side_by_side(&self, stays: &[Stay]) -> Option<([u64; LANES], usize)> {
+        let element = stays[0].element;
+        let together = stays.iter().zip(element..).all(|(stay, e)| stay.is_regular && stay.element == e);
+        if !together || self.layer.timing.stays_in_place() {
+            return None;
+        }
+        let mut begins = [stays[0].cycles[0]; LANES];
+        begins.iter_mut().zip(stays).for_each(|(begin, stay)| *begin = stay.cycles[0]);
+        Some((begins, element as usize))
     }
 
     /// Counts the events of one dot product: those of lane `lane` of `log`, `total` in sum.
@@ -234,9 +283,69 @@ impl Vectorized for SideBySide<'_> {
     }
 }
 
+/// The parts of the time in which the events of dot products happen, each on the way of all others.
+struct BitsInTime<'a> {
+    layer: &'a MacLayer,
+    steps: &'a [WayStep],
+    /// First cycle per lane.
+    begins: [u64; LANES],
+    bits: Bits<'a>,
+    timeline: &'a mut [u64],
+}
+
+impl Vectorized for BitsInTime<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { layer, steps, begins, bits, timeline } = self;
+        let (mut least, mut greatest) = (begins[0], begins[0]);
+        for begin in begins {
+            (least, greatest) = (least.min(begin), greatest.max(begin));
+        }
+        let (mut bin, mut end) = (0, 0);
+        // Events since the part of the time began, lane by lane.
+        let mut sums = [0i32; LANES];
+        for (products, row) in bits.parts() {
+            let steps = &steps[products];
+            let (from, to) = (steps[0].cycles, steps[steps.len() - 1].cycles);
+            if greatest + to >= end {
+                timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
+                sums = [0; LANES];
+                bin = timeline_bin(layer, least + from);
+                end = turn(layer, bin);
+            }
+            if greatest + to >= end && greatest + to >= turn(layer, bin + 1) {
+                for (bit, step) in (0..steps.len()).rev().zip(steps) {
+                    for (&noted, begin) in row.iter().zip(begins) {
+                        timeline[timeline_bin(layer, begin + step.cycles)] += (noted >> bit & 1) as u64;
+                    }
+                }
+                continue;
+            }
+            for l in 0..LANES {
+                sums[l] += row[l].count_ones() as i32;
+            }
+            if greatest + to >= end {
+                // The events from then on.
+                let mut later = [0; LANES];
+                for bit in 0..steps.len() {
+                    let cycles = steps[steps.len() - 1 - step_index(bit)].cycles;
+                    for l in 0..LANES {
+                        let is_later = i32::from(begins[l] + cycles >= end);
+                        later[l] += i32::from(row[l] >> bit) & is_later;
+                    }
+                }
+                timeline[bin] += sums.iter().zip(later).map(|(sum, later)| (sum - later) as u64).sum::<u64>();
+                (bin, sums) = (bin + 1, later);
+                end = turn(layer, bin);
+            }
+        }
+        timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
+    }
+}
+
 /// Adds a row of counts; lanes without a channel have none.
 #[inline(always)]
-fn add_row(counts: &mut [u64], row: &Row) {
+pub(super) fn add_row(counts: &mut [u64], row: &Row) {
     match counts.first_chunk_mut::<LANES>() {
         Some(counts) => {
             for l in 0..LANES {
