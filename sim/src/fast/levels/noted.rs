@@ -123,12 +123,13 @@ impl Vectorized for Add<'_> {
     fn run(self) {
         for i in 0..self.counts.len().min(self.rows.len()) {
             let i = step_index(i);
-            let (row, counts) = (&self.rows[i], &mut self.counts[i]);
-            for (bit, counts) in counts.iter_mut().enumerate() {
+            let (row, mut counts) = (self.rows[i], self.counts[i]);
+            for bit in 0..4 {
                 for l in 0..LANES {
-                    counts[l] = counts[l].wrapping_add(row[l] >> bit & 0x1111);
+                    counts[bit][l] = counts[bit][l].wrapping_add(row[l] >> bit & 0x1111);
                 }
             }
+            self.counts[i] = counts;
         }
     }
 }

@@ -3,7 +3,9 @@
 use guardbit_hwmodels::{MacLayer, Reduce, Register};
 
 use super::super::image::{Geometry, Image};
-use super::super::kernels::{LANES, Lanes, PAIR_TREE, PairRuns, PairStepping, Rails, Row, RunsOut, noted_parts};
+use super::super::kernels::{
+    LANES, Lanes, PAIR_TREE, PairRuns, PairStepping, Rails, Row, RunsOut, noted_parts,
+};
 use super::super::prepare::Reads;
 use super::super::simd::{Kernels, PairMode};
 use super::Block;

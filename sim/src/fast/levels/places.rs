@@ -77,9 +77,12 @@ impl<'a> Places<'a> {
         }
         let stays = &self.stays()[level][first..first + totals.len()];
         self.note_firsts((level, first), totals, stats, |lane| log.iter().position(|row| row[lane] != 0));
-        if let Some((begins, first)) = self.side_by_side(stays) {
+        if let Some((begins, first)) = self.together(stays) {
+            if first.is_none() && count_in_place(stays, totals, stats) {
+                return;
+            }
             let (layer, steps) = (self.layer, &self.ways()[level].steps[..]);
-            kernels.run(SideBySide { layer, steps, begins, first, log, stats });
+            kernels.run(Together { layer, steps, begins, first, log, stats });
             return;
         }
         for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate().filter(|(_, (_, t))| **t > 0) {
@@ -98,15 +101,18 @@ impl<'a> Places<'a> {
         stats: &mut LayerStats,
     ) {
         let stays = &self.stays()[0][first..first + totals.len()];
-        let side_by_side =
-            if self.layer.timing.keeps_order() { self.side_by_side(stays) } else { None };
-        let Some((begins, element)) = side_by_side else {
+        let together = if self.layer.timing.keeps_order() { self.together(stays) } else { None };
+        let Some((begins, element)) = together else {
             bits.unfold(&mut heat.rows);
             return self.count(0, first, &heat.rows, totals, kernels, stats);
         };
         self.note_firsts((0, first), totals, stats, |lane| bits.first(lane));
         let (layer, steps) = (self.layer, &self.ways()[0].steps[..]);
-        heat.add(kernels, (index, element), bits, steps, stats);
+        match element {
+            Some(element) => heat.add(kernels, (index, element), bits, steps, stats),
+            None if count_in_place(stays, totals, stats) => return,
+            None => {}
+        }
         kernels.run(BitsInTime { layer, steps, begins, bits, timeline: &mut stats.timeline });
     }
 
@@ -137,16 +143,18 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// First cycles and first processing element of dot products that go the same way side by side.
-    fn side_by_side(&self, stays: &[Stay]) -> Option<([u64; LANES], usize)> {
+    /// First cycles of dot products that all take the same way, and the first processing element where each stands beside
+    /// the one before and they move on; where none moves on, none.
+    fn together(&self, stays: &[Stay]) -> Option<([u64; LANES], Option<usize>)> {
+        let in_place = self.layer.timing.stays_in_place();
         let element = stays[0].element;
-        let together = stays.iter().zip(element..).all(|(stay, e)| stay.is_regular && stay.element == e);
-        if !together || self.layer.timing.stays_in_place() {
+        let together = |(stay, e): (&Stay, u32)| stay.is_regular && (in_place || stay.element == e);
+        if !stays.iter().zip(element..).all(together) {
             return None;
         }
         let mut begins = [stays[0].cycles[0]; LANES];
         begins.iter_mut().zip(stays).for_each(|(begin, stay)| *begin = stay.cycles[0]);
-        Some((begins, element as usize))
+        Some((begins, (!in_place).then_some(element as usize)))
     }
 
     /// Counts the events of one dot product: those of lane `lane` of `log`, `total` in sum.
@@ -236,19 +244,32 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Dot products in processing elements side by side, each on the way of all others.
-struct SideBySide<'a> {
+/// Counts the events of dot products that stay in place; whether that is all, for none enters another part of the time.
+fn count_in_place(stays: &[Stay], totals: &[u64], stats: &mut LayerStats) -> bool {
+    for (stay, total) in stays.iter().zip(totals) {
+        stats.heat_map[stay.element as usize] += total;
+    }
+    let bin = stays[0].bins[0];
+    let in_one_bin = stays.iter().all(|stay| stay.bins == [bin; 2]);
+    if in_one_bin {
+        stats.timeline[usize::from(bin)] += totals.iter().sum::<u64>();
+    }
+    in_one_bin
+}
+
+/// Dot products that all take the same way at the same time or nearly so.
+struct Together<'a> {
     layer: &'a MacLayer,
     steps: &'a [WayStep],
     /// First cycle per lane.
     begins: [u64; LANES],
-    /// First processing element of the first lane.
-    first: usize,
+    /// First processing element of the first lane, where each moves on beside the one before.
+    first: Option<usize>,
     log: &'a [Row],
     stats: &'a mut LayerStats,
 }
 
-impl Vectorized for SideBySide<'_> {
+impl Vectorized for Together<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { layer, steps, begins, first, log, stats } = self;
@@ -261,8 +282,9 @@ impl Vectorized for SideBySide<'_> {
         // Events since the part of the time began, lane by lane.
         let mut sums = [0i32; LANES];
         for (step, row) in steps.iter().zip(log) {
-            let element = first.wrapping_add(step.elements);
-            add_row(&mut stats.heat_map[element..], row);
+            if let Some(first) = first {
+                add_row(&mut stats.heat_map[first.wrapping_add(step.elements)..], row);
+            }
             if greatest + step.cycles >= end {
                 stats.timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
                 sums = [0; LANES];

@@ -154,24 +154,26 @@ impl<V: Lane> Vectorized for Count<'_, V> {
             let outside = |of: &Extremes<V>, l: usize| {
                 V::mask(of.min[l] < least).or(V::mask(of.max[l] > greatest)).and(one)
             };
+            // A copy overlaps with nothing, as the compiler knows.
+            let mut all = *tally;
             for l in 0..LANES {
                 let (high, low) = (seen.counts.high[l], seen.counts.low[l]);
-                tally.high[l] = tally.high[l].plus(high);
-                tally.low[l] = tally.low[l].plus(low);
-                tally.touched[l] = tally.touched[l].minus(V::mask(high.or(low) != V::ZERO));
-                tally.persistent[l] = tally.persistent[l].plus(outside(&seen.finals, l));
+                all.high[l] = all.high[l].plus(high);
+                all.low[l] = all.low[l].plus(low);
+                all.touched[l] = all.touched[l].minus(V::mask(high.or(low) != V::ZERO));
+                all.persistent[l] = all.persistent[l].plus(outside(&seen.finals, l));
             }
             if self.prefixes {
                 for l in 0..LANES {
-                    let persistent = outside(&seen.finals, l);
-                    let transient = outside(&seen.prefixes, l).and(persistent.not());
-                    tally.transient[l] = tally.transient[l].plus(transient);
+                    let transient = outside(&seen.prefixes, l).and(outside(&seen.finals, l).not());
+                    all.transient[l] = all.transient[l].plus(transient);
                 }
-                for (all, of) in [(&mut tally.prefixes, &seen.prefixes), (&mut tally.finals, &seen.finals)] {
+                for (all, of) in [(&mut all.prefixes, &seen.prefixes), (&mut all.finals, &seen.finals)] {
                     all.take(&of.min);
                     all.take(&of.max);
                 }
             }
+            *tally = all;
         }
     }
 }
@@ -194,7 +196,8 @@ impl Vectorized for CountErrors<'_> {
 /// Bits that hold everything between such extremes, lane by lane.
 fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) -> [[usize; LANES]; 2] {
     if V::BITS == 32 && signed {
-        let walked = |of: &Extremes<V>| Walked { sum: [0; LANES], min: narrow(&of.min), max: narrow(&of.max) };
+        let walked =
+            |of: &Extremes<V>| Walked { sum: [0; LANES], min: narrow(&of.min), max: narrow(&of.max) };
         let mut bits = [[[0; LANES]; 2]; 2];
         kernels.required(&extremes.map(walked), &mut bits);
         return bits.map(|[_, bits]| bits.map(|bits| bits as usize));

@@ -4,8 +4,8 @@ use std::arch::x86_64::*;
 
 use super::super::bytes::{ByteBlock, ByteSums, Gather, QuadTurns, Shared, Source};
 use super::super::kernels::{
-    LANES, LaneCounters, Lanes, NEVER, NOTED, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turn, Turns,
-    Walked,
+    LANES, LaneCounters, Lanes, NEVER, NOTED, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turn,
+    Turns, Walked,
 };
 use super::super::schedule::Log;
 

@@ -226,7 +226,7 @@ fn trees_beside<const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG:
     check::<OWN>(stepping, &[PairOfWindows { corner, slots: [0, 1] }]);
     let steps = stepping.offsets.len();
     let zero = _mm512_setzero_si512();
-    let (mut values, mut wide) = ([zero; PAIR_TREE], [[zero; PAIR_TREE]; 2]);
+    let (mut values, mut wide) = ([zero; PAIR_TREE], [[zero; 2]; PAIR_TREE]);
     // Per product, the overflows of the nodes that end with it.
     let mut noted = [zero; PAIR_TREE];
     let mut nodes = Nodes::<WRAPS>::new(runs);
@@ -242,7 +242,7 @@ fn trees_beside<const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG:
             };
             values[i] = product;
             if FULL {
-                [wide[0][i], wide[1][i]] = halves(product);
+                wide[i] = halves(product);
                 continue;
             }
             // SAFETY: the CPU has them, as for this function.
@@ -262,23 +262,26 @@ fn trees_beside<const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG:
         });
         let held = halves(held);
         if LOG {
-            for (k, noted) in products.zip(&mut noted) {
-                let rows = rows(std::mem::replace(noted, zero));
-                out.iter_mut().zip(rows).for_each(|(out, row)| store_row(&mut out.log[k], row));
+            let [first, second] = out.each_mut().map(|out| &mut out.log[products.clone()]);
+            for ((noted, first), second) in noted[..count].iter_mut().zip(first).zip(second) {
+                let [a, b] = rows(std::mem::replace(noted, zero));
+                store_row(first, a);
+                store_row(second, b);
             }
         }
-        // SAFETY: as above.
-        let mut exact = unsafe { finals.end() };
-        for half in 0..2 {
-            if FULL {
-                exact[half] = tree(&mut wide[half][..count], |&left, &right, _| {
-                    let node = _mm512_add_epi32(left, right);
-                    prefixes.note(half, node);
-                    node
-                });
-            }
-            store(&mut out[half].exact[run], exact[half]);
-            store(&mut out[half].held[run], held[half]);
+        let exact = if FULL {
+            tree(&mut wide[..count], |left, right, _| {
+                let node = [0, 1].map(|half| _mm512_add_epi32(left[half], right[half]));
+                node.iter().enumerate().for_each(|(half, &node)| prefixes.note(half, node));
+                node
+            })
+        } else {
+            // SAFETY: as above.
+            unsafe { finals.end() }
+        };
+        for (half, out) in out.iter_mut().enumerate() {
+            store(&mut out.exact[run], exact[half]);
+            store(&mut out.held[run], held[half]);
         }
     }
     prefixes.store(out);
@@ -287,10 +290,7 @@ fn trees_beside<const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG:
 
 /// [`rounds`] of vectors, unrolled where they are as many as most trees have leaves.
 #[inline(always)]
-fn tree(
-    values: &mut [__m512i],
-    node: impl FnMut(&__m512i, &__m512i, usize) -> __m512i,
-) -> __m512i {
+fn tree<T: Copy>(values: &mut [T], node: impl FnMut(&T, &T, usize) -> T) -> T {
     match values.as_mut_array::<USUAL_TREE>() {
         Some(values) => rounds::<_, false>(values, node),
         None => rounds::<_, false>(values, node),
