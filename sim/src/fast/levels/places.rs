@@ -356,9 +356,12 @@ impl Vectorized for BitsInTime<'_> {
                         later[l] += i32::from(row[l] >> bit) & is_later;
                     }
                 }
-                timeline[bin] += sums.iter().zip(later).map(|(sum, later)| (sum - later) as u64).sum::<u64>();
-                (bin, sums) = (bin + 1, later);
-                end = turn(layer, bin);
+                for l in 0..LANES {
+                    timeline[bin] += (sums[l] - later[l]) as u64;
+                    timeline[bin + 1] += later[l] as u64;
+                }
+                // Some lanes may still be in this part of the time.
+                sums = [0; LANES];
             }
         }
         timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
