@@ -204,28 +204,20 @@ impl LayerStats {
         self.channels[channel].record(errors);
     }
 
-    /// Notes what a dot product did at one level. `signed` is the level's signedness.
-    pub(crate) fn record_level(
-        &mut self,
-        level: usize,
-        channel: usize,
-        seen: &LevelOutcome,
-        signed: bool,
-        stats: StatsLevel,
-    ) {
-        self.levels[level].record(channel, seen, signed, stats);
+    /// Adds counts of output channel `channel` at one level.
+    pub(crate) fn add_level(&mut self, level: usize, channel: usize, seen: &ChannelLevel) {
+        self.levels[level].channels[channel].merge(*seen);
     }
 
-    /// Adds counts of output channel `channel` at the only level, and over the whole datapath.
-    pub(crate) fn add_channel(&mut self, channel: usize, seen: &ChannelLevel, errors: &ChannelErrors) {
-        self.levels[0].channels[channel].merge(*seen);
+    /// Adds counts of output channel `channel` over the whole datapath.
+    pub(crate) fn add_errors(&mut self, channel: usize, errors: &ChannelErrors) {
         self.channels[channel].merge(*errors);
     }
 
-    /// Adds dot products by the bits that their final sums, and their prefixes, need at the only level.
-    pub(crate) fn add_required(&mut self, &[finals, prefixes]: &[[u64; HISTOGRAM_BINS]; 2]) {
-        self.levels[0].required_final.merge(finals);
-        self.levels[0].required_prefix.merge(prefixes);
+    /// Adds dot products by the bits that their final sums, and their prefixes, need at one level.
+    pub(crate) fn add_required(&mut self, level: usize, [finals, prefixes]: &[[u64; HISTOGRAM_BINS]; 2]) {
+        self.levels[level].required_final.merge(*finals);
+        self.levels[level].required_prefix.merge(*prefixes);
     }
 
     /// Whether events of `sample` may be among those that are listed.

@@ -264,6 +264,11 @@ proptest! {
     }
 
     #[test]
+    fn every_body_steps_runs_as_the_reference(case in random::runs_case()) {
+        check_engines(&case)?;
+    }
+
+    #[test]
     fn every_preset_runs_on_every_body(
         (graph, samples) in random::vector_layer(vec![DType::Int8]),
         preset in prop::sample::select(PRESETS),

@@ -76,10 +76,11 @@ impl Counters {
                 if level.counts_prefixes() {
                     counters.prefixes(lane, path.signed, &mut seen);
                 }
-                stats.add_channel(block.first + lane, &seen, &counters.errors(lane));
+                stats.add_level(0, block.first + lane, &seen);
+                stats.add_errors(block.first + lane, &counters.errors(lane));
             }
         }
-        stats.add_required(&self.required);
+        stats.add_required(0, &self.required);
     }
 }
 
@@ -103,7 +104,8 @@ impl LaneCounters {
         seen.required_prefix = required(min, max, signed);
     }
 
-    fn errors(&self, lane: usize) -> ChannelErrors {
+    /// What is wrong in the end.
+    pub(super) fn errors(&self, lane: usize) -> ChannelErrors {
         ChannelErrors {
             wrong: self.wrong[lane] as u64,
             harmless: self.harmless[lane] as u64,

@@ -8,7 +8,6 @@ use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit, Register};
 use guardbit_num::{Requantizer, Scale32};
 
 use super::kernels::{self, Activations, Delivered, LANES, Lanes, Scaling};
-use super::prepare::{Block, Path};
 use super::simd::Kernels;
 use crate::dot::DotOutcome;
 use crate::output;
@@ -45,11 +44,20 @@ struct Stage {
     clamp: (i64, i64),
 }
 
+/// Output channels that share lanes.
+pub(super) struct Channels {
+    /// The first one and their number.
+    pub first: usize,
+    pub count: usize,
+    /// Bounds of what is delivered, exactly or not.
+    pub bounds: [(i64, i64); LANES],
+}
+
 impl<'a> Finisher<'a> {
-    /// The output stage of `layer`; `path` is its register where the narrow run is covered.
-    pub fn new(layer: &'a MacLayer, blocks: &[Block], path: Option<Path>) -> Self {
+    /// The output stage of `layer`.
+    pub fn new(layer: &'a MacLayer, blocks: impl Iterator<Item = Channels>) -> Self {
         let stages = stages(layer);
-        let scalings = stages.as_ref().and_then(|stages| scalings(stages, blocks, path));
+        let scalings = stages.as_ref().and_then(|stages| scalings(stages, blocks));
         Self { layer, scalings, stages }
     }
 
@@ -109,14 +117,13 @@ impl<'a> Finisher<'a> {
 }
 
 /// The stages as vectors, if every channel's fits.
-fn scalings(stages: &[Stage], blocks: &[Block], path: Option<Path>) -> Option<(Kind, Vec<Scaling>)> {
+fn scalings(stages: &[Stage], blocks: impl Iterator<Item = Channels>) -> Option<(Kind, Vec<Scaling>)> {
     let kind = match stages.first()?.scale {
         Some(Scale32::Double { .. }) => Kind::Double,
         Some(Scale32::Single { .. }) => Kind::Single,
         _ => return None,
     };
-    let register = path.and_then(|path| path.register);
-    let of_block = |block: &Block| {
+    let of_block = |block: Channels| {
         let mut scaling = Scaling {
             bias: [0; LANES],
             significand: [0; LANES],
@@ -127,16 +134,11 @@ fn scalings(stages: &[Stage], blocks: &[Block], path: Option<Path>) -> Option<(K
             zero_point: i32::try_from(stages[block.first].zero_point).ok()?,
         };
         for lane in 0..block.count {
-            let (mut least, mut greatest) = block.bounds[lane];
-            if let Some(narrow) = register.filter(|narrow| !narrow.keeps(least, greatest)) {
-                least = least.min(narrow.held.0.into());
-                greatest = greatest.max(narrow.held.1.into());
-            }
-            stages[block.first + lane].put(&mut scaling, lane, kind, (least, greatest))?;
+            stages[block.first + lane].put(&mut scaling, lane, kind, block.bounds[lane])?;
         }
         Some(scaling)
     };
-    Some((kind, blocks.iter().map(of_block).collect::<Option<_>>()?))
+    Some((kind, blocks.map(of_block).collect::<Option<_>>()?))
 }
 
 fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {

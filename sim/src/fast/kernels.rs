@@ -7,6 +7,8 @@
 // One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
 #![allow(clippy::needless_range_loop)]
 
+use guardbit_num::{Format, Overflow};
+
 /// Output channels that are computed side by side.
 pub(crate) const LANES: usize = 16;
 
@@ -18,6 +20,11 @@ pub(crate) type Row = [i16; LANES];
 
 /// One 32-bit integer per lane.
 pub(crate) type Lanes = [i32; LANES];
+
+/// The number of 32 bits that is nearest.
+pub(crate) fn near(value: i128) -> i32 {
+    value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+}
 
 /// Two operands per lane: those of two steps that follow each other.
 pub(crate) type Pair = [i16; 2 * LANES];
@@ -138,6 +145,12 @@ pub(crate) trait Delivered {
     fn delivered(&self) -> &Lanes;
 }
 
+impl Delivered for Lanes {
+    fn delivered(&self) -> &Lanes {
+        self
+    }
+}
+
 impl Delivered for Walked {
     fn delivered(&self) -> &Lanes {
         &self.sum
@@ -161,6 +174,21 @@ pub(crate) struct Rails {
     /// What is held of a value beyond each rail; used where the rails alone decide it.
     pub below: i32,
     pub above: i32,
+}
+
+impl Rails {
+    /// Those of a register for sums of 32 bits, which never meet wider ones.
+    pub fn new(format: Format, overflow: Overflow) -> Self {
+        let (low, high) = overflow.limits(format);
+        let beyond = |exact: i128| near(overflow.fit(exact, format).value);
+        Self {
+            low: near(low),
+            high: near(high),
+            bits: format.bits(),
+            below: beyond(low - 1),
+            above: beyond(high + 1),
+        }
+    }
 }
 
 /// Dot products that are stepped two windows to a lane: the low 16 bits the first, the high ones the second.
@@ -235,6 +263,75 @@ pub(crate) struct Turn {
 
 /// The turns of one block at one pixel, and the products before which there is one, ascending.
 pub(crate) type Turns<'t> = (&'t [Turn], &'t [u32]);
+
+/// The innermost one of several levels: its runs are stepped two windows to a lane, each from 0.
+pub(crate) struct PairRuns<'a> {
+    /// The start is not read.
+    pub stepping: PairStepping<'a>,
+    /// Products of a run.
+    pub length: usize,
+}
+
+/// What the runs of one block's dot products came to.
+pub(crate) struct RunsOut<'s> {
+    /// Run by run: exact sums, and what the hardware holds.
+    pub exact: &'s mut [Lanes],
+    pub held: &'s mut [Lanes],
+    /// Overflows above and below.
+    pub counts: [&'s mut Lanes; 2],
+    /// Least and greatest of all exact prefixes, or nodes; where they are asked for.
+    pub prefixes: Option<[&'s mut Lanes; 2]>,
+    /// Overflows of trees, product by product: those of the additions that end with it. Of chains one row for each of
+    /// [`noted_parts`], with a bit per product, the last one the lowest. Empty if nobody asks.
+    pub log: &'s mut [Row],
+}
+
+/// Steps whose overflows are noted in the bits of a lane.
+pub(crate) const NOTED: usize = 16;
+
+/// The products of runs of `length` each, in parts of which bits of a lane note the overflows.
+pub(crate) fn noted_parts(products: usize, length: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    (0..products).step_by(length).flat_map(move |begin| {
+        let end = products.min(begin + length);
+        (begin..end).step_by(NOTED).map(move |from| from..end.min(from + NOTED))
+    })
+}
+
+/// Longest runs of trees that are stepped two windows to a lane.
+pub(crate) const PAIR_TREE: usize = 64;
+
+/// `i`, of which the compiler knows nothing: it shall make vectors of the lanes of one step, not of several steps.
+#[inline(always)]
+pub(crate) fn step_index(i: usize) -> usize {
+    std::hint::black_box(i)
+}
+
+/// A tree of `values`, which it overwrites: adjacent pairs, round after round; an odd last value passes up unchanged.
+/// `node` also gets the index of the last value that it contains. `PLAIN` says that it is plain code on lanes, for which
+/// [`step_index`] is meant.
+#[inline(always)]
+pub(crate) fn rounds<T: Copy, const PLAIN: bool>(
+    values: &mut [T],
+    mut node: impl FnMut(&T, &T, usize) -> T,
+) -> T {
+    let mut left = values.len();
+    // Values in one value of this round.
+    let mut width = 1;
+    while left > 1 {
+        let pairs = left / 2;
+        for pair in 0..pairs {
+            let pair = if PLAIN { step_index(pair) } else { pair };
+            let last = ((2 * pair + 2) * width).min(values.len()) - 1;
+            values[pair] = node(&values[2 * pair], &values[2 * pair + 1], last);
+        }
+        if left % 2 == 1 {
+            values[pairs] = values[2 * pairs];
+        }
+        left = left.div_ceil(2);
+        width *= 2;
+    }
+    values[0]
+}
 
 /// Two windows that are stepped together.
 #[derive(Debug, Clone, Copy, Default)]

@@ -225,7 +225,8 @@ impl<'a> FastLayer<'a> {
         let limit = |(norms, narrow): (&Norms, Narrow), block: &Block| norms.limit(block, &narrow);
         let known = norms.as_deref().zip(path.and_then(|path| path.register));
         let limits = blocks.iter().map(|block| known.map_or(0, |known| limit(known, block))).collect();
-        let finisher = Finisher::new(layer, &blocks, path);
+        let register = path.and_then(|path| path.register);
+        let finisher = Finisher::new(layer, blocks.iter().map(|block| block.delivered(register)));
         let sites = match like.filter(|like| like.layer.timing.places_like(&layer.timing)) {
             Some(like) => Arc::clone(&like.sites),
             None => Arc::new(Sites::new(layer, &blocks)),

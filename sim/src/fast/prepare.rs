@@ -6,8 +6,9 @@ use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, Register};
 use guardbit_num::{Format, Overflow};
 
 use super::bytes::{ByteBlock, QuadLayout};
+use super::finish::Channels;
 use super::image::Geometry;
-use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row};
+use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row, near};
 use super::norms::{self, SquaredWeights};
 use super::simd::{Kernels, PairMode};
 use crate::output;
@@ -98,6 +99,17 @@ impl Reads {
 }
 
 impl Block {
+    /// What the output stage has to know; `register` is the narrow one, if there is one.
+    pub fn delivered(&self, register: Option<Narrow>) -> Channels {
+        let delivered = |(least, greatest): (i64, i64)| match register {
+            Some(narrow) if !narrow.keeps(least, greatest) => {
+                (least.min(narrow.held.0.into()), greatest.max(narrow.held.1.into()))
+            }
+            _ => (least, greatest),
+        };
+        Channels { first: self.first, count: self.count, bounds: self.bounds.map(delivered) }
+    }
+
     /// Whether no dot product of the block can overflow, whatever it reads.
     pub fn is_certain(&self, narrow: &Narrow) -> bool {
         self.bounds[..self.count].iter().all(|&(min, max)| narrow.keeps(min, max))
@@ -231,24 +243,14 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
     if overflow == Overflow::Trap || (!format.is_signed() && format.bits() > 30) {
         return None;
     }
-    let (low, high) = overflow.limits(format);
-    // Sums stay within 32 bits: wider rails are never met.
-    let clamp = |rail: i128| rail.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-    let beyond = |exact: i128| clamp(overflow.fit(exact, format).value);
-    let rails = Rails {
-        low: clamp(low),
-        high: clamp(high),
-        bits: format.bits(),
-        below: beyond(low - 1),
-        above: beyond(high + 1),
-    };
+    let rails = Rails::new(format, overflow);
     let short = level.check == Check::EachAdd && product <= i64::from(i16::MAX) && steps <= i16::MAX as usize;
     let sixteen = short
         && !overflow.keeps_exact()
         && i64::from(rails.high) < i64::from(i16::MAX)
         && i64::from(rails.low) > i64::from(i16::MIN);
     let pairs = if short { PairMode::of(overflow, &rails) } else { None };
-    let held = (clamp(format.min()), clamp(format.max()));
+    let held = (near(format.min()), near(format.max()));
     Some(Narrow { format, overflow, rails, sixteen, pairs, held })
 }
 

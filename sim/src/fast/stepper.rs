@@ -22,7 +22,6 @@ impl Stepper {
     /// 16 bits. `isa` are the best that the CPU has, if none are given.
     pub fn new(weights: &[Vec<i16>], bits: u32, isa: Option<Isa>) -> Option<Self> {
         let format = Format::signed(bits).ok().filter(|_| bits <= 15)?;
-        let (low, high) = Overflow::Saturate.limits(format);
         let channels = weights.first()?.len();
         let row = |first: usize, row: &Vec<i16>| {
             std::array::from_fn(|lane| row.get(first + lane).copied().unwrap_or(0))
@@ -34,7 +33,7 @@ impl Stepper {
             kernels: Kernels::choose(isa),
             doubled: weights.iter().map(|rows| rows.iter().map(double).collect()).collect(),
             weights,
-            rails: Rails { low: low as i32, high: high as i32, bits, below: low as i32, above: high as i32 },
+            rails: Rails::new(format, Overflow::Saturate),
         })
     }
 

@@ -339,6 +339,52 @@ pub fn levels_case() -> impl Strategy<Value = Case> {
     })
 }
 
+/// A layer with many channels whose innermost level steps runs on 16-bit lanes, in arrays as wide as blocks of channels.
+pub fn runs_case() -> impl Strategy<Value = Case> {
+    let wide = (1usize..40, select(vec![1, 3, 16, 17, 40]), 1usize..17)
+        .prop_map(|(rows, cols, dot_width)| Array::new(rows, cols, dot_width));
+    let array = (array(), wide, any::<bool>())
+        .prop_map(|((small, flow), wide, is_wide)| (if is_wide { wide } else { small }, flow));
+    let layer = vector_layer(vec![DType::Int8, DType::UInt8]);
+    (layer, runs_datapath(), array).prop_map(|(layer, path, (array, flow))| {
+        let mut case = on_path((layer, path));
+        case.accelerator.array = array;
+        case.accelerator.dataflow = flow;
+        case
+    })
+}
+
+/// Two levels: runs in a register of about 16 bits, under any register, with a bias in it or behind.
+fn runs_datapath() -> impl Strategy<Value = Datapath> {
+    let terms = prop_oneof![
+        4 => select(vec![1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65]).prop_map(Terms::Count),
+        2 => (1usize..80).prop_map(Terms::Count),
+        1 => Just(Terms::All),
+    ];
+    let bits = prop_oneof![3 => 10u32..17, 3 => select(vec![14, 15, 16, 17]), 1 => 2u32..10];
+    let modes = prop_oneof![
+        4 => select(vec![Overflow::Saturate, Overflow::SaturateSymmetric, Overflow::Wrap]),
+        1 => mode(),
+    ];
+    let inner = (terms, bits, prop_oneof![4 => Just(true), 1 => Just(false)], modes);
+    let shift = (prop_oneof![3 => Just(0u32), 1 => 1u32..4], rounding());
+    let zero_point = select(vec![ZeroPoint::Subtract, ZeroPoint::Fold]);
+    let bias = select(vec![BiasPlace::Post, BiasPlace::Preload]);
+    let reduce = select(vec![Reduce::Serial, Reduce::Tree]);
+    (inner, reduce, shift, lane_register(), zero_point, bias, walk()).prop_map(
+        |((terms, bits, signed, overflow), reduce, (shift, round), outer, zero_point, at, walk)| {
+            let format = Format::new(bits, signed).unwrap();
+            let inner = super::serial("inner", terms, Register::Fixed { format, overflow });
+            let inner = Level { reduce, shift, round, ..inner };
+            let mut path = datapath(vec![inner, super::serial("outer", Terms::All, outer)]);
+            path.operands.zero_point = zero_point;
+            path.bias.at = at;
+            path.order.walk = walk;
+            path
+        },
+    )
+}
+
 fn on_path(((graph, samples), path): ((Graph, Vec<Vec<i32>>), Datapath)) -> Case {
     Case { graph, samples, accelerator: accelerator(path) }
 }

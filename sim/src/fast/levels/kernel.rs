@@ -3,11 +3,11 @@
 //! Control flow is the same for all lanes: runs are fixed. Beside every narrow value travels its counterpart with
 //! unlimited widths. A run whose counterpart fits, and into which nothing wrong came, is not stepped.
 
-use super::super::kernels::{Activations, LANES, Row};
+use super::super::kernels::{Activations, LANES, Row, step_index};
 use super::super::simd::Vectorized;
 use super::lane::{Counts, Lane, Rails, Vector, fit, shift_right};
 use super::level::Reducer;
-use super::loops::{Values, add_up, step_index};
+use super::loops::{Values, add_up};
 use super::plan::{Known, Plan, Start};
 use super::scratch::Scratch;
 use super::sixteen::{serial_sixteen, tree_sixteen};
@@ -24,6 +24,11 @@ pub(super) struct Work<'a, V> {
 }
 
 impl<'a, V: Lane> Work<'a, V> {
+    /// Whether nothing can overflow.
+    pub fn is_certain(&self) -> bool {
+        self.certain > self.plan.levels.len()
+    }
+
     fn level(&self, index: usize, scratch_lost: bool) -> Reducer<'a, V> {
         let stage = &self.plan.levels[index];
         let is_last = index + 1 == self.plan.levels.len();
@@ -50,6 +55,12 @@ pub(super) struct Exact<'a, X, V> {
     pub x: X,
     pub weights: &'a [Row],
     pub sums: &'a mut Vector<V>,
+}
+
+/// The end of the runs of the innermost level, whose sums are in the scratch: of products as they are.
+pub(super) struct Leave<'a, V> {
+    pub work: Work<'a, V>,
+    pub scratch: &'a mut Scratch<V>,
 }
 
 /// The levels above the innermost one.
@@ -144,6 +155,28 @@ impl<X: Activations, V: Lane> Vectorized for Exact<'_, X, V> {
     }
 }
 
+impl<V: Lane> Vectorized for Leave<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { work, scratch } = self;
+        let level = work.level(0, false);
+        for index in 0..scratch.runs {
+            let (unbounded, narrow) = (scratch.unbounded[index], scratch.narrow[index]);
+            if work.plan.drops_bits {
+                for l in 0..LANES {
+                    scratch.products[l] = scratch.products[l].plus(unbounded[l]);
+                }
+            }
+            let log = scratch.logs[0].run(0, 0);
+            let (unbounded, narrow) =
+                level.leave(unbounded, narrow, &mut scratch.levels[0], &mut scratch.stepped, log);
+            scratch.unbounded[index] = unbounded;
+            scratch.narrow[index] = narrow;
+        }
+        scratch.lost = scratch.differs();
+    }
+}
+
 impl<V: Lane> Vectorized for Outer<'_, V> {
     #[inline(always)]
     fn run(self) {
@@ -151,7 +184,7 @@ impl<V: Lane> Vectorized for Outer<'_, V> {
         for index in 1..work.plan.levels.len() {
             let level = work.level(index, scratch.lost);
             let seen = &mut scratch.levels[index];
-            let values = scratch.unbounded.len();
+            let values = scratch.runs;
             let length = level.stage.terms.run_length(values);
             let log = &mut scratch.logs[index];
             log.clear(work.full, values);

@@ -65,7 +65,7 @@ impl<V: Lane> Reducer<'_, V> {
         let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
         let mut prefixes = Extremes::ZERO;
         prefixes.take(&start.unbounded);
-        let sum = if wants_prefixes || rails.is_some() {
+        let sum = if wants_prefixes || (rails.is_some() && !self.lost) {
             walk(unbounded, start.unbounded, &mut prefixes)
         } else {
             add_up(unbounded, start.unbounded)

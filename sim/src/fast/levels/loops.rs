@@ -1,6 +1,6 @@
 //! The loops over the values of one run, lane by lane.
 
-use super::super::kernels::{LANES, Row};
+use super::super::kernels::{LANES, Row, rounds, step_index};
 use super::lane::{Counts, Lane, Rails, Vector, add};
 use super::plan::Start;
 use super::scratch::Extremes;
@@ -22,12 +22,6 @@ impl<V: Lane> Values<V> for &[Vector<V>] {
     fn at(self, i: usize) -> Vector<V> {
         self[i]
     }
-}
-
-/// `i`, of which the compiler knows nothing: it shall make vectors of the lanes of one step, not of several steps.
-#[inline(always)]
-pub(super) fn step_index(i: usize) -> usize {
-    std::hint::black_box(i)
 }
 
 /// The exact sum.
@@ -144,7 +138,7 @@ fn tree_logged<V: Lane, const MODE: u8, const LOG: bool>(
     log: &mut [Row],
 ) -> Vector<V> {
     let mut counted = *counts;
-    let held = rounds(values, |left, right, last| {
+    let held = rounds::<_, true>(values, |left, right, last| {
         // Nothing is remembered from one node to the next.
         let (node, misfit) = add::<V, MODE>(rails, left, right, &mut [V::ONES; LANES], &mut counted);
         if LOG {
@@ -160,7 +154,7 @@ fn tree_logged<V: Lane, const MODE: u8, const LOG: bool>(
 #[inline(always)]
 pub(super) fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Extremes<V>) -> Vector<V> {
     let mut extremes = *prefixes;
-    let sum = rounds(values, |left, right, _| {
+    let sum = rounds::<_, true>(values, |left, right, _| {
         let mut node = [V::ZERO; LANES];
         for l in 0..LANES {
             node[l] = left[l].plus(right[l]);
@@ -170,32 +164,6 @@ pub(super) fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Ex
     });
     *prefixes = extremes;
     sum
-}
-
-/// Adjacent pairs, round after round; an odd last value passes up unchanged. `node` also gets the index of the last
-/// value that it contains.
-#[inline(always)]
-fn rounds<V: Lane>(
-    values: &mut [Vector<V>],
-    mut node: impl FnMut(&Vector<V>, &Vector<V>, usize) -> Vector<V>,
-) -> Vector<V> {
-    let mut left = values.len();
-    // Values in one value of this round.
-    let mut width = 1;
-    while left > 1 {
-        let pairs = left / 2;
-        for pair in 0..pairs {
-            let pair = step_index(pair);
-            let last = ((2 * pair + 2) * width).min(values.len()) - 1;
-            values[pair] = node(&values[2 * pair], &values[2 * pair + 1], last);
-        }
-        if left % 2 == 1 {
-            values[pairs] = values[2 * pairs];
-        }
-        left = left.div_ceil(2);
-        width *= 2;
-    }
-    values[0]
 }
 
 /// The same values on wider lanes.

@@ -9,10 +9,13 @@ mod kernel;
 mod lane;
 mod level;
 mod loops;
+mod noted;
+mod paired;
 mod places;
 mod plan;
 mod scratch;
 mod sixteen;
+mod tally;
 
 use std::ops::{Range, RangeInclusive};
 
@@ -20,22 +23,25 @@ use guardbit_hwmodels::{MacLayer, Packing, Register};
 use guardbit_num::Overflow;
 
 use super::Settled;
-use super::finish::Finisher;
+use super::finish::{Channels, Finisher};
 use super::image::{Geometry, Image};
 use super::kernels::{Activations, LANES, Neighbours, Pair, Row, Walked};
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
 use crate::codes::Codes;
-use crate::dot::{DotEngine, DotOutcome, LevelOutcome};
+use crate::dot::{DotEngine, DotOutcome};
 use crate::options::Options;
 use crate::output;
 use crate::reference::ReferenceEngine;
 use crate::stats::{DotErrors, LayerStats};
-use kernel::{Exact, Inner, Outer, Work};
+use kernel::{Exact, Inner, Leave, Outer, Work};
 use lane::Lane;
+use noted::Heat;
+use paired::{Asked, Paired};
 use places::Places;
 use plan::Plan;
-use scratch::{Scratch, Seen};
+use scratch::{Events, Scratch};
+use tally::{Counts, Tally};
 
 /// A layer prepared for any datapath.
 #[derive(Debug)]
@@ -49,6 +55,8 @@ pub(crate) struct LevelsLayer<'a> {
     plain_end: bool,
     levels: Vec<LevelFacts>,
     lanes: Lanes,
+    /// How the innermost level is stepped two windows at a time, where it is.
+    paired: Option<Paired>,
     places: Places<'a>,
 }
 
@@ -78,6 +86,20 @@ enum Operands<'b> {
     Window(&'b [i16]),
     Neighbours(Neighbours<'b>),
     Lanes(&'b [Row]),
+}
+
+/// What is needed all the way through some pixels.
+struct Course<'p, V> {
+    plan: &'p Plan<V>,
+    buffers: Buffers,
+    tally: Tally<V>,
+}
+
+impl<'p, V: Lane> Course<'p, V> {
+    fn new(plan: &'p Plan<V>, layer: &LevelsLayer<'_>) -> Self {
+        let tally = Tally::new(layer.blocks.len(), layer.levels.len());
+        Self { plan, buffers: Buffers::default(), tally }
+    }
 }
 
 /// Where activations are gathered.
@@ -119,6 +141,7 @@ struct Task<'t, 's, 'i> {
     origin: usize,
     settled: &'s mut Settled,
     walker: Option<Walker>,
+    heat: Heat,
 }
 
 impl<'a> LevelsLayer<'a> {
@@ -146,21 +169,31 @@ impl<'a> LevelsLayer<'a> {
             return None;
         }
         let blocks = blocks(layer)?;
-        let lanes = match Plan::new(layer, &blocks, operands) {
-            Some(plan) => Lanes::Bits32(plan),
-            None => Lanes::Bits64(Plan::new(layer, &blocks, operands)?),
+        let kernels = Kernels::choose(options.isa);
+        let (lanes, paired) = match Plan::new(layer, &blocks, operands) {
+            Some(plan) => {
+                let paired = Paired::new(layer, &geometry, kernels, &blocks, &plan);
+                (Lanes::Bits32(plan), paired)
+            }
+            None => (Lanes::Bits64(Plan::new(layer, &blocks, operands)?), None),
         };
         let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
+        let reach = match &lanes {
+            Lanes::Bits32(plan) => plan.reach,
+            Lanes::Bits64(plan) => plan.reach,
+        };
+        let finisher = Finisher::new(layer, blocks.iter().map(|block| block.delivered(reach)));
         Some(Self {
             layer,
-            kernels: Kernels::choose(options.isa),
+            kernels,
             geometry,
             blocks,
-            finisher: Finisher::new(layer, &[], None),
+            finisher,
             places: Places::new(layer),
             plain_end: shift == 0,
             levels: facts(layer),
             lanes,
+            paired,
         })
     }
 
@@ -197,9 +230,13 @@ impl<'a> LevelsLayer<'a> {
             origin: pixels.start,
             settled,
             walker: None,
+            heat: Heat::default(),
         };
         match &self.lanes {
-            Lanes::Bits32(plan) => self.run_on(plan, image, pixels, &mut task),
+            Lanes::Bits32(plan) => match &self.paired {
+                Some(paired) => self.run_pairs(plan, paired, image, pixels, &mut task),
+                None => self.run_on(plan, image, pixels, &mut task),
+            },
             Lanes::Bits64(plan) => self.run_on(plan, image, pixels, &mut task),
         }
         (task.exact, task.simulated)
@@ -285,61 +322,213 @@ impl<'a> LevelsLayer<'a> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let mut scratch = Scratch::new(plan);
-        let mut buffers = Buffers::default();
+        let mut course = Course::new(plan, self);
         for pixel in pixels {
+            self.reserve(&mut course, task);
             for index in 0..self.blocks.len() {
-                match self.operands(&self.blocks[index], image, pixel, &mut buffers) {
-                    Operands::Window(x) => self.run_block(plan, (pixel, index), x, &mut scratch, task),
-                    Operands::Neighbours(x) => self.run_block(plan, (pixel, index), x, &mut scratch, task),
-                    Operands::Lanes(x) => self.run_block(plan, (pixel, index), x, &mut scratch, task),
+                self.run_at(&mut course, (pixel, index), image, (&mut scratch, false), task);
+            }
+        }
+        self.flush(&course, task);
+    }
+
+    /// The same, two pixels at a time where windows are as far from each other as pairs are.
+    fn run_pairs(
+        &self,
+        plan: &Plan<i32>,
+        paired: &Paired,
+        image: &Image<'_>,
+        mut pixels: Range<usize>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let mut scratches = [Scratch::new(plan), Scratch::new(plan)];
+        let mut course = Course::new(plan, self);
+        let stats = task.options.stats;
+        let asked = Asked { prefixes: stats.counts_prefixes(), places: task.options.places_all() };
+        while let Some(pixel) = pixels.next() {
+            let corner = self.geometry.corner(pixel);
+            let mut rest = pixels.clone();
+            let next =
+                rest.next().filter(|&next| self.geometry.corner(next) == corner + image.pair_distance());
+            if next.is_some() {
+                pixels = rest;
+            }
+            self.reserve(&mut course, task);
+            self.reserve(&mut course, task);
+            for (index, block) in self.blocks.iter().enumerate() {
+                let stepped = paired.steps(index);
+                if stepped {
+                    paired.run(self.kernels, image, (index, &block.reads), corner, asked, &mut scratches);
                 }
+                for (pixel, scratch) in [Some(pixel), next].into_iter().flatten().zip(&mut scratches) {
+                    self.run_at(&mut course, (pixel, index), image, (scratch, stepped), task);
+                }
+            }
+        }
+        self.flush(&course, task);
+    }
+
+    /// Makes room for the counts of one pixel.
+    fn reserve<V: Lane>(&self, course: &mut Course<'_, V>, task: &mut Task<'_, '_, '_>) {
+        let counts = Counts { stats: task.stats, level: task.options.stats };
+        course.tally.reserve(self.layer.order.len() as u64, &self.blocks, &self.levels, counts);
+    }
+
+    /// Adds everything that was counted to the statistics.
+    fn flush<V: Lane>(&self, course: &Course<'_, V>, task: &mut Task<'_, '_, '_>) {
+        if task.options.stats.counts() {
+            let counts = Counts { stats: task.stats, level: task.options.stats };
+            course.tally.flush(&self.blocks, &self.levels, counts);
+            self.places.flush(self.kernels, &mut task.heat, task.stats);
+        }
+    }
+
+    /// The dot products of block `index` at one pixel; `stepped` says whether the scratch holds what the runs of the
+    /// innermost level came to.
+    fn run_at<V: Lane>(
+        &self,
+        course: &mut Course<'_, V>,
+        (pixel, index): (usize, usize),
+        image: &Image<'_>,
+        (scratch, stepped): (&mut Scratch<V>, bool),
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let plan = course.plan;
+        let work = Work {
+            plan,
+            start: &plan.starts[index],
+            certain: plan.certain[index],
+            full: task.options.stats.counts_prefixes(),
+        };
+        let vectors = self.ends_on_vectors(plan, index);
+        if stepped {
+            self.kernels.run(Leave { work, scratch });
+            self.kernels.run(Outer { work, scratch });
+        }
+        if !stepped || !vectors {
+            match self.operands(&self.blocks[index], image, pixel, &mut course.buffers) {
+                Operands::Window(x) => self.run_on_window(work, (pixel, index), x, scratch, stepped, task),
+                Operands::Neighbours(x) => {
+                    self.run_on_window(work, (pixel, index), x, scratch, stepped, task)
+                }
+                Operands::Lanes(x) => self.run_on_window(work, (pixel, index), x, scratch, stepped, task),
+            }
+        }
+        if vectors {
+            self.finish_block(scratch, (pixel, index), &mut course.tally, task);
+        }
+        self.count_block(work, scratch, (pixel, index), &mut course.tally, task);
+    }
+
+    /// What of one block at one pixel needs its activations: its sums unless `stepped`, its output codes if they are
+    /// not made on vectors.
+    fn run_on_window<X: VectorActivations, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        (pixel, index): (usize, usize),
+        x: X,
+        scratch: &mut Scratch<V>,
+        stepped: bool,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        if !stepped {
+            self.sum_block(work, index, x, scratch);
+        }
+        if !self.ends_on_vectors(work.plan, index) {
+            let block = &self.blocks[index];
+            for lane in 0..block.count {
+                self.finish(work, scratch, x, lane, (pixel, block.first + lane), task);
             }
         }
     }
 
-    /// The dot products of block `index` at one pixel.
-    fn run_block<X: VectorActivations, V: Lane>(
+    /// The sums of one block, through all levels.
+    fn sum_block<X: VectorActivations, V: Lane>(
         &self,
-        plan: &Plan<V>,
-        (pixel, index): (usize, usize),
+        work: Work<'_, V>,
+        index: usize,
         x: X,
         scratch: &mut Scratch<V>,
-        task: &mut Task<'_, '_, '_>,
     ) {
-        let (block, certain) = (&self.blocks[index], plan.certain[index]);
-        let full = task.options.stats.counts_prefixes();
-        let work = Work { plan, start: &plan.starts[index], certain, full };
-        let is_certain = certain > plan.levels.len();
-        let count = block.count as u64;
-        if is_certain && !full && !plan.drops_bits && V::BITS == 32 {
+        let (plan, block) = (work.plan, &self.blocks[index]);
+        if work.is_certain() && !work.full && !plan.drops_bits && V::BITS == 32 {
             let mut walked = [Walked::ZERO];
-            let mut start = [0; LANES];
-            start.iter_mut().zip(&work.start.unbounded).for_each(|(start, bias)| *start = bias.wide() as i32);
+            let start = tally::narrow(&work.start.unbounded);
             self.kernels.sum::<X, false>(&[x], &block.pairs, &start, &mut walked);
             scratch.settle(&walked[0].sum);
-        } else {
-            let weights = block.weights.as_slice();
-            self.kernels.run(Inner { work, x, weights, scratch });
-            if plan.levels.len() > 1 {
-                self.kernels.run(Outer { work, scratch });
-            }
+            return;
         }
-        match (is_certain, scratch.stepped) {
+        let weights = block.weights.as_slice();
+        self.kernels.run(Inner { work, x, weights, scratch });
+        if plan.levels.len() > 1 {
+            self.kernels.run(Outer { work, scratch });
+        }
+    }
+
+    /// Whether the output codes of block `index` are made on vectors.
+    fn ends_on_vectors<V: Lane>(&self, plan: &Plan<V>, index: usize) -> bool {
+        V::BITS == 32
+            && self.plain_end
+            && self.finisher.scales()
+            && plan.starts[index].misfit == [false; LANES]
+    }
+
+    /// The output codes of one block at one pixel, and what is wrong with them.
+    fn finish_block<V: Lane>(
+        &self,
+        scratch: &Scratch<V>,
+        (pixel, index): (usize, usize),
+        tally: &mut Tally<V>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let block = &self.blocks[index];
+        let sums = [scratch.delivered(), scratch.unbounded()].map(tally::narrow);
+        let mut codes = [[0; LANES]; 2];
+        self.finisher.scale(self.kernels, index, &sums, &mut codes);
+        let at = (pixel - task.origin) * self.layer.dots.window.channels() + block.first;
+        task.simulated[at..][..block.count].copy_from_slice(&codes[0][..block.count]);
+        task.exact[at..][..block.count].copy_from_slice(&codes[1][..block.count]);
+        if task.options.stats.counts() && sums[0] != sums[1] {
+            tally.count_errors(self.kernels, index, sums.each_ref(), codes.each_ref());
+        }
+    }
+
+    /// Counts what every level did in the dot products of one block at one pixel, and places their events.
+    fn count_block<V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        scratch: &Scratch<V>,
+        (pixel, index): (usize, usize),
+        tally: &mut Tally<V>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let block = &self.blocks[index];
+        let count = block.count as u64;
+        match (work.is_certain(), scratch.stepped) {
             (true, _) => task.settled.by_weights += count,
             (false, true) => task.settled.stepped += count,
             (false, false) => task.settled.by_sums += count,
         }
-        let channels = self.layer.dots.window.channels();
-        let mut touched = [false; LANES];
-        for (lane, touched) in touched[..block.count].iter_mut().enumerate() {
-            let channel = block.first + lane;
-            self.finish(work, scratch, x, lane, (pixel, channel), task);
-            if task.options.stats.counts() {
-                *touched = self.record(scratch, lane, channel, task);
+        let stats = task.options.stats;
+        if !stats.counts() {
+            return;
+        }
+        for lane in 0..block.count {
+            let product_events = scratch.product_events[lane].wide();
+            if product_events > 0 {
+                task.stats.count_product_events(block.first + lane, product_events as u64);
             }
         }
-        if touched.contains(&true) {
-            self.place(scratch, pixel * channels + block.first, &touched[..block.count], task);
+        tally.count(self.kernels, (index, block.count), &scratch.levels, &self.levels, stats);
+        if !stats.counts_events() || !scratch.stepped {
+            return;
+        }
+        let touched: [bool; LANES] = std::array::from_fn(|lane| {
+            scratch.levels.iter().any(|seen| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO)
+        });
+        if touched[..block.count].contains(&true) {
+            let first = pixel * self.layer.dots.window.channels() + block.first;
+            self.place(scratch, (index, first), &touched[..block.count], task);
         }
     }
 
@@ -385,36 +574,11 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    /// Counts what every level did in one dot product; whether any had an event that counts.
-    fn record<V: Lane>(
-        &self,
-        scratch: &Scratch<V>,
-        lane: usize,
-        channel: usize,
-        task: &mut Task<'_, '_, '_>,
-    ) -> bool {
-        let mut touched = false;
-        let stats = task.options.stats;
-        let product_events = scratch.product_events[lane].wide();
-        if product_events > 0 {
-            task.stats.count_product_events(channel, product_events as u64);
-        }
-        for (index, (seen, level)) in scratch.levels.iter().zip(&self.levels).enumerate() {
-            let outcome = level.outcome(seen, lane);
-            touched |= outcome.touched();
-            if stats.counts_prefixes() || outcome.touched() || outcome.persistent {
-                task.stats.record_level(index, channel, &outcome, level.signed, stats);
-            }
-        }
-        touched && stats.counts_events()
-    }
-
-    /// Places the events of neighbouring dot products where that makes a difference; the first is that of output
-    /// `first`. Where each event is listed, it is found again.
+    /// Places the events of block `index` at one pixel where that makes a difference; its first output is `first`. Where each event is listed, it is found again.
     fn place<V: Lane>(
         &self,
         scratch: &Scratch<V>,
-        first: usize,
+        (index, first): (usize, usize),
         touched: &[bool],
         task: &mut Task<'_, '_, '_>,
     ) {
@@ -426,8 +590,17 @@ impl<'a> LevelsLayer<'a> {
                     *total = (seen.counts.high[lane].wide() + seen.counts.low[lane].wide()) as u64;
                 }
                 let totals = &totals[..touched.len()];
-                if totals.iter().any(|&total| total > 0) {
-                    self.places.count(level, first, log.rows(), totals, self.kernels, task.stats);
+                if totals.iter().all(|&total| total == 0) {
+                    continue;
+                }
+                let Task { stats, heat, .. } = task;
+                match log.events() {
+                    Events::Rows(rows) => {
+                        self.places.count(level, first, rows, totals, self.kernels, stats);
+                    }
+                    Events::Bits(bits) => {
+                        self.places.count_bits((index, first), bits, totals, self.kernels, heat, stats);
+                    }
                 }
             }
             if !lists {
@@ -459,25 +632,6 @@ struct Walker {
     outcome: DotOutcome,
 }
 
-impl LevelFacts {
-    fn outcome<V: Lane>(&self, seen: &Seen<V>, lane: usize) -> LevelOutcome {
-        let (min_prefix, max_prefix) = (seen.prefixes.min[lane].wide(), seen.prefixes.max[lane].wide());
-        let (min_final, max_final) = (seen.finals.min[lane].wide(), seen.finals.max[lane].wide());
-        let misfit = |min: i64, max: i64| min < self.held.0 || max > self.held.1;
-        LevelOutcome {
-            adds: 0,
-            events_high: seen.counts.high[lane].wide() as u64,
-            events_low: seen.counts.low[lane].wide() as u64,
-            persistent: misfit(min_final, max_final),
-            prefix_misfit: misfit(min_prefix, max_prefix),
-            min_prefix: min_prefix.into(),
-            max_prefix: max_prefix.into(),
-            min_final: min_final.into(),
-            max_final: max_final.into(),
-        }
-    }
-}
-
 fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
     let mut values = layer.order.len();
     let of_level = |level: &guardbit_hwmodels::Level| {
@@ -495,6 +649,13 @@ fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
         LevelFacts { adds: adds as u64, signed, held }
     };
     layer.datapath.levels.iter().map(of_level).collect()
+}
+
+impl Block {
+    /// What the output stage has to know, where no sum is greater than `reach`.
+    fn delivered(&self, reach: i64) -> Channels {
+        Channels { first: self.first, count: self.count, bounds: [(-reach, reach); LANES] }
+    }
 }
 
 /// Channels that share lanes; `None` if a weight does not fit.

@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use guardbit_hwmodels::MacLayer;
 
-use super::super::kernels::{LANES, Row};
+use super::super::kernels::{LANES, Row, step_index};
 use super::super::simd::{Kernels, Vectorized};
+use super::noted::{Bits, Heat};
 use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
 
 /// The places of a layer's additions; looked up when the first event has to be placed.
@@ -25,13 +26,13 @@ struct Way {
 
 /// One value on its way.
 #[derive(Debug, Clone, Copy)]
-struct WayStep {
+pub(super) struct WayStep {
     /// The last product in it.
     k: usize,
     /// Since the first value.
     cycles: u64,
     /// From that of the first value, counted row by row.
-    elements: usize,
+    pub elements: usize,
 }
 
 /// One dot product at one level.
@@ -75,29 +76,85 @@ impl<'a> Places<'a> {
             return;
         }
         let stays = &self.stays()[level][first..first + totals.len()];
-        for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate() {
-            if total > 0
-                && stats.would_be_first(stay.cycles[0])
-                && let Some(i) = log.iter().position(|row| row[lane] != 0)
-            {
-                let cycle = self.cycle((level, first + lane), stay, i);
-                stats.note_first(cycle);
+        self.note_firsts((level, first), totals, stats, |lane| log.iter().position(|row| row[lane] != 0));
+        if let Some((begins, first)) = self.together(stays) {
+            if first.is_none() && count_in_place(stays, totals, stats) {
+                return;
             }
-        }
-        let steps = &self.ways()[level].steps;
-        let element = stays[0].element;
-        let side_by_side = stays.iter().zip(element..).all(|(stay, e)| stay.is_regular && stay.element == e);
-        if side_by_side && !self.layer.timing.stays_in_place() {
-            let cycles = stays.iter().map(|stay| stay.cycles[0]);
-            let mut begins = [stays[0].cycles[0]; LANES];
-            begins.iter_mut().zip(cycles).for_each(|(begin, cycle)| *begin = cycle);
-            let (layer, first) = (self.layer, element as usize);
-            kernels.run(SideBySide { layer, steps, begins, first, log, stats });
+            let (layer, steps) = (self.layer, &self.ways()[level].steps[..]);
+            kernels.run(Together { layer, steps, begins, first, log, stats });
             return;
         }
         for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate().filter(|(_, (_, t))| **t > 0) {
             self.count_one((level, first + lane), stay, (log, lane), total, stats);
         }
+    }
+
+    /// The same at the innermost level, given as bits of block `index`.
+    pub fn count_bits(
+        &self,
+        (index, first): (usize, usize),
+        bits: Bits<'_>,
+        totals: &[u64],
+        kernels: Kernels,
+        heat: &mut Heat,
+        stats: &mut LayerStats,
+    ) {
+        let stays = &self.stays()[0][first..first + totals.len()];
+        let together = if self.layer.timing.keeps_order() { self.together(stays) } else { None };
+        let Some((begins, element)) = together else {
+            bits.unfold(&mut heat.rows);
+            return self.count(0, first, &heat.rows, totals, kernels, stats);
+        };
+        self.note_firsts((0, first), totals, stats, |lane| bits.first(lane));
+        let (layer, steps) = (self.layer, &self.ways()[0].steps[..]);
+        match element {
+            Some(element) => heat.add(kernels, (index, element), bits, steps, stats),
+            None if count_in_place(stays, totals, stats) => return,
+            None => {}
+        }
+        kernels.run(BitsInTime { layer, steps, begins, bits, timeline: &mut stats.timeline });
+    }
+
+    /// Puts everything that was counted of the innermost level into the heat map.
+    pub fn flush(&self, kernels: Kernels, heat: &mut Heat, stats: &mut LayerStats) {
+        if !heat.is_empty() {
+            heat.flush(kernels, &self.ways()[0].steps, stats);
+        }
+    }
+
+    /// Notes the first event of each dot product that may be the first of all; `position` has the value of its lane.
+    fn note_firsts(
+        &self,
+        (level, first): (usize, usize),
+        totals: &[u64],
+        stats: &mut LayerStats,
+        position: impl Fn(usize) -> Option<usize>,
+    ) {
+        let stays = &self.stays()[level][first..first + totals.len()];
+        for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate() {
+            if total > 0
+                && stats.would_be_first(stay.cycles[0])
+                && let Some(i) = position(lane)
+            {
+                let cycle = self.cycle((level, first + lane), stay, i);
+                stats.note_first(cycle);
+            }
+        }
+    }
+
+    /// First cycles of dot products that all take the same way, and the first processing element where each stands beside
+    /// the one before and they move on; where none moves on, none.
+    fn together(&self, stays: &[Stay]) -> Option<([u64; LANES], Option<usize>)> {
+        let in_place = self.layer.timing.stays_in_place();
+        let element = stays[0].element;
+        let together = |(stay, e): (&Stay, u32)| stay.is_regular && (in_place || stay.element == e);
+        if !stays.iter().zip(element..).all(together) {
+            return None;
+        }
+        let mut begins = [stays[0].cycles[0]; LANES];
+        begins.iter_mut().zip(stays).for_each(|(begin, stay)| *begin = stay.cycles[0]);
+        Some((begins, (!in_place).then_some(element as usize)))
     }
 
     /// Counts the events of one dot product: those of lane `lane` of `log`, `total` in sum.
@@ -187,19 +244,32 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Dot products in processing elements side by side, each on the way of all others.
-struct SideBySide<'a> {
+/// Counts the events of dot products that stay in place; whether that is all, for none enters another part of the time.
+fn count_in_place(stays: &[Stay], totals: &[u64], stats: &mut LayerStats) -> bool {
+    for (stay, total) in stays.iter().zip(totals) {
+        stats.heat_map[stay.element as usize] += total;
+    }
+    let bin = stays[0].bins[0];
+    let in_one_bin = stays.iter().all(|stay| stay.bins == [bin; 2]);
+    if in_one_bin {
+        stats.timeline[usize::from(bin)] += totals.iter().sum::<u64>();
+    }
+    in_one_bin
+}
+
+/// Dot products that all take the same way at the same time or nearly so.
+struct Together<'a> {
     layer: &'a MacLayer,
     steps: &'a [WayStep],
     /// First cycle per lane.
     begins: [u64; LANES],
-    /// First processing element of the first lane.
-    first: usize,
+    /// First processing element of the first lane, where each moves on beside the one before.
+    first: Option<usize>,
     log: &'a [Row],
     stats: &'a mut LayerStats,
 }
 
-impl Vectorized for SideBySide<'_> {
+impl Vectorized for Together<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { layer, steps, begins, first, log, stats } = self;
@@ -212,8 +282,9 @@ impl Vectorized for SideBySide<'_> {
         // Events since the part of the time began, lane by lane.
         let mut sums = [0i32; LANES];
         for (step, row) in steps.iter().zip(log) {
-            let element = first.wrapping_add(step.elements);
-            add_row(&mut stats.heat_map[element..], row);
+            if let Some(first) = first {
+                add_row(&mut stats.heat_map[first.wrapping_add(step.elements)..], row);
+            }
             if greatest + step.cycles >= end {
                 stats.timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
                 sums = [0; LANES];
@@ -234,9 +305,72 @@ impl Vectorized for SideBySide<'_> {
     }
 }
 
+/// The parts of the time in which the events of dot products happen, each on the way of all others.
+struct BitsInTime<'a> {
+    layer: &'a MacLayer,
+    steps: &'a [WayStep],
+    /// First cycle per lane.
+    begins: [u64; LANES],
+    bits: Bits<'a>,
+    timeline: &'a mut [u64],
+}
+
+impl Vectorized for BitsInTime<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { layer, steps, begins, bits, timeline } = self;
+        let (mut least, mut greatest) = (begins[0], begins[0]);
+        for begin in begins {
+            (least, greatest) = (least.min(begin), greatest.max(begin));
+        }
+        let (mut bin, mut end) = (0, 0);
+        // Events since the part of the time began, lane by lane.
+        let mut sums = [0i32; LANES];
+        for (products, row) in bits.parts() {
+            let steps = &steps[products];
+            let (from, to) = (steps[0].cycles, steps[steps.len() - 1].cycles);
+            if greatest + to >= end {
+                timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
+                sums = [0; LANES];
+                bin = timeline_bin(layer, least + from);
+                end = turn(layer, bin);
+            }
+            if greatest + to >= end && greatest + to >= turn(layer, bin + 1) {
+                for (bit, step) in (0..steps.len()).rev().zip(steps) {
+                    for (&noted, begin) in row.iter().zip(begins) {
+                        timeline[timeline_bin(layer, begin + step.cycles)] += (noted >> bit & 1) as u64;
+                    }
+                }
+                continue;
+            }
+            for l in 0..LANES {
+                sums[l] += row[l].count_ones() as i32;
+            }
+            if greatest + to >= end {
+                // The events from then on.
+                let mut later = [0; LANES];
+                for bit in 0..steps.len() {
+                    let cycles = steps[steps.len() - 1 - step_index(bit)].cycles;
+                    for l in 0..LANES {
+                        let is_later = i32::from(begins[l] + cycles >= end);
+                        later[l] += i32::from(row[l] >> bit) & is_later;
+                    }
+                }
+                for l in 0..LANES {
+                    timeline[bin] += (sums[l] - later[l]) as u64;
+                    timeline[bin + 1] += later[l] as u64;
+                }
+                // Some lanes may still be in this part of the time.
+                sums = [0; LANES];
+            }
+        }
+        timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
+    }
+}
+
 /// Adds a row of counts; lanes without a channel have none.
 #[inline(always)]
-fn add_row(counts: &mut [u64], row: &Row) {
+pub(super) fn add_row(counts: &mut [u64], row: &Row) {
     match counts.first_chunk_mut::<LANES>() {
         Some(counts) => {
             for l in 0..LANES {

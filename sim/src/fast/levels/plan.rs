@@ -18,10 +18,14 @@ pub(super) struct Plan<V> {
     /// Stages (the product, then each level) that no dot product of a block can overflow, whatever it reads: the
     /// first ones, per block.
     pub certain: Vec<usize>,
+    /// Whether the innermost of several levels checks every addition of products that fit 16 bits.
+    pub short: bool,
     /// The innermost level on 16-bit lanes, where they are enough.
     pub sixteen: Option<Rails<i16>>,
     /// Bits that are dropped on the way.
     pub drops_bits: bool,
+    /// No sum of the last level is greater, exact or not.
+    pub reach: i64,
 }
 
 /// The multiplier's output.
@@ -91,7 +95,8 @@ impl<V: Lane> Plan<V> {
         let operand = i128::from(operands.0.abs().max(operands.1.abs()));
         let weight = layer.weights.iter().flatten().map(|w| w.unsigned_abs()).max().unwrap_or(0);
         let bias = layer.bias.iter().flatten().map(|bias| bias.abs()).max().unwrap_or(0);
-        let product = operand * i128::from(weight);
+        let product_of_operands = operand * i128::from(weight);
+        let product = product_of_operands;
         if product * terms as i128 + bias >= limit {
             return None;
         }
@@ -109,11 +114,14 @@ impl<V: Lane> Plan<V> {
 
         let mut values = terms;
         let mut levels = Vec::new();
+        // That of exact sums.
+        let mut greatest = product_of_operands * terms as i128 + bias;
         for (index, level) in datapath.levels.iter().enumerate() {
             let length = level.terms.run_length(values);
             let is_last = index + 1 == datapath.levels.len();
             reach = reach * length.min(values) as i128 + if is_last { bias } else { 0 };
             let rails = meets::<V>(level.register, &mut reach)?;
+            greatest = greatest.max(reach);
             if reach >= limit || !holds(level.shift) {
                 return None;
             }
@@ -125,9 +133,11 @@ impl<V: Lane> Plan<V> {
         }
         let starts = blocks.iter().map(|block| start(layer, block, levels.last()?)).collect::<Option<_>>()?;
         let certain = blocks.iter().map(|block| certain(layer, block, operands)).collect();
-        let sixteen = sixteen(layer, product.rails.is_some(), operand * i128::from(weight), &levels);
+        let plain = product.rails.is_none() && product.shift == 0;
+        let short = plain && is_short(&levels, product_of_operands, terms);
+        let sixteen = if short { sixteen(layer.datapath.levels[0].register) } else { None };
         let drops_bits = datapath.unit_shift(levels.len()) > 0;
-        Some(Self { product, levels, starts, certain, sixteen, drops_bits })
+        Some(Self { product, levels, starts, certain, short, sixteen, drops_bits, reach: greatest as i64 })
     }
 }
 
@@ -220,20 +230,18 @@ fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) ->
     datapath.levels.len() + 1
 }
 
-/// The rails of the innermost level if 16-bit lanes hold its products and sums.
-fn sixteen<V: Lane>(
-    layer: &MacLayer,
-    narrow_product: bool,
-    product: i128,
-    levels: &[Stage<V>],
-) -> Option<Rails<i16>> {
-    let [first, _, ..] = levels else { return None };
-    let Register::Fixed { format, overflow } = layer.datapath.levels[0].register else { return None };
+/// See [`Plan::short`]; `product` is the greatest one.
+fn is_short<V: Lane>(levels: &[Stage<V>], product: i128, terms: usize) -> bool {
+    let [first, _, ..] = levels else { return false };
+    let greatest = i128::from(i16::MAX);
+    product <= greatest && terms as i128 <= greatest && first.check == Check::EachAdd && first.rails.is_some()
+}
+
+/// The rails of a register if 16-bit lanes hold its sums.
+fn sixteen(register: Register) -> Option<Rails<i16>> {
+    let Register::Fixed { format, overflow } = register else { return None };
     let rails = Rails::new(format, overflow);
     let (low, high) = overflow.limits(format);
-    let (least, greatest) = (i128::from(i16::MIN), i128::from(i16::MAX));
-    let fits =
-        high < greatest && low > least && product <= greatest && layer.order.len() <= i16::MAX as usize;
-    let plain = !narrow_product && layer.datapath.product.shift == 0 && first.check == Check::EachAdd;
-    (fits && plain && first.rails.is_some() && rails.mode != Mode::Exact).then_some(rails)
+    let fits = high < i128::from(i16::MAX) && low > i128::from(i16::MIN);
+    (fits && rails.mode != Mode::Exact).then_some(rails)
 }

@@ -2,6 +2,7 @@
 
 use super::super::kernels::{LANES, Row};
 use super::lane::{Counts, Lane, Vector};
+use super::noted::Bits;
 use super::plan::Plan;
 
 /// What one level did in the dot products of one block.
@@ -27,6 +28,8 @@ pub(super) struct Scratch<V> {
     /// Results of a level, run by run: unbounded, and in the hardware.
     pub unbounded: Vec<Vector<V>>,
     pub narrow: Vec<Vector<V>>,
+    /// How many there are.
+    pub runs: usize,
     /// One run of products.
     pub run_unbounded: Vec<Vector<V>>,
     pub run_narrow: Vec<Vector<V>>,
@@ -51,6 +54,15 @@ pub(super) struct Log {
     written: bool,
     /// Values of the level below.
     values: usize,
+    /// Where rows are [`Bits`], how many values a run has.
+    bits: Option<usize>,
+}
+
+/// The events of a level.
+pub(super) enum Events<'l> {
+    /// A row per value.
+    Rows(&'l [Row]),
+    Bits(Bits<'l>),
 }
 
 /// The part of a log that belongs to one run.
@@ -61,34 +73,58 @@ pub(super) struct RunLog<'a> {
 }
 
 impl Log {
-    /// The events of the dot products at hand; empty if there are none.
-    pub fn rows(&self) -> &[Row] {
-        if self.written { &self.rows } else { &[] }
+    /// The events of the dot products at hand; no rows if there are none.
+    pub fn events(&self) -> Events<'_> {
+        match self.bits {
+            _ if !self.written => Events::Rows(&[]),
+            None => Events::Rows(&self.rows),
+            Some(length) => Events::Bits(Bits::new(&self.rows, self.values, length)),
+        }
     }
 
     pub fn clear(&mut self, asked: bool, values: usize) {
-        (self.asked, self.written, self.values) = (asked, false, values);
+        (self.asked, self.written, self.values, self.bits) = (asked, false, values, None);
+    }
+
+    /// So many rows, all of which are to be written: [`Bits`] of runs of so many values, if a length is given. None if
+    /// nobody asks.
+    pub fn rows_to_write(&mut self, rows: usize, bits: Option<usize>) -> &mut [Row] {
+        if !self.asked {
+            return &mut [];
+        }
+        (self.written, self.bits) = (true, bits);
+        self.rows.resize(rows, [0; LANES]);
+        &mut self.rows
     }
 
     /// The part of the values from `first` on.
     pub fn run(&mut self, first: usize, count: usize) -> RunLog<'_> {
         RunLog { log: self, first, count }
     }
+
+    /// One row per value, to be added to; none if nobody asks.
+    #[inline(always)]
+    pub fn all(&mut self) -> &mut [Row] {
+        if !self.asked {
+            return &mut [];
+        }
+        if !self.written {
+            self.written = true;
+            self.rows.clear();
+            self.rows.resize(self.values, [0; LANES]);
+        }
+        &mut self.rows
+    }
 }
 
 impl RunLog<'_> {
-    /// One row per value, to be added to; none if nobody asks.
+    /// The same for the values of the run.
     #[inline(always)]
     pub fn rows(&mut self) -> &mut [Row] {
-        if !self.log.asked {
-            return &mut [];
+        match self.log.all() {
+            [] => &mut [],
+            rows => &mut rows[self.first..self.first + self.count],
         }
-        if !self.log.written {
-            self.log.written = true;
-            self.log.rows.clear();
-            self.log.rows.resize(self.log.values, [0; LANES]);
-        }
-        &mut self.log.rows[self.first..self.first + self.count]
     }
 }
 
@@ -114,6 +150,7 @@ impl<V: Lane> Scratch<V> {
         Self {
             unbounded: Vec::new(),
             narrow: Vec::new(),
+            runs: 0,
             run_unbounded: Vec::new(),
             run_narrow: Vec::new(),
             run_sixteen: Vec::new(),
@@ -138,15 +175,18 @@ impl<V: Lane> Scratch<V> {
 
     /// Makes room for the results of `runs` runs.
     pub fn resize(&mut self, runs: usize) {
-        self.unbounded.resize(runs, [V::ZERO; LANES]);
-        self.narrow.resize(runs, [V::ZERO; LANES]);
+        self.runs = runs;
+        if self.unbounded.len() < runs {
+            self.unbounded.resize(runs, [V::ZERO; LANES]);
+            self.narrow.resize(runs, [V::ZERO; LANES]);
+        }
     }
 
     /// Whether some lane's hardware holds another value than the counterpart.
     #[inline(always)]
     pub fn differs(&self) -> bool {
         let mut any = V::ZERO;
-        for (unbounded, narrow) in self.unbounded.iter().zip(&self.narrow) {
+        for (unbounded, narrow) in self.unbounded[..self.runs].iter().zip(&self.narrow) {
             for l in 0..LANES {
                 any = any.or(V::mask(unbounded[l] != narrow[l]));
             }

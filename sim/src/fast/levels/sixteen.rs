@@ -1,11 +1,11 @@
 //! The innermost level on 16-bit lanes, its counterpart on wider ones.
 
-use super::super::kernels::{Activations, LANES, Row};
+use super::super::kernels::{Activations, LANES, Row, step_index};
 use super::kernel::Products;
 use super::lane::{
     CHOSEN, Counts, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, Vector, WRAP, add, with_mode,
 };
-use super::loops::{Values, note, step_index, tree, tree_extremes, widen};
+use super::loops::{Values, note, tree, tree_extremes, widen};
 use super::scratch::{RunLog, Seen};
 
 /// A run of a serial level on 16-bit lanes, its counterpart on wider ones.

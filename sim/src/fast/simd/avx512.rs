@@ -4,8 +4,8 @@ use std::arch::x86_64::*;
 
 use super::super::bytes::{ByteBlock, ByteSums, Gather, QuadTurns, Shared, Source};
 use super::super::kernels::{
-    LANES, LaneCounters, Lanes, NEVER, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turn, Turns,
-    Walked,
+    LANES, LaneCounters, Lanes, NEVER, NOTED, PairOfWindows, PairStepping, Rails, Scaling, Stepped, Turn,
+    Turns, Walked,
 };
 use super::super::schedule::Log;
 
@@ -52,14 +52,14 @@ impl Quads for Gather<'_> {
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn load(lanes: &Lanes) -> __m512i {
+pub(super) fn load(lanes: &Lanes) -> __m512i {
     // SAFETY: sixteen lanes of 32 bits; the load takes any alignment.
     unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn store(lanes: &mut Lanes, value: __m512i) {
+pub(super) fn store(lanes: &mut Lanes, value: __m512i) {
     // SAFETY: as above.
     unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), value) };
 }
@@ -302,7 +302,7 @@ pub(super) fn step_pairs<const MODE: u8, const COUNT: bool, const OWN: bool>(
 
 /// # Panics
 /// If a window does not lie within the pairs.
-fn check<const OWN: bool>(stepping: &PairStepping<'_>, windows: &[PairOfWindows]) {
+pub(super) fn check<const OWN: bool>(stepping: &PairStepping<'_>, windows: &[PairOfWindows]) {
     let PairStepping { cells, offsets, weights, reach, .. } = *stepping;
     let last = reach + if OWN { LANES } else { 1 };
     let lies_within = |window: &PairOfWindows| window.corner + last <= cells.len();
@@ -310,8 +310,19 @@ fn check<const OWN: bool>(stepping: &PairStepping<'_>, windows: &[PairOfWindows]
     assert_eq!(offsets.len(), weights.len());
 }
 
-/// Steps whose overflows are noted in the bits of a lane.
-const NOTED: usize = 16;
+/// What the lanes read at cell `at`.
+///
+/// # Safety
+/// So many cells exist from there on: [`LANES`] where `OWN`, else one.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) unsafe fn load_cells<const OWN: bool>(cells: &[u32], at: usize) -> __m512i {
+    // SAFETY: the caller says so; the load takes any alignment.
+    unsafe {
+        let cell = cells.as_ptr().add(at);
+        if OWN { _mm512_loadu_si512(cell.cast()) } else { _mm512_set1_epi32(*cell as i32) }
+    }
+}
 
 /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
 ///
@@ -358,7 +369,7 @@ fn logged<const MODE: u8, const OWN: bool, const P: usize>(
     let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
     for from in (0..steps).step_by(NOTED) {
         let to = steps.min(from + NOTED);
-        let noted = registers.step::<MODE, true, OWN>(stepping, windows, from..to);
+        let noted = registers.step::<MODE, true, OWN>(stepping, windows, from..to, &mut ());
         for p in 0..P {
             let before = halves(_mm512_add_epi16(registers.above[p], registers.below[p]));
             let either = _mm512_or_si512(noted.overs[p], noted.unders[p]);
@@ -420,7 +431,7 @@ fn widen(steps: &[i16; LANES]) -> __m512i {
 
 /// What sums are held less. Those that saturate end where the lanes do, so that the lanes clamp them from above; of
 /// those that wrap the least one is held as 0, so that the sign says which are less.
-fn base<const MODE: u8>(rails: Rails) -> i32 {
+pub(super) fn base<const MODE: u8>(rails: Rails) -> i32 {
     match MODE {
         SATURATE => rails.high - i32::from(i16::MAX),
         SATURATE_16 | WRAP_16 => 0,
@@ -429,24 +440,40 @@ fn base<const MODE: u8>(rails: Rails) -> i32 {
 }
 
 /// Two windows in every register: sums and overflows so far.
-struct Registers<const P: usize> {
+pub(super) struct Registers<const P: usize> {
     /// What the sums are held less.
-    base: i32,
-    value: [__m512i; P],
-    above: [__m512i; P],
-    below: [__m512i; P],
+    pub base: i32,
+    pub value: [__m512i; P],
+    pub above: [__m512i; P],
+    pub below: [__m512i; P],
 }
 
 /// One bit per step, the last one the lowest: whether the exact sum lay above the rails, and below.
-struct Noted<const P: usize> {
-    overs: [__m512i; P],
-    unders: [__m512i; P],
+pub(super) struct Noted<const P: usize> {
+    pub overs: [__m512i; P],
+    pub unders: [__m512i; P],
+}
+
+/// What is found out beside stepping, product by product.
+pub(super) trait Beside {
+    /// Takes the product of `x` and `w` for the two windows in register `p`.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW, VL, VBMI2 and BITALG.
+    unsafe fn take(&mut self, p: usize, x: __m512i, w: __m512i, product: __m512i);
+}
+
+/// Nothing.
+impl Beside for () {
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    unsafe fn take(&mut self, _: usize, _: __m512i, _: __m512i, _: __m512i) {}
 }
 
 impl<const P: usize> Registers<P> {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    fn new(start: &Lanes, base: i32) -> Self {
+    pub fn new(start: &Lanes, base: i32) -> Self {
         let zero = _mm512_setzero_si512();
         // That fits 16 bits: the start lies between the rails.
         let start = _mm512_sub_epi32(load(start), _mm512_set1_epi32(base));
@@ -465,7 +492,8 @@ impl<const P: usize> Registers<P> {
     ) {
         let steps = stepping.offsets.len();
         for from in (0..steps).step_by(NOTED) {
-            let noted = self.step::<MODE, COUNT, OWN>(stepping, windows, from..steps.min(from + NOTED));
+            let to = steps.min(from + NOTED);
+            let noted = self.step::<MODE, COUNT, OWN>(stepping, windows, from..to, &mut ());
             if COUNT {
                 self.count(noted);
             }
@@ -475,11 +503,12 @@ impl<const P: usize> Registers<P> {
     /// Adds up to [`NOTED`] products.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    fn step<const MODE: u8, const COUNT: bool, const OWN: bool>(
+    pub fn step<const MODE: u8, const COUNT: bool, const OWN: bool>(
         &mut self,
         stepping: &PairStepping<'_>,
         windows: &[PairOfWindows; P],
         steps: std::ops::Range<usize>,
+        beside: &mut impl Beside,
     ) -> Noted<P> {
         let &PairStepping { cells, offsets, weights, rails, .. } = stepping;
         // The least and the greatest sum as they are held.
@@ -494,11 +523,10 @@ impl<const P: usize> Registers<P> {
             let w = unsafe { _mm512_loadu_si512(weights.as_ptr().cast()) };
             for p in 0..P {
                 // SAFETY: as many cells exist from there on, which the callers have checked.
-                let x = unsafe {
-                    let cell = cells.as_ptr().add(windows[p].corner + offset as usize);
-                    if OWN { _mm512_loadu_si512(cell.cast()) } else { _mm512_set1_epi32(*cell as i32) }
-                };
+                let x = unsafe { load_cells::<OWN>(cells, windows[p].corner + offset as usize) };
                 let product = _mm512_mullo_epi16(x, w);
+                // SAFETY: the CPU has them, as for this function.
+                unsafe { beside.take(p, x, w, product) };
                 let sum = _mm512_adds_epi16(value[p], product);
                 let wrapped = _mm512_add_epi16(value[p], product);
                 // Both addends have the sign that the result does not have.
@@ -529,7 +557,7 @@ impl<const P: usize> Registers<P> {
     /// Counts what was noted.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    fn count(&mut self, noted: Noted<P>) {
+    pub fn count(&mut self, noted: Noted<P>) {
         for p in 0..P {
             self.above[p] = _mm512_add_epi16(self.above[p], _mm512_popcnt_epi16(noted.overs[p]));
             self.below[p] = _mm512_add_epi16(self.below[p], _mm512_popcnt_epi16(noted.unders[p]));
@@ -555,7 +583,7 @@ impl<const P: usize> Registers<P> {
 /// What belongs to the first windows, and to the second ones.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-fn halves(pairs: __m512i) -> [__m512i; 2] {
+pub(super) fn halves(pairs: __m512i) -> [__m512i; 2] {
     [_mm512_srai_epi32::<16>(_mm512_slli_epi32::<16>(pairs)), _mm512_srai_epi32::<16>(pairs)]
 }
 

@@ -11,8 +11,8 @@ use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
-    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, PairOfWindows, PairStepping, Rails, Row,
-    SATURATE, Scaling, Stepped, Trail, Turns, Walked,
+    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, PairOfWindows, PairRuns, PairStepping,
+    Rails, Row, RunsOut, SATURATE, Scaling, Stepped, Trail, Turns, Walked,
 };
 use super::schedule::Log;
 use crate::options::Isa;
@@ -175,6 +175,8 @@ macro_rules! with_mode {
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod runs;
 
 impl Kernels {
     /// The forced instructions where the CPU has them, else the best ones that it has.
@@ -486,6 +488,36 @@ impl Kernels {
                 with_mode!(mode, stepping, |MODE, OWN| {
                     avx512::step_logged::<MODE, OWN>(stepping, windows, turns, log, out)
                 })
+            };
+        }
+        unreachable!("pairs are stepped where there are instructions for them")
+    }
+
+    /// Steps the serial runs of the windows at `corner`. Asked for where [`Self::steps_pairs`] is true.
+    pub fn step_chains(self, mode: PairMode, runs: &PairRuns<'_>, corner: usize, out: &mut [RunsOut<'_>; 2]) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_pairs() {
+            let stepping = &runs.stepping;
+            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
+            return unsafe {
+                with_mode!(mode, stepping, |MODE, OWN| runs::chains::<MODE, OWN>(runs, corner, out))
+            };
+        }
+        unreachable!("pairs are stepped where there are instructions for them")
+    }
+
+    /// The same for trees, of at most [`kernels::PAIR_TREE`] products, whose rails lie inside of 16 bits.
+    pub fn step_trees(self, wraps: bool, runs: &PairRuns<'_>, corner: usize, out: &mut [RunsOut<'_>; 2]) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_pairs() {
+            // SAFETY: as above.
+            return unsafe {
+                match (wraps, runs.stepping.own) {
+                    (false, false) => runs::trees::<false, false>(runs, corner, out),
+                    (false, true) => runs::trees::<false, true>(runs, corner, out),
+                    (true, false) => runs::trees::<true, false>(runs, corner, out),
+                    (true, true) => runs::trees::<true, true>(runs, corner, out),
+                }
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")

@@ -1,0 +1,158 @@
+//! Events of serial runs as bits, and heat maps that are counted without going through them one by one.
+
+use std::ops::Range;
+
+use super::super::kernels::{LANES, NOTED, Row, noted_parts, step_index};
+use super::super::simd::{Kernels, Vectorized};
+use super::places::{WayStep, add_row};
+use crate::stats::LayerStats;
+
+/// One bit per product, of up to [`NOTED`] products of a run in a row, the last one in the lowest bit: whether adding it
+/// overflowed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bits<'l> {
+    rows: &'l [Row],
+    products: usize,
+    /// Products of a run.
+    length: usize,
+}
+
+impl<'l> Bits<'l> {
+    pub fn new(rows: &'l [Row], products: usize, length: usize) -> Self {
+        Self { rows, products, length }
+    }
+
+    /// The products that rows speak of, and the rows.
+    pub fn parts(self) -> impl Iterator<Item = (Range<usize>, &'l Row)> {
+        noted_parts(self.products, self.length).zip(self.rows)
+    }
+
+    /// The first product with an event in a lane.
+    pub fn first(self, lane: usize) -> Option<usize> {
+        let (products, row) = self.parts().find(|(_, row)| row[lane] != 0)?;
+        let bit = NOTED - 1 - row[lane].leading_zeros() as usize;
+        Some(products.end - 1 - bit)
+    }
+
+    /// The same with a row per product.
+    pub fn unfold(self, rows: &mut Vec<Row>) {
+        rows.clear();
+        for (products, noted) in self.parts() {
+            rows.extend((0..products.len()).rev().map(|bit| noted.map(|noted| noted >> bit & 1)));
+        }
+    }
+}
+
+/// Events of dot products in processing elements side by side, on their way to the heat map.
+#[derive(Debug, Default)]
+pub(super) struct Heat {
+    /// Per block.
+    blocks: Vec<BlockHeat>,
+    /// Room for [`Bits::unfold`].
+    pub rows: Vec<Row>,
+}
+
+/// Numbers of events of one block, product by product.
+#[derive(Debug, Default)]
+struct BlockHeat {
+    /// First processing element of the first lane.
+    element: usize,
+    /// Dot products per lane.
+    held: u32,
+    /// Products of all and of a run.
+    products: usize,
+    length: usize,
+    /// Four bits each: those of bits 0, 4, 8 and 12 of a row of [`Bits`], of bits 1, 5, 9 and 13, and so on.
+    counts: Vec<[Row; 4]>,
+}
+
+/// Dot products that four bits count.
+const HELD: u32 = 15;
+
+impl Heat {
+    /// Counts events of block `index`, whose first processing element is `element`.
+    pub fn add(
+        &mut self,
+        kernels: Kernels,
+        (index, element): (usize, usize),
+        bits: Bits<'_>,
+        steps: &[WayStep],
+        stats: &mut LayerStats,
+    ) {
+        if self.blocks.len() <= index {
+            self.blocks.resize_with(index + 1, BlockHeat::default);
+        }
+        let block = &mut self.blocks[index];
+        if block.held == HELD || block.element != element {
+            block.flush(kernels, steps, stats);
+        }
+        (block.element, block.products, block.length) = (element, bits.products, bits.length);
+        block.counts.resize(bits.rows.len(), [[0; LANES]; 4]);
+        block.held += 1;
+        kernels.run(Add { counts: &mut block.counts, rows: bits.rows });
+    }
+
+    /// Whether nothing was ever counted.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Puts everything into the heat map.
+    pub fn flush(&mut self, kernels: Kernels, steps: &[WayStep], stats: &mut LayerStats) {
+        self.blocks.iter_mut().for_each(|block| block.flush(kernels, steps, stats));
+    }
+}
+
+impl BlockHeat {
+    fn flush(&mut self, kernels: Kernels, steps: &[WayStep], stats: &mut LayerStats) {
+        if self.held > 0 {
+            kernels.run(Flush { block: self, steps, heat_map: &mut stats.heat_map });
+            self.counts.fill([[0; LANES]; 4]);
+            self.held = 0;
+        }
+    }
+}
+
+struct Add<'a> {
+    counts: &'a mut [[Row; 4]],
+    rows: &'a [Row],
+}
+
+impl Vectorized for Add<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for i in 0..self.counts.len().min(self.rows.len()) {
+            let i = step_index(i);
+            let (row, mut counts) = (self.rows[i], self.counts[i]);
+            for bit in 0..4 {
+                for l in 0..LANES {
+                    counts[bit][l] = counts[bit][l].wrapping_add(row[l] >> bit & 0x1111);
+                }
+            }
+            self.counts[i] = counts;
+        }
+    }
+}
+
+struct Flush<'a> {
+    block: &'a BlockHeat,
+    steps: &'a [WayStep],
+    heat_map: &'a mut [u64],
+}
+
+impl Vectorized for Flush<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { block, steps, heat_map } = self;
+        for (products, counts) in noted_parts(block.products, block.length).zip(&block.counts) {
+            let steps = &steps[products];
+            for (bit, step) in (0..steps.len()).rev().zip(steps) {
+                let mut row = [0; LANES];
+                for l in 0..LANES {
+                    row[l] = counts[bit % 4][l] >> (bit / 4 * 4) & 15;
+                }
+                add_row(&mut heat_map[block.element.wrapping_add(step.elements)..], &row);
+            }
+        }
+    }
+}

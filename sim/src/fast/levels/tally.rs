@@ -1,0 +1,215 @@
+//! What dot products did at every level, counted lane by lane.
+
+use super::super::kernels::{self, LANES, LaneCounters, Lanes, Walked};
+use super::super::simd::{Kernels, Vectorized};
+use super::lane::{Lane, Vector};
+use super::scratch::{Extremes, Seen};
+use super::{Block, LevelFacts};
+use crate::options::StatsLevel;
+use crate::stats::{ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
+
+/// Counts of every block and level of a layer.
+#[derive(Debug)]
+pub(super) struct Tally<V> {
+    /// `[block][level]`
+    levels: Vec<Vec<LaneTally<V>>>,
+    /// Per block, what is wrong in the end.
+    errors: Vec<LaneCounters>,
+    /// Per level, dot products by the bits that their final sums, and that their prefixes need.
+    required: Vec<[[u64; HISTOGRAM_BINS]; 2]>,
+    /// Additions per lane that are counted so far.
+    additions: u64,
+}
+
+/// What the dot products of one block did at one level.
+#[derive(Debug, Clone, Copy)]
+struct LaneTally<V> {
+    high: Vector<V>,
+    low: Vector<V>,
+    touched: Vector<V>,
+    persistent: Vector<V>,
+    transient: Vector<V>,
+    prefixes: Extremes<V>,
+    finals: Extremes<V>,
+}
+
+/// Additions per lane after which counts are put elsewhere.
+const ROOM: u64 = 1 << 30;
+
+impl<V: Lane> Tally<V> {
+    pub fn new(blocks: usize, levels: usize) -> Self {
+        Self {
+            levels: vec![vec![LaneTally::NONE; levels]; blocks],
+            errors: vec![LaneCounters::ZERO; blocks],
+            required: vec![[[0; HISTOGRAM_BINS]; 2]; levels],
+            additions: 0,
+        }
+    }
+
+    /// Makes room for the dot products of one pixel, of so many additions each at most.
+    pub fn reserve(&mut self, additions: u64, blocks: &[Block], facts: &[LevelFacts], counts: Counts<'_>) {
+        self.additions += additions;
+        if self.additions > ROOM {
+            self.flush(blocks, facts, counts);
+            *self = Self::new(self.levels.len(), self.required.len());
+            self.additions = additions;
+        }
+    }
+
+    /// Counts the dot products of block `index` at one pixel.
+    pub fn count(
+        &mut self,
+        kernels: Kernels,
+        (index, lanes): (usize, usize),
+        seen: &[Seen<V>],
+        facts: &[LevelFacts],
+        level: StatsLevel,
+    ) {
+        let tallies = &mut self.levels[index][..];
+        kernels.run(Count { tallies, seen, facts, prefixes: level.counts_prefixes() });
+        if !level.counts_prefixes() {
+            return;
+        }
+        for ((required, seen), facts) in self.required.iter_mut().zip(seen).zip(facts) {
+            let bits = bits(kernels, [&seen.finals, &seen.prefixes], facts.signed);
+            for (required, bits) in required.iter_mut().zip(bits) {
+                bits[..lanes].iter().for_each(|&bits| required[bits.min(HISTOGRAM_BINS - 1)] += 1);
+            }
+        }
+    }
+
+    /// Counts what sums of block `index`, which are others than the exact ones, are wrong about, given with their codes.
+    pub fn count_errors(&mut self, kernels: Kernels, index: usize, sums: [&Lanes; 2], codes: [&Lanes; 2]) {
+        kernels.run(CountErrors { counters: &mut self.errors[index], sums, codes });
+    }
+
+    /// Adds everything to the statistics.
+    pub fn flush(&self, blocks: &[Block], facts: &[LevelFacts], counts: Counts<'_>) {
+        let Counts { stats, level } = counts;
+        for ((block, levels), errors) in blocks.iter().zip(&self.levels).zip(&self.errors) {
+            for lane in 0..block.count {
+                let channel = block.first + lane;
+                for (index, (tally, facts)) in levels.iter().zip(facts).enumerate() {
+                    stats.add_level(index, channel, &tally.channel(lane, facts.signed, level));
+                }
+                stats.add_errors(channel, &errors.errors(lane));
+            }
+        }
+        for (index, required) in self.required.iter().enumerate() {
+            stats.add_required(index, required);
+        }
+    }
+}
+
+/// Where counts go, and what is asked for.
+pub(super) struct Counts<'s> {
+    pub stats: &'s mut LayerStats,
+    pub level: StatsLevel,
+}
+
+impl<V: Lane> LaneTally<V> {
+    const NONE: Self = Self {
+        high: [V::ZERO; LANES],
+        low: [V::ZERO; LANES],
+        touched: [V::ZERO; LANES],
+        persistent: [V::ZERO; LANES],
+        transient: [V::ZERO; LANES],
+        prefixes: Extremes::ZERO,
+        finals: Extremes::ZERO,
+    };
+
+    fn channel(&self, lane: usize, signed: bool, level: StatsLevel) -> ChannelLevel {
+        let count = |lanes: &Vector<V>| lanes[lane].wide() as u64;
+        let mut channel = ChannelLevel { persistent: count(&self.persistent), ..ChannelLevel::new() };
+        if level.counts_events() {
+            (channel.events_high, channel.events_low) = (count(&self.high), count(&self.low));
+            channel.outputs_touched = count(&self.touched);
+        }
+        if level.counts_prefixes() {
+            let [prefixes, finals] = [&self.prefixes, &self.finals]
+                .map(|of| (i128::from(of.min[lane].wide()), i128::from(of.max[lane].wide())));
+            channel.transient = count(&self.transient);
+            (channel.min_prefix, channel.max_prefix) = prefixes;
+            channel.required_final = required(finals.0, finals.1, signed);
+            channel.required_prefix = required(prefixes.0, prefixes.1, signed);
+        }
+        channel
+    }
+}
+
+/// Counts the dot products of one block at one pixel.
+struct Count<'a, V> {
+    tallies: &'a mut [LaneTally<V>],
+    seen: &'a [Seen<V>],
+    facts: &'a [LevelFacts],
+    prefixes: bool,
+}
+
+impl<V: Lane> Vectorized for Count<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let one = V::low_bits(1);
+        for ((tally, seen), facts) in self.tallies.iter_mut().zip(self.seen).zip(self.facts) {
+            let (least, greatest) = (V::nearest(facts.held.0.into()), V::nearest(facts.held.1.into()));
+            let outside = |of: &Extremes<V>, l: usize| {
+                V::mask(of.min[l] < least).or(V::mask(of.max[l] > greatest)).and(one)
+            };
+            // A copy overlaps with nothing, as the compiler knows.
+            let mut all = *tally;
+            for l in 0..LANES {
+                let (high, low) = (seen.counts.high[l], seen.counts.low[l]);
+                all.high[l] = all.high[l].plus(high);
+                all.low[l] = all.low[l].plus(low);
+                all.touched[l] = all.touched[l].minus(V::mask(high.or(low) != V::ZERO));
+                all.persistent[l] = all.persistent[l].plus(outside(&seen.finals, l));
+            }
+            if self.prefixes {
+                for l in 0..LANES {
+                    let transient = outside(&seen.prefixes, l).and(outside(&seen.finals, l).not());
+                    all.transient[l] = all.transient[l].plus(transient);
+                }
+                for (all, of) in [(&mut all.prefixes, &seen.prefixes), (&mut all.finals, &seen.finals)] {
+                    all.take(&of.min);
+                    all.take(&of.max);
+                }
+            }
+            *tally = all;
+        }
+    }
+}
+
+/// See [`Tally::count_errors`].
+struct CountErrors<'a> {
+    counters: &'a mut LaneCounters,
+    sums: [&'a Lanes; 2],
+    codes: [&'a Lanes; 2],
+}
+
+impl Vectorized for CountErrors<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let ([delivered, exact], [code, right]) = (self.sums, self.codes);
+        kernels::count_errors(self.counters, delivered, exact, code, right);
+    }
+}
+
+/// Bits that hold everything between such extremes, lane by lane.
+fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) -> [[usize; LANES]; 2] {
+    if V::BITS == 32 && signed {
+        let walked =
+            |of: &Extremes<V>| Walked { sum: [0; LANES], min: narrow(&of.min), max: narrow(&of.max) };
+        let mut bits = [[[0; LANES]; 2]; 2];
+        kernels.required(&extremes.map(walked), &mut bits);
+        return bits.map(|[_, bits]| bits.map(|bits| bits as usize));
+    }
+    let of_lane = |of: &Extremes<V>, lane: usize| {
+        required(of.min[lane].wide().into(), of.max[lane].wide().into(), signed) as usize
+    };
+    extremes.map(|of| std::array::from_fn(|lane| of_lane(of, lane)))
+}
+
+/// Lanes of values that fit 32 bits.
+#[inline(always)]
+pub(super) fn narrow<V: Lane>(row: &Vector<V>) -> Lanes {
+    row.map(|value| value.wide() as i32)
+}

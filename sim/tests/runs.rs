@@ -1,0 +1,118 @@
+//! Runs of an innermost level that is stepped two windows to a lane, at its boundaries: lengths of runs, widths of lanes,
+//! sums at the rails, more windows than counters of few bits hold.
+
+mod common;
+
+use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use guardbit_graph::{DType, Graph, Padding};
+use guardbit_hwmodels::{Accelerator, Array, BiasPlace, Dataflow, Level, Reduce, Terms};
+use guardbit_num::Overflow;
+use guardbit_sim::{Engine, Isa, Keep, Options, Placing, StatsLevel};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+const SIDE: usize = 7;
+const DEPTH: usize = 10;
+const CHANNELS: usize = 21;
+
+/// Codes of int8: random ones, the two ends, or the least one alone.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Random,
+    Ends,
+    Least,
+}
+
+fn codes(seed: u64, count: usize, kind: Kind) -> Vec<i32> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut code = || {
+        let byte = random.next_u32() as i8;
+        match kind {
+            Kind::Random => byte,
+            Kind::Ends if byte < 0 => i8::MIN,
+            Kind::Ends => i8::MAX,
+            Kind::Least => i8::MIN,
+        }
+    };
+    (0..count).map(|_| i32::from(code())).collect()
+}
+
+/// A 2x2 convolution over an odd number of columns: 36 windows, the last one of each second pair of rows alone.
+fn layer(kind: Kind, zero_point: i32) -> Graph {
+    let weights = codes(1, CHANNELS * 4 * DEPTH, kind);
+    one_layer(
+        conv2d(1, Padding::Same),
+        quantized(&[1, SIDE, SIDE, DEPTH], DType::Int8, 1.0, zero_point),
+        Some((quantized(&[CHANNELS, 2, 2, DEPTH], DType::Int8, 1.0, 0), weights)),
+        Some((0..CHANNELS as i32).map(|channel| 1000 * (channel - 10)).collect()),
+        output("y", DType::Int8, 256.0, 0),
+    )
+}
+
+fn check(graph: &Graph, kind: Kind, accelerator: &Accelerator) {
+    let program = program(graph, accelerator);
+    let samples = [codes(2, SIDE * SIDE * DEPTH, kind), codes(3, SIDE * SIDE * DEPTH, kind)];
+    for stats in StatsLevel::ALL {
+        for placing in [Placing::All, Placing::First] {
+            let options =
+                Options { stats, placing, keep: Keep::All, events_per_layer: 3, ..Options::default() };
+            let reference = Options { engine: Engine::Reference, ..options };
+            let expected = run(&program, &samples, reference).unwrap();
+            for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+                let ran = run(&program, &samples, Options { isa: Some(isa), ..options }).unwrap();
+                let levels = &accelerator.datapath.levels;
+                assert_eq!(ran.tensors, expected.tensors, "{isa:?} {stats:?} {kind:?} {levels:?}");
+                assert_eq!(ran.stats, expected.stats, "{isa:?} {stats:?} {kind:?} {levels:?}");
+            }
+        }
+    }
+}
+
+/// The innermost level under 18 bits, on an array.
+fn hardware(inner: Level, at: BiasPlace, dataflow: Dataflow, cols: usize) -> Accelerator {
+    let mut path = datapath(vec![inner, serial("acc", Terms::All, register(18, Overflow::Saturate))]);
+    path.bias.at = at;
+    Accelerator { array: Array::new(16, cols, 16), dataflow, ..accelerator(path) }
+}
+
+#[test]
+fn lengths_and_widths() {
+    for (kind, zero_point) in [(Kind::Random, 0), (Kind::Ends, 1), (Kind::Least, 0)] {
+        let graph = layer(kind, zero_point);
+        for (bits, overflow) in [
+            (14, Overflow::Saturate),
+            (15, Overflow::SaturateSymmetric),
+            (16, Overflow::Saturate),
+            (13, Overflow::Wrap),
+            (15, Overflow::Wrap),
+            (16, Overflow::Wrap),
+        ] {
+            for length in [1, 3, 16, 18, 40] {
+                for reduce in [Reduce::Serial, Reduce::Tree] {
+                    let inner = serial("runs", Terms::Count(length), register(bits, overflow));
+                    let inner = Level { reduce, ..inner };
+                    check(&graph, kind, &hardware(inner, BiasPlace::Post, Dataflow::WeightStationary, 32));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn dataflows() {
+    let graph = layer(Kind::Random, 5);
+    for reduce in [Reduce::Serial, Reduce::Tree] {
+        for dataflow in [
+            Dataflow::WeightStationary,
+            Dataflow::OutputStationary,
+            Dataflow::InputStationary,
+            Dataflow::Vector,
+        ] {
+            for cols in [4, 64] {
+                let inner = serial("runs", Terms::Count(16), register(14, Overflow::Saturate));
+                let inner = Level { reduce, shift: 1, ..inner };
+                check(&graph, Kind::Random, &hardware(inner, BiasPlace::Preload, dataflow, cols));
+            }
+        }
+    }
+}
