@@ -67,10 +67,10 @@ fn check(graph: &Graph, kind: Kind, accelerator: &Accelerator) {
 }
 
 /// The innermost level under 18 bits, on an array.
-fn hardware(inner: Level, at: BiasPlace, dataflow: Dataflow, cols: usize) -> Accelerator {
+fn hardware(inner: Level, at: BiasPlace, dataflow: Dataflow, cols: usize, dot_width: usize) -> Accelerator {
     let mut path = datapath(vec![inner, serial("acc", Terms::All, register(18, Overflow::Saturate))]);
     path.bias.at = at;
-    Accelerator { array: Array::new(16, cols, 16), dataflow, ..accelerator(path) }
+    Accelerator { array: Array::new(16, cols, dot_width), dataflow, ..accelerator(path) }
 }
 
 #[test]
@@ -89,7 +89,11 @@ fn lengths_and_widths() {
                 for reduce in [Reduce::Serial, Reduce::Tree] {
                     let inner = serial("runs", Terms::Count(length), register(bits, overflow));
                     let inner = Level { reduce, ..inner };
-                    check(&graph, kind, &hardware(inner, BiasPlace::Post, Dataflow::WeightStationary, 32));
+                    check(
+                        &graph,
+                        kind,
+                        &hardware(inner, BiasPlace::Post, Dataflow::WeightStationary, 32, 16),
+                    );
                 }
             }
         }
@@ -106,11 +110,11 @@ fn dataflows() {
             Dataflow::InputStationary,
             Dataflow::Vector,
         ] {
-            // 16 bits hold any first product, so that the first event is later.
-            for (bits, cols) in [(14, 4), (14, 64), (16, 64)] {
+            // 16 bits hold any first product: with a cycle for each, the first event is in a later one.
+            for (bits, cols, dot_width) in [(14, 4, 16), (14, 64, 16), (16, 64, 1)] {
                 let inner = serial("runs", Terms::Count(16), register(bits, Overflow::Saturate));
                 let inner = Level { reduce, shift: 1, ..inner };
-                check(&graph, Kind::Random, &hardware(inner, BiasPlace::Preload, dataflow, cols));
+                check(&graph, Kind::Random, &hardware(inner, BiasPlace::Preload, dataflow, cols, dot_width));
             }
         }
     }
