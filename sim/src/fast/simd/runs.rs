@@ -22,7 +22,7 @@ trait Sums: Beside {
 }
 
 /// Final sums alone. A sum of few products follows from its low 16 bits and the sum of their upper bytes: the lower
-/// bytes add less than 2^16 to that.
+/// bytes add less than 2^15 to that.
 struct Finals {
     low: __m512i,
     upper: __m512i,
@@ -61,8 +61,7 @@ impl Sums for Finals {
         let rest = halves(_mm512_sub_epi16(self.low, _mm512_slli_epi16::<8>(self.upper)));
         let upper = halves(self.upper);
         for half in 0..2 {
-            let rest = _mm512_and_si512(rest[half], _mm512_set1_epi32(0xffff));
-            let sum = _mm512_add_epi32(_mm512_slli_epi32::<8>(upper[half]), rest);
+            let sum = _mm512_add_epi32(_mm512_slli_epi32::<8>(upper[half]), rest[half]);
             self.sums[half] = _mm512_add_epi32(self.sums[half], sum);
         }
         (self.low, self.upper) = (_mm512_setzero_si512(), _mm512_setzero_si512());
