@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{InputSource, Pick, RunRequest, Settings, Silent, layer_input};
 
 use crate::{message, scratch};
@@ -12,18 +11,7 @@ pub(crate) const NETWORK: &str = include_str!("samples.yaml");
 
 /// Reads samples, and labels if there are any, as a run would, and runs the network up to its layer.
 pub(crate) fn read(input: InputSource, labels: Option<PathBuf>) {
-    let settings = Settings {
-        input,
-        labels,
-        task: None,
-        output: None,
-        mode: Mode::Propagated,
-        stats: StatsLevel::None,
-        sets: Vec::new(),
-        events: 0,
-        profile: None,
-        format: Default::default(),
-    };
+    let settings = Settings { labels, ..Settings::new(input) };
     let request = RunRequest {
         model: scratch::file("network.yaml", NETWORK.as_bytes()),
         hw: "fpga-int14-os".into(),

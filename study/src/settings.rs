@@ -59,6 +59,22 @@ impl FromStr for TableFormat {
 }
 
 impl Settings {
+    /// A run on `input` as it is: all layers read what the ones before them made, and nothing is counted.
+    pub fn new(input: InputSource) -> Self {
+        Self {
+            input,
+            labels: None,
+            task: None,
+            output: None,
+            mode: Mode::Propagated,
+            stats: StatsLevel::None,
+            sets: Vec::new(),
+            events: 0,
+            profile: None,
+            format: TableFormat::Csv,
+        }
+    }
+
     /// The network in a file, as the runtime of the profile has it.
     pub(crate) fn network(&self, model: &Path) -> Result<Graph, FrontendError> {
         match self.profile {

@@ -196,7 +196,7 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
-    use guardbit_sim::{Mode, StatsLevel};
+    use guardbit_sim::StatsLevel;
 
     use super::*;
     use crate::{Axes, InputSource, Settings, Silent};
@@ -227,18 +227,8 @@ mod tests {
     fn points_are_stored_as_they_end() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("net.yaml"), NETWORK).unwrap();
-        let settings = Settings {
-            input: InputSource::Random { count: 12, seed: 0 },
-            labels: None,
-            task: None,
-            output: None,
-            mode: Mode::Propagated,
-            stats: StatsLevel::Full,
-            sets: Vec::new(),
-            events: 0,
-            profile: None,
-            format: TableFormat::Csv,
-        };
+        let settings =
+            Settings { stats: StatsLevel::Full, ..Settings::new(InputSource::Random { count: 12, seed: 0 }) };
         let request = SweepRequest {
             models: vec![dir.path().join("net.yaml")],
             hws: vec!["fpga-int14-os".into()],

@@ -35,16 +35,10 @@ impl Folder {
 
     fn settings(&self, seed: u64, mode: Mode, sets: &[&str]) -> Settings {
         Settings {
-            input: InputSource::Random { count: 5, seed },
-            labels: None,
-            task: None,
-            output: None,
             mode,
             stats: StatsLevel::Full,
             sets: sets.iter().map(ToString::to_string).collect(),
-            events: 0,
-            profile: None,
-            format: Default::default(),
+            ..Settings::new(InputSource::Random { count: 5, seed })
         }
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use guardbit_reports::{ExploreRecord, PointRow};
-use guardbit_sim::{Mode, StatsLevel};
+use guardbit_sim::Mode;
 use guardbit_study::{
     Axes, Budget, Existing, ExploreRequest, InputSource, RunRequest, Settings, Silent, SizeRequest,
     StudyError, explore, run, size,
@@ -75,18 +75,7 @@ impl Folder {
 }
 
 fn settings(sets: Vec<String>) -> Settings {
-    Settings {
-        input: InputSource::Random { count: 40, seed: 7 },
-        labels: None,
-        output: None,
-        mode: Mode::Propagated,
-        stats: StatsLevel::None,
-        sets,
-        events: 0,
-        profile: None,
-        format: Default::default(),
-        task: None,
-    }
+    Settings { sets, ..Settings::new(InputSource::Random { count: 40, seed: 7 }) }
 }
 
 /// What is compared of a design: what it loses, cycles, area, energy.

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use guardbit_reports::Fraction;
-use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
     Axes, Existing, ExploreRequest, InputSource, Settings, Silent, SweepRequest, explore, sweep,
 };
@@ -83,18 +82,7 @@ fn check(
     let hw = path("hw.yaml").to_string_lossy().into_owned();
     let axes =
         || Axes::new(axes.iter().map(|text| text.parse().unwrap()).collect(), &[], Vec::new()).unwrap();
-    let settings = Settings {
-        input,
-        labels: None,
-        output: None,
-        mode: Mode::Propagated,
-        stats: StatsLevel::None,
-        sets: Vec::new(),
-        events: 0,
-        profile: None,
-        format: Default::default(),
-        task: None,
-    };
+    let settings = Settings::new(input);
     let request = ExploreRequest {
         model: path("net.yaml"),
         hw: hw.clone(),

@@ -73,16 +73,8 @@ struct Study {
 impl Study {
     fn new() -> Self {
         let settings = Settings {
-            input: InputSource::Random { count: 1, seed: 0 },
-            labels: None,
-            task: None,
-            output: None,
-            mode: Mode::Propagated,
             stats: StatsLevel::Events,
-            sets: Vec::new(),
-            events: 0,
-            profile: None,
-            format: Default::default(),
+            ..Settings::new(InputSource::Random { count: 1, seed: 0 })
         };
         Self {
             files: [("net.yaml", NETWORK), ("acc.yaml", ACCELERATOR), ("base.yaml", BASE)]

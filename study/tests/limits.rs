@@ -16,7 +16,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{Existing, InputSource, Pick, RunRequest, Settings, Silent, run};
 use writer::{Model, Operator, Tensor};
 
@@ -197,18 +196,7 @@ fn run_on(input: InputSource, labels: Option<&Path>) -> Result<(), String> {
     let model = dir.path().join("net.yaml");
     // A network of one layer that reads 8 codes.
     std::fs::write(&model, include_str!("net.yaml").replace("16", "8")).unwrap();
-    let settings = Settings {
-        input,
-        labels: labels.map(Path::to_owned),
-        task: None,
-        output: None,
-        mode: Mode::Propagated,
-        stats: StatsLevel::None,
-        sets: Vec::new(),
-        events: 0,
-        profile: None,
-        format: Default::default(),
-    };
+    let settings = Settings { labels: labels.map(Path::to_owned), ..Settings::new(input) };
     let request = RunRequest {
         model,
         hw: "exact-int32-os".into(),

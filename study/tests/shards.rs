@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use guardbit_sim::{Mode, StatsLevel};
+use guardbit_sim::StatsLevel;
 use guardbit_study::{
     Axes, Existing, InputSource, MergeError, Settings, Shard, ShardError, Silent, StudyError, SweepRequest,
     merge, sweep,
@@ -13,18 +13,8 @@ use proptest::prelude::*;
 
 fn request(dir: &Path, axes: &[String], shard: Option<Shard>) -> SweepRequest {
     fs::write(dir.join("net.yaml"), include_str!("net.yaml")).unwrap();
-    let settings = Settings {
-        input: InputSource::Random { count: 3, seed: 1 },
-        labels: None,
-        task: None,
-        output: None,
-        mode: Mode::Propagated,
-        stats: StatsLevel::Events,
-        sets: Vec::new(),
-        events: 0,
-        profile: None,
-        format: Default::default(),
-    };
+    let settings =
+        Settings { stats: StatsLevel::Events, ..Settings::new(InputSource::Random { count: 3, seed: 1 }) };
     SweepRequest {
         models: vec![dir.join("net.yaml")],
         hws: vec!["fpga-int14-os".into()],

@@ -81,16 +81,10 @@ fn ran(folder: &Path, case: &Case, name: &str, mode: Mode, sets: Vec<String>) ->
         model: write("network.yaml", &case.network),
         hw: write("hw.yaml", &case.accelerator).to_string_lossy().into_owned(),
         settings: Settings {
-            input: InputSource::Random { count: 3, seed: case.seed },
-            labels: None,
-            task: None,
-            output: None,
             mode,
             stats: StatsLevel::Full,
             sets,
-            events: 0,
-            profile: None,
-            format: Default::default(),
+            ..Settings::new(InputSource::Random { count: 3, seed: case.seed })
         },
         dump_tensors: false,
         costs: Vec::new(),

@@ -15,7 +15,7 @@ use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
 use guardbit_quantize::{Config, Quantized, Sample};
 use guardbit_reports::{Fraction, QuantizeRecord, RunRecord, quantize_documents};
-use guardbit_sim::{Codes, Mode, Options, StatsLevel};
+use guardbit_sim::{Codes, Options, StatsLevel};
 
 pub use choices::QuantizeChoices;
 pub use mixed::{MixedBudget, MixedBudgetError};
@@ -168,16 +168,11 @@ fn measure(
         None => request.calibration.clone(),
     };
     let settings = |stats| Settings {
-        input: input.clone(),
         labels: request.labels.clone(),
-        task: None,
         output: request.output.clone(),
-        mode: Mode::Propagated,
         stats,
         sets: request.sets.clone(),
-        events: 0,
-        profile: None,
-        format: crate::TableFormat::Csv,
+        ..Settings::new(input.clone())
     };
     let subject = |graph: Graph, stats| Subject::of_graph(graph, &request.model, &settings(stats));
     let run =
