@@ -124,6 +124,16 @@ impl Geometry {
         self.reach
     }
 
+    /// The same as runs of neighbours: distance and length.
+    pub fn runs(&self) -> &[(usize, usize)] {
+        &self.runs
+    }
+
+    /// Whether operands may be negative, where activations travel as bytes.
+    pub fn has_negative_operands(&self) -> bool {
+        self.origin() < 0
+    }
+
     /// Whether activations travel as bytes: codes of at most 8 bits, and a padding cell is one of them.
     pub fn has_bytes(&self) -> bool {
         self.bits <= 8 && (0..=255).contains(&(self.padding - self.origin()))

@@ -191,22 +191,6 @@ impl Rails {
     }
 }
 
-/// Dot products that are stepped two windows to a lane: the low 16 bits the first, the high ones the second.
-pub(crate) struct PairStepping<'a> {
-    /// Every operand in the low half, in the high one that of the second window.
-    pub cells: &'a [u32],
-    /// Distance of each product's cell from the window's first one.
-    pub offsets: &'a [u32],
-    /// The greatest of them.
-    pub reach: usize,
-    /// Whether lane `l` reads cell `l` from a product's cell on; else all lanes read that one.
-    pub own: bool,
-    /// `[k][lane]`, each twice.
-    pub weights: &'a [[i16; 2 * LANES]],
-    pub start: &'a Lanes,
-    pub rails: Rails,
-}
-
 /// Operands, which are `origin` more than their bytes.
 #[inline(always)]
 pub(crate) fn operands(bytes: &[u8], origin: i32, out: &mut Vec<i16>) {
@@ -263,14 +247,6 @@ pub(crate) struct Turn {
 
 /// The turns of one block at one pixel, and the products before which there is one, ascending.
 pub(crate) type Turns<'t> = (&'t [Turn], &'t [u32]);
-
-/// The innermost one of several levels: its runs are stepped two windows to a lane, each from 0.
-pub(crate) struct PairRuns<'a> {
-    /// The start is not read.
-    pub stepping: PairStepping<'a>,
-    /// Products of a run.
-    pub length: usize,
-}
 
 /// What the runs of one block's dot products came to.
 pub(crate) struct RunsOut<'s> {
@@ -331,15 +307,6 @@ pub(crate) fn rounds<T: Copy, const PLAIN: bool>(
         width *= 2;
     }
     values[0]
-}
-
-/// Two windows that are stepped together.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct PairOfWindows {
-    /// First cell of the first one.
-    pub corner: usize,
-    /// Where the results of both go; those of a second one that nobody asks for, somewhere else.
-    pub slots: [usize; 2],
 }
 
 pub(crate) const SATURATE: u8 = 0;

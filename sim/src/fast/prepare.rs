@@ -10,6 +10,7 @@ use super::finish::Channels;
 use super::image::Geometry;
 use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row, near};
 use super::norms::{self, SquaredWeights};
+use super::pairs::PairWeights;
 use super::simd::{Kernels, PairMode};
 use crate::output;
 
@@ -30,7 +31,7 @@ pub(super) struct Block {
     /// The same as bytes, four steps at a time, where sums are made from bytes.
     pub bytes: Option<ByteBlock>,
     /// The same with every lane twice, where two windows are stepped together.
-    pub doubled: Option<Vec<[i16; 2 * LANES]>>,
+    pub doubled: Option<PairWeights>,
     /// Whether every product fits 16 bits.
     pub short: bool,
     /// What exact sums start from: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so that what the
@@ -181,8 +182,7 @@ pub(super) fn blocks(
             }
             let apart = matches!(block.reads, Reads::Lanes(_));
             if kernels.steps_pairs() && geometry.has_bytes() && block.short && !apart {
-                let doubled = |row: &Row| std::array::from_fn(|i| row[i / 2]);
-                block.doubled = Some(block.weights.iter().map(doubled).collect());
+                block.doubled = Some(PairWeights::new(&block.weights));
             }
             blocks.push(block);
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
-use super::kernels::{LANES, Lanes, NEVER, Stepped, TILE, Turn};
+use super::kernels::{LANES, Lanes, NEVER, Stepped, Turn};
 use crate::stats::{LayerStats, timeline_bin};
 
 /// The dot products of every block at every pixel.
@@ -31,16 +31,6 @@ struct Site {
     together: bool,
     turns: Range<usize>,
     checkpoints: Range<usize>,
-}
-
-/// Overflows of the pixels that were stepped together up to every turn of theirs.
-#[derive(Debug, Default)]
-pub(crate) struct Log {
-    counts: Vec<Lanes>,
-    /// Where each pixel's begin.
-    starts: [usize; TILE],
-    /// What a kernel noted at checkpoints.
-    noted: Vec<Lanes>,
 }
 
 impl Schedule {
@@ -156,51 +146,6 @@ impl Schedule {
             checkpoints: from..from + checkpoints.len(),
         });
         self.checkpoints.extend(checkpoints);
-    }
-}
-
-impl Log {
-    /// Makes room for pixels with as many turns as given.
-    pub fn clear(&mut self, turns: impl Iterator<Item = usize>) {
-        let mut end = 0;
-        for (start, count) in self.starts.iter_mut().zip(turns) {
-            *start = end;
-            end += count;
-        }
-        if self.counts.len() < end {
-            self.counts.resize(end, [0; LANES]);
-        }
-    }
-
-    /// What is logged of the pixel in `slot`, and what follows.
-    pub fn of(&self, slot: usize) -> &[Lanes] {
-        &self.counts[self.starts[slot]..]
-    }
-
-    /// The same, to be written.
-    pub fn of_mut(&mut self, slot: usize) -> &mut [Lanes] {
-        &mut self.counts[self.starts[slot]..]
-    }
-
-    /// Room for what a kernel notes at `checkpoints` checkpoints.
-    pub fn notes(&mut self, checkpoints: usize) -> &mut [Lanes] {
-        if self.noted.len() < checkpoints {
-            self.noted.resize(checkpoints, [0; LANES]);
-        }
-        &mut self.noted[..checkpoints]
-    }
-
-    /// Takes over what was noted of the pixel in `slot`.
-    pub fn take_notes(&mut self, slot: usize, turns: &[Turn], stepped: &Stepped) {
-        let counts = &mut self.counts[self.starts[slot]..];
-        for (counts, turn) in counts.iter_mut().zip(turns) {
-            for (l, count) in counts.iter_mut().enumerate() {
-                *count = match turn.at[l] {
-                    NEVER => stepped.high[l] + stepped.low[l],
-                    _ => self.noted[usize::from(turn.entries[l])][l],
-                };
-            }
-        }
     }
 }
 

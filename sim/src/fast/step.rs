@@ -4,10 +4,11 @@ use guardbit_hwmodels::Check;
 use guardbit_num::{Beyond, Direction};
 
 use super::FastLayer;
-use super::kernels::{self, Lanes, PairOfWindows, PairStepping, Rails, Stepped, TILE, Trail, Turns, Walked};
+use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
+use super::log::Log;
+use super::pairs::{Moment, PairCells, PairOfWindows, PairStepping, PairWindows};
 use super::prepare::{Narrow, Reads};
-use super::schedule::Log;
-use super::simd::VectorActivations;
+use super::simd::{PairMode, VectorActivations};
 use super::tiles::Tile;
 use super::windows::{Read, Windows, on_windows};
 
@@ -41,9 +42,9 @@ impl Stepping<'_, '_> {
         let clamps = matches!(self.narrow.overflow.beyond(), Beyond::Rail);
         if self.check == Check::EachAdd
             && match noted {
-                Noted::Counts => self.step_pairs::<true>(None, all),
-                Noted::Nothing => clamps && self.step_pairs::<false>(None, all),
-                Noted::Log(ref mut log) => self.step_pairs::<true>(Some(log), all),
+                Noted::Counts => self.step_pairs::<true>(None, windows, all),
+                Noted::Nothing => clamps && self.step_pairs::<false>(None, windows, all),
+                Noted::Log(ref mut log) => self.step_pairs::<true>(Some(log), windows, all),
             }
         {
             return;
@@ -101,42 +102,93 @@ impl Stepping<'_, '_> {
     }
 
     /// Two windows to a lane; whether that could be done.
-    fn step_pairs<const COUNT: bool>(&self, log: Option<&mut Log>, out: &mut [Stepped; TILE + 1]) -> bool {
-        let Self { layer, narrow, tile, pixels, .. } = self;
+    fn step_pairs<const COUNT: bool>(
+        &self,
+        log: Option<&mut Log>,
+        windows: &mut Windows,
+        out: &mut [Stepped; TILE + 1],
+    ) -> bool {
+        let Self { layer, narrow, tile, .. } = self;
         let (Some(mode), Some(weights)) = (narrow.pairs, &tile.block.doubled) else { return false };
         let stepping = PairStepping {
-            cells: tile.image.pairs(layer.kernels),
-            offsets: &layer.cells,
-            reach: layer.geometry.reach(),
-            own: matches!(tile.block.reads, Reads::Neighbours(_)),
             weights,
             start: &tile.block.start,
             rails: narrow.rails,
+            negative: layer.geometry.has_negative_operands(),
         };
+        let mut slots = [[0; 2]; TILE];
+        let slots = self.pair_up(&mut slots);
         let first = tile.block.reads.first();
+        if let Reads::Neighbours(_) = tile.block.reads {
+            let mut pairs = [PairOfWindows { source: 0, slots: [UNUSED; 2] }; TILE];
+            for (pair, &slots) in pairs.iter_mut().zip(slots) {
+                *pair = PairOfWindows { source: tile.corners[self.pixels[slots[0]]] + first, slots };
+            }
+            let cells = PairCells {
+                cells: tile.image.pairs(layer.kernels),
+                offsets: &layer.cells,
+                reach: layer.geometry.reach(),
+            };
+            let windows = PairWindows::Own(cells, &pairs[..slots.len()]);
+            self.run_pairs::<COUNT>(mode, &stepping, windows, log, out);
+        } else {
+            let at = |slots: &[usize; 2]| self.pixels[slots[0]];
+            let held = (tile.pixel, first);
+            let lists = windows.lists(held, slots.iter().map(at), |at, list| {
+                let cells = &tile.image.pairs(layer.kernels)[tile.corners[at] + first..];
+                layer.kernels.list_steps(cells, layer.geometry.runs(), list);
+            });
+            let mut pairs = [PairOfWindows { source: &lists[0], slots: [UNUSED; 2] }; TILE];
+            for (pair, slots) in pairs.iter_mut().zip(slots) {
+                *pair = PairOfWindows { source: &lists[at(slots)], slots: *slots };
+            }
+            let windows = PairWindows::Shared(&pairs[..slots.len()]);
+            self.run_pairs::<COUNT>(mode, &stepping, windows, log, out);
+        }
+        true
+    }
+
+    /// The slots of windows that go together: neighbours that are both stepped, and those left over.
+    fn pair_up<'p>(&self, pairs: &'p mut [[usize; 2]; TILE]) -> &'p [[usize; 2]] {
+        let Self { tile, pixels, .. } = self;
         let distance = tile.image.pair_distance();
-        let mut windows = [PairOfWindows::default(); TILE];
         let (mut count, mut slot) = (0, 0);
         while slot < pixels.len() {
-            let corner = tile.corners[pixels[slot]];
-            let next = pixels.get(slot + 1).is_some_and(|&next| tile.corners[next] == corner + distance);
-            windows[count] =
-                PairOfWindows { corner: corner + first, slots: [slot, if next { slot + 1 } else { UNUSED }] };
+            let neighbour = tile.corners[pixels[slot]] + distance;
+            let next = pixels.get(slot + 1).is_some_and(|&next| tile.corners[next] == neighbour);
+            pairs[count] = [slot, if next { slot + 1 } else { UNUSED }];
             slot += 1 + usize::from(next);
             count += 1;
         }
-        let windows = &windows[..count];
+        &pairs[..count]
+    }
+
+    /// Steps `windows`, with a log if there is one.
+    fn run_pairs<const COUNT: bool>(
+        &self,
+        mode: PairMode,
+        stepping: &PairStepping<'_>,
+        windows: PairWindows<'_>,
+        log: Option<&mut Log>,
+        out: &mut [Stepped; TILE + 1],
+    ) {
         let Some(log) = log else {
-            layer.kernels.step_pairs::<COUNT>(mode, &stepping, windows, out);
-            return true;
+            return self.layer.kernels.step_pairs::<COUNT>(mode, stepping, windows, out);
         };
-        let mut turns: [Turns<'_>; TILE + 1] = [(&[], &[]); TILE + 1];
-        for (turns, &at) in turns.iter_mut().zip(*pixels) {
-            *turns = layer.sites.turns(tile.pixel + at, tile.index);
+        log.clear();
+        let mut lists = [None; TILE];
+        if let PairWindows::Shared(windows) = windows {
+            let of_slots = windows.iter().flat_map(|pair| pair.slots.map(|slot| (slot, pair.source)));
+            of_slots.filter(|&(slot, _)| slot != UNUSED).for_each(|(slot, list)| lists[slot] = Some(list));
         }
-        log.clear(turns[..pixels.len()].iter().map(|(turns, _)| turns.len()));
-        layer.kernels.step_pairs_logged(mode, &stepping, windows, &turns, log, out);
-        true
+        for (slot, &at) in self.pixels.iter().enumerate() {
+            let (turns, _) = self.layer.sites.turns(self.tile.pixel + at, self.tile.index);
+            match lists[slot] {
+                Some(list) => log.open_moments(slot, turns.iter().map(|turn| Moment::of_list(turn, list))),
+                None => log.open_moments(slot, turns.iter().map(Moment::of_products)),
+            }
+        }
+        self.layer.kernels.step_pairs_logged(mode, stepping, windows, log, out);
     }
 
     /// Addition by addition, counted.
@@ -173,11 +225,11 @@ impl Stepping<'_, '_> {
             }
             return;
         };
-        let turns = |slot: usize| layer.sites.turns(tile.pixel + pixels[slot], tile.index);
-        log.clear((0..pixels.len()).map(|slot| turns(slot).0.len()));
+        log.clear();
         let outs = out.as_chunks_mut::<1>().0;
         for (slot, (&x, out)) in x.iter().zip(outs).enumerate() {
-            let (turns, checkpoints) = turns(slot);
+            let (turns, checkpoints) = layer.sites.turns(tile.pixel + pixels[slot], tile.index);
+            log.open(slot, turns.len());
             let trail = Trail { checkpoints, log: log.notes(checkpoints.len()) };
             match narrow.sixteen {
                 true => kernels.step_i16_with_trail::<X, MODE>(x, weights, start, rails, trail, out),

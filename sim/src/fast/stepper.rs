@@ -2,7 +2,8 @@
 
 use guardbit_num::{Format, Overflow};
 
-use super::kernels::{LANES, PairOfWindows, PairStepping, Rails, Row, SATURATE, Stepped, TILE};
+use super::kernels::{LANES, Rails, Row, SATURATE, Stepped, TILE};
+use super::pairs::{PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
 use super::simd::{Kernels, PairMode};
 use crate::options::Isa;
 
@@ -12,8 +13,8 @@ pub struct Stepper {
     kernels: Kernels,
     /// `[block of channels][k]`
     weights: Vec<Vec<Row>>,
-    /// The same, every lane twice.
-    doubled: Vec<Vec<[i16; 2 * LANES]>>,
+    /// The same for two windows.
+    doubled: Vec<PairWeights>,
     rails: Rails,
 }
 
@@ -28,10 +29,9 @@ impl Stepper {
         };
         let block = |first| weights.iter().map(|weights| row(first, weights)).collect();
         let weights: Vec<Vec<Row>> = (0..channels).step_by(LANES).map(block).collect();
-        let double = |row: &Row| std::array::from_fn(|lane| row[lane / 2]);
         Some(Self {
             kernels: Kernels::choose(isa),
-            doubled: weights.iter().map(|rows| rows.iter().map(double).collect()).collect(),
+            doubled: weights.iter().map(|rows| PairWeights::new(rows)).collect(),
             weights,
             rails: Rails::new(format, Overflow::Saturate),
         })
@@ -44,11 +44,11 @@ impl Stepper {
         sums.resize(activations.len() * channels, 0);
         let mut events = [0; 2];
         for (tile, sums) in activations.chunks(TILE).zip(sums.chunks_mut(TILE * channels)) {
-            let cells = self.kernels.steps_pairs().then(|| pairs(tile));
+            let lists = self.kernels.steps_pairs().then(|| self.lists(tile));
             for block in 0..self.weights.len() {
                 let mut stepped = [Stepped::ZERO; TILE + 1];
-                match &cells {
-                    Some(cells) => self.step_pairs(block, tile, cells, &mut stepped),
+                match &lists {
+                    Some(lists) => self.step_pairs(block, tile.len(), lists, &mut stepped),
                     None => self.step(block, tile, &mut stepped[..tile.len()]),
                 }
                 for (stepped, sums) in stepped.iter().zip(sums.chunks_mut(channels)) {
@@ -69,37 +69,34 @@ impl Stepper {
         self.kernels.step_i16::<_, SATURATE>(&x[..tile.len()], weights, &start, self.rails, stepped);
     }
 
-    fn step_pairs(&self, block: usize, tile: &[Vec<i16>], cells: &[u32], stepped: &mut [Stepped; TILE + 1]) {
-        let terms = tile[0].len();
-        let offsets: Vec<u32> = (0..terms as u32).collect();
-        let mut windows = [PairOfWindows::default(); TILE];
-        let count = tile.len().div_ceil(2);
-        for (pair, window) in windows[..count].iter_mut().enumerate() {
-            let second = if 2 * pair + 1 < tile.len() { 2 * pair + 1 } else { TILE };
-            *window = PairOfWindows { corner: pair * terms, slots: [2 * pair, second] };
-        }
+    fn step_pairs(&self, block: usize, pixels: usize, lists: &[StepList], stepped: &mut [Stepped; TILE + 1]) {
+        let pair = |(pair, source)| {
+            let second = if 2 * pair + 1 < pixels { 2 * pair + 1 } else { TILE };
+            PairOfWindows { source, slots: [2 * pair, second] }
+        };
+        let windows: Vec<_> = lists.iter().enumerate().map(pair).collect();
         let stepping = PairStepping {
-            cells,
-            offsets: &offsets,
-            reach: terms.saturating_sub(1),
-            own: false,
             weights: &self.doubled[block],
             start: &[0; LANES],
             rails: self.rails,
+            negative: true,
         };
         if let Some(mode) = PairMode::of(Overflow::Saturate, &self.rails) {
-            self.kernels.step_pairs::<true>(mode, &stepping, &windows[..count], stepped);
+            self.kernels.step_pairs::<true>(mode, &stepping, PairWindows::Shared(&windows), stepped);
         }
     }
-}
 
-/// Rows two by two, cell beside cell.
-fn pairs(tile: &[Vec<i16>]) -> Vec<u32> {
-    let mut cells = Vec::with_capacity(tile.len().div_ceil(2) * tile[0].len());
-    for pair in tile.chunks(2) {
-        let second = pair.last().map_or(&[][..], |row| row);
-        let both = pair[0].iter().zip(second);
-        cells.extend(both.map(|(&a, &b)| u32::from(a as u16) | u32::from(b as u16) << 16));
+    /// Rows two by two.
+    fn lists(&self, tile: &[Vec<i16>]) -> Vec<StepList> {
+        let list = |pair: &[Vec<i16>]| {
+            let second = pair.last().map_or(&[][..], |row| row);
+            let both = pair[0].iter().zip(second);
+            let cells: Vec<u32> =
+                both.map(|(&a, &b)| u32::from(a as u16) | u32::from(b as u16) << 16).collect();
+            let mut list = StepList::default();
+            self.kernels.list_steps(&cells, &[(0, cells.len())], &mut list);
+            list
+        };
+        tile.chunks(2).map(list).collect()
     }
-    cells
 }

@@ -8,7 +8,7 @@ use super::bytes::ByteSums;
 use super::counters::Counters;
 use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
 use super::prepare::{Block, Path};
-use super::schedule::Log;
+use super::log::Log;
 use super::sites::{Dot, Record, Wanted};
 use super::step::{Noted, Stepping};
 use super::windows::{Windows, on_windows};

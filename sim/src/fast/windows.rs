@@ -2,6 +2,7 @@
 
 use super::image::{Geometry, Image};
 use super::kernels::{Neighbours, Row, TILE};
+use super::pairs::StepList;
 use super::prepare::{Block, Reads};
 
 /// Memory for the windows of one tile.
@@ -11,6 +12,10 @@ pub(super) struct Windows {
     rows: [Vec<Row>; TILE],
     /// First pixel and first input channel of the windows in `shared`.
     held: Option<(usize, usize)>,
+    /// Products of pairs of windows that are stepped, by the pixel of the first one.
+    lists: [StepList; TILE],
+    /// Which of them have been made, of which windows.
+    listed: [Option<(usize, usize)>; TILE],
 }
 
 /// One window per pixel of a tile.
@@ -41,6 +46,23 @@ impl Windows {
     /// Forgets what it holds: another image follows.
     pub fn clear(&mut self) {
         self.held = None;
+        self.listed = [None; TILE];
+    }
+
+    /// The products that are stepped of pairs of windows that begin at some pixels of a tile; `windows` are the tile's
+    /// first pixel and the first input channel, and `list` makes a list.
+    pub fn lists(
+        &mut self,
+        windows: (usize, usize),
+        pixels: impl Iterator<Item = usize>,
+        list: impl Fn(usize, &mut StepList),
+    ) -> &[StepList; TILE] {
+        for at in pixels {
+            if self.listed[at].replace(windows) != Some(windows) {
+                list(at, &mut self.lists[at]);
+            }
+        }
+        &self.lists
     }
 
     /// What `block` reads in the windows with these corners, the first of which is that of `pixel`.

@@ -3,9 +3,8 @@
 use guardbit_hwmodels::{MacLayer, Register};
 
 use super::super::image::{Geometry, Image};
-use super::super::kernels::{
-    LANES, Lanes, PAIR_TREE, PairRuns, PairStepping, Rails, Row, RunsOut, noted_parts,
-};
+use super::super::kernels::{Lanes, PAIR_TREE, Rails, RunsOut, noted_parts};
+use super::super::pairs::{PairCells, PairRow, PairRuns};
 use super::super::prepare::Reads;
 use super::super::simd::{Kernels, PairMode};
 use super::Block;
@@ -27,7 +26,7 @@ pub(super) struct Paired {
     reach: usize,
     /// Per block, every lane twice; `None` where its dot products cannot overflow the level, or its lanes read cells
     /// that are no neighbours.
-    weights: Vec<Option<Vec<[i16; 2 * LANES]>>>,
+    weights: Vec<Option<Vec<PairRow>>>,
 }
 
 /// What is asked for.
@@ -59,10 +58,9 @@ impl Paired {
             return None;
         }
         let offsets = geometry.offsets().iter().map(|&offset| u32::try_from(offset).ok());
-        let doubled = |row: &Row| std::array::from_fn(|i| row[i / 2]);
         let weights = |(block, &certain): (&Block, &usize)| {
             let apart = matches!(block.reads, Reads::Lanes(_));
-            (!apart && certain <= 1).then(|| block.weights.iter().map(doubled).collect())
+            (!apart && certain <= 1).then(|| block.weights.iter().map(PairRow::doubled).collect())
         };
         Some(Self {
             known: stage.known,
@@ -94,15 +92,14 @@ impl Paired {
     ) {
         let Some(weights) = &self.weights[index] else { return };
         let runs = PairRuns {
-            stepping: PairStepping {
+            cells: PairCells {
                 cells: image.pairs(kernels),
                 offsets: &self.offsets,
                 reach: self.reach,
-                own: matches!(reads, Reads::Neighbours(_)),
-                weights,
-                start: &[0; LANES],
-                rails: self.rails,
             },
+            own: matches!(reads, Reads::Neighbours(_)),
+            weights,
+            rails: self.rails,
             length: self.length,
         };
         let corner = corner + reads.first();

@@ -11,10 +11,11 @@ use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
-    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, PairOfWindows, PairRuns, PairStepping,
-    Rails, Row, RunsOut, SATURATE, Scaling, Stepped, Trail, Turns, Walked,
+    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, Rails, Row, RunsOut, SATURATE, Scaling,
+    Stepped, Trail, Walked,
 };
-use super::schedule::Log;
+use super::log::Log;
+use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
 use crate::options::Isa;
 
 /// The instructions that the kernels use.
@@ -46,7 +47,9 @@ fn has_pairs(isa: Isa) -> bool {
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 | Isa::Avx512Vnni => {
-            is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512bitalg")
+            is_x86_feature_detected!("avx512vbmi2")
+                && is_x86_feature_detected!("avx512bitalg")
+                && is_x86_feature_detected!("avx512vpopcntdq")
         }
         _ => false,
     }
@@ -142,23 +145,14 @@ macro_rules! in_chunks {
     }};
 }
 
-/// Runs a kernel for pairs of windows under its mode and way of reading, given as constants.
+/// Runs a kernel for pairs of windows under its mode, given as a constant.
 #[cfg(target_arch = "x86_64")]
 macro_rules! with_mode {
-    ($mode:ident, $stepping:ident, |$const_mode:ident, $own:ident| $work:expr) => {{
+    ($mode:ident, |$const_mode:ident| $work:expr) => {{
         macro_rules! under {
             ($of_mode:expr) => {{
                 const $const_mode: u8 = $of_mode;
-                match $stepping.own {
-                    true => {
-                        const $own: bool = true;
-                        $work
-                    }
-                    false => {
-                        const $own: bool = false;
-                        $work
-                    }
-                }
+                $work
             }};
         }
         match $mode {
@@ -175,8 +169,6 @@ macro_rules! with_mode {
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod runs;
 
 impl Kernels {
     /// The forced instructions where the CPU has them, else the best ones that it has.
@@ -377,21 +369,30 @@ impl Kernels {
         unreachable!("sums of bytes are asked for where there are instructions for them")
     }
 
+    /// Lists the products that are to be stepped of the two windows whose cells begin with `cells`; `runs` are the distances
+    /// and lengths of neighbouring cells in the order of addition. Asked for where [`Self::steps_pairs`] is true.
+    pub fn list_steps(self, cells: &[u32], runs: &[(usize, usize)], list: &mut StepList) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_pairs() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2, BITALG and VPOPCNTDQ.
+            return unsafe { avx512::list_steps(cells, runs, list) };
+        }
+        unreachable!("pairs are stepped where there are instructions for them")
+    }
+
     /// Steps pairs of windows on a register of 16 bits. Asked for where [`Self::steps_pairs`] is true.
     pub fn step_pairs<const COUNT: bool>(
         self,
         mode: PairMode,
         stepping: &PairStepping<'_>,
-        windows: &[PairOfWindows],
+        windows: PairWindows<'_>,
         out: &mut [Stepped],
     ) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_pairs() {
             // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
             return unsafe {
-                with_mode!(mode, stepping, |MODE, OWN| {
-                    avx512::step_pairs::<MODE, COUNT, OWN>(stepping, windows, out)
-                })
+                with_mode!(mode, |MODE| avx512::step_pairs::<MODE, COUNT>(stepping, windows, out))
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")
@@ -471,13 +472,12 @@ impl Kernels {
         }
     }
 
-    /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
+    /// The same, with the overflows up to every moment of each window, which `log` has and gets by slot.
     pub fn step_pairs_logged(
         self,
         mode: PairMode,
         stepping: &PairStepping<'_>,
-        windows: &[PairOfWindows],
-        turns: &[Turns<'_>],
+        windows: PairWindows<'_>,
         log: &mut Log,
         out: &mut [Stepped],
     ) {
@@ -485,9 +485,7 @@ impl Kernels {
         if self.steps_pairs() {
             // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
             return unsafe {
-                with_mode!(mode, stepping, |MODE, OWN| {
-                    avx512::step_logged::<MODE, OWN>(stepping, windows, turns, log, out)
-                })
+                with_mode!(mode, |MODE| avx512::step_logged::<MODE>(stepping, windows, log, out))
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")
@@ -497,10 +495,12 @@ impl Kernels {
     pub fn step_chains(self, mode: PairMode, runs: &PairRuns<'_>, corner: usize, out: &mut [RunsOut<'_>; 2]) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_pairs() {
-            let stepping = &runs.stepping;
             // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
             return unsafe {
-                with_mode!(mode, stepping, |MODE, OWN| runs::chains::<MODE, OWN>(runs, corner, out))
+                with_mode!(mode, |MODE| match runs.own {
+                    true => avx512::chains::<MODE, true>(runs, corner, out),
+                    false => avx512::chains::<MODE, false>(runs, corner, out),
+                })
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")
@@ -512,11 +512,11 @@ impl Kernels {
         if self.steps_pairs() {
             // SAFETY: as above.
             return unsafe {
-                match (wraps, runs.stepping.own) {
-                    (false, false) => runs::trees::<false, false>(runs, corner, out),
-                    (false, true) => runs::trees::<false, true>(runs, corner, out),
-                    (true, false) => runs::trees::<true, false>(runs, corner, out),
-                    (true, true) => runs::trees::<true, true>(runs, corner, out),
+                match (wraps, runs.own) {
+                    (false, false) => avx512::trees::<false, false>(runs, corner, out),
+                    (false, true) => avx512::trees::<false, true>(runs, corner, out),
+                    (true, false) => avx512::trees::<true, false>(runs, corner, out),
+                    (true, true) => avx512::trees::<true, true>(runs, corner, out),
                 }
             };
         }

@@ -3,8 +3,10 @@
 
 use std::arch::x86_64::*;
 
-use super::super::kernels::{LANES, Lanes, NOTED, PAIR_TREE, PairOfWindows, PairRuns, Row, RunsOut, rounds};
-use super::avx512::{Beside, Noted, Registers, base, check, halves, load, load_cells, store};
+use super::super::super::kernels::{LANES, Lanes, NOTED, PAIR_TREE, Row, RunsOut, rounds};
+use super::super::super::pairs::PairRuns;
+use super::pairs::{Beside, Dense, Noted, Registers, Source, base, load_row};
+use super::{halves, load, store};
 
 /// Exact sums of runs, found beside stepping.
 trait Sums: Beside {
@@ -132,7 +134,7 @@ impl Sums for Prefixes {
 /// # Panics
 /// If a window does not lie within the pairs, or there is no room for what comes out.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-pub(super) fn chains<const MODE: u8, const OWN: bool>(
+pub(in super::super) fn chains<const MODE: u8, const OWN: bool>(
     runs: &PairRuns<'_>,
     corner: usize,
     out: &mut [RunsOut<'_>; 2],
@@ -155,19 +157,19 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums>(
     sums: &mut S,
     out: &mut [RunsOut<'_>; 2],
 ) {
-    let PairRuns { stepping, length } = runs;
-    let windows = [PairOfWindows { corner, slots: [0, 1] }];
-    check::<OWN>(stepping, &windows);
-    let steps = stepping.offsets.len();
-    let mut registers = Registers::<1>::new(&[0; LANES], base::<MODE>(stepping.rails));
+    let &PairRuns { cells, weights, rails, length, .. } = runs;
+    let source = Dense::<OWN>::new(cells, corner);
+    let steps = source.steps();
+    assert_eq!(steps, weights.len());
+    let mut registers = Registers::<1>::new(&[0; LANES], base::<MODE>(rails));
     let empty = registers.value;
     let mut part = 0;
-    for (run, begin) in (0..steps).step_by(*length).enumerate() {
+    for (run, begin) in (0..steps).step_by(length).enumerate() {
         let end = steps.min(begin + length);
         registers.value = empty;
         for from in (begin..end).step_by(NOTED) {
             let to = end.min(from + NOTED);
-            let noted = registers.step::<MODE, true, OWN>(stepping, &windows, from..to, sums);
+            let noted = registers.step::<MODE, true, _>((weights, rails), &[source], from..to, sums);
             // SAFETY: the CPU has them, as for this function.
             unsafe { sums.flush() };
             log_part(&noted, part, out);
@@ -202,7 +204,7 @@ fn log_part(noted: &Noted<1>, part: usize, out: &mut [RunsOut<'_>; 2]) {
 /// # Panics
 /// If a window does not lie within the pairs, or there is no room for what comes out.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-pub(super) fn trees<const WRAPS: bool, const OWN: bool>(
+pub(in super::super) fn trees<const WRAPS: bool, const OWN: bool>(
     runs: &PairRuns<'_>,
     corner: usize,
     out: &mut [RunsOut<'_>; 2],
@@ -221,24 +223,22 @@ fn trees_beside<const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG:
     corner: usize,
     out: &mut [RunsOut<'_>; 2],
 ) {
-    let PairRuns { stepping, length } = runs;
-    check::<OWN>(stepping, &[PairOfWindows { corner, slots: [0, 1] }]);
-    let steps = stepping.offsets.len();
+    let &PairRuns { cells, weights, length, .. } = runs;
+    let source = Dense::<OWN>::new(cells, corner);
+    let steps = source.steps();
+    assert_eq!(steps, weights.len());
     let zero = _mm512_setzero_si512();
     let (mut values, mut wide) = ([zero; PAIR_TREE], [[zero; 2]; PAIR_TREE]);
     // Per product, the overflows of the nodes that end with it.
     let mut noted = [zero; PAIR_TREE];
     let mut nodes = Nodes::<WRAPS>::new(runs);
     let (mut finals, mut prefixes) = (Finals::new(), Prefixes::new());
-    for (run, begin) in (0..steps).step_by(*length).enumerate() {
+    for (run, begin) in (0..steps).step_by(length).enumerate() {
         let products = begin..steps.min(begin + length);
         let count = products.len();
         for (i, k) in products.clone().enumerate() {
-            // SAFETY: the window has been checked; 32 lanes of 16 bits, and the load takes any alignment.
-            let product = unsafe {
-                let x = load_cells::<OWN>(stepping.cells, corner + stepping.offsets[k] as usize);
-                _mm512_mullo_epi16(x, _mm512_loadu_si512(stepping.weights[k].as_ptr().cast()))
-            };
+            // SAFETY: there are so many products, and weights for them.
+            let product = unsafe { _mm512_mullo_epi16(source.operands(k), load_row(weights, k)) };
             values[i] = product;
             if FULL {
                 wide[i] = halves(product);
@@ -311,7 +311,7 @@ impl<const WRAPS: bool> Nodes<WRAPS> {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     fn new(runs: &PairRuns<'_>) -> Self {
-        let rails = runs.stepping.rails;
+        let rails = runs.rails;
         let [least, most] = [rails.low, rails.high].map(|rail| _mm512_set1_epi16(rail as i16));
         let zero = _mm512_setzero_si512();
         Self { least, most, above: zero, below: zero }

@@ -1,0 +1,79 @@
+//! Overflows of the pixels that were stepped together up to every turn of theirs.
+
+use std::ops::Range;
+
+use super::kernels::{LANES, Lanes, NEVER, Stepped, TILE, Turn};
+use super::pairs::Moment;
+
+/// Overflows by slot and turn; one slot more than pixels for what nobody asks for, without turns.
+#[derive(Debug)]
+pub(crate) struct Log {
+    counts: Vec<Lanes>,
+    /// When the turns are, where two windows are stepped together.
+    moments: Vec<Moment>,
+    slots: [Range<usize>; TILE + 1],
+    /// What a kernel noted at checkpoints.
+    noted: Vec<Lanes>,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        let slots = std::array::from_fn(|_| 0..0);
+        Self { counts: Vec::new(), moments: Vec::new(), slots, noted: Vec::new() }
+    }
+}
+
+impl Log {
+    /// Forgets all pixels.
+    pub fn clear(&mut self) {
+        self.slots.fill(0..0);
+        self.moments.clear();
+    }
+
+    /// Makes room for `turns` turns of the pixel in `slot`, which is the next one.
+    pub fn open(&mut self, slot: usize, turns: usize) {
+        let start = slot.checked_sub(1).map_or(0, |before| self.slots[before].end);
+        self.slots[slot] = start..start + turns;
+        if self.counts.len() < start + turns {
+            self.counts.resize(start + turns, [0; LANES]);
+        }
+    }
+
+    /// The same for turns that come at `moments`.
+    pub fn open_moments(&mut self, slot: usize, moments: impl ExactSizeIterator<Item = Moment>) {
+        self.open(slot, moments.len());
+        self.moments.extend(moments);
+    }
+
+    /// What is logged of the pixel in `slot`.
+    pub fn of(&self, slot: usize) -> &[Lanes] {
+        &self.counts[self.slots[slot].clone()]
+    }
+
+    /// The same, to be written, and when its turns come.
+    pub fn of_mut(&mut self, slot: usize) -> (&[Moment], &mut [Lanes]) {
+        let range = self.slots[slot].clone();
+        (&self.moments[range.clone()], &mut self.counts[range])
+    }
+
+    /// Room for what a kernel notes at `checkpoints` checkpoints.
+    pub fn notes(&mut self, checkpoints: usize) -> &mut [Lanes] {
+        if self.noted.len() < checkpoints {
+            self.noted.resize(checkpoints, [0; LANES]);
+        }
+        &mut self.noted[..checkpoints]
+    }
+
+    /// Takes over what was noted of the pixel in `slot`.
+    pub fn take_notes(&mut self, slot: usize, turns: &[Turn], stepped: &Stepped) {
+        let counts = &mut self.counts[self.slots[slot].clone()];
+        for (counts, turn) in counts.iter_mut().zip(turns) {
+            for (l, count) in counts.iter_mut().enumerate() {
+                *count = match turn.at[l] {
+                    NEVER => stepped.high[l] + stepped.low[l],
+                    _ => self.noted[usize::from(turn.entries[l])][l],
+                };
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Kernels for AVX-512 with VNNI, 16 output channels to a vector of 32 bits.
+
+mod codes;
+mod pairs;
+mod runs;
+mod statistics;
+mod steps;
+mod sums;
+
+use std::arch::x86_64::*;
+
+pub(super) use codes::{codes_double, put_bytes};
+pub(super) use pairs::{SATURATE, SATURATE_16, WRAP, WRAP_15, WRAP_16, step_logged, step_pairs};
+pub(super) use runs::{chains, trees};
+pub(super) use statistics::{count_errors, count_events, misfits};
+pub(super) use steps::list_steps;
+pub(super) use sums::sums;
+
+use super::super::kernels::Lanes;
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) fn load(lanes: &Lanes) -> __m512i {
+    // SAFETY: sixteen lanes of 32 bits; the load takes any alignment.
+    unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) fn store(lanes: &mut Lanes, value: __m512i) {
+    // SAFETY: as above.
+    unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), value) };
+}
+
+/// What belongs to the first windows, and to the second ones.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+pub(super) fn halves(pairs: __m512i) -> [__m512i; 2] {
+    [_mm512_srai_epi32::<16>(_mm512_slli_epi32::<16>(pairs)), _mm512_srai_epi32::<16>(pairs)]
+}

@@ -1,0 +1,90 @@
+//! What tiles add to the counters.
+
+use std::arch::x86_64::*;
+
+use super::super::super::kernels::{LaneCounters, Lanes, Rails, Stepped, Walked};
+use super::{load, store};
+
+/// Counts what delivered sums are wrong about: see [`kernels::count_errors`](super::super::kernels::count_errors).
+///
+/// # Panics
+/// If a pixel has no sums.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(in super::super) fn count_errors(
+    counters: &mut LaneCounters,
+    pixels: &[usize],
+    stepped: &[Stepped],
+    walked: &[Walked],
+    [codes, exact_codes]: [&[Lanes]; 2],
+) {
+    let one = _mm512_set1_epi32(1);
+    let [mut wrong, mut harmless] = [load(&counters.wrong), load(&counters.harmless)];
+    // SAFETY: all arrays have sixteen lanes; loads take any alignment.
+    let mut greatest = unsafe { _mm512_loadu_si512(counters.max_abs_err.as_ptr().cast()) };
+    let sums = counters.sum_abs_err.as_mut_ptr().cast::<__m512i>();
+    // SAFETY: as above.
+    let [mut first, mut second] = unsafe { [_mm512_loadu_si512(sums), _mm512_loadu_si512(sums.add(1))] };
+    for ((&at, stepped), codes) in pixels.iter().zip(stepped).zip(codes) {
+        let (delivered, exact) = (load(&stepped.value), load(&walked[at].sum));
+        let differ = _mm512_cmpneq_epi32_mask(delivered, exact);
+        let same = _mm512_mask_cmpeq_epi32_mask(differ, load(codes), load(&exact_codes[at]));
+        // As unsigned numbers, so that differences of 32 bits are right.
+        let error = _mm512_sub_epi32(_mm512_max_epi32(delivered, exact), _mm512_min_epi32(delivered, exact));
+        wrong = _mm512_mask_add_epi32(wrong, differ, wrong, one);
+        harmless = _mm512_mask_add_epi32(harmless, same, harmless, one);
+        greatest = _mm512_max_epu32(greatest, error);
+        let [low, high] = [_mm512_castsi512_si256(error), _mm512_extracti64x4_epi64::<1>(error)];
+        first = _mm512_add_epi64(first, _mm512_cvtepu32_epi64(low));
+        second = _mm512_add_epi64(second, _mm512_cvtepu32_epi64(high));
+    }
+    store(&mut counters.wrong, wrong);
+    store(&mut counters.harmless, harmless);
+    // SAFETY: as above, and stores take any alignment too.
+    unsafe {
+        _mm512_storeu_si512(counters.max_abs_err.as_mut_ptr().cast(), greatest);
+        _mm512_storeu_si512(sums, first);
+        _mm512_storeu_si512(sums.add(1), second);
+    }
+}
+
+/// Counts what happened in the register: see [`kernels::count_events`](super::super::kernels::count_events).
+///
+/// # Panics
+/// If a pixel has no sums.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(in super::super) fn count_events(
+    counters: &mut LaneCounters,
+    pixels: &[usize],
+    stepped: &[Stepped],
+    walked: &[Walked],
+    held: (i32, i32),
+) {
+    let one = _mm512_set1_epi32(1);
+    let (least, greatest) = (_mm512_set1_epi32(held.0), _mm512_set1_epi32(held.1));
+    let [mut high, mut low] = [load(&counters.events_high), load(&counters.events_low)];
+    let [mut touched, mut persistent] = [load(&counters.touched), load(&counters.persistent)];
+    for (&at, stepped) in pixels.iter().zip(stepped) {
+        let (above, below, sum) = (load(&stepped.high), load(&stepped.low), load(&walked[at].sum));
+        high = _mm512_add_epi32(high, above);
+        low = _mm512_add_epi32(low, below);
+        let some = _mm512_or_si512(above, below);
+        touched = _mm512_mask_add_epi32(touched, _mm512_test_epi32_mask(some, some), touched, one);
+        let outside = _mm512_cmplt_epi32_mask(sum, least) | _mm512_cmpgt_epi32_mask(sum, greatest);
+        persistent = _mm512_mask_add_epi32(persistent, outside, persistent, one);
+    }
+    store(&mut counters.events_high, high);
+    store(&mut counters.events_low, low);
+    store(&mut counters.touched, touched);
+    store(&mut counters.persistent, persistent);
+}
+
+/// How many lanes of every pixel have a prefix outside of the rails.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(in super::super) fn misfits(walked: &[Walked], rails: Rails, out: &mut [usize]) {
+    let (low, high) = (_mm512_set1_epi32(rails.low), _mm512_set1_epi32(rails.high));
+    for (walked, out) in walked.iter().zip(out) {
+        let below = _mm512_cmplt_epi32_mask(load(&walked.min), low);
+        let above = _mm512_cmpgt_epi32_mask(load(&walked.max), high);
+        *out = (below | above).count_ones() as usize;
+    }
+}
