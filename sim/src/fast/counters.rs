@@ -35,13 +35,14 @@ pub(super) fn lanes_count_all(stats: StatsLevel) -> bool {
 #[derive(Debug)]
 pub(super) struct Counters {
     blocks: Vec<LaneCounters>,
-    /// Dot products by the bits that their final sums, and that their prefixes need.
-    required: [[u64; HISTOGRAM_BINS]; 2],
+    /// Dot products by the bits that their final sums, and that their prefixes need; those of each lane apart, so that
+    /// no two of a pixel meet in one counter.
+    required: Box<[[[u32; HISTOGRAM_BINS]; LANES]; 2]>,
 }
 
 impl Counters {
     pub fn new(blocks: usize) -> Self {
-        Self { blocks: vec![LaneCounters::ZERO; blocks], required: [[0; HISTOGRAM_BINS]; 2] }
+        Self { blocks: vec![LaneCounters::ZERO; blocks], required: Box::new([[[0; HISTOGRAM_BINS]; LANES]; 2]) }
     }
 
     /// The counts of block `index`.
@@ -58,11 +59,23 @@ impl Counters {
             bits.iter_mut().zip(walked).for_each(|(bits, walked)| *bits = unsigned(walked));
         }
         for [finals, prefixes] in &bits[..walked.len()] {
-            for (&of_sum, &of_prefixes) in finals.iter().zip(prefixes).take(lanes) {
-                self.required[0][of_sum as usize] += 1;
-                self.required[1][of_prefixes as usize] += 1;
+            for (counters, bits) in self.required.iter_mut().zip([finals, prefixes]) {
+                for (counters, &bits) in counters.iter_mut().zip(bits).take(lanes) {
+                    counters[bits as usize] += 1;
+                }
             }
         }
+    }
+
+    /// Dot products of all lanes by the bits that they need.
+    fn required(&self) -> [[u64; HISTOGRAM_BINS]; 2] {
+        let mut all = [[0; HISTOGRAM_BINS]; 2];
+        for (all, lanes) in all.iter_mut().zip(&*self.required) {
+            for (bins, count) in lanes.iter().flat_map(|lane| lane.iter().enumerate()) {
+                all[bins] += u64::from(*count);
+            }
+        }
+        all
     }
 
     /// Adds everything to `stats`.
@@ -80,7 +93,7 @@ impl Counters {
                 stats.add_errors(block.first + lane, &counters.errors(lane));
             }
         }
-        stats.add_required(0, &self.required);
+        stats.add_required(0, &self.required());
     }
 }
 

@@ -239,14 +239,9 @@ pub(crate) struct Turn {
     pub parts: [u8; LANES],
     /// Which of the checkpoints of the block that is.
     pub entries: [u16; LANES],
-    /// Least and greatest product of those.
-    pub between: (u16, u16),
     /// Whether all lanes enter the same part.
     pub together: bool,
 }
-
-/// The turns of one block at one pixel, and the products before which there is one, ascending.
-pub(crate) type Turns<'t> = (&'t [Turn], &'t [u32]);
 
 /// What the runs of one block's dot products came to.
 pub(crate) struct RunsOut<'s> {

@@ -27,22 +27,16 @@ impl Log {
     /// Forgets all pixels.
     pub fn clear(&mut self) {
         self.slots.fill(0..0);
-        self.moments.clear();
     }
 
-    /// Makes room for `turns` turns of the pixel in `slot`, which is the next one.
+    /// Makes room for `turns` turns of the pixel in `slot`, the one after the last.
     pub fn open(&mut self, slot: usize, turns: usize) {
         let start = slot.checked_sub(1).map_or(0, |before| self.slots[before].end);
         self.slots[slot] = start..start + turns;
         if self.counts.len() < start + turns {
             self.counts.resize(start + turns, [0; LANES]);
+            self.moments.resize(start + turns, Moment { at: [0; LANES], between: (0, 0) });
         }
-    }
-
-    /// The same for turns that come at `moments`.
-    pub fn open_moments(&mut self, slot: usize, moments: impl ExactSizeIterator<Item = Moment>) {
-        self.open(slot, moments.len());
-        self.moments.extend(moments);
     }
 
     /// What is logged of the pixel in `slot`.
@@ -50,10 +44,10 @@ impl Log {
         &self.counts[self.slots[slot].clone()]
     }
 
-    /// The same, to be written, and when its turns come.
-    pub fn of_mut(&mut self, slot: usize) -> (&[Moment], &mut [Lanes]) {
+    /// The same, to be written, and when its turns come, to be written first.
+    pub fn of_mut(&mut self, slot: usize) -> (&mut [Moment], &mut [Lanes]) {
         let range = self.slots[slot].clone();
-        (&self.moments[range.clone()], &mut self.counts[range])
+        (&mut self.moments[range.clone()], &mut self.counts[range])
     }
 
     /// Room for what a kernel notes at `checkpoints` checkpoints.

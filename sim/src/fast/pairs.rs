@@ -1,6 +1,8 @@
 //! What is stepped two windows to a lane: the low 16 bits of every lane the first window, the high ones the second.
 
-use super::kernels::{LANES, Lanes, NEVER, Rails, Row, Turn};
+#[cfg(doc)]
+use super::kernels::NEVER;
+use super::kernels::{LANES, Lanes, Rails, Row};
 
 /// One 16-bit number for each of two windows per lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,18 +61,34 @@ pub(crate) struct PairCells<'a> {
 }
 
 /// The products of two windows whose activations are not 0 in both, in the order of addition: one of 0 changes no sum and
-/// is no overflow.
+/// is no overflow. There is room for some more than there are products.
 #[derive(Debug, Default)]
 pub(crate) struct StepList {
     /// Activations of both windows; 0 behind the last product.
     pub operands: Vec<u32>,
-    /// The products, as indices of weights; 0 behind the last one.
-    pub rows: Vec<u32>,
-    /// Products of the list before each product of the window, and before its end.
-    pub before: Vec<i16>,
+    /// The products, as indices of weights; any behind the last one.
+    pub rows: Vec<u16>,
+    /// Products of the list before each product of the window, and before its end, if that was asked for.
+    pub before: Vec<u32>,
     /// Products in the list, and of the window: more than every index in `rows`.
     pub count: usize,
     pub terms: usize,
+}
+
+impl StepList {
+    /// Room behind the last product.
+    const MORE: usize = 32;
+
+    /// Makes room for windows of `terms` products.
+    pub fn resize(&mut self, terms: usize) {
+        if self.terms != terms || self.rows.is_empty() {
+            self.terms = terms;
+            self.rows.clear();
+            self.rows.resize(terms + Self::MORE, 0);
+            self.operands.resize(terms + Self::MORE, 0);
+            self.before.resize(terms + Self::MORE, 0);
+        }
+    }
 }
 
 /// Two windows that are stepped together.
@@ -91,31 +109,12 @@ pub(crate) enum PairWindows<'w> {
     Own(PairCells<'w>, &'w [PairOfWindows<usize>]),
 }
 
-/// The moments of a dot product in which its lanes enter another part of the layer's time: steps before which each does,
-/// or [`NEVER`], and the least and greatest of those.
+/// When the lanes of a dot product enter another part of the layer's time: the steps before which each does, [`NEVER`]
+/// for those that do not, and the least and greatest of those steps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
-    pub at: Row,
-    pub between: (u16, u16),
-}
-
-impl Moment {
-    /// That of a turn where every product is a step.
-    pub fn of_products(turn: &Turn) -> Self {
-        Self { at: turn.at, between: turn.between }
-    }
-
-    /// That of a turn where the products of a list are the steps.
-    pub fn of_list(turn: &Turn, list: &StepList) -> Self {
-        let step = |k: i16| match k {
-            NEVER => NEVER,
-            _ => list.before[k as usize],
-        };
-        // What comes behind the last step never comes.
-        let at = turn.at.map(step).map(|step| if usize::from(step.unsigned_abs()) < list.count { step } else { NEVER });
-        let of = |k: u16| list.before.get(usize::from(k)).map_or(u16::MAX, |&step| step as u16);
-        Self { at, between: (of(turn.between.0), of(turn.between.1)) }
-    }
+    pub at: Lanes,
+    pub between: (u32, u32),
 }
 
 /// The innermost one of several levels: its runs are stepped two windows to a lane, each from 0.

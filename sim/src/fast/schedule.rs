@@ -61,7 +61,7 @@ impl Schedule {
         let turns = self.turns(site);
         let site = &self.sites[site];
         let total: Lanes = std::array::from_fn(|l| stepped.high[l] + stepped.low[l]);
-        if total == [0; LANES] {
+        if total.iter().fold(0, |all, events| all | events) == 0 {
             return;
         }
         let mut before = [0; LANES];
@@ -117,14 +117,12 @@ impl Schedule {
                 at: [NEVER; LANES],
                 parts: begin,
                 entries: [0; LANES],
-                between: (u16::MAX, 0),
                 together: true,
             };
             for (lane, turns) in of_lane.iter().enumerate().take(count) {
                 match turns.get(index) {
                     Some(&(k, part)) => {
                         turn.at[lane] = k as i16;
-                        turn.between = (turn.between.0.min(k as u16), turn.between.1.max(k as u16));
                         turn.parts[lane] = part;
                         // There are fewer checkpoints than lanes times parts of a layer's time.
                         turn.entries[lane] = checkpoints.partition_point(|&step| (step as usize) < k) as u16;

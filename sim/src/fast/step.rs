@@ -4,9 +4,9 @@ use guardbit_hwmodels::Check;
 use guardbit_num::{Beyond, Direction};
 
 use super::FastLayer;
-use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
+use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Turn, Walked};
 use super::log::Log;
-use super::pairs::{Moment, PairCells, PairOfWindows, PairStepping, PairWindows};
+use super::pairs::{PairCells, PairOfWindows, PairStepping, PairWindows};
 use super::prepare::{Narrow, Reads};
 use super::simd::{PairMode, VectorActivations};
 use super::tiles::Tile;
@@ -136,7 +136,10 @@ impl Stepping<'_, '_> {
             let held = (tile.pixel, first);
             let lists = windows.lists(held, slots.iter().map(at), |at, list| {
                 let cells = &tile.image.pairs(layer.kernels)[tile.corners[at] + first..];
-                layer.kernels.list_steps(cells, layer.geometry.runs(), list);
+                match log.is_some() {
+                    true => layer.kernels.list_steps::<true>(cells, layer.geometry.runs(), list),
+                    false => layer.kernels.list_steps::<false>(cells, layer.geometry.runs(), list),
+                }
             });
             let mut pairs = [PairOfWindows { source: &lists[0], slots: [UNUSED; 2] }; TILE];
             for (pair, slots) in pairs.iter_mut().zip(slots) {
@@ -176,19 +179,12 @@ impl Stepping<'_, '_> {
             return self.layer.kernels.step_pairs::<COUNT>(mode, stepping, windows, out);
         };
         log.clear();
-        let mut lists = [None; TILE];
-        if let PairWindows::Shared(windows) = windows {
-            let of_slots = windows.iter().flat_map(|pair| pair.slots.map(|slot| (slot, pair.source)));
-            of_slots.filter(|&(slot, _)| slot != UNUSED).for_each(|(slot, list)| lists[slot] = Some(list));
+        let mut turns: [&[Turn]; TILE + 1] = [&[]; TILE + 1];
+        for (slot, (turns, &at)) in turns.iter_mut().zip(self.pixels).enumerate() {
+            (*turns, _) = self.layer.sites.turns(self.tile.pixel + at, self.tile.index);
+            log.open(slot, turns.len());
         }
-        for (slot, &at) in self.pixels.iter().enumerate() {
-            let (turns, _) = self.layer.sites.turns(self.tile.pixel + at, self.tile.index);
-            match lists[slot] {
-                Some(list) => log.open_moments(slot, turns.iter().map(|turn| Moment::of_list(turn, list))),
-                None => log.open_moments(slot, turns.iter().map(Moment::of_products)),
-            }
-        }
-        self.layer.kernels.step_pairs_logged(mode, stepping, windows, log, out);
+        self.layer.kernels.step_pairs_logged(mode, stepping, windows, &turns, log, out);
     }
 
     /// Addition by addition, counted.

@@ -94,7 +94,7 @@ impl Stepper {
             let cells: Vec<u32> =
                 both.map(|(&a, &b)| u32::from(a as u16) | u32::from(b as u16) << 16).collect();
             let mut list = StepList::default();
-            self.kernels.list_steps(&cells, &[(0, cells.len())], &mut list);
+            self.kernels.list_steps::<false>(&cells, &[(0, cells.len())], &mut list);
             list
         };
         tile.chunks(2).map(list).collect()

@@ -12,7 +12,7 @@ use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
     self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, Rails, Row, RunsOut, SATURATE, Scaling,
-    Stepped, Trail, Walked,
+    Stepped, Trail, Turn, Walked,
 };
 use super::log::Log;
 use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
@@ -34,7 +34,11 @@ pub(crate) fn available(isa: Isa) -> bool {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => is_x86_feature_detected!("avx2"),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl"),
+        Isa::Avx512 => {
+            is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("popcnt")
+        }
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512Vnni => available(Isa::Avx512) && is_x86_feature_detected!("avx512vnni"),
         #[cfg(not(target_arch = "x86_64"))]
@@ -370,12 +374,13 @@ impl Kernels {
     }
 
     /// Lists the products that are to be stepped of the two windows whose cells begin with `cells`; `runs` are the distances
-    /// and lengths of neighbouring cells in the order of addition. Asked for where [`Self::steps_pairs`] is true.
-    pub fn list_steps(self, cells: &[u32], runs: &[(usize, usize)], list: &mut StepList) {
+    /// and lengths of neighbouring cells in the order of addition. Says how many come before each product where `RANKS`.
+    /// Asked for where [`Self::steps_pairs`] is true.
+    pub fn list_steps<const RANKS: bool>(self, cells: &[u32], runs: &[(usize, usize)], list: &mut StepList) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_pairs() {
             // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2, BITALG and VPOPCNTDQ.
-            return unsafe { avx512::list_steps(cells, runs, list) };
+            return unsafe { avx512::list_steps::<RANKS>(cells, runs, list) };
         }
         unreachable!("pairs are stepped where there are instructions for them")
     }
@@ -472,12 +477,13 @@ impl Kernels {
         }
     }
 
-    /// The same, with the overflows up to every moment of each window, which `log` has and gets by slot.
+    /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
     pub fn step_pairs_logged(
         self,
         mode: PairMode,
         stepping: &PairStepping<'_>,
         windows: PairWindows<'_>,
+        turns: &[&[Turn]],
         log: &mut Log,
         out: &mut [Stepped],
     ) {
@@ -485,7 +491,7 @@ impl Kernels {
         if self.steps_pairs() {
             // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
             return unsafe {
-                with_mode!(mode, |MODE| avx512::step_logged::<MODE>(stepping, windows, log, out))
+                with_mode!(mode, |MODE| avx512::step_logged::<MODE>(stepping, windows, turns, log, out))
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{LANES, Lanes, NEVER, NOTED, Rails, Stepped, TILE};
+use super::super::super::kernels::{LANES, Lanes, NEVER, NOTED, Rails, Stepped, TILE, Turn};
 use super::super::super::pairs::{
     ABOVE, BELOW, Moment, PairCells, PairOfWindows, PairRow, PairStepping, PairWeights, PairWindows, StepList,
 };
@@ -37,6 +37,12 @@ pub(super) trait Source: Copy {
     /// # Safety
     /// As above.
     unsafe fn row(self, i: usize) -> usize;
+
+    /// The steps that come with or after products `k`; [`NEVER`] where there are none, as for [`NEVER`] itself.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW.
+    unsafe fn steps_from(self, k: __m512i) -> __m512i;
 }
 
 /// All products: from the cells of a window, which are as many as its last product reads.
@@ -77,6 +83,11 @@ impl<const OWN: bool> Source for Dense<'_, OWN> {
     unsafe fn row(self, i: usize) -> usize {
         i
     }
+
+    #[inline(always)]
+    unsafe fn steps_from(self, k: __m512i) -> __m512i {
+        k
+    }
 }
 
 impl Source for &StepList {
@@ -95,7 +106,20 @@ impl Source for &StepList {
     #[inline(always)]
     unsafe fn row(self, i: usize) -> usize {
         // SAFETY: as above.
-        unsafe { *self.rows.get_unchecked(i) as usize }
+        unsafe { usize::from(*self.rows.get_unchecked(i)) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    unsafe fn steps_from(self, k: __m512i) -> __m512i {
+        let never = _mm512_set1_epi32(NEVER.into());
+        let there = _mm512_cmplt_epu32_mask(k, _mm512_set1_epi32(self.before.len() as i32));
+        // SAFETY: only what lies within is read.
+        let steps = unsafe {
+            _mm512_mask_i32gather_epi32::<4>(never, there, k, self.before.as_ptr().cast())
+        };
+        let some = _mm512_cmplt_epu32_mask(steps, _mm512_set1_epi32(self.count as i32));
+        _mm512_mask_mov_epi32(never, some, steps)
     }
 }
 
@@ -165,7 +189,7 @@ fn dense<'a>(
     })
 }
 
-/// The same, with the overflows up to every moment of each window, which `log` has and gets by slot.
+/// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
 ///
 /// # Panics
 /// As above.
@@ -173,17 +197,18 @@ fn dense<'a>(
 pub(in super::super) fn step_logged<const MODE: u8>(
     stepping: &PairStepping<'_>,
     windows: PairWindows<'_>,
+    turns: &[&[Turn]],
     log: &mut Log,
     out: &mut [Stepped],
 ) {
     match windows {
         PairWindows::Shared(windows) => {
             check(stepping, windows);
-            in_groups!(windows, |some| logged::<MODE, _, _>(stepping, some, log, out));
+            in_groups!(windows, |some| logged::<MODE, _, _>(stepping, some, turns, log, out));
         }
         PairWindows::Own(cells, windows) => {
             let dense = dense(stepping, cells, windows);
-            in_groups!(dense[..windows.len()], |some| logged::<MODE, _, _>(stepping, some, log, out));
+            in_groups!(dense[..windows.len()], |some| logged::<MODE, _, _>(stepping, some, turns, log, out));
         }
     }
 }
@@ -215,9 +240,18 @@ fn step<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, S: Source, cons
 fn logged<const MODE: u8, S: Source, const P: usize>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows<S>; P],
+    turns: &[&[Turn]],
     log: &mut Log,
     out: &mut [Stepped],
 ) {
+    for window in windows {
+        for &slot in &window.slots {
+            // SAFETY: the CPU has them, as for this function.
+            log.of_mut(slot).0.iter_mut().zip(turns[slot]).for_each(|(moment, turn)| unsafe {
+                set_moment(moment, turn, window.source);
+            });
+        }
+    }
     let steps = steps(windows);
     let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
     let sources = windows.map(|window| window.source);
@@ -244,11 +278,28 @@ fn logged<const MODE: u8, S: Source, const P: usize>(
         for (half, &slot) in windows[p].slots.iter().enumerate() {
             let (moments, log) = log.of_mut(slot);
             for (moment, log) in moments.iter().zip(log) {
-                let left = _mm512_cmpeq_epi32_mask(widen(&moment.at), never);
+                let left = _mm512_cmpeq_epi32_mask(load(&moment.at), never);
                 store(log, _mm512_mask_mov_epi32(load(log), left, all[half]));
             }
         }
     }
+}
+
+/// Finds the steps before which a turn of a window comes.
+///
+/// # Safety
+/// The CPU has AVX-512BW and VL.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+unsafe fn set_moment<S: Source>(moment: &mut Moment, turn: &Turn, source: S) {
+    // SAFETY: as for this function.
+    let at = unsafe { source.steps_from(widen(&turn.at)) };
+    store(&mut moment.at, at);
+    let steps = _mm512_cmpneq_epi32_mask(at, _mm512_set1_epi32(NEVER.into()));
+    moment.between = match steps {
+        0 => (u32::MAX, 0),
+        _ => (_mm512_mask_reduce_min_epu32(steps, at), _mm512_mask_reduce_max_epu32(steps, at)),
+    };
 }
 
 /// Logs the overflows up to those moments that come within `steps`: there were as many as `before`, and one for every bit
@@ -264,10 +315,10 @@ fn note_moments(
 ) {
     let (from, count) = (_mm512_set1_epi32(steps.start as i32), _mm512_set1_epi32(steps.len() as i32));
     for (moment, log) in moments.iter().zip(log) {
-        if usize::from(moment.between.1) < steps.start || usize::from(moment.between.0) >= steps.end {
+        if (moment.between.1 as usize) < steps.start || moment.between.0 as usize >= steps.end {
             continue;
         }
-        let after = _mm512_sub_epi32(widen(&moment.at), from);
+        let after = _mm512_sub_epi32(load(&moment.at), from);
         let here = _mm512_cmplt_epu32_mask(after, count);
         // 16 bits of each lane at most.
         let earlier = _mm512_popcnt_epi16(_mm512_srlv_epi32(noted, _mm512_sub_epi32(count, after)));

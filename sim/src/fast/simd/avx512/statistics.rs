@@ -79,7 +79,7 @@ pub(in super::super) fn count_events(
 }
 
 /// How many lanes of every pixel have a prefix outside of the rails.
-#[target_feature(enable = "avx512bw,avx512vl")]
+#[target_feature(enable = "avx512bw,avx512vl,popcnt")]
 pub(in super::super) fn misfits(walked: &[Walked], rails: Rails, out: &mut [usize]) {
     let (low, high) = (_mm512_set1_epi32(rails.low), _mm512_set1_epi32(rails.high));
     for (walked, out) in walked.iter().zip(out) {

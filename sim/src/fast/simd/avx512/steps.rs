@@ -4,44 +4,118 @@ use std::arch::x86_64::*;
 
 use super::super::super::pairs::StepList;
 
-/// Products that are looked at together.
-const CHUNK: usize = 16;
-
 /// Lists the products of the windows that begin with `cells`: `runs` are the distances and lengths of neighbouring cells
-/// in the order of addition.
+/// in the order of addition. Says how many come before each one where `RANKS`.
 ///
 /// # Panics
 /// If a run does not lie within the cells.
-#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg,avx512vpopcntdq")]
-pub(in super::super) fn list_steps(cells: &[u32], runs: &[(usize, usize)], list: &mut StepList) {
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
+pub(in super::super) fn list_steps<const RANKS: bool>(
+    cells: &[u32],
+    runs: &[(usize, usize)],
+    list: &mut StepList,
+) {
     let terms: usize = runs.iter().map(|run| run.1).sum();
-    list.operands.resize(terms + CHUNK, 0);
-    list.rows.resize(terms + CHUNK, 0);
-    list.before.resize(terms + CHUNK, 0);
-    let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    // Bits of the lanes before each one.
-    let earlier = _mm512_sub_epi32(_mm512_sllv_epi32(_mm512_set1_epi32(1), lanes), _mm512_set1_epi32(1));
-    let (mut first, mut count) = (0, 0);
+    list.resize(terms);
+    let mut filling = Filling { list, first: 0, count: 0 };
     for &(distance, length) in runs {
-        for chunk in cells[distance..distance + length].chunks(CHUNK) {
-            let there = ((1u32 << chunk.len()) - 1) as __mmask16;
-            // SAFETY: the cells of the chunk; the others are not read.
-            let operands = unsafe { _mm512_maskz_loadu_epi32(there, chunk.as_ptr().cast()) };
-            let some = _mm512_test_epi32_mask(operands, operands);
-            let rows = _mm512_add_epi32(lanes, _mm512_set1_epi32(first as i32));
-            let before = _mm512_popcnt_epi32(_mm512_and_si512(earlier, _mm512_set1_epi32(some.into())));
-            let before = _mm512_add_epi32(before, _mm512_set1_epi32(count as i32));
-            put(&mut list.operands, count, _mm512_maskz_compress_epi32(some, operands));
-            put(&mut list.rows, count, _mm512_maskz_compress_epi32(some, rows));
-            put_short(&mut list.before, first, _mm512_cvtepi32_epi16(before));
-            first += chunk.len();
-            count += some.count_ones() as usize;
+        let (pairs, rest) = cells[distance..distance + length].as_chunks::<{ 2 * CHUNK }>();
+        for pair in pairs {
+            let [low, high] = [0, CHUNK].map(|at| load_first(&pair[at..at + CHUNK]));
+            filling.push::<RANKS>([low, high], 2 * CHUNK);
+        }
+        if !rest.is_empty() {
+            let (low, high) = rest.split_at(rest.len().min(CHUNK));
+            filling.push::<RANKS>([load_first(low), load_first(high)], rest.len());
         }
     }
-    list.operands[count..].fill(0);
-    list.rows[count..].fill(0);
-    list.before[terms..].fill(count as i16);
-    (list.count, list.terms) = (count, terms);
+    filling.finish::<RANKS>();
+}
+
+/// Cells that one vector holds.
+const CHUNK: usize = 16;
+
+/// A list that is being filled: products so far, and those of them that it has.
+struct Filling<'l> {
+    list: &'l mut StepList,
+    first: usize,
+    count: usize,
+}
+
+impl Filling<'_> {
+    /// Takes the next `products` cells; the others are 0.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
+    fn push<const RANKS: bool>(&mut self, cells: [__m512i; 2], products: usize) {
+        let masks = cells.map(|cells| _mm512_test_epi32_mask(cells, cells));
+        let StepList { operands, rows, before, .. } = &mut *self.list;
+        let both = u32::from(masks[0]) | u32::from(masks[1]) << CHUNK;
+        let indices = _mm512_add_epi16(counting(), _mm512_set1_epi16(self.first as i16));
+        let rows = &mut rows[self.count..self.count + 2 * CHUNK];
+        // SAFETY: so many numbers as the slice says; the store takes any alignment.
+        unsafe {
+            _mm512_storeu_si512(rows.as_mut_ptr().cast(), _mm512_maskz_compress_epi16(both, indices));
+        }
+        for (half, (cells, mask)) in cells.into_iter().zip(masks).enumerate() {
+            let count = self.count + if half == 1 { masks[0].count_ones() as usize } else { 0 };
+            put(operands, count, _mm512_maskz_compress_epi32(mask, cells));
+            if RANKS {
+                put(before, self.first + half * CHUNK, ranks(count, mask));
+            }
+        }
+        self.first += products;
+        self.count += both.count_ones() as usize;
+    }
+
+    /// Nothing follows.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn finish<const RANKS: bool>(self) {
+        let Self { list, first, count } = self;
+        for at in (count..first).step_by(CHUNK) {
+            put(&mut list.operands, at, _mm512_setzero_si512());
+        }
+        if RANKS {
+            list.before[first] = count as u32;
+        }
+        list.count = count;
+    }
+}
+
+/// 0, 1, 2 and so on.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn counting() -> __m512i {
+    const NUMBERS: [i16; 2 * CHUNK] = {
+        let (mut numbers, mut i) = ([0; 2 * CHUNK], 0);
+        while i < numbers.len() {
+            numbers[i] = i as i16;
+            i += 1;
+        }
+        numbers
+    };
+    // SAFETY: 32 numbers of 16 bits; the load takes any alignment.
+    unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) }
+}
+
+/// At most sixteen cells, and 0 behind them.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn load_first(cells: &[u32]) -> __m512i {
+    let there = ((1u32 << cells.len()) - 1) as __mmask16;
+    // SAFETY: the cells are read, and nothing behind them.
+    unsafe { _mm512_maskz_loadu_epi32(there, cells.as_ptr().cast()) }
+}
+
+/// `count`, and one more for each earlier bit.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vpopcntdq")]
+fn ranks(count: usize, bits: __mmask16) -> __m512i {
+    let earlier = _mm512_setr_epi32(
+        0, 0x1, 0x3, 0x7, 0xf, 0x1f, 0x3f, 0x7f, 0xff, 0x1ff, 0x3ff, 0x7ff, 0xfff, 0x1fff, 0x3fff, 0x7fff,
+    );
+    let before = _mm512_popcnt_epi32(_mm512_and_si512(earlier, _mm512_set1_epi32(bits.into())));
+    _mm512_add_epi32(before, _mm512_set1_epi32(count as i32))
 }
 
 #[inline]
@@ -49,11 +123,4 @@ pub(in super::super) fn list_steps(cells: &[u32], runs: &[(usize, usize)], list:
 fn put(to: &mut [u32], at: usize, lanes: __m512i) {
     // SAFETY: sixteen numbers from there on, as the slice says; the store takes any alignment.
     unsafe { _mm512_storeu_si512(to[at..at + CHUNK].as_mut_ptr().cast(), lanes) };
-}
-
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vl")]
-fn put_short(to: &mut [i16], at: usize, lanes: __m256i) {
-    // SAFETY: as above.
-    unsafe { _mm256_storeu_si256(to[at..at + CHUNK].as_mut_ptr().cast(), lanes) };
 }
