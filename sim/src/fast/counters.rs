@@ -78,11 +78,26 @@ impl Counters {
         all
     }
 
-    /// Adds everything to `stats`.
-    pub fn flush(&self, blocks: &[Block], path: Path, stats: &mut LayerStats, level: StatsLevel) {
+    /// Adds everything to `stats` of each layer.
+    pub fn flush<'s>(
+        &self,
+        blocks: &[Block],
+        layers: impl IntoIterator<Item = (Path, &'s mut LayerStats)>,
+        level: StatsLevel,
+    ) {
         if !level.counts() {
             return;
         }
+        let required = level.counts_prefixes().then(|| self.required());
+        for (path, stats) in layers {
+            self.add_to(blocks, path, stats, level);
+            if let Some(required) = &required {
+                stats.add_required(0, required);
+            }
+        }
+    }
+
+    fn add_to(&self, blocks: &[Block], path: Path, stats: &mut LayerStats, level: StatsLevel) {
         for (block, counters) in blocks.iter().zip(&self.blocks) {
             for lane in 0..block.count {
                 let mut seen = counters.level(lane);
@@ -93,7 +108,6 @@ impl Counters {
                 stats.add_errors(block.first + lane, &counters.errors(lane));
             }
         }
-        stats.add_required(0, &self.required());
     }
 }
 

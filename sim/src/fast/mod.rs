@@ -97,7 +97,7 @@ impl LayerCounts {
     pub fn flush(&mut self, prepared: &Prepared<'_>, options: &Options) {
         let Some((fast, path)) = prepared.covered().and_then(|fast| Some((fast, fast.path?))) else { return };
         if self.room < Self::ROOM {
-            self.counters.flush(&fast.blocks, path, &mut self.stats, options.stats);
+            self.counters.flush(&fast.blocks, [(path, &mut self.stats)], options.stats);
             self.counters = Counters::new(fast.blocks.len());
             self.room = Self::ROOM;
         }

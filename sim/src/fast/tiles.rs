@@ -150,9 +150,11 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
             run.narrow(&tile, narrow, windows, job, &exact.out);
         }
     });
-    for run in runs {
-        if let Some(counters) = &unbounded[usize::from(run.path.signed)] {
-            counters.flush(&run.layer.blocks, run.path, &mut run.counts.stats, options.stats);
+    for (counters, signed) in unbounded.iter().zip([false, true]) {
+        let layers = runs.iter_mut().filter(|run| run.path.signed == signed);
+        if let Some(counters) = counters {
+            let stats = layers.map(|run| (run.path, &mut run.counts.stats));
+            counters.flush(&layer.blocks, stats, options.stats);
         }
     }
 }

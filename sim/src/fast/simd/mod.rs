@@ -37,6 +37,7 @@ pub(crate) fn available(isa: Isa) -> bool {
         Isa::Avx512 => {
             is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512cd")
                 && is_x86_feature_detected!("popcnt")
         }
         #[cfg(target_arch = "x86_64")]
@@ -116,7 +117,7 @@ macro_rules! kernel {
                 $work
             }
             #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512bw,avx512vl")]
+            #[target_feature(enable = "avx512bw,avx512vl,avx512cd")]
             fn avx512<$($parameters)*>($($argument: $ty),*) {
                 $work
             }
@@ -125,7 +126,7 @@ macro_rules! kernel {
                 // SAFETY: `Kernels` holds this only if the CPU has AVX2.
                 Isa::Avx2 => unsafe { avx2::<$($generics)*>($($argument),*) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+                // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW, VL and CD.
                 Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::<$($generics)*>($($argument),*) },
                 _ => portable::<$($generics)*>($($argument),*),
             }
