@@ -42,7 +42,10 @@ pub(super) struct Counters {
 
 impl Counters {
     pub fn new(blocks: usize) -> Self {
-        Self { blocks: vec![LaneCounters::ZERO; blocks], required: Box::new([[[0; HISTOGRAM_BINS]; LANES]; 2]) }
+        Self {
+            blocks: vec![LaneCounters::ZERO; blocks],
+            required: Box::new([[[0; HISTOGRAM_BINS]; LANES]; 2]),
+        }
     }
 
     /// The counts of block `index`.

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::kernels::{LANES, Lanes, NEVER, Stepped, TILE, Turn};
+use super::kernels::{LANES, Lanes, Stepped, TILE};
 use super::pairs::Moment;
+use super::schedule::{NEVER, Turn};
 
 /// Overflows by slot and turn; one slot more than pixels for what nobody asks for, without turns.
 #[derive(Debug)]

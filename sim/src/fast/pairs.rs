@@ -1,8 +1,8 @@
 //! What is stepped two windows to a lane: the low 16 bits of every lane the first window, the high ones the second.
 
-#[cfg(doc)]
-use super::kernels::NEVER;
 use super::kernels::{LANES, Lanes, Rails, Row};
+#[cfg(doc)]
+use super::schedule::NEVER;
 
 /// One 16-bit number for each of two windows per lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,25 @@ use std::ops::Range;
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
-use super::kernels::{LANES, Lanes, NEVER, Stepped, Turn};
+use super::kernels::{LANES, Lanes, Stepped};
 use crate::stats::{LayerStats, timeline_bin};
+
+/// Not before the end of a dot product.
+pub(crate) const NEVER: i16 = i16::MAX;
+
+/// Where the dot products of one block at one pixel enter another part of the layer's time, for the first time, for the
+/// second time, and so on.
+#[derive(Debug, Clone)]
+pub(crate) struct Turn {
+    /// The product before which each does, or [`NEVER`].
+    pub at: [i16; LANES],
+    /// The part that it enters.
+    pub parts: [u8; LANES],
+    /// Which of the checkpoints of the block that is.
+    pub entries: [u16; LANES],
+    /// Whether all lanes enter the same part.
+    pub together: bool,
+}
 
 /// The dot products of every block at every pixel.
 #[derive(Debug, Default)]
@@ -113,12 +130,7 @@ impl Schedule {
         let most = of_lane.iter().map(Vec::len).max().unwrap_or(0);
         let turns_from = self.turns.len();
         for index in 0..most {
-            let mut turn = Turn {
-                at: [NEVER; LANES],
-                parts: begin,
-                entries: [0; LANES],
-                together: true,
-            };
+            let mut turn = Turn { at: [NEVER; LANES], parts: begin, entries: [0; LANES], together: true };
             for (lane, turns) in of_lane.iter().enumerate().take(count) {
                 match turns.get(index) {
                     Some(&(k, part)) => {

@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 use guardbit_hwmodels::{Check, MacLayer};
 
-use super::kernels::{Lanes, NEVER, Stepped, Turn};
+use super::kernels::{Lanes, Stepped};
 use super::prepare::{Block, Narrow};
-use super::schedule::{Schedule, first_where};
+use super::schedule::{NEVER, Schedule, Turn, first_where};
 use super::trace;
 use crate::options::Options;
 use crate::stats::LayerStats;

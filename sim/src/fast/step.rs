@@ -4,10 +4,11 @@ use guardbit_hwmodels::Check;
 use guardbit_num::{Beyond, Direction};
 
 use super::FastLayer;
-use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Turn, Walked};
+use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
 use super::log::Log;
 use super::pairs::{PairCells, PairOfWindows, PairStepping, PairWindows};
 use super::prepare::{Narrow, Reads};
+use super::schedule::Turn;
 use super::simd::{PairMode, VectorActivations};
 use super::tiles::Tile;
 use super::windows::{Read, Windows, on_windows};

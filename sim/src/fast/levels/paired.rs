@@ -92,11 +92,7 @@ impl Paired {
     ) {
         let Some(weights) = &self.weights[index] else { return };
         let runs = PairRuns {
-            cells: PairCells {
-                cells: image.pairs(kernels),
-                offsets: &self.offsets,
-                reach: self.reach,
-            },
+            cells: PairCells { cells: image.pairs(kernels), offsets: &self.offsets, reach: self.reach },
             own: matches!(reads, Reads::Neighbours(_)),
             weights,
             rails: self.rails,

@@ -12,10 +12,11 @@ use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
     self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, Rails, Row, RunsOut, SATURATE, Scaling,
-    Stepped, Trail, Turn, Walked,
+    Stepped, Trail, Walked,
 };
 use super::log::Log;
 use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
+use super::schedule::Turn;
 use crate::options::Isa;
 
 /// The instructions that the kernels use.

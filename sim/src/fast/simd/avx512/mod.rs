@@ -2,7 +2,9 @@
 
 mod codes;
 mod pairs;
+mod registers;
 mod runs;
+mod sources;
 mod statistics;
 mod steps;
 mod sums;
@@ -10,7 +12,8 @@ mod sums;
 use std::arch::x86_64::*;
 
 pub(super) use codes::{codes_double, put_bytes};
-pub(super) use pairs::{SATURATE, SATURATE_16, WRAP, WRAP_15, WRAP_16, step_logged, step_pairs};
+pub(super) use pairs::{step_logged, step_pairs};
+pub(super) use registers::{SATURATE, SATURATE_16, WRAP, WRAP_15, WRAP_16};
 pub(super) use runs::{chains, trees};
 pub(super) use statistics::{count_errors, count_events, misfits};
 pub(super) use steps::list_steps;

@@ -5,7 +5,8 @@ use std::arch::x86_64::*;
 
 use super::super::super::kernels::{LANES, Lanes, NOTED, PAIR_TREE, Row, RunsOut, rounds};
 use super::super::super::pairs::PairRuns;
-use super::pairs::{Beside, Dense, Noted, Registers, Source, base, load_row};
+use super::registers::{Beside, Noted, Registers, base, load_row};
+use super::sources::{Dense, Source};
 use super::{halves, load, store};
 
 /// Exact sums of runs, found beside stepping.

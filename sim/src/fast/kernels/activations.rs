@@ -1,0 +1,135 @@
+//! What the lanes multiply.
+
+use super::{LANES, Row};
+
+/// The activations of one pixel, one step after the other; one more, a 0, follows an odd number of them.
+pub(crate) trait Activations: Copy {
+    /// The first `steps` steps.
+    fn first(self, steps: usize) -> Self;
+    /// What every lane multiplies in step `k`.
+    fn lanes(self, k: usize) -> Row;
+    /// What one lane multiplies in step `k`.
+    fn at(self, k: usize, lane: usize) -> i16;
+}
+
+/// All lanes read the same activation.
+impl Activations for &[i16] {
+    #[inline(always)]
+    fn first(self, steps: usize) -> Self {
+        &self[..steps]
+    }
+
+    #[inline(always)]
+    fn lanes(self, k: usize) -> Row {
+        [self[k]; LANES]
+    }
+
+    #[inline(always)]
+    fn at(self, k: usize, _: usize) -> i16 {
+        self[k]
+    }
+}
+
+/// Every lane reads an activation of its own.
+impl Activations for &[Row] {
+    #[inline(always)]
+    fn first(self, steps: usize) -> Self {
+        &self[..steps]
+    }
+
+    #[inline(always)]
+    fn lanes(self, k: usize) -> Row {
+        self[k]
+    }
+
+    #[inline(always)]
+    fn at(self, k: usize, lane: usize) -> i16 {
+        self[k][lane]
+    }
+}
+
+/// Lanes that read neighbours: in step `k` those from `cells[offsets[k]]` on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Neighbours<'x> {
+    cells: &'x [i16],
+    offsets: &'x [usize],
+}
+
+impl<'x> Neighbours<'x> {
+    /// `reach` is the greatest of `offsets`.
+    ///
+    /// # Panics
+    /// If some lane reads beyond `cells`.
+    pub fn new(cells: &'x [i16], offsets: &'x [usize], reach: usize) -> Self {
+        Self { cells: &cells[..reach + LANES], offsets }
+    }
+
+    /// What the lanes read in step `k`.
+    #[inline(always)]
+    pub fn row(&self, k: usize) -> &Row {
+        // The window ends before the image does: there is always a row.
+        self.cells[self.offsets[k]..].first_chunk().unwrap_or(&[0; LANES])
+    }
+}
+
+impl Activations for Neighbours<'_> {
+    #[inline(always)]
+    fn first(self, steps: usize) -> Self {
+        Self { offsets: &self.offsets[..steps], ..self }
+    }
+
+    #[inline(always)]
+    fn lanes(self, k: usize) -> Row {
+        *self.row(k)
+    }
+
+    #[inline(always)]
+    fn at(self, k: usize, lane: usize) -> i16 {
+        self.cells[self.offsets[k] + lane]
+    }
+}
+
+/// The first `steps` steps of every pixel.
+#[inline(always)]
+pub(crate) fn first<X: Activations, const P: usize>(x: &[X; P], steps: usize) -> [X; P] {
+    let mut x = *x;
+    for x in &mut x {
+        *x = x.first(steps);
+    }
+    x
+}
+
+/// Operands, which are `origin` more than their bytes.
+#[inline(always)]
+pub(crate) fn operands(bytes: &[u8], origin: i32, out: &mut Vec<i16>) {
+    let origin = origin as i16;
+    out.extend(bytes.iter().map(|&byte| i16::from(byte) + origin));
+}
+
+/// Magnitudes of operands, which are `origin` more than their bytes.
+#[inline(always)]
+pub(crate) fn magnitudes(bytes: &[u8], origin: i32, out: &mut Vec<u8>) {
+    let origin = origin as i16;
+    out.extend(bytes.iter().map(|&byte| (i16::from(byte) + origin).unsigned_abs() as u8));
+}
+
+/// Sums of the squares of every `channels` operands, which are `origin` more than their bytes.
+#[inline(always)]
+pub(crate) fn squares(bytes: &[u8], origin: i32, channels: usize, out: &mut Vec<u32>) {
+    let origin = origin as i16;
+    let square = |&byte: &u8| {
+        let operand = i32::from(i16::from(byte) + origin);
+        (operand * operand) as u32
+    };
+    out.extend(bytes.chunks_exact(channels).map(|position| position.iter().map(square).sum::<u32>()));
+}
+
+/// Every operand beside that `distance` cells further, which is any where there is none; an operand is `origin` more
+/// than its byte.
+#[inline(always)]
+pub(crate) fn pairs(bytes: &[u8], distance: usize, origin: i32, out: &mut Vec<u32>) {
+    let operand = |byte: u8| (i32::from(byte) + origin) as u32;
+    let second = bytes.get(distance..).unwrap_or_default();
+    out.extend(bytes.iter().zip(second).map(|(&a, &b)| operand(a) & 0xffff | operand(b) << 16));
+    out.extend(bytes[second.len()..].iter().map(|&a| operand(a) & 0xffff));
+}

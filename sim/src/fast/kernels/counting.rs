@@ -1,0 +1,101 @@
+//! What happened in a block, counted lane by lane.
+
+// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+#![allow(clippy::needless_range_loop)]
+
+use super::{LANES, Lanes, Stepped, Walked};
+
+/// Counts of one block of channels, lane by lane, over at most 2^31 additions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LaneCounters {
+    pub events_high: Lanes,
+    pub events_low: Lanes,
+    pub touched: Lanes,
+    pub persistent: Lanes,
+    pub transient: Lanes,
+    pub wrong: Lanes,
+    pub harmless: Lanes,
+    pub max_abs_err: [u32; LANES],
+    pub sum_abs_err: [u64; LANES],
+    /// Extremes over 0 and all prefixes, and over 0 and all final sums.
+    pub prefixes: [Lanes; 2],
+    pub finals: [Lanes; 2],
+}
+
+impl LaneCounters {
+    pub const ZERO: Self = Self {
+        events_high: [0; LANES],
+        events_low: [0; LANES],
+        touched: [0; LANES],
+        persistent: [0; LANES],
+        transient: [0; LANES],
+        wrong: [0; LANES],
+        harmless: [0; LANES],
+        max_abs_err: [0; LANES],
+        sum_abs_err: [0; LANES],
+        prefixes: [[0; LANES]; 2],
+        finals: [[0; LANES]; 2],
+    };
+}
+
+/// Counts what delivered sums are wrong about; `code` is what became of them, `right` the exact code.
+#[inline(always)]
+pub(crate) fn count_errors(
+    counters: &mut LaneCounters,
+    delivered: &Lanes,
+    exact: &Lanes,
+    code: &Lanes,
+    right: &Lanes,
+) {
+    for l in 0..LANES {
+        let error = delivered[l].abs_diff(exact[l]);
+        counters.wrong[l] += i32::from(error != 0);
+        counters.harmless[l] += i32::from((error != 0) & (code[l] == right[l]));
+        counters.max_abs_err[l] = counters.max_abs_err[l].max(error);
+        counters.sum_abs_err[l] += u64::from(error);
+    }
+}
+
+/// Counts what happened in the register; its format holds `least..=greatest`.
+#[inline(always)]
+pub(crate) fn count_events(
+    counters: &mut LaneCounters,
+    stepped: &Stepped,
+    sum: &Lanes,
+    least: i32,
+    greatest: i32,
+) {
+    for l in 0..LANES {
+        counters.events_high[l] += stepped.high[l];
+        counters.events_low[l] += stepped.low[l];
+        counters.touched[l] += i32::from((stepped.high[l] | stepped.low[l]) != 0);
+        counters.persistent[l] += i32::from((sum[l] < least) | (sum[l] > greatest));
+    }
+}
+
+/// Counts what unbounded sums do; the register's format holds `least..=greatest`.
+#[inline(always)]
+pub(crate) fn count_prefixes(counters: &mut LaneCounters, walked: &Walked, least: i32, greatest: i32) {
+    for l in 0..LANES {
+        let (sum, min, max) = (walked.sum[l], walked.min[l].min(0), walked.max[l].max(0));
+        let fits = (sum >= least) & (sum <= greatest);
+        counters.transient[l] += i32::from(fits & ((min < least) | (max > greatest)));
+        counters.prefixes[0][l] = counters.prefixes[0][l].min(min);
+        counters.prefixes[1][l] = counters.prefixes[1][l].max(max);
+        counters.finals[0][l] = counters.finals[0][l].min(sum);
+        counters.finals[1][l] = counters.finals[1][l].max(sum);
+    }
+}
+
+/// Bits that hold the final sums, and bits that hold the prefixes, in two's complement.
+#[inline(always)]
+pub(crate) fn required(walked: &Walked) -> [Lanes; 2] {
+    let mut bits = [[0; LANES]; 2];
+    for l in 0..LANES {
+        let (sum, min, max) = (walked.sum[l], walked.min[l].min(0), walked.max[l].max(0));
+        // A negative number is as long as its complement.
+        bits[0][l] = 33 - (sum ^ (sum >> 31)).leading_zeros() as i32;
+        bits[1][l] = 33 - (max | (min ^ (min >> 31))).leading_zeros() as i32;
+    }
+    bits
+}

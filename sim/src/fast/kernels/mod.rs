@@ -1,0 +1,93 @@
+//! The loops of the fast engine, as plain safe code over arrays of lanes.
+//!
+//! A lane is an output channel; the products of one dot product are added one after the other, those of
+//! [`LANES`] channels and of up to `P` pixels side by side. The functions are inlined into the bodies of
+//! [`simd`](super::simd), each of which compiles them for other vector instructions.
+
+mod activations;
+mod codes;
+mod counting;
+mod runs;
+mod stepping;
+mod sums;
+
+use guardbit_num::{Format, Overflow};
+
+pub(crate) use activations::*;
+pub(crate) use codes::*;
+pub(crate) use counting::*;
+pub(crate) use runs::*;
+pub(crate) use stepping::*;
+pub(crate) use sums::*;
+
+/// Output channels that are computed side by side.
+pub(crate) const LANES: usize = 16;
+
+/// Pixels that are handed to a kernel at once, at most.
+pub(crate) const TILE: usize = 16;
+
+/// One 16-bit operand per lane.
+pub(crate) type Row = [i16; LANES];
+
+/// One 32-bit integer per lane.
+pub(crate) type Lanes = [i32; LANES];
+
+/// The number of 32 bits that is nearest.
+pub(crate) fn near(value: i128) -> i32 {
+    value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+}
+
+/// Two operands per lane: those of two steps that follow each other.
+pub(crate) type Pair = [i16; 2 * LANES];
+
+/// The exact sums of one pixel: their final values and the extremes over their prefixes and the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Walked {
+    pub sum: Lanes,
+    pub min: Lanes,
+    pub max: Lanes,
+}
+
+impl Walked {
+    pub const ZERO: Self = Self { sum: [0; LANES], min: [0; LANES], max: [0; LANES] };
+}
+
+/// The narrow sums of one pixel and its overflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stepped {
+    pub value: Lanes,
+    pub high: Lanes,
+    pub low: Lanes,
+}
+
+impl Stepped {
+    pub const ZERO: Self = Self { value: [0; LANES], high: [0; LANES], low: [0; LANES] };
+}
+
+/// What a narrow register does, as far as a kernel must know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rails {
+    /// Least and greatest value that is left alone.
+    pub low: i32,
+    pub high: i32,
+    /// Width; used where the register wraps.
+    pub bits: u32,
+    /// What is held of a value beyond each rail; used where the rails alone decide it.
+    pub below: i32,
+    pub above: i32,
+}
+
+impl Rails {
+    /// Those of a register for sums of 32 bits, which never meet wider ones.
+    pub fn new(format: Format, overflow: Overflow) -> Self {
+        let (low, high) = overflow.limits(format);
+        let beyond = |exact: i128| near(overflow.fit(exact, format).value);
+        Self {
+            low: near(low),
+            high: near(high),
+            bits: format.bits(),
+            below: beyond(low - 1),
+            above: beyond(high + 1),
+        }
+    }
+}

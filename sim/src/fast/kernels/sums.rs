@@ -1,0 +1,97 @@
+//! Exact sums, and what their prefixes do.
+
+// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+#![allow(clippy::needless_range_loop)]
+
+use super::{Activations, LANES, Lanes, Pair, Rails, Row, Walked, first};
+
+/// Exact sums from `start`, with the extremes of their prefixes. No sum may leave 32 bits, and no product 16
+/// bits where `SHORT`.
+#[inline(always)]
+pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
+    x: &[X; P],
+    weights: &[Row],
+    start: &Lanes,
+    out: &mut [Walked; P],
+) {
+    let x = first(x, weights.len());
+    let mut sum = [*start; P];
+    let mut min = sum;
+    let mut max = sum;
+    for (k, w) in weights.iter().enumerate() {
+        for p in 0..P {
+            let a = x[p].lanes(k);
+            for l in 0..LANES {
+                let product = match SHORT {
+                    true => i32::from(a[l].wrapping_mul(w[l])),
+                    false => i32::from(a[l]).wrapping_mul(i32::from(w[l])),
+                };
+                sum[p][l] = sum[p][l].wrapping_add(product);
+                min[p][l] = min[p][l].min(sum[p][l]);
+                max[p][l] = max[p][l].max(sum[p][l]);
+            }
+        }
+    }
+    for p in 0..P {
+        out[p] = Walked { sum: sum[p], min: min[p], max: max[p] };
+    }
+}
+
+/// How many lanes have a prefix outside of the rails.
+#[inline(always)]
+pub(crate) fn misfits(walked: &Walked, rails: Rails) -> usize {
+    let mut misfits = 0;
+    for l in 0..LANES {
+        misfits += i32::from((walked.min[l] < rails.low) | (walked.max[l] > rails.high));
+    }
+    misfits as usize
+}
+
+/// Pairs of steps after which a bound is taken anew.
+pub(crate) const BOUND_PAIRS: usize = 32;
+
+/// Exact sums from `start`, and bounds of their prefixes: with P and N the sums of the positive and of the
+/// negative products of some steps, every prefix within them lies between N and P beyond their start.
+///
+/// Without `BOUNDED` only the sums count. The products of [`BOUND_PAIRS`] pairs may not leave 31 bits in sum.
+#[inline(always)]
+pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
+    x: &[X; P],
+    weights: &[Pair],
+    start: &Lanes,
+    out: &mut [Walked; P],
+) {
+    let x = first(x, 2 * weights.len());
+    let mut sum = [*start; P];
+    let mut min = sum;
+    let mut max = sum;
+    for (part, weights) in weights.chunks(BOUND_PAIRS).enumerate() {
+        let before = sum;
+        let mut size = [[0i32; LANES]; P];
+        for (i, w) in weights.iter().enumerate() {
+            let k = 2 * (part * BOUND_PAIRS + i);
+            for p in 0..P {
+                let (a, b) = (x[p].lanes(k), x[p].lanes(k + 1));
+                for l in 0..LANES {
+                    let first = i32::from(a[l]) * i32::from(w[2 * l]);
+                    let second = i32::from(b[l]) * i32::from(w[2 * l + 1]);
+                    sum[p][l] += first + second;
+                    if BOUNDED {
+                        size[p][l] += first.abs() + second.abs();
+                    }
+                }
+            }
+        }
+        for p in 0..P {
+            for l in 0..LANES {
+                let change = sum[p][l] - before[p][l];
+                // Both are even.
+                max[p][l] = max[p][l].max(before[p][l] + (size[p][l] + change) / 2);
+                min[p][l] = min[p][l].min(before[p][l] - (size[p][l] - change) / 2);
+            }
+        }
+    }
+    for p in 0..P {
+        out[p] = Walked { sum: sum[p], min: min[p], max: max[p] };
+    }
+}

@@ -1,0 +1,226 @@
+//! Registers of at most 16 bits, two windows to a lane: the low half of every lane the first one, the high half the
+//! second.
+
+use std::arch::x86_64::*;
+
+#[cfg(doc)]
+use super::super::super::kernels::NOTED;
+use super::super::super::kernels::{Lanes, Rails, Stepped};
+use super::super::super::pairs::{ABOVE, BELOW, PairOfWindows, PairRow, PairStepping, PairWeights};
+use super::sources::Source;
+use super::{halves, load, store};
+
+/// How a register steps: saturating where 15 bits hold its sums.
+pub(in super::super) const SATURATE: u8 = 0;
+/// Saturating at the ends of the lanes.
+pub(in super::super) const SATURATE_16: u8 = 1;
+/// Wrapping where 15 bits hold its sums and one more.
+pub(in super::super) const WRAP: u8 = 2;
+/// Wrapping as 15 bits do.
+pub(in super::super) const WRAP_15: u8 = 3;
+/// Wrapping as the lanes do.
+pub(in super::super) const WRAP_16: u8 = 4;
+
+/// Steps whose overflows are counted in the bytes of a lane.
+pub(super) const COUNTED: usize = 255;
+
+/// Weights `row`.
+///
+/// # Safety
+/// There are such weights.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(super) unsafe fn load_row(rows: &[PairRow], row: usize) -> __m512i {
+    // SAFETY: the caller says so; rows are aligned.
+    unsafe { _mm512_load_si512(rows.as_ptr().add(row).cast()) }
+}
+
+/// The least and the greatest sum as they are held.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn ends<const MODE: u8>(rails: Rails) -> [__m512i; 2] {
+    [rails.low, rails.high].map(|rail| _mm512_set1_epi16((rail - base::<MODE>(rails)) as i16))
+}
+
+/// What sums are held less. Those that saturate end where the lanes do, so that the lanes clamp them from above; of
+/// those that wrap the least one is held as 0, so that the sign says which are less.
+pub(super) fn base<const MODE: u8>(rails: Rails) -> i32 {
+    match MODE {
+        SATURATE => rails.high - i32::from(i16::MAX),
+        SATURATE_16 | WRAP_16 => 0,
+        _ => rails.low,
+    }
+}
+
+/// Two windows in every register: sums and overflows so far.
+pub(super) struct Registers<const P: usize> {
+    /// What the sums are held less.
+    pub base: i32,
+    pub value: [__m512i; P],
+    pub above: [__m512i; P],
+    pub below: [__m512i; P],
+}
+
+/// One bit per step, the last one the lowest: whether the exact sum lay above the rails, and below.
+pub(super) struct Noted<const P: usize> {
+    pub overs: [__m512i; P],
+    pub unders: [__m512i; P],
+}
+
+/// What is found out beside stepping, product by product.
+pub(super) trait Beside {
+    /// Takes the product of `x` and `w` for the two windows in register `p`.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW, VL, VBMI2 and BITALG.
+    unsafe fn take(&mut self, p: usize, x: __m512i, w: __m512i, product: __m512i);
+}
+
+/// Nothing.
+impl Beside for () {
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    unsafe fn take(&mut self, _: usize, _: __m512i, _: __m512i, _: __m512i) {}
+}
+
+impl<const P: usize> Registers<P> {
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    pub fn new(start: &Lanes, base: i32) -> Self {
+        let zero = _mm512_setzero_si512();
+        // That fits 16 bits: the start lies between the rails.
+        let start = _mm512_sub_epi32(load(start), _mm512_set1_epi32(base));
+        let low = _mm512_and_si512(start, _mm512_set1_epi32(0xffff));
+        let start = _mm512_or_si512(low, _mm512_slli_epi32::<16>(start));
+        Self { value: [start; P], above: [zero; P], below: [zero; P], base }
+    }
+
+    /// Adds up to [`COUNTED`] products; windows and weights have been checked.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    pub fn tally<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, S: Source>(
+        &mut self,
+        stepping: &PairStepping<'_>,
+        windows: &[PairOfWindows<S>; P],
+        steps: std::ops::Range<usize>,
+    ) {
+        let PairWeights { rows, marks } = stepping.weights;
+        let [least, most] = ends::<MODE>(stepping.rails);
+        let swap = _mm512_set1_epi16(ABOVE | BELOW);
+        let mut counts = [_mm512_setzero_si512(); P];
+        for i in steps {
+            for p in 0..P {
+                // SAFETY: the callers have checked the windows, and that there are weights for all their products.
+                let (x, row) = unsafe { (windows[p].source.operands(i), windows[p].source.row(i)) };
+                // SAFETY: as above.
+                let (w, mark) = unsafe { (load_row(rows, row), load_row(marks, row)) };
+                let product = _mm512_mullo_epi16(x, w);
+                let wrapped = _mm512_add_epi16(self.value[p], product);
+                let saturated = _mm512_adds_epi16(self.value[p], product);
+                // What is held, and what differs from the wrapped sum just where the exact one lies beyond the rails.
+                let (next, shows) = match MODE {
+                    SATURATE => {
+                        let next = _mm512_max_epi16(saturated, least);
+                        (next, next)
+                    }
+                    SATURATE_16 => (saturated, saturated),
+                    WRAP_16 => (wrapped, saturated),
+                    _ => {
+                        let next = _mm512_and_si512(wrapped, most);
+                        (next, next)
+                    }
+                };
+                self.value[p] = next;
+                if COUNT {
+                    let mark = match NEGATIVE {
+                        // The other direction where the activation is negative.
+                        true => _mm512_ternarylogic_epi32::<0x78>(mark, _mm512_srai_epi16::<15>(x), swap),
+                        false => mark,
+                    };
+                    let events = _mm512_cmpneq_epi16_mask(shows, wrapped);
+                    counts[p] = _mm512_mask_add_epi16(counts[p], events, counts[p], mark);
+                }
+            }
+        }
+        if COUNT {
+            let low_bytes = _mm512_set1_epi16(0xff);
+            for p in 0..P {
+                self.above[p] = _mm512_add_epi16(self.above[p], _mm512_and_si512(counts[p], low_bytes));
+                self.below[p] = _mm512_add_epi16(self.below[p], _mm512_srli_epi16::<8>(counts[p]));
+            }
+        }
+    }
+
+    /// Adds up to [`NOTED`] products.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    pub fn step<const MODE: u8, const COUNT: bool, S: Source>(
+        &mut self,
+        (rows, rails): (&[PairRow], Rails),
+        sources: &[S; P],
+        steps: std::ops::Range<usize>,
+        beside: &mut impl Beside,
+    ) -> Noted<P> {
+        let [least, most] = ends::<MODE>(rails);
+        let zero = _mm512_setzero_si512();
+        let mut value = self.value;
+        let (mut overs, mut unders) = ([zero; P], [zero; P]);
+        for i in steps {
+            for p in 0..P {
+                // SAFETY: the callers have checked the windows, and that there are weights for all their products.
+                let (x, w) = unsafe { (sources[p].operands(i), load_row(rows, sources[p].row(i))) };
+                let product = _mm512_mullo_epi16(x, w);
+                // SAFETY: the CPU has them, as for this function.
+                unsafe { beside.take(p, x, w, product) };
+                let sum = _mm512_adds_epi16(value[p], product);
+                let wrapped = _mm512_add_epi16(value[p], product);
+                // Both addends have the sign that the result does not have.
+                let above_lanes = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
+                // Negative where the sum is too great, and where it is too small. Saturating additions and comparisons
+                // run on one port of some CPUs, the others on two.
+                let (over, under, next) = match MODE {
+                    // The difference fits: a held sum is at least the least one, and a product has 16 bits.
+                    SATURATE => (above_lanes, _mm512_sub_epi16(sum, least), _mm512_max_epi16(sum, least)),
+                    WRAP => (_mm512_subs_epi16(most, sum), sum, _mm512_and_si512(wrapped, most)),
+                    WRAP_15 => (above_lanes, sum, _mm512_and_si512(wrapped, most)),
+                    _ => {
+                        let under = _mm512_ternarylogic_epi32::<0x40>(value[p], product, wrapped);
+                        (above_lanes, under, if MODE == SATURATE_16 { sum } else { wrapped })
+                    }
+                };
+                if COUNT {
+                    overs[p] = _mm512_shldi_epi16::<1>(overs[p], over);
+                    unders[p] = _mm512_shldi_epi16::<1>(unders[p], under);
+                }
+                value[p] = next;
+            }
+        }
+        self.value = value;
+        Noted { overs, unders }
+    }
+
+    /// Counts what was noted.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    pub fn count(&mut self, noted: Noted<P>) {
+        for p in 0..P {
+            self.above[p] = _mm512_add_epi16(self.above[p], _mm512_popcnt_epi16(noted.overs[p]));
+            self.below[p] = _mm512_add_epi16(self.below[p], _mm512_popcnt_epi16(noted.unders[p]));
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    pub fn store<S>(&self, windows: &[PairOfWindows<S>; P], out: &mut [Stepped]) {
+        let base = _mm512_set1_epi32(self.base);
+        for p in 0..P {
+            let lanes = [self.value[p], self.above[p], self.below[p]].map(|lanes| halves(lanes));
+            for (half, &slot) in windows[p].slots.iter().enumerate() {
+                let stepped = &mut out[slot];
+                store(&mut stepped.value, _mm512_add_epi32(lanes[0][half], base));
+                store(&mut stepped.high, lanes[1][half]);
+                store(&mut stepped.low, lanes[2][half]);
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Where the products of two windows are found.
+
+use std::arch::x86_64::*;
+
+use super::super::super::kernels::LANES;
+use super::super::super::pairs::{PairCells, StepList};
+use super::super::super::schedule::NEVER;
+
+/// Where the products of two windows are found.
+pub(super) trait Source: Copy {
+    /// How many there are.
+    fn steps(self) -> usize;
+
+    /// What the lanes read in step `i`.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW, and there are more than `i` steps, or there is room for a longer list than this.
+    unsafe fn operands(self, i: usize) -> __m512i;
+
+    /// Index of the weights of step `i`.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn row(self, i: usize) -> usize;
+
+    /// The steps that come with or after products `k`; [`NEVER`] where there are none, as for [`NEVER`] itself.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW.
+    unsafe fn steps_from(self, k: __m512i) -> __m512i;
+}
+
+/// All products: from the cells of a window, which are as many as its last product reads.
+#[derive(Clone, Copy)]
+pub(super) struct Dense<'a, const OWN: bool> {
+    cells: &'a [u32],
+    offsets: &'a [u32],
+}
+
+impl<'a, const OWN: bool> Dense<'a, OWN> {
+    /// Those of the window at `corner`.
+    ///
+    /// # Panics
+    /// If it does not lie within the cells.
+    pub fn new(cells: PairCells<'a>, corner: usize) -> Self {
+        let last = cells.reach + if OWN { LANES } else { 1 };
+        Self { cells: &cells.cells[corner..corner + last], offsets: cells.offsets }
+    }
+}
+
+impl<const OWN: bool> Source for Dense<'_, OWN> {
+    #[inline(always)]
+    fn steps(self) -> usize {
+        self.offsets.len()
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    unsafe fn operands(self, i: usize) -> __m512i {
+        // SAFETY: `new` has checked the cells of the farthest product; the load takes any alignment.
+        unsafe {
+            let cell = self.cells.as_ptr().add(*self.offsets.get_unchecked(i) as usize);
+            if OWN { _mm512_loadu_si512(cell.cast()) } else { _mm512_set1_epi32(*cell as i32) }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn row(self, i: usize) -> usize {
+        i
+    }
+
+    #[inline(always)]
+    unsafe fn steps_from(self, k: __m512i) -> __m512i {
+        k
+    }
+}
+
+impl Source for &StepList {
+    #[inline(always)]
+    fn steps(self) -> usize {
+        self.count
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    unsafe fn operands(self, i: usize) -> __m512i {
+        // SAFETY: the caller says that there are so many.
+        _mm512_set1_epi32(unsafe { *self.operands.get_unchecked(i) } as i32)
+    }
+
+    #[inline(always)]
+    unsafe fn row(self, i: usize) -> usize {
+        // SAFETY: as above.
+        unsafe { usize::from(*self.rows.get_unchecked(i)) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    unsafe fn steps_from(self, k: __m512i) -> __m512i {
+        let never = _mm512_set1_epi32(NEVER.into());
+        let there = _mm512_cmplt_epu32_mask(k, _mm512_set1_epi32(self.before.len() as i32));
+        // SAFETY: only what lies within is read.
+        let steps = unsafe { _mm512_mask_i32gather_epi32::<4>(never, there, k, self.before.as_ptr().cast()) };
+        let some = _mm512_cmplt_epu32_mask(steps, _mm512_set1_epi32(self.count as i32));
+        _mm512_mask_mov_epi32(never, some, steps)
+    }
+}
