@@ -68,7 +68,7 @@ pub(crate) struct StepList {
     pub operands: Vec<u32>,
     /// The products, as indices of weights; any behind the last one.
     pub rows: Vec<u16>,
-    /// Products of the list before each product of the window, and before its end, if that was asked for.
+    /// Products of the list before each product of the window, if that was asked for.
     pub before: Vec<u32>,
     /// Products in the list, and of the window: more than every index in `rows`.
     pub count: usize,

@@ -29,7 +29,7 @@ pub(in super::super) fn list_steps<const RANKS: bool>(
             filling.push::<RANKS>([load_first(low), load_first(high)], rest.len());
         }
     }
-    filling.finish::<RANKS>();
+    filling.finish();
 }
 
 /// Cells that one vector holds.
@@ -70,13 +70,10 @@ impl Filling<'_> {
     /// Nothing follows.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
-    fn finish<const RANKS: bool>(self) {
+    fn finish(self) {
         let Self { list, first, count } = self;
         for at in (count..first).step_by(CHUNK) {
             put(&mut list.operands, at, _mm512_setzero_si512());
-        }
-        if RANKS {
-            list.before[first] = count as u32;
         }
         list.count = count;
     }
