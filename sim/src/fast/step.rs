@@ -6,7 +6,7 @@ use guardbit_num::{Beyond, Direction};
 use super::FastLayer;
 use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
 use super::log::Log;
-use super::pairs::{PairCells, PairOfWindows, PairStepping, PairWindows};
+use super::pairs::{PairCells, PairOfWindows, PairStepping, PairWindows, StepList};
 use super::prepare::{Narrow, Reads};
 use super::schedule::Turn;
 use super::simd::{PairMode, VectorActivations};
@@ -119,37 +119,61 @@ impl Stepping<'_, '_> {
         };
         let mut slots = [[0; 2]; TILE];
         let slots = self.pair_up(&mut slots);
-        let first = tile.block.reads.first();
-        if let Reads::Neighbours(_) = tile.block.reads {
-            let mut pairs = [PairOfWindows { source: 0, slots: [UNUSED; 2] }; TILE];
-            for (pair, &slots) in pairs.iter_mut().zip(slots) {
-                *pair = PairOfWindows { source: tile.corners[self.pixels[slots[0]]] + first, slots };
+        match tile.block.reads {
+            Reads::Neighbours(_) => {
+                let mut pairs = [PairOfWindows { source: 0, slots: [UNUSED; 2] }; TILE];
+                let windows = self.own_windows(slots, &mut pairs);
+                self.run_pairs::<COUNT>(mode, &stepping, windows, log, out);
             }
-            let cells = PairCells {
-                cells: tile.image.pairs(layer.kernels),
-                offsets: &layer.cells,
-                reach: layer.geometry.reach(),
-            };
-            let windows = PairWindows::Own(cells, &pairs[..slots.len()]);
-            self.run_pairs::<COUNT>(mode, &stepping, windows, log, out);
-        } else {
-            let at = |slots: &[usize; 2]| self.pixels[slots[0]];
-            let held = (tile.pixel, first);
-            let lists = windows.lists(held, slots.iter().map(at), |at, list| {
-                let cells = &tile.image.pairs(layer.kernels)[tile.corners[at] + first..];
-                match log.is_some() {
-                    true => layer.kernels.list_steps::<true>(cells, layer.geometry.runs(), list),
-                    false => layer.kernels.list_steps::<false>(cells, layer.geometry.runs(), list),
+            _ => {
+                let lists = self.lists(slots, log.is_some(), windows);
+                let mut pairs = [PairOfWindows { source: &lists[0], slots: [UNUSED; 2] }; TILE];
+                for (pair, slots) in pairs.iter_mut().zip(slots) {
+                    *pair = PairOfWindows { source: &lists[self.pixels[slots[0]]], slots: *slots };
                 }
-            });
-            let mut pairs = [PairOfWindows { source: &lists[0], slots: [UNUSED; 2] }; TILE];
-            for (pair, slots) in pairs.iter_mut().zip(slots) {
-                *pair = PairOfWindows { source: &lists[at(slots)], slots: *slots };
+                let windows = PairWindows::Shared(&pairs[..slots.len()]);
+                self.run_pairs::<COUNT>(mode, &stepping, windows, log, out);
             }
-            let windows = PairWindows::Shared(&pairs[..slots.len()]);
-            self.run_pairs::<COUNT>(mode, &stepping, windows, log, out);
         }
         true
+    }
+
+    /// The windows at `slots` whose lanes read cells of their own.
+    fn own_windows<'w>(
+        &'w self,
+        slots: &[[usize; 2]],
+        pairs: &'w mut [PairOfWindows<usize>; TILE],
+    ) -> PairWindows<'w> {
+        let Self { layer, tile, .. } = self;
+        for (pair, &slots) in pairs.iter_mut().zip(slots) {
+            let source = tile.corners[self.pixels[slots[0]]] + tile.block.reads.first();
+            *pair = PairOfWindows { source, slots };
+        }
+        let cells = PairCells {
+            cells: tile.image.pairs(layer.kernels),
+            offsets: &layer.cells,
+            reach: layer.geometry.reach(),
+        };
+        PairWindows::Own(cells, &pairs[..slots.len()])
+    }
+
+    /// The products that are stepped of the windows at `slots`, by their first pixels; with ranks where they are `logged`.
+    fn lists<'w>(
+        &self,
+        slots: &[[usize; 2]],
+        logged: bool,
+        windows: &'w mut Windows,
+    ) -> &'w [StepList; TILE] {
+        let Self { layer, tile, .. } = self;
+        let first = tile.block.reads.first();
+        let pixels = slots.iter().map(|slots| self.pixels[slots[0]]);
+        windows.lists((tile.pixel, first), pixels, |at, list| {
+            let cells = &tile.image.pairs(layer.kernels)[tile.corners[at] + first..];
+            match logged {
+                true => layer.kernels.list_steps::<true>(cells, layer.geometry.runs(), list),
+                false => layer.kernels.list_steps::<false>(cells, layer.geometry.runs(), list),
+            }
+        })
     }
 
     /// The slots of windows that go together: neighbours that are both stepped, and those left over.

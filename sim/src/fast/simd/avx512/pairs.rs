@@ -145,7 +145,7 @@ fn logged<const MODE: u8, S: Source, const P: usize>(
     for from in (0..steps).step_by(NOTED) {
         let to = steps.min(from + NOTED);
         let rows = &stepping.weights.rows;
-        let noted = registers.step::<MODE, true, S>((rows, stepping.rails), &sources, from..to, &mut ());
+        let noted = registers.step::<MODE, S>((rows, stepping.rails), &sources, from..to, &mut ());
         for p in 0..P {
             let before = halves(_mm512_add_epi16(registers.above[p], registers.below[p]));
             let either = _mm512_or_si512(noted.overs[p], noted.unders[p]);

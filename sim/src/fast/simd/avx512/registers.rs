@@ -154,7 +154,7 @@ impl<const P: usize> Registers<P> {
     /// Adds up to [`NOTED`] products.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    pub fn step<const MODE: u8, const COUNT: bool, S: Source>(
+    pub fn step<const MODE: u8, S: Source>(
         &mut self,
         (rows, rails): (&[PairRow], Rails),
         sources: &[S; P],
@@ -188,10 +188,8 @@ impl<const P: usize> Registers<P> {
                         (above_lanes, under, if MODE == SATURATE_16 { sum } else { wrapped })
                     }
                 };
-                if COUNT {
-                    overs[p] = _mm512_shldi_epi16::<1>(overs[p], over);
-                    unders[p] = _mm512_shldi_epi16::<1>(unders[p], under);
-                }
+                overs[p] = _mm512_shldi_epi16::<1>(overs[p], over);
+                unders[p] = _mm512_shldi_epi16::<1>(unders[p], under);
                 value[p] = next;
             }
         }

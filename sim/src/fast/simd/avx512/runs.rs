@@ -170,7 +170,7 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums>(
         registers.value = empty;
         for from in (begin..end).step_by(NOTED) {
             let to = end.min(from + NOTED);
-            let noted = registers.step::<MODE, true, _>((weights, rails), &[source], from..to, sums);
+            let noted = registers.step::<MODE, _>((weights, rails), &[source], from..to, sums);
             // SAFETY: the CPU has them, as for this function.
             unsafe { sums.flush() };
             log_part(&noted, part, out);
