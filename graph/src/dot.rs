@@ -292,6 +292,7 @@ impl DotProducts {
         let mut codes = Vec::with_capacity(window.dots());
         let mut sums = vec![0i64; channels];
         let groups: Vec<usize> = (0..channels).map(|channel| window.group(channel) * depth).collect();
+        let each_its_own = depth == 1 && window.groups == channels;
         for index in (0..window.dots()).step_by(channels.max(1)) {
             let out = window.output_position(index);
             sums.fill(0);
@@ -299,11 +300,15 @@ impl DotProducts {
             for cell in cells() {
                 let Tap::Input(first) = window.tap(out, cell) else { continue };
                 let input = &input[first..];
+                count += depth;
+                // 2^31 codes of 32 bits fit.
+                if each_its_own {
+                    sums.iter_mut().zip(input).for_each(|(sum, &code)| *sum += i64::from(code));
+                    continue;
+                }
                 for (sum, &group) in sums.iter_mut().zip(&groups) {
-                    // 2^31 codes of 32 bits fit.
                     *sum += input[group..group + depth].iter().map(|&code| i64::from(code)).sum::<i64>();
                 }
-                count += depth;
             }
             codes.extend(sums.iter().map(|&sum| division.finish(sum.into(), count)));
         }
