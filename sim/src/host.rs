@@ -4,12 +4,15 @@ use guardbit_graph::ops::Op;
 use guardbit_graph::{DType, Graph, NodeId, TensorId};
 
 use crate::codes::{Bytes, Codes, Packed};
+use crate::fast::{Kernels, Plane};
 
 /// A node as the host runs it.
 #[derive(Debug)]
 pub(crate) enum HostNode {
     /// Output codes of all pairs of codes of 8 bits, as [`Bytes`] and by theirs: `[first][second]`.
     Pairs(Box<[u8]>),
+    /// The same by arithmetic that was found to give each of them.
+    Sum(Plane),
     /// The same of all codes of 8 bits.
     Each(Box<[u8]>),
     /// The codes of the input.
@@ -32,20 +35,20 @@ impl HostNode {
             (Op::Reshape(_), [_, ..]) if graph.tensor(inputs[0]).constant.is_none() => Self::Same,
             (Op::Add(_) | Op::Mul(_), &[a, b]) if plain => {
                 let [a, b] = [a, b].map(|id| &graph.tensor(id).ty);
-                let table = || Self::pairs(graph, id, [a.dtype, b.dtype]);
-                if a.shape == b.shape && elements >= TABLE { table() } else { Self::Any }
+                if a.shape != b.shape || elements < TABLE {
+                    return Self::Any;
+                }
+                let table = pairs(graph, id, [a.dtype, b.dtype]);
+                match plane(graph, id, &table) {
+                    Some(plane) => Self::Sum(plane),
+                    None => Self::Pairs(table),
+                }
             }
             (Op::Relu(_) | Op::Relu6(_) | Op::Quantize(_), &[a]) if plain && elements >= TABLE => {
                 Self::each(graph, id, graph.tensor(a).ty.dtype)
             }
             _ => Self::Any,
         }
-    }
-
-    fn pairs(graph: &Graph, id: NodeId, [a, b]: [DType; 2]) -> Self {
-        let first: Vec<i32> = (0..1 << 16).map(|i| a.min() + (i >> 8)).collect();
-        let second: Vec<i32> = (0..1 << 16).map(|i| b.min() + (i & 0xff)).collect();
-        Self::Pairs(bytes(graph, id, &[&first, &second]).into())
     }
 
     fn each(graph: &Graph, id: NodeId, dtype: DType) -> Self {
@@ -77,9 +80,36 @@ impl HostNode {
                 }
                 Packed::Bytes(made).into()
             }
+            (Self::Sum(plane), _) => {
+                let mut made = made();
+                Kernels::choose(None).plane(*plane, bytes(0), bytes(1), made.get_mut());
+                Packed::Bytes(made).into()
+            }
             _ => evaluate(graph, id, read),
         }
     }
+}
+
+/// What a node makes of all pairs of codes of 8 bits: see [`HostNode::Pairs`].
+fn pairs(graph: &Graph, id: NodeId, [a, b]: [DType; 2]) -> Box<[u8]> {
+    let first: Vec<i32> = (0..1 << 16).map(|i| a.min() + (i >> 8)).collect();
+    let second: Vec<i32> = (0..1 << 16).map(|i| b.min() + (i & 0xff)).collect();
+    bytes(graph, id, &[&first, &second]).into()
+}
+
+/// Arithmetic that makes what an addition makes of all pairs.
+fn plane(graph: &Graph, id: NodeId, table: &[u8]) -> Option<Plane> {
+    let node = graph.node(id);
+    let Op::Add(_) = node.op else { return None };
+    let steps = |id: TensorId| {
+        let ty = &graph.tensor(id).ty;
+        let quantization = ty.quantization.as_ref()?;
+        Some((quantization.scale(0), quantization.zero_point(0) as f32 - ty.dtype.min() as f32))
+    };
+    let ((a, a_zero), (b, b_zero)) = (steps(node.inputs[0]?)?, steps(node.inputs[1]?)?);
+    let (out, out_zero) = steps(node.output)?;
+    let slopes = [a / out, b / out];
+    Plane::through(table, slopes, out_zero - a_zero * slopes[0] - b_zero * slopes[1])
 }
 
 /// Elements for which a table is worth while.

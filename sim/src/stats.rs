@@ -335,10 +335,14 @@ impl Accumulate for LayerStats {
 /// Sum of the squares of codes less their zero point. There are fewer than 2^28.
 pub(crate) fn signal(codes: &Codes, zero_point: i32) -> u128 {
     let (kernels, mut signal) = (Kernels::choose(None), 0);
-    match codes.packed() {
-        Packed::Bytes(codes) => kernels.signal(codes.get(), zero_point - codes.least, &mut signal),
-        Packed::I16(codes) => kernels.signal(codes, zero_point, &mut signal),
-        Packed::I32(codes) => return codes.iter().map(|&code| square(code, zero_point)).sum(),
+    let least = match codes.packed() {
+        Packed::Bytes(codes) => codes.least,
+        _ => 0,
+    };
+    match (codes.packed(), u8::try_from(zero_point.wrapping_sub(least)), i16::try_from(zero_point)) {
+        (Packed::Bytes(codes), Ok(zero_point), _) => kernels.signal(codes.get(), zero_point, &mut signal),
+        (Packed::I16(codes), _, Ok(zero_point)) => kernels.signal(codes, zero_point, &mut signal),
+        _ => return codes.to_vec().into_iter().map(|code| square(code, zero_point)).sum(),
     }
     signal.into()
 }
@@ -395,4 +399,59 @@ pub(crate) fn required(min: i128, max: i128, signed: bool) -> u32 {
 pub(crate) fn timeline_bin(layer: &MacLayer, cycle: u64) -> usize {
     let bin = cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
     (bin as usize).min(TIMELINE_BINS - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use guardbit_graph::DType;
+    use proptest::prelude::*;
+    use proptest::test_runner::TestRng;
+
+    use super::*;
+
+    /// Codes of `dtype`, every fifth of which differs; as many as counters of a byte do not hold.
+    fn codes(rng: &mut TestRng, dtype: DType, channels: usize) -> [Vec<i32>; 2] {
+        let exact: Vec<i32> =
+            (0..channels * 1100).map(|_| rng.random_range(dtype.min()..=dtype.max())).collect();
+        let other = |&code: &i32| {
+            if rng.random_range(0..5) == 0 { rng.random_range(dtype.min()..=dtype.max()) } else { code }
+        };
+        let simulated = exact.iter().map(other).collect();
+        [exact, simulated]
+    }
+
+    /// Every other channel differs at every pixel, so that none is taken for another.
+    fn check(dtype: DType, channels: usize, zero_point: i32, rng: &mut TestRng) {
+        let [exact, mut simulated] = codes(rng, dtype, channels);
+        for (index, code) in simulated.iter_mut().enumerate().filter(|(index, _)| index % channels % 2 == 1) {
+            *code = if exact[index] == dtype.min() { dtype.max() } else { dtype.min() };
+        }
+        let mut expected = SquaredError::default();
+        let mut mismatches = vec![0; channels];
+        for (index, (&exact, &simulated)) in exact.iter().zip(&simulated).enumerate() {
+            let [exact, simulated] = [exact, simulated].map(|code| i64::from(code) - i64::from(zero_point));
+            expected.add(exact, simulated);
+            mismatches[index % channels] += u32::from(exact != simulated);
+        }
+        let [exact, simulated] = [exact, simulated].map(|codes| Codes::within(dtype, &codes));
+        let found = Differences::new(channels, &exact, &simulated);
+        assert_eq!(signal(&exact, zero_point), expected.signal, "{dtype:?} {channels} {zero_point}");
+        assert_eq!(found.noise, expected.noise, "{dtype:?} {channels}");
+        assert_eq!(found.mismatches, mismatches, "{dtype:?} {channels}");
+    }
+
+    #[test]
+    fn codes_are_compared_one_by_one() {
+        let mut rng = TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
+        for channels in [1, 3, 8, 12, 16, 63, 64, 65, 100] {
+            for (dtype, zero_points) in [
+                (DType::Int8, &[-128, -1, 0, 127, 300][..]),
+                (DType::UInt8, &[0, 255, -7]),
+                (DType::Int16, &[0, -32768, 40_000]),
+                (DType::Int32, &[0]),
+            ] {
+                zero_points.iter().for_each(|&zero_point| check(dtype, channels, zero_point, &mut rng));
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What happened in the register of a layer, counted lane by lane.
 
-use super::kernels::{LANES, LaneCounters, Lanes, TILE, Walked};
+use super::kernels::{LANES, LaneCounters, NO_WIDTH, TILE, Walked};
 use super::prepare::{Block, Path};
 use super::simd::Kernels;
 use crate::options::StatsLevel;
@@ -35,17 +35,13 @@ pub(super) fn lanes_count_all(stats: StatsLevel) -> bool {
 #[derive(Debug)]
 pub(super) struct Counters {
     blocks: Vec<LaneCounters>,
-    /// Dot products by the bits that their final sums, and that their prefixes need; those of each lane apart, so that
-    /// no two of a pixel meet in one counter.
-    required: Box<[[[u32; HISTOGRAM_BINS]; LANES]; 2]>,
+    /// Dot products by the bits that their final sums, and that their prefixes need.
+    required: [[u64; HISTOGRAM_BINS]; 2],
 }
 
 impl Counters {
     pub fn new(blocks: usize) -> Self {
-        Self {
-            blocks: vec![LaneCounters::ZERO; blocks],
-            required: Box::new([[[0; HISTOGRAM_BINS]; LANES]; 2]),
-        }
+        Self { blocks: vec![LaneCounters::ZERO; blocks], required: [[0; HISTOGRAM_BINS]; 2] }
     }
 
     /// The counts of block `index`.
@@ -55,30 +51,19 @@ impl Counters {
 
     /// Sorts the first `lanes` dot products of every pixel of a tile by the bits that they need.
     pub fn count_required(&mut self, kernels: Kernels, walked: &[Walked], lanes: usize, signed: bool) {
-        let mut bits = [[[0; LANES]; 2]; TILE];
+        let mut bits = [[NO_WIDTH; TILE * LANES]; 2];
         if signed {
-            kernels.required(walked, &mut bits);
+            kernels.required(walked, lanes, &mut bits);
         } else {
-            bits.iter_mut().zip(walked).for_each(|(bits, walked)| *bits = unsigned(walked));
-        }
-        for [finals, prefixes] in &bits[..walked.len()] {
-            for (counters, bits) in self.required.iter_mut().zip([finals, prefixes]) {
-                for (counters, &bits) in counters.iter_mut().zip(bits).take(lanes) {
-                    counters[bits as usize] += 1;
+            for (pixel, walked) in walked.iter().enumerate() {
+                for (bits, widths) in bits.iter_mut().zip(unsigned(walked)) {
+                    bits[pixel * LANES..][..lanes].copy_from_slice(&widths[..lanes]);
                 }
             }
         }
-    }
-
-    /// Dot products of all lanes by the bits that they need.
-    fn required(&self) -> [[u64; HISTOGRAM_BINS]; 2] {
-        let mut all = [[0; HISTOGRAM_BINS]; 2];
-        for (all, lanes) in all.iter_mut().zip(&*self.required) {
-            for (bins, count) in lanes.iter().flat_map(|lane| lane.iter().enumerate()) {
-                all[bins] += u64::from(*count);
-            }
+        for (bins, bits) in self.required.iter_mut().zip(&bits) {
+            kernels.count_widths(bits, walked.len() * lanes, bins);
         }
-        all
     }
 
     /// Adds everything to `stats` of each layer.
@@ -91,11 +76,10 @@ impl Counters {
         if !level.counts() {
             return;
         }
-        let required = level.counts_prefixes().then(|| self.required());
         for (path, stats) in layers {
             self.add_to(blocks, path, stats, level);
-            if let Some(required) = &required {
-                stats.add_required(0, required);
+            if level.counts_prefixes() {
+                stats.add_required(0, &self.required);
             }
         }
     }
@@ -147,9 +131,9 @@ impl LaneCounters {
 }
 
 /// Bits that hold the final sums, and bits that hold the prefixes, without a sign: a negative number has none that do.
-fn unsigned(walked: &Walked) -> [Lanes; 2] {
-    let bits = |min: i32, max: i32| required(min.min(0).into(), max.max(0).into(), false) as i32;
-    let lanes = |bits: &dyn Fn(usize) -> i32| std::array::from_fn(bits);
+fn unsigned(walked: &Walked) -> [[u8; LANES]; 2] {
+    let bits = |min: i32, max: i32| required(min.min(0).into(), max.max(0).into(), false) as u8;
+    let lanes = |bits: &dyn Fn(usize) -> u8| std::array::from_fn(bits);
     let Walked { sum, min, max } = walked;
     [lanes(&|l| bits(sum[l], sum[l])), lanes(&|l| bits(min[l], max[l]))]
 }

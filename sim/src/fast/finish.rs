@@ -132,6 +132,7 @@ fn scalings(stages: &[Stage], blocks: impl Iterator<Item = Channels>) -> Option<
             low: [0; LANES],
             high: [0; LANES],
             zero_point: i32::try_from(stages[block.first].zero_point).ok()?,
+            has_room: true,
         };
         for lane in 0..block.count {
             stages[block.first + lane].put(&mut scaling, lane, kind, block.bounds[lane])?;
@@ -197,6 +198,7 @@ impl Stage {
         scaling.significand[lane] = i32::try_from(significand).ok()?;
         (scaling.left[lane], scaling.right[lane]) = (left as i32, right as i32);
         (scaling.low[lane], scaling.high[lane]) = (code(self.clamp.0)?, code(self.clamp.1)?);
+        scaling.has_room &= scaling.lane_has_room(lane, (least, greatest));
         Some(())
     }
 

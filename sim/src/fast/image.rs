@@ -219,14 +219,17 @@ impl Geometry {
     pub fn corners(&self, first: usize) -> impl Iterator<Item = usize> {
         let [rows, cols] = self.output;
         let (mut n, mut row, mut col) = (first / (rows * cols), first / cols % rows, first % cols);
+        let mut next = self.corner_at(n, row, col);
         std::iter::from_fn(move || {
-            let corner = self.corner_at(n, row, col);
+            let corner = next;
             col += 1;
+            next += self.stride[1] * self.input[2];
             if col == cols {
                 (row, col) = (row + 1, 0);
-            }
-            if row == rows {
-                (n, row) = (n + 1, 0);
+                if row == rows {
+                    (n, row) = (n + 1, 0);
+                }
+                next = self.corner_at(n, row, col);
             }
             Some(corner)
         })

@@ -30,6 +30,7 @@ use guardbit_graph::DType;
 use guardbit_hwmodels::MacLayer;
 
 pub(crate) use image::Image;
+pub(crate) use kernels::Plane;
 pub(crate) use levels::{LevelsLayer, LevelsTask};
 pub(crate) use simd::{Kernels, available};
 pub use stepper::Stepper;

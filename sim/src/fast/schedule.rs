@@ -27,7 +27,7 @@ pub(crate) struct Turn {
 
 /// The dot products of every block at every pixel.
 #[derive(Debug, Default)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     /// `[pixel][block]`
     sites: Vec<Site>,
     turns: Vec<Turn>,
@@ -74,39 +74,29 @@ impl Schedule {
     }
 
     /// Counts the events of site `site`, of which `log` has those up to every turn.
+    #[inline(always)]
     pub fn count(&self, site: usize, stepped: &Stepped, log: &[Lanes], stats: &mut LayerStats) {
-        let turns = self.turns(site);
-        let site = &self.sites[site];
         let total: Lanes = std::array::from_fn(|l| stepped.high[l] + stepped.low[l]);
         if total.iter().fold(0, |all, events| all | events) == 0 {
             return;
         }
+        let (turns, site) = (self.turns(site), &self.sites[site]);
         let mut before = [0; LANES];
         let (mut bins, mut together) = (&site.begin, site.together);
-        for (turn, until) in
-            turns.iter().zip(log).map(|(turn, log)| (Some(turn), log)).chain([(None, &total)])
-        {
-            if together {
-                let sum: i32 =
-                    until.iter().zip(&before).take(site.count).map(|(until, before)| until - before).sum();
-                stats.timeline[usize::from(bins[0])] += sum as u64;
-            } else {
-                for l in 0..site.count {
-                    stats.timeline[usize::from(bins[l])] += (until[l] - before[l]) as u64;
-                }
-            }
+        for (turn, until) in turns.iter().zip(log) {
+            count_part(&mut stats.timeline, bins, together, &before, until);
             before = *until;
-            if let Some(turn) = turn {
-                (bins, together) = (&turn.parts, turn.together);
-            }
+            (bins, together) = (&turn.parts, turn.together);
         }
-        let total = &total[..site.count];
-        if site.neighbours {
-            let elements = &mut stats.heat_map[site.elements[0] as usize..][..total.len()];
-            elements.iter_mut().zip(total).for_each(|(element, &events)| *element += events as u64);
+        count_part(&mut stats.timeline, bins, together, &before, &total);
+        let elements = &mut stats.heat_map;
+        if site.neighbours && site.count == LANES {
+            let elements = elements[site.elements[0] as usize..].first_chunk_mut::<LANES>();
+            let pairs = elements.into_iter().flatten().zip(&total);
+            pairs.for_each(|(element, &events)| *element += events as u64);
         } else {
-            for (&element, &events) in site.elements.iter().zip(total) {
-                stats.heat_map[element as usize] += events as u64;
+            for (&element, &events) in site.elements.iter().zip(&total).take(site.count) {
+                elements[element as usize] += events as u64;
             }
         }
     }
@@ -156,6 +146,21 @@ impl Schedule {
             checkpoints: from..from + checkpoints.len(),
         });
         self.checkpoints.extend(checkpoints);
+    }
+}
+
+/// Counts the events between two turns, those `until` the second less those `before` the first one, in the parts of the
+/// layer's time that the lanes are in; all in the same one if they are there `together`. Lanes without a dot product have
+/// none.
+#[inline(always)]
+fn count_part(timeline: &mut [u64], parts: &[u8; LANES], together: bool, before: &Lanes, until: &Lanes) {
+    let events: Lanes = std::array::from_fn(|l| until[l] - before[l]);
+    if together {
+        timeline[usize::from(parts[0])] += events.iter().sum::<i32>() as u64;
+    } else {
+        for (&part, &events) in parts.iter().zip(&events) {
+            timeline[usize::from(part)] += events as u64;
+        }
     }
 }
 

@@ -4,9 +4,11 @@ use std::sync::OnceLock;
 
 use guardbit_hwmodels::{Check, MacLayer};
 
-use super::kernels::{Lanes, Stepped};
+use super::kernels::{LANES, Stepped, TILE};
+use super::log::Log;
 use super::prepare::{Block, Narrow};
 use super::schedule::{NEVER, Schedule, Turn, first_where};
+use super::simd::Kernels;
 use super::trace;
 use crate::options::Options;
 use crate::stats::LayerStats;
@@ -96,21 +98,41 @@ impl<'a> Sites<'a> {
         (schedule.turns(site), schedule.checkpoints(site))
     }
 
-    /// Counts the events of block `block` at `pixel`, of which `log` has those up to every turn.
+    /// Counts the events of a block at some pixels of a tile, of which `log` has those up to every turn; `tile` are the
+    /// tile's first pixel and the index of the block.
     pub fn count(
         &self,
-        (pixel, block): (usize, usize),
-        stepped: &Stepped,
-        log: &[Lanes],
+        kernels: Kernels,
+        tile: (usize, usize),
+        (pixels, stepped): (&[usize], &[Stepped]),
+        log: &Log,
         stats: &mut LayerStats,
     ) {
-        self.schedule().count(self.site(pixel, block), stepped, log, stats);
+        let mut sites = [0; TILE];
+        sites.iter_mut().zip(pixels).for_each(|(site, at)| *site = self.site(tile.0 + at, tile.1));
+        kernels.count_places(self.schedule(), &sites[..pixels.len()], stepped, log, stats);
     }
 
-    /// Whether some dot product of block `block` at `pixel` begins before a cycle, if there is one.
-    pub fn begins_before(&self, pixel: usize, block: usize, cycle: Option<u64>) -> bool {
+    /// The lanes of block `block` at `pixel` that have events and begin before a cycle, if there is one; `None` if none
+    /// does.
+    pub fn lanes_before(
+        &self,
+        pixel: usize,
+        block: usize,
+        stepped: &Stepped,
+        cycle: Option<u64>,
+    ) -> Option<[bool; LANES]> {
         let begin = || self.earliest.get_or_init(|| self.look_up())[self.site(pixel, block)];
-        cycle.is_none_or(|cycle| begin() < cycle)
+        if cycle.is_some_and(|cycle| begin() >= cycle) {
+            return None;
+        }
+        let mut lanes = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
+        lanes[self.blocks[block].1..].fill(false);
+        if let Some(cycle) = cycle.filter(|_| lanes.contains(&true)) {
+            let begins = lanes.iter_mut().zip(self.begins(pixel, block));
+            begins.for_each(|(lane, &begin)| *lane &= begin < cycle);
+        }
+        lanes.contains(&true).then_some(lanes)
     }
 
     /// Finds those events of a dot product in a register again that are wanted.

@@ -462,32 +462,30 @@ impl<'r, 'a> Run<'r, 'a> {
             Wanted::First
         };
         if logged {
-            for (slot, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
-                let site = (tile.pixel + at, tile.index);
-                sites.count(site, stepped, self.log.of(slot), &mut self.counts.stats);
-            }
+            let (log, stats) = (&self.log, &mut self.counts.stats);
+            sites.count(self.layer.kernels, (tile.pixel, tile.index), (pixels, stepped), log, stats);
         }
-        let is_wanted = |at: usize, stats: &LayerStats| {
-            sites.begins_before(tile.pixel + at, tile.index, wanted.before(job.sample, stats))
+        let lanes = |at: usize, stepped: &Stepped, stats: &LayerStats| {
+            sites.lanes_before(tile.pixel + at, tile.index, stepped, wanted.before(job.sample, stats))
         };
-        if !pixels.iter().any(|&at| is_wanted(at, &self.counts.stats)) {
+        let mut each = pixels.iter().zip(stepped);
+        if !each.any(|(&at, stepped)| lanes(at, stepped, &self.counts.stats).is_some()) {
             return;
         }
         let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
         on_windows!(read, x => for (&at, stepped) in pixels.iter().zip(stepped) {
-            if is_wanted(at, &self.counts.stats) {
-                self.place(tile, at, x[at], stepped, wanted, job);
+            if let Some(lanes) = lanes(at, stepped, &self.counts.stats) {
+                self.place(tile, (at, lanes), x[at], wanted, job);
             }
         });
     }
 
-    /// Finds those events of one pixel of a tile again that are wanted.
+    /// Finds those events of some lanes at one pixel of a tile again that are wanted.
     fn place<X: Activations>(
         &mut self,
         tile: &Tile<'_>,
-        at: usize,
+        (at, mut lanes): (usize, [bool; LANES]),
         x: X,
-        stepped: &Stepped,
         wanted: Wanted,
         job: Job<'_>,
     ) {
@@ -496,8 +494,6 @@ impl<'r, 'a> Run<'r, 'a> {
         let sites = &self.layer.sites;
         let record = &mut Record { sample: job.sample, stats: &mut self.counts.stats, options: job.options };
         let block = tile.block;
-        let mut lanes: [bool; LANES] = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
-        lanes[block.count..].fill(false);
         let before = wanted.before(job.sample, record.stats);
         if self.path.check == Check::EachAdd && before.is_some() {
             // Only events before a certain product make a difference: lanes without any are passed over.

@@ -43,6 +43,19 @@ pub(crate) struct Scaling {
     pub low: Lanes,
     pub high: Lanes,
     pub zero_point: i32,
+    /// Whether every lane is shifted to the right, and nothing on the way to its code comes near the ends of 32 bits.
+    pub has_room: bool,
+}
+
+impl Scaling {
+    /// Whether lane `lane`, the sums of which lie within `range` with their bias, is as [`Self::has_room`] says. Holds what
+    /// is twice as great as the product, what half a code and the zero point are before the shift to the right.
+    pub fn lane_has_room(&self, lane: usize, range: (i64, i64)) -> bool {
+        let (left, right) = (self.left[lane], self.right[lane]);
+        let greatest = range.0.unsigned_abs().max(range.1.unsigned_abs());
+        let zero_point = u64::from(self.zero_point.unsigned_abs());
+        (1..=27).contains(&right) && greatest < 1 << (30 - left) && zero_point < 1 << (28 - right)
+    }
 }
 
 /// Two roundings: a doubling high multiplication, then a shift to the right with ties away from zero
@@ -85,17 +98,12 @@ fn single(x: i32, significand: i32, right: u32) -> i32 {
     (((product as u64).wrapping_add(LIFT) >> right) as u32).wrapping_sub((LIFT >> right) as u32) as i32
 }
 
-/// Adds the squares of codes less their zero point: of at most 16 bits, fewer than 2^28.
+/// Adds the squares of codes of at most 16 bits, fewer than 2^28, less their zero point.
 #[inline(always)]
-pub(crate) fn signal<C: Code>(codes: &[C], zero_point: i32, signal: &mut u64) {
-    // Parts of which 32 bits hold the squares, where codes have 8 bits.
-    for part in codes.chunks(1 << 12) {
-        let mut squares = C::Squares::default();
-        for &code in part {
-            let value = code.value() - zero_point;
-            squares = C::add_square(squares, value);
-        }
-        *signal += squares.into();
+pub(crate) fn signal<C: Code>(codes: &[C], zero_point: C, signal: &mut u64) {
+    for part in codes.chunks(PART) {
+        let squares = part.iter().map(|&code| code.square(zero_point));
+        *signal += squares.fold(C::Square::default(), |sum, square| sum + square).into();
     }
 }
 
@@ -104,54 +112,118 @@ pub(crate) fn signal<C: Code>(codes: &[C], zero_point: i32, signal: &mut u64) {
 #[inline(always)]
 pub(crate) fn compare<C: Code>(exact: &[C], simulated: &[C], mismatches: &mut [u32], noise: &mut u64) {
     let channels = mismatches.len().max(1);
-    // As many pixels as a byte counts.
-    let mut counts = vec![0u8; channels];
-    for (exact, simulated) in exact.chunks(255 * channels).zip(simulated.chunks(255 * channels)) {
-        for (exact, simulated) in exact.chunks_exact(channels).zip(simulated.chunks_exact(channels)) {
+    // Pixels that fill a vector, counted by themselves: as many as a byte counts.
+    let mut counts = vec![0u8; (64 / channels).max(1) * channels];
+    let (vector, most) = (counts.len(), 255 * counts.len());
+    for (exact, simulated) in exact.chunks(most).zip(simulated.chunks(most)) {
+        for (exact, simulated) in exact.chunks(vector).zip(simulated.chunks(vector)) {
             for ((&exact, &simulated), count) in exact.iter().zip(simulated).zip(&mut counts) {
                 *count += u8::from(exact != simulated);
             }
         }
-        for (mismatches, count) in mismatches.iter_mut().zip(&mut counts) {
-            *mismatches += u32::from(std::mem::take(count));
-        }
-        for (exact, simulated) in exact.chunks(1 << 12).zip(simulated.chunks(1 << 12)) {
-            let mut squares = C::Squares::default();
-            for (&exact, &simulated) in exact.iter().zip(simulated) {
-                squares = C::add_square(squares, exact.value() - simulated.value());
+        for counts in counts.chunks_mut(channels) {
+            for (mismatches, count) in mismatches.iter_mut().zip(counts) {
+                *mismatches += u32::from(std::mem::take(count));
             }
-            *noise += squares.into();
         }
+    }
+    for (exact, simulated) in exact.chunks(PART).zip(simulated.chunks(PART)) {
+        let squares = exact.iter().zip(simulated).map(|(&exact, &simulated)| exact.square(simulated));
+        *noise += squares.fold(C::Square::default(), |sum, square| sum + square).into();
     }
 }
 
+/// Codes whose squares are added up before they are made 64 bits wide.
+const PART: usize = 1 << 12;
+
 /// A code as it is stored.
 pub(crate) trait Code: Copy + PartialEq {
-    /// Holds 2^12 squares of differences.
-    type Squares: Copy + Default + Into<u64>;
-    fn value(self) -> i32;
-    fn add_square(squares: Self::Squares, value: i32) -> Self::Squares;
+    /// Holds [`PART`] squares of differences.
+    type Square: Copy + Default + std::ops::Add<Output = Self::Square> + Into<u64>;
+    /// The square of the difference.
+    fn square(self, other: Self) -> Self::Square;
 }
 
-macro_rules! code {
-    ($code:ty, $squares:ty) => {
-        impl Code for $code {
-            type Squares = $squares;
+impl Code for u8 {
+    type Square = u32;
 
-            #[inline(always)]
-            fn value(self) -> i32 {
-                self.into()
-            }
+    #[inline(always)]
+    fn square(self, other: Self) -> u32 {
+        // Of 16 bits, of which there are instructions for products.
+        let difference = i16::from(self) - i16::from(other);
+        (i32::from(difference) * i32::from(difference)) as u32
+    }
+}
 
-            #[inline(always)]
-            fn add_square(squares: $squares, value: i32) -> $squares {
-                let value = <$squares>::from(value.unsigned_abs());
-                squares + value * value
+impl Code for i16 {
+    type Square = u64;
+
+    #[inline(always)]
+    fn square(self, other: Self) -> u64 {
+        let difference = u64::from(self.abs_diff(other));
+        difference * difference
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::simd::Kernels;
+    use super::*;
+    use crate::options::Isa;
+
+    /// One lane: what is added, significand, shifts, zero point, and the greatest sum with its bias.
+    type Lane = (i32, i32, i32, i32, i64);
+
+    fn lane() -> impl Strategy<Value = Lane> {
+        (-1000..=1000, 1 << 30..=i32::MAX, 0..=30i32, 0..=31i32).prop_flat_map(
+            |(bias, significand, left, right)| {
+                let most = (1i64 << (31 - left)) - 1;
+                (Just(bias), Just(significand), Just(left), Just(right), 0..=most)
+            },
+        )
+    }
+
+    /// Sums at the ends of the range, about them and everywhere, on every body.
+    fn check(lanes: &[Lane], zero_point: i32, sums: &[i64]) -> Result<(), TestCaseError> {
+        let of = |f: fn(&Lane) -> i32| std::array::from_fn(|l| f(&lanes[l]));
+        let mut scaling = Scaling {
+            bias: of(|lane| lane.0),
+            significand: of(|lane| lane.1),
+            left: of(|lane| lane.2),
+            right: of(|lane| lane.3),
+            low: [i32::MIN / 2; LANES],
+            high: [i32::MAX / 2; LANES],
+            zero_point,
+            has_room: true,
+        };
+        scaling.has_room = (0..LANES).all(|l| scaling.lane_has_room(l, (-lanes[l].4, lanes[l].4)));
+        for sum in sums {
+            let within = |l: usize| (sum % (lanes[l].4 + 1)) as i32;
+            let sums: [Lanes; 1] = [std::array::from_fn(|l| within(l).wrapping_sub(scaling.bias[l]))];
+            let expected = codes::<DOUBLE>(&sums[0], &scaling);
+            for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+                let mut found = [[0; LANES]];
+                Kernels::choose(Some(isa)).codes::<_, DOUBLE>(&sums, &scaling, &mut found);
+                prop_assert_eq!(found[0], expected, "{:?} {:?} {}", isa, sums, scaling.has_room);
             }
         }
-    };
-}
+        Ok(())
+    }
 
-code!(u8, u32);
-code!(i16, u64);
-code!(i32, u64);
+    proptest! {
+        #[test]
+        fn bodies_make_the_same_codes(
+            lanes in prop::collection::vec(lane(), LANES),
+            zero_point in prop_oneof![-128..=255i32, -32768..=32767i32],
+            sums in prop::collection::vec(any::<i64>(), 8),
+        ) {
+            check(&lanes, zero_point, &sums)?;
+            // All lanes alike: so many have room.
+            for lane in &lanes {
+                check(&[*lane; LANES], zero_point, &[sums[0], lane.4, -lane.4, lane.4 / 2, -lane.4 / 2])?;
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 // One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
 #![allow(clippy::needless_range_loop)]
 
-use super::{LANES, Lanes, Stepped, Walked};
+use super::{LANES, Lanes, Stepped, TILE, Walked};
 
 /// Counts of one block of channels, lane by lane, over at most 2^31 additions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,15 +87,47 @@ pub(crate) fn count_prefixes(counters: &mut LaneCounters, walked: &Walked, least
     }
 }
 
-/// Bits that hold the final sums, and bits that hold the prefixes, in two's complement.
+/// No width of a sum.
+pub(crate) const NO_WIDTH: u8 = u8::MAX;
+
+/// One byte per lane of a tile.
+pub(crate) type Widths = [u8; TILE * LANES];
+
+/// Bits that hold the final sums, and bits that hold the prefixes, in two's complement, of the first `lanes` dot products
+/// of every pixel.
 #[inline(always)]
-pub(crate) fn required(walked: &Walked) -> [Lanes; 2] {
-    let mut bits = [[0; LANES]; 2];
-    for l in 0..LANES {
-        let (sum, min, max) = (walked.sum[l], walked.min[l].min(0), walked.max[l].max(0));
-        // A negative number is as long as its complement.
-        bits[0][l] = 33 - (sum ^ (sum >> 31)).leading_zeros() as i32;
-        bits[1][l] = 33 - (max | (min ^ (min >> 31))).leading_zeros() as i32;
+pub(crate) fn required(walked: &[Walked], lanes: usize, bits: &mut [Widths; 2]) {
+    let [finals, prefixes] = bits.each_mut().map(|bits| bits.as_chunks_mut::<LANES>().0);
+    for ((walked, finals), prefixes) in walked.iter().zip(finals).zip(prefixes) {
+        for l in 0..LANES {
+            let (sum, min, max) = (walked.sum[l], walked.min[l].min(0), walked.max[l].max(0));
+            // A negative number is as long as its complement.
+            finals[l] = 33 - (sum ^ (sum >> 31)).leading_zeros() as u8;
+            prefixes[l] = 33 - (max | (min ^ (min >> 31))).leading_zeros() as u8;
+        }
+        finals[lanes..].fill(NO_WIDTH);
+        prefixes[lanes..].fill(NO_WIDTH);
     }
-    bits
+}
+
+/// Counts `count` widths, width by width; the others are [`NO_WIDTH`].
+#[inline(always)]
+pub(crate) fn count_widths(widths: &Widths, count: usize, bins: &mut [u64]) {
+    let (rows, _) = widths.as_chunks::<64>();
+    let mut left = count as u64;
+    let least = widths.iter().fold(NO_WIDTH, |least, &width| least.min(width));
+    for (bin, width) in bins.iter_mut().zip(0..NO_WIDTH).skip(least.into()) {
+        if left == 0 {
+            break;
+        }
+        let mut found = [0u8; 64];
+        for row in rows {
+            for l in 0..64 {
+                found[l] += u8::from(row[l] == width);
+            }
+        }
+        let found: u64 = found.iter().map(|&found| u64::from(found)).sum();
+        *bin += found;
+        left -= found;
+    }
 }

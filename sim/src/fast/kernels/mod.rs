@@ -7,6 +7,7 @@
 mod activations;
 mod codes;
 mod counting;
+mod plane;
 mod runs;
 mod stepping;
 mod sums;
@@ -16,6 +17,7 @@ use guardbit_num::{Format, Overflow};
 pub(crate) use activations::*;
 pub(crate) use codes::*;
 pub(crate) use counting::*;
+pub(crate) use plane::*;
 pub(crate) use runs::*;
 pub(crate) use stepping::*;
 pub(crate) use sums::*;

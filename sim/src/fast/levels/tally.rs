@@ -1,6 +1,6 @@
 //! What dot products did at every level, counted lane by lane.
 
-use super::super::kernels::{self, LANES, LaneCounters, Lanes, Walked};
+use super::super::kernels::{self, LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Walked};
 use super::super::simd::{Kernels, Vectorized};
 use super::lane::{Lane, Vector};
 use super::scratch::{Extremes, Seen};
@@ -198,9 +198,10 @@ fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) ->
     if V::BITS == 32 && signed {
         let walked =
             |of: &Extremes<V>| Walked { sum: [0; LANES], min: narrow(&of.min), max: narrow(&of.max) };
-        let mut bits = [[[0; LANES]; 2]; 2];
-        kernels.required(&extremes.map(walked), &mut bits);
-        return bits.map(|[_, bits]| bits.map(|bits| bits as usize));
+        let mut widths = [[NO_WIDTH; TILE * LANES]; 2];
+        kernels.required(&extremes.map(walked), LANES, &mut widths);
+        let (of, _) = widths[1].as_chunks::<LANES>();
+        return [of[0], of[1]].map(|bits| bits.map(usize::from));
     }
     let of_lane = |of: &Extremes<V>, lane: usize| {
         required(of.min[lane].wide().into(), of.max[lane].wide().into(), signed) as usize

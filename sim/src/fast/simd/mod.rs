@@ -11,13 +11,14 @@ use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
-    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, Rails, Row, RunsOut, SATURATE, Scaling,
-    Stepped, Trail, Walked,
+    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, Plane, Rails, Row, RunsOut, SATURATE,
+    Scaling, Stepped, Trail, Walked, Widths,
 };
 use super::log::Log;
 use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
-use super::schedule::Turn;
+use super::schedule::{Schedule, Turn};
 use crate::options::Isa;
+use crate::stats::LayerStats;
 
 /// The instructions that the kernels use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -471,11 +472,25 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::required`] of every pixel of a tile.
+        /// [`kernels::required`].
         required [] []
-        (walked: &[Walked], out: &mut [[Lanes; 2]])
-        for (walked, out) in walked.iter().zip(out) {
-            *out = kernels::required(walked);
+        (walked: &[Walked], lanes: usize, bits: &mut [Widths; 2])
+        kernels::required(walked, lanes, bits)
+    }
+
+    kernel! {
+        /// [`kernels::count_widths`].
+        count_widths [] []
+        (widths: &Widths, count: usize, bins: &mut [u64])
+        kernels::count_widths(widths, count, bins)
+    }
+
+    kernel! {
+        /// [`Schedule::count`] for some pixels of a tile, given by their sites.
+        count_places [] []
+        (schedule: &Schedule, sites: &[usize], stepped: &[Stepped], log: &Log, stats: &mut LayerStats)
+        for (slot, (&site, stepped)) in sites.iter().zip(stepped).enumerate() {
+            schedule.count(site, stepped, log.of(slot), stats);
         }
     }
 
@@ -560,6 +575,13 @@ impl Kernels {
     }
 
     kernel! {
+        /// [`kernels::plane`].
+        plane [] []
+        (plane: Plane, a: &[u8], b: &[u8], out: &mut [u8])
+        kernels::plane(plane, a, b, out)
+    }
+
+    kernel! {
         /// [`kernels::compare`].
         compare [C: Code] [C]
         (exact: &[C], simulated: &[C], mismatches: &mut [u32], noise: &mut u64)
@@ -569,7 +591,7 @@ impl Kernels {
     kernel! {
         /// [`kernels::signal`].
         signal [C: Code] [C]
-        (codes: &[C], zero_point: i32, signal: &mut u64)
+        (codes: &[C], zero_point: C, signal: &mut u64)
         kernels::signal(codes, zero_point, signal)
     }
 
