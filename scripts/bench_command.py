@@ -8,7 +8,7 @@ number of samples is not: a figure is what MANY samples take more than FEW (2,00
 there are enough. Columns: tool, subject, setting, threads, figure, unit. Needs numpy.
 """
 
-import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -21,10 +21,10 @@ SETTINGS = (("32", "events"), ("20", "events"), ("16", "events"), ("14", "events
 
 
 def cpu_seconds(command):
-    before = os.times()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main():

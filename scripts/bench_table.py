@@ -50,6 +50,18 @@ def network_ratios(name, subject):
     ]  # fmt: skip
 
 
+DATAPATHS = ["chain of 16 rows in 14 bits under 20", "chain of 16 rows in 18 bits under 20", "tree of 16 in 14 bits under 20",
+             "tree of 16 in 18 bits under 20", "int16 x int8 in 28 bits", "gemmini-16"]  # fmt: skip
+
+
+def datapath_ratios(stats, isa):
+    """How often one level of 14 bits is done in the time of another datapath: figures are rates."""
+    level = key(LAYER, "guardbit", f"14 bits saturating {stats} {isa}")
+    return [(f"{datapath}, `{stats}`, {isa}, time against one level of 14 bits", "at most 3", level,
+             key(LAYER, "guardbit", f"{datapath} {stats} {isa}"))
+            for datapath in DATAPATHS]  # fmt: skip
+
+
 AVX2, AVX512 = (key(LAYER, "guardbit", f"kernel 14 bits saturating events {isa}") for isa in ("Avx2", "Avx512Vnni"))
 PER_STEP = "14 bits saturating events"
 # What is compared, what is wanted, and which figure is divided by which; the median of a figure where there is but one.
@@ -59,12 +71,15 @@ RATIOS = [
     *((f"{name} against numpy per step, {how}", "at least 40", kernel, key(LAYER, "numpy", f"{PER_STEP} {how}"))
       for name, kernel in (("AVX2", AVX2), ("AVX-512", AVX512)) for how in ("int32", "int16 in place")),
     ("AVX-512 against PyTorch per step, int16, in place", "", AVX512, key(LAYER, "pytorch", f"{PER_STEP} int16 in place")),
+    *(ratio for isa in ("Avx2", "Avx512Vnni") for stats in ("events", "full") for ratio in datapath_ratios(stats, isa)),
     *network_ratios("ResNet-8", RESNET),
     *network_ratios("visual wake words", VWW),
     *command_ratios("MobileNetV2", MOBILENET),
     ("isolated sweep, value columns, in runs with `full`", "at most 4",
      key(RESNET, "guardbit", "isolated sweep values / isolated run full"), None),
-    ("isolated sweep with event counts, in runs with `full`", "at most 4",
+    ("isolated sweep, event counts, in runs with `full`", "at most 4",
+     key(RESNET, "guardbit", "isolated sweep events / isolated run full"), None),
+    ("isolated sweep, all columns, in runs with `full`", "",
      key(RESNET, "guardbit", "isolated sweep full / isolated run full"), None),
     ("propagated sweep against its points run alone", "at most 0.5",
      key(RESNET, "guardbit", "propagated sweep / its points alone"), None),
