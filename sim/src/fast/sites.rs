@@ -126,8 +126,8 @@ impl<'a> Sites<'a> {
         if cycle.is_some_and(|cycle| begin() >= cycle) {
             return None;
         }
+        // Lanes without a channel have none.
         let mut lanes = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
-        lanes[self.blocks[block].1..].fill(false);
         if let Some(cycle) = cycle.filter(|_| lanes.contains(&true)) {
             let begins = lanes.iter_mut().zip(self.begins(pixel, block));
             begins.for_each(|(lane, &begin)| *lane &= begin < cycle);
