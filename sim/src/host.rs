@@ -109,7 +109,7 @@ fn plane(graph: &Graph, id: NodeId, table: &[u8]) -> Option<Plane> {
     let ((a, a_zero), (b, b_zero)) = (steps(node.inputs[0]?)?, steps(node.inputs[1]?)?);
     let (out, out_zero) = steps(node.output)?;
     let slopes = [a / out, b / out];
-    Plane::through(table, slopes, out_zero - a_zero * slopes[0] - b_zero * slopes[1])
+    Plane::through(Kernels::choose(None), table, slopes, out_zero - a_zero * slopes[0] - b_zero * slopes[1])
 }
 
 /// Elements for which a table is worth while.

@@ -13,6 +13,7 @@ mod levels;
 mod log;
 mod norms;
 mod pairs;
+mod plane;
 mod prepare;
 mod schedule;
 mod simd;
@@ -30,8 +31,8 @@ use guardbit_graph::DType;
 use guardbit_hwmodels::MacLayer;
 
 pub(crate) use image::Image;
-pub(crate) use kernels::Plane;
 pub(crate) use levels::{LevelsLayer, LevelsTask};
+pub(crate) use plane::Plane;
 pub(crate) use simd::{Kernels, available};
 pub use stepper::Stepper;
 pub(crate) use tiles::{Job, Scratch};

@@ -48,8 +48,9 @@ pub(crate) struct Scaling {
 }
 
 impl Scaling {
-    /// Whether lane `lane`, the sums of which lie within `range` with their bias, is as [`Self::has_room`] says. Holds what
-    /// is twice as great as the product, what half a code and the zero point are before the shift to the right.
+    /// Whether lane `lane`, the sums of which lie within `range` with their bias, is as [`Self::has_room`] says: 32 bits
+    /// hold twice the sum that is multiplied, and the product with half a code and the zero point, which are added to it
+    /// before the shift to the right.
     pub fn lane_has_room(&self, lane: usize, range: (i64, i64)) -> bool {
         let (left, right) = (self.left[lane], self.right[lane]);
         let greatest = range.0.unsigned_abs().max(range.1.unsigned_abs());

@@ -7,7 +7,6 @@
 mod activations;
 mod codes;
 mod counting;
-mod plane;
 mod runs;
 mod stepping;
 mod sums;
@@ -17,7 +16,6 @@ use guardbit_num::{Format, Overflow};
 pub(crate) use activations::*;
 pub(crate) use codes::*;
 pub(crate) use counting::*;
-pub(crate) use plane::*;
 pub(crate) use runs::*;
 pub(crate) use stepping::*;
 pub(crate) use sums::*;

@@ -11,11 +11,12 @@ use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
-    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, Plane, Rails, Row, RunsOut, SATURATE,
-    Scaling, Stepped, Trail, Walked, Widths,
+    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, Rails, Row, RunsOut, SATURATE, Scaling,
+    Stepped, Trail, Walked, Widths,
 };
 use super::log::Log;
 use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
+use super::plane::Plane;
 use super::schedule::{Schedule, Turn};
 use crate::options::Isa;
 use crate::stats::LayerStats;
@@ -575,10 +576,10 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::plane`].
+        /// [`Plane::codes`].
         plane [] []
         (plane: Plane, a: &[u8], b: &[u8], out: &mut [u8])
-        kernels::plane(plane, a, b, out)
+        plane.codes(a, b, out)
     }
 
     kernel! {
