@@ -36,12 +36,12 @@ pub(super) fn lanes_count_all(stats: StatsLevel) -> bool {
 pub(super) struct Counters {
     blocks: Vec<LaneCounters>,
     /// Dot products by the bits that their final sums, and that their prefixes need.
-    required: [[u64; HISTOGRAM_BINS]; 2],
+    required: Box<[[u64; HISTOGRAM_BINS]; 2]>,
 }
 
 impl Counters {
     pub fn new(blocks: usize) -> Self {
-        Self { blocks: vec![LaneCounters::ZERO; blocks], required: [[0; HISTOGRAM_BINS]; 2] }
+        Self { blocks: vec![LaneCounters::ZERO; blocks], required: Box::new([[0; HISTOGRAM_BINS]; 2]) }
     }
 
     /// The counts of block `index`.

@@ -215,24 +215,10 @@ impl Geometry {
         (row * self.padded[1] + col * self.stride[1]) * self.input[2]
     }
 
-    /// The same for output pixel `first` and those that follow, without end and without divisions.
-    pub fn corners(&self, first: usize) -> impl Iterator<Item = usize> {
+    /// The same for output pixel `first` and those that follow.
+    pub fn corners(&self, first: usize) -> Corners<'_> {
         let [rows, cols] = self.output;
-        let (mut n, mut row, mut col) = (first / (rows * cols), first / cols % rows, first % cols);
-        let mut next = self.corner_at(n, row, col);
-        std::iter::from_fn(move || {
-            let corner = next;
-            col += 1;
-            next += self.stride[1] * self.input[2];
-            if col == cols {
-                (row, col) = (row + 1, 0);
-                if row == rows {
-                    (n, row) = (n + 1, 0);
-                }
-                next = self.corner_at(n, row, col);
-            }
-            Some(corner)
-        })
+        Corners { geometry: self, n: first / (rows * cols), row: first / cols % rows, col: first % cols }
     }
 
     /// The activations of a window whose lanes all read the same ones, from cell `corner` on. A 0 follows where their
@@ -292,6 +278,37 @@ impl Geometry {
     }
 }
 
+/// The first cells of the windows over one output pixel after the other.
+pub(super) struct Corners<'g> {
+    geometry: &'g Geometry,
+    n: usize,
+    row: usize,
+    col: usize,
+}
+
+impl Corners<'_> {
+    /// Takes as many as there is room for, row by row.
+    pub fn fill(&mut self, mut out: &mut [usize]) {
+        let Self { geometry, .. } = *self;
+        let [rows, cols] = geometry.output;
+        let step = geometry.stride[1] * geometry.input[2];
+        while !out.is_empty() {
+            let count = out.len().min(cols - self.col);
+            let (here, rest) = out.split_at_mut(count);
+            let first = geometry.corner_at(self.n, self.row, self.col);
+            here.iter_mut().zip(0..).for_each(|(corner, i)| *corner = first + i * step);
+            out = rest;
+            self.col += count;
+            if self.col == cols {
+                (self.row, self.col) = (self.row + 1, 0);
+            }
+            if self.row == rows {
+                (self.n, self.row) = (self.n + 1, 0);
+            }
+        }
+    }
+}
+
 impl Image<'_> {
     /// Codes less the least one of their dtype; empty if they have more than 8 bits.
     pub fn bytes(&self) -> &[u8] {
@@ -318,8 +335,11 @@ impl Image<'_> {
 
     /// Squared norms of all windows of a layer, of a sample that has [`Self::bytes`].
     pub(super) fn norms(&self, norms: &Norms, geometry: &Geometry, kernels: Kernels) -> &[u32] {
-        let corners = || geometry.corners(0).take(geometry.pixels());
-        self.norms.get_or_init(|| norms.of_windows(self, kernels, corners()))
+        self.norms.get_or_init(|| {
+            let mut corners = vec![0; geometry.pixels()];
+            geometry.corners(0).fill(&mut corners);
+            norms.of_windows(self, kernels, &corners)
+        })
     }
 
     /// What the multipliers see.

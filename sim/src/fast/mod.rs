@@ -14,6 +14,7 @@ mod log;
 mod norms;
 mod pairs;
 mod plane;
+mod policy;
 mod prepare;
 mod schedule;
 mod simd;
@@ -46,6 +47,7 @@ use counters::Counters;
 use finish::Finisher;
 use image::Geometry;
 use norms::Norms;
+use policy::Policy;
 use prepare::{Block, Narrow, Path};
 use sites::Sites;
 use tiles::Run;
@@ -70,6 +72,8 @@ pub(crate) struct LayerCounts {
     pub settled: Settled,
     /// Not yet in `stats`: see [`Self::flush`].
     counters: Counters,
+    /// By block.
+    policies: Vec<Policy>,
     /// Additions per lane that the counters still have room for.
     room: u64,
 }
@@ -80,8 +84,9 @@ impl LayerCounts {
 
     /// Nothing counted yet.
     pub fn new(stats: LayerStats, prepared: &Prepared<'_>) -> Self {
-        let blocks = prepared.covered().map_or(0, |fast| fast.blocks.len());
-        Self { stats, settled: Settled::default(), counters: Counters::new(blocks), room: Self::ROOM }
+        let policies = prepared.covered().map_or(Vec::new(), FastLayer::policies);
+        let counters = Counters::new(policies.len());
+        Self { stats, settled: Settled::default(), counters, policies, room: Self::ROOM }
     }
 
     /// Nothing counted yet, in the same shape, for samples from `first` on.
@@ -249,6 +254,12 @@ impl<'a> FastLayer<'a> {
             sites,
             output,
         })
+    }
+
+    /// What is known at first of every block in the narrow run, if that is covered.
+    fn policies(&self) -> Vec<Policy> {
+        let of_path = |path| self.blocks.iter().map(move |block| Policy::new(block, path));
+        self.path.into_iter().flat_map(of_path).collect()
     }
 
     /// Whether the narrow run is covered too.

@@ -48,19 +48,14 @@ impl Norms {
 
     /// The squared norms of the windows with these corners, from left to right and from top to bottom all windows of a
     /// layer.
-    pub fn of_windows(
-        &self,
-        image: &Image<'_>,
-        kernels: Kernels,
-        corners: impl Iterator<Item = usize>,
-    ) -> Vec<u32> {
+    pub fn of_windows(&self, image: &Image<'_>, kernels: Kernels, corners: &[usize]) -> Vec<u32> {
         let mut positions = Vec::with_capacity(image.bytes().len() / self.channels.max(1));
         kernels.squares(image.bytes(), image.origin(), self.channels, &mut positions);
-        let of_window = |corner: usize| {
+        let of_window = |corner: &usize| {
             let positions = &positions[corner / self.channels..];
             self.taps.iter().map(|&tap| positions[tap]).sum()
         };
-        corners.map(of_window).collect()
+        corners.iter().map(of_window).collect()
     }
 
     /// The greatest squared norm of a window none of whose prefixes can leave the register in `block`; 0 where it is

@@ -113,6 +113,14 @@ impl<'a> Sites<'a> {
         kernels.count_places(self.schedule(), &sites[..pixels.len()], stepped, log, stats);
     }
 
+    /// Whether some dot product at these pixels of a tile begins before a cycle, if there is one; `tile` are the tile's
+    /// first pixel and the index of the block.
+    pub fn some_begin_before(&self, tile: (usize, usize), pixels: &[usize], cycle: Option<u64>) -> bool {
+        let Some(cycle) = cycle else { return true };
+        let earliest = self.earliest();
+        pixels.iter().any(|at| earliest[self.site(tile.0 + at, tile.1)] < cycle)
+    }
+
     /// The lanes of block `block` at `pixel` that have events and begin before a cycle, if there is one; `None` if none
     /// does.
     pub fn lanes_before(
@@ -122,7 +130,7 @@ impl<'a> Sites<'a> {
         stepped: &Stepped,
         cycle: Option<u64>,
     ) -> Option<[bool; LANES]> {
-        let begin = || self.earliest.get_or_init(|| self.look_up())[self.site(pixel, block)];
+        let begin = || self.earliest()[self.site(pixel, block)];
         if cycle.is_some_and(|cycle| begin() >= cycle) {
             return None;
         }
@@ -168,7 +176,7 @@ impl<'a> Sites<'a> {
     /// How many products of the dot products of block `block` at `pixel` come before a cycle, or some more; all if
     /// there is no cycle.
     pub fn steps_before_first(&self, pixel: usize, block: usize, cycle: Option<u64>) -> usize {
-        let begin = self.earliest.get_or_init(|| self.look_up())[pixel * self.blocks.len() + block];
+        let begin = self.earliest()[self.site(pixel, block)];
         match (cycle, self.ways()) {
             (Some(cycle), Some(ways)) => ways.partition_point(|way| begin + way < cycle),
             _ => self.layer.order.len(),
@@ -212,7 +220,7 @@ impl<'a> Sites<'a> {
         let pixels = window.dots() / window.channels().max(1);
         let begins =
             self.begins.get_or_init(|| (0..pixels * self.blocks.len()).map(|_| OnceLock::new()).collect());
-        begins[pixel * self.blocks.len() + block].get_or_init(|| {
+        begins[self.site(pixel, block)].get_or_init(|| {
             let (first, count) = self.blocks[block];
             let first = pixel * window.channels() + first;
             let begin = |index| self.layer.timing.place(window.output_position(index), 0, 0).cycle;
@@ -220,7 +228,8 @@ impl<'a> Sites<'a> {
         })
     }
 
-    fn look_up(&self) -> Vec<u64> {
+    /// The cycle in which the first lane of each block begins at each pixel.
+    fn earliest(&self) -> &[u64] {
         let window = &self.layer.dots.window;
         let cycle = |index| self.layer.timing.place(window.output_position(index), 0, 0).cycle;
         let earliest = |pixel: usize, &(first, count): &(usize, usize)| {
@@ -228,7 +237,8 @@ impl<'a> Sites<'a> {
             (first..first + count).map(cycle).min().unwrap_or(0)
         };
         let pixels = 0..window.dots() / window.channels().max(1);
-        pixels.flat_map(|pixel| self.blocks.iter().map(move |block| earliest(pixel, block))).collect()
+        let of_pixel = |pixel| self.blocks.iter().map(move |block| earliest(pixel, block));
+        self.earliest.get_or_init(|| pixels.flat_map(of_pixel).collect())
     }
 
     fn schedule(&self) -> &Schedule {

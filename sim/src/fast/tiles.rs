@@ -8,13 +8,14 @@ use super::bytes::ByteSums;
 use super::counters::Counters;
 use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
+use super::policy::Sums;
 use super::prepare::{Block, Path};
 use super::sites::{Dot, Record, Wanted};
 use super::step::{Noted, Stepping};
 use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image, LayerCounts};
 use crate::codes::{Packed, PackedMut};
-use crate::options::{Options, StatsLevel};
+use crate::options::Options;
 use crate::stats::{DotErrors, LayerStats};
 
 /// Some pixels of one sample, about to run.
@@ -32,7 +33,6 @@ pub(super) struct Run<'r, 'a> {
     layer: &'r FastLayer<'a>,
     path: Path,
     counts: &'r mut LayerCounts,
-    policies: Vec<Policy>,
     log: Log,
     /// Output codes `[pixel][channel]`; `None` while they are the exact ones.
     simulated: Option<Packed>,
@@ -110,10 +110,7 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
     for run in &mut *runs {
         run.counts.stats.count_dots(job.len() as u64, layer.layer.order.len() as u64, options);
     }
-    let mut unbounded = [false, true].map(|signed| {
-        let wanted = options.stats.counts_prefixes() && runs.iter().any(|run| run.path.signed == signed);
-        wanted.then(|| Counters::new(layer.blocks.len()))
-    });
+    let mut prefixes = Prefixes::of_runs(runs, options);
     let Scratch { walked, exact_codes, windows, narrow } = scratch;
     let mut exact = Output { layer, out: exact, origin: job.pixels.0 };
     let kernels = layer.kernels;
@@ -125,8 +122,7 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
         let mut how = Sums::Only;
         for run in &mut *runs {
             let fits = norm.is_some_and(|&norm| u64::from(norm) <= run.layer.limits[index]);
-            run.policies[index].fits = fits;
-            how = how.max(run.policies[index].sums(block, run.path, options.stats));
+            how = how.max(run.counts.policies[index].sums(fits, block, run.path, options.stats));
         }
         let check = runs[0].path.check;
         let (walked, exact_codes) = (&mut walked[..corners.len()], &mut exact_codes[..corners.len()]);
@@ -138,24 +134,52 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
         }
         at.exact_codes(windows, walked, exact_codes);
         exact.put(pixel, block, exact_codes);
-        for (counters, signed) in unbounded.iter_mut().zip([false, true]) {
-            if let Some(counters) = counters {
-                kernels.count_prefixes(counters.of(index), walked, (i32::MIN, i32::MAX));
-                counters.count_required(kernels, walked, block.count, signed);
-            }
-        }
+        prefixes.iter_mut().for_each(|prefixes| prefixes.count(runs, (index, block), walked));
         let bounded = how != Sums::Only || check == Check::HandOver;
         let tile = Tile { block, index, pixel, corners, image: job.image, walked, bounded, exact_codes };
         for run in &mut *runs {
             run.narrow(&tile, narrow, windows, job, &exact.out);
         }
     });
-    for (counters, signed) in unbounded.iter().zip([false, true]) {
-        let layers = runs.iter_mut().filter(|run| run.path.signed == signed);
-        if let Some(counters) = counters {
-            let stats = layers.map(|run| (run.path, &mut run.counts.stats));
-            counters.flush(&layer.blocks, stats, options.stats);
-        }
+    prefixes.iter().for_each(|prefixes| prefixes.flush(runs, options));
+}
+
+/// Prefixes of the exact sums, counted once for all layers whose registers are as signed.
+struct Prefixes {
+    signed: bool,
+    /// Of several layers; a single one counts them with all the rest.
+    shared: Option<Counters>,
+}
+
+impl Prefixes {
+    /// Those of `runs`, if any are counted.
+    fn of_runs(runs: &[Run<'_, '_>], options: &Options) -> Vec<Self> {
+        let signednesses = [false, true].into_iter().filter(|_| options.stats.counts_prefixes());
+        let of_some = |signed: bool| {
+            let mut alike = runs.iter().filter(|run| run.path.signed == signed);
+            let first = alike.next()?;
+            let shared = alike.next().map(|_| Counters::new(first.layer.blocks.len()));
+            Some(Self { signed, shared })
+        };
+        signednesses.filter_map(of_some).collect()
+    }
+
+    /// Counts those of a block at some pixels.
+    fn count(&mut self, runs: &mut [Run<'_, '_>], (index, block): (usize, &Block), walked: &[Walked]) {
+        let Self { signed, shared } = self;
+        let Some(run) = runs.iter_mut().find(|run| run.path.signed == *signed) else { return };
+        let kernels = run.layer.kernels;
+        let counters = shared.as_mut().unwrap_or(&mut run.counts.counters);
+        kernels.count_prefixes(counters.of(index), walked, (i32::MIN, i32::MAX));
+        counters.count_required(kernels, walked, block.count, *signed);
+    }
+
+    /// Adds them to each of several layers.
+    fn flush(&self, runs: &mut [Run<'_, '_>], options: &Options) {
+        let Some((counters, first)) = self.shared.as_ref().zip(runs.first()) else { return };
+        let blocks = &first.layer.blocks;
+        let layers = runs.iter_mut().filter(|run| run.path.signed == self.signed);
+        counters.flush(blocks, layers.map(|run| (run.path, &mut run.counts.stats)), options.stats);
     }
 }
 
@@ -169,10 +193,11 @@ fn for_each_tile(
     windows.clear();
     let mut corners = layer.geometry.corners(job.pixels.0);
     for pixel in job.pixels().step_by(TILE) {
-        let count = TILE.min(job.pixels.1 - pixel);
-        let corners: [usize; TILE] = std::array::from_fn(|_| corners.next().unwrap_or(0));
+        let mut tile = [0; TILE];
+        let tile = &mut tile[..TILE.min(job.pixels.1 - pixel)];
+        corners.fill(tile);
         for (index, block) in layer.blocks.iter().enumerate() {
-            visit(windows, index, block, pixel, &corners[..count]);
+            visit(windows, index, block, pixel, tile);
         }
     }
 }
@@ -194,12 +219,12 @@ impl TileAt<'_, '_> {
         let kernels = layer.kernels;
         if let (Some(bytes), Some(layout)) = (&block.bytes, layer.layout.as_deref()) {
             let first = block.reads.first();
-            let mut at = [0; TILE];
-            at.iter_mut().zip(*corners).for_each(|(at, corner)| *at = corner + first);
-            let windows = (image.bytes(), &at[..corners.len()]);
+            let windows = (&image.bytes()[first..], *corners);
             let how = match how {
                 Sums::Only => Some(ByteSums::Only),
-                Sums::Bounded => Some(ByteSums::Bounded(image.magnitudes(kernels))),
+                Sums::Bounded => {
+                    Some(ByteSums::Bounded(image.magnitudes(kernels).map(|magnitudes| &magnitudes[first..])))
+                }
                 Sums::Walked => bytes.turns().map(ByteSums::Walked),
             };
             if let Some(how) = how {
@@ -272,14 +297,7 @@ fn put_plain<T>(out: &mut [T], channels: usize, block: &Block, codes: &[Lanes], 
 impl<'r, 'a> Run<'r, 'a> {
     /// `layer` about to run; its datapath must be covered.
     pub fn new(layer: &'r FastLayer<'a>, path: Path, counts: &'r mut LayerCounts) -> Self {
-        Self {
-            layer,
-            path,
-            counts,
-            policies: layer.blocks.iter().map(|block| Policy::new(block, path)).collect(),
-            log: Log::default(),
-            simulated: None,
-        }
+        Self { layer, path, counts, log: Log::default(), simulated: None }
     }
 
     /// What the narrow hardware made; `None` if it made the exact codes.
@@ -339,8 +357,8 @@ impl<'r, 'a> Run<'r, 'a> {
 
     /// Finds the pixels of a tile where some dot product has to be stepped, and says how many they are.
     fn must_step(&mut self, tile: &Tile<'_>, pixels: &mut [usize; TILE]) -> usize {
-        let (policy, count) = (&mut self.policies[tile.index], tile.block.count);
-        let settled = &mut self.counts.settled;
+        let LayerCounts { policies, settled, .. } = &mut *self.counts;
+        let (policy, count) = (&mut policies[tile.index], tile.block.count);
         let Some(narrow) = self.path.register.filter(|_| !policy.certain) else {
             settled.by_weights += (tile.corners.len() * count) as u64;
             return 0;
@@ -362,7 +380,9 @@ impl<'r, 'a> Run<'r, 'a> {
                 stepping += 1;
             }
         }
-        policy.note(stepping, tile.corners.len());
+        if tile.bounded {
+            policy.note(stepping, tile.corners.len());
+        }
         stepping
     }
 
@@ -468,8 +488,11 @@ impl<'r, 'a> Run<'r, 'a> {
         let lanes = |at: usize, stepped: &Stepped, stats: &LayerStats| {
             sites.lanes_before(tile.pixel + at, tile.index, stepped, wanted.before(job.sample, stats))
         };
+        let before = wanted.before(job.sample, &self.counts.stats);
         let mut each = pixels.iter().zip(stepped);
-        if !each.any(|(&at, stepped)| lanes(at, stepped, &self.counts.stats).is_some()) {
+        if !sites.some_begin_before((tile.pixel, tile.index), pixels, before)
+            || !each.any(|(&at, stepped)| lanes(at, stepped, &self.counts.stats).is_some())
+        {
             return;
         }
         let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
@@ -518,54 +541,5 @@ impl<'r, 'a> Run<'r, 'a> {
             };
             sites.place((self.path.check, &narrow), dot, products, wanted, record);
         }
-    }
-}
-
-/// How the sums of a block are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sums {
-    /// Final sums alone.
-    Only,
-    /// With bounds of their prefixes.
-    Bounded,
-    /// With the exact extremes of their prefixes.
-    Walked,
-}
-
-/// What one block does about certificates within one range of outputs.
-#[derive(Debug, Clone, Copy, Default)]
-struct Policy {
-    /// No dot product of the block can overflow.
-    certain: bool,
-    /// No dot product of the tile at hand can, by the norms of its windows.
-    fits: bool,
-    seen: usize,
-    stepped: usize,
-}
-
-impl Policy {
-    /// Pixels after which a block whose certificates mostly fail does without them.
-    const TRIAL: usize = 16;
-
-    fn new(block: &Block, path: Path) -> Self {
-        let certain = path.register.is_none_or(|narrow| block.is_certain(&narrow));
-        Self { certain, ..Self::default() }
-    }
-
-    fn note(&mut self, stepped: usize, pixels: usize) {
-        self.stepped += stepped;
-        self.seen += pixels;
-    }
-
-    /// How the next sums are made: without bounds, every dot product is stepped.
-    fn sums(&self, block: &Block, path: Path, stats: StatsLevel) -> Sums {
-        if stats.counts_prefixes() || (block.pairs.is_none() && block.bytes.is_none()) {
-            return Sums::Walked;
-        }
-        let mostly_fails = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
-        if self.certain || self.fits || path.check == Check::HandOver || mostly_fails {
-            return Sums::Only;
-        }
-        Sums::Bounded
     }
 }

@@ -22,11 +22,14 @@ pub(in super::super) fn list_steps<const RANKS: bool>(
         let (pairs, rest) = cells[distance..distance + length].as_chunks::<{ 2 * CHUNK }>();
         for pair in pairs {
             let [low, high] = [0, CHUNK].map(|at| load_first(&pair[at..at + CHUNK]));
-            filling.push::<RANKS>([low, high], 2 * CHUNK);
+            filling.push::<RANKS, 2>([low, high], 2 * CHUNK);
+        }
+        let (wholes, rest) = rest.as_chunks::<CHUNK>();
+        for whole in wholes {
+            filling.push::<RANKS, 1>([load_first(whole)], CHUNK);
         }
         if !rest.is_empty() {
-            let (low, high) = rest.split_at(rest.len().min(CHUNK));
-            filling.push::<RANKS>([load_first(low), load_first(high)], rest.len());
+            filling.push::<RANKS, 1>([load_first(rest)], rest.len());
         }
     }
     filling.finish();
@@ -43,28 +46,29 @@ struct Filling<'l> {
 }
 
 impl Filling<'_> {
-    /// Takes the next `products` cells; the others are 0.
+    /// Takes the next `products` cells; the others are 0. `V` is at most 2.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
-    fn push<const RANKS: bool>(&mut self, cells: [__m512i; 2], products: usize) {
+    fn push<const RANKS: bool, const V: usize>(&mut self, cells: [__m512i; V], products: usize) {
         let masks = cells.map(|cells| _mm512_test_epi32_mask(cells, cells));
         let StepList { operands, rows, before, .. } = &mut *self.list;
-        let both = u32::from(masks[0]) | u32::from(masks[1]) << CHUNK;
+        let all = masks.iter().rev().fold(0, |all, &mask| all << CHUNK | u32::from(mask));
         let indices = _mm512_add_epi16(counting(), _mm512_set1_epi16(self.first as i16));
         let rows = &mut rows[self.count..self.count + 2 * CHUNK];
         // SAFETY: so many numbers as the slice says; the store takes any alignment.
         unsafe {
-            _mm512_storeu_si512(rows.as_mut_ptr().cast(), _mm512_maskz_compress_epi16(both, indices));
+            _mm512_storeu_si512(rows.as_mut_ptr().cast(), _mm512_maskz_compress_epi16(all, indices));
         }
-        for (half, (cells, mask)) in cells.into_iter().zip(masks).enumerate() {
-            let count = self.count + if half == 1 { masks[0].count_ones() as usize } else { 0 };
+        let mut count = self.count;
+        for (part, (cells, mask)) in cells.into_iter().zip(masks).enumerate() {
             put(operands, count, _mm512_maskz_compress_epi32(mask, cells));
             if RANKS {
-                put(before, self.first + half * CHUNK, ranks(count, mask));
+                put(before, self.first + part * CHUNK, ranks(count, mask));
             }
+            count += mask.count_ones() as usize;
         }
         self.first += products;
-        self.count += both.count_ones() as usize;
+        self.count = count;
     }
 
     /// Nothing follows.
