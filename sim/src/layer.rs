@@ -18,8 +18,8 @@ use crate::stats::LayerStats;
 const REFERENCE_TASK: usize = 1 << 16;
 /// The same for the fast engine.
 const FAST_TASK: usize = 1 << 23;
-/// Additions per lane that counters have room for.
-const MOST_ADDITIONS: usize = 1 << 29;
+/// Multiplications that counters have room for.
+const MOST_MACS: usize = 1 << 29;
 
 /// The layer of one program. Those that run together differ in their registers alone.
 pub(crate) struct LayerRun<'a, 'p> {
@@ -140,10 +140,9 @@ fn run_fast(
     let mut exact = Packed::zeros(reading.dtype, window.dots());
     let count = together.len();
     let job = |pixels| Job { image, pixels, sample: reading.sample, options: reading.options };
-    let step =
-        (task(layer, FAST_TASK) / channels).clamp(1, (MOST_ADDITIONS / layer.order.len().max(1)).max(1));
-    let is_whole =
-        pixels <= step || (rayon::current_num_threads() == 1 && pixels * layer.order.len() <= MOST_ADDITIONS);
+    let step = (task(layer, FAST_TASK) / channels).max(1);
+    let macs = window.dots() * layer.order.len();
+    let is_whole = pixels <= step || (rayon::current_num_threads() == 1 && macs <= MOST_MACS);
     if is_whole {
         let made = fast::run(together, job((0, pixels)), scratch, exact.as_mut());
         return (exact.into(), made.into_iter().map(|codes| codes.map(Codes::from)).collect());

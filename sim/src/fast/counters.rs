@@ -1,11 +1,11 @@
 //! What happened in the register of a layer, counted lane by lane.
 
-use super::kernels::{LANES, LaneCounters, NO_WIDTH, TILE, Walked};
+use super::kernels::{LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Walked, WidthCounts};
 use super::prepare::{Block, Path};
 use super::simd::Kernels;
 use crate::options::StatsLevel;
 use crate::statistics::RECORDED;
-use crate::stats::{ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
+use crate::stats::{ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, TIMELINE_BINS, required};
 
 /// The statistics that are counted here, of those that are recorded of every dot product.
 const BY_LANES: [&str; 15] = [
@@ -37,16 +37,31 @@ pub(super) struct Counters {
     blocks: Vec<LaneCounters>,
     /// Dot products by the bits that their final sums, and that their prefixes need.
     required: Box<[[u64; HISTOGRAM_BINS]; 2]>,
+    /// The same of the last tiles.
+    latest: Box<[WidthCounts; 2]>,
+    /// Events by part of the layer's time and lane; empty while nobody counts them.
+    timeline: Vec<Lanes>,
 }
 
 impl Counters {
     pub fn new(blocks: usize) -> Self {
-        Self { blocks: vec![LaneCounters::ZERO; blocks], required: Box::new([[0; HISTOGRAM_BINS]; 2]) }
+        Self {
+            blocks: vec![LaneCounters::ZERO; blocks],
+            required: Box::new([[0; HISTOGRAM_BINS]; 2]),
+            latest: Box::new([WidthCounts::ZERO; 2]),
+            timeline: Vec::new(),
+        }
     }
 
     /// The counts of block `index`.
     pub fn of(&mut self, index: usize) -> &mut LaneCounters {
         &mut self.blocks[index]
+    }
+
+    /// Events by part of the layer's time and lane.
+    pub fn timeline(&mut self) -> &mut [Lanes] {
+        self.timeline.resize(TIMELINE_BINS, [0; LANES]);
+        &mut self.timeline
     }
 
     /// Sorts the first `lanes` dot products of every pixel of a tile by the bits that they need.
@@ -61,9 +76,22 @@ impl Counters {
                 }
             }
         }
-        for (bins, bits) in self.required.iter_mut().zip(&bits) {
-            kernels.count_widths(bits, walked.len() * lanes, bins);
+        if self.latest[0].is_full() {
+            *self.required = self.required();
+            *self.latest = [WidthCounts::ZERO; 2];
         }
+        for (latest, bits) in self.latest.iter_mut().zip(&bits) {
+            kernels.count_widths(latest, bits);
+        }
+    }
+
+    /// Dot products by the bits that they need.
+    fn required(&self) -> [[u64; HISTOGRAM_BINS]; 2] {
+        let mut all = *self.required;
+        for (bins, latest) in all.iter_mut().zip(&*self.latest) {
+            bins.iter_mut().zip(latest.totals()).for_each(|(bin, found)| *bin += found);
+        }
+        all
     }
 
     /// Adds everything to `stats` of each layer.
@@ -78,8 +106,11 @@ impl Counters {
         }
         for (path, stats) in layers {
             self.add_to(blocks, path, stats, level);
+            for (all, lanes) in stats.timeline.iter_mut().zip(&self.timeline) {
+                *all += lanes.iter().map(|&events| events as u64).sum::<u64>();
+            }
             if level.counts_prefixes() {
-                stats.add_required(0, &self.required);
+                stats.add_required(0, &self.required());
             }
         }
     }
@@ -141,6 +172,36 @@ fn unsigned(walked: &Walked) -> [[u8; LANES]; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Isa;
+
+    /// Tiles of one kind, the last ones with few lanes and pixels, so many that no byte could count them all.
+    fn check(signed: bool, isa: Isa, sum: impl Fn(usize) -> i32) {
+        let kernels = Kernels::choose(Some(isa));
+        let mut counters = Counters::new(1);
+        let mut expected = [[0; HISTOGRAM_BINS]; 2];
+        for index in 0..300 {
+            let (pixels, lanes) = if index < 200 { (TILE, LANES) } else { (1 + index % 3, 5) };
+            let sum = sum(index);
+            let walked = Walked { sum: [sum; LANES], min: [sum.min(-1); LANES], max: [sum.max(100); LANES] };
+            counters.count_required(kernels, &vec![walked; pixels], lanes, signed);
+            for (bins, (min, max)) in expected.iter_mut().zip([(sum, sum), (sum.min(-1), sum.max(100))]) {
+                let bits = required(min.min(0).into(), max.max(0).into(), signed);
+                bins[bits as usize] += (pixels * lanes) as u64;
+            }
+        }
+        assert_eq!(counters.required(), expected, "{signed} {isa:?}");
+    }
+
+    #[test]
+    fn widths_of_many_tiles_are_counted() {
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            for signed in [false, true] {
+                check(signed, isa, |_| 5);
+                check(signed, isa, |index| (index as i32 - 150) << (index % 20));
+                check(signed, isa, |index| if index % 2 == 0 { i32::MIN } else { i32::MAX });
+            }
+        }
+    }
 
     #[test]
     fn what_lanes_count_is_recorded() {

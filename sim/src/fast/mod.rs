@@ -74,12 +74,12 @@ pub(crate) struct LayerCounts {
     counters: Counters,
     /// By block.
     policies: Vec<Policy>,
-    /// Additions per lane that the counters still have room for.
+    /// Additions that the counters still have room for, whichever lanes they fall to.
     room: u64,
 }
 
 impl LayerCounts {
-    /// Lanes count up to 2^31 additions.
+    /// Lanes count up to 2^31 additions: those of all blocks together in the timeline.
     const ROOM: u64 = 1 << 30;
 
     /// Nothing counted yet.
@@ -110,7 +110,7 @@ impl LayerCounts {
         }
     }
 
-    /// Makes room for `additions` per lane.
+    /// Makes room for `additions`.
     fn reserve(&mut self, additions: u64, prepared: &Prepared<'_>, options: &Options) {
         if additions > self.room {
             self.flush(prepared, options);
@@ -283,7 +283,8 @@ pub(crate) fn run(
         let Some((fast, path)) = prepared.covered().and_then(|fast| Some((fast, fast.path?))) else {
             continue;
         };
-        counts.reserve((pixels * fast.layer.order.len()) as u64, prepared, job.options);
+        let channels = fast.layer.dots.window.channels();
+        counts.reserve((pixels * channels * fast.layer.order.len()) as u64, prepared, job.options);
         runs.push(Run::new(fast, path, counts));
     }
     tiles::run(&mut runs, job, scratch, exact);

@@ -6,7 +6,7 @@ use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
 use super::kernels::{LANES, Lanes, Stepped};
-use crate::stats::{LayerStats, timeline_bin};
+use crate::stats::timeline_bin;
 
 /// Not before the end of a dot product.
 pub(crate) const NEVER: i16 = i16::MAX;
@@ -17,6 +17,8 @@ pub(crate) const NEVER: i16 = i16::MAX;
 pub(crate) struct Turn {
     /// The product before which each does, or [`NEVER`].
     pub at: [i16; LANES],
+    /// The least and the greatest of those products.
+    pub between: (u16, u16),
     /// The part that it enters.
     pub parts: [u8; LANES],
     /// Which of the checkpoints of the block that is.
@@ -50,6 +52,14 @@ struct Site {
     checkpoints: Range<usize>,
 }
 
+/// Where events are counted.
+pub(crate) struct Places<'p> {
+    /// By part of the layer's time, lane by lane.
+    pub timeline: &'p mut [Lanes],
+    /// By processing element.
+    pub heat_map: &'p mut [u64],
+}
+
 impl Schedule {
     /// For `blocks`: first channel and number of channels of each.
     pub fn new(layer: &MacLayer, blocks: &[(usize, usize)]) -> Self {
@@ -75,7 +85,7 @@ impl Schedule {
 
     /// Counts the events of site `site`, of which `log` has those up to every turn.
     #[inline(always)]
-    pub fn count(&self, site: usize, stepped: &Stepped, log: &[Lanes], stats: &mut LayerStats) {
+    pub fn count(&self, site: usize, stepped: &Stepped, log: &[Lanes], places: &mut Places<'_>) {
         let total: Lanes = std::array::from_fn(|l| stepped.high[l] + stepped.low[l]);
         if total.iter().fold(0, |all, events| all | events) == 0 {
             return;
@@ -84,12 +94,12 @@ impl Schedule {
         let mut before = [0; LANES];
         let (mut bins, mut together) = (&site.begin, site.together);
         for (turn, until) in turns.iter().zip(log) {
-            count_part(&mut stats.timeline, bins, together, &before, until);
+            count_part(places.timeline, bins, together, &before, until);
             before = *until;
             (bins, together) = (&turn.parts, turn.together);
         }
-        count_part(&mut stats.timeline, bins, together, &before, &total);
-        let elements = &mut stats.heat_map;
+        count_part(places.timeline, bins, together, &before, &total);
+        let elements = &mut *places.heat_map;
         if site.neighbours && site.count == LANES {
             let elements = elements[site.elements[0] as usize..].first_chunk_mut::<LANES>();
             let pairs = elements.into_iter().flatten().zip(&total);
@@ -120,11 +130,18 @@ impl Schedule {
         let most = of_lane.iter().map(Vec::len).max().unwrap_or(0);
         let turns_from = self.turns.len();
         for index in 0..most {
-            let mut turn = Turn { at: [NEVER; LANES], parts: begin, entries: [0; LANES], together: true };
+            let mut turn = Turn {
+                at: [NEVER; LANES],
+                between: (u16::MAX, 0),
+                parts: begin,
+                entries: [0; LANES],
+                together: true,
+            };
             for (lane, turns) in of_lane.iter().enumerate().take(count) {
                 match turns.get(index) {
                     Some(&(k, part)) => {
                         turn.at[lane] = k as i16;
+                        turn.between = (turn.between.0.min(k as u16), turn.between.1.max(k as u16));
                         turn.parts[lane] = part;
                         // There are fewer checkpoints than lanes times parts of a layer's time.
                         turn.entries[lane] = checkpoints.partition_point(|&step| (step as usize) < k) as u16;
@@ -153,13 +170,13 @@ impl Schedule {
 /// layer's time that the lanes are in; all in the same one if they are there `together`. Lanes without a dot product have
 /// none.
 #[inline(always)]
-fn count_part(timeline: &mut [u64], parts: &[u8; LANES], together: bool, before: &Lanes, until: &Lanes) {
+fn count_part(timeline: &mut [Lanes], parts: &[u8; LANES], together: bool, before: &Lanes, until: &Lanes) {
     let events: Lanes = std::array::from_fn(|l| until[l] - before[l]);
     if together {
-        timeline[usize::from(parts[0])] += events.iter().sum::<i32>() as u64;
+        timeline[usize::from(parts[0])].iter_mut().zip(events).for_each(|(all, events)| *all += events);
     } else {
-        for (&part, &events) in parts.iter().zip(&events) {
-            timeline[usize::from(part)] += events as u64;
+        for (lane, events) in events.into_iter().enumerate() {
+            timeline[usize::from(parts[lane])][lane] += events;
         }
     }
 }

@@ -7,7 +7,7 @@ use guardbit_hwmodels::{Check, MacLayer};
 use super::kernels::{LANES, Stepped, TILE};
 use super::log::Log;
 use super::prepare::{Block, Narrow};
-use super::schedule::{NEVER, Schedule, Turn, first_where};
+use super::schedule::{NEVER, Places, Schedule, first_where};
 use super::simd::Kernels;
 use super::trace;
 use crate::options::Options;
@@ -91,13 +91,6 @@ impl<'a> Sites<'a> {
             && self.layer.timing.stays_in_place()
     }
 
-    /// When the dot products of block `block` at `pixel` enter another part of the layer's time, and the products
-    /// before which some do.
-    pub fn turns(&self, pixel: usize, block: usize) -> (&[Turn], &[u32]) {
-        let (schedule, site) = (self.schedule(), self.site(pixel, block));
-        (schedule.turns(site), schedule.checkpoints(site))
-    }
-
     /// Counts the events of a block at some pixels of a tile, of which `log` has those up to every turn; `tile` are the
     /// tile's first pixel and the index of the block.
     pub fn count(
@@ -106,11 +99,11 @@ impl<'a> Sites<'a> {
         tile: (usize, usize),
         (pixels, stepped): (&[usize], &[Stepped]),
         log: &Log,
-        stats: &mut LayerStats,
+        places: &mut Places<'_>,
     ) {
         let mut sites = [0; TILE];
         sites.iter_mut().zip(pixels).for_each(|(site, at)| *site = self.site(tile.0 + at, tile.1));
-        kernels.count_places(self.schedule(), &sites[..pixels.len()], stepped, log, stats);
+        kernels.count_places(self.schedule(), &sites[..pixels.len()], stepped, log, places);
     }
 
     /// Whether some dot product at these pixels of a tile begins before a cycle, if there is one; `tile` are the tile's
@@ -241,11 +234,13 @@ impl<'a> Sites<'a> {
         self.earliest.get_or_init(|| pixels.flat_map(of_pixel).collect())
     }
 
-    fn schedule(&self) -> &Schedule {
+    /// When and where dot products are, by [`Self::site`].
+    pub fn schedule(&self) -> &Schedule {
         self.schedule.get_or_init(|| Schedule::new(self.layer, &self.blocks))
     }
 
-    fn site(&self, pixel: usize, block: usize) -> usize {
+    /// The site of block `block` at `pixel`.
+    pub fn site(&self, pixel: usize, block: usize) -> usize {
         pixel * self.blocks.len() + block
     }
 }

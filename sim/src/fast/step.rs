@@ -205,8 +205,10 @@ impl Stepping<'_, '_> {
         };
         log.clear();
         let mut turns: [&[Turn]; TILE + 1] = [&[]; TILE + 1];
+        let sites = &self.layer.sites;
+        let schedule = sites.schedule();
         for (slot, (turns, &at)) in turns.iter_mut().zip(self.pixels).enumerate() {
-            (*turns, _) = self.layer.sites.turns(self.tile.pixel + at, self.tile.index);
+            *turns = schedule.turns(sites.site(self.tile.pixel + at, self.tile.index));
             log.open(slot, turns.len());
         }
         self.layer.kernels.step_pairs_logged(mode, stepping, windows, &turns, log, out);
@@ -248,8 +250,10 @@ impl Stepping<'_, '_> {
         };
         log.clear();
         let outs = out.as_chunks_mut::<1>().0;
+        let schedule = layer.sites.schedule();
         for (slot, (&x, out)) in x.iter().zip(outs).enumerate() {
-            let (turns, checkpoints) = layer.sites.turns(tile.pixel + pixels[slot], tile.index);
+            let site = layer.sites.site(tile.pixel + pixels[slot], tile.index);
+            let (turns, checkpoints) = (schedule.turns(site), schedule.checkpoints(site));
             log.open(slot, turns.len());
             let trail = Trail { checkpoints, log: log.notes(checkpoints.len()) };
             match narrow.sixteen {

@@ -10,6 +10,7 @@ use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
 use super::prepare::{Block, Path};
+use super::schedule::Places;
 use super::sites::{Dot, Record, Wanted};
 use super::step::{Noted, Stepping};
 use super::windows::{Windows, on_windows};
@@ -482,8 +483,9 @@ impl<'r, 'a> Run<'r, 'a> {
             Wanted::First
         };
         if logged {
-            let (log, stats) = (&self.log, &mut self.counts.stats);
-            sites.count(self.layer.kernels, (tile.pixel, tile.index), (pixels, stepped), log, stats);
+            let LayerCounts { stats, counters, .. } = &mut *self.counts;
+            let places = &mut Places { timeline: counters.timeline(), heat_map: &mut stats.heat_map };
+            sites.count(self.layer.kernels, (tile.pixel, tile.index), (pixels, stepped), &self.log, places);
         }
         let lanes = |at: usize, stepped: &Stepped, stats: &LayerStats| {
             sites.lanes_before(tile.pixel + at, tile.index, stepped, wanted.before(job.sample, stats))

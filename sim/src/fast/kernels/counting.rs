@@ -4,6 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::{LANES, Lanes, Stepped, TILE, Walked};
+use crate::stats::HISTOGRAM_BINS;
 
 /// Counts of one block of channels, lane by lane, over at most 2^31 additions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,24 +111,44 @@ pub(crate) fn required(walked: &[Walked], lanes: usize, bits: &mut [Widths; 2]) 
     }
 }
 
-/// Counts `count` widths, width by width; the others are [`NO_WIDTH`].
-#[inline(always)]
-pub(crate) fn count_widths(widths: &Widths, count: usize, bins: &mut [u64]) {
-    let (rows, _) = widths.as_chunks::<64>();
-    let mut left = count as u64;
-    let least = widths.iter().fold(NO_WIDTH, |least, &width| least.min(width));
-    for (bin, width) in bins.iter_mut().zip(0..NO_WIDTH).skip(least.into()) {
-        if left == 0 {
-            break;
-        }
-        let mut found = [0u8; 64];
-        for row in rows {
-            for l in 0..64 {
-                found[l] += u8::from(row[l] == width);
+/// Dot products by the bits that they need, of several tiles, place by place of a vector.
+#[derive(Debug, Clone)]
+pub(crate) struct WidthCounts {
+    /// `[width][place]`
+    found: [[u8; PLACES]; HISTOGRAM_BINS],
+    tiles: usize,
+}
+
+/// Bytes of a vector.
+const PLACES: usize = 64;
+
+impl WidthCounts {
+    pub const ZERO: Self = Self { found: [[0; PLACES]; HISTOGRAM_BINS], tiles: 0 };
+
+    /// Whether one more tile could be one too many for a byte.
+    pub fn is_full(&self) -> bool {
+        self.tiles >= usize::from(u8::MAX) / (TILE * LANES / PLACES)
+    }
+
+    /// Dot products of each width.
+    pub fn totals(&self) -> impl Iterator<Item = u64> {
+        self.found.iter().map(|found| found.iter().map(|&found| u64::from(found)).sum())
+    }
+
+    /// Counts the widths of a tile, width by width; those of lanes without a dot product are [`NO_WIDTH`].
+    #[inline(always)]
+    pub fn count(&mut self, widths: &Widths) {
+        let least = widths.iter().fold(NO_WIDTH, |least, &width| least.min(width));
+        let behind = widths.iter().fold(0, |behind: u8, &width| behind.max(width.wrapping_add(1)));
+        let (rows, _) = widths.as_chunks::<PLACES>();
+        let range = usize::from(least).min(usize::from(behind))..usize::from(behind);
+        for (found, width) in self.found[range].iter_mut().zip(least..) {
+            for row in rows {
+                for l in 0..PLACES {
+                    found[l] += u8::from(row[l] == width);
+                }
             }
         }
-        let found: u64 = found.iter().map(|&found| u64::from(found)).sum();
-        *bin += found;
-        left -= found;
+        self.tiles += 1;
     }
 }

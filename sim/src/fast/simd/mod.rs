@@ -12,14 +12,13 @@ use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
     self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, Rails, Row, RunsOut, SATURATE, Scaling,
-    Stepped, Trail, Walked, Widths,
+    Stepped, Trail, Walked, WidthCounts, Widths,
 };
 use super::log::Log;
 use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
 use super::plane::Plane;
-use super::schedule::{Schedule, Turn};
+use super::schedule::{Places, Schedule, Turn};
 use crate::options::Isa;
-use crate::stats::LayerStats;
 
 /// The instructions that the kernels use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -480,18 +479,18 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::count_widths`].
+        /// [`WidthCounts::count`].
         count_widths [] []
-        (widths: &Widths, count: usize, bins: &mut [u64])
-        kernels::count_widths(widths, count, bins)
+        (counts: &mut WidthCounts, widths: &Widths)
+        counts.count(widths)
     }
 
     kernel! {
         /// [`Schedule::count`] for some pixels of a tile, given by their sites.
         count_places [] []
-        (schedule: &Schedule, sites: &[usize], stepped: &[Stepped], log: &Log, stats: &mut LayerStats)
+        (schedule: &Schedule, sites: &[usize], stepped: &[Stepped], log: &Log, places: &mut Places<'_>)
         for (slot, (&site, stepped)) in sites.iter().zip(stepped).enumerate() {
-            schedule.count(site, stepped, log.of(slot), stats);
+            schedule.count(site, stepped, log.of(slot), places);
         }
     }
 

@@ -91,11 +91,26 @@ pub(in super::super) fn step_logged<const MODE: u8>(
     match windows {
         PairWindows::Shared(windows) => {
             check(stepping, windows);
-            in_groups!(windows, |some| logged::<MODE, _, _>(stepping, some, turns, log, out));
+            match stepping.negative {
+                true => {
+                    in_groups!(windows, |some| logged::<MODE, true, _, _>(stepping, some, turns, log, out))
+                }
+                false => {
+                    in_groups!(windows, |some| logged::<MODE, false, _, _>(stepping, some, turns, log, out))
+                }
+            }
         }
         PairWindows::Own(cells, windows) => {
             let dense = dense(stepping, cells, windows);
-            in_groups!(dense[..windows.len()], |some| logged::<MODE, _, _>(stepping, some, turns, log, out));
+            let windows = &dense[..windows.len()];
+            match stepping.negative {
+                true => {
+                    in_groups!(windows, |some| logged::<MODE, true, _, _>(stepping, some, turns, log, out))
+                }
+                false => {
+                    in_groups!(windows, |some| logged::<MODE, false, _, _>(stepping, some, turns, log, out))
+                }
+            }
         }
     }
 }
@@ -124,26 +139,37 @@ fn step<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, S: Source, cons
 
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-fn logged<const MODE: u8, S: Source, const P: usize>(
+fn logged<const MODE: u8, const NEGATIVE: bool, S: Source, const P: usize>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows<S>; P],
     turns: &[&[Turn]],
     log: &mut Log,
     out: &mut [Stepped],
 ) {
+    let mut chunks = Chunks::default();
     for window in windows {
         for &slot in &window.slots {
-            // SAFETY: the CPU has them, as for this function.
-            log.of_mut(slot).0.iter_mut().zip(turns[slot]).for_each(|(moment, turn)| unsafe {
-                set_moment(moment, turn, window.source);
-            });
+            for (moment, turn) in log.of_mut(slot).0.iter_mut().zip(turns[slot]) {
+                // SAFETY: the CPU has them, as for this function.
+                unsafe { set_moment(moment, turn, window.source) };
+                chunks.take(moment.between);
+            }
         }
     }
     let steps = steps(windows);
     let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
     let sources = windows.map(|window| window.source);
-    for from in (0..steps).step_by(NOTED) {
-        let to = steps.min(from + NOTED);
+    let mut to = 0;
+    while to < steps {
+        let from = to;
+        // Steps of chunks without a moment need not be told apart.
+        let free = chunks.free_from(from / NOTED);
+        if free > 0 {
+            to = steps.min(from + NOTED * free.min(COUNTED / NOTED));
+            registers.tally::<MODE, true, NEGATIVE, S>(stepping, windows, from..to);
+            continue;
+        }
+        to = steps.min(from + NOTED);
         let rows = &stepping.weights.rows;
         let noted = registers.step::<MODE, S>((rows, stepping.rails), &sources, from..to, &mut ());
         for p in 0..P {
@@ -172,6 +198,28 @@ fn logged<const MODE: u8, S: Source, const P: usize>(
     }
 }
 
+/// Which chunks of [`NOTED`] steps have moments, a bit each; the last one stands for all that follow.
+#[derive(Default)]
+struct Chunks(u64);
+
+impl Chunks {
+    const LAST: usize = 63;
+
+    /// Takes moments between two steps.
+    fn take(&mut self, (least, greatest): (u32, u32)) {
+        let [first, last] = [least, greatest].map(|step| (step as usize / NOTED).min(Self::LAST));
+        self.0 |= (u64::MAX << first) & (u64::MAX >> (Self::LAST - last));
+    }
+
+    /// Chunks without moments from `chunk` on, before the next one with some.
+    fn free_from(&self, chunk: usize) -> usize {
+        match self.0 >> chunk.min(Self::LAST) {
+            0 => usize::MAX,
+            chunks => chunks.trailing_zeros() as usize,
+        }
+    }
+}
+
 /// Finds the steps before which a turn of a window comes.
 ///
 /// # Safety
@@ -182,11 +230,7 @@ unsafe fn set_moment<S: Source>(moment: &mut Moment, turn: &Turn, source: S) {
     // SAFETY: as for this function.
     let at = unsafe { source.steps_from(widen(&turn.at)) };
     store(&mut moment.at, at);
-    let steps = _mm512_cmpneq_epi32_mask(at, _mm512_set1_epi32(NEVER.into()));
-    moment.between = match steps {
-        0 => (u32::MAX, 0),
-        _ => (_mm512_mask_reduce_min_epu32(steps, at), _mm512_mask_reduce_max_epu32(steps, at)),
-    };
+    moment.between = (source.step_from(turn.between.0), source.step_from(turn.between.1));
 }
 
 /// Logs the overflows up to those moments that come within `steps`: there were as many as `before`, and one for every bit

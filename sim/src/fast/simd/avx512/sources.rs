@@ -23,6 +23,9 @@ pub(super) trait Source: Copy {
     /// As above.
     unsafe fn row(self, i: usize) -> usize;
 
+    /// Steps before product `k`, of more than `k` products.
+    fn step_from(self, k: u16) -> u32;
+
     /// The steps that come with or after products `k`; [`NEVER`] where there are none, as for [`NEVER`] itself.
     ///
     /// # Safety
@@ -70,6 +73,11 @@ impl<const OWN: bool> Source for Dense<'_, OWN> {
     }
 
     #[inline(always)]
+    fn step_from(self, k: u16) -> u32 {
+        k.into()
+    }
+
+    #[inline(always)]
     unsafe fn steps_from(self, k: __m512i) -> __m512i {
         k
     }
@@ -92,6 +100,11 @@ impl Source for &StepList {
     unsafe fn row(self, i: usize) -> usize {
         // SAFETY: as above.
         unsafe { usize::from(*self.rows.get_unchecked(i)) }
+    }
+
+    #[inline(always)]
+    fn step_from(self, k: u16) -> u32 {
+        self.before[usize::from(k)]
     }
 
     #[inline]
