@@ -145,6 +145,16 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
     prefixes.iter().for_each(|prefixes| prefixes.flush(runs, options));
 }
 
+/// All pixels of a tile.
+const ALL: [usize; TILE] = {
+    let (mut all, mut i) = ([0; TILE], 0);
+    while i < TILE {
+        all[i] = i;
+        i += 1;
+    }
+    all
+};
+
 /// Prefixes of the exact sums, counted once for all layers whose registers are as signed.
 struct Prefixes {
     signed: bool,
@@ -171,7 +181,7 @@ impl Prefixes {
         let Some(run) = runs.iter_mut().find(|run| run.path.signed == *signed) else { return };
         let kernels = run.layer.kernels;
         let counters = shared.as_mut().unwrap_or(&mut run.counts.counters);
-        kernels.count_prefixes(counters.of(index), walked, (i32::MIN, i32::MAX));
+        kernels.count_prefixes(counters.of(index), &ALL[..walked.len()], walked, (i32::MIN, i32::MAX));
         counters.count_required(kernels, walked, block.count, *signed);
     }
 
@@ -349,10 +359,8 @@ impl<'r, 'a> Run<'r, 'a> {
         }
         if options.stats.counts_prefixes() {
             // Every prefix that the format does not hold is beyond the rails too. The rest is counted for all points.
-            let mut misfits = [Walked::ZERO; TILE];
-            misfits.iter_mut().zip(pixels).for_each(|(walked, &at)| *walked = tile.walked[at]);
             let counters = &mut self.counts.counters;
-            kernels.count_prefixes(counters.of(tile.index), &misfits[..pixels.len()], held);
+            kernels.count_prefixes(counters.of(tile.index), pixels, tile.walked, held);
         }
     }
 

@@ -106,8 +106,9 @@ pub(crate) fn required(walked: &[Walked], lanes: usize, bits: &mut [Widths; 2]) 
             finals[l] = 33 - (sum ^ (sum >> 31)).leading_zeros() as u8;
             prefixes[l] = 33 - (max | (min ^ (min >> 31))).leading_zeros() as u8;
         }
-        finals[lanes..].fill(NO_WIDTH);
-        prefixes[lanes..].fill(NO_WIDTH);
+        for l in lanes..LANES {
+            (finals[l], prefixes[l]) = (NO_WIDTH, NO_WIDTH);
+        }
     }
 }
 

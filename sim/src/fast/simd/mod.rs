@@ -463,11 +463,11 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::count_prefixes`] for every pixel of a tile.
+        /// [`kernels::count_prefixes`] for some pixels of a tile.
         count_prefixes [] []
-        (counters: &mut LaneCounters, walked: &[Walked], held: (i32, i32))
-        for walked in walked {
-            kernels::count_prefixes(counters, walked, held.0, held.1);
+        (counters: &mut LaneCounters, pixels: &[usize], walked: &[Walked], held: (i32, i32))
+        for &at in pixels {
+            kernels::count_prefixes(counters, &walked[at], held.0, held.1);
         }
     }
 
