@@ -201,10 +201,11 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::walk`] for every pixel of a tile.
+        /// [`kernels::walk`] for every pixel of a tile: two together, so that the sums and extremes of both fit the
+        /// registers of AVX2.
         walk [X: Activations, const SHORT: bool] [X, SHORT]
         (x: &[X], weights: &[Row], start: &Lanes, out: &mut [Walked])
-        in_chunks!(x, out, [4, 2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
+        in_chunks!(x, out, [2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
     }
 
     /// [`kernels::misfits`] of every pixel of a tile.
