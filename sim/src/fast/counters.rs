@@ -104,14 +104,13 @@ impl Counters {
         if !level.counts() {
             return;
         }
+        let required = level.counts_prefixes().then(|| self.required());
         for (path, stats) in layers {
             self.add_to(blocks, path, stats, level);
             for (all, lanes) in stats.timeline.iter_mut().zip(&self.timeline) {
                 *all += lanes.iter().map(|&events| events as u64).sum::<u64>();
             }
-            if level.counts_prefixes() {
-                stats.add_required(0, &self.required());
-            }
+            required.iter().for_each(|required| stats.add_required(0, required));
         }
     }
 

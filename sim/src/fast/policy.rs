@@ -38,6 +38,7 @@ impl Policy {
     /// Pixels that are remembered, at most.
     const MEMORY: usize = 256;
 
+    /// Nothing known yet but what the weights say.
     pub fn new(block: &Block, path: Path) -> Self {
         let certain = path.register.is_none_or(|narrow| block.is_certain(&narrow));
         Self { certain, ..Self::default() }

@@ -133,7 +133,7 @@ impl WidthCounts {
 
     /// Dot products of each width.
     pub fn totals(&self) -> impl Iterator<Item = u64> {
-        self.found.iter().map(|found| found.iter().map(|&found| u64::from(found)).sum())
+        self.found.iter().map(|found| found.iter().map(|&found| u32::from(found)).sum::<u32>().into())
     }
 
     /// Counts the widths of a tile, width by width; those of lanes without a dot product are [`NO_WIDTH`].
