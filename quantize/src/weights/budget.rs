@@ -110,7 +110,8 @@ impl Budgets {
             slack *= run as i128;
             let stage = Stage::new(level.register, level.shift, level.round).less(slack);
             levels.push(Level { stage, run: if any_order { layer.order.len().max(1) } else { run } });
-            slack += i128::from(any_order && level.shift > 0);
+            // One run has the same products in every order.
+            slack += i128::from(any_order && level.shift > 0 && values > 1);
         }
         let mut places = vec![0; layer.order.len()];
         layer.order.iter().enumerate().for_each(|(place, &cell)| places[cell] = place);
