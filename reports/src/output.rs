@@ -1,7 +1,7 @@
 //! The files of a run, of a sweep and of a sizing.
 
 use guardbit_files::Document;
-
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::html;
@@ -253,9 +253,6 @@ fn plots<S: ?Sized>(drawn: &[Drawn<S>]) -> Result<Vec<Document>, ReportError> {
         let png = drawn.plot.png(&drawn.svg)?;
         Ok([(svg_name(drawn.plot), drawn.svg.clone().into_bytes()), (png_name(drawn.plot), png)])
     };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = drawn.iter().map(|drawn| scope.spawn(move || files(drawn))).collect();
-        let made = threads.into_iter().map(|thread| thread.join().expect("drawing does not panic"));
-        Ok(made.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
-    })
+    let made: Vec<_> = drawn.par_iter().map(files).collect();
+    Ok(made.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
