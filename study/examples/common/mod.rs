@@ -25,6 +25,8 @@ pub fn load(model: &Path, images: &Path, count: usize) -> Result<(String, Arc<Gr
 
 /// Seconds that this thread has run so far, as Linux counts them: what other processes took does not count.
 pub fn cpu_seconds() -> Option<f64> {
+    // Linux brings the count up to date where a thread gives way, else every few milliseconds.
+    std::thread::yield_now();
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(times.split(' ').next()?.parse::<u64>().ok()? as f64 / 1e9)
 }
