@@ -39,11 +39,15 @@ fn codes(seed: u64, count: usize, kind: Kind) -> Vec<i32> {
 
 /// A 2x2 convolution over an odd number of columns: 36 windows, the last one of each second pair of rows alone.
 fn layer(kind: Kind, zero_point: i32) -> Graph {
-    let weights = codes(1, CHANNELS * 4 * DEPTH, kind);
+    layer_of_depth(DEPTH, kind, zero_point)
+}
+
+fn layer_of_depth(depth: usize, kind: Kind, zero_point: i32) -> Graph {
+    let weights = codes(1, CHANNELS * 4 * depth, kind);
     one_layer(
         conv2d(1, Padding::Same),
-        quantized(&[1, SIDE, SIDE, DEPTH], DType::Int8, 1.0, zero_point),
-        Some((quantized(&[CHANNELS, 2, 2, DEPTH], DType::Int8, 1.0, 0), weights)),
+        quantized(&[1, SIDE, SIDE, depth], DType::Int8, 1.0, zero_point),
+        Some((quantized(&[CHANNELS, 2, 2, depth], DType::Int8, 1.0, 0), weights)),
         Some((0..CHANNELS as i32).map(|channel| 1000 * (channel - 10)).collect()),
         output("y", DType::Int8, 256.0, 0),
     )
@@ -51,7 +55,8 @@ fn layer(kind: Kind, zero_point: i32) -> Graph {
 
 fn check(graph: &Graph, kind: Kind, accelerator: &Accelerator) {
     let program = program(graph, accelerator);
-    let samples = [codes(2, SIDE * SIDE * DEPTH, kind), codes(3, SIDE * SIDE * DEPTH, kind)];
+    let count = graph.tensor(graph.inputs()[0]).ty.len();
+    let samples = [codes(2, count, kind), codes(3, count, kind)];
     let full = (StatsLevel::Full, Placing::First);
     for (stats, placing) in StatsLevel::ALL.map(|stats| (stats, Placing::All)).into_iter().chain([full]) {
         let options = Options { stats, placing, keep: Keep::All, events_per_layer: 3, ..Options::default() };
@@ -96,6 +101,19 @@ fn lengths_and_widths() {
                     );
                 }
             }
+        }
+    }
+}
+
+/// More products than lanes of 16 bits sum up without being emptied.
+#[test]
+fn long_runs() {
+    for kind in [Kind::Random, Kind::Least] {
+        let graph = layer_of_depth(160, kind, 0);
+        for (length, reduce) in [(300, Reduce::Serial), (640, Reduce::Serial), (640, Reduce::Tree)] {
+            let inner = serial("runs", Terms::Count(length), register(14, Overflow::Saturate));
+            let inner = Level { reduce, ..inner };
+            check(&graph, kind, &hardware(inner, BiasPlace::Post, Dataflow::OutputStationary, 32, 16));
         }
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct QuadLayout {
     pub cells: QuadCells,
     /// The greatest distance.
     pub reach: usize,
+    /// The same products column by column, where that is quicker and their order does not matter.
+    pub columns: Option<Columns>,
     /// Quads after which a bound may be taken: those before are complete.
     part: usize,
     /// Whether the quads follow each other in the order of addition.
@@ -30,13 +32,36 @@ pub(crate) enum QuadCells {
     Gather(Vec<[u32; 4]>),
 }
 
-/// Weights of up to [`LANES`] output channels as bytes, quad by quad.
+/// The columns of windows where every lane reads a channel of its own: windows beside each other have most of them in
+/// common.
 #[derive(Debug)]
-pub(crate) struct ByteBlock {
-    /// `[quad][lane][product]`.
+pub(crate) struct Columns {
+    /// The products of every column, one below the other; those that there are not have weight 0.
+    products: Vec<[Option<usize>; 4]>,
+    /// Positions from the window's first one to each column.
+    pub at: Vec<usize>,
+    /// Cells from the first one of a column to each one that is read; that again where there are fewer.
+    pub rows: [usize; 4],
+    /// Cells from one position to the next.
+    pub channels: usize,
+    /// Positions from one window to the next.
+    pub stride: usize,
+}
+
+/// Weights of quads, `[quad][lane][product]`.
+#[derive(Debug)]
+pub(crate) struct QuadWeights {
     pub weights: Vec<[i8; 4 * LANES]>,
     /// Their magnitudes.
     pub sizes: Vec<[i8; 4 * LANES]>,
+}
+
+/// Weights of up to [`LANES`] output channels as bytes, quad by quad.
+#[derive(Debug)]
+pub(crate) struct ByteBlock {
+    pub quads: QuadWeights,
+    /// Those of [`QuadLayout::columns`].
+    pub columns: Option<QuadWeights>,
     /// What sums of bytes start from to become sums of operands.
     pub start: Lanes,
     /// What sums of operands start from.
@@ -130,7 +155,8 @@ impl QuadLayout {
         };
         let first = |quad: &[Option<usize>; 4]| quad[0].map_or(0, |k| offsets[k] as u32);
         let cells = QuadCells::Shared(products.iter().map(first).collect());
-        Self { products, cells, reach: geometry.reach(), part: part.max(1), in_order: dense }
+        let reach = geometry.reach();
+        Self { products, cells, reach, columns: None, part: part.max(1), in_order: dense }
     }
 
     /// Of windows where every lane reads a channel of its own.
@@ -140,7 +166,8 @@ impl QuadLayout {
         let products: Vec<[Option<usize>; 4]> = (0..offsets.len()).step_by(4).map(quad).collect();
         let cell = |k: Option<usize>| k.map_or(0, |k| offsets[k] as u32);
         let cells = QuadCells::Gather(products.iter().map(|quad| quad.map(cell)).collect());
-        Self { products, cells, reach: geometry.reach(), part: QUADS_PER_BOUND, in_order: true }
+        let columns = (products.len() <= QUADS_PER_BOUND).then(|| Columns::new(geometry)).flatten();
+        Self { products, cells, reach: geometry.reach(), columns, part: QUADS_PER_BOUND, in_order: true }
     }
 
     /// Weights `rows`, `[k][lane]`, of operands that are `origin` more than their bytes; `None` if they are no bytes,
@@ -150,13 +177,6 @@ impl QuadLayout {
         if !rows.iter().flatten().all(small) || self.part >= (1 << 30) / (4 * 255 * 127) {
             return None;
         }
-        let pack = |f: fn(i16) -> i16| {
-            let quad = |products: &[Option<usize>; 4]| {
-                let weight = |i: usize| products[i % 4].map_or(0, |k| f(rows[k][i / 4]) as i8);
-                std::array::from_fn(weight)
-            };
-            self.products.iter().map(quad).collect::<Vec<[i8; 4 * LANES]>>()
-        };
         let correction = |quads: &[[Option<usize>; 4]]| {
             let mut correction: Lanes = [0; LANES];
             for k in quads.iter().flatten().flatten() {
@@ -170,10 +190,9 @@ impl QuadLayout {
         for correction in &corrections {
             start.iter_mut().zip(correction).for_each(|(sum, c)| *sum = sum.wrapping_add(*c));
         }
-        let (weights, sizes) = (pack(|w| w), pack(i16::abs));
         Some(ByteBlock {
-            weights,
-            sizes,
+            quads: QuadWeights::new(&self.products, rows),
+            columns: self.columns.as_ref().map(|columns| QuadWeights::new(&columns.products, rows)),
             start,
             bias: *bias,
             corrections,
@@ -184,10 +203,66 @@ impl QuadLayout {
     }
 }
 
+impl Columns {
+    /// Positions that [`Self::WINDOWS`] windows may have.
+    pub const MOST: usize = 32;
+    /// Windows beside each other that are summed up at once, at most.
+    pub const WINDOWS: usize = 8;
+
+    /// Those of windows that have no more than four rows.
+    fn new(geometry: &Geometry) -> Option<Self> {
+        let (row, channels) = (geometry.row_distance(), geometry.channels());
+        let place = |&offset: &usize| (offset / row * row, offset % row / channels);
+        let places: Vec<(usize, usize)> = geometry.offsets().iter().map(place).collect();
+        let mut rows: Vec<usize> = places.iter().map(|place| place.0).collect();
+        let mut at: Vec<usize> = places.iter().map(|place| place.1).collect();
+        for distances in [&mut rows, &mut at] {
+            distances.sort_unstable();
+            distances.dedup();
+        }
+        let product = |row: Option<&usize>, col: usize| {
+            row.and_then(|&row| places.iter().position(|&place| place == (row, col)))
+        };
+        let column = |&col: &usize| std::array::from_fn(|i| product(rows.get(i), col));
+        let columns = Self {
+            products: at.iter().map(column).collect(),
+            rows: std::array::from_fn(|i| rows.get(i).copied().unwrap_or(0)),
+            at,
+            channels,
+            stride: geometry.col_stride(),
+        };
+        (rows.len() <= 4 && columns.positions(Self::WINDOWS) <= Self::MOST).then_some(columns)
+    }
+
+    /// Positions of `windows` windows beside each other.
+    pub fn positions(&self, windows: usize) -> usize {
+        (windows - 1) * self.stride + self.at.last().map_or(0, |last| last + 1)
+    }
+
+    /// The greatest distance of a cell from the first one of a window.
+    pub fn reach(&self) -> usize {
+        self.at.last().map_or(0, |last| last * self.channels) + self.rows.iter().max().unwrap_or(&0)
+    }
+}
+
+impl QuadWeights {
+    /// Weights `rows`, `[k][lane]`, of `products`.
+    fn new(products: &[[Option<usize>; 4]], rows: &[Row]) -> Self {
+        let pack = |f: fn(i16) -> i16| {
+            let quad = |products: &[Option<usize>; 4]| {
+                let weight = |i: usize| products[i % 4].map_or(0, |k| f(rows[k][i / 4]) as i8);
+                std::array::from_fn(weight)
+            };
+            products.iter().map(quad).collect()
+        };
+        Self { weights: pack(|w| w), sizes: pack(i16::abs) }
+    }
+}
+
 impl ByteBlock {
     /// Where the prefixes of every quad may turn; `None` if operands may be negative, or are added in another order.
     pub fn turns(&self) -> Option<&[QuadTurns]> {
-        let make = || self.weights.iter().map(QuadTurns::new).collect();
+        let make = || self.quads.weights.iter().map(QuadTurns::new).collect();
         self.has_turns.then(|| self.turns.get_or_init(make).as_slice())
     }
 }

@@ -124,6 +124,21 @@ impl Geometry {
         self.reach
     }
 
+    /// Cells from one row to the next.
+    pub fn row_distance(&self) -> usize {
+        self.padded[1] * self.input[2]
+    }
+
+    /// Cells from one position to the next.
+    pub fn channels(&self) -> usize {
+        self.input[2]
+    }
+
+    /// Positions from one window to the next of the same row.
+    pub fn col_stride(&self) -> usize {
+        self.stride[1]
+    }
+
     /// The same as runs of neighbours: distance and length.
     pub fn runs(&self) -> &[(usize, usize)] {
         &self.runs

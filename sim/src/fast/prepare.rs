@@ -158,7 +158,7 @@ pub(super) fn blocks(
         return None;
     }
     let operands = operand_range(layer, geometry, codes);
-    let fits = |value: i64| value.abs() <= i64::from(i16::MAX);
+    let fits = |value: i64| i16::try_from(value).is_ok();
     if !fits(operands.0) || !fits(operands.1) {
         return None;
     }

@@ -10,6 +10,7 @@ mod counting;
 mod runs;
 mod stepping;
 mod sums;
+mod vector;
 
 use guardbit_num::{Format, Overflow};
 
@@ -19,6 +20,7 @@ pub(crate) use counting::*;
 pub(crate) use runs::*;
 pub(crate) use stepping::*;
 pub(crate) use sums::*;
+pub(crate) use vector::*;
 
 /// Output channels that are computed side by side.
 pub(crate) const LANES: usize = 16;

@@ -1,12 +1,12 @@
 //! Runs of an innermost level.
 
-use super::{Lanes, Row};
+use super::{Lanes, Row, Vector};
 
 /// What the runs of one block's dot products came to.
 pub(crate) struct RunsOut<'s> {
     /// Run by run: exact sums, and what the hardware holds.
-    pub exact: &'s mut [Lanes],
-    pub held: &'s mut [Lanes],
+    pub exact: &'s mut [Vector<i32>],
+    pub held: &'s mut [Vector<i32>],
     /// Overflows above and below.
     pub counts: [&'s mut Lanes; 2],
     /// Least and greatest of all exact prefixes, or nodes; where they are asked for.
@@ -37,22 +37,19 @@ pub(crate) fn step_index(i: usize) -> usize {
 }
 
 /// A tree of `values`, which it overwrites: adjacent pairs, round after round; an odd last value passes up unchanged.
-/// `node` also gets the index of the last value that it contains. `PLAIN` says that it is plain code on lanes, for which
-/// [`step_index`] is meant.
+/// `node` also gets the index of the last value that it contains.
 #[inline(always)]
-pub(crate) fn rounds<T: Copy, const PLAIN: bool>(
-    values: &mut [T],
-    mut node: impl FnMut(&T, &T, usize) -> T,
-) -> T {
+pub(crate) fn rounds<T: Copy>(values: &mut [T], mut node: impl FnMut(&T, &T, usize) -> T) -> T {
     let mut left = values.len();
     // Values in one value of this round.
     let mut width = 1;
     while left > 1 {
         let pairs = left / 2;
         for pair in 0..pairs {
-            let pair = if PLAIN { step_index(pair) } else { pair };
+            let pair = step_index(pair);
             let last = ((2 * pair + 2) * width).min(values.len()) - 1;
-            values[pair] = node(&values[2 * pair], &values[2 * pair + 1], last);
+            let [left, right] = values.as_chunks().0[pair];
+            values[pair] = node(&left, &right, last);
         }
         if left % 2 == 1 {
             values[pairs] = values[2 * pairs];

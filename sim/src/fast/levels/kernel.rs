@@ -3,9 +3,9 @@
 //! Control flow is the same for all lanes: runs are fixed. Beside every narrow value travels its counterpart with
 //! unlimited widths. A run whose counterpart fits, and into which nothing wrong came, is not stepped.
 
-use super::super::kernels::{Activations, LANES, Row, step_index};
+use super::super::kernels::{Activations, LANES, NOTED, Row, Vector, noted_parts, step_index};
 use super::super::simd::Vectorized;
-use super::lane::{Counts, Lane, Rails, Vector, fit, shift_right};
+use super::lane::{Counts, Lane, Rails, fit, shift_right};
 use super::level::Reducer;
 use super::loops::{Values, add_up};
 use super::plan::{Known, Plan, Start};
@@ -14,7 +14,7 @@ use super::sixteen::{serial_sixteen, tree_sixteen};
 
 /// What the stages of one block have in common.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Work<'a, V> {
+pub(super) struct Work<'a, V: Lane> {
     pub plan: &'a Plan<V>,
     pub start: &'a Start<V>,
     /// First stages that cannot overflow: the product, then each level.
@@ -43,7 +43,7 @@ impl<'a, V: Lane> Work<'a, V> {
 }
 
 /// Products and the innermost level: leaves its results in the scratch.
-pub(super) struct Inner<'a, X, V> {
+pub(super) struct Inner<'a, X, V: Lane> {
     pub work: Work<'a, V>,
     pub x: X,
     pub weights: &'a [Row],
@@ -51,20 +51,20 @@ pub(super) struct Inner<'a, X, V> {
 }
 
 /// The exact sums alone.
-pub(super) struct Exact<'a, X, V> {
+pub(super) struct Exact<'a, X, V: Lane> {
     pub x: X,
     pub weights: &'a [Row],
     pub sums: &'a mut Vector<V>,
 }
 
 /// The end of the runs of the innermost level, whose sums are in the scratch: of products as they are.
-pub(super) struct Leave<'a, V> {
+pub(super) struct Leave<'a, V: Lane> {
     pub work: Work<'a, V>,
     pub scratch: &'a mut Scratch<V>,
 }
 
 /// The levels above the innermost one.
-pub(super) struct Outer<'a, V> {
+pub(super) struct Outer<'a, V: Lane> {
     pub work: Work<'a, V>,
     pub scratch: &'a mut Scratch<V>,
 }
@@ -84,6 +84,7 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
         scratch.resize(weights.len().div_ceil(length));
         let mut counts = Counts::<i16>::NONE;
         scratch.logs[0].clear(work.full, weights.len());
+        let parts = noted_parts(weights.len(), length).count();
         let x = x.first(weights.len());
         for (index, begin) in (0..weights.len()).step_by(length).enumerate() {
             let run = Products { x, weights, begin, end: weights.len().min(begin + length) };
@@ -94,14 +95,10 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
             let (unbounded, narrow) = match (sixteen, level.stage.known) {
                 (Some(rails), Known::Serial) => {
                     scratch.stepped = true;
-                    serial_sixteen(
-                        rails,
-                        run,
-                        work.full,
-                        seen,
-                        &mut counts,
-                        scratch.logs[0].run(begin, count),
-                    )
+                    let bits = scratch.logs[0].rows_to_write(parts, Some(length));
+                    // Every run but the last one has as many parts.
+                    let first = bits.len().min(index * length.div_ceil(NOTED));
+                    serial_sixteen(rails, run, work.full, seen, &mut counts, &mut bits[first..])
                 }
                 (Some(rails), Known::Tree) => {
                     scratch.stepped = true;
@@ -126,7 +123,7 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
                 },
             };
             if plan.drops_bits && plan.product.shift == 0 {
-                let start = level.start.map_or([V::ZERO; LANES], |start| start.unbounded);
+                let start = level.start.map_or(Vector::ZERO, |start| start.unbounded);
                 for l in 0..LANES {
                     scratch.products[l] = scratch.products[l].plus(unbounded[l]).minus(start[l]);
                 }
@@ -151,7 +148,7 @@ impl<X: Activations, V: Lane> Vectorized for Exact<'_, X, V> {
     fn run(self) {
         let Self { x, weights, sums } = self;
         let products = Products { x: x.first(weights.len()), weights, begin: 0, end: weights.len() };
-        *sums = add_up(products, [V::ZERO; LANES]);
+        *sums = add_up(products, Vector::ZERO);
     }
 }
 
@@ -226,7 +223,7 @@ impl<X: Activations, V: Lane> Values<V> for Products<'_, X> {
     fn at(self, i: usize) -> Vector<V> {
         let a = self.x.lanes(self.begin + i);
         let w = &self.weights[self.begin + i];
-        let mut products = [V::ZERO; LANES];
+        let mut products = Vector::ZERO;
         for l in 0..LANES {
             products[l] = V::product(a[l], w[l]);
         }
@@ -241,8 +238,8 @@ impl<X: Activations> Products<'_, X> {
     fn fill<V: Lane>(self, work: Work<'_, V>, rails: Option<&Rails<V>>, scratch: &mut Scratch<V>) {
         let product = &work.plan.product;
         let count = Values::<V>::count(self);
-        scratch.run_unbounded.resize(count, [V::ZERO; LANES]);
-        scratch.run_narrow.resize(count, [V::ZERO; LANES]);
+        scratch.run_unbounded.resize(count, Vector::ZERO);
+        scratch.run_narrow.resize(count, Vector::ZERO);
         let mut counts = Counts::NONE;
         for i in 0..count {
             let i = step_index(i);

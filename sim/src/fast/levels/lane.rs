@@ -2,13 +2,10 @@
 
 use guardbit_num::{Beyond, Format, Overflow, Rounding};
 
-use super::super::kernels::LANES;
-
-/// One value per lane.
-pub(super) type Vector<V> = [V; LANES];
+use super::super::kernels::{InVector, LANES, Vector};
 
 /// A signed integer of one lane.
-pub(crate) trait Lane: Copy + Ord + Send + Sync + std::fmt::Debug + 'static {
+pub(crate) trait Lane: InVector + Ord + Send + Sync + std::fmt::Debug + 'static {
     /// Width.
     const BITS: u32;
     const ZERO: Self;
@@ -36,6 +33,11 @@ pub(crate) trait Lane: Copy + Ord + Send + Sync + std::fmt::Debug + 'static {
     fn mask(set: bool) -> Self;
     /// The low 16 bits.
     fn short(self) -> i16;
+}
+
+impl<V: Lane> Vector<V> {
+    pub const ZERO: Self = Self::new([V::ZERO; LANES]);
+    pub const ONES: Self = Self::new([V::ONES; LANES]);
 }
 
 macro_rules! lane {
@@ -124,7 +126,7 @@ lane!(i64, i32, wrapping_add);
 
 /// What a narrow register leaves alone, and how it wraps.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rails<V> {
+pub(super) struct Rails<V: Lane> {
     /// Least and greatest value that is left alone.
     pub low: V,
     pub high: V,
@@ -203,13 +205,13 @@ impl<V: Lane> Rails<V> {
 
 /// Overflows of one stage, lane by lane.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counts<V> {
+pub(super) struct Counts<V: Lane> {
     pub high: Vector<V>,
     pub low: Vector<V>,
 }
 
 impl<V: Lane> Counts<V> {
-    pub const NONE: Self = Self { high: [V::ZERO; LANES], low: [V::ZERO; LANES] };
+    pub const NONE: Self = Self { high: Vector::ZERO, low: Vector::ZERO };
 }
 
 /// `held + addend`, fitted, and a mask of what did not fit, which is counted. `free` has no bits where a sticky
@@ -223,8 +225,8 @@ pub(super) fn add<V: Lane, const MODE: u8>(
     counts: &mut Counts<V>,
 ) -> (Vector<V>, Vector<V>) {
     const { assert!(MODE <= EXACT, "the number of a `Mode`") };
-    let mut value = [V::ZERO; LANES];
-    let mut misfit = [V::ZERO; LANES];
+    let mut value = Vector::ZERO;
+    let mut misfit = Vector::ZERO;
     for l in 0..LANES {
         let sum = held[l].reach(addend[l]);
         let mut above = V::mask(sum > rails.high);
@@ -259,7 +261,7 @@ pub(super) fn fit<V: Lane>(
     exact: &Vector<V>,
     counts: &mut Counts<V>,
 ) -> (Vector<V>, Vector<V>) {
-    let (none, mut free) = ([V::ZERO; LANES], [V::ONES; LANES]);
+    let (none, mut free) = (Vector::ZERO, Vector::ONES);
     with_mode!(rails.mode, fit_by::<V>(rails, exact, &none, &mut free, counts))
 }
 
@@ -284,7 +286,7 @@ pub(super) fn shift_right<V: Lane>(value: &Vector<V>, shift: u32, round: Roundin
         (|$value:ident, $floor:ident, $rest:ident, $half:ident| $up:expr) => {{
             let $half = V::low_bits(1i128 << (shift - 1));
             let low = V::low_bits((1i128 << shift) - 1);
-            let mut shifted = [V::ZERO; LANES];
+            let mut shifted = Vector::ZERO;
             for l in 0..LANES {
                 let $value = value[l];
                 let $floor = $value.shift_right(shift);

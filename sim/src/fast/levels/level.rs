@@ -2,17 +2,15 @@
 
 use guardbit_hwmodels::Check;
 
-use super::super::kernels::LANES;
-use super::lane::{
-    CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, Vector, WRAP, fit, shift_right, with_mode,
-};
+use super::super::kernels::{LANES, Vector};
+use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, shift_right, with_mode};
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, walk};
 use super::plan::{Known, Stage, Start};
 use super::scratch::{Extremes, RunLog, Seen};
 
 /// One level at work.
 #[derive(Clone, Copy)]
-pub(super) struct Reducer<'a, V> {
+pub(super) struct Reducer<'a, V: Lane> {
     pub stage: &'a Stage<V>,
     /// `None` if nothing that arrives can overflow.
     pub rails: Option<&'a Rails<V>>,
@@ -96,23 +94,28 @@ impl<V: Lane> Reducer<'_, V> {
     ) -> (Vector<V>, Vector<V>) {
         let rails = self.at_each_add();
         let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
-        let held = match rails {
-            Some(rails) if self.lost || !self.keeps(rails, &*unbounded) => {
-                if !self.lost {
-                    narrow.copy_from_slice(unbounded);
-                }
-                *stepped = true;
-                Some(with_mode!(rails.mode, tree::<V>(rails, narrow, &mut seen.counts, log.rows())))
-            }
-            None if self.lost => Some(add_up(&*narrow, [V::ZERO; LANES])),
-            _ => None,
-        };
-        let sum = if wants_prefixes {
-            tree_extremes(unbounded, &mut seen.prefixes)
+        if !self.lost && (wants_prefixes || rails.is_some()) {
+            narrow.copy_from_slice(unbounded);
+        }
+        let mut nodes = Extremes::ZERO;
+        let (sum, keeps) = if wants_prefixes {
+            let sum = tree_extremes(unbounded, &mut nodes);
+            seen.prefixes.take(&nodes.min);
+            seen.prefixes.take(&nodes.max);
+            (sum, rails.is_none_or(|rails| rails.keep(&nodes.min, &nodes.max)))
         } else {
-            add_up(&*unbounded, [V::ZERO; LANES])
+            let sum = add_up(&*unbounded, Vector::ZERO);
+            (sum, rails.is_none_or(|rails| self.keeps(rails, &*unbounded)))
         };
-        (sum, held.unwrap_or(sum))
+        let held = match rails {
+            Some(rails) if self.lost || !keeps => {
+                *stepped = true;
+                with_mode!(rails.mode, tree::<V>(rails, narrow, &mut seen.counts, log.rows()))
+            }
+            None if self.lost => add_up(&*narrow, Vector::ZERO),
+            _ => sum,
+        };
+        (sum, held)
     }
 
     /// Whether no node of a tree overflows.
@@ -128,9 +131,9 @@ impl<V: Lane> Reducer<'_, V> {
         if self.full && self.stage.check == Check::EachAdd {
             return None;
         }
-        let Some(rails) = self.at_each_add() else { return Some(add_up(values, [V::ZERO; LANES])) };
+        let Some(rails) = self.at_each_add() else { return Some(add_up(values, Vector::ZERO)) };
         let bounds = bounds(values);
-        let mut sum = [V::ZERO; LANES];
+        let mut sum = Vector::ZERO;
         for l in 0..LANES {
             sum[l] = bounds.min[l].plus(bounds.max[l]);
         }

@@ -1,12 +1,12 @@
 //! The loops over the values of one run, lane by lane.
 
-use super::super::kernels::{LANES, Row, rounds, step_index};
-use super::lane::{Counts, Lane, Rails, Vector, add};
+use super::super::kernels::{LANES, Row, Vector, rounds, step_index};
+use super::lane::{Counts, Lane, Rails, add};
 use super::plan::Start;
 use super::scratch::Extremes;
 
 /// Values that are reduced one after the other.
-pub(super) trait Values<V>: Copy {
+pub(super) trait Values<V: Lane>: Copy {
     /// How many there are.
     fn count(self) -> usize;
     fn at(self, i: usize) -> Vector<V>;
@@ -104,6 +104,8 @@ fn step_logged<V: Lane, S: Values<V>, const MODE: u8, const LOG: bool>(
     counts: &mut Counts<V>,
     log: &mut [Row],
 ) -> Vector<V> {
+    // A copy, of which the compiler knows that nothing changes it.
+    let rails = &{ *rails };
     let (mut held, mut free, mut counted) = (start.held, start.free, *counts);
     for i in 0..values.count() {
         let misfit;
@@ -137,10 +139,13 @@ fn tree_logged<V: Lane, const MODE: u8, const LOG: bool>(
     counts: &mut Counts<V>,
     log: &mut [Row],
 ) -> Vector<V> {
+    // A copy, of which the compiler knows that nothing changes it.
+    let rails = &{ *rails };
     let mut counted = *counts;
-    let held = rounds::<_, true>(values, |left, right, last| {
+    let held = rounds(values, |left, right, last| {
         // Nothing is remembered from one node to the next.
-        let (node, misfit) = add::<V, MODE>(rails, left, right, &mut [V::ONES; LANES], &mut counted);
+        let mut free = Vector::ONES;
+        let (node, misfit) = add::<V, MODE>(rails, left, right, &mut free, &mut counted);
         if LOG {
             note(&mut log[last], &misfit);
         }
@@ -154,8 +159,8 @@ fn tree_logged<V: Lane, const MODE: u8, const LOG: bool>(
 #[inline(always)]
 pub(super) fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Extremes<V>) -> Vector<V> {
     let mut extremes = *prefixes;
-    let sum = rounds::<_, true>(values, |left, right, _| {
-        let mut node = [V::ZERO; LANES];
+    let sum = rounds(values, |left, right, _| {
+        let mut node = Vector::ZERO;
         for l in 0..LANES {
             node[l] = left[l].plus(right[l]);
         }
@@ -168,8 +173,8 @@ pub(super) fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Ex
 
 /// The same values on wider lanes.
 #[inline(always)]
-pub(super) fn widen<V: Lane>(row: &Row) -> Vector<V> {
-    let mut wide = [V::ZERO; LANES];
+pub(super) fn widen<V: Lane>(row: &Vector<i16>) -> Vector<V> {
+    let mut wide = Vector::ZERO;
     for l in 0..LANES {
         wide[l] = V::of_product(row[l]);
     }

@@ -25,7 +25,7 @@ use guardbit_num::Overflow;
 use super::Settled;
 use super::finish::{Channels, Finisher};
 use super::image::{Geometry, Image};
-use super::kernels::{Activations, LANES, Neighbours, Pair, Row, Walked};
+use super::kernels::{Activations, LANES, Neighbours, Pair, Row, Vector, Walked};
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
 use crate::codes::Codes;
@@ -89,7 +89,7 @@ enum Operands<'b> {
 }
 
 /// What is needed all the way through some pixels.
-struct Course<'p, V> {
+struct Course<'p, V: Lane> {
     plan: &'p Plan<V>,
     buffers: Buffers,
     tally: Tally<V>,
@@ -268,7 +268,7 @@ impl<'a> LevelsLayer<'a> {
     }
 
     fn exact_codes_at<X: VectorActivations, V: Lane>(&self, block: &Block, x: X, codes: &mut [i32]) {
-        let mut sums = [V::ZERO; LANES];
+        let mut sums = Vector::<V>::ZERO;
         self.kernels.run(Exact { x, weights: &block.weights, sums: &mut sums });
         for (lane, code) in codes.iter_mut().enumerate() {
             let channel = block.first + lane;

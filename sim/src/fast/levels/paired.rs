@@ -124,7 +124,7 @@ impl Paired {
             Known::Serial => log.rows_to_write(self.parts, Some(self.length)),
             Known::Tree => log.rows_to_write(products, None),
         };
-        let counts = [&mut seen.counts.high, &mut seen.counts.low];
+        let counts: [&mut Lanes; 2] = [&mut seen.counts.high, &mut seen.counts.low];
         RunsOut { exact: unbounded, held: narrow, counts, prefixes, log }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use guardbit_hwmodels::MacLayer;
 
-use super::super::kernels::{LANES, Row, step_index};
+use super::super::kernels::{LANES, Row, Vector, step_index};
 use super::super::simd::{Kernels, Vectorized};
 use super::noted::{Bits, Heat};
 use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
@@ -277,32 +277,39 @@ impl Vectorized for Together<'_> {
         for begin in begins {
             (least, greatest) = (least.min(begin), greatest.max(begin));
         }
-        let mut bin = timeline_bin(layer, least);
-        let mut end = turn(layer, bin);
-        // Events since the part of the time began, lane by lane.
-        let mut sums = [0i32; LANES];
-        for (step, row) in steps.iter().zip(log) {
-            if let Some(first) = first {
+        if let Some(first) = first {
+            for (step, row) in steps.iter().zip(log) {
                 add_row(&mut stats.heat_map[first.wrapping_add(step.elements)..], row);
             }
-            if greatest + step.cycles >= end {
-                stats.timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
-                sums = [0; LANES];
-                bin = timeline_bin(layer, least + step.cycles);
-                end = turn(layer, bin);
-                if greatest + step.cycles >= end {
-                    for (&events, begin) in row.iter().zip(begins) {
-                        stats.timeline[timeline_bin(layer, begin + step.cycles)] += events as u64;
-                    }
-                    continue;
+        }
+        let (mut steps, mut rows) = (&steps[..log.len()], log);
+        while let (Some(step), Some(row)) = (steps.first(), rows.first()) {
+            let bin = timeline_bin(layer, least + step.cycles);
+            let end = turn(layer, bin);
+            // Additions of all lanes in the same part of the time.
+            let count = steps.partition_point(|step| greatest + step.cycles < end);
+            stats.timeline[bin] += sum_of_rows(&rows[..count]);
+            if count == 0 {
+                for (&events, begin) in row.iter().zip(begins) {
+                    stats.timeline[timeline_bin(layer, begin + step.cycles)] += events as u64;
                 }
             }
-            for l in 0..LANES {
-                sums[l] += i32::from(row[l]);
-            }
+            (steps, rows) = (&steps[count.max(1)..], &rows[count.max(1)..]);
         }
-        stats.timeline[bin] += sums.iter().map(|&sum| sum as u64).sum::<u64>();
     }
+}
+
+/// The sum of all numbers, of which none is negative.
+#[inline(always)]
+fn sum_of_rows(rows: &[Row]) -> u64 {
+    let mut sums = Vector::<i32>::ZERO;
+    for i in 0..rows.len() {
+        let row = &rows[step_index(i)];
+        for l in 0..LANES {
+            sums[l] += i32::from(row[l]);
+        }
+    }
+    sums.iter().map(|&sum| sum as u64).sum()
 }
 
 /// The parts of the time in which the events of dot products happen, each on the way of all others.

@@ -3,14 +3,14 @@
 use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, Terms};
 use guardbit_num::{Overflow, Rounding};
 
-use super::super::kernels::LANES;
+use super::super::kernels::{LANES, Vector};
 use super::Block;
-use super::lane::{Lane, Mode, Rails, Vector};
+use super::lane::{Lane, Mode, Rails};
 use crate::output;
 
 /// A datapath on lanes of type `V`: no value that it can hold comes near their ends.
 #[derive(Debug)]
-pub(super) struct Plan<V> {
+pub(super) struct Plan<V: Lane> {
     pub product: Product<V>,
     pub levels: Vec<Stage<V>>,
     /// Of the last level, per block.
@@ -30,7 +30,7 @@ pub(super) struct Plan<V> {
 
 /// The multiplier's output.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Product<V> {
+pub(super) struct Product<V: Lane> {
     /// `None` if it is never met.
     pub rails: Option<Rails<V>>,
     pub shift: u32,
@@ -54,7 +54,7 @@ impl Known {
 
 /// One accumulation level.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stage<V> {
+pub(super) struct Stage<V: Lane> {
     pub known: Known,
     pub terms: Terms,
     pub check: Check,
@@ -66,7 +66,7 @@ pub(super) struct Stage<V> {
 
 /// What a level starts from: nothing, or a bias.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Start<V> {
+pub(super) struct Start<V: Lane> {
     /// Without a width.
     pub unbounded: Vector<V>,
     /// In the register.
@@ -78,12 +78,8 @@ pub(super) struct Start<V> {
 }
 
 impl<V: Lane> Start<V> {
-    pub const ZERO: Self = Self {
-        unbounded: [V::ZERO; LANES],
-        held: [V::ZERO; LANES],
-        free: [V::ONES; LANES],
-        misfit: [false; LANES],
-    };
+    pub const ZERO: Self =
+        Self { unbounded: Vector::ZERO, held: Vector::ZERO, free: Vector::ONES, misfit: [false; LANES] };
 }
 
 impl<V: Lane> Plan<V> {

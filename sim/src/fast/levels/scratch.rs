@@ -1,13 +1,13 @@
 //! Values on their way through the levels of one block at one pixel, and what became of them.
 
-use super::super::kernels::{LANES, Row};
-use super::lane::{Counts, Lane, Vector};
+use super::super::kernels::{LANES, Row, Vector};
+use super::lane::{Counts, Lane};
 use super::noted::Bits;
 use super::plan::Plan;
 
 /// What one level did in the dot products of one block.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen<V> {
+pub(super) struct Seen<V: Lane> {
     pub counts: Counts<V>,
     /// Of all unbounded prefixes and 0; only where they are asked for.
     pub prefixes: Extremes<V>,
@@ -17,14 +17,14 @@ pub(super) struct Seen<V> {
 
 /// Least and greatest of 0 and some values.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Extremes<V> {
+pub(super) struct Extremes<V: Lane> {
     pub min: Vector<V>,
     pub max: Vector<V>,
 }
 
 /// Values on their way through the levels, and what became of them.
 #[derive(Debug)]
-pub(super) struct Scratch<V> {
+pub(super) struct Scratch<V: Lane> {
     /// Results of a level, run by run: unbounded, and in the hardware.
     pub unbounded: Vec<Vector<V>>,
     pub narrow: Vec<Vector<V>>,
@@ -33,7 +33,7 @@ pub(super) struct Scratch<V> {
     /// One run of products.
     pub run_unbounded: Vec<Vector<V>>,
     pub run_narrow: Vec<Vector<V>>,
-    pub run_sixteen: Vec<Row>,
+    pub run_sixteen: Vec<Vector<i16>>,
     /// Whether some lane's hardware holds another value than the counterpart.
     pub lost: bool,
     /// Whether some run was stepped.
@@ -129,7 +129,7 @@ impl RunLog<'_> {
 }
 
 impl<V: Lane> Extremes<V> {
-    pub const ZERO: Self = Self { min: [V::ZERO; LANES], max: [V::ZERO; LANES] };
+    pub const ZERO: Self = Self { min: Vector::ZERO, max: Vector::ZERO };
 
     /// Takes one more into account.
     #[inline(always)]
@@ -156,8 +156,8 @@ impl<V: Lane> Scratch<V> {
             run_sixteen: Vec::new(),
             lost: false,
             stepped: false,
-            product_events: [V::ZERO; LANES],
-            products: [V::ZERO; LANES],
+            product_events: Vector::ZERO,
+            products: Vector::ZERO,
             levels: vec![Seen::NONE; plan.levels.len()],
             logs: plan.levels.iter().map(|_| Log::default()).collect(),
         }
@@ -167,8 +167,8 @@ impl<V: Lane> Scratch<V> {
     pub fn clear(&mut self) {
         self.lost = false;
         self.stepped = false;
-        self.product_events = [V::ZERO; LANES];
-        self.products = [V::ZERO; LANES];
+        self.product_events = Vector::ZERO;
+        self.products = Vector::ZERO;
         self.levels.fill(Seen::NONE);
         self.logs.iter_mut().for_each(|log| log.clear(false, 0));
     }
@@ -177,8 +177,8 @@ impl<V: Lane> Scratch<V> {
     pub fn resize(&mut self, runs: usize) {
         self.runs = runs;
         if self.unbounded.len() < runs {
-            self.unbounded.resize(runs, [V::ZERO; LANES]);
-            self.narrow.resize(runs, [V::ZERO; LANES]);
+            self.unbounded.resize(runs, Vector::ZERO);
+            self.narrow.resize(runs, Vector::ZERO);
         }
     }
 
@@ -197,7 +197,7 @@ impl<V: Lane> Scratch<V> {
     /// As after a dot product whose sums no level can overflow.
     pub fn settle(&mut self, exact: &[i32; LANES]) {
         self.clear();
-        let mut sums = [V::ZERO; LANES];
+        let mut sums = Vector::ZERO;
         sums.iter_mut().zip(exact).for_each(|(sum, &exact)| *sum = V::low_bits(exact.into()));
         self.resize(1);
         (self.unbounded[0], self.narrow[0]) = (sums, sums);

@@ -1,14 +1,13 @@
 //! The innermost level on 16-bit lanes, its counterpart on wider ones.
 
-use super::super::kernels::{Activations, LANES, Row, step_index};
+use super::super::kernels::{Activations, LANES, NOTED, Row, Vector, step_index};
 use super::kernel::Products;
-use super::lane::{
-    CHOSEN, Counts, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, Vector, WRAP, add, with_mode,
-};
-use super::loops::{Values, note, tree, tree_extremes, widen};
+use super::lane::{CHOSEN, Counts, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, add, with_mode};
+use super::loops::{Values, tree, tree_extremes, widen};
 use super::scratch::{RunLog, Seen};
 
-/// A run of a serial level on 16-bit lanes, its counterpart on wider ones.
+/// A run of a serial level on 16-bit lanes, its counterpart on wider ones. Where everything is asked for, `bits` gets the
+/// overflows of every [`NOTED`] products.
 #[inline(always)]
 pub(super) fn serial_sixteen<X: Activations, V: Lane>(
     rails: &Rails<i16>,
@@ -16,10 +15,10 @@ pub(super) fn serial_sixteen<X: Activations, V: Lane>(
     full: bool,
     seen: &mut Seen<V>,
     counts: &mut Counts<i16>,
-    mut log: RunLog<'_>,
+    bits: &mut [Row],
 ) -> (Vector<V>, Vector<V>) {
     if full {
-        with_mode!(rails.mode, serial_sixteen_full::<X, V>(rails, run, seen, counts, log.rows()))
+        with_mode!(rails.mode, serial_sixteen_full::<X, V>(rails, run, seen, counts, bits))
     } else {
         with_mode!(rails.mode, serial_sixteen_events::<X, V>(rails, run, counts))
     }
@@ -31,10 +30,10 @@ fn serial_sixteen_events<X: Activations, V: Lane, const MODE: u8>(
     run: Products<'_, X>,
     counts: &mut Counts<i16>,
 ) -> (Vector<V>, Vector<V>) {
-    let (mut held, mut free, mut counted) = ([0; LANES], [-1; LANES], *counts);
-    let mut sum = [V::ZERO; LANES];
+    let (mut held, mut free, mut counted) = (Vector::ZERO, Vector::ONES, *counts);
+    let mut sum = Vector::<V>::ZERO;
     for i in 0..run.end - run.begin {
-        let product: Row = run.at(i);
+        let product = run.at(i);
         (held, _) = add::<i16, MODE>(rails, &held, &product, &mut free, &mut counted);
         for l in 0..LANES {
             sum[l] = sum[l].plus(V::of_product(product[l]));
@@ -50,21 +49,26 @@ fn serial_sixteen_full<X: Activations, V: Lane, const MODE: u8>(
     run: Products<'_, X>,
     seen: &mut Seen<V>,
     counts: &mut Counts<i16>,
-    log: &mut [Row],
+    bits: &mut [Row],
 ) -> (Vector<V>, Vector<V>) {
-    let (mut held, mut free, mut counted) = ([0; LANES], [-1; LANES], *counts);
-    let mut sum = [V::ZERO; LANES];
+    let (mut held, mut free, mut counted) = (Vector::ZERO, Vector::ONES, *counts);
+    let mut sum = Vector::<V>::ZERO;
     let mut extremes = seen.prefixes;
-    for i in 0..run.end - run.begin {
-        let product: Row = run.at(i);
-        let misfit;
-        (held, misfit) = add::<i16, MODE>(rails, &held, &product, &mut free, &mut counted);
-        note(&mut log[i], &misfit);
-        for l in 0..LANES {
-            sum[l] = sum[l].plus(V::of_product(product[l]));
-            extremes.min[l] = extremes.min[l].min(sum[l]);
-            extremes.max[l] = extremes.max[l].max(sum[l]);
+    let count = run.end - run.begin;
+    for (bits, from) in bits.iter_mut().zip((0..count).step_by(NOTED)) {
+        let mut noted = [0; LANES];
+        for i in from..count.min(from + NOTED) {
+            let product: Vector<i16> = run.at(i);
+            let misfit;
+            (held, misfit) = add::<i16, MODE>(rails, &held, &product, &mut free, &mut counted);
+            for l in 0..LANES {
+                noted[l] = (noted[l] << 1) - misfit[l];
+                sum[l] = sum[l].plus(V::of_product(product[l]));
+                extremes.min[l] = extremes.min[l].min(sum[l]);
+                extremes.max[l] = extremes.max[l].max(sum[l]);
+            }
         }
+        *bits = noted;
     }
     seen.prefixes = extremes;
     *counts = counted;
@@ -79,19 +83,21 @@ pub(super) fn tree_sixteen<X: Activations, V: Lane>(
     full: bool,
     seen: &mut Seen<V>,
     counts: &mut Counts<i16>,
-    (narrow, unbounded): (&mut Vec<Row>, &mut Vec<Vector<V>>),
+    (narrow, unbounded): (&mut Vec<Vector<i16>>, &mut Vec<Vector<V>>),
     mut log: RunLog<'_>,
 ) -> (Vector<V>, Vector<V>) {
     let count = run.end - run.begin;
-    narrow.resize(count, [0; LANES]);
-    let mut sum = [V::ZERO; LANES];
-    for i in 0..count {
-        let i = step_index(i);
-        let product: Row = run.at(i);
-        narrow[i] = product;
-        for l in 0..LANES {
-            sum[l] = sum[l].plus(V::of_product(product[l]));
+    narrow.resize(count, Vector::ZERO);
+    let mut sum = Vector::ZERO;
+    for from in (0..count).step_by(ShortSum::PRODUCTS) {
+        let mut part = ShortSum::ZERO;
+        for i in from..count.min(from + ShortSum::PRODUCTS) {
+            let i = step_index(i);
+            let product = run.at(i);
+            narrow[i] = product;
+            part.take(&product);
         }
+        part.add_to(&mut sum);
     }
     if full {
         unbounded.clear();
@@ -103,4 +109,33 @@ pub(super) fn tree_sixteen<X: Activations, V: Lane>(
     // A lone value is not a node.
     let held = with_mode!(rails.mode, tree::<i16>(rails, narrow, counts, log.rows()));
     (sum, widen(&held))
+}
+
+/// The exact sum of a few products on lanes of their own width: it follows from its low 16 bits and the sum of their upper
+/// bytes, for the lower bytes add less than 2^15 to that.
+struct ShortSum {
+    low: Vector<i16>,
+    upper: Vector<i16>,
+}
+
+impl ShortSum {
+    /// As many as it takes.
+    const PRODUCTS: usize = 128;
+    const ZERO: Self = Self { low: Vector::ZERO, upper: Vector::ZERO };
+
+    #[inline(always)]
+    fn take(&mut self, product: &Vector<i16>) {
+        for l in 0..LANES {
+            self.low[l] = self.low[l].wrapping_add(product[l]);
+            self.upper[l] += product[l] >> 8;
+        }
+    }
+
+    #[inline(always)]
+    fn add_to<V: Lane>(&self, sum: &mut Vector<V>) {
+        for l in 0..LANES {
+            let rest = self.low[l].wrapping_sub(self.upper[l] << 8);
+            sum[l] = sum[l].plus(V::product(self.upper[l], 256)).plus(V::of_product(rest));
+        }
+    }
 }

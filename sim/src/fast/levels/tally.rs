@@ -1,8 +1,8 @@
 //! What dot products did at every level, counted lane by lane.
 
-use super::super::kernels::{self, LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Walked};
+use super::super::kernels::{self, LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Vector, Walked};
 use super::super::simd::{Kernels, Vectorized};
-use super::lane::{Lane, Vector};
+use super::lane::Lane;
 use super::scratch::{Extremes, Seen};
 use super::{Block, LevelFacts};
 use crate::options::StatsLevel;
@@ -10,7 +10,7 @@ use crate::stats::{ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
 
 /// Counts of every block and level of a layer.
 #[derive(Debug)]
-pub(super) struct Tally<V> {
+pub(super) struct Tally<V: Lane> {
     /// `[block][level]`
     levels: Vec<Vec<LaneTally<V>>>,
     /// Per block, what is wrong in the end.
@@ -23,7 +23,7 @@ pub(super) struct Tally<V> {
 
 /// What the dot products of one block did at one level.
 #[derive(Debug, Clone, Copy)]
-struct LaneTally<V> {
+struct LaneTally<V: Lane> {
     high: Vector<V>,
     low: Vector<V>,
     touched: Vector<V>,
@@ -109,11 +109,11 @@ pub(super) struct Counts<'s> {
 
 impl<V: Lane> LaneTally<V> {
     const NONE: Self = Self {
-        high: [V::ZERO; LANES],
-        low: [V::ZERO; LANES],
-        touched: [V::ZERO; LANES],
-        persistent: [V::ZERO; LANES],
-        transient: [V::ZERO; LANES],
+        high: Vector::ZERO,
+        low: Vector::ZERO,
+        touched: Vector::ZERO,
+        persistent: Vector::ZERO,
+        transient: Vector::ZERO,
         prefixes: Extremes::ZERO,
         finals: Extremes::ZERO,
     };
@@ -138,7 +138,7 @@ impl<V: Lane> LaneTally<V> {
 }
 
 /// Counts the dot products of one block at one pixel.
-struct Count<'a, V> {
+struct Count<'a, V: Lane> {
     tallies: &'a mut [LaneTally<V>],
     seen: &'a [Seen<V>],
     facts: &'a [LevelFacts],

@@ -214,8 +214,10 @@ fn sum<X: VectorActivations, const P: usize, const BOUNDED: bool>(
                     let a = pairs[half];
                     sum[p][half] = _mm256_add_epi32(sum[p][half], _mm256_madd_epi16(a, w[half]));
                     if BOUNDED {
-                        let products = _mm256_madd_epi16(_mm256_abs_epi16(a), w_size[half]);
-                        size[p][half] = _mm256_add_epi32(size[p][half], products);
+                        // 16 bits hold every magnitude below 0, but not that of -32768 above.
+                        let size_below = _mm256_min_epi16(a, _mm256_sub_epi16(_mm256_setzero_si256(), a));
+                        let products = _mm256_madd_epi16(size_below, w_size[half]);
+                        size[p][half] = _mm256_sub_epi32(size[p][half], products);
                     }
                 }
             }

@@ -368,9 +368,12 @@ impl Kernels {
                     QuadCells::Shared(offsets) => {
                         avx512::sums(how, windows, Shared { offsets, reach }, block, out);
                     }
-                    QuadCells::Gather(offsets) => {
-                        avx512::sums(how, windows, Gather { offsets, reach }, block, out);
-                    }
+                    QuadCells::Gather(offsets) => match (&layout.columns, how) {
+                        (Some(columns), ByteSums::Only | ByteSums::Bounded(_)) => {
+                            avx512::column_sums(how, windows, columns, block, out);
+                        }
+                        _ => avx512::sums(how, windows, Gather { offsets, reach }, block, out),
+                    },
                 }
             };
         }

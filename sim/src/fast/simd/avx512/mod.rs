@@ -1,6 +1,7 @@
 //! Kernels for AVX-512 with VNNI, 16 output channels to a vector of 32 bits.
 
 mod codes;
+mod columns;
 mod pairs;
 mod registers;
 mod runs;
@@ -8,16 +9,19 @@ mod sources;
 mod statistics;
 mod steps;
 mod sums;
+mod trees;
 
 use std::arch::x86_64::*;
 
 pub(super) use codes::{codes_double, put_bytes};
+pub(super) use columns::column_sums;
 pub(super) use pairs::{step_logged, step_pairs};
 pub(super) use registers::{SATURATE, SATURATE_16, WRAP, WRAP_15, WRAP_16};
-pub(super) use runs::{chains, trees};
+pub(super) use runs::chains;
 pub(super) use statistics::{count_errors, count_events, misfits};
 pub(super) use steps::list_steps;
 pub(super) use sums::sums;
+pub(super) use trees::trees;
 
 use super::super::kernels::Lanes;
 
@@ -39,5 +43,6 @@ pub(super) fn store(lanes: &mut Lanes, value: __m512i) {
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 pub(super) fn halves(pairs: __m512i) -> [__m512i; 2] {
-    [_mm512_srai_epi32::<16>(_mm512_slli_epi32::<16>(pairs)), _mm512_srai_epi32::<16>(pairs)]
+    let first = _mm512_set1_epi32(1);
+    [_mm512_madd_epi16(pairs, first), _mm512_srai_epi32::<16>(pairs)]
 }

@@ -1,24 +1,39 @@
 //! Exact sums of bytes by dot-product instructions.
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
-use super::super::super::bytes::{ByteBlock, ByteSums, Gather, QuadTurns, Shared, Source};
+use super::super::super::bytes::{ByteBlock, ByteSums, Gather, QuadTurns, QuadWeights, Shared, Source};
 use super::super::super::kernels::{Lanes, Walked};
 use super::{load, store};
 
 /// Four activations per lane.
 pub(crate) trait Quads: Source {
+    /// What loads have in common.
+    type Order: Copy;
+
+    /// See [`Self::Order`].
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW, VL and VNNI.
+    unsafe fn order() -> Self::Order;
+
     /// Those of quad `quad` in the window that begins at `corner`.
     ///
     /// # Safety
     /// The CPU has AVX-512BW, VL and VNNI, and the window lies within `bytes` as [`Source::fits`] says.
-    unsafe fn load(self, bytes: *const u8, corner: usize, quad: usize) -> __m512i;
+    unsafe fn load(self, order: Self::Order, bytes: *const u8, corner: usize, quad: usize) -> __m512i;
 }
 
 impl Quads for Shared<'_> {
+    type Order = ();
+
+    #[inline(always)]
+    unsafe fn order() {}
+
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
-    unsafe fn load(self, bytes: *const u8, corner: usize, quad: usize) -> __m512i {
+    unsafe fn load(self, (): (), bytes: *const u8, corner: usize, quad: usize) -> __m512i {
         // SAFETY: four bytes from there on lie within the image; the load takes any alignment.
         let quad = unsafe {
             let offset = *self.offsets.get_unchecked(quad) as usize;
@@ -29,27 +44,61 @@ impl Quads for Shared<'_> {
 }
 
 impl Quads for Gather<'_> {
+    type Order = Interleaving;
+
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
-    unsafe fn load(self, bytes: *const u8, corner: usize, quad: usize) -> __m512i {
+    unsafe fn order() -> Interleaving {
+        Interleaving::new()
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+    unsafe fn load(self, order: Interleaving, bytes: *const u8, corner: usize, quad: usize) -> __m512i {
         // SAFETY: sixteen bytes from each of the four cells on lie within the image.
-        let [a, b, c, d] = unsafe {
+        unsafe {
             let offsets = self.offsets.get_unchecked(quad);
-            offsets.map(|offset| _mm_loadu_si128(bytes.add(corner + offset as usize).cast()))
-        };
+            order.load(offsets.map(|offset| bytes.add(corner + offset as usize)))
+        }
+    }
+}
+
+/// How four rows of sixteen bytes become sixteen lanes of four.
+#[derive(Clone, Copy)]
+pub(crate) struct Interleaving {
+    columns: __m512i,
+    bytes: __m512i,
+}
+
+impl Interleaving {
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+    pub fn new() -> Self {
+        // Bytes 4 i .. 4 i + 4 of all four rows into part i, then row by row into byte by byte.
+        let columns = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        let bytes = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        // LLVM makes many shuffles of the two if it knows them.
+        Self { columns: black_box(columns), bytes: black_box(_mm512_broadcast_i32x4(bytes)) }
+    }
+
+    /// Byte `i` of each row in lane `i`.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW, VL and VNNI, and there are sixteen bytes from each pointer on.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+    pub unsafe fn load(self, rows: [*const u8; 4]) -> __m512i {
+        // SAFETY: the caller says so; the loads take any alignment.
+        let [a, b, c, d] = rows.map(|row| unsafe { _mm_loadu_si128(row.cast()) });
         let rows = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(a), b);
         let rows = _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(rows, c), d);
-        // Channels 4 i .. 4 i + 4 of all four cells into part i, then cell by cell into channel by channel.
-        let columns = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-        let order =
-            _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-        _mm512_shuffle_epi8(_mm512_permutexvar_epi32(columns, rows), order)
+        _mm512_shuffle_epi8(_mm512_permutexvar_epi32(self.columns, rows), self.bytes)
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn load_bytes(bytes: &[i8; 64]) -> __m512i {
+pub(super) fn load_bytes(bytes: &[i8; 64]) -> __m512i {
     // SAFETY: 64 bytes; the load takes any alignment.
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
@@ -71,7 +120,8 @@ pub(in super::super) fn sums<S: Quads>(
         _ => bytes.len(),
     };
     assert!(corners.iter().all(|&corner| source.fits(corner, len)), "windows lie within the image");
-    assert!(block.weights.len() == source.quads() && block.sizes.len() == source.quads());
+    let QuadWeights { weights, sizes } = &block.quads;
+    assert!(weights.len() == source.quads() && sizes.len() == source.quads());
     match how {
         ByteSums::Only => sum_tile(bytes, corners, source, block, out),
         ByteSums::Bounded(magnitudes) => bound_tile(bytes, magnitudes, corners, source, block, out),
@@ -83,7 +133,7 @@ pub(in super::super) fn sums<S: Quads>(
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn sum_tile<S: Quads>(bytes: &[u8], corners: &[usize], source: S, block: &ByteBlock, out: &mut [Walked]) {
-    let weights = &block.weights[..];
+    let weights = &block.quads.weights[..];
     if let ([corner], [out]) = (corners, &mut *out) {
         store(&mut out.sum, sum_one(bytes, *corner, source, weights, &block.start));
         return;
@@ -136,11 +186,13 @@ fn sum<S: Quads, const P: usize>(
     out: &mut [Walked; P],
 ) {
     let mut sum = [load(start); P];
+    // SAFETY: the CPU has them, as for this function.
+    let order = unsafe { S::order() };
     for (quad, weights) in weights.iter().enumerate() {
         let w = load_bytes(weights);
         for p in 0..P {
             // SAFETY: `sums` has checked the windows, and there are as many weights as quads.
-            let a = unsafe { source.load(bytes.as_ptr(), corners[p], quad) };
+            let a = unsafe { source.load(order, bytes.as_ptr(), corners[p], quad) };
             sum[p] = _mm512_dpbusd_epi32(sum[p], a, w);
         }
     }
@@ -155,16 +207,18 @@ fn sum<S: Quads, const P: usize>(
 fn sum_one<S: Quads>(bytes: &[u8], corner: usize, source: S, weights: &[[i8; 64]], start: &Lanes) -> __m512i {
     let mut sums = [load(start), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()];
     let (fours, rest) = weights.as_chunks::<4>();
+    // SAFETY: the CPU has them, as for this function.
+    let order = unsafe { S::order() };
     for (i, four) in fours.iter().enumerate() {
         for (j, weights) in four.iter().enumerate() {
             // SAFETY: `sums` has checked the window, and there are as many weights as quads.
-            let a = unsafe { source.load(bytes.as_ptr(), corner, 4 * i + j) };
+            let a = unsafe { source.load(order, bytes.as_ptr(), corner, 4 * i + j) };
             sums[j] = _mm512_dpbusd_epi32(sums[j], a, load_bytes(weights));
         }
     }
     for (j, weights) in rest.iter().enumerate() {
         // SAFETY: as above.
-        let a = unsafe { source.load(bytes.as_ptr(), corner, 4 * fours.len() + j) };
+        let a = unsafe { source.load(order, bytes.as_ptr(), corner, 4 * fours.len() + j) };
         sums[j] = _mm512_dpbusd_epi32(sums[j], a, load_bytes(weights));
     }
     _mm512_add_epi32(_mm512_add_epi32(sums[0], sums[1]), _mm512_add_epi32(sums[2], sums[3]))
@@ -181,10 +235,11 @@ fn bound<S: Quads, const P: usize>(
     block: &ByteBlock,
     out: &mut [Walked; P],
 ) {
-    let mut sum = [load(&block.bias); P];
-    let mut min = sum;
-    let mut max = sum;
-    let parts = block.weights.chunks(block.part).zip(block.sizes.chunks(block.part)).zip(&block.corrections);
+    let mut bounds = Bounds::<P>::new(&block.bias);
+    let QuadWeights { weights, sizes } = &block.quads;
+    let parts = weights.chunks(block.part).zip(sizes.chunks(block.part)).zip(&block.corrections);
+    // SAFETY: the CPU has them, as for this function.
+    let order = unsafe { S::order() };
     for (part, ((weights, sizes), correction)) in parts.enumerate() {
         let mut change = [load(correction); P];
         let mut size = [_mm512_setzero_si512(); P];
@@ -193,28 +248,57 @@ fn bound<S: Quads, const P: usize>(
             let (w, w_size) = (load_bytes(weights), load_bytes(sizes));
             for p in 0..P {
                 // SAFETY: `sums` has checked the windows in both, and the number of quads.
-                let a = unsafe { source.load(bytes.as_ptr(), corners[p], quad) };
+                let a = unsafe { source.load(order, bytes.as_ptr(), corners[p], quad) };
                 let a_size = match magnitudes {
                     // SAFETY: as above.
-                    Some(magnitudes) => unsafe { source.load(magnitudes.as_ptr(), corners[p], quad) },
+                    Some(magnitudes) => unsafe { source.load(order, magnitudes.as_ptr(), corners[p], quad) },
                     None => a,
                 };
                 change[p] = _mm512_dpbusd_epi32(change[p], a, w);
                 size[p] = _mm512_dpbusd_epi32(size[p], a_size, w_size);
             }
         }
+        bounds.take(change, size);
+    }
+    bounds.store(out);
+}
+
+/// Sums and bounds of their prefixes.
+pub(super) struct Bounds<const P: usize> {
+    sum: [__m512i; P],
+    min: [__m512i; P],
+    max: [__m512i; P],
+}
+
+impl<const P: usize> Bounds<P> {
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    pub fn new(bias: &Lanes) -> Self {
+        let start = [load(bias); P];
+        Self { sum: start, min: start, max: start }
+    }
+
+    /// Takes some products: what they add, and the sum of their magnitudes.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    pub fn take(&mut self, change: [__m512i; P], size: [__m512i; P]) {
         for p in 0..P {
             let up = _mm512_srai_epi32::<1>(_mm512_add_epi32(size[p], change[p]));
             let down = _mm512_srai_epi32::<1>(_mm512_sub_epi32(size[p], change[p]));
-            max[p] = _mm512_max_epi32(max[p], _mm512_add_epi32(sum[p], up));
-            min[p] = _mm512_min_epi32(min[p], _mm512_sub_epi32(sum[p], down));
-            sum[p] = _mm512_add_epi32(sum[p], change[p]);
+            self.max[p] = _mm512_max_epi32(self.max[p], _mm512_add_epi32(self.sum[p], up));
+            self.min[p] = _mm512_min_epi32(self.min[p], _mm512_sub_epi32(self.sum[p], down));
+            self.sum[p] = _mm512_add_epi32(self.sum[p], change[p]);
         }
     }
-    for p in 0..P {
-        store(&mut out[p].sum, sum[p]);
-        store(&mut out[p].min, min[p]);
-        store(&mut out[p].max, max[p]);
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    pub fn store(&self, out: &mut [Walked; P]) {
+        for p in 0..P {
+            store(&mut out[p].sum, self.sum[p]);
+            store(&mut out[p].min, self.min[p]);
+            store(&mut out[p].max, self.max[p]);
+        }
     }
 }
 
@@ -232,13 +316,15 @@ fn extremes<S: Quads, const P: usize>(
     let mut sum = [load(&block.bias); P];
     let mut min = sum;
     let mut max = sum;
-    for (quad, (weights, turns)) in block.weights.iter().zip(turns).enumerate() {
+    // SAFETY: the CPU has them, as for this function.
+    let order = unsafe { S::order() };
+    for (quad, (weights, turns)) in block.quads.weights.iter().zip(turns).enumerate() {
         let w = load_bytes(weights);
         let highs = [load_bytes(&turns.highs[0]), load_bytes(&turns.highs[1])];
         let lows = [load_bytes(&turns.lows[0]), load_bytes(&turns.lows[1])];
         for p in 0..P {
             // SAFETY: `sums` has checked the windows and the number of quads.
-            let a = unsafe { source.load(bytes.as_ptr(), corners[p], quad) };
+            let a = unsafe { source.load(order, bytes.as_ptr(), corners[p], quad) };
             for i in 0..2 {
                 max[p] = _mm512_max_epi32(max[p], _mm512_dpbusd_epi32(sum[p], a, highs[i]));
                 min[p] = _mm512_min_epi32(min[p], _mm512_dpbusd_epi32(sum[p], a, lows[i]));

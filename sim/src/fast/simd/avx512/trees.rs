@@ -1,0 +1,262 @@
+//! Trees of an innermost level for AVX-512, two windows to a lane: the low half of every lane the first one, the high
+//! half the second.
+
+use std::arch::x86_64::*;
+use std::hint::black_box;
+
+use super::super::super::kernels::{LANES, NOTED, PAIR_TREE, RunsOut};
+use super::super::super::pairs::{ABOVE, BELOW, PairRow, PairRuns};
+use super::halves;
+use super::registers::{Beside, load_row};
+use super::runs::{Finals, Prefixes, Sums, rows, store_counts, store_row};
+use super::sources::{Dense, Source};
+use super::store;
+
+/// Trees of the windows at `corner`, of up to [`PAIR_TREE`] products each. Both rails lie inside of 16 bits.
+///
+/// # Panics
+/// If a window does not lie within the pairs, or there is no room for what comes out.
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+pub(in super::super) fn trees<const WRAPS: bool, const OWN: bool>(
+    runs: &PairRuns<'_>,
+    corner: usize,
+    out: &mut [RunsOut<'_>; 2],
+) {
+    match (out[0].prefixes.is_some(), out[0].log.is_empty()) {
+        (false, _) => Tree::<WRAPS, OWN, false, false>::new(runs, corner).run(runs.length, out),
+        (true, true) => Tree::<WRAPS, OWN, true, false>::new(runs, corner).run(runs.length, out),
+        (true, false) => Tree::<WRAPS, OWN, true, true>::new(runs, corner).run(runs.length, out),
+    }
+}
+
+/// Leaves of a subtree whose nodes follow each other without a loop: as many as most trees have. Also those after which
+/// [`Finals`] has to be flushed.
+const UNROLLED: usize = NOTED;
+
+/// Subtrees on the way to the greatest tree: of each power of two leaves.
+const LEVELS: usize = PAIR_TREE.ilog2() as usize + 1;
+
+/// A value of both windows: as the hardware holds it, and the exact ones where `FULL`.
+type Value = (__m512i, [__m512i; 2]);
+
+/// One tree after the other, and what was seen of them. A node is made as soon as both of its values are there, so that
+/// few have to be held: the rounds of the hardware give the same nodes in another order. `FULL` asks for extremes of
+/// exact nodes, `LOG` for overflows by product.
+struct Tree<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool> {
+    source: Dense<'r, OWN>,
+    weights: &'r [PairRow],
+    /// First product.
+    begin: usize,
+    least: __m512i,
+    most: __m512i,
+    /// 1, of which the compiler knows nothing: it has a longer way to add a constant to some lanes.
+    one: __m512i,
+    finals: Finals,
+    prefixes: Prefixes,
+    /// Overflows of a tree, in one byte each: [`ABOVE`] and [`BELOW`].
+    counts: __m512i,
+    above: __m512i,
+    below: __m512i,
+    /// Per product, the overflows of the nodes that end with it.
+    noted: [__m512i; PAIR_TREE],
+}
+
+impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
+    Tree<'r, WRAPS, OWN, FULL, LOG>
+{
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn new(runs: &PairRuns<'r>, corner: usize) -> Self {
+        let &PairRuns { cells, weights, rails, .. } = runs;
+        let source = Dense::new(cells, corner);
+        assert_eq!(source.steps(), weights.len());
+        let zero = _mm512_setzero_si512();
+        let [least, most] = [rails.low, rails.high].map(|rail| _mm512_set1_epi16(rail as i16));
+        Self {
+            source,
+            weights,
+            begin: 0,
+            least,
+            most,
+            one: black_box(_mm512_set1_epi16(1)),
+            finals: Finals::new(),
+            prefixes: Prefixes::new(),
+            counts: zero,
+            above: zero,
+            below: zero,
+            noted: [zero; PAIR_TREE],
+        }
+    }
+
+    /// All trees of `length` products, the last one of what is left.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn run(mut self, length: usize, out: &mut [RunsOut<'_>; 2]) {
+        let steps = self.weights.len();
+        for (run, begin) in (0..steps).step_by(length).enumerate() {
+            let count = length.min(steps - begin);
+            self.begin = begin;
+            let (held, mut exact) = self.tree(count);
+            if !FULL {
+                // SAFETY: the CPU has them, as for this function.
+                exact = unsafe { self.finals.end() };
+            }
+            for ((out, exact), held) in out.iter_mut().zip(exact).zip(halves(held)) {
+                store(&mut out.exact[run], exact);
+                store(&mut out.held[run], held);
+            }
+            if LOG {
+                self.log(count, out);
+            }
+            self.count();
+        }
+        self.prefixes.store(out);
+        store_counts([self.above, self.below], out);
+    }
+
+    /// The tree of the next `count` products: subtrees of powers of two, then what is left from the last to the first.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn tree(&mut self, count: usize) -> Value {
+        if count == UNROLLED {
+            return self.unrolled(0);
+        }
+        let zero = _mm512_setzero_si512();
+        let mut waiting = [(zero, [zero; 2]); LEVELS];
+        let mut done = 0;
+        while done < count {
+            let (mut value, mut level) = match count - done >= UNROLLED {
+                true => (self.unrolled(done), UNROLLED.ilog2() as usize),
+                false => (self.leaf(done), 0),
+            };
+            let next = done + (1 << level);
+            while next & (1 << level) == 0 {
+                value = self.node(waiting[level], value, next - 1);
+                level += 1;
+            }
+            waiting[level] = value;
+            done = next;
+        }
+        self.flush();
+        let mut left = (0..LEVELS).filter(|level| count & (1 << level) != 0);
+        let first = left.next().map_or((zero, [zero; 2]), |level| waiting[level]);
+        left.fold(first, |value, level| self.node(waiting[level], value, count - 1))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn unrolled(&mut self, first: usize) -> Value {
+        const { assert!(UNROLLED == 16) };
+        let left = self.eight(first);
+        let right = self.eight(first + 8);
+        self.flush();
+        self.node(left, right, first + 15)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn eight(&mut self, first: usize) -> Value {
+        let left = self.four(first);
+        let right = self.four(first + 4);
+        self.node(left, right, first + 7)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn four(&mut self, first: usize) -> Value {
+        let left = self.two(first);
+        let right = self.two(first + 2);
+        self.node(left, right, first + 3)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn two(&mut self, first: usize) -> Value {
+        let left = self.leaf(first);
+        let right = self.leaf(first + 1);
+        self.node(left, right, first + 1)
+    }
+
+    /// Product `i` of the tree.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn leaf(&mut self, i: usize) -> Value {
+        let (k, zero) = (self.begin + i, _mm512_setzero_si512());
+        // SAFETY: there are so many products, and weights for them.
+        let product = unsafe { _mm512_mullo_epi16(self.source.operands(k), load_row(self.weights, k)) };
+        if FULL {
+            return (product, halves(product));
+        }
+        // SAFETY: the CPU has them, as for this function.
+        unsafe { self.finals.take(0, zero, zero, product) };
+        (product, [zero; 2])
+    }
+
+    /// The sum of two values, and what is seen of it; `last` is the last product in it.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn node(&mut self, left: Value, right: Value, last: usize) -> Value {
+        let sum = _mm512_adds_epi16(left.0, right.0);
+        let clamped = _mm512_max_epi16(_mm512_min_epi16(sum, self.most), self.least);
+        let misfits = _mm512_cmpneq_epi16_mask(sum, clamped);
+        // One side or the other, by the sign.
+        let (above, sides) = (_mm512_set1_epi16(ABOVE), _mm512_set1_epi16(ABOVE | BELOW));
+        let side = _mm512_ternarylogic_epi32::<0x78>(above, _mm512_srai_epi16::<15>(sum), sides);
+        self.counts = _mm512_mask_add_epi16(self.counts, misfits, self.counts, side);
+        if LOG {
+            self.noted[last] = _mm512_mask_add_epi16(self.noted[last], misfits, self.noted[last], self.one);
+        }
+        let mut exact = left.1;
+        if FULL {
+            for (half, exact) in exact.iter_mut().enumerate() {
+                *exact = _mm512_add_epi32(*exact, right.1[half]);
+                self.prefixes.note(half, *exact);
+            }
+        }
+        if !WRAPS {
+            return (clamped, exact);
+        }
+        let span = _mm512_sub_epi16(self.most, self.least);
+        let beyond = _mm512_sub_epi16(_mm512_add_epi16(left.0, right.0), self.least);
+        (_mm512_add_epi16(_mm512_and_si512(beyond, span), self.least), exact)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn flush(&mut self) {
+        if !FULL {
+            // SAFETY: the CPU has them, as for this function.
+            unsafe { self.finals.flush() };
+        }
+    }
+
+    /// Logs what was noted of a tree of `count` products.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn log(&mut self, count: usize, out: &mut [RunsOut<'_>; 2]) {
+        let [first, second] = out.each_mut().map(|out| &mut out.log[self.begin..][..count]);
+        let none = [[0; LANES]; 2];
+        for (i, ((noted, first), second)) in self.noted[..count].iter_mut().zip(first).zip(second).enumerate()
+        {
+            if i % 2 == 0 && i + 1 < count {
+                // No node ends with it.
+                [*first, *second] = none;
+                continue;
+            }
+            let [a, b] = rows(std::mem::replace(noted, _mm512_setzero_si512()));
+            store_row(first, a);
+            store_row(second, b);
+        }
+    }
+
+    /// Takes the overflows of a tree to the others.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    fn count(&mut self) {
+        const { assert!(PAIR_TREE <= 256, "a byte counts the nodes of a tree") };
+        let above = _mm512_and_si512(self.counts, _mm512_set1_epi16(0xff));
+        self.above = _mm512_add_epi16(self.above, above);
+        self.below = _mm512_add_epi16(self.below, _mm512_srli_epi16::<8>(self.counts));
+        self.counts = _mm512_setzero_si512();
+    }
+}
