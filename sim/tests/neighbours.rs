@@ -27,6 +27,11 @@ fn windows_of_every_kind() {
         check((kernel, 1, 2), [11, 23, 17], 1, DType::Int8, -128);
         check((kernel, 2, 3), [17, 33, 5], 1, DType::Int8, 3);
     }
+    // More products than lanes of 16 bits add up in parts.
+    for kernel in [[8, 16], [3, 43], [17, 16]] {
+        check((kernel, 1, 1), [18, 20, 17], 1, DType::Int8, -128);
+        check((kernel, 1, 1), [18, 20, 17], 1, DType::Int8, 127);
+    }
 }
 
 #[test]

@@ -18,12 +18,14 @@ mod policy;
 mod prepare;
 mod schedule;
 mod simd;
+mod singles;
 mod sites;
 mod step;
 mod stepper;
 mod tiles;
 mod trace;
 mod windows;
+mod words;
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -51,6 +53,7 @@ use policy::Policy;
 use prepare::{Block, Narrow, Path};
 use sites::Sites;
 use tiles::Run;
+use words::PairLayout;
 
 /// How many dot products the fast engine settled in which way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -74,6 +77,8 @@ pub(crate) struct LayerCounts {
     counters: Counters,
     /// By block.
     policies: Vec<Policy>,
+    /// Pixels that are not yet in `stats`.
+    pixels: u64,
     /// Additions that the counters still have room for, whichever lanes they fall to.
     room: u64,
 }
@@ -86,7 +91,7 @@ impl LayerCounts {
     pub fn new(stats: LayerStats, prepared: &Prepared<'_>) -> Self {
         let policies = prepared.covered().map_or(Vec::new(), FastLayer::policies);
         let counters = Counters::new(policies.len());
-        Self { stats, settled: Settled::default(), counters, policies, room: Self::ROOM }
+        Self { stats, settled: Settled::default(), counters, policies, pixels: 0, room: Self::ROOM }
     }
 
     /// Nothing counted yet, in the same shape, for samples from `first` on.
@@ -104,6 +109,8 @@ impl LayerCounts {
     pub fn flush(&mut self, prepared: &Prepared<'_>, options: &Options) {
         let Some((fast, path)) = prepared.covered().and_then(|fast| Some((fast, fast.path?))) else { return };
         if self.room < Self::ROOM {
+            let terms = fast.layer.order.len() as u64;
+            self.stats.count_dots(std::mem::take(&mut self.pixels), terms, options);
             self.counters.flush(&fast.blocks, [(path, &mut self.stats)], options.stats);
             self.counters = Counters::new(fast.blocks.len());
             self.room = Self::ROOM;
@@ -184,6 +191,8 @@ pub(crate) struct FastLayer<'a> {
     geometry: Arc<Geometry>,
     /// How windows are read as bytes, where sums are made from bytes.
     layout: Option<Arc<QuadLayout>>,
+    /// How windows are read as operands where they lie, where sums are made from those.
+    in_place: Option<Arc<PairLayout>>,
     /// Distance of each product's activation from the window's first cell.
     cells: Arc<[u32]>,
     blocks: Arc<[Block]>,
@@ -210,10 +219,11 @@ impl<'a> FastLayer<'a> {
         options: &Options,
     ) -> Option<Self> {
         let kernels = Kernels::choose(options.isa);
-        let (geometry, layout, norms, cells, blocks) = match like {
+        let (geometry, layout, in_place, norms, cells, blocks) = match like {
             Some(like) => (
                 Arc::clone(&like.geometry),
                 like.layout.clone(),
+                like.in_place.clone(),
                 like.norms.clone(),
                 Arc::clone(&like.cells),
                 Arc::clone(&like.blocks),
@@ -221,12 +231,13 @@ impl<'a> FastLayer<'a> {
             None => {
                 let geometry = Geometry::new(layer, &codes);
                 let layout = prepare::layout(layer, &geometry, kernels);
-                let blocks =
-                    prepare::blocks(layer, &geometry, codes.clone(), kernels, layout.as_ref())?.into();
+                let in_place = prepare::in_place(layer, &geometry, kernels);
+                let layouts = (layout.as_ref(), in_place.as_ref());
+                let blocks = prepare::blocks(layer, &geometry, codes.clone(), kernels, layouts)?.into();
                 let cells = geometry.offsets().iter().map(|&offset| u32::try_from(offset).ok());
                 let cells = cells.collect::<Option<Vec<u32>>>()?.into();
                 let norms = geometry.norms(layer).map(Arc::new);
-                (Arc::new(geometry), layout.map(Arc::new), norms, cells, blocks)
+                (Arc::new(geometry), layout.map(Arc::new), in_place.map(Arc::new), norms, cells, blocks)
             }
         };
         let counted = counters::lanes_count_all(options.stats);
@@ -245,6 +256,7 @@ impl<'a> FastLayer<'a> {
             kernels,
             geometry,
             layout,
+            in_place,
             cells,
             blocks,
             finisher,
@@ -285,6 +297,7 @@ pub(crate) fn run(
         };
         let channels = fast.layer.dots.window.channels();
         counts.reserve((pixels * channels * fast.layer.order.len()) as u64, prepared, job.options);
+        counts.pixels += pixels as u64;
         runs.push(Run::new(fast, path, counts));
     }
     tiles::run(&mut runs, job, scratch, exact);

@@ -24,6 +24,11 @@ pub(crate) const ABOVE: i16 = 1;
 /// An overflow below, in the upper byte.
 pub(crate) const BELOW: i16 = 1 << 8;
 
+/// What an overflow of a product of a non-negative activation with `weight` adds to a counter.
+pub(crate) fn mark(weight: i16) -> i16 {
+    if weight < 0 { BELOW } else { ABOVE }
+}
+
 impl PairRow {
     /// Every lane twice.
     pub fn doubled(row: &Row) -> Self {
@@ -34,8 +39,8 @@ impl PairRow {
 impl PairWeights {
     /// From `[k][lane]`.
     pub fn new(rows: &[Row]) -> Self {
-        let mark = |row: &Row| PairRow::doubled(&row.map(|w| if w < 0 { BELOW } else { ABOVE }));
-        Self { rows: rows.iter().map(PairRow::doubled).collect(), marks: rows.iter().map(mark).collect() }
+        let marks = |row: &Row| PairRow::doubled(&row.map(mark));
+        Self { rows: rows.iter().map(PairRow::doubled).collect(), marks: rows.iter().map(marks).collect() }
     }
 }
 

@@ -11,7 +11,9 @@ use super::image::Geometry;
 use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row, near};
 use super::norms::{self, SquaredWeights};
 use super::pairs::PairWeights;
-use super::simd::{Kernels, PairMode};
+use super::simd::{Kernels, ShortMode};
+use super::singles::SingleWeights;
+use super::words::PairLayout;
 use crate::output;
 
 /// No sum may come nearer to the ends of 32 bits than this.
@@ -28,10 +30,14 @@ pub(super) struct Block {
     pub weights: Vec<Row>,
     /// The same, two steps at a time, where sums can be made from that.
     pub pairs: Option<Vec<Pair>>,
+    /// The same where they are read in place, pairs of neighbours.
+    pub in_place: Option<Vec<Pair>>,
     /// The same as bytes, four steps at a time, where sums are made from bytes.
     pub bytes: Option<ByteBlock>,
     /// The same with every lane twice, where two windows are stepped together.
     pub doubled: Option<PairWeights>,
+    /// The same with marks, where windows are stepped one by one on lanes of 16 bits.
+    pub singles: Option<SingleWeights>,
     /// Whether every product fits 16 bits.
     pub short: bool,
     /// What exact sums start from: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so that what the
@@ -72,8 +78,8 @@ pub(super) struct Narrow {
     pub rails: Rails,
     /// Whether 16-bit lanes hold more than the register.
     pub sixteen: bool,
-    /// How 16-bit lanes step two windows together, if they can.
-    pub pairs: Option<PairMode>,
+    /// How lanes of 16 bits step it with all that helps, if they can.
+    pub short: Option<ShortMode>,
     /// Least and greatest value of the format, as far as 32-bit sums can meet them: what persistent and
     /// transient speak of.
     pub held: (i32, i32),
@@ -135,6 +141,11 @@ pub(super) fn layout(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) ->
     })
 }
 
+/// How the windows of a layer are read as operands where they lie, where that is done.
+pub(super) fn in_place(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) -> Option<PairLayout> {
+    (kernels.sums_in_place() && !is_lane_wise(layer)).then(|| PairLayout::new(geometry)).flatten()
+}
+
 /// Groups of one input channel share lanes; larger ones have blocks of their own.
 fn is_lane_wise(layer: &MacLayer) -> bool {
     let window = &layer.dots.window;
@@ -147,7 +158,7 @@ pub(super) fn blocks(
     geometry: &Geometry,
     codes: RangeInclusive<i32>,
     kernels: Kernels,
-    layout: Option<&QuadLayout>,
+    (layout, in_place): (Option<&QuadLayout>, Option<&PairLayout>),
 ) -> Option<Vec<Block>> {
     let window = &layer.dots.window;
     if window.dots() == 0 || layer.order.is_empty() {
@@ -180,9 +191,13 @@ pub(super) fn blocks(
             if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
                 block.bytes = layout.block(&block.weights, &block.start, geometry.origin());
             }
+            if let (Some(layout), Some(_)) = (in_place, &block.pairs) {
+                block.in_place = Some(layout.weights(&block.weights));
+            }
             let apart = matches!(block.reads, Reads::Lanes(_));
-            if kernels.steps_pairs() && geometry.has_bytes() && block.short && !apart {
-                block.doubled = Some(PairWeights::new(&block.weights));
+            if geometry.has_bytes() && block.short && !apart {
+                block.doubled = kernels.steps_pairs().then(|| PairWeights::new(&block.weights));
+                block.singles = kernels.steps_singles().then(|| SingleWeights::new(&block.weights));
             }
             blocks.push(block);
         }
@@ -249,9 +264,9 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
         && !overflow.keeps_exact()
         && i64::from(rails.high) < i64::from(i16::MAX)
         && i64::from(rails.low) > i64::from(i16::MIN);
-    let pairs = if short { PairMode::of(overflow, &rails) } else { None };
+    let short = if short { ShortMode::of(overflow, &rails) } else { None };
     let held = (near(format.min()), near(format.max()));
-    Some(Narrow { format, overflow, rails, sixteen, pairs, held })
+    Some(Narrow { format, overflow, rails, sixteen, short, held })
 }
 
 /// Least and greatest operand that a multiplier can see, joined with 0.
@@ -308,8 +323,10 @@ fn block(
         reads,
         weights,
         pairs,
+        in_place: None,
         bytes: None,
         doubled: None,
+        singles: None,
         short,
         start,
         squares,

@@ -6,10 +6,11 @@ use guardbit_num::{Beyond, Direction};
 use super::FastLayer;
 use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
 use super::log::Log;
-use super::pairs::{PairCells, PairOfWindows, PairStepping, PairWindows, StepList};
+use super::pairs::{PairCells, PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
 use super::prepare::{Narrow, Reads};
 use super::schedule::Turn;
-use super::simd::{PairMode, VectorActivations};
+use super::simd::{ShortMode, VectorActivations};
+use super::singles::{SingleStepping, SingleWeights};
 use super::tiles::Tile;
 use super::windows::{Read, Windows, on_windows};
 
@@ -43,9 +44,9 @@ impl Stepping<'_, '_> {
         let clamps = matches!(self.narrow.overflow.beyond(), Beyond::Rail);
         if self.check == Check::EachAdd
             && match noted {
-                Noted::Counts => self.step_pairs::<true>(None, windows, all),
-                Noted::Nothing => clamps && self.step_pairs::<false>(None, windows, all),
-                Noted::Log(ref mut log) => self.step_pairs::<true>(Some(log), windows, all),
+                Noted::Counts => self.step_short::<true>(None, windows, all),
+                Noted::Nothing => clamps && self.step_short::<false>(None, windows, all),
+                Noted::Log(ref mut log) => self.step_short::<true>(Some(log), windows, all),
             }
         {
             return;
@@ -102,15 +103,73 @@ impl Stepping<'_, '_> {
         chosen
     }
 
-    /// Two windows to a lane; whether that could be done.
-    fn step_pairs<const COUNT: bool>(
+    /// On lanes of 16 bits with all that helps; whether that could be done.
+    fn step_short<const COUNT: bool>(
         &self,
         log: Option<&mut Log>,
         windows: &mut Windows,
         out: &mut [Stepped; TILE + 1],
     ) -> bool {
+        let Some(mode) = self.narrow.short else { return false };
+        match (&self.tile.block.doubled, &self.tile.block.singles) {
+            (Some(weights), _) => self.step_pairs::<COUNT>(mode, weights, log, windows, out),
+            (None, Some(weights)) if !self.plain_is_faster(mode, log.is_some()) => {
+                self.step_singles::<COUNT>(mode, weights, log, out);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether the kernels for any register are faster than those for single windows: short ways from one turn to the next
+    /// do not pay, nor do marks of both signs.
+    fn plain_is_faster(&self, mode: ShortMode, logged: bool) -> bool {
+        let negative = self.layer.geometry.has_negative_operands();
+        self.narrow.sixteen && (logged || negative && mode == ShortMode::Saturate)
+    }
+
+    /// One window to a vector.
+    fn step_singles<const COUNT: bool>(
+        &self,
+        mode: ShortMode,
+        weights: &SingleWeights,
+        log: Option<&mut Log>,
+        out: &mut [Stepped],
+    ) {
+        let Self { layer, narrow, tile, pixels, .. } = self;
+        let stepping = SingleStepping {
+            weights,
+            start: &tile.block.start,
+            rails: narrow.rails,
+            negative: layer.geometry.has_negative_operands(),
+            cells: tile.image.operands(),
+            offsets: &layer.cells,
+            reach: layer.geometry.reach(),
+            own: matches!(tile.block.reads, Reads::Neighbours(_)),
+        };
+        let mut corners = [0; TILE];
+        let corners = &mut corners[..pixels.len()];
+        for (corner, &at) in corners.iter_mut().zip(*pixels) {
+            *corner = tile.corners[at] + tile.block.reads.first();
+        }
+        match log {
+            None => layer.kernels.step_singles::<COUNT>(mode, &stepping, corners, &mut out[..pixels.len()]),
+            Some(log) => self.log_each(log, out, |slot, trail, out| {
+                layer.kernels.step_single(mode, &stepping, corners[slot], trail, out);
+            }),
+        }
+    }
+
+    /// Two windows to a lane.
+    fn step_pairs<const COUNT: bool>(
+        &self,
+        mode: ShortMode,
+        weights: &PairWeights,
+        log: Option<&mut Log>,
+        windows: &mut Windows,
+        out: &mut [Stepped; TILE + 1],
+    ) {
         let Self { layer, narrow, tile, .. } = self;
-        let (Some(mode), Some(weights)) = (narrow.pairs, &tile.block.doubled) else { return false };
         let stepping = PairStepping {
             weights,
             start: &tile.block.start,
@@ -135,7 +194,6 @@ impl Stepping<'_, '_> {
                 self.run_pairs::<COUNT>(mode, &stepping, windows, log, out);
             }
         }
-        true
     }
 
     /// The windows at `slots` whose lanes read cells of their own.
@@ -194,7 +252,7 @@ impl Stepping<'_, '_> {
     /// Steps `windows`, with a log if there is one.
     fn run_pairs<const COUNT: bool>(
         &self,
-        mode: PairMode,
+        mode: ShortMode,
         stepping: &PairStepping<'_>,
         windows: PairWindows<'_>,
         log: Option<&mut Log>,
@@ -238,7 +296,7 @@ impl Stepping<'_, '_> {
         log: Option<&mut Log>,
         out: &mut [Stepped],
     ) {
-        let Self { layer, narrow, tile, pixels, .. } = self;
+        let Self { layer, narrow, tile, .. } = self;
         let (kernels, weights, start, rails) =
             (layer.kernels, &tile.block.weights, &tile.block.start, narrow.rails);
         let Some(log) = log else {
@@ -248,18 +306,28 @@ impl Stepping<'_, '_> {
             }
             return;
         };
+        self.log_each(log, out, |slot, trail, out| match narrow.sixteen {
+            true => kernels.step_i16_with_trail::<X, MODE>(x[slot], weights, start, rails, trail, out),
+            false => kernels.step_i32_with_trail::<X, MODE>(x[slot], weights, start, rails, trail, out),
+        });
+    }
+
+    /// Steps pixel after pixel, each with a trail, and logs what is noted.
+    fn log_each(
+        &self,
+        log: &mut Log,
+        out: &mut [Stepped],
+        mut step: impl FnMut(usize, Trail<'_>, &mut [Stepped; 1]),
+    ) {
+        let Self { layer, tile, pixels, .. } = self;
         log.clear();
-        let outs = out.as_chunks_mut::<1>().0;
         let schedule = layer.sites.schedule();
-        for (slot, (&x, out)) in x.iter().zip(outs).enumerate() {
-            let site = layer.sites.site(tile.pixel + pixels[slot], tile.index);
+        for (slot, (&at, out)) in pixels.iter().zip(out.as_chunks_mut::<1>().0).enumerate() {
+            let site = layer.sites.site(tile.pixel + at, tile.index);
             let (turns, checkpoints) = (schedule.turns(site), schedule.checkpoints(site));
             log.open(slot, turns.len());
             let trail = Trail { checkpoints, log: log.notes(checkpoints.len()) };
-            match narrow.sixteen {
-                true => kernels.step_i16_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
-                false => kernels.step_i32_with_trail::<X, MODE>(x, weights, start, rails, trail, out),
-            }
+            step(slot, trail, out);
             log.take_notes(slot, turns, &out[0]);
         }
     }

@@ -4,7 +4,7 @@ use guardbit_num::{Format, Overflow};
 
 use super::kernels::{LANES, Rails, Row, SATURATE, Stepped, TILE};
 use super::pairs::{PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
-use super::simd::{Kernels, PairMode};
+use super::simd::{Kernels, ShortMode};
 use crate::options::Isa;
 
 /// Dot products on one saturating register that 16-bit lanes are enough for.
@@ -81,7 +81,7 @@ impl Stepper {
             rails: self.rails,
             negative: true,
         };
-        if let Some(mode) = PairMode::of(Overflow::Saturate, &self.rails) {
+        if let Some(mode) = ShortMode::of(Overflow::Saturate, &self.rails) {
             self.kernels.step_pairs::<true>(mode, &stepping, PairWindows::Shared(&windows), stepped);
         }
     }

@@ -9,7 +9,7 @@ use super::counters::Counters;
 use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
-use super::prepare::{Block, Path};
+use super::prepare::{Block, Path, Reads};
 use super::schedule::Places;
 use super::sites::{Dot, Record, Wanted};
 use super::step::{Noted, Stepping};
@@ -108,9 +108,6 @@ pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scr
 pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch, exact: PackedMut<'_>) {
     let Some(layer) = runs.first().map(|run| run.layer) else { return };
     let options = job.options;
-    for run in &mut *runs {
-        run.counts.stats.count_dots(job.len() as u64, layer.layer.order.len() as u64, options);
-    }
     let mut prefixes = Prefixes::of_runs(runs, options);
     let Scratch { walked, exact_codes, windows, narrow } = scratch;
     let mut exact = Output { layer, out: exact, origin: job.pixels.0 };
@@ -242,6 +239,9 @@ impl TileAt<'_, '_> {
                 return kernels.sum_bytes(how, windows, layout, bytes, walked);
             }
         }
+        if how != Sums::Walked && self.sums_in_place(how == Sums::Bounded, walked) {
+            return;
+        }
         let read = windows.read((&layer.geometry, image), block, self.pixel, corners);
         on_windows!(read, x => {
             let (x, start) = (&x[..corners.len()], &block.start);
@@ -252,6 +252,26 @@ impl TileAt<'_, '_> {
                 _ => kernels.walk::<_, false>(x, &block.weights, start, walked),
             }
         });
+    }
+
+    /// The same from operands where they lie; whether that is done.
+    fn sums_in_place(&self, bounded: bool, walked: &mut [Walked]) -> bool {
+        let Self { layer, image, block, corners, .. } = self;
+        let Block { reads, weights, start, short, .. } = block;
+        let (kernels, cells) = (layer.kernels, &layer.cells);
+        let windows = || (&image.operands()[reads.first()..], *corners);
+        match (layer.in_place.as_deref(), &block.in_place, reads) {
+            (Some(layout), Some(pairs), Reads::Window(_)) => match bounded {
+                true => kernels.sum_in_place::<true>(windows(), layout, pairs, start, walked),
+                false => kernels.sum_in_place::<false>(windows(), layout, pairs, start, walked),
+            },
+            (_, _, Reads::Neighbours(_)) if *short && kernels.sums_own(weights.len()) => match bounded {
+                true => kernels.sum_own::<true>(windows(), cells, weights, start, walked),
+                false => kernels.sum_own::<false>(windows(), cells, weights, start, walked),
+            },
+            _ => return false,
+        }
+        true
     }
 
     /// The output codes of exact sums.

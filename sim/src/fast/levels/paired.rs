@@ -6,7 +6,7 @@ use super::super::image::{Geometry, Image};
 use super::super::kernels::{Lanes, PAIR_TREE, Rails, RunsOut, noted_parts};
 use super::super::pairs::{PairCells, PairRow, PairRuns};
 use super::super::prepare::Reads;
-use super::super::simd::{Kernels, PairMode};
+use super::super::simd::{Kernels, ShortMode};
 use super::Block;
 use super::plan::{Known, Plan};
 use super::scratch::Scratch;
@@ -15,7 +15,7 @@ use super::scratch::Scratch;
 #[derive(Debug)]
 pub(super) struct Paired {
     known: Known,
-    mode: PairMode,
+    mode: ShortMode,
     rails: Rails,
     /// Products of a run.
     length: usize,
@@ -50,7 +50,7 @@ impl Paired {
             return None;
         }
         let rails = Rails::new(format, overflow);
-        let mode = PairMode::of(overflow, &rails)?;
+        let mode = ShortMode::of(overflow, &rails)?;
         let stage = &plan.levels[0];
         let length = stage.terms.run_length(layer.order.len());
         let narrow_tree = plan.sixteen.is_some() && length <= PAIR_TREE;
@@ -108,7 +108,7 @@ impl Paired {
         });
         match self.known {
             Known::Serial => kernels.step_chains(self.mode, &runs, corner, &mut out),
-            Known::Tree => kernels.step_trees(self.mode != PairMode::Saturate, &runs, corner, &mut out),
+            Known::Tree => kernels.step_trees(self.mode != ShortMode::Saturate, &runs, corner, &mut out),
         }
     }
 

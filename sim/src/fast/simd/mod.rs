@@ -5,8 +5,6 @@
 // See `kernels`.
 #![allow(clippy::needless_range_loop)]
 
-use guardbit_num::{Beyond, Overflow};
-
 use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
@@ -18,6 +16,8 @@ use super::log::Log;
 use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
 use super::plane::Plane;
 use super::schedule::{Places, Schedule, Turn};
+use super::singles::SingleStepping;
+use super::words::PairLayout;
 use crate::options::Isa;
 
 /// The instructions that the kernels use.
@@ -59,39 +59,6 @@ fn has_pairs(isa: Isa) -> bool {
                 && is_x86_feature_detected!("avx512vpopcntdq")
         }
         _ => false,
-    }
-}
-
-/// What a register of at most 16 bits does, two windows to a lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PairMode {
-    /// Saturates where 15 bits hold its sums.
-    Saturate,
-    /// Saturates at the ends of 16 bits.
-    Saturate16,
-    /// Wraps where 15 bits hold its sums and one more.
-    Wrap,
-    /// Wraps as 15 bits do.
-    Wrap15,
-    /// Wraps as 16 bits do.
-    Wrap16,
-}
-
-impl PairMode {
-    /// That of a register whose products fit 16 bits.
-    pub fn of(overflow: Overflow, rails: &Rails) -> Option<Self> {
-        let saturates = match overflow.beyond() {
-            Beyond::Rail => true,
-            Beyond::Wrapped => false,
-            Beyond::Exact | Beyond::Latched | Beyond::Chosen { .. } => return None,
-        };
-        let by = |saturate, wrap| Some(if saturates { saturate } else { wrap });
-        match (rails.low, rails.high.abs_diff(rails.low)) {
-            (_, 0..0x7fff) => by(Self::Saturate, Self::Wrap),
-            (_, 0x7fff) => by(Self::Saturate, Self::Wrap15),
-            (-0x8000, 0xffff) => by(Self::Saturate16, Self::Wrap16),
-            _ => None,
-        }
     }
 }
 
@@ -152,30 +119,14 @@ macro_rules! in_chunks {
     }};
 }
 
-/// Runs a kernel for pairs of windows under its mode, given as a constant.
-#[cfg(target_arch = "x86_64")]
-macro_rules! with_mode {
-    ($mode:ident, |$const_mode:ident| $work:expr) => {{
-        macro_rules! under {
-            ($of_mode:expr) => {{
-                const $const_mode: u8 = $of_mode;
-                $work
-            }};
-        }
-        match $mode {
-            PairMode::Saturate => under!(avx512::SATURATE),
-            PairMode::Saturate16 => under!(avx512::SATURATE_16),
-            PairMode::Wrap => under!(avx512::WRAP),
-            PairMode::Wrap15 => under!(avx512::WRAP_15),
-            PairMode::Wrap16 => under!(avx512::WRAP_16),
-        }
-    }};
-}
-
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[macro_use]
+mod short;
+
+pub(crate) use short::ShortMode;
 
 impl Kernels {
     /// The forced instructions where the CPU has them, else the best ones that it has.
@@ -193,6 +144,11 @@ impl Kernels {
     /// Whether registers of 16 bits are stepped two windows to a lane.
     pub fn steps_pairs(self) -> bool {
         self.pairs
+    }
+
+    /// Whether they are stepped one window to a vector.
+    pub fn steps_singles(self) -> bool {
+        !self.pairs && matches!(self.isa, Isa::Avx2 | Isa::Avx512 | Isa::Avx512Vnni)
     }
 
     kernel! {
@@ -214,6 +170,9 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
             Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::misfits(walked, rails, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+            Isa::Avx2 => unsafe { avx2::misfits(walked, rails, out) },
             _ => self.misfits_on_lanes(walked, rails, out),
         }
     }
@@ -318,6 +277,11 @@ impl Kernels {
             Isa::Avx512 | Isa::Avx512Vnni if SCHEME == kernels::DOUBLE => unsafe {
                 avx512::codes_double(sums.iter().map(Delivered::delivered), scaling, out.iter_mut());
             },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+            Isa::Avx2 if SCHEME == kernels::DOUBLE => unsafe {
+                avx2::codes_double(sums.iter().map(Delivered::delivered), scaling, out.iter_mut());
+            },
             _ => self.codes_any::<D, SCHEME>(sums, scaling, out),
         }
     }
@@ -340,6 +304,9 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
             Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::put_bytes(codes, count, least, out, stride) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+            Isa::Avx2 => unsafe { avx2::put_bytes(codes, count, least, out, stride) },
             _ => {
                 for (place, codes) in out.chunks_mut(stride).zip(codes) {
                     place.iter_mut().zip(&codes[..count]).for_each(|(to, &code)| *to = (code - least) as u8);
@@ -395,7 +362,7 @@ impl Kernels {
     /// Steps pairs of windows on a register of 16 bits. Asked for where [`Self::steps_pairs`] is true.
     pub fn step_pairs<const COUNT: bool>(
         self,
-        mode: PairMode,
+        mode: ShortMode,
         stepping: &PairStepping<'_>,
         windows: PairWindows<'_>,
         out: &mut [Stepped],
@@ -408,6 +375,43 @@ impl Kernels {
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")
+    }
+
+    /// Steps windows on a register of 16 bits, one to a vector. Asked for where [`Self::steps_singles`] is true.
+    pub fn step_singles<const COUNT: bool>(
+        self,
+        mode: ShortMode,
+        stepping: &SingleStepping<'_>,
+        corners: &[usize],
+        out: &mut [Stepped],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_singles() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX2.
+            return unsafe {
+                with_mode!(mode, |MODE| avx2::step_singles::<MODE, COUNT>(stepping, corners, out))
+            };
+        }
+        unreachable!("single windows are stepped where there are instructions for them")
+    }
+
+    /// The same for one window, with a trail.
+    pub fn step_single(
+        self,
+        mode: ShortMode,
+        stepping: &SingleStepping<'_>,
+        corner: usize,
+        trail: Trail<'_>,
+        out: &mut [Stepped; 1],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_singles() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX2.
+            return unsafe {
+                with_mode!(mode, |MODE| avx2::step_single::<MODE>(stepping, corner, trail, out))
+            };
+        }
+        unreachable!("single windows are stepped where there are instructions for them")
     }
 
     /// [`kernels::count_errors`] for some pixels of a tile.
@@ -425,6 +429,9 @@ impl Kernels {
             Isa::Avx512 | Isa::Avx512Vnni => unsafe {
                 avx512::count_errors(counters, pixels, stepped, walked, codes)
             },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+            Isa::Avx2 => unsafe { avx2::count_errors(counters, pixels, stepped, walked, codes) },
             _ => self.count_errors_on_lanes(counters, pixels, stepped, walked, codes),
         }
     }
@@ -453,6 +460,9 @@ impl Kernels {
             Isa::Avx512 | Isa::Avx512Vnni => unsafe {
                 avx512::count_events(counters, pixels, stepped, walked, held)
             },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+            Isa::Avx2 => unsafe { avx2::count_events(counters, pixels, stepped, walked, held) },
             _ => self.count_events_on_lanes(counters, pixels, stepped, walked, held),
         }
     }
@@ -501,7 +511,7 @@ impl Kernels {
     /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
     pub fn step_pairs_logged(
         self,
-        mode: PairMode,
+        mode: ShortMode,
         stepping: &PairStepping<'_>,
         windows: PairWindows<'_>,
         turns: &[&[Turn]],
@@ -519,7 +529,13 @@ impl Kernels {
     }
 
     /// Steps the serial runs of the windows at `corner`. Asked for where [`Self::steps_pairs`] is true.
-    pub fn step_chains(self, mode: PairMode, runs: &PairRuns<'_>, corner: usize, out: &mut [RunsOut<'_>; 2]) {
+    pub fn step_chains(
+        self,
+        mode: ShortMode,
+        runs: &PairRuns<'_>,
+        corner: usize,
+        out: &mut [RunsOut<'_>; 2],
+    ) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_pairs() {
             // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
@@ -597,6 +613,54 @@ impl Kernels {
         signal [C: Code] [C]
         (codes: &[C], zero_point: C, signal: &mut u64)
         kernels::signal(codes, zero_point, signal)
+    }
+
+    /// Whether sums are made from operands of 16 bits where they lie.
+    pub fn sums_in_place(self) -> bool {
+        matches!(self.isa, Isa::Avx2 | Isa::Avx512)
+    }
+
+    /// [`kernels::sum`] for the windows at `corners`. Asked for where [`Self::sums_in_place`] is true.
+    pub fn sum_in_place<const BOUNDED: bool>(
+        self,
+        (cells, corners): (&[i16], &[usize]),
+        layout: &PairLayout,
+        weights: &[Pair],
+        start: &Lanes,
+        out: &mut [Walked],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.sums_in_place() {
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            return unsafe { avx2::sum_in_place::<BOUNDED>((cells, corners), layout, weights, start, out) };
+        }
+        unreachable!("sums are made in place where there are instructions for them")
+    }
+
+    /// [`kernels::sum`] for the windows at `corners` where lane `l` reads cell `l` from each product's cell on. Asked for
+    /// where [`Self::sums_own`] is true; products fit 16 bits.
+    pub fn sum_own<const BOUNDED: bool>(
+        self,
+        (cells, corners): (&[i16], &[usize]),
+        offsets: &[u32],
+        weights: &[Row],
+        start: &Lanes,
+        out: &mut [Walked],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.sums_own(weights.len()) {
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            return unsafe { avx2::sum_own::<BOUNDED>((cells, corners), offsets, weights, start, out) };
+        }
+        unreachable!("sums are made in place where there are instructions for them")
+    }
+
+    /// Whether [`Self::sum_own`] takes so many products.
+    pub fn sums_own(self, products: usize) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.sums_in_place() && products <= avx2::SPLIT_PRODUCTS;
+        #[cfg(not(target_arch = "x86_64"))]
+        return false;
     }
 
     /// [`kernels::sum`] for every pixel of a tile.

@@ -16,7 +16,6 @@ use std::arch::x86_64::*;
 pub(super) use codes::{codes_double, put_bytes};
 pub(super) use columns::column_sums;
 pub(super) use pairs::{step_logged, step_pairs};
-pub(super) use registers::{SATURATE, SATURATE_16, WRAP, WRAP_15, WRAP_16};
 pub(super) use runs::chains;
 pub(super) use statistics::{count_errors, count_events, misfits};
 pub(super) use steps::list_steps;

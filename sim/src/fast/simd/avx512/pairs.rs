@@ -6,7 +6,8 @@ use super::super::super::kernels::{LANES, Lanes, NOTED, Stepped, TILE};
 use super::super::super::log::Log;
 use super::super::super::pairs::{Moment, PairCells, PairOfWindows, PairStepping, PairWindows, StepList};
 use super::super::super::schedule::{NEVER, Turn};
-use super::registers::{COUNTED, Registers, base};
+use super::super::short::base;
+use super::registers::{COUNTED, Registers};
 use super::sources::{Dense, Source};
 use super::{halves, load, store};
 

@@ -7,19 +7,9 @@ use std::arch::x86_64::*;
 use super::super::super::kernels::NOTED;
 use super::super::super::kernels::{Lanes, Rails, Stepped};
 use super::super::super::pairs::{ABOVE, BELOW, PairOfWindows, PairRow, PairStepping, PairWeights};
+use super::super::short::{SATURATE_16, SATURATE_IN_15, WRAP, WRAP_15, WRAP_16, base};
 use super::sources::Source;
 use super::{halves, load, store};
-
-/// How a register steps: saturating where 15 bits hold its sums.
-pub(in super::super) const SATURATE: u8 = 0;
-/// Saturating at the ends of the lanes.
-pub(in super::super) const SATURATE_16: u8 = 1;
-/// Wrapping where 15 bits hold its sums and one more.
-pub(in super::super) const WRAP: u8 = 2;
-/// Wrapping as 15 bits do.
-pub(in super::super) const WRAP_15: u8 = 3;
-/// Wrapping as the lanes do.
-pub(in super::super) const WRAP_16: u8 = 4;
 
 /// Steps whose overflows are counted in the bytes of a lane.
 pub(super) const COUNTED: usize = 255;
@@ -40,16 +30,6 @@ pub(super) unsafe fn load_row(rows: &[PairRow], row: usize) -> __m512i {
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn ends<const MODE: u8>(rails: Rails) -> [__m512i; 2] {
     [rails.low, rails.high].map(|rail| _mm512_set1_epi16((rail - base::<MODE>(rails)) as i16))
-}
-
-/// What sums are held less. Those that saturate end where the lanes do, so that the lanes clamp them from above; of
-/// those that wrap the least one is held as 0, so that the sign says which are less.
-pub(super) fn base<const MODE: u8>(rails: Rails) -> i32 {
-    match MODE {
-        SATURATE => rails.high - i32::from(i16::MAX),
-        SATURATE_16 | WRAP_16 => 0,
-        _ => rails.low,
-    }
 }
 
 /// Two windows in every register: sums and overflows so far.
@@ -119,7 +99,7 @@ impl<const P: usize> Registers<P> {
                 let saturated = _mm512_adds_epi16(self.value[p], product);
                 // What is held, and what differs from the wrapped sum just where the exact one lies beyond the rails.
                 let (next, shows) = match MODE {
-                    SATURATE => {
+                    SATURATE_IN_15 => {
                         let next = _mm512_max_epi16(saturated, least);
                         (next, next)
                     }
@@ -180,7 +160,9 @@ impl<const P: usize> Registers<P> {
                 // run on one port of some CPUs, the others on two.
                 let (over, under, next) = match MODE {
                     // The difference fits: a held sum is at least the least one, and a product has 16 bits.
-                    SATURATE => (above_lanes, _mm512_sub_epi16(sum, least), _mm512_max_epi16(sum, least)),
+                    SATURATE_IN_15 => {
+                        (above_lanes, _mm512_sub_epi16(sum, least), _mm512_max_epi16(sum, least))
+                    }
                     WRAP => (_mm512_subs_epi16(most, sum), sum, _mm512_and_si512(wrapped, most)),
                     WRAP_15 => (above_lanes, sum, _mm512_and_si512(wrapped, most)),
                     _ => {

@@ -5,7 +5,8 @@ use std::arch::x86_64::*;
 
 use super::super::super::kernels::{LANES, Lanes, NOTED, Row, RunsOut};
 use super::super::super::pairs::PairRuns;
-use super::registers::{Beside, Noted, Registers, base};
+use super::super::short::base;
+use super::registers::{Beside, Noted, Registers};
 use super::sources::{Dense, Source};
 use super::{halves, load, store};
 

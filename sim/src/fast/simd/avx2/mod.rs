@@ -1,0 +1,63 @@
+//! Kernels for AVX2: sixteen output channels are one vector of 16 bits, or two of 32.
+
+mod activations;
+mod codes;
+mod saturate;
+mod singles;
+mod statistics;
+mod sums;
+
+use std::arch::x86_64::*;
+
+pub(crate) use activations::VectorActivations;
+pub(super) use codes::{codes_double, put_bytes};
+pub(super) use saturate::saturate_tile;
+pub(super) use singles::{step_single, step_singles};
+pub(super) use statistics::{count_errors, count_events, misfits};
+pub(super) use sums::{SPLIT_PRODUCTS, sum_in_place, sum_own, sum_tile};
+
+use super::super::kernels::{LANES, Lanes, Row};
+
+/// Lanes of a vector of 32 bits.
+const HALF: usize = LANES / 2;
+
+/// The first eight lanes, or the others.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(lanes: &Lanes, half: usize) -> __m256i {
+    let half = &lanes.as_chunks::<HALF>().0[half];
+    // SAFETY: eight lanes of 32 bits; the load takes any alignment.
+    unsafe { _mm256_loadu_si256(half.as_ptr().cast()) }
+}
+
+/// The same.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store(lanes: &mut Lanes, half: usize, value: __m256i) {
+    let half = &mut lanes.as_chunks_mut::<HALF>().0[half];
+    // SAFETY: eight lanes of 32 bits; the store takes any alignment.
+    unsafe { _mm256_storeu_si256(half.as_mut_ptr().cast(), value) };
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_row(row: &Row) -> __m256i {
+    // SAFETY: sixteen lanes of 16 bits; the load takes any alignment.
+    unsafe { _mm256_loadu_si256(row.as_ptr().cast()) }
+}
+
+/// Lanes of 16 bits, signed, as those of 32.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn widen(row: __m256i) -> [__m256i; 2] {
+    let (first, second) = (_mm256_castsi256_si128(row), _mm256_extracti128_si256::<1>(row));
+    [_mm256_cvtepi16_epi32(first), _mm256_cvtepi16_epi32(second)]
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store_wide(lanes: &mut Lanes, row: __m256i) {
+    for (half, value) in widen(row).into_iter().enumerate() {
+        store(lanes, half, value);
+    }
+}

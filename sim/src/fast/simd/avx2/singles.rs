@@ -1,0 +1,242 @@
+//! Registers of at most 16 bits, one window to a vector.
+
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+use super::super::super::kernels::{LANES, Rails, Stepped, Trail, Vector};
+use super::super::super::pairs::{ABOVE, BELOW};
+use super::super::super::singles::{SingleStepping, SingleWeights};
+use super::super::short::{SATURATE_16, SATURATE_IN_15, WRAP_16, base};
+use super::{load, load_row, store, store_wide, widen};
+
+/// Steps whose overflows are counted in the bytes of a lane.
+const COUNTED: usize = 255;
+
+/// Steps the windows at `corners`.
+///
+/// # Panics
+/// If a window does not lie within the cells.
+#[target_feature(enable = "avx2")]
+pub(in super::super) fn step_singles<const MODE: u8, const COUNT: bool>(
+    stepping: &SingleStepping<'_>,
+    corners: &[usize],
+    out: &mut [Stepped],
+) {
+    check(stepping);
+    in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+        match stepping.own {
+            true => step::<MODE, COUNT, true, _>(stepping, corners, out),
+            false => step::<MODE, COUNT, false, _>(stepping, corners, out),
+        }
+    });
+}
+
+/// Steps the window at `corner`, with a trail.
+///
+/// # Panics
+/// As above.
+#[target_feature(enable = "avx2")]
+pub(in super::super) fn step_single<const MODE: u8>(
+    stepping: &SingleStepping<'_>,
+    corner: usize,
+    trail: Trail<'_>,
+    out: &mut [Stepped; 1],
+) {
+    check(stepping);
+    match stepping.own {
+        true => logged::<MODE, true>(stepping, corner, trail, out),
+        false => logged::<MODE, false>(stepping, corner, trail, out),
+    }
+}
+
+/// # Panics
+/// If some product's cell is farther than they say.
+fn check(stepping: &SingleStepping<'_>) {
+    assert!(stepping.offsets.iter().all(|&offset| offset as usize <= stepping.reach));
+}
+
+/// The products of a window: from its cells, which are as many as its last product reads.
+#[derive(Clone, Copy)]
+struct Window<'a, const OWN: bool> {
+    cells: &'a [i16],
+}
+
+impl<'a, const OWN: bool> Window<'a, OWN> {
+    /// That at `corner`.
+    ///
+    /// # Panics
+    /// If it does not lie within the cells.
+    fn new(stepping: &SingleStepping<'a>, corner: usize) -> Self {
+        let last = stepping.reach + if OWN { LANES } else { 1 };
+        Self { cells: &stepping.cells[corner..corner + last] }
+    }
+
+    /// What the lanes read from `offset` on.
+    ///
+    /// # Safety
+    /// It is the distance of a product's cell.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn operands(self, offset: usize) -> __m256i {
+        // SAFETY: `new` has checked the cells of the farthest product, as far as `check` has seen that no other is farther;
+        // the load takes any alignment.
+        unsafe {
+            let cell = self.cells.as_ptr().add(offset);
+            if OWN { _mm256_loadu_si256(cell.cast()) } else { _mm256_set1_epi16(*cell) }
+        }
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn step<const MODE: u8, const COUNT: bool, const OWN: bool, const P: usize>(
+    stepping: &SingleStepping<'_>,
+    corners: &[usize; P],
+    out: &mut [Stepped; P],
+) {
+    let windows = corners.map(|corner| Window::<OWN>::new(stepping, corner));
+    let mut registers = Registers::<P>::new::<MODE>(stepping);
+    registers.steps::<MODE, COUNT, OWN>(stepping, &windows, 0..stepping.offsets.len());
+    registers.store(out);
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn logged<const MODE: u8, const OWN: bool>(
+    stepping: &SingleStepping<'_>,
+    corner: usize,
+    trail: Trail<'_>,
+    out: &mut [Stepped; 1],
+) {
+    let windows = [Window::<OWN>::new(stepping, corner)];
+    let mut registers = Registers::<1>::new::<MODE>(stepping);
+    let (mut from, all) = (0, stepping.offsets.len());
+    for (&checkpoint, log) in trail.checkpoints.iter().zip(trail.log) {
+        let to = all.min(checkpoint as usize);
+        registers.steps::<MODE, true, OWN>(stepping, &windows, from..to);
+        store_wide(log, _mm256_add_epi16(registers.above[0], registers.below[0]));
+        from = to;
+    }
+    registers.steps::<MODE, true, OWN>(stepping, &windows, from..all);
+    registers.store(out);
+}
+
+/// Sums and overflows so far.
+struct Registers<const P: usize> {
+    /// What the sums are held less.
+    base: i32,
+    value: [__m256i; P],
+    above: [__m256i; P],
+    below: [__m256i; P],
+}
+
+impl<const P: usize> Registers<P> {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn new<const MODE: u8>(stepping: &SingleStepping<'_>) -> Self {
+        let base = base::<MODE>(stepping.rails);
+        // That fits 16 bits: the start lies between the rails.
+        let start = [0, 1].map(|half| _mm256_sub_epi32(load(stepping.start, half), _mm256_set1_epi32(base)));
+        // The order of quarters after packing: 0, 2, 1, 3.
+        let value = _mm256_permute4x64_epi64::<0xd8>(_mm256_packs_epi32(start[0], start[1]));
+        let zero = _mm256_setzero_si256();
+        Self { base, value: [value; P], above: [zero; P], below: [zero; P] }
+    }
+
+    /// Adds the products of some steps.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn steps<const MODE: u8, const COUNT: bool, const OWN: bool>(
+        &mut self,
+        stepping: &SingleStepping<'_>,
+        windows: &[Window<'_, OWN>; P],
+        steps: Range<usize>,
+    ) {
+        let SingleWeights { rows, marks } = stepping.weights;
+        let offsets = stepping.offsets[steps.clone()].chunks(COUNTED);
+        let rows = rows[steps.clone()].chunks(COUNTED);
+        let marks = marks[steps].chunks(COUNTED);
+        for ((offsets, rows), marks) in offsets.zip(rows).zip(marks) {
+            let products = (offsets, rows, marks);
+            match stepping.negative && COUNT {
+                true => self.tally::<MODE, COUNT, true, OWN>(stepping.rails, windows, products),
+                false => self.tally::<MODE, COUNT, false, OWN>(stepping.rails, windows, products),
+            }
+        }
+    }
+
+    /// Adds up to [`COUNTED`] products: offsets of their cells, weights, marks.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn tally<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, const OWN: bool>(
+        &mut self,
+        rails: Rails,
+        windows: &[Window<'_, OWN>; P],
+        (offsets, rows, marks): (&[u32], &[Vector<i16>], &[Vector<i16>]),
+    ) {
+        let [least, most] = ends::<MODE>(rails);
+        let swap = _mm256_set1_epi16(ABOVE | BELOW);
+        let (mut value, mut counts) = (self.value, [_mm256_setzero_si256(); P]);
+        for ((&offset, w), mark) in offsets.iter().zip(rows).zip(marks) {
+            let (w, mark) = (load_row(w), load_row(mark));
+            for p in 0..P {
+                // SAFETY: the distance of a product's cell.
+                let x = unsafe { windows[p].operands(offset as usize) };
+                let product = _mm256_mullo_epi16(x, w);
+                let wrapped = _mm256_add_epi16(value[p], product);
+                let saturated = _mm256_adds_epi16(value[p], product);
+                // What is held, and what differs from the wrapped sum just where the exact one lies beyond the rails.
+                let (next, shows) = match MODE {
+                    SATURATE_IN_15 => {
+                        let next = _mm256_max_epi16(saturated, least);
+                        (next, next)
+                    }
+                    SATURATE_16 => (saturated, saturated),
+                    WRAP_16 => (wrapped, saturated),
+                    _ => {
+                        let next = _mm256_and_si256(wrapped, most);
+                        (next, next)
+                    }
+                };
+                value[p] = next;
+                if COUNT {
+                    let mark = match NEGATIVE {
+                        // The other direction where the activation is negative.
+                        true => _mm256_xor_si256(mark, _mm256_and_si256(_mm256_srai_epi16::<15>(x), swap)),
+                        false => mark,
+                    };
+                    let same = _mm256_cmpeq_epi16(shows, wrapped);
+                    counts[p] = _mm256_add_epi16(counts[p], _mm256_andnot_si256(same, mark));
+                }
+            }
+        }
+        self.value = value;
+        if COUNT {
+            let low_bytes = _mm256_set1_epi16(0xff);
+            for p in 0..P {
+                self.above[p] = _mm256_add_epi16(self.above[p], _mm256_and_si256(counts[p], low_bytes));
+                self.below[p] = _mm256_add_epi16(self.below[p], _mm256_srli_epi16::<8>(counts[p]));
+            }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn store(&self, out: &mut [Stepped; P]) {
+        let base = _mm256_set1_epi32(self.base);
+        for (p, out) in out.iter_mut().enumerate() {
+            for (half, value) in widen(self.value[p]).into_iter().enumerate() {
+                store(&mut out.value, half, _mm256_add_epi32(value, base));
+            }
+            store_wide(&mut out.high, self.above[p]);
+            store_wide(&mut out.low, self.below[p]);
+        }
+    }
+}
+
+/// The least and the greatest sum as they are held.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn ends<const MODE: u8>(rails: Rails) -> [__m256i; 2] {
+    [rails.low, rails.high].map(|rail| _mm256_set1_epi16((rail - base::<MODE>(rails)) as i16))
+}

@@ -1,0 +1,225 @@
+//! [`kernels::sum`](super::super::super::kernels::sum) with the multiply-add of pairs, which compilers do not find in the
+//! plain code.
+
+use std::arch::x86_64::*;
+
+use super::super::super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Row, Walked};
+use super::super::super::words::PairLayout;
+use super::activations::{InPlace, Pairs};
+use super::{VectorActivations, load, load_row, store, widen};
+
+/// Sums of the windows of a tile.
+///
+/// # Panics
+/// If a window has fewer steps than there are weights.
+#[target_feature(enable = "avx2")]
+pub(in super::super) fn sum_tile<X: VectorActivations, const BOUNDED: bool>(
+    x: &[X],
+    weights: &[Pair],
+    start: &Lanes,
+    out: &mut [Walked],
+) {
+    // The steps that are read exist.
+    let some = |x: X| x.first(2 * weights.len());
+    if BOUNDED {
+        in_chunks!(x, out, [2, 1], |x, out| sum::<_, _, BOUNDED>(&x.map(some), weights, start, out));
+    } else {
+        in_chunks!(x, out, [4, 2, 1], |x, out| sum::<_, _, BOUNDED>(&x.map(some), weights, start, out));
+    }
+}
+
+/// The same for windows that all lanes share, where they lie.
+///
+/// # Panics
+/// If a window does not lie within the cells, or there are not as many weights as pairs.
+#[target_feature(enable = "avx2")]
+pub(in super::super) fn sum_in_place<const BOUNDED: bool>(
+    (cells, corners): (&[i16], &[usize]),
+    layout: &PairLayout,
+    weights: &[Pair],
+    start: &Lanes,
+    out: &mut [Walked],
+) {
+    assert_eq!(weights.len(), layout.offsets().len());
+    let window = |corner: usize| InPlace::new(cells, corner, layout);
+    if BOUNDED {
+        in_chunks!(corners, out, [2, 1], |corners, out| {
+            sum::<_, _, BOUNDED>(&corners.map(window), weights, start, out)
+        });
+    } else {
+        in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+            sum::<_, _, BOUNDED>(&corners.map(window), weights, start, out)
+        });
+    }
+}
+
+/// Sums of windows that have as many pairs of steps as there are weights.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sum<X: Pairs, const P: usize, const BOUNDED: bool>(
+    x: &[X; P],
+    weights: &[Pair],
+    start: &Lanes,
+    out: &mut [Walked; P],
+) {
+    let weight = |pair: &Pair, half: usize| {
+        // SAFETY: sixteen weights from `16 * half` on, `half` being 0 or 1; the load takes any alignment.
+        unsafe { _mm256_loadu_si256(pair.as_ptr().add(LANES * half).cast()) }
+    };
+    let start = [load(start, 0), load(start, 1)];
+    let mut sum = [start; P];
+    let mut min = sum;
+    let mut max = sum;
+    for (part, weights) in weights.chunks(BOUND_PAIRS).enumerate() {
+        let offset = part * BOUND_PAIRS;
+        let before = sum;
+        let mut size = [[_mm256_setzero_si256(); 2]; P];
+        for (k, pair) in weights.iter().enumerate() {
+            let w = [weight(pair, 0), weight(pair, 1)];
+            let w_size = [_mm256_abs_epi16(w[0]), _mm256_abs_epi16(w[1])];
+            for p in 0..P {
+                // SAFETY: there are as many pairs as weights.
+                let pairs = unsafe { x[p].pairs(offset + k) };
+                for half in 0..2 {
+                    let a = pairs[half];
+                    sum[p][half] = _mm256_add_epi32(sum[p][half], _mm256_madd_epi16(a, w[half]));
+                    if BOUNDED {
+                        // 16 bits hold every magnitude below 0, but not that of -32768 above.
+                        let size_below = _mm256_min_epi16(a, _mm256_sub_epi16(_mm256_setzero_si256(), a));
+                        let products = _mm256_madd_epi16(size_below, w_size[half]);
+                        size[p][half] = _mm256_sub_epi32(size[p][half], products);
+                    }
+                }
+            }
+        }
+        if BOUNDED {
+            for p in 0..P {
+                for half in 0..2 {
+                    let (before, size) = (before[p][half], size[p][half]);
+                    let change = _mm256_sub_epi32(sum[p][half], before);
+                    let up = _mm256_srai_epi32::<1>(_mm256_add_epi32(size, change));
+                    let down = _mm256_srai_epi32::<1>(_mm256_sub_epi32(size, change));
+                    max[p][half] = _mm256_max_epi32(max[p][half], _mm256_add_epi32(before, up));
+                    min[p][half] = _mm256_min_epi32(min[p][half], _mm256_sub_epi32(before, down));
+                }
+            }
+        }
+    }
+    for p in 0..P {
+        for half in 0..2 {
+            store(&mut out[p].sum, half, sum[p][half]);
+            if BOUNDED {
+                store(&mut out[p].min, half, min[p][half]);
+                store(&mut out[p].max, half, max[p][half]);
+            }
+        }
+    }
+}
+
+/// Products that [`Split`] takes.
+pub(in super::super) const SPLIT_PRODUCTS: usize = 128;
+
+/// [`kernels::sum`](super::super::super::kernels::sum) of windows where lane `l` reads cell `l` from each product's cell on.
+/// Products fit 16 bits, and are at most [`SPLIT_PRODUCTS`].
+///
+/// # Panics
+/// If a window does not lie within the cells.
+#[target_feature(enable = "avx2")]
+pub(in super::super) fn sum_own<const BOUNDED: bool>(
+    (cells, corners): (&[i16], &[usize]),
+    offsets: &[u32],
+    weights: &[Row],
+    start: &Lanes,
+    out: &mut [Walked],
+) {
+    let reach = offsets.iter().max().map_or(0, |&offset| offset as usize);
+    let window = |corner: usize| Own { cells: &cells[corner..corner + reach + LANES], offsets };
+    if BOUNDED {
+        in_chunks!(corners, out, [2, 1], |corners, out| {
+            own::<_, BOUNDED>(&corners.map(window), weights, start, out)
+        });
+    } else {
+        in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+            own::<_, BOUNDED>(&corners.map(window), weights, start, out)
+        });
+    }
+}
+
+/// A window with all cells up to the farthest of `offsets`, and those of the lanes behind it.
+#[derive(Clone, Copy)]
+struct Own<'x> {
+    cells: &'x [i16],
+    offsets: &'x [u32],
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn own<const P: usize, const BOUNDED: bool>(
+    windows: &[Own<'_>; P],
+    weights: &[Row],
+    start: &Lanes,
+    out: &mut [Walked; P],
+) {
+    let offsets = windows[0].offsets;
+    let (mut sum, mut size) = ([Split::zero(); P], [Split::zero(); P]);
+    for (&offset, weights) in offsets.iter().zip(weights) {
+        let w = load_row(weights);
+        for p in 0..P {
+            // SAFETY: all windows were made for these offsets; the load takes any alignment.
+            let x = unsafe { _mm256_loadu_si256(windows[p].cells.as_ptr().add(offset as usize).cast()) };
+            let product = _mm256_mullo_epi16(x, w);
+            sum[p].take(product);
+            if BOUNDED {
+                size[p].take(_mm256_abs_epi16(product));
+            }
+        }
+    }
+    for p in 0..P {
+        let (change, size) = (sum[p].wide(), size[p].wide());
+        for half in 0..2 {
+            let (start, change) = (load(start, half), change[half]);
+            store(&mut out[p].sum, half, _mm256_add_epi32(start, change));
+            if BOUNDED {
+                // The sums of the positive and of the negative products.
+                let up = _mm256_srai_epi32::<1>(_mm256_add_epi32(size[half], change));
+                let down = _mm256_srai_epi32::<1>(_mm256_sub_epi32(size[half], change));
+                store(&mut out[p].max, half, _mm256_add_epi32(start, up));
+                store(&mut out[p].min, half, _mm256_sub_epi32(start, down));
+            }
+        }
+    }
+}
+
+/// The exact sum of up to [`SPLIT_PRODUCTS`] products in 16 bits each: it follows from its low 16 bits and the sum of their
+/// upper bytes, for the lower bytes add less than 2^15 to that.
+#[derive(Clone, Copy)]
+struct Split {
+    low: __m256i,
+    upper: __m256i,
+}
+
+impl Split {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn zero() -> Self {
+        Self { low: _mm256_setzero_si256(), upper: _mm256_setzero_si256() }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn take(&mut self, product: __m256i) {
+        self.low = _mm256_add_epi16(self.low, product);
+        self.upper = _mm256_add_epi16(self.upper, _mm256_srai_epi16::<8>(product));
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn wide(self) -> [__m256i; 2] {
+        let lower = widen(_mm256_sub_epi16(self.low, _mm256_slli_epi16::<8>(self.upper)));
+        let upper = widen(self.upper);
+        [
+            _mm256_add_epi32(lower[0], _mm256_slli_epi32::<8>(upper[0])),
+            _mm256_add_epi32(lower[1], _mm256_slli_epi32::<8>(upper[1])),
+        ]
+    }
+}

@@ -1,0 +1,43 @@
+//! What is stepped one window to a vector of 16-bit lanes.
+
+use super::kernels::{Lanes, Rails, Row, Vector};
+use super::pairs::mark;
+#[cfg(doc)]
+use super::pairs::{ABOVE, BELOW};
+
+/// Weights of a block.
+#[derive(Debug)]
+pub(crate) struct SingleWeights {
+    /// `[k]`
+    pub rows: Vec<Vector<i16>>,
+    /// What an overflow of each product adds to a counter of two bytes where the activation is not negative: [`ABOVE`],
+    /// or [`BELOW`] where the weight is negative.
+    pub marks: Vec<Vector<i16>>,
+}
+
+impl SingleWeights {
+    /// From `[k][lane]`.
+    pub fn new(rows: &[Row]) -> Self {
+        Self {
+            rows: rows.iter().map(|row| Vector::new(*row)).collect(),
+            marks: rows.iter().map(|row| Vector::new(row.map(mark))).collect(),
+        }
+    }
+}
+
+/// One level of dot products that are stepped one window to a vector.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SingleStepping<'a> {
+    pub weights: &'a SingleWeights,
+    pub start: &'a Lanes,
+    pub rails: Rails,
+    /// Whether activations may be negative.
+    pub negative: bool,
+    pub cells: &'a [i16],
+    /// Distance of each product's cell from the window's first one.
+    pub offsets: &'a [u32],
+    /// The greatest of them.
+    pub reach: usize,
+    /// Whether lane `l` reads cell `l` from a product's cell on; else all lanes read that one.
+    pub own: bool,
+}
