@@ -41,6 +41,16 @@ fn prefixes_next_to_the_rails() {
     }
 }
 
+/// More overflows in a row than a byte counts.
+#[test]
+fn overflows_in_a_row() {
+    for (dtype, activation) in [(DType::UInt8, 255), (DType::Int8, 127), (DType::Int8, -128)] {
+        for weight in [127, -127] {
+            check(dtype, &sample(activation, 600, 0), &[weight; 600], 13..=17);
+        }
+    }
+}
+
 /// That activation `terms` times, `less` taken off the magnitude of the first.
 fn sample(activation: i32, terms: usize, less: i32) -> Vec<i32> {
     let mut sample = vec![activation; terms];
