@@ -23,6 +23,8 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
+from onnx_exact import exact
+
 MOVES = {"DequantizeLinear", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"}
 
 
@@ -35,7 +37,7 @@ def session(model, optimized=None):
         options.optimized_model_filepath = str(optimized)
     else:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(exact(onnx.load(model)).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def run(session, samples):

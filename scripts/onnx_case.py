@@ -8,6 +8,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+from onnx_exact import exact
+
 MS = "com.microsoft"
 OPSET = 21
 ELEMENT = {
@@ -71,7 +73,7 @@ def session(model):
     options.log_severity_level = 3
     # Otherwise operators on int8 codes that several nodes read run in float on x86-64.
     options.add_session_config_entry("session.qdqisint8allowed", "1")
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(exact(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def run(model, feeds):

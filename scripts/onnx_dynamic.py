@@ -13,6 +13,7 @@ import onnxruntime
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from onnx_case import Net
+from onnx_exact import exact
 from onnx_networks import Float, block, cnn, images, mlp, residual, samples
 
 IMAGES = 8
@@ -24,7 +25,7 @@ def session(model, level):
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     options.graph_optimization_level = level
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(exact(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 LEVELS = {

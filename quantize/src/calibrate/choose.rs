@@ -83,12 +83,16 @@ impl Calibration<'_, '_> {
         TensorCodes::new(setting.range(), target.parameters(range))
     }
 
-    /// What is observed of a unit's output: with the error of the layers before it, or in the float network.
+    /// What is observed of a unit's output: with the error of the layers before it, or in the float network. Zeros alone tell no
+    /// scale, so where that error leaves nothing else, it is the float network's again.
     pub(super) fn observed_output(&self, index: usize, reals: &[Vec<f32>]) -> Observed {
-        match self.reading() {
-            Reading::Simulated => observed(reals),
-            Reading::Float => observed(&self.float_output(index)),
+        if self.reading() == Reading::Simulated {
+            let simulated = observed(reals);
+            if simulated.magnitude() > 0.0 {
+                return simulated;
+            }
         }
+        observed(&self.float_output(index))
     }
 
     /// What the float network makes at a unit.
