@@ -7,7 +7,7 @@ use guardbit_graph::Finish;
 use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit, Register};
 use guardbit_num::{Requantizer, Scale32};
 
-use super::kernels::{self, Activations, Delivered, LANES, Lanes, Scaling};
+use super::kernels::{self, Activations, ByteRows, Delivered, LANES, Lanes, Scaling};
 use super::simd::Kernels;
 use crate::dot::DotOutcome;
 use crate::output;
@@ -74,6 +74,29 @@ impl<'a> Finisher<'a> {
             }
             Some((Kind::Single, scalings)) => {
                 kernels.codes::<D, { kernels::SINGLE }>(sums, &scalings[index], out);
+            }
+            None => {}
+        }
+    }
+
+    /// The same, written as bytes.
+    ///
+    /// # Panics
+    /// If `out` is too short.
+    pub fn put<D: Delivered>(
+        &self,
+        kernels: Kernels,
+        index: usize,
+        sums: &[D],
+        rows: ByteRows,
+        out: &mut [u8],
+    ) {
+        match &self.scalings {
+            Some((Kind::Double, scalings)) => {
+                kernels.put_codes::<D, { kernels::DOUBLE }>(sums, &scalings[index], rows, out);
+            }
+            Some((Kind::Single, scalings)) => {
+                kernels.put_codes::<D, { kernels::SINGLE }>(sums, &scalings[index], rows, out);
             }
             None => {}
         }

@@ -5,6 +5,7 @@
 //! by bounds from the weights and the input's range, or because their exact prefixes, or bounds of them, fit.
 
 mod bytes;
+mod cells;
 mod counters;
 mod finish;
 mod image;
@@ -45,6 +46,7 @@ use crate::codes::{Codes, Packed, PackedMut};
 use crate::options::Options;
 use crate::stats::LayerStats;
 use bytes::QuadLayout;
+use cells::CellOffsets;
 use counters::Counters;
 use finish::Finisher;
 use image::Geometry;
@@ -193,8 +195,7 @@ pub(crate) struct FastLayer<'a> {
     layout: Option<Arc<QuadLayout>>,
     /// How windows are read as operands where they lie, where sums are made from those.
     in_place: Option<Arc<PairLayout>>,
-    /// Distance of each product's activation from the window's first cell.
-    cells: Arc<[u32]>,
+    cells: Arc<CellOffsets>,
     blocks: Arc<[Block]>,
     finisher: Finisher<'a>,
     /// How windows certify their dot products, where bytes are read.
@@ -234,8 +235,7 @@ impl<'a> FastLayer<'a> {
                 let in_place = prepare::in_place(layer, &geometry, kernels);
                 let layouts = (layout.as_ref(), in_place.as_ref());
                 let blocks = prepare::blocks(layer, &geometry, codes.clone(), kernels, layouts)?.into();
-                let cells = geometry.offsets().iter().map(|&offset| u32::try_from(offset).ok());
-                let cells = cells.collect::<Option<Vec<u32>>>()?.into();
+                let cells = Arc::new(CellOffsets::new(geometry.offsets())?);
                 let norms = geometry.norms(layer).map(Arc::new);
                 (Arc::new(geometry), layout.map(Arc::new), in_place.map(Arc::new), norms, cells, blocks)
             }

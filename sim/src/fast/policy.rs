@@ -44,6 +44,11 @@ impl Policy {
         Self { certain, ..Self::default() }
     }
 
+    /// Whether no dot product of the tile at hand can overflow.
+    pub fn settles(&self) -> bool {
+        self.certain || self.fits
+    }
+
     /// Takes what became of the pixels of a tile with bounds.
     pub fn note(&mut self, stepped: usize, pixels: usize) {
         self.stepped += stepped;

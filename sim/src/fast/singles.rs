@@ -1,5 +1,6 @@
 //! What is stepped one window to a vector of 16-bit lanes.
 
+use super::cells::CellOffsets;
 use super::kernels::{Lanes, Rails, Row, Vector};
 use super::pairs::mark;
 #[cfg(doc)]
@@ -34,10 +35,7 @@ pub(crate) struct SingleStepping<'a> {
     /// Whether activations may be negative.
     pub negative: bool,
     pub cells: &'a [i16],
-    /// Distance of each product's cell from the window's first one.
-    pub offsets: &'a [u32],
-    /// The greatest of them.
-    pub reach: usize,
+    pub offsets: &'a CellOffsets,
     /// Whether lane `l` reads cell `l` from a product's cell on; else all lanes read that one.
     pub own: bool,
 }

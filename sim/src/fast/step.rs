@@ -144,7 +144,6 @@ impl Stepping<'_, '_> {
             negative: layer.geometry.has_negative_operands(),
             cells: tile.image.operands(),
             offsets: &layer.cells,
-            reach: layer.geometry.reach(),
             own: matches!(tile.block.reads, Reads::Neighbours(_)),
         };
         let mut corners = [0; TILE];
@@ -209,8 +208,8 @@ impl Stepping<'_, '_> {
         }
         let cells = PairCells {
             cells: tile.image.pairs(layer.kernels),
-            offsets: &layer.cells,
-            reach: layer.geometry.reach(),
+            offsets: layer.cells.all(),
+            reach: layer.cells.reach(),
         };
         PairWindows::Own(cells, &pairs[..slots.len()])
     }

@@ -5,8 +5,9 @@ use std::ops::Range;
 use guardbit_hwmodels::Check;
 
 use super::bytes::ByteSums;
+use super::cells::PlacedWindows;
 use super::counters::Counters;
-use super::kernels::{Activations, LANES, Lanes, Stepped, TILE, Walked};
+use super::kernels::{Activations, ByteRows, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
 use super::prepare::{Block, Path, Reads};
@@ -99,8 +100,10 @@ pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scr
         let (walked, codes) = (&mut walked[..corners.len()], &mut exact_codes[..corners.len()]);
         let tile = TileAt { layer, image: job.image, block, index, pixel, corners };
         tile.sums(Sums::Only, windows, walked);
-        tile.exact_codes(windows, walked, codes);
-        out.put(pixel, block, codes);
+        if !out.put_sums(&tile, walked) {
+            tile.exact_codes(windows, walked, codes);
+            out.put(pixel, block, codes);
+        }
     });
 }
 
@@ -126,6 +129,10 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
         let (walked, exact_codes) = (&mut walked[..corners.len()], &mut exact_codes[..corners.len()]);
         let at = TileAt { layer, image: job.image, block, index, pixel, corners };
         at.sums(how, windows, walked);
+        let settled = how == Sums::Only && runs.iter().all(|run| run.counts.policies[index].settles());
+        if settled && exact.put_sums(&at, walked) {
+            return runs.iter_mut().for_each(|run| run.pass(&at, walked, exact.origin));
+        }
         if check == Check::HandOver {
             // The final sum is the only prefix.
             walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
@@ -239,7 +246,11 @@ impl TileAt<'_, '_> {
                 return kernels.sum_bytes(how, windows, layout, bytes, walked);
             }
         }
-        if how != Sums::Walked && self.sums_in_place(how == Sums::Bounded, walked) {
+        let done = match how {
+            Sums::Walked => self.walk_in_place(walked),
+            _ => self.sums_in_place(how == Sums::Bounded, walked),
+        };
+        if done {
             return;
         }
         let read = windows.read((&layer.geometry, image), block, self.pixel, corners);
@@ -258,20 +269,42 @@ impl TileAt<'_, '_> {
     fn sums_in_place(&self, bounded: bool, walked: &mut [Walked]) -> bool {
         let Self { layer, image, block, corners, .. } = self;
         let Block { reads, weights, start, short, .. } = block;
-        let (kernels, cells) = (layer.kernels, &layer.cells);
+        let kernels = layer.kernels;
         let windows = || (&image.operands()[reads.first()..], *corners);
+        let own = || self.placed(true);
         match (layer.in_place.as_deref(), &block.in_place, reads) {
             (Some(layout), Some(pairs), Reads::Window(_)) => match bounded {
                 true => kernels.sum_in_place::<true>(windows(), layout, pairs, start, walked),
                 false => kernels.sum_in_place::<false>(windows(), layout, pairs, start, walked),
             },
             (_, _, Reads::Neighbours(_)) if *short && kernels.sums_own(weights.len()) => match bounded {
-                true => kernels.sum_own::<true>(windows(), cells, weights, start, walked),
-                false => kernels.sum_own::<false>(windows(), cells, weights, start, walked),
+                true => kernels.sum_own::<true>(own(), weights, start, walked),
+                false => kernels.sum_own::<false>(own(), weights, start, walked),
             },
             _ => return false,
         }
         true
+    }
+
+    /// Exact sums with the extremes of their prefixes, from operands where they lie; whether that is done.
+    fn walk_in_place(&self, walked: &mut [Walked]) -> bool {
+        let Block { reads, weights, start, short, .. } = self.block;
+        let own = match reads {
+            Reads::Window(_) => false,
+            Reads::Neighbours(_) => true,
+            Reads::Lanes(_) => return false,
+        };
+        let does = *short && self.layer.kernels.sums_in_place();
+        if does {
+            self.layer.kernels.walk_in_place(self.placed(own), weights, start, walked);
+        }
+        does
+    }
+
+    fn placed(&self, own: bool) -> PlacedWindows<'_> {
+        let Self { layer, image, block, corners, .. } = self;
+        let cells = &image.operands()[block.reads.first()..];
+        PlacedWindows { cells, corners, offsets: &layer.cells, own }
     }
 
     /// The output codes of exact sums.
@@ -301,10 +334,34 @@ struct Output<'o, 'a> {
 }
 
 impl Output<'_, '_> {
+    /// Puts the output codes of sums, where that takes no codes in lanes; whether it is done.
+    fn put_sums(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked]) -> bool {
+        put_sums(&mut self.out, self.origin, tile, sums)
+    }
+
     /// Puts the codes of a block at some pixels.
     fn put(&mut self, pixel: usize, block: &Block, codes: &[Lanes]) {
         put(self.layer, &mut self.out, pixel - self.origin, block, codes);
     }
+}
+
+fn put_sums(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[Walked]) -> bool {
+    let TileAt { layer, block, index, pixel, .. } = *tile;
+    let finisher = &layer.finisher;
+    match out {
+        PackedMut::Bytes(out) if finisher.scales() => {
+            let rows = byte_rows(layer, block);
+            let out = &mut out[(pixel - origin) * rows.stride + block.first..];
+            finisher.put(layer.kernels, index, sums, rows, out);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// How the codes of a block go into output codes of a byte each.
+fn byte_rows(layer: &FastLayer<'_>, block: &Block) -> ByteRows {
+    ByteRows { count: block.count, least: layer.output.min(), stride: layer.layer.dots.window.channels() }
 }
 
 fn put(layer: &FastLayer<'_>, out: &mut PackedMut<'_>, pixel: usize, block: &Block, codes: &[Lanes]) {
@@ -312,7 +369,7 @@ fn put(layer: &FastLayer<'_>, out: &mut PackedMut<'_>, pixel: usize, block: &Blo
     let first = pixel * channels + block.first;
     match out {
         PackedMut::Bytes(out) => {
-            layer.kernels.put_bytes(codes, block.count, layer.output.min(), &mut out[first..], channels)
+            layer.kernels.put_bytes(codes, byte_rows(layer, block), &mut out[first..]);
         }
         PackedMut::I16(out) => put_plain(&mut out[first..], channels, block, codes, |code| code as i16),
         PackedMut::I32(out) => put_plain(&mut out[first..], channels, block, codes, |code| code),
@@ -334,6 +391,26 @@ impl<'r, 'a> Run<'r, 'a> {
     /// What the narrow hardware made; `None` if it made the exact codes.
     pub fn into_codes(self) -> Option<Packed> {
         self.simulated
+    }
+
+    /// Takes a tile of which no dot product can overflow; the range's first pixel is `origin`.
+    fn pass(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked], origin: usize) {
+        self.settle(tile.index, sums.len() * tile.block.count);
+        if let Some(simulated) = &mut self.simulated {
+            put_sums(&mut simulated.as_mut(), origin, tile, sums);
+        }
+    }
+
+    /// Whether no dot product of a tile can overflow; if so, counts them.
+    fn settle(&mut self, index: usize, dots: usize) -> bool {
+        let LayerCounts { policies, settled, .. } = &mut *self.counts;
+        let policy = &policies[index];
+        if policy.certain {
+            settled.by_weights += dots as u64;
+        } else if policy.fits {
+            settled.by_sums += dots as u64;
+        }
+        policy.settles()
     }
 
     /// Everything after the exact sums; `exact` has the exact codes up to this block of this tile.
@@ -386,16 +463,10 @@ impl<'r, 'a> Run<'r, 'a> {
 
     /// Finds the pixels of a tile where some dot product has to be stepped, and says how many they are.
     fn must_step(&mut self, tile: &Tile<'_>, pixels: &mut [usize; TILE]) -> usize {
+        let count = tile.block.count;
+        let settled = self.settle(tile.index, tile.corners.len() * count);
+        let Some(narrow) = self.path.register.filter(|_| !settled) else { return 0 };
         let LayerCounts { policies, settled, .. } = &mut *self.counts;
-        let (policy, count) = (&mut policies[tile.index], tile.block.count);
-        let Some(narrow) = self.path.register.filter(|_| !policy.certain) else {
-            settled.by_weights += (tile.corners.len() * count) as u64;
-            return 0;
-        };
-        if policy.fits {
-            settled.by_sums += (tile.corners.len() * count) as u64;
-            return 0;
-        }
         let mut misfits = [count; TILE];
         if tile.bounded {
             self.layer.kernels.misfits(tile.walked, narrow.rails, &mut misfits);
@@ -410,7 +481,7 @@ impl<'r, 'a> Run<'r, 'a> {
             }
         }
         if tile.bounded {
-            policy.note(stepping, tile.corners.len());
+            policies[tile.index].note(stepping, tile.corners.len());
         }
         stepping
     }

@@ -59,6 +59,17 @@ impl Scaling {
     }
 }
 
+/// Where codes of consecutive pixels go as bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByteRows {
+    /// Lanes that are written of every pixel: the first ones.
+    pub count: usize,
+    /// The least code; the bytes are codes less this one.
+    pub least: i32,
+    /// Bytes from pixel to pixel.
+    pub stride: usize,
+}
+
 /// Two roundings: a doubling high multiplication, then a shift to the right with ties away from zero
 /// (`guardbit_num`'s scheme D).
 pub(crate) const DOUBLE: u8 = 0;

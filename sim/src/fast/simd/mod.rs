@@ -8,9 +8,10 @@
 use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
+use super::cells::PlacedWindows;
 use super::kernels::{
-    self, Activations, Code, Delivered, LaneCounters, Lanes, Pair, Rails, Row, RunsOut, SATURATE, Scaling,
-    Stepped, Trail, Walked, WidthCounts, Widths,
+    self, Activations, ByteRows, Code, Delivered, LANES, LaneCounters, Lanes, Pair, Rails, Row, RunsOut,
+    SATURATE, Scaling, Stepped, TILE, Trail, Walked, WidthCounts, Widths,
 };
 use super::log::Log;
 use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
@@ -295,21 +296,48 @@ impl Kernels {
         }
     }
 
-    /// Writes the first `count` lanes of every pixel less `least` as bytes, `stride` bytes apart.
+    /// Writes the codes of every pixel as bytes.
     ///
     /// # Panics
     /// If `out` is too short.
-    pub fn put_bytes(self, codes: &[Lanes], count: usize, least: i32, out: &mut [u8], stride: usize) {
+    pub fn put_bytes(self, codes: &[Lanes], rows: ByteRows, out: &mut [u8]) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::put_bytes(codes, count, least, out, stride) },
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::put_bytes(codes, rows, out) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds this only if the CPU has AVX2.
-            Isa::Avx2 => unsafe { avx2::put_bytes(codes, count, least, out, stride) },
+            Isa::Avx2 => unsafe { avx2::put_bytes(codes, rows, out) },
             _ => {
+                let ByteRows { count, least, stride } = rows;
                 for (place, codes) in out.chunks_mut(stride).zip(codes) {
                     place.iter_mut().zip(&codes[..count]).for_each(|(to, &code)| *to = (code - least) as u8);
+                }
+            }
+        }
+    }
+
+    /// [`kernels::codes`] for every pixel of a tile, written as bytes.
+    ///
+    /// # Panics
+    /// If `out` is too short.
+    pub fn put_codes<D: Delivered, const SCHEME: u8>(
+        self,
+        sums: &[D],
+        scaling: &Scaling,
+        rows: ByteRows,
+        out: &mut [u8],
+    ) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+            Isa::Avx2 if SCHEME == kernels::DOUBLE => unsafe { avx2::put_double(sums, scaling, rows, out) },
+            _ => {
+                let mut codes = [[0; LANES]; TILE];
+                for (i, sums) in sums.chunks(TILE).enumerate() {
+                    let codes = &mut codes[..sums.len()];
+                    self.codes::<D, SCHEME>(sums, scaling, codes);
+                    self.put_bytes(codes, rows, &mut out[i * TILE * rows.stride..]);
                 }
             }
         }
@@ -637,12 +665,27 @@ impl Kernels {
         unreachable!("sums are made in place where there are instructions for them")
     }
 
-    /// [`kernels::sum`] for the windows at `corners` where lane `l` reads cell `l` from each product's cell on. Asked for
-    /// where [`Self::sums_own`] is true; products fit 16 bits.
+    /// [`kernels::walk`] for windows where they lie. Asked for where [`Self::sums_in_place`] is true; products fit 16 bits.
+    pub fn walk_in_place(
+        self,
+        windows: PlacedWindows<'_>,
+        weights: &[Row],
+        start: &Lanes,
+        out: &mut [Walked],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.sums_in_place() {
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            return unsafe { avx2::walk_in_place(windows, weights, start, out) };
+        }
+        unreachable!("windows are walked in place where there are instructions for it")
+    }
+
+    /// [`kernels::sum`] for windows where they lie, whose lanes read cells of their own. Asked for where [`Self::sums_own`]
+    /// is true; products fit 16 bits.
     pub fn sum_own<const BOUNDED: bool>(
         self,
-        (cells, corners): (&[i16], &[usize]),
-        offsets: &[u32],
+        windows: PlacedWindows<'_>,
         weights: &[Row],
         start: &Lanes,
         out: &mut [Walked],
@@ -650,7 +693,7 @@ impl Kernels {
         #[cfg(target_arch = "x86_64")]
         if self.sums_own(weights.len()) {
             // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
-            return unsafe { avx2::sum_own::<BOUNDED>((cells, corners), offsets, weights, start, out) };
+            return unsafe { avx2::sum_own::<BOUNDED>(windows, weights, start, out) };
         }
         unreachable!("sums are made in place where there are instructions for them")
     }

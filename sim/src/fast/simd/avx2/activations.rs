@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::super::super::cells::CellOffsets;
 use super::super::super::kernels::{Activations, LANES, Neighbours, Row};
 use super::super::super::words::PairLayout;
 use super::load_row;
@@ -103,6 +104,46 @@ impl Pairs for InPlace<'_> {
             self.cells.as_ptr().add(offset).cast::<i32>().read_unaligned()
         };
         [_mm256_set1_epi32(pair); 2]
+    }
+}
+
+/// A window where it lies: its cells, as many as its products read. Lane `l` reads cell `l` from a product's cell on where
+/// `OWN`; else all lanes read that one.
+#[derive(Clone, Copy)]
+pub(super) struct Placed<'x, const OWN: bool> {
+    cells: &'x [i16],
+    offsets: &'x CellOffsets,
+}
+
+impl<'x, const OWN: bool> Placed<'x, OWN> {
+    /// The window at `corner`.
+    ///
+    /// # Panics
+    /// If it does not lie within the cells.
+    #[inline(always)]
+    pub fn new(cells: &'x [i16], corner: usize, offsets: &'x CellOffsets) -> Self {
+        let last = offsets.reach() + if OWN { LANES } else { 1 };
+        Self { cells: &cells[corner..corner + last], offsets }
+    }
+
+    /// Distances of the products' cells.
+    #[inline(always)]
+    pub fn offsets(self) -> &'x [u32] {
+        self.offsets.all()
+    }
+
+    /// What the lanes multiply at a distance.
+    ///
+    /// # Safety
+    /// The CPU has AVX2, and it is one of [`Self::offsets`].
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn operands(self, offset: usize) -> __m256i {
+        // SAFETY: `new` has checked the cells of the farthest product; the load takes any alignment.
+        unsafe {
+            let cell = self.cells.as_ptr().add(offset);
+            if OWN { _mm256_loadu_si256(cell.cast()) } else { _mm256_set1_epi16(*cell) }
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{LANES, Lanes, Scaling};
-use super::{load, store};
+use super::super::super::kernels::{ByteRows, Delivered, LANES, Lanes, Scaling};
+use super::{HALF, load, store};
 
 /// The odd lanes in the places of the even ones.
 const ODD: i32 = 0xf5;
@@ -87,43 +87,103 @@ impl Half {
         _mm256_add_epi32(clamped, self.zero_point)
     }
 
-    /// The same where [`Scaling::has_room`]: the doubling is a shift on the way in, and what both roundings add, and the
-    /// zero point, are added before the shift to the right.
+    /// The same where [`Scaling::has_room`].
     #[inline]
     #[target_feature(enable = "avx2")]
     fn code_with_room(&self, sum: __m256i) -> __m256i {
-        let left = _mm256_add_epi32(self.left, _mm256_set1_epi32(1));
         let [low, high] = [self.low, self.high].map(|bound| _mm256_add_epi32(bound, self.zero_point));
+        _mm256_min_epi32(_mm256_max_epi32(self.rounded(sum), low), high)
+    }
+
+    /// The code before it is clamped, where [`Scaling::has_room`]: the doubling is a shift on the way in, and what both
+    /// roundings add, and the zero point, are added before the shift to the right.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn rounded(&self, sum: __m256i) -> __m256i {
+        let left = _mm256_add_epi32(self.left, _mm256_set1_epi32(1));
         let x = _mm256_sllv_epi32(_mm256_add_epi32(sum, self.bias), left);
         let [even, odd] = self.products(x, 1 << 31);
         let product = _mm256_blend_epi32::<BLEND>(_mm256_shuffle_epi32::<ODD>(even), odd);
         // Ties away from zero.
         let rounded =
             _mm256_add_epi32(_mm256_add_epi32(product, self.added), _mm256_srai_epi32::<31>(product));
-        let code = _mm256_srav_epi32(rounded, self.right);
-        _mm256_min_epi32(_mm256_max_epi32(code, low), high)
+        _mm256_srav_epi32(rounded, self.right)
     }
 }
 
-/// Writes the first `count` lanes of every pixel less `least`, which fit a byte, `stride` bytes apart.
+/// Writes the output codes of sums under scheme D as bytes.
 ///
 /// # Panics
 /// If `out` is too short.
 #[target_feature(enable = "avx2")]
-pub(in super::super) fn put_bytes(codes: &[Lanes], count: usize, least: i32, out: &mut [u8], stride: usize) {
-    let least = _mm256_set1_epi32(least);
-    for (place, codes) in out.chunks_mut(stride).zip(codes) {
-        let (first, second) =
-            (_mm256_sub_epi32(load(codes, 0), least), _mm256_sub_epi32(load(codes, 1), least));
-        // The order of quarters after packing: 0, 2, 1, 3.
-        let words = _mm256_permute4x64_epi64::<0xd8>(_mm256_packus_epi32(first, second));
-        let bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
-        let mut all = [0; LANES];
-        // SAFETY: sixteen bytes; the store takes any alignment.
-        unsafe { _mm_storeu_si128(all.as_mut_ptr().cast(), bytes) };
-        match place.first_chunk_mut::<LANES>() {
-            Some(place) if count == LANES => *place = all,
-            _ => place[..count].copy_from_slice(&all[..count]),
-        }
+pub(in super::super) fn put_double<D: Delivered>(
+    sums: &[D],
+    scaling: &Scaling,
+    rows: ByteRows,
+    out: &mut [u8],
+) {
+    let [first, second] = [Half::new(scaling, 0), Half::new(scaling, 1)];
+    if scaling.has_room {
+        // The bounds as words, which hold every code of a byte.
+        let bounds = |of: fn(&Half) -> __m256i| {
+            let [first, second] = [&first, &second].map(|half| _mm256_add_epi32(of(half), half.zero_point));
+            _mm256_packs_epi32(first, second)
+        };
+        let (low, high) = (bounds(|half| half.low), bounds(|half| half.high));
+        put_rows(sums, rows, out, |sum| {
+            let codes = _mm256_packs_epi32(first.rounded(load(sum, 0)), second.rounded(load(sum, 1)));
+            _mm256_min_epi16(_mm256_max_epi16(codes, low), high)
+        });
+    } else {
+        put_rows(sums, rows, out, |sum| {
+            _mm256_packs_epi32(first.code(load(sum, 0)), second.code(load(sum, 1)))
+        });
+    }
+}
+
+/// Writes codes as bytes.
+///
+/// # Panics
+/// If `out` is too short.
+#[target_feature(enable = "avx2")]
+pub(in super::super) fn put_bytes(codes: &[Lanes], rows: ByteRows, out: &mut [u8]) {
+    put_rows(codes, rows, out, |codes| _mm256_packs_epi32(load(codes, 0), load(codes, 1)));
+}
+
+/// Writes the codes that `words` makes of every pixel's lanes, in the order of `_mm256_packs_epi32`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn put_rows<D: Delivered>(sums: &[D], rows: ByteRows, out: &mut [u8], words: impl Fn(&Lanes) -> __m256i) {
+    let least = _mm256_set1_epi16(rows.least as i16);
+    // Packed once more, two pixels lie in turns, by four lanes.
+    let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    let bytes = |of: [&D; 2]| {
+        let [a, b] = of.map(|sum| _mm256_sub_epi16(words(sum.delivered()), least));
+        let bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(a, b), order);
+        [_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes)]
+    };
+    let (twos, rest) = sums.as_chunks::<2>();
+    for (two, [a, b]) in twos.iter().enumerate() {
+        let [a, b] = bytes([a, b]);
+        put_row(&mut out[2 * two * rows.stride..], rows.count, a);
+        put_row(&mut out[(2 * two + 1) * rows.stride..], rows.count, b);
+    }
+    if let [last] = rest {
+        put_row(&mut out[2 * twos.len() * rows.stride..], rows.count, bytes([last, last])[0]);
+    }
+}
+
+/// Writes the first `count` bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn put_row(out: &mut [u8], count: usize, bytes: __m128i) {
+    let mut all = [0; LANES];
+    // SAFETY: sixteen bytes; the store takes any alignment.
+    unsafe { _mm_storeu_si128(all.as_mut_ptr().cast(), bytes) };
+    // Whole vectors, and halves, without a call.
+    match count {
+        LANES => out[..LANES].copy_from_slice(&all),
+        HALF => out[..HALF].copy_from_slice(&all[..HALF]),
+        _ => out[..count].copy_from_slice(&all[..count]),
     }
 }

@@ -6,15 +6,17 @@ mod saturate;
 mod singles;
 mod statistics;
 mod sums;
+mod walk;
 
 use std::arch::x86_64::*;
 
 pub(crate) use activations::VectorActivations;
-pub(super) use codes::{codes_double, put_bytes};
+pub(super) use codes::{codes_double, put_bytes, put_double};
 pub(super) use saturate::saturate_tile;
 pub(super) use singles::{step_single, step_singles};
 pub(super) use statistics::{count_errors, count_events, misfits};
 pub(super) use sums::{SPLIT_PRODUCTS, sum_in_place, sum_own, sum_tile};
+pub(super) use walk::walk_in_place;
 
 use super::super::kernels::{LANES, Lanes, Row};
 

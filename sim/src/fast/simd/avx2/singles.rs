@@ -3,10 +3,11 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::super::super::kernels::{LANES, Rails, Stepped, Trail, Vector};
+use super::super::super::kernels::{Rails, Stepped, Trail, Vector};
 use super::super::super::pairs::{ABOVE, BELOW};
 use super::super::super::singles::{SingleStepping, SingleWeights};
 use super::super::short::{SATURATE_16, SATURATE_IN_15, WRAP_16, base};
+use super::activations::Placed;
 use super::{load, load_row, store, store_wide, widen};
 
 /// Steps whose overflows are counted in the bytes of a lane.
@@ -22,7 +23,6 @@ pub(in super::super) fn step_singles<const MODE: u8, const COUNT: bool>(
     corners: &[usize],
     out: &mut [Stepped],
 ) {
-    check(stepping);
     in_chunks!(corners, out, [4, 2, 1], |corners, out| {
         match stepping.own {
             true => step::<MODE, COUNT, true, _>(stepping, corners, out),
@@ -42,48 +42,9 @@ pub(in super::super) fn step_single<const MODE: u8>(
     trail: Trail<'_>,
     out: &mut [Stepped; 1],
 ) {
-    check(stepping);
     match stepping.own {
         true => logged::<MODE, true>(stepping, corner, trail, out),
         false => logged::<MODE, false>(stepping, corner, trail, out),
-    }
-}
-
-/// # Panics
-/// If some product's cell is farther than they say.
-fn check(stepping: &SingleStepping<'_>) {
-    assert!(stepping.offsets.iter().all(|&offset| offset as usize <= stepping.reach));
-}
-
-/// The products of a window: from its cells, which are as many as its last product reads.
-#[derive(Clone, Copy)]
-struct Window<'a, const OWN: bool> {
-    cells: &'a [i16],
-}
-
-impl<'a, const OWN: bool> Window<'a, OWN> {
-    /// That at `corner`.
-    ///
-    /// # Panics
-    /// If it does not lie within the cells.
-    fn new(stepping: &SingleStepping<'a>, corner: usize) -> Self {
-        let last = stepping.reach + if OWN { LANES } else { 1 };
-        Self { cells: &stepping.cells[corner..corner + last] }
-    }
-
-    /// What the lanes read from `offset` on.
-    ///
-    /// # Safety
-    /// It is the distance of a product's cell.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn operands(self, offset: usize) -> __m256i {
-        // SAFETY: `new` has checked the cells of the farthest product, as far as `check` has seen that no other is farther;
-        // the load takes any alignment.
-        unsafe {
-            let cell = self.cells.as_ptr().add(offset);
-            if OWN { _mm256_loadu_si256(cell.cast()) } else { _mm256_set1_epi16(*cell) }
-        }
     }
 }
 
@@ -94,9 +55,9 @@ fn step<const MODE: u8, const COUNT: bool, const OWN: bool, const P: usize>(
     corners: &[usize; P],
     out: &mut [Stepped; P],
 ) {
-    let windows = corners.map(|corner| Window::<OWN>::new(stepping, corner));
+    let windows = corners.map(|corner| Placed::<OWN>::new(stepping.cells, corner, stepping.offsets));
     let mut registers = Registers::<P>::new::<MODE>(stepping);
-    registers.steps::<MODE, COUNT, OWN>(stepping, &windows, 0..stepping.offsets.len());
+    registers.steps::<MODE, COUNT, OWN>(stepping, &windows, 0..stepping.offsets.all().len());
     registers.store(out);
 }
 
@@ -108,9 +69,9 @@ fn logged<const MODE: u8, const OWN: bool>(
     trail: Trail<'_>,
     out: &mut [Stepped; 1],
 ) {
-    let windows = [Window::<OWN>::new(stepping, corner)];
+    let windows = [Placed::<OWN>::new(stepping.cells, corner, stepping.offsets)];
     let mut registers = Registers::<1>::new::<MODE>(stepping);
-    let (mut from, all) = (0, stepping.offsets.len());
+    let (mut from, all) = (0, stepping.offsets.all().len());
     for (&checkpoint, log) in trail.checkpoints.iter().zip(trail.log) {
         let to = all.min(checkpoint as usize);
         registers.steps::<MODE, true, OWN>(stepping, &windows, from..to);
@@ -149,11 +110,11 @@ impl<const P: usize> Registers<P> {
     fn steps<const MODE: u8, const COUNT: bool, const OWN: bool>(
         &mut self,
         stepping: &SingleStepping<'_>,
-        windows: &[Window<'_, OWN>; P],
+        windows: &[Placed<'_, OWN>; P],
         steps: Range<usize>,
     ) {
         let SingleWeights { rows, marks } = stepping.weights;
-        let offsets = stepping.offsets[steps.clone()].chunks(COUNTED);
+        let offsets = stepping.offsets.all()[steps.clone()].chunks(COUNTED);
         let rows = rows[steps.clone()].chunks(COUNTED);
         let marks = marks[steps].chunks(COUNTED);
         for ((offsets, rows), marks) in offsets.zip(rows).zip(marks) {
@@ -171,7 +132,7 @@ impl<const P: usize> Registers<P> {
     fn tally<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, const OWN: bool>(
         &mut self,
         rails: Rails,
-        windows: &[Window<'_, OWN>; P],
+        windows: &[Placed<'_, OWN>; P],
         (offsets, rows, marks): (&[u32], &[Vector<i16>], &[Vector<i16>]),
     ) {
         let [least, most] = ends::<MODE>(rails);

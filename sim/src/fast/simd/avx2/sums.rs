@@ -3,9 +3,10 @@
 
 use std::arch::x86_64::*;
 
+use super::super::super::cells::PlacedWindows;
 use super::super::super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Row, Walked};
 use super::super::super::words::PairLayout;
-use super::activations::{InPlace, Pairs};
+use super::activations::{InPlace, Pairs, Placed};
 use super::{VectorActivations, load, load_row, store, widen};
 
 /// Sums of the windows of a tile.
@@ -126,14 +127,12 @@ pub(in super::super) const SPLIT_PRODUCTS: usize = 128;
 /// If a window does not lie within the cells.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn sum_own<const BOUNDED: bool>(
-    (cells, corners): (&[i16], &[usize]),
-    offsets: &[u32],
+    PlacedWindows { cells, corners, offsets, .. }: PlacedWindows<'_>,
     weights: &[Row],
     start: &Lanes,
     out: &mut [Walked],
 ) {
-    let reach = offsets.iter().max().map_or(0, |&offset| offset as usize);
-    let window = |corner: usize| Own { cells: &cells[corner..corner + reach + LANES], offsets };
+    let window = |corner: usize| Placed::<true>::new(cells, corner, offsets);
     if BOUNDED {
         in_chunks!(corners, out, [2, 1], |corners, out| {
             own::<_, BOUNDED>(&corners.map(window), weights, start, out)
@@ -145,28 +144,20 @@ pub(in super::super) fn sum_own<const BOUNDED: bool>(
     }
 }
 
-/// A window with all cells up to the farthest of `offsets`, and those of the lanes behind it.
-#[derive(Clone, Copy)]
-struct Own<'x> {
-    cells: &'x [i16],
-    offsets: &'x [u32],
-}
-
 #[inline]
 #[target_feature(enable = "avx2")]
 fn own<const P: usize, const BOUNDED: bool>(
-    windows: &[Own<'_>; P],
+    windows: &[Placed<'_, true>; P],
     weights: &[Row],
     start: &Lanes,
     out: &mut [Walked; P],
 ) {
-    let offsets = windows[0].offsets;
     let (mut sum, mut size) = ([Split::zero(); P], [Split::zero(); P]);
-    for (&offset, weights) in offsets.iter().zip(weights) {
+    for (&offset, weights) in windows[0].offsets().iter().zip(weights) {
         let w = load_row(weights);
         for p in 0..P {
-            // SAFETY: all windows were made for these offsets; the load takes any alignment.
-            let x = unsafe { _mm256_loadu_si256(windows[p].cells.as_ptr().add(offset as usize).cast()) };
+            // SAFETY: the distance of a product's cell, the same for all windows.
+            let x = unsafe { windows[p].operands(offset as usize) };
             let product = _mm256_mullo_epi16(x, w);
             sum[p].take(product);
             if BOUNDED {

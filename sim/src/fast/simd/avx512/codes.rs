@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{LANES, Lanes, Scaling};
+use super::super::super::kernels::{ByteRows, LANES, Lanes, Scaling};
 use super::{load, store};
 
 /// Output codes under scheme D: see [`kernels::codes`](super::super::kernels::codes).
@@ -71,12 +71,13 @@ fn codes_with_room<'s>(
     }
 }
 
-/// Writes the lanes of every pixel less `least` as bytes, `stride` bytes apart.
+/// Writes codes as bytes.
 ///
 /// # Panics
 /// If `out` is too short.
 #[target_feature(enable = "avx512bw,avx512vl")]
-pub(in super::super) fn put_bytes(codes: &[Lanes], count: usize, least: i32, out: &mut [u8], stride: usize) {
+pub(in super::super) fn put_bytes(codes: &[Lanes], rows: ByteRows, out: &mut [u8]) {
+    let ByteRows { count, least, stride } = rows;
     assert!(count <= LANES && codes.len().saturating_sub(1) * stride + count <= out.len());
     let mask = ((1u32 << count) - 1) as __mmask16;
     let least = _mm512_set1_epi32(least);
