@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::kernels::{LANES, Lanes, Stepped, TILE};
 use super::pairs::Moment;
 use super::schedule::{NEVER, Turn};
+use super::singles::Traces;
 
 /// Overflows by slot and turn; one slot more than pixels for what nobody asks for, without turns.
 #[derive(Debug)]
@@ -15,12 +16,14 @@ pub(crate) struct Log {
     slots: [Range<usize>; TILE + 1],
     /// What a kernel noted at checkpoints.
     noted: Vec<Lanes>,
+    /// What it noted of single windows after every product.
+    traces: Traces,
 }
 
 impl Default for Log {
     fn default() -> Self {
         let slots = std::array::from_fn(|_| 0..0);
-        Self { counts: Vec::new(), moments: Vec::new(), slots, noted: Vec::new() }
+        Self { counts: Vec::new(), moments: Vec::new(), slots, noted: Vec::new(), traces: Traces::default() }
     }
 }
 
@@ -57,6 +60,23 @@ impl Log {
             self.noted.resize(checkpoints, [0; LANES]);
         }
         &mut self.noted[..checkpoints]
+    }
+
+    /// What a kernel traces.
+    pub fn traces(&mut self) -> &mut Traces {
+        &mut self.traces
+    }
+
+    /// Takes over what was traced of window `window` for the pixel in `slot`, the one after the last.
+    pub fn take_trace(&mut self, slot: usize, window: usize, turns: &[Turn], stepped: &Stepped) {
+        self.open(slot, turns.len());
+        let traces = &self.traces;
+        for (counts, turn) in self.counts[self.slots[slot].clone()].iter_mut().zip(turns) {
+            *counts = std::array::from_fn(|l| match turn.at[l] {
+                NEVER => stepped.high[l] + stepped.low[l],
+                product => traces.before(window, product as usize, l),
+            });
+        }
     }
 
     /// Takes over what was noted of the pixel in `slot`.

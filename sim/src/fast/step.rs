@@ -113,7 +113,7 @@ impl Stepping<'_, '_> {
         let Some(mode) = self.narrow.short else { return false };
         match (&self.tile.block.doubled, &self.tile.block.singles) {
             (Some(weights), _) => self.step_pairs::<COUNT>(mode, weights, log, windows, out),
-            (None, Some(weights)) if !self.plain_is_faster(mode, log.is_some()) => {
+            (None, Some(weights)) if !self.plain_is_faster(mode) => {
                 self.step_singles::<COUNT>(mode, weights, log, out);
             }
             _ => return false,
@@ -121,11 +121,10 @@ impl Stepping<'_, '_> {
         true
     }
 
-    /// Whether the kernels for any register are faster than those for single windows: short ways from one turn to the next
-    /// do not pay, nor do marks of both signs.
-    fn plain_is_faster(&self, mode: ShortMode, logged: bool) -> bool {
+    /// Whether the kernels for any register are faster than those for single windows: marks of both signs do not pay.
+    fn plain_is_faster(&self, mode: ShortMode) -> bool {
         let negative = self.layer.geometry.has_negative_operands();
-        self.narrow.sixteen && (logged || negative && mode == ShortMode::Saturate)
+        self.narrow.sixteen && negative && mode == ShortMode::Saturate
     }
 
     /// One window to a vector.
@@ -153,9 +152,36 @@ impl Stepping<'_, '_> {
         }
         match log {
             None => layer.kernels.step_singles::<COUNT>(mode, &stepping, corners, &mut out[..pixels.len()]),
-            Some(log) => self.log_each(log, out, |slot, trail, out| {
-                layer.kernels.step_single(mode, &stepping, corners[slot], trail, out);
-            }),
+            Some(log) => self.trace_singles(mode, &stepping, corners, log, out),
+        }
+    }
+
+    /// The same, with a log.
+    fn trace_singles(
+        &self,
+        mode: ShortMode,
+        stepping: &SingleStepping<'_>,
+        corners: &[usize],
+        log: &mut Log,
+        out: &mut [Stepped],
+    ) {
+        let Self { layer, tile, pixels, .. } = self;
+        log.clear();
+        let mut first = 0;
+        while first < corners.len() {
+            let count = match corners.len() - first {
+                4.. => 4,
+                2.. => 2,
+                _ => 1,
+            };
+            let (corners, out) = (&corners[first..][..count], &mut out[first..][..count]);
+            layer.kernels.trace_singles(mode, stepping, corners, log.traces(), out);
+            for (window, stepped) in out.iter().enumerate() {
+                let slot = first + window;
+                let site = layer.sites.site(tile.pixel + pixels[slot], tile.index);
+                log.take_trace(slot, window, layer.sites.schedule().turns(site), stepped);
+            }
+            first += count;
         }
     }
 

@@ -17,7 +17,7 @@ use super::log::Log;
 use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
 use super::plane::Plane;
 use super::schedule::{Places, Schedule, Turn};
-use super::singles::SingleStepping;
+use super::singles::{SingleStepping, Traces};
 use super::words::PairLayout;
 use crate::options::Isa;
 
@@ -423,20 +423,20 @@ impl Kernels {
         unreachable!("single windows are stepped where there are instructions for them")
     }
 
-    /// The same for one window, with a trail.
-    pub fn step_single(
+    /// The same for four windows, two or one, with what `traces` takes.
+    pub fn trace_singles(
         self,
         mode: ShortMode,
         stepping: &SingleStepping<'_>,
-        corner: usize,
-        trail: Trail<'_>,
-        out: &mut [Stepped; 1],
+        corners: &[usize],
+        traces: &mut Traces,
+        out: &mut [Stepped],
     ) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_singles() {
             // SAFETY: `Kernels` says so only if the CPU has AVX2.
             return unsafe {
-                with_mode!(mode, |MODE| avx2::step_single::<MODE>(stepping, corner, trail, out))
+                with_mode!(mode, |MODE| avx2::trace_singles::<MODE>(stepping, corners, traces, out))
             };
         }
         unreachable!("single windows are stepped where there are instructions for them")

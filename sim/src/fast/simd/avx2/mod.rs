@@ -13,12 +13,12 @@ use std::arch::x86_64::*;
 pub(crate) use activations::VectorActivations;
 pub(super) use codes::{codes_double, put_bytes, put_double};
 pub(super) use saturate::saturate_tile;
-pub(super) use singles::{step_single, step_singles};
+pub(super) use singles::{step_singles, trace_singles};
 pub(super) use statistics::{count_errors, count_events, misfits};
 pub(super) use sums::{SPLIT_PRODUCTS, sum_in_place, sum_own, sum_tile};
 pub(super) use walk::walk_in_place;
 
-use super::super::kernels::{LANES, Lanes, Row};
+use super::super::kernels::{LANES, Lanes, Row, Vector};
 
 /// Lanes of a vector of 32 bits.
 const HALF: usize = LANES / 2;
@@ -46,6 +46,13 @@ fn store(lanes: &mut Lanes, half: usize, value: __m256i) {
 fn load_row(row: &Row) -> __m256i {
     // SAFETY: sixteen lanes of 16 bits; the load takes any alignment.
     unsafe { _mm256_loadu_si256(row.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store_row(row: &mut Vector<i16>, value: __m256i) {
+    // SAFETY: sixteen lanes of 16 bits; the store takes any alignment.
+    unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), value) };
 }
 
 /// Lanes of 16 bits, signed, as those of 32.

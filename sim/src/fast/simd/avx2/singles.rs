@@ -1,17 +1,13 @@
 //! Registers of at most 16 bits, one window to a vector.
 
 use std::arch::x86_64::*;
-use std::ops::Range;
 
-use super::super::super::kernels::{Rails, Stepped, Trail, Vector};
+use super::super::super::kernels::{Rails, Stepped, Vector};
 use super::super::super::pairs::{ABOVE, BELOW};
-use super::super::super::singles::{SingleStepping, SingleWeights};
+use super::super::super::singles::{COUNTED, SingleStepping, SingleWeights, Traces};
 use super::super::short::{SATURATE_16, SATURATE_IN_15, WRAP_16, base};
 use super::activations::Placed;
-use super::{load, load_row, store, store_wide, widen};
-
-/// Steps whose overflows are counted in the bytes of a lane.
-const COUNTED: usize = 255;
+use super::{load, load_row, store, store_row, store_wide, widen};
 
 /// Steps the windows at `corners`.
 ///
@@ -31,21 +27,23 @@ pub(in super::super) fn step_singles<const MODE: u8, const COUNT: bool>(
     });
 }
 
-/// Steps the window at `corner`, with a trail.
+/// The same for at most as many windows as are stepped at a time, with what `traces` takes.
 ///
 /// # Panics
 /// As above.
 #[target_feature(enable = "avx2")]
-pub(in super::super) fn step_single<const MODE: u8>(
+pub(in super::super) fn trace_singles<const MODE: u8>(
     stepping: &SingleStepping<'_>,
-    corner: usize,
-    trail: Trail<'_>,
-    out: &mut [Stepped; 1],
+    corners: &[usize],
+    traces: &mut Traces,
+    out: &mut [Stepped],
 ) {
-    match stepping.own {
-        true => logged::<MODE, true>(stepping, corner, trail, out),
-        false => logged::<MODE, false>(stepping, corner, trail, out),
-    }
+    in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+        match stepping.own {
+            true => trace::<MODE, true, _>(stepping, corners, traces, out),
+            false => trace::<MODE, false, _>(stepping, corners, traces, out),
+        }
+    });
 }
 
 #[inline(never)]
@@ -57,28 +55,22 @@ fn step<const MODE: u8, const COUNT: bool, const OWN: bool, const P: usize>(
 ) {
     let windows = corners.map(|corner| Placed::<OWN>::new(stepping.cells, corner, stepping.offsets));
     let mut registers = Registers::<P>::new::<MODE>(stepping);
-    registers.steps::<MODE, COUNT, OWN>(stepping, &windows, 0..stepping.offsets.all().len());
+    registers.steps::<MODE, COUNT, OWN, false>(stepping, &windows, &mut [], &mut []);
     registers.store(out);
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn logged<const MODE: u8, const OWN: bool>(
+fn trace<const MODE: u8, const OWN: bool, const P: usize>(
     stepping: &SingleStepping<'_>,
-    corner: usize,
-    trail: Trail<'_>,
-    out: &mut [Stepped; 1],
+    corners: &[usize; P],
+    traces: &mut Traces,
+    out: &mut [Stepped; P],
 ) {
-    let windows = [Placed::<OWN>::new(stepping.cells, corner, stepping.offsets)];
-    let mut registers = Registers::<1>::new::<MODE>(stepping);
-    let (mut from, all) = (0, stepping.offsets.all().len());
-    for (&checkpoint, log) in trail.checkpoints.iter().zip(trail.log) {
-        let to = all.min(checkpoint as usize);
-        registers.steps::<MODE, true, OWN>(stepping, &windows, from..to);
-        store_wide(log, _mm256_add_epi16(registers.above[0], registers.below[0]));
-        from = to;
-    }
-    registers.steps::<MODE, true, OWN>(stepping, &windows, from..all);
+    let windows = corners.map(|corner| Placed::<OWN>::new(stepping.cells, corner, stepping.offsets));
+    let mut registers = Registers::<P>::new::<MODE>(stepping);
+    let (counts, earlier) = traces.open(windows[0].offsets().len());
+    registers.steps::<MODE, true, OWN, true>(stepping, &windows, counts, earlier);
     registers.store(out);
 }
 
@@ -104,24 +96,33 @@ impl<const P: usize> Registers<P> {
         Self { base, value: [value; P], above: [zero; P], below: [zero; P] }
     }
 
-    /// Adds the products of some steps.
+    /// Adds all products; where `TRACE`, notes the counters after each, and what they are of [`COUNTED`] steps more than.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn steps<const MODE: u8, const COUNT: bool, const OWN: bool>(
+    fn steps<const MODE: u8, const COUNT: bool, const OWN: bool, const TRACE: bool>(
         &mut self,
         stepping: &SingleStepping<'_>,
         windows: &[Placed<'_, OWN>; P],
-        steps: Range<usize>,
+        counts: &mut [[Vector<i16>; P]],
+        earlier: &mut [[Vector<i16>; P]],
     ) {
         let SingleWeights { rows, marks } = stepping.weights;
-        let offsets = stepping.offsets.all()[steps.clone()].chunks(COUNTED);
-        let rows = rows[steps.clone()].chunks(COUNTED);
-        let marks = marks[steps].chunks(COUNTED);
-        for ((offsets, rows), marks) in offsets.zip(rows).zip(marks) {
+        let parts =
+            stepping.offsets.all().chunks(COUNTED).zip(rows.chunks(COUNTED)).zip(marks.chunks(COUNTED));
+        for (part, ((offsets, rows), marks)) in parts.enumerate() {
             let products = (offsets, rows, marks);
+            let mut noted: &mut [[Vector<i16>; P]] = &mut [];
+            if TRACE {
+                for p in 0..P {
+                    store_row(&mut earlier[part][p], _mm256_add_epi16(self.above[p], self.below[p]));
+                }
+                noted = &mut counts[part * COUNTED..][..rows.len()];
+            }
             match stepping.negative && COUNT {
-                true => self.tally::<MODE, COUNT, true, OWN>(stepping.rails, windows, products),
-                false => self.tally::<MODE, COUNT, false, OWN>(stepping.rails, windows, products),
+                true => self.tally::<MODE, COUNT, true, OWN, TRACE>(stepping.rails, windows, products, noted),
+                false => {
+                    self.tally::<MODE, COUNT, false, OWN, TRACE>(stepping.rails, windows, products, noted)
+                }
             }
         }
     }
@@ -129,16 +130,17 @@ impl<const P: usize> Registers<P> {
     /// Adds up to [`COUNTED`] products: offsets of their cells, weights, marks.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn tally<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, const OWN: bool>(
+    fn tally<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, const OWN: bool, const TRACE: bool>(
         &mut self,
         rails: Rails,
         windows: &[Placed<'_, OWN>; P],
         (offsets, rows, marks): (&[u32], &[Vector<i16>], &[Vector<i16>]),
+        noted: &mut [[Vector<i16>; P]],
     ) {
         let [least, most] = ends::<MODE>(rails);
         let swap = _mm256_set1_epi16(ABOVE | BELOW);
         let (mut value, mut counts) = (self.value, [_mm256_setzero_si256(); P]);
-        for ((&offset, w), mark) in offsets.iter().zip(rows).zip(marks) {
+        for (k, ((&offset, w), mark)) in offsets.iter().zip(rows).zip(marks).enumerate() {
             let (w, mark) = (load_row(w), load_row(mark));
             for p in 0..P {
                 // SAFETY: the distance of a product's cell.
@@ -168,6 +170,9 @@ impl<const P: usize> Registers<P> {
                     };
                     let same = _mm256_cmpeq_epi16(shows, wrapped);
                     counts[p] = _mm256_add_epi16(counts[p], _mm256_andnot_si256(same, mark));
+                    if TRACE {
+                        store_row(&mut noted[k][p], counts[p]);
+                    }
                 }
             }
         }
