@@ -54,12 +54,12 @@ pub(crate) struct Traces {
     windows: usize,
 }
 
+/// What is traced of `P` windows, step by step.
+pub(crate) type Traced<const P: usize> = [[Vector<i16>; P]];
+
 impl Traces {
     /// Makes room for `products` products of `P` windows: counters and what was before them, to be written.
-    pub fn open<const P: usize>(
-        &mut self,
-        products: usize,
-    ) -> (&mut [[Vector<i16>; P]], &mut [[Vector<i16>; P]]) {
+    pub fn open<const P: usize>(&mut self, products: usize) -> (&mut Traced<P>, &mut Traced<P>) {
         let Self { counts, earlier, windows } = self;
         *windows = P;
         let room = |rows: &mut Vec<Vector<i16>>, count: usize| {

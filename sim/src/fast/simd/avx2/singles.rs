@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::super::super::kernels::{Rails, Stepped, Vector};
 use super::super::super::pairs::{ABOVE, BELOW};
-use super::super::super::singles::{COUNTED, SingleStepping, SingleWeights, Traces};
+use super::super::super::singles::{COUNTED, SingleStepping, SingleWeights, Traced, Traces};
 use super::super::short::{SATURATE_16, SATURATE_IN_15, WRAP_16, base};
 use super::activations::Placed;
 use super::{load, load_row, store, store_row, store_wide, widen};
@@ -103,15 +103,15 @@ impl<const P: usize> Registers<P> {
         &mut self,
         stepping: &SingleStepping<'_>,
         windows: &[Placed<'_, OWN>; P],
-        counts: &mut [[Vector<i16>; P]],
-        earlier: &mut [[Vector<i16>; P]],
+        counts: &mut Traced<P>,
+        earlier: &mut Traced<P>,
     ) {
         let SingleWeights { rows, marks } = stepping.weights;
         let parts =
             stepping.offsets.all().chunks(COUNTED).zip(rows.chunks(COUNTED)).zip(marks.chunks(COUNTED));
         for (part, ((offsets, rows), marks)) in parts.enumerate() {
             let products = (offsets, rows, marks);
-            let mut noted: &mut [[Vector<i16>; P]] = &mut [];
+            let mut noted: &mut Traced<P> = &mut [];
             if TRACE {
                 for p in 0..P {
                     store_row(&mut earlier[part][p], _mm256_add_epi16(self.above[p], self.below[p]));
@@ -135,7 +135,7 @@ impl<const P: usize> Registers<P> {
         rails: Rails,
         windows: &[Placed<'_, OWN>; P],
         (offsets, rows, marks): (&[u32], &[Vector<i16>], &[Vector<i16>]),
-        noted: &mut [[Vector<i16>; P]],
+        noted: &mut Traced<P>,
     ) {
         let [least, most] = ends::<MODE>(rails);
         let swap = _mm256_set1_epi16(ABOVE | BELOW);
