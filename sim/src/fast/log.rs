@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::kernels::{LANES, Lanes, Stepped, TILE};
 use super::pairs::Moment;
 use super::schedule::{NEVER, Turn};
-use super::singles::Traces;
+use super::traces::Traces;
 
 /// Overflows by slot and turn; one slot more than pixels for what nobody asks for, without turns.
 #[derive(Debug)]

@@ -25,6 +25,7 @@ mod step;
 mod stepper;
 mod tiles;
 mod trace;
+mod traces;
 mod windows;
 mod words;
 

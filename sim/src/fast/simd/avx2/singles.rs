@@ -4,7 +4,8 @@ use std::arch::x86_64::*;
 
 use super::super::super::kernels::{Rails, Stepped, Vector};
 use super::super::super::pairs::{ABOVE, BELOW};
-use super::super::super::singles::{COUNTED, SingleStepping, SingleWeights, Traced, Traces};
+use super::super::super::singles::{SingleStepping, SingleWeights};
+use super::super::super::traces::{COUNTED, Traced, Traces};
 use super::super::short::{SATURATE_16, SATURATE_IN_15, WRAP_16, base};
 use super::activations::Placed;
 use super::{load, load_row, store, store_row, store_wide, widen};
@@ -27,10 +28,10 @@ pub(in super::super) fn step_singles<const MODE: u8, const COUNT: bool>(
     });
 }
 
-/// The same for at most as many windows as are stepped at a time, with what `traces` takes.
+/// The same for as many windows as are stepped at a time, four, two or one, with what `traces` takes.
 ///
 /// # Panics
-/// As above.
+/// As above, or if there are others than so many.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn trace_singles<const MODE: u8>(
     stepping: &SingleStepping<'_>,
@@ -38,6 +39,7 @@ pub(in super::super) fn trace_singles<const MODE: u8>(
     traces: &mut Traces,
     out: &mut [Stepped],
 ) {
+    assert!(matches!(corners.len(), 4 | 2 | 1), "windows that are stepped together");
     in_chunks!(corners, out, [4, 2, 1], |corners, out| {
         match stepping.own {
             true => trace::<MODE, true, _>(stepping, corners, traces, out),

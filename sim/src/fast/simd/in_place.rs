@@ -1,0 +1,76 @@
+//! The bodies of the kernels that read operands of 16 bits where they lie.
+
+use super::super::cells::PlacedWindows;
+use super::super::kernels::{Lanes, Pair, Row, Walked};
+use super::super::words::PairLayout;
+use super::Kernels;
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
+#[cfg(doc)]
+use super::kernels;
+use crate::options::Isa;
+
+impl Kernels {
+    /// Whether sums are made from operands of 16 bits where they lie.
+    pub fn sums_in_place(self) -> bool {
+        matches!(self.isa, Isa::Avx2 | Isa::Avx512)
+    }
+
+    /// [`kernels::sum`] for the windows at `corners`. Asked for where [`Self::sums_in_place`] is true.
+    pub fn sum_in_place<const BOUNDED: bool>(
+        self,
+        (cells, corners): (&[i16], &[usize]),
+        layout: &PairLayout,
+        weights: &[Pair],
+        start: &Lanes,
+        out: &mut [Walked],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.sums_in_place() {
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            return unsafe { avx2::sum_in_place::<BOUNDED>((cells, corners), layout, weights, start, out) };
+        }
+        unreachable!("sums are made in place where there are instructions for them")
+    }
+
+    /// [`kernels::walk`] for windows where they lie. Asked for where [`Self::sums_in_place`] is true; products fit 16 bits.
+    pub fn walk_in_place(
+        self,
+        windows: PlacedWindows<'_>,
+        weights: &[Row],
+        start: &Lanes,
+        out: &mut [Walked],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.sums_in_place() {
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            return unsafe { avx2::walk_in_place(windows, weights, start, out) };
+        }
+        unreachable!("windows are walked in place where there are instructions for it")
+    }
+
+    /// [`kernels::sum`] for windows where they lie, whose lanes read cells of their own. Asked for where [`Self::sums_own`]
+    /// is true; products fit 16 bits.
+    pub fn sum_own<const BOUNDED: bool>(
+        self,
+        windows: PlacedWindows<'_>,
+        weights: &[Row],
+        start: &Lanes,
+        out: &mut [Walked],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.sums_own(weights.len()) {
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            return unsafe { avx2::sum_own::<BOUNDED>(windows, weights, start, out) };
+        }
+        unreachable!("sums are made in place where there are instructions for them")
+    }
+
+    /// Whether [`Self::sum_own`] takes so many products.
+    pub fn sums_own(self, products: usize) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.sums_in_place() && products <= avx2::SPLIT_PRODUCTS;
+        #[cfg(not(target_arch = "x86_64"))]
+        return false;
+    }
+}
