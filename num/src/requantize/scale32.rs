@@ -26,6 +26,11 @@ pub enum Scale32 {
         /// The multiplier.
         real: f64,
     },
+    /// Float32, half to even: see [`Scheme::Even`].
+    Even {
+        /// The multiplier.
+        real: f32,
+    },
 }
 
 impl Scale32 {
@@ -42,6 +47,7 @@ impl Scale32 {
                 Some(Self::Single { significand, right: (31 - exponent) as u32 })
             }
             Scheme::Float64Away => Some(Self::Float64 { real: multiplier.real() }),
+            Scheme::Even => Some(Self::Even { real: multiplier.real() as f32 }),
             _ => None,
         }
     }
@@ -63,6 +69,7 @@ impl Scale32 {
                 (i64::from(x) * significand + (1i64 << (right - 1))) >> right
             }
             Self::Float64 { real } => (f64::from(x) * real).round() as i64,
+            Self::Even { real } => (x as f32 * real).round_ties_even() as i64,
         }
     }
 }

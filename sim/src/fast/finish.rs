@@ -27,6 +27,7 @@ pub(super) struct Finisher<'a> {
 enum Kind {
     Double,
     Single,
+    Even,
 }
 
 /// The output stage of one channel.
@@ -75,6 +76,9 @@ impl<'a> Finisher<'a> {
             Some((Kind::Single, scalings)) => {
                 kernels.codes::<D, { kernels::SINGLE }>(sums, &scalings[index], out);
             }
+            Some((Kind::Even, scalings)) => {
+                kernels.codes::<D, { kernels::EVEN }>(sums, &scalings[index], out);
+            }
             None => {}
         }
     }
@@ -97,6 +101,9 @@ impl<'a> Finisher<'a> {
             }
             Some((Kind::Single, scalings)) => {
                 kernels.put_codes::<D, { kernels::SINGLE }>(sums, &scalings[index], rows, out);
+            }
+            Some((Kind::Even, scalings)) => {
+                kernels.put_codes::<D, { kernels::EVEN }>(sums, &scalings[index], rows, out);
             }
             None => {}
         }
@@ -144,6 +151,7 @@ fn scalings(stages: &[Stage], blocks: impl Iterator<Item = Channels>) -> Option<
     let kind = match stages.first()?.scale {
         Some(Scale32::Double { .. }) => Kind::Double,
         Some(Scale32::Single { .. }) => Kind::Single,
+        Some(Scale32::Even { .. }) => Kind::Even,
         _ => return None,
     };
     let of_block = |block: Channels| {
@@ -214,10 +222,12 @@ impl Stage {
             (Kind::Single, Some(Scale32::Single { significand, right })) if (31..=62).contains(&right) => {
                 (significand, 0, right)
             }
+            (Kind::Even, Some(Scale32::Even { real })) => (real.to_bits().into(), 0, 31),
             _ => return None,
         };
         let code = |code: i64| i32::try_from(code - self.zero_point).ok();
         scaling.bias[lane] = i32::try_from(self.bias).ok()?;
+        // A multiplier in float32 is not negative either.
         scaling.significand[lane] = i32::try_from(significand).ok()?;
         (scaling.left[lane], scaling.right[lane]) = (left as i32, right as i32);
         (scaling.low[lane], scaling.high[lane]) = (code(self.clamp.0)?, code(self.clamp.1)?);

@@ -123,7 +123,7 @@ fn layer() -> impl Strategy<Value = Layer> {
         dtype(),
         // Activations that clip hide what went wrong before.
         prop_oneof![Just(Activation::None), select(Activation::ALL.to_vec())],
-        select(vec![Scheme::Double, Scheme::Double, Scheme::Single]),
+        select(vec![Scheme::Double, Scheme::Double, Scheme::Single, Scheme::Even]),
         any::<bool>(),
     );
     (kind, window, channels, finish, any::<u64>()).prop_map(

@@ -1,6 +1,6 @@
 //! 2-D convolution of real values.
 
-use super::elements::expect;
+use super::elements::{add_products, expect};
 use crate::dot::{Tap, Window};
 use crate::ops::window::{self, Sliding};
 use crate::ops::{Operands, Operator};
@@ -37,21 +37,44 @@ impl Operator for FloatConv2d {
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         let Ok(window) = self.geometry(operands) else { return Vec::new() };
-        let terms = window.terms();
+        let (channels, depth) = (window.channels(), window.kernel[2]);
+        let per_group = channels / window.groups;
+        let weights = by_term(inputs[1], channels);
         let bias = inputs.get(2).copied().unwrap_or_default();
-        let one = |index| {
-            let out = window.output_position(index);
-            let products = (0..terms).map(|k| match window.tap(out, window.kernel_position(k)) {
-                Tap::Input(at) => {
-                    f64::from(real_of(inputs[0][at])) * f64::from(real_of(inputs[1][out.c * terms + k]))
+        let mut sums = vec![0.0; channels];
+        let mut output = Vec::with_capacity(window.dots());
+        for first in (0..window.dots()).step_by(channels) {
+            let out = window.output_position(first);
+            sums.fill(-0.0);
+            for term in (0..window.terms()).step_by(depth) {
+                let Tap::Input(cell) = window.tap(out, window.kernel_position(term)) else {
+                    sums.iter_mut().for_each(|sum| *sum += 0.0);
+                    continue;
+                };
+                for (group, sums) in sums.chunks_mut(per_group).enumerate() {
+                    for c in 0..depth {
+                        let weights = &weights[(term + c) * channels + group * per_group..];
+                        add_products(sums, inputs[0][cell + group * depth + c], weights);
+                    }
                 }
-                Tap::Padding => 0.0,
-            });
-            let sum: f64 = products.sum();
-            word_of((sum + bias.get(out.c).map_or(0.0, |&word| real_of(word).into())) as f32)
-        };
-        (0..window.dots()).map(one).collect()
+            }
+            let bias = |channel: usize| bias.get(channel).map_or(0.0, |&word| f64::from(real_of(word)));
+            output.extend(sums.iter().enumerate().map(|(o, &sum)| word_of((sum + bias(o)) as f32)));
+        }
+        output
     }
+}
+
+/// Weights `[o, kh, kw, c/groups]` as `[kh, kw, c/groups, o]`: the sums of all channels grow side by side.
+fn by_term(words: &[i32], channels: usize) -> Vec<f64> {
+    let terms = words.len() / channels;
+    let mut weights = vec![0.0; words.len()];
+    for (channel, words) in words.chunks(terms.max(1)).enumerate() {
+        for (term, &word) in words.iter().enumerate() {
+            weights[term * channels + channel] = real_of(word).into();
+        }
+    }
+    weights
 }
 
 impl FloatConv2d {

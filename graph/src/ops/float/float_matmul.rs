@@ -1,6 +1,6 @@
 //! Matrix product of real values.
 
-use super::elements::expect;
+use super::elements::{add_products, expect};
 use crate::ops::strides::{offsets, row_major};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, real_of, word_of};
@@ -23,13 +23,17 @@ impl Operator for FloatMatMul {
         let Ok(Product { batch, strides: [a, b], rows, terms, cols }) = Product::new(operands) else {
             return Vec::new();
         };
-        let real = |input: usize, at: usize| f64::from(real_of(inputs[input][at]));
+        let mut sums = vec![0.0; cols];
         let mut output = Vec::new();
         for (a, b) in offsets(&batch, &a).zip(offsets(&batch, &b)) {
-            for at in 0..rows * cols {
-                let (row, col) = (at / cols, at % cols);
-                let products = (0..terms).map(|k| real(0, a + row * terms + k) * real(1, b + k * cols + col));
-                output.push(word_of(products.sum::<f64>() as f32));
+            let weights: Vec<f64> =
+                inputs[1][b..b + terms * cols].iter().map(|&word| real_of(word).into()).collect();
+            for row in 0..rows {
+                sums.fill(-0.0);
+                for k in 0..terms {
+                    add_products(&mut sums, inputs[0][a + row * terms + k], &weights[k * cols..]);
+                }
+                output.extend(sums.iter().map(|&sum| word_of(sum as f32)));
             }
         }
         output

@@ -33,7 +33,7 @@ impl Delivered for Stepped {
 pub(crate) struct Scaling {
     /// Added first; the sum with it stays within 32 bits.
     pub bias: Lanes,
-    /// 31 bits.
+    /// 31 bits; of scheme E the multiplier itself, the bits of a float32.
     pub significand: Lanes,
     /// Shift to the left before the multiplication, 0..=30.
     pub left: Lanes,
@@ -75,6 +75,8 @@ pub(crate) struct ByteRows {
 pub(crate) const DOUBLE: u8 = 0;
 /// One rounding of the whole product, half up (scheme S).
 pub(crate) const SINGLE: u8 = 1;
+/// A product in float32, rounded half to even (scheme E); codes less the zero point have at most 25 bits.
+pub(crate) const EVEN: u8 = 2;
 
 /// Output codes of sums.
 #[inline(always)]
@@ -83,11 +85,13 @@ pub(crate) fn codes<const SCHEME: u8>(sum: &Lanes, scaling: &Scaling) -> Lanes {
     for l in 0..LANES {
         let x = sum[l].wrapping_add(scaling.bias[l]);
         let right = scaling.right[l] as u32;
-        let scaled = match SCHEME {
-            DOUBLE => double(x << scaling.left[l], scaling.significand[l], right),
-            _ => single(x, scaling.significand[l], right),
+        let (low, high) = (scaling.low[l], scaling.high[l]);
+        let clamped = match SCHEME {
+            DOUBLE => double(x << scaling.left[l], scaling.significand[l], right).max(low).min(high),
+            SINGLE => single(x, scaling.significand[l], right).max(low).min(high),
+            _ => even(x, scaling.significand[l], low, high),
         };
-        codes[l] = scaled.max(scaling.low[l]).min(scaling.high[l]) + scaling.zero_point;
+        codes[l] = clamped + scaling.zero_point;
     }
     codes
 }
@@ -108,6 +112,12 @@ fn single(x: i32, significand: i32, right: u32) -> i32 {
     const LIFT: u64 = 1 << 62;
     let product = i64::from(x) * i64::from(significand) + (1i64 << (right - 1));
     (((product as u64).wrapping_add(LIFT) >> right) as u32).wrapping_sub((LIFT >> right) as u32) as i32
+}
+
+#[inline(always)]
+fn even(x: i32, multiplier: i32, low: i32, high: i32) -> i32 {
+    let rounded = (x as f32 * f32::from_bits(multiplier as u32)).round_ties_even();
+    rounded.max(low as f32).min(high as f32) as i32
 }
 
 /// Adds the squares of codes of at most 16 bits, fewer than 2^28, less their zero point.
