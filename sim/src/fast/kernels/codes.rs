@@ -189,6 +189,7 @@ impl Code for i16 {
 
 #[cfg(test)]
 mod tests {
+    use guardbit_num::{Multiplier, Requantizer, Scheme};
     use proptest::prelude::*;
 
     use super::super::super::simd::Kernels;
@@ -234,7 +235,42 @@ mod tests {
         Ok(())
     }
 
+    /// Scheme E on every body, beside its definition; powers of two make ties.
+    fn check_even(multiplier: f64, zero_point: i32, sums: &[i32]) -> Result<(), TestCaseError> {
+        let requantizer = Requantizer::new(Scheme::Even, Multiplier::new(multiplier).unwrap());
+        let scaling = Scaling {
+            bias: [1; LANES],
+            significand: [(multiplier as f32).to_bits() as i32; LANES],
+            left: [0; LANES],
+            right: [31; LANES],
+            low: [-1000; LANES],
+            high: [1000; LANES],
+            zero_point,
+            has_room: false,
+        };
+        let expected = |&sum: &i32| {
+            let scaled = requantizer.scale(i128::from(sum) + 1).clamp(-1000, 1000);
+            [scaled as i32 + zero_point; LANES]
+        };
+        let lanes: Vec<Lanes> = sums.iter().map(|&sum| [sum; LANES]).collect();
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let mut found = vec![[0; LANES]; sums.len()];
+            Kernels::choose(Some(isa)).codes::<_, EVEN>(&lanes, &scaling, &mut found);
+            prop_assert_eq!(&found, &sums.iter().map(expected).collect::<Vec<_>>(), "{:?}", isa);
+        }
+        Ok(())
+    }
+
     proptest! {
+        #[test]
+        fn scheme_e_is_its_definition(
+            multiplier in prop_oneof![(-20..2i32).prop_map(|power| 2f64.powi(power)), 1e-7..2.0f64],
+            zero_point in -128..=255i32,
+            sums in prop::collection::vec(prop_oneof![-2000..2000i32, i32::MIN..i32::MAX], 32),
+        ) {
+            check_even(multiplier, zero_point, &sums)?;
+        }
+
         #[test]
         fn bodies_make_the_same_codes(
             lanes in prop::collection::vec(lane(), LANES),
