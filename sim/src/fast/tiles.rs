@@ -273,10 +273,13 @@ impl TileAt<'_, '_> {
         let windows = || (&image.operands()[reads.first()..], *corners);
         let own = || self.placed(true);
         match (layer.in_place.as_deref(), &block.in_place, reads) {
-            (Some(layout), Some(pairs), Reads::Window(_)) => match bounded {
-                true => kernels.sum_in_place::<true>(windows(), layout, pairs, start, walked),
-                false => kernels.sum_in_place::<false>(windows(), layout, pairs, start, walked),
-            },
+            (Some(layout), Some(pairs), Reads::Window(_)) => {
+                let weights = (&pairs[..], block.count);
+                match bounded {
+                    true => kernels.sum_in_place::<true>(windows(), layout, weights, start, walked),
+                    false => kernels.sum_in_place::<false>(windows(), layout, weights, start, walked),
+                }
+            }
             (_, _, Reads::Neighbours(_)) if *short && kernels.sums_own(weights.len()) => match bounded {
                 true => kernels.sum_own::<true>(own(), weights, start, walked),
                 false => kernels.sum_own::<false>(own(), weights, start, walked),

@@ -16,19 +16,22 @@ impl Kernels {
         matches!(self.isa, Isa::Avx2 | Isa::Avx512)
     }
 
-    /// [`kernels::sum`] for the windows at `corners`. Asked for where [`Self::sums_in_place`] is true.
+    /// [`kernels::sum`] for the windows at `corners`, with `count` lanes the weights of which are not 0. Asked for where
+    /// [`Self::sums_in_place`] is true.
     pub fn sum_in_place<const BOUNDED: bool>(
         self,
         (cells, corners): (&[i16], &[usize]),
         layout: &PairLayout,
-        weights: &[Pair],
+        (weights, count): (&[Pair], usize),
         start: &Lanes,
         out: &mut [Walked],
     ) {
         #[cfg(target_arch = "x86_64")]
         if self.sums_in_place() {
             // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
-            return unsafe { avx2::sum_in_place::<BOUNDED>((cells, corners), layout, weights, start, out) };
+            return unsafe {
+                avx2::sum_in_place::<BOUNDED>((cells, corners), layout, (weights, count), start, out)
+            };
         }
         unreachable!("sums are made in place where there are instructions for them")
     }

@@ -123,19 +123,33 @@ pub(in super::super) fn put_double<D: Delivered>(
     out: &mut [u8],
 ) {
     let [first, second] = [Half::new(scaling, 0), Half::new(scaling, 1)];
-    if scaling.has_room {
+    if rows.count <= HALF && scaling.has_room {
+        let of_two = |half: __m256i| {
+            let word = _mm256_add_epi32(half, first.zero_point);
+            _mm256_packs_epi32(word, word)
+        };
+        let (low, high) = (of_two(first.low), of_two(first.high));
+        put_rows::<_, 2, HALF>(sums, rows, out, |[a, b]| {
+            let codes = _mm256_packs_epi32(first.rounded(load(a, 0)), first.rounded(load(b, 0)));
+            _mm256_min_epi16(_mm256_max_epi16(codes, low), high)
+        });
+    } else if rows.count <= HALF {
+        put_rows::<_, 2, HALF>(sums, rows, out, |[a, b]| {
+            _mm256_packs_epi32(first.code(load(a, 0)), first.code(load(b, 0)))
+        });
+    } else if scaling.has_room {
         // The bounds as words, which hold every code of a byte.
         let bounds = |of: fn(&Half) -> __m256i| {
             let [first, second] = [&first, &second].map(|half| _mm256_add_epi32(of(half), half.zero_point));
             _mm256_packs_epi32(first, second)
         };
         let (low, high) = (bounds(|half| half.low), bounds(|half| half.high));
-        put_rows(sums, rows, out, |sum| {
+        put_rows::<_, 1, LANES>(sums, rows, out, |[sum]| {
             let codes = _mm256_packs_epi32(first.rounded(load(sum, 0)), second.rounded(load(sum, 1)));
             _mm256_min_epi16(_mm256_max_epi16(codes, low), high)
         });
     } else {
-        put_rows(sums, rows, out, |sum| {
+        put_rows::<_, 1, LANES>(sums, rows, out, |[sum]| {
             _mm256_packs_epi32(first.code(load(sum, 0)), second.code(load(sum, 1)))
         });
     }
@@ -147,43 +161,46 @@ pub(in super::super) fn put_double<D: Delivered>(
 /// If `out` is too short.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn put_bytes(codes: &[Lanes], rows: ByteRows, out: &mut [u8]) {
-    put_rows(codes, rows, out, |codes| _mm256_packs_epi32(load(codes, 0), load(codes, 1)));
+    match rows.count <= HALF {
+        true => put_rows::<_, 2, HALF>(codes, rows, out, |[a, b]| _mm256_packs_epi32(load(a, 0), load(b, 0))),
+        false => put_rows::<_, 1, LANES>(codes, rows, out, |[codes]| {
+            _mm256_packs_epi32(load(codes, 0), load(codes, 1))
+        }),
+    }
 }
 
-/// Writes the codes that `words` makes of every pixel's lanes, in the order of `_mm256_packs_epi32`.
+/// Writes codes, which `words` makes of `N` pixels, of the first `WIDTH` lanes of each, in the order of `_mm256_packs_epi32`: one
+/// pixel, or the first halves of two.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn put_rows<D: Delivered>(sums: &[D], rows: ByteRows, out: &mut [u8], words: impl Fn(&Lanes) -> __m256i) {
+fn put_rows<D: Delivered, const N: usize, const WIDTH: usize>(
+    sums: &[D],
+    rows: ByteRows,
+    out: &mut [u8],
+    words: impl Fn([&Lanes; N]) -> __m256i,
+) {
     let least = _mm256_set1_epi16(rows.least as i16);
-    // Packed once more, two pixels lie in turns, by four lanes.
+    // Packed once more, pixels lie in turns, by four lanes.
     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    let bytes = |of: [&D; 2]| {
-        let [a, b] = of.map(|sum| _mm256_sub_epi16(words(sum.delivered()), least));
-        let bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(a, b), order);
-        [_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes)]
-    };
-    let (twos, rest) = sums.as_chunks::<2>();
-    for (two, [a, b]) in twos.iter().enumerate() {
-        let [a, b] = bytes([a, b]);
-        put_row(&mut out[2 * two * rows.stride..], rows.count, a);
-        put_row(&mut out[(2 * two + 1) * rows.stride..], rows.count, b);
-    }
-    if let [last] = rest {
-        put_row(&mut out[2 * twos.len() * rows.stride..], rows.count, bytes([last, last])[0]);
-    }
-}
-
-/// Writes the first `count` bytes.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn put_row(out: &mut [u8], count: usize, bytes: __m128i) {
-    let mut all = [0; LANES];
-    // SAFETY: sixteen bytes; the store takes any alignment.
-    unsafe { _mm_storeu_si128(all.as_mut_ptr().cast(), bytes) };
-    // Whole vectors, and halves, without a call.
-    match count {
-        LANES => out[..LANES].copy_from_slice(&all),
-        HALF => out[..HALF].copy_from_slice(&all[..HALF]),
-        _ => out[..count].copy_from_slice(&all[..count]),
+    for (index, pixels) in sums.chunks(2 * N).enumerate() {
+        // The last pixel stands for those that are missing.
+        let sum = |at: usize| pixels[at.min(pixels.len() - 1)].delivered();
+        let mut codes = [_mm256_setzero_si256(); 2];
+        // One place that `words` is called from, so that it is inlined.
+        for (i, codes) in codes.iter_mut().enumerate() {
+            *codes = _mm256_sub_epi16(words(std::array::from_fn(|pixel| sum(i * N + pixel))), least);
+        }
+        let bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(codes[0], codes[1]), order);
+        let mut all = [0; 2 * LANES];
+        // SAFETY: 32 bytes; the store takes any alignment.
+        unsafe { _mm256_storeu_si256(all.as_mut_ptr().cast(), bytes) };
+        for (pixel, bytes) in all.as_chunks::<WIDTH>().0.iter().take(pixels.len()).enumerate() {
+            let out = &mut out[(2 * N * index + pixel) * rows.stride..];
+            // All of them without a call.
+            match rows.count == WIDTH {
+                true => out[..WIDTH].copy_from_slice(bytes),
+                false => out[..rows.count].copy_from_slice(&bytes[..rows.count]),
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::super::super::cells::PlacedWindows;
 use super::super::super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Row, Walked};
 use super::super::super::words::PairLayout;
 use super::activations::{InPlace, Pairs, Placed};
-use super::{VectorActivations, load, load_row, store, widen};
+use super::{HALF, VectorActivations, load, load_row, store, widen};
 
 /// Sums of the windows of a tile.
 ///
@@ -23,13 +23,13 @@ pub(in super::super) fn sum_tile<X: VectorActivations, const BOUNDED: bool>(
     // The steps that are read exist.
     let some = |x: X| x.first(2 * weights.len());
     if BOUNDED {
-        in_chunks!(x, out, [2, 1], |x, out| sum::<_, _, BOUNDED>(&x.map(some), weights, start, out));
+        in_chunks!(x, out, [2, 1], |x, out| sum::<_, _, 2, BOUNDED>(&x.map(some), weights, start, out));
     } else {
-        in_chunks!(x, out, [4, 2, 1], |x, out| sum::<_, _, BOUNDED>(&x.map(some), weights, start, out));
+        in_chunks!(x, out, [4, 2, 1], |x, out| sum::<_, _, 2, BOUNDED>(&x.map(some), weights, start, out));
     }
 }
 
-/// The same for windows that all lanes share, where they lie.
+/// The same for windows that all lanes share, where they lie. Weights of lanes from `count` on are 0.
 ///
 /// # Panics
 /// If a window does not lie within the cells, or there are not as many weights as pairs.
@@ -37,27 +37,33 @@ pub(in super::super) fn sum_tile<X: VectorActivations, const BOUNDED: bool>(
 pub(in super::super) fn sum_in_place<const BOUNDED: bool>(
     (cells, corners): (&[i16], &[usize]),
     layout: &PairLayout,
-    weights: &[Pair],
+    (weights, count): (&[Pair], usize),
     start: &Lanes,
     out: &mut [Walked],
 ) {
     assert_eq!(weights.len(), layout.offsets().len());
     let window = |corner: usize| InPlace::new(cells, corner, layout);
-    if BOUNDED {
-        in_chunks!(corners, out, [2, 1], |corners, out| {
-            sum::<_, _, BOUNDED>(&corners.map(window), weights, start, out)
-        });
-    } else {
-        in_chunks!(corners, out, [4, 2, 1], |corners, out| {
-            sum::<_, _, BOUNDED>(&corners.map(window), weights, start, out)
-        });
+    match (BOUNDED, count <= HALF) {
+        (true, false) => in_chunks!(corners, out, [2, 1], |corners, out| {
+            sum::<_, _, 2, BOUNDED>(&corners.map(window), weights, start, out)
+        }),
+        (false, false) => in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+            sum::<_, _, 2, BOUNDED>(&corners.map(window), weights, start, out)
+        }),
+        (true, true) => in_chunks!(corners, out, [4, 2, 1], |corners, out| {
+            sum::<_, _, 1, BOUNDED>(&corners.map(window), weights, start, out)
+        }),
+        (false, true) => in_chunks!(corners, out, [8, 4, 2, 1], |corners, out| {
+            sum::<_, _, 1, BOUNDED>(&corners.map(window), weights, start, out)
+        }),
     }
 }
 
-/// Sums of windows that have as many pairs of steps as there are weights.
+/// Sums of windows that have as many pairs of steps as there are weights; from the first `HALVES` halves of the lanes on, they
+/// are what they start from.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn sum<X: Pairs, const P: usize, const BOUNDED: bool>(
+fn sum<X: Pairs, const P: usize, const HALVES: usize, const BOUNDED: bool>(
     x: &[X; P],
     weights: &[Pair],
     start: &Lanes,
@@ -77,11 +83,11 @@ fn sum<X: Pairs, const P: usize, const BOUNDED: bool>(
         let mut size = [[_mm256_setzero_si256(); 2]; P];
         for (k, pair) in weights.iter().enumerate() {
             let w = [weight(pair, 0), weight(pair, 1)];
-            let w_size = [_mm256_abs_epi16(w[0]), _mm256_abs_epi16(w[1])];
+            let w_size = w.map(|w| _mm256_abs_epi16(w));
             for p in 0..P {
                 // SAFETY: there are as many pairs as weights.
                 let pairs = unsafe { x[p].pairs(offset + k) };
-                for half in 0..2 {
+                for half in 0..HALVES {
                     let a = pairs[half];
                     sum[p][half] = _mm256_add_epi32(sum[p][half], _mm256_madd_epi16(a, w[half]));
                     if BOUNDED {
@@ -95,7 +101,7 @@ fn sum<X: Pairs, const P: usize, const BOUNDED: bool>(
         }
         if BOUNDED {
             for p in 0..P {
-                for half in 0..2 {
+                for half in 0..HALVES {
                     let (before, size) = (before[p][half], size[p][half]);
                     let change = _mm256_sub_epi32(sum[p][half], before);
                     let up = _mm256_srai_epi32::<1>(_mm256_add_epi32(size, change));
