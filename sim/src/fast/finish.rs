@@ -222,15 +222,20 @@ impl Stage {
             (Kind::Single, Some(Scale32::Single { significand, right })) if (31..=62).contains(&right) => {
                 (significand, 0, right)
             }
+            // The sign bit of a multiplier is 0.
             (Kind::Even, Some(Scale32::Even { real })) => (real.to_bits().into(), 0, 31),
             _ => return None,
         };
         let code = |code: i64| i32::try_from(code - self.zero_point).ok();
+        let bounds = (code(self.clamp.0)?, code(self.clamp.1)?);
+        let in_float32 = |bound: i32| bound.unsigned_abs() <= 1 << 24;
+        if kind == Kind::Even && !(in_float32(bounds.0) && in_float32(bounds.1)) {
+            return None;
+        }
         scaling.bias[lane] = i32::try_from(self.bias).ok()?;
-        // A multiplier in float32 is not negative either.
         scaling.significand[lane] = i32::try_from(significand).ok()?;
         (scaling.left[lane], scaling.right[lane]) = (left as i32, right as i32);
-        (scaling.low[lane], scaling.high[lane]) = (code(self.clamp.0)?, code(self.clamp.1)?);
+        (scaling.low[lane], scaling.high[lane]) = bounds;
         scaling.has_room &= scaling.lane_has_room(lane, (least, greatest));
         Some(())
     }

@@ -75,7 +75,8 @@ pub(crate) struct ByteRows {
 pub(crate) const DOUBLE: u8 = 0;
 /// One rounding of the whole product, half up (scheme S).
 pub(crate) const SINGLE: u8 = 1;
-/// A product in float32, rounded half to even (scheme E); codes less the zero point have at most 25 bits.
+/// A product in float32, rounded half to even (scheme E); the bounds of codes are at most 2^24, which a float32
+/// holds.
 pub(crate) const EVEN: u8 = 2;
 
 /// Output codes of sums.

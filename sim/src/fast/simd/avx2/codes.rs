@@ -161,11 +161,12 @@ pub(in super::super) fn put_double<D: Delivered>(
 /// If `out` is too short.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn put_bytes(codes: &[Lanes], rows: ByteRows, out: &mut [u8]) {
-    match rows.count <= HALF {
-        true => put_rows::<_, 2, HALF>(codes, rows, out, |[a, b]| _mm256_packs_epi32(load(a, 0), load(b, 0))),
-        false => put_rows::<_, 1, LANES>(codes, rows, out, |[codes]| {
+    if rows.count <= HALF {
+        put_rows::<_, 2, HALF>(codes, rows, out, |[a, b]| _mm256_packs_epi32(load(a, 0), load(b, 0)));
+    } else {
+        put_rows::<_, 1, LANES>(codes, rows, out, |[codes]| {
             _mm256_packs_epi32(load(codes, 0), load(codes, 1))
-        }),
+        });
     }
 }
 
@@ -197,9 +198,10 @@ fn put_rows<D: Delivered, const N: usize, const WIDTH: usize>(
         for (pixel, bytes) in all.as_chunks::<WIDTH>().0.iter().take(pixels.len()).enumerate() {
             let out = &mut out[(2 * N * index + pixel) * rows.stride..];
             // All of them without a call.
-            match rows.count == WIDTH {
-                true => out[..WIDTH].copy_from_slice(bytes),
-                false => out[..rows.count].copy_from_slice(&bytes[..rows.count]),
+            if rows.count == WIDTH {
+                out[..WIDTH].copy_from_slice(bytes);
+            } else {
+                out[..rows.count].copy_from_slice(&bytes[..rows.count]);
             }
         }
     }

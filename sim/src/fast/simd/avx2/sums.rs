@@ -59,8 +59,8 @@ pub(in super::super) fn sum_in_place<const BOUNDED: bool>(
     }
 }
 
-/// Sums of windows that have as many pairs of steps as there are weights; from the first `HALVES` halves of the lanes on, they
-/// are what they start from.
+/// Sums of windows that have as many pairs of steps as there are weights, in the first `HALVES` halves of the lanes; the others
+/// keep what they start from.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sum<X: Pairs, const P: usize, const HALVES: usize, const BOUNDED: bool>(
