@@ -41,7 +41,8 @@ fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["layer"] => layer(),
-        ["datapaths"] => datapaths(),
+        ["datapaths"] => datapaths(""),
+        ["datapaths", part] => datapaths(part),
         ["network", model, images] => network(Path::new(model), Path::new(images), &SETTINGS),
         ["network", model, images, bits, stats, threads] => {
             let setting = (bits.parse()?, stats.parse()?, threads.parse()?);
@@ -49,7 +50,7 @@ fn main() -> Result<(), Failure> {
         }
         ["layers", model] => layers(Path::new(model)),
         _ => Err(
-            "usage: throughput layer | datapaths | network MODEL IMAGES [BITS STATS THREADS] | layers MODEL"
+            "usage: throughput layer | datapaths [PART OF A SETTING] | network MODEL IMAGES [BITS STATS THREADS] | layers MODEL"
                 .into(),
         ),
     }
@@ -106,7 +107,8 @@ fn kernel(isa: Isa) -> Result<(), Failure> {
     Ok(())
 }
 
-fn datapaths() -> Result<(), Failure> {
+/// Every datapath whose setting has `part` in it.
+fn datapaths(part: &str) -> Result<(), Failure> {
     let chain = |bits| format!("accumulation.chain.bits={bits}");
     let tree = |bits| format!("accumulation.tree.bits={bits}");
     let wide = "array.dot_width=16".to_string();
@@ -130,9 +132,12 @@ fn datapaths() -> Result<(), Failure> {
             let fast = Isa::ALL.into_iter().filter(|isa| isa.is_available());
             let fast = fast.map(|isa| Options { stats, isa: Some(isa), ..quiet() });
             for options in std::iter::once(scalar).chain(fast) {
-                let seconds = time(&graph, (hw, sets), &samples, options, 1)?;
                 let isa = options.isa.map_or("reference".into(), |isa| format!("{isa:?}"));
                 let setting = format!("{name} {} {isa}", stats.name());
+                if !setting.contains(part) {
+                    continue;
+                }
+                let seconds = time(&graph, (hw, sets), &samples, options, 1)?;
                 println!("guardbit,layer,{setting},1,{:.3},GMAC/s", MACS / seconds / 1e9);
             }
         }

@@ -39,3 +39,12 @@ pub(crate) struct SingleStepping<'a> {
     /// Whether lane `l` reads cell `l` from a product's cell on; else all lanes read that one.
     pub own: bool,
 }
+
+/// The innermost one of several levels: its runs are stepped one window to a vector, each from 0.
+pub(crate) struct SingleRuns<'a> {
+    pub stepping: SingleStepping<'a>,
+    /// First cells of the windows.
+    pub corners: [usize; 2],
+    /// Products of a run.
+    pub length: usize,
+}

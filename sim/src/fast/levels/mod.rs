@@ -347,9 +347,9 @@ impl<'a> LevelsLayer<'a> {
         let asked = Asked { prefixes: stats.counts_prefixes(), places: task.options.places_all() };
         while let Some(pixel) = pixels.next() {
             let corner = self.geometry.corner(pixel);
+            let second = corner + image.pair_distance();
             let mut rest = pixels.clone();
-            let next =
-                rest.next().filter(|&next| self.geometry.corner(next) == corner + image.pair_distance());
+            let next = rest.next().filter(|&next| self.geometry.corner(next) == second);
             if next.is_some() {
                 pixels = rest;
             }
@@ -358,7 +358,8 @@ impl<'a> LevelsLayer<'a> {
             for (index, block) in self.blocks.iter().enumerate() {
                 let stepped = paired.steps(index);
                 if stepped {
-                    paired.run(self.kernels, image, (index, &block.reads), corner, asked, &mut scratches);
+                    let corners = (corner, next.map(|_| second));
+                    paired.run(self.kernels, image, (index, &block.reads), corners, asked, &mut scratches);
                 }
                 for (pixel, scratch) in [Some(pixel), next].into_iter().flatten().zip(&mut scratches) {
                     self.run_at(&mut course, (pixel, index), image, (scratch, stepped), task);

@@ -1,12 +1,14 @@
-//! The innermost of several levels with two windows to a lane, where the CPU has instructions for that.
+//! The innermost of several levels with two windows side by side, where the CPU has instructions for that.
 
 use guardbit_hwmodels::{MacLayer, Register};
 
+use super::super::cells::CellOffsets;
 use super::super::image::{Geometry, Image};
-use super::super::kernels::{Lanes, PAIR_TREE, Rails, RunsOut, noted_parts};
+use super::super::kernels::{LANES, Lanes, PAIR_TREE, Rails, Row, RunsOut, noted_parts};
 use super::super::pairs::{PairCells, PairRow, PairRuns};
 use super::super::prepare::Reads;
 use super::super::simd::{Kernels, ShortMode};
+use super::super::singles::{SingleRuns, SingleStepping, SingleWeights};
 use super::Block;
 use super::plan::{Known, Plan};
 use super::scratch::Scratch;
@@ -21,12 +23,29 @@ pub(super) struct Paired {
     length: usize,
     /// Parts of all runs in which overflows are noted.
     parts: usize,
-    /// Distance of each product's activation from the window's first cell, and the greatest of them.
-    offsets: Vec<u32>,
-    reach: usize,
-    /// Per block, every lane twice; `None` where its dot products cannot overflow the level, or its lanes read cells
-    /// that are no neighbours.
-    weights: Vec<Option<Vec<PairRow>>>,
+    /// Whether activations may be negative.
+    negative: bool,
+    offsets: CellOffsets,
+    /// Per block; `None` where its dot products cannot overflow the level, or its lanes read cells that are no neighbours.
+    weights: Vec<Option<Weights>>,
+}
+
+/// Weights of a block as the CPU steps them.
+#[derive(Debug)]
+enum Weights {
+    /// Two windows to a lane: every lane twice.
+    Pairs(Vec<PairRow>),
+    /// One window to a vector.
+    Singles(SingleWeights),
+}
+
+impl Weights {
+    fn new(kernels: Kernels, rows: &[Row]) -> Self {
+        match kernels.steps_pairs() {
+            true => Self::Pairs(rows.iter().map(PairRow::doubled).collect()),
+            false => Self::Singles(SingleWeights::new(rows)),
+        }
+    }
 }
 
 /// What is asked for.
@@ -46,7 +65,8 @@ impl Paired {
         plan: &Plan<i32>,
     ) -> Option<Self> {
         let Register::Fixed { format, overflow } = layer.datapath.levels[0].register else { return None };
-        if !kernels.steps_pairs() || !geometry.has_bytes() || !plan.short {
+        let stepped = kernels.steps_singles() || kernels.steps_pairs() && geometry.has_bytes();
+        if !stepped || !plan.short {
             return None;
         }
         let rails = Rails::new(format, overflow);
@@ -57,10 +77,9 @@ impl Paired {
         if stage.known == Known::Tree && !narrow_tree {
             return None;
         }
-        let offsets = geometry.offsets().iter().map(|&offset| u32::try_from(offset).ok());
         let weights = |(block, &certain): (&Block, &usize)| {
             let apart = matches!(block.reads, Reads::Lanes(_));
-            (!apart && certain <= 1).then(|| block.weights.iter().map(PairRow::doubled).collect())
+            (!apart && certain <= 1).then(|| Weights::new(kernels, &block.weights))
         };
         Some(Self {
             known: stage.known,
@@ -68,8 +87,8 @@ impl Paired {
             rails,
             length,
             parts: noted_parts(layer.order.len(), length).count(),
-            offsets: offsets.collect::<Option<_>>()?,
-            reach: geometry.reach(),
+            negative: geometry.has_negative_operands(),
+            offsets: CellOffsets::new(geometry.offsets())?,
             weights: blocks.iter().zip(&plan.certain).map(weights).collect(),
         })
     }
@@ -79,37 +98,60 @@ impl Paired {
         self.weights[index].is_some()
     }
 
-    /// Steps the runs of block `index`, which reads as `reads`, at the window at `corner` and at that one output pixel
-    /// further: what they deliver, unshifted, and what became of them.
+    /// Steps the runs of block `index`, which reads as `reads`, at the windows at `corners`, the second of which is one
+    /// output pixel further: what they deliver, unshifted, and what became of them. Without a second one, any window is
+    /// stepped in its place.
     pub fn run(
         &self,
         kernels: Kernels,
         image: &Image<'_>,
         (index, reads): (usize, &Reads),
-        corner: usize,
+        corners: (usize, Option<usize>),
         asked: Asked,
         scratches: &mut [Scratch<i32>; 2],
     ) {
-        let Some(weights) = &self.weights[index] else { return };
-        let runs = PairRuns {
-            cells: PairCells { cells: image.pairs(kernels), offsets: &self.offsets, reach: self.reach },
-            own: matches!(reads, Reads::Neighbours(_)),
-            weights,
-            rails: self.rails,
-            length: self.length,
-        };
-        let corner = corner + reads.first();
-        let products = self.offsets.len();
+        let products = self.offsets.all().len();
         let mut out = scratches.each_mut().map(|scratch| {
             scratch.clear();
             scratch.resize(products.div_ceil(self.length));
             scratch.stepped = true;
             self.out(scratch, products, asked)
         });
-        match self.known {
-            Known::Serial => kernels.step_chains(self.mode, &runs, corner, &mut out),
-            Known::Tree => kernels.step_trees(self.mode != ShortMode::Saturate, &runs, corner, &mut out),
+        let own = matches!(reads, Reads::Neighbours(_));
+        let first = corners.0 + reads.first();
+        match &self.weights[index] {
+            None => {}
+            Some(Weights::Pairs(weights)) => {
+                let (offsets, reach) = (self.offsets.all(), self.offsets.reach());
+                let cells = PairCells { cells: image.pairs(kernels), offsets, reach };
+                let runs = PairRuns { cells, own, weights, rails: self.rails, length: self.length };
+                match self.known {
+                    Known::Serial => kernels.step_pair_chains(self.mode, &runs, first, &mut out),
+                    Known::Tree => kernels.step_pair_trees(self.wraps(), &runs, first, &mut out),
+                }
+            }
+            Some(Weights::Singles(weights)) => {
+                let stepping = SingleStepping {
+                    weights,
+                    start: &[0; LANES],
+                    rails: self.rails,
+                    negative: self.negative,
+                    cells: image.operands(),
+                    offsets: &self.offsets,
+                    own,
+                };
+                let second = corners.1.map_or(first, |corner| corner + reads.first());
+                let runs = SingleRuns { stepping, corners: [first, second], length: self.length };
+                match self.known {
+                    Known::Serial => kernels.step_chains(self.mode, &runs, &mut out),
+                    Known::Tree => kernels.step_trees(self.wraps(), &runs, &mut out),
+                }
+            }
         }
+    }
+
+    fn wraps(&self) -> bool {
+        self.mode != ShortMode::Saturate
     }
 
     /// Where the runs of a dot product with so many products go.

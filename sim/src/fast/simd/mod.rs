@@ -16,7 +16,7 @@ use super::log::Log;
 use super::pairs::{PairRuns, PairStepping, PairWindows, StepList};
 use super::plane::Plane;
 use super::schedule::{Places, Schedule, Turn};
-use super::singles::SingleStepping;
+use super::singles::{SingleRuns, SingleStepping};
 use super::traces::Traces;
 use crate::options::Isa;
 
@@ -119,13 +119,16 @@ macro_rules! in_chunks {
     }};
 }
 
+#[macro_use]
+mod short;
+#[cfg(target_arch = "x86_64")]
+#[macro_use]
+mod subtrees;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod in_place;
-#[macro_use]
-mod short;
 
 pub(crate) use short::ShortMode;
 
@@ -556,8 +559,9 @@ impl Kernels {
         unreachable!("pairs are stepped where there are instructions for them")
     }
 
-    /// Steps the serial runs of the windows at `corner`. Asked for where [`Self::steps_pairs`] is true.
-    pub fn step_chains(
+    /// Steps the serial runs of the windows at `corner`, two windows to a lane. Asked for where [`Self::steps_pairs`] is
+    /// true.
+    pub fn step_pair_chains(
         self,
         mode: ShortMode,
         runs: &PairRuns<'_>,
@@ -578,7 +582,13 @@ impl Kernels {
     }
 
     /// The same for trees, of at most [`kernels::PAIR_TREE`] products, whose rails lie inside of 16 bits.
-    pub fn step_trees(self, wraps: bool, runs: &PairRuns<'_>, corner: usize, out: &mut [RunsOut<'_>; 2]) {
+    pub fn step_pair_trees(
+        self,
+        wraps: bool,
+        runs: &PairRuns<'_>,
+        corner: usize,
+        out: &mut [RunsOut<'_>; 2],
+    ) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_pairs() {
             // SAFETY: as above.
@@ -592,6 +602,38 @@ impl Kernels {
             };
         }
         unreachable!("pairs are stepped where there are instructions for them")
+    }
+
+    /// Steps the serial runs of windows, one to a vector. Asked for where [`Self::steps_singles`] is true.
+    pub fn step_chains(self, mode: ShortMode, runs: &SingleRuns<'_>, out: &mut [RunsOut<'_>; 2]) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_singles() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX2.
+            return unsafe {
+                with_mode!(mode, |MODE| match runs.stepping.own {
+                    true => avx2::chains::<MODE, true>(runs, out),
+                    false => avx2::chains::<MODE, false>(runs, out),
+                })
+            };
+        }
+        unreachable!("runs are stepped where there are instructions for them")
+    }
+
+    /// The same for trees, of at most [`kernels::PAIR_TREE`] products, whose rails lie inside of 16 bits.
+    pub fn step_trees(self, wraps: bool, runs: &SingleRuns<'_>, out: &mut [RunsOut<'_>; 2]) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_singles() {
+            // SAFETY: as above.
+            return unsafe {
+                match (wraps, runs.stepping.own) {
+                    (false, false) => avx2::trees::<false, false>(runs, out),
+                    (false, true) => avx2::trees::<false, true>(runs, out),
+                    (true, false) => avx2::trees::<true, false>(runs, out),
+                    (true, true) => avx2::trees::<true, true>(runs, out),
+                }
+            };
+        }
+        unreachable!("runs are stepped where there are instructions for them")
     }
 
     kernel! {

@@ -2,23 +2,27 @@
 
 mod activations;
 mod codes;
+mod runs;
 mod saturate;
 mod singles;
 mod statistics;
 mod sums;
+mod trees;
 mod walk;
 
 use std::arch::x86_64::*;
 
 pub(crate) use activations::VectorActivations;
 pub(super) use codes::{codes_double, put_bytes, put_double};
+pub(super) use runs::chains;
 pub(super) use saturate::saturate_tile;
 pub(super) use singles::{step_singles, trace_singles};
 pub(super) use statistics::{count_errors, count_events, misfits};
 pub(super) use sums::{SPLIT_PRODUCTS, sum_in_place, sum_own, sum_tile};
+pub(super) use trees::trees;
 pub(super) use walk::walk_in_place;
 
-use super::super::kernels::{LANES, Lanes, Row, Vector};
+use super::super::kernels::{LANES, Lanes, Row};
 
 /// Lanes of a vector of 32 bits.
 const HALF: usize = LANES / 2;
@@ -50,7 +54,7 @@ fn load_row(row: &Row) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn store_row(row: &mut Vector<i16>, value: __m256i) {
+fn store_row(row: &mut Row, value: __m256i) {
     // SAFETY: sixteen lanes of 16 bits; the store takes any alignment.
     unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), value) };
 }

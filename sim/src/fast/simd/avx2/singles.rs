@@ -57,7 +57,9 @@ fn step<const MODE: u8, const COUNT: bool, const OWN: bool, const P: usize>(
 ) {
     let windows = corners.map(|corner| Placed::<OWN>::new(stepping.cells, corner, stepping.offsets));
     let mut registers = Registers::<P>::new::<MODE>(stepping);
-    registers.steps::<MODE, COUNT, OWN, false>(stepping, &windows, &mut [], &mut []);
+    for products in parts(stepping) {
+        registers.steps::<MODE, COUNT, OWN, _>(stepping, &windows, products, &mut Nothing);
+    }
     registers.store(out);
 }
 
@@ -71,24 +73,80 @@ fn trace<const MODE: u8, const OWN: bool, const P: usize>(
 ) {
     let windows = corners.map(|corner| Placed::<OWN>::new(stepping.cells, corner, stepping.offsets));
     let mut registers = Registers::<P>::new::<MODE>(stepping);
-    let (counts, earlier) = traces.open(windows[0].offsets().len());
-    registers.steps::<MODE, true, OWN, true>(stepping, &windows, counts, earlier);
+    let (counts, earlier) = traces.open::<P>(windows[0].offsets().len());
+    for ((products, counts), earlier) in parts(stepping).zip(counts.chunks_mut(COUNTED)).zip(earlier) {
+        for p in 0..P {
+            store_row(&mut earlier[p], _mm256_add_epi16(registers.above[p], registers.below[p]));
+        }
+        registers.steps::<MODE, true, OWN, _>(stepping, &windows, products, &mut Noted(counts));
+    }
     registers.store(out);
 }
 
+/// Products that are stepped one after the other: distances of their cells, weights, marks.
+pub(super) type Products<'w> = (&'w [u32], &'w [Vector<i16>], &'w [Vector<i16>]);
+
+/// All products, in parts of [`COUNTED`].
+fn parts<'w>(stepping: &SingleStepping<'w>) -> impl Iterator<Item = Products<'w>> {
+    let SingleWeights { rows, marks } = stepping.weights;
+    let offsets = stepping.offsets.all().chunks(COUNTED);
+    offsets
+        .zip(rows.chunks(COUNTED))
+        .zip(marks.chunks(COUNTED))
+        .map(|((offsets, rows), marks)| (offsets, rows, marks))
+}
+
+/// What one step of a window came to.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub product: __m256i,
+    /// All ones in lanes without an overflow, where they are counted.
+    pub fits: __m256i,
+    /// Overflows of the part, as [`SingleWeights::marks`] count them.
+    pub counts: __m256i,
+}
+
+/// What is made of steps beside the sums.
+pub(super) trait Beside {
+    /// Step `k` of window `p`.
+    ///
+    /// # Safety
+    /// The CPU has AVX2.
+    unsafe fn take(&mut self, k: usize, p: usize, step: Step);
+}
+
+struct Nothing;
+
+impl Beside for Nothing {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn take(&mut self, _: usize, _: usize, _: Step) {}
+}
+
+/// The counters after each step.
+struct Noted<'t, const P: usize>(&'t mut Traced<P>);
+
+impl<const P: usize> Beside for Noted<'_, P> {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn take(&mut self, k: usize, p: usize, step: Step) {
+        store_row(&mut self.0[k][p], step.counts);
+    }
+}
+
 /// Sums and overflows so far.
-struct Registers<const P: usize> {
+pub(super) struct Registers<const P: usize> {
     /// What the sums are held less.
     base: i32,
-    value: [__m256i; P],
-    above: [__m256i; P],
-    below: [__m256i; P],
+    pub value: [__m256i; P],
+    pub above: [__m256i; P],
+    pub below: [__m256i; P],
 }
 
 impl<const P: usize> Registers<P> {
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn new<const MODE: u8>(stepping: &SingleStepping<'_>) -> Self {
+    pub fn new<const MODE: u8>(stepping: &SingleStepping<'_>) -> Self {
         let base = base::<MODE>(stepping.rails);
         // That fits 16 bits: the start lies between the rails.
         let start = [0, 1].map(|half| _mm256_sub_epi32(load(stepping.start, half), _mm256_set1_epi32(base)));
@@ -98,46 +156,30 @@ impl<const P: usize> Registers<P> {
         Self { base, value: [value; P], above: [zero; P], below: [zero; P] }
     }
 
-    /// Adds all products; where `TRACE`, notes the counters after each, and what they are of [`COUNTED`] steps more than.
+    /// Adds up to [`COUNTED`] products.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn steps<const MODE: u8, const COUNT: bool, const OWN: bool, const TRACE: bool>(
+    pub fn steps<const MODE: u8, const COUNT: bool, const OWN: bool, B: Beside>(
         &mut self,
         stepping: &SingleStepping<'_>,
         windows: &[Placed<'_, OWN>; P],
-        counts: &mut Traced<P>,
-        earlier: &mut Traced<P>,
+        products: Products<'_>,
+        beside: &mut B,
     ) {
-        let SingleWeights { rows, marks } = stepping.weights;
-        let parts =
-            stepping.offsets.all().chunks(COUNTED).zip(rows.chunks(COUNTED)).zip(marks.chunks(COUNTED));
-        for (part, ((offsets, rows), marks)) in parts.enumerate() {
-            let products = (offsets, rows, marks);
-            let mut noted: &mut Traced<P> = &mut [];
-            if TRACE {
-                for p in 0..P {
-                    store_row(&mut earlier[part][p], _mm256_add_epi16(self.above[p], self.below[p]));
-                }
-                noted = &mut counts[part * COUNTED..][..rows.len()];
-            }
-            match stepping.negative && COUNT {
-                true => self.tally::<MODE, COUNT, true, OWN, TRACE>(stepping.rails, windows, products, noted),
-                false => {
-                    self.tally::<MODE, COUNT, false, OWN, TRACE>(stepping.rails, windows, products, noted)
-                }
-            }
+        match stepping.negative && COUNT {
+            true => self.add::<MODE, COUNT, true, OWN, B>(stepping.rails, windows, products, beside),
+            false => self.add::<MODE, COUNT, false, OWN, B>(stepping.rails, windows, products, beside),
         }
     }
 
-    /// Adds up to [`COUNTED`] products: offsets of their cells, weights, marks.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn tally<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, const OWN: bool, const TRACE: bool>(
+    fn add<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, const OWN: bool, B: Beside>(
         &mut self,
         rails: Rails,
         windows: &[Placed<'_, OWN>; P],
-        (offsets, rows, marks): (&[u32], &[Vector<i16>], &[Vector<i16>]),
-        noted: &mut Traced<P>,
+        (offsets, rows, marks): Products<'_>,
+        beside: &mut B,
     ) {
         let [least, most] = ends::<MODE>(rails);
         let swap = _mm256_set1_epi16(ABOVE | BELOW);
@@ -164,18 +206,18 @@ impl<const P: usize> Registers<P> {
                     }
                 };
                 value[p] = next;
+                let mut fits = _mm256_setzero_si256();
                 if COUNT {
                     let mark = match NEGATIVE {
                         // The other direction where the activation is negative.
                         true => _mm256_xor_si256(mark, _mm256_and_si256(_mm256_srai_epi16::<15>(x), swap)),
                         false => mark,
                     };
-                    let same = _mm256_cmpeq_epi16(shows, wrapped);
-                    counts[p] = _mm256_add_epi16(counts[p], _mm256_andnot_si256(same, mark));
-                    if TRACE {
-                        store_row(&mut noted[k][p], counts[p]);
-                    }
+                    fits = _mm256_cmpeq_epi16(shows, wrapped);
+                    counts[p] = _mm256_add_epi16(counts[p], _mm256_andnot_si256(fits, mark));
                 }
+                // SAFETY: the CPU has AVX2, as for this function.
+                unsafe { beside.take(k, p, Step { product, fits, counts: counts[p] }) };
             }
         }
         self.value = value;
@@ -188,13 +230,19 @@ impl<const P: usize> Registers<P> {
         }
     }
 
+    /// The sums of window `p`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn held(&self, p: usize) -> [__m256i; 2] {
+        widen(self.value[p]).map(|value| _mm256_add_epi32(value, _mm256_set1_epi32(self.base)))
+    }
+
     #[inline]
     #[target_feature(enable = "avx2")]
     fn store(&self, out: &mut [Stepped; P]) {
-        let base = _mm256_set1_epi32(self.base);
         for (p, out) in out.iter_mut().enumerate() {
-            for (half, value) in widen(self.value[p]).into_iter().enumerate() {
-                store(&mut out.value, half, _mm256_add_epi32(value, base));
+            for (half, value) in self.held(p).into_iter().enumerate() {
+                store(&mut out.value, half, value);
             }
             store_wide(&mut out.high, self.above[p]);
             store_wide(&mut out.low, self.below[p]);

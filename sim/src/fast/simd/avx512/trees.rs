@@ -4,8 +4,9 @@
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-use super::super::super::kernels::{LANES, NOTED, PAIR_TREE, RunsOut};
+use super::super::super::kernels::{LANES, PAIR_TREE, RunsOut};
 use super::super::super::pairs::{ABOVE, BELOW, PairRow, PairRuns};
+use super::super::subtrees::{LEVELS, UNROLLED};
 use super::halves;
 use super::registers::{Beside, load_row};
 use super::runs::{Finals, Prefixes, Sums, rows, store_counts, store_row};
@@ -29,18 +30,10 @@ pub(in super::super) fn trees<const WRAPS: bool, const OWN: bool>(
     }
 }
 
-/// Leaves of a subtree whose nodes follow each other without a loop: as many as most trees have. Also those after which
-/// [`Finals`] has to be flushed.
-const UNROLLED: usize = NOTED;
-
-/// Subtrees on the way to the greatest tree: of each power of two leaves.
-const LEVELS: usize = PAIR_TREE.ilog2() as usize + 1;
-
 /// A value of both windows: as the hardware holds it, and the exact ones where `FULL`.
 type Value = (__m512i, [__m512i; 2]);
 
-/// One tree after the other, and what was seen of them. A node is made as soon as both of its values are there, so that
-/// few have to be held: the rounds of the hardware give the same nodes in another order. `FULL` asks for extremes of
+/// One tree after the other, and what was seen of them. `FULL` asks for extremes of
 /// exact nodes, `LOG` for overflows by product.
 struct Tree<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool> {
     source: Dense<'r, OWN>,
@@ -114,68 +107,11 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         store_counts([self.above, self.below], out);
     }
 
-    /// The tree of the next `count` products: subtrees of powers of two, then what is left from the last to the first.
-    #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    fn tree(&mut self, count: usize) -> Value {
-        if count == UNROLLED {
-            return self.unrolled(0);
-        }
-        let zero = _mm512_setzero_si512();
-        let mut waiting = [(zero, [zero; 2]); LEVELS];
-        let mut done = 0;
-        while done < count {
-            let (mut value, mut level) = match count - done >= UNROLLED {
-                true => (self.unrolled(done), UNROLLED.ilog2() as usize),
-                false => (self.leaf(done), 0),
-            };
-            let next = done + (1 << level);
-            while next & (1 << level) == 0 {
-                value = self.node(waiting[level], value, next - 1);
-                level += 1;
-            }
-            waiting[level] = value;
-            done = next;
-        }
-        self.flush();
-        let mut left = (0..LEVELS).filter(|level| count & (1 << level) != 0);
-        let first = left.next().map_or((zero, [zero; 2]), |level| waiting[level]);
-        left.fold(first, |value, level| self.node(waiting[level], value, count - 1))
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    fn unrolled(&mut self, first: usize) -> Value {
-        const { assert!(UNROLLED == 16) };
-        let left = self.eight(first);
-        let right = self.eight(first + 8);
-        self.flush();
-        self.node(left, right, first + 15)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    fn eight(&mut self, first: usize) -> Value {
-        let left = self.four(first);
-        let right = self.four(first + 4);
-        self.node(left, right, first + 7)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    fn four(&mut self, first: usize) -> Value {
-        let left = self.two(first);
-        let right = self.two(first + 2);
-        self.node(left, right, first + 3)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    fn two(&mut self, first: usize) -> Value {
-        let left = self.leaf(first);
-        let right = self.leaf(first + 1);
-        self.node(left, right, first + 1)
-    }
+    subtrees!(
+        "avx512bw,avx512vl,avx512vbmi2,avx512bitalg",
+        Value,
+        (_mm512_setzero_si512(), [_mm512_setzero_si512(); 2])
+    );
 
     /// Product `i` of the tree.
     #[inline]

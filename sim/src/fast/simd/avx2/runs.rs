@@ -1,0 +1,300 @@
+//! Serial runs of an innermost level, one window to a vector.
+
+use std::arch::x86_64::*;
+
+use super::super::super::kernels::{NOTED, RunsOut};
+use super::super::super::singles::{SingleRuns, SingleWeights};
+use super::activations::Placed;
+use super::singles::{Beside, Registers, Step};
+use super::{load, store, store_row, widen};
+
+/// Exact sums of the runs of one window, found beside stepping.
+trait Sums: Copy {
+    /// Products after which [`Self::end_part`] has to be called.
+    const PART: usize;
+
+    /// Nothing yet.
+    fn new() -> Self;
+
+    /// # Safety
+    /// The CPU has AVX2.
+    unsafe fn take(&mut self, step: Step);
+
+    /// Part `part` of all runs ends, after `steps` products.
+    ///
+    /// # Safety
+    /// The CPU has AVX2.
+    unsafe fn end_part(&mut self, part: usize, steps: usize, out: &mut RunsOut<'_>);
+
+    /// The sum of the run that ends.
+    ///
+    /// # Safety
+    /// The CPU has AVX2.
+    unsafe fn end_run(&mut self) -> [__m256i; 2];
+
+    /// All runs have ended.
+    ///
+    /// # Safety
+    /// The CPU has AVX2.
+    unsafe fn end(&self, out: &mut RunsOut<'_>);
+}
+
+/// Those of `P` windows.
+struct OfWindows<S, const P: usize>([S; P]);
+
+impl<S: Sums, const P: usize> Beside for OfWindows<S, P> {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn take(&mut self, _: usize, p: usize, step: Step) {
+        // SAFETY: the CPU has AVX2, as for this function.
+        unsafe { self.0[p].take(step) }
+    }
+}
+
+/// Final sums alone. A sum of few products follows from its low 16 bits and the sum of their upper bytes: the lower
+/// bytes add less than 2^15 to that.
+#[derive(Clone, Copy)]
+pub(super) struct Finals {
+    low: __m256i,
+    upper: __m256i,
+    sum: [__m256i; 2],
+}
+
+impl Finals {
+    /// As many as it takes until it is flushed.
+    pub const PRODUCTS: usize = 128;
+
+    #[inline]
+    pub fn new() -> Self {
+        // SAFETY: AVX2 is not needed for zeros.
+        let zero = unsafe { std::mem::zeroed() };
+        Self { low: zero, upper: zero, sum: [zero; 2] }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn add(&mut self, product: __m256i) {
+        self.low = _mm256_add_epi16(self.low, product);
+        self.upper = _mm256_add_epi16(self.upper, _mm256_srai_epi16::<8>(product));
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn flush(&mut self) {
+        let rest = widen(_mm256_sub_epi16(self.low, _mm256_slli_epi16::<8>(self.upper)));
+        let upper = widen(self.upper);
+        for half in 0..2 {
+            let sum = _mm256_add_epi32(_mm256_slli_epi32::<8>(upper[half]), rest[half]);
+            self.sum[half] = _mm256_add_epi32(self.sum[half], sum);
+        }
+        (self.low, self.upper) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+    }
+
+    /// The sum since the run before; nothing is left to be flushed.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn finish(&mut self) -> [__m256i; 2] {
+        std::mem::replace(&mut self.sum, [_mm256_setzero_si256(); 2])
+    }
+}
+
+impl Sums for Finals {
+    const PART: usize = Self::PRODUCTS;
+
+    #[inline]
+    fn new() -> Self {
+        Self::new()
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn take(&mut self, step: Step) {
+        self.add(step.product);
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn end_part(&mut self, _: usize, _: usize, _: &mut RunsOut<'_>) {
+        self.flush();
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn end_run(&mut self) -> [__m256i; 2] {
+        self.finish()
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn end(&self, _: &mut RunsOut<'_>) {}
+}
+
+/// The least and the greatest of 0 and some exact sums.
+#[derive(Clone, Copy)]
+pub(super) struct Extremes {
+    min: [__m256i; 2],
+    max: [__m256i; 2],
+}
+
+impl Extremes {
+    #[inline]
+    pub fn new() -> Self {
+        // SAFETY: AVX2 is not needed for zeros.
+        let zero = unsafe { std::mem::zeroed() };
+        Self { min: [zero; 2], max: [zero; 2] }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn note(&mut self, sum: [__m256i; 2]) {
+        for half in 0..2 {
+            self.min[half] = _mm256_min_epi32(self.min[half], sum[half]);
+            self.max[half] = _mm256_max_epi32(self.max[half], sum[half]);
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn store(&self, out: &mut RunsOut<'_>) {
+        let Some([min, max]) = &mut out.prefixes else { return };
+        for half in 0..2 {
+            store(min, half, self.min[half]);
+            store(max, half, self.max[half]);
+        }
+    }
+}
+
+/// Final sums, the extremes of prefixes, and which products overflow.
+#[derive(Clone, Copy)]
+struct Prefixes {
+    sum: [__m256i; 2],
+    extremes: Extremes,
+    /// One bit per product, the last one the lowest: whether the sum is held as it is.
+    fits: __m256i,
+}
+
+impl Sums for Prefixes {
+    const PART: usize = NOTED;
+
+    #[inline]
+    fn new() -> Self {
+        // SAFETY: AVX2 is not needed for zeros.
+        let zero = unsafe { std::mem::zeroed() };
+        Self { sum: [zero; 2], extremes: Extremes::new(), fits: zero }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn take(&mut self, step: Step) {
+        let product = widen(step.product);
+        self.sum = [0, 1].map(|half| _mm256_add_epi32(self.sum[half], product[half]));
+        self.extremes.note(self.sum);
+        self.fits = _mm256_sub_epi16(_mm256_add_epi16(self.fits, self.fits), step.fits);
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn end_part(&mut self, part: usize, steps: usize, out: &mut RunsOut<'_>) {
+        let fits = std::mem::replace(&mut self.fits, _mm256_setzero_si256());
+        if let Some(row) = out.log.get_mut(part) {
+            let noted = ((1u32 << steps) - 1) as i16;
+            store_row(row, _mm256_andnot_si256(fits, _mm256_set1_epi16(noted)));
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn end_run(&mut self) -> [__m256i; 2] {
+        std::mem::replace(&mut self.sum, [_mm256_setzero_si256(); 2])
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn end(&self, out: &mut RunsOut<'_>) {
+        self.extremes.store(out);
+    }
+}
+
+/// Serial runs of two windows.
+///
+/// # Panics
+/// If a window does not lie within the cells, or there is no room for what comes out.
+#[target_feature(enable = "avx2")]
+pub(in super::super) fn chains<const MODE: u8, const OWN: bool>(
+    runs: &SingleRuns<'_>,
+    out: &mut [RunsOut<'_>; 2],
+) {
+    match out[0].prefixes {
+        // What is made of one window fills the registers.
+        Some(_) => {
+            let (corners, out) = (runs.corners.as_chunks::<1>().0, out.as_chunks_mut::<1>().0);
+            for (corners, out) in corners.iter().zip(out) {
+                chains_beside::<MODE, OWN, Prefixes, 1>(runs, corners, out);
+            }
+        }
+        None => chains_beside::<MODE, OWN, Finals, 2>(runs, &runs.corners, out),
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn chains_beside<const MODE: u8, const OWN: bool, S: Sums, const P: usize>(
+    runs: &SingleRuns<'_>,
+    corners: &[usize; P],
+    out: &mut [RunsOut<'_>; P],
+) {
+    let &SingleRuns { stepping, length, .. } = runs;
+    let SingleWeights { rows, marks } = stepping.weights;
+    let windows = corners.map(|corner| Placed::<OWN>::new(stepping.cells, corner, stepping.offsets));
+    let offsets = windows[0].offsets();
+    let mut registers = Registers::<P>::new::<MODE>(&stepping);
+    let mut sums = OfWindows([S::new(); P]);
+    let empty = registers.value;
+    let mut part = 0;
+    for (run, begin) in (0..rows.len()).step_by(length).enumerate() {
+        let end = rows.len().min(begin + length);
+        registers.value = empty;
+        for from in (begin..end).step_by(S::PART) {
+            let of_part = from..end.min(from + S::PART);
+            let products = (&offsets[of_part.clone()], &rows[of_part.clone()], &marks[of_part.clone()]);
+            registers.steps::<MODE, true, OWN, _>(&stepping, &windows, products, &mut sums);
+            for (sums, out) in sums.0.iter_mut().zip(&mut *out) {
+                // SAFETY: the CPU has AVX2, as for this function.
+                unsafe { sums.end_part(part, of_part.len(), out) };
+            }
+            part += 1;
+        }
+        for (p, out) in out.iter_mut().enumerate() {
+            // SAFETY: as above.
+            let exact = unsafe { sums.0[p].end_run() };
+            store_run(run, registers.held(p), exact, out);
+        }
+    }
+    for (p, out) in out.iter_mut().enumerate() {
+        // SAFETY: as above.
+        unsafe { sums.0[p].end(out) };
+        store_counts([registers.above[p], registers.below[p]], out);
+    }
+}
+
+/// What run `run` came to.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn store_run(run: usize, held: [__m256i; 2], exact: [__m256i; 2], out: &mut RunsOut<'_>) {
+    for half in 0..2 {
+        store(&mut out.exact[run], half, exact[half]);
+        store(&mut out.held[run], half, held[half]);
+    }
+}
+
+/// Adds overflows on 16 bits to those that were counted.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn store_counts(counts: [__m256i; 2], out: &mut RunsOut<'_>) {
+    for (counts, counted) in counts.into_iter().zip(&mut out.counts) {
+        for (half, counts) in widen(counts).into_iter().enumerate() {
+            let sum = _mm256_add_epi32(load(counted, half), counts);
+            store(counted, half, sum);
+        }
+    }
+}
