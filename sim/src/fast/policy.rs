@@ -23,21 +23,46 @@ pub(super) struct Policy {
     pub certain: bool,
     /// No dot product of the tile at hand can, by the norms of its windows.
     pub fits: bool,
+    trials: Trials,
+}
+
+/// Whether bounds pay, by what became of them of late.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Trials {
     /// Pixels of late that had bounds, and those of them that were stepped all the same.
     seen: usize,
     stepped: usize,
-    /// Tiles without bounds since the last one with them.
+    /// Times without bounds since the last one with them.
     without: usize,
 }
 
-impl Policy {
-    /// Pixels after which a block whose certificates mostly fail does without them.
+impl Trials {
+    /// Pixels after which those whose certificates mostly fail do without them.
     const TRIAL: usize = 16;
-    /// Tiles that it then does without.
+    /// Times that they then do without.
     const PAUSE: usize = 64;
     /// Pixels that are remembered, at most.
     const MEMORY: usize = 256;
 
+    /// Takes what became of some pixels with bounds.
+    pub fn note(&mut self, stepped: usize, pixels: usize) {
+        self.stepped += stepped;
+        self.seen += pixels;
+        if self.seen > Self::MEMORY {
+            (self.stepped, self.seen) = (self.stepped / 2, self.seen / 2);
+        }
+    }
+
+    /// Whether bounds are to be made now.
+    pub fn pay(&mut self) -> bool {
+        let mostly_fail = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
+        let pay = !mostly_fail || self.without == Self::PAUSE;
+        self.without = if pay { 0 } else { self.without + 1 };
+        pay
+    }
+}
+
+impl Policy {
     /// Nothing known yet but what the weights say.
     pub fn new(block: &Block, path: Path) -> Self {
         let certain = path.register.is_none_or(|narrow| block.is_certain(&narrow));
@@ -51,11 +76,7 @@ impl Policy {
 
     /// Takes what became of the pixels of a tile with bounds.
     pub fn note(&mut self, stepped: usize, pixels: usize) {
-        self.stepped += stepped;
-        self.seen += pixels;
-        if self.seen > Self::MEMORY {
-            (self.stepped, self.seen) = (self.stepped / 2, self.seen / 2);
-        }
+        self.trials.note(stepped, pixels);
     }
 
     /// How the sums of the next tile are made, whose windows are such that all of them fit, or not: without bounds, every
@@ -68,12 +89,6 @@ impl Policy {
         if self.certain || fits || path.check == Check::HandOver {
             return Sums::Only;
         }
-        let mostly_fails = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
-        if mostly_fails && self.without < Self::PAUSE {
-            self.without += 1;
-            return Sums::Only;
-        }
-        self.without = 0;
-        Sums::Bounded
+        if self.trials.pay() { Sums::Bounded } else { Sums::Only }
     }
 }

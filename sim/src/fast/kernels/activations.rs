@@ -6,6 +6,8 @@ use super::{LANES, Row};
 pub(crate) trait Activations: Copy {
     /// The first `steps` steps.
     fn first(self, steps: usize) -> Self;
+    /// The steps from `step` on.
+    fn from(self, step: usize) -> Self;
     /// What every lane multiplies in step `k`.
     fn lanes(self, k: usize) -> Row;
     /// What one lane multiplies in step `k`.
@@ -17,6 +19,11 @@ impl Activations for &[i16] {
     #[inline(always)]
     fn first(self, steps: usize) -> Self {
         &self[..steps]
+    }
+
+    #[inline(always)]
+    fn from(self, step: usize) -> Self {
+        &self[step..]
     }
 
     #[inline(always)]
@@ -35,6 +42,11 @@ impl Activations for &[Row] {
     #[inline(always)]
     fn first(self, steps: usize) -> Self {
         &self[..steps]
+    }
+
+    #[inline(always)]
+    fn from(self, step: usize) -> Self {
+        &self[step..]
     }
 
     #[inline(always)]
@@ -76,6 +88,11 @@ impl Activations for Neighbours<'_> {
     #[inline(always)]
     fn first(self, steps: usize) -> Self {
         Self { offsets: &self.offsets[..steps], ..self }
+    }
+
+    #[inline(always)]
+    fn from(self, step: usize) -> Self {
+        Self { offsets: &self.offsets[step..], ..self }
     }
 
     #[inline(always)]

@@ -37,6 +37,14 @@ pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
     }
 }
 
+/// [`sum`] with bounds, from 0, of every run of so many `pairs` of steps.
+#[inline(always)]
+pub(crate) fn sum_runs<X: Activations>(x: X, weights: &[Pair], pairs: usize, out: &mut [Walked]) {
+    for ((run, weights), out) in weights.chunks(pairs).enumerate().zip(out.as_chunks_mut::<1>().0) {
+        sum::<X, 1, true>(&[x.from(2 * run * pairs)], weights, &[0; LANES], out);
+    }
+}
+
 /// How many lanes have a prefix outside of the rails.
 #[inline(always)]
 pub(crate) fn misfits(walked: &Walked, rails: Rails) -> usize {

@@ -9,7 +9,7 @@ use super::lane::{Counts, Lane, Rails, fit, shift_right};
 use super::level::Reducer;
 use super::loops::{Values, add_up};
 use super::plan::{Known, Plan, Start};
-use super::scratch::Scratch;
+use super::scratch::{Extremes, Scratch};
 use super::sixteen::{serial_sixteen, tree_sixteen};
 
 /// What the stages of one block have in common.
@@ -57,6 +57,13 @@ pub(super) struct Exact<'a, X, V: Lane> {
     pub sums: &'a mut Vector<V>,
 }
 
+/// Takes the exact sums of the innermost runs for what they come to, where `rails` keep their bounds; says whether all do.
+pub(super) struct TakeSums<'a, V: Lane> {
+    pub rails: Option<&'a Rails<V>>,
+    pub scratch: &'a mut Scratch<V>,
+    pub keeps: &'a mut bool,
+}
+
 /// The end of the runs of the innermost level, whose sums are in the scratch: of products as they are.
 pub(super) struct Leave<'a, V: Lane> {
     pub work: Work<'a, V>,
@@ -90,8 +97,6 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
             let run = Products { x, weights, begin, end: weights.len().min(begin + length) };
             let count = run.end - run.begin;
             let seen = &mut scratch.levels[0];
-            let short = plain && level.stage.known == Known::Tree && sixteen.is_none();
-            let certified = if short { level.tree_sum(run) } else { None };
             let (unbounded, narrow) = match (sixteen, level.stage.known) {
                 (Some(rails), Known::Serial) => {
                     scratch.stepped = true;
@@ -110,17 +115,14 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
                     let log = scratch.logs[0].run(begin, count);
                     level.serial(run, run, seen, &mut scratch.stepped, log)
                 }
-                (None, _) => match certified {
-                    Some(sum) => (sum, sum),
-                    None => {
-                        run.fill(work, product_rails, scratch);
-                        level.lost = product_rails.is_some();
-                        let seen = &mut scratch.levels[0];
-                        let unbounded = &mut scratch.run_unbounded[..];
-                        let log = scratch.logs[0].run(begin, count);
-                        level.run(unbounded, &mut scratch.run_narrow, seen, &mut scratch.stepped, log)
-                    }
-                },
+                (None, _) => {
+                    run.fill(work, product_rails, scratch);
+                    level.lost = product_rails.is_some();
+                    let seen = &mut scratch.levels[0];
+                    let unbounded = &mut scratch.run_unbounded[..];
+                    let log = scratch.logs[0].run(begin, count);
+                    level.run(unbounded, &mut scratch.run_narrow, seen, &mut scratch.stepped, log)
+                }
             };
             if plan.drops_bits && plan.product.shift == 0 {
                 let start = level.start.map_or(Vector::ZERO, |start| start.unbounded);
@@ -152,6 +154,24 @@ impl<X: Activations, V: Lane> Vectorized for Exact<'_, X, V> {
     }
 }
 
+impl<V: Lane> Vectorized for TakeSums<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { rails, scratch, keeps } = self;
+        let mut bounds = Extremes::<V>::ZERO;
+        for (index, walked) in scratch.bounds[..scratch.runs].iter().enumerate() {
+            let mut sums = Vector::ZERO;
+            for l in 0..LANES {
+                sums[l] = V::low_bits(walked.sum[l].into());
+                bounds.min[l] = bounds.min[l].min(V::low_bits(walked.min[l].into()));
+                bounds.max[l] = bounds.max[l].max(V::low_bits(walked.max[l].into()));
+            }
+            (scratch.unbounded[index], scratch.narrow[index]) = (sums, sums);
+        }
+        *keeps = rails.is_none_or(|rails| rails.keep(&bounds.min, &bounds.max));
+    }
+}
+
 impl<V: Lane> Vectorized for Leave<'_, V> {
     #[inline(always)]
     fn run(self) {
@@ -170,7 +190,7 @@ impl<V: Lane> Vectorized for Leave<'_, V> {
             scratch.unbounded[index] = unbounded;
             scratch.narrow[index] = narrow;
         }
-        scratch.lost = scratch.differs();
+        scratch.lost = scratch.stepped && scratch.differs();
     }
 }
 

@@ -212,6 +212,11 @@ pub(super) struct Counts<V: Lane> {
 
 impl<V: Lane> Counts<V> {
     pub const NONE: Self = Self { high: Vector::ZERO, low: Vector::ZERO };
+
+    /// Lane by lane, in both directions.
+    pub fn totals(&self) -> [u64; LANES] {
+        std::array::from_fn(|lane| (self.high[lane].wide() + self.low[lane].wide()) as u64)
+    }
 }
 
 /// `held + addend`, fitted, and a mask of what did not fit, which is counted. `free` has no bits where a sticky

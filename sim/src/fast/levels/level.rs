@@ -2,7 +2,7 @@
 
 use guardbit_hwmodels::Check;
 
-use super::super::kernels::{LANES, Vector};
+use super::super::kernels::Vector;
 use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, shift_right, with_mode};
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, walk};
 use super::plan::{Known, Stage, Start};
@@ -123,21 +123,6 @@ impl<V: Lane> Reducer<'_, V> {
     fn keeps(self, rails: &Rails<V>, values: impl Values<V>) -> bool {
         let bounds = bounds(values);
         rails.keep(&bounds.min, &bounds.max)
-    }
-
-    /// The sum of a run of a tree whose nodes do not overflow, where nobody asks for their values.
-    #[inline(always)]
-    pub fn tree_sum(self, values: impl Values<V>) -> Option<Vector<V>> {
-        if self.full && self.stage.check == Check::EachAdd {
-            return None;
-        }
-        let Some(rails) = self.at_each_add() else { return Some(add_up(values, Vector::ZERO)) };
-        let bounds = bounds(values);
-        let mut sum = Vector::ZERO;
-        for l in 0..LANES {
-            sum[l] = bounds.min[l].plus(bounds.max[l]);
-        }
-        rails.keep(&bounds.min, &bounds.max).then_some(sum)
     }
 
     /// The end of a run: its final sum, the fit where overflow is checked at the hand-over, the shift.

@@ -26,6 +26,7 @@ use super::Settled;
 use super::finish::{Channels, Finisher};
 use super::image::{Geometry, Image};
 use super::kernels::{Activations, LANES, Neighbours, Pair, Row, Vector, Walked};
+use super::policy::Trials;
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
 use crate::codes::Codes;
@@ -34,8 +35,8 @@ use crate::options::Options;
 use crate::output;
 use crate::reference::ReferenceEngine;
 use crate::stats::{DotErrors, LayerStats};
-use kernel::{Exact, Inner, Leave, Outer, Work};
-use lane::Lane;
+use kernel::{Exact, Inner, Leave, Outer, TakeSums, Work};
+use lane::{Lane, Rails};
 use noted::Heat;
 use paired::{Asked, Paired};
 use places::Places;
@@ -88,17 +89,38 @@ enum Operands<'b> {
     Lanes(&'b [Row]),
 }
 
+/// Runs `$work` with the activations of one block, whatever they are.
+macro_rules! on_operands {
+    ($operands:expr, $x:ident => $work:expr) => {
+        match $operands {
+            Operands::Window($x) => $work,
+            Operands::Neighbours($x) => $work,
+            Operands::Lanes($x) => $work,
+        }
+    };
+}
+
 /// What is needed all the way through some pixels.
 struct Course<'p, V: Lane> {
     plan: &'p Plan<V>,
     buffers: Buffers,
     tally: Tally<V>,
+    /// By block, whether bounds pay.
+    trials: Vec<Trials>,
+    /// For dot products whose events are found again.
+    again: Scratch<V>,
 }
 
 impl<'p, V: Lane> Course<'p, V> {
     fn new(plan: &'p Plan<V>, layer: &LevelsLayer<'_>) -> Self {
-        let tally = Tally::new(layer.blocks.len(), layer.levels.len());
-        Self { plan, buffers: Buffers::default(), tally }
+        let blocks = layer.blocks.len();
+        Self {
+            plan,
+            buffers: Buffers::default(),
+            tally: Tally::new(blocks, layer.levels.len()),
+            trials: vec![Trials::default(); blocks],
+            again: Scratch::new(plan),
+        }
     }
 }
 
@@ -257,11 +279,8 @@ impl<'a> LevelsLayer<'a> {
         for pixel in 0..self.geometry.pixels() {
             for block in &self.blocks {
                 let codes = &mut codes[pixel * channels + block.first..][..block.count];
-                match self.operands(block, image, pixel, &mut buffers) {
-                    Operands::Window(x) => self.exact_codes_at::<_, V>(block, x, codes),
-                    Operands::Neighbours(x) => self.exact_codes_at::<_, V>(block, x, codes),
-                    Operands::Lanes(x) => self.exact_codes_at::<_, V>(block, x, codes),
-                }
+                let operands = self.operands(block, image, pixel, &mut buffers);
+                on_operands!(operands, x => self.exact_codes_at::<_, V>(block, x, codes));
             }
         }
         codes
@@ -356,13 +375,17 @@ impl<'a> LevelsLayer<'a> {
             self.reserve(&mut course, task);
             self.reserve(&mut course, task);
             for (index, block) in self.blocks.iter().enumerate() {
-                let stepped = paired.steps(index);
-                if stepped {
+                let pixels = || [Some(pixel), next].into_iter().flatten();
+                let made = paired.steps(index);
+                let sums = |(pixel, scratch): (usize, &mut _)| {
+                    self.sums_at(&mut course, (pixel, index), image, scratch, task)
+                };
+                if made && !pixels().zip(&mut scratches).all(sums) {
                     let corners = (corner, next.map(|_| second));
                     paired.run(self.kernels, image, (index, &block.reads), corners, asked, &mut scratches);
                 }
-                for (pixel, scratch) in [Some(pixel), next].into_iter().flatten().zip(&mut scratches) {
-                    self.run_at(&mut course, (pixel, index), image, (scratch, stepped), task);
+                for (pixel, scratch) in pixels().zip(&mut scratches) {
+                    self.run_at(&mut course, (pixel, index), image, (scratch, made), task);
                 }
             }
         }
@@ -384,56 +407,70 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    /// The dot products of block `index` at one pixel; `stepped` says whether the scratch holds what the runs of the
+    /// The runs of block `index` at one pixel by their exact sums, as [`Self::sum_runs`].
+    fn sums_at<V: Lane>(
+        &self,
+        course: &mut Course<'_, V>,
+        (pixel, index): (usize, usize),
+        image: &Image<'_>,
+        scratch: &mut Scratch<V>,
+        task: &Task<'_, '_, '_>,
+    ) -> bool {
+        let work = self.work(course.plan, index, task);
+        let trials = &mut course.trials[index];
+        let Some(pairs) = tries_sums(work, trials) else { return false };
+        let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);
+        on_operands!(operands, x => self.sum_runs(work, (index, pairs), x, scratch, trials))
+    }
+
+    fn work<'p, V: Lane>(&self, plan: &'p Plan<V>, index: usize, task: &Task<'_, '_, '_>) -> Work<'p, V> {
+        let full = task.options.stats.counts_prefixes();
+        Work { plan, start: &plan.starts[index], certain: plan.certain[index], full }
+    }
+
+    /// The dot products of block `index` at one pixel; `made` says whether the scratch holds what the runs of the
     /// innermost level came to.
     fn run_at<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
         (pixel, index): (usize, usize),
         image: &Image<'_>,
-        (scratch, stepped): (&mut Scratch<V>, bool),
+        (scratch, made): (&mut Scratch<V>, bool),
         task: &mut Task<'_, '_, '_>,
     ) {
         let plan = course.plan;
-        let work = Work {
-            plan,
-            start: &plan.starts[index],
-            certain: plan.certain[index],
-            full: task.options.stats.counts_prefixes(),
-        };
+        let work = self.work(plan, index, task);
         let vectors = self.ends_on_vectors(plan, index);
-        if stepped {
+        if made {
             self.kernels.run(Leave { work, scratch });
             self.kernels.run(Outer { work, scratch });
         }
-        if !stepped || !vectors {
-            match self.operands(&self.blocks[index], image, pixel, &mut course.buffers) {
-                Operands::Window(x) => self.run_on_window(work, (pixel, index), x, scratch, stepped, task),
-                Operands::Neighbours(x) => {
-                    self.run_on_window(work, (pixel, index), x, scratch, stepped, task)
-                }
-                Operands::Lanes(x) => self.run_on_window(work, (pixel, index), x, scratch, stepped, task),
-            }
+        if !made || !vectors {
+            let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);
+            let trials = (!made).then_some(&mut course.trials[index]);
+            on_operands!(operands, x => self.run_on_window(work, (pixel, index), x, (scratch, trials), task));
         }
         if vectors {
             self.finish_block(scratch, (pixel, index), &mut course.tally, task);
         }
-        self.count_block(work, scratch, (pixel, index), &mut course.tally, task);
+        self.count_block(work, scratch, index, &mut course.tally, task);
+        if task.options.stats.counts_events() && scratch.stepped {
+            self.place_block(course, scratch, (pixel, index), image, task);
+        }
     }
 
-    /// What of one block at one pixel needs its activations: its sums unless `stepped`, its output codes if they are
+    /// What of one block at one pixel needs its activations: its sums if trials are given, its output codes if they are
     /// not made on vectors.
     fn run_on_window<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
         (pixel, index): (usize, usize),
         x: X,
-        scratch: &mut Scratch<V>,
-        stepped: bool,
+        (scratch, trials): (&mut Scratch<V>, Option<&mut Trials>),
         task: &mut Task<'_, '_, '_>,
     ) {
-        if !stepped {
-            self.sum_block(work, index, x, scratch);
+        if let Some(trials) = trials {
+            self.sum_block(work, index, x, scratch, trials);
         }
         if !self.ends_on_vectors(work.plan, index) {
             let block = &self.blocks[index];
@@ -450,6 +487,7 @@ impl<'a> LevelsLayer<'a> {
         index: usize,
         x: X,
         scratch: &mut Scratch<V>,
+        trials: &mut Trials,
     ) {
         let (plan, block) = (work.plan, &self.blocks[index]);
         if work.is_certain() && !work.full && !plan.drops_bits && V::BITS == 32 {
@@ -459,11 +497,52 @@ impl<'a> LevelsLayer<'a> {
             scratch.settle(&walked[0].sum);
             return;
         }
-        let weights = block.weights.as_slice();
+        let sums = tries_sums(work, trials);
+        if sums.is_some_and(|pairs| self.sum_runs(work, (index, pairs), x, scratch, trials)) {
+            self.kernels.run(Leave { work, scratch });
+            self.kernels.run(Outer { work, scratch });
+            return;
+        }
+        self.step_block(work, index, x, scratch);
+    }
+
+    /// The same, level by level.
+    fn step_block<X: VectorActivations, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        index: usize,
+        x: X,
+        scratch: &mut Scratch<V>,
+    ) {
+        let weights = self.blocks[index].weights.as_slice();
         self.kernels.run(Inner { work, x, weights, scratch });
-        if plan.levels.len() > 1 {
+        if work.plan.levels.len() > 1 {
             self.kernels.run(Outer { work, scratch });
         }
+    }
+
+    /// The runs of the innermost level, of so many pairs of products, by their exact sums, where bounds say that none of
+    /// them overflows; whether that is done.
+    fn sum_runs<X: VectorActivations, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        (index, pairs): (usize, usize),
+        x: X,
+        scratch: &mut Scratch<V>,
+        trials: &mut Trials,
+    ) -> bool {
+        let rails = uncertain_rails(work);
+        let weights = &self.blocks[index].pairs;
+        scratch.clear();
+        scratch.resize(weights.len().div_ceil(pairs));
+        scratch.bounds.resize(scratch.runs, Walked::ZERO);
+        self.kernels.sum_runs(x, weights, pairs, &mut scratch.bounds);
+        let mut keeps = true;
+        self.kernels.run(TakeSums { rails, scratch, keeps: &mut keeps });
+        if rails.is_some() {
+            trials.note(usize::from(!keeps), 1);
+        }
+        keeps
     }
 
     /// Whether the output codes of block `index` are made on vectors.
@@ -494,12 +573,12 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    /// Counts what every level did in the dot products of one block at one pixel, and places their events.
+    /// Counts what every level did in the dot products of block `index` at one pixel.
     fn count_block<V: Lane>(
         &self,
         work: Work<'_, V>,
         scratch: &Scratch<V>,
-        (pixel, index): (usize, usize),
+        index: usize,
         tally: &mut Tally<V>,
         task: &mut Task<'_, '_, '_>,
     ) {
@@ -521,16 +600,6 @@ impl<'a> LevelsLayer<'a> {
             }
         }
         tally.count(self.kernels, (index, block.count), &scratch.levels, &self.levels, stats);
-        if !stats.counts_events() || !scratch.stepped {
-            return;
-        }
-        let touched: [bool; LANES] = std::array::from_fn(|lane| {
-            scratch.levels.iter().any(|seen| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO)
-        });
-        if touched[..block.count].contains(&true) {
-            let first = pixel * self.layer.dots.window.channels() + block.first;
-            self.place(scratch, (index, first), &touched[..block.count], task);
-        }
     }
 
     /// The output codes of one dot product, and what is wrong with them.
@@ -575,44 +644,87 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    /// Places the events of block `index` at one pixel where that makes a difference; its first output is `first`. Where each event is listed, it is found again.
-    fn place<V: Lane>(
+    /// Places the events of block `index` at one pixel where that makes a difference. Where each event is listed, or may be
+    /// the first one, it is found again.
+    fn place_block<V: Lane>(
+        &self,
+        course: &mut Course<'_, V>,
+        scratch: &Scratch<V>,
+        (pixel, index): (usize, usize),
+        image: &Image<'_>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let block = &self.blocks[index];
+        let touched: [bool; LANES] = std::array::from_fn(|lane| {
+            scratch.levels.iter().any(|seen| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO)
+        });
+        let touched = &touched[..block.count];
+        if !touched.contains(&true) {
+            return;
+        }
+        let first = pixel * self.layer.dots.window.channels() + block.first;
+        let places_all = task.options.places_all();
+        if places_all {
+            self.place_all(scratch, (index, first), task);
+        }
+        if task.stats.wants_events(task.sample) {
+            self.list(first, touched, task);
+        } else if !places_all {
+            let mut outputs =
+                (first..).zip(touched).filter_map(|(output, &touched)| touched.then_some(output));
+            if outputs.any(|output| task.stats.would_be_first(self.places.earliest(output))) {
+                self.find_first(course, (pixel, index), first, image, task);
+            }
+        }
+    }
+
+    /// Places all events of block `index` whose first output is `first`.
+    fn place_all<V: Lane>(
         &self,
         scratch: &Scratch<V>,
         (index, first): (usize, usize),
-        touched: &[bool],
         task: &mut Task<'_, '_, '_>,
     ) {
-        let lists = task.stats.wants_events(task.sample);
-        if task.options.places_all() {
-            for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
-                let mut totals = [0; LANES];
-                for (lane, total) in totals.iter_mut().enumerate() {
-                    *total = (seen.counts.high[lane].wide() + seen.counts.low[lane].wide()) as u64;
-                }
-                let totals = &totals[..touched.len()];
-                if totals.iter().all(|&total| total == 0) {
-                    continue;
-                }
-                let Task { stats, heat, .. } = task;
-                match log.events() {
-                    Events::Rows(rows) => {
-                        self.places.count(level, first, rows, totals, self.kernels, stats);
-                    }
-                    Events::Bits(bits) => {
-                        self.places.count_bits((index, first), bits, totals, self.kernels, heat, stats);
-                    }
-                }
+        for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
+            let totals = seen.counts.totals();
+            let totals = &totals[..self.blocks[index].count];
+            if totals.iter().all(|&total| total == 0) {
+                continue;
             }
-            if !lists {
-                return;
+            let Task { stats, heat, .. } = task;
+            match log.events() {
+                Events::Rows(rows) => self.places.count(level, first, rows, totals, self.kernels, stats),
+                Events::Bits(bits) => {
+                    self.places.count_bits((index, first), bits, totals, self.kernels, heat, stats);
+                }
             }
         }
+    }
+
+    /// Notes the first event of block `index` at one pixel, whose first output is `first`.
+    fn find_first<V: Lane>(
+        &self,
+        course: &mut Course<'_, V>,
+        (pixel, index): (usize, usize),
+        first: usize,
+        image: &Image<'_>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let block = &self.blocks[index];
+        let work = Work { full: true, ..self.work(course.plan, index, task) };
+        let Course { buffers, again, .. } = course;
+        let operands = self.operands(block, image, pixel, buffers);
+        on_operands!(operands, x => self.step_block(work, index, x, again));
+        for (level, (log, seen)) in again.logs.iter().zip(&again.levels).enumerate() {
+            let totals = &seen.counts.totals()[..block.count];
+            self.places.note_first((level, first), log.events(), totals, task.stats);
+        }
+    }
+
+    /// Lists the events of dot products whose first output is `first`, of those that are touched.
+    fn list(&self, first: usize, touched: &[bool], task: &mut Task<'_, '_, '_>) {
         for index in (first..).zip(touched).filter_map(|(index, &touched)| touched.then_some(index)) {
-            let before = match lists {
-                true => task.stats.listed_before(task.sample),
-                false => task.stats.first_event_cycle,
-            };
+            let before = task.stats.listed_before(task.sample);
             if before.is_none_or(|cycle| self.places.earliest(index) < cycle) {
                 let (layer, input) = (task.layer, task.input);
                 let out = layer.dots.window.output_position(index);
@@ -625,6 +737,17 @@ impl<'a> LevelsLayer<'a> {
             }
         }
     }
+}
+
+/// The rails of the innermost level, where weights do not certify it.
+fn uncertain_rails<'p, V: Lane>(work: Work<'p, V>) -> Option<&'p Rails<V>> {
+    work.plan.levels[0].rails.as_ref().filter(|_| work.certain <= 1)
+}
+
+/// Whether sums and their bounds are tried for the runs of the innermost level: pairs of products in one.
+fn tries_sums<V: Lane>(work: Work<'_, V>, trials: &mut Trials) -> Option<usize> {
+    let pairs = work.plan.run_pairs.filter(|_| !work.full)?;
+    (uncertain_rails(work).is_none() || trials.pay()).then_some(pairs)
 }
 
 /// Walks single dot products again to find their events.

@@ -7,6 +7,7 @@ use guardbit_hwmodels::MacLayer;
 use super::super::kernels::{LANES, Row, Vector, step_index};
 use super::super::simd::{Kernels, Vectorized};
 use super::noted::{Bits, Heat};
+use super::scratch::Events;
 use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
 
 /// The places of a layer's additions; looked up when the first event has to be placed.
@@ -16,6 +17,8 @@ pub(super) struct Places<'a> {
     ways: OnceLock<Vec<Way>>,
     /// Per level and output index.
     stays: OnceLock<Vec<Vec<Stay>>>,
+    /// Per output index, the earliest cycle at any level.
+    earliest: OnceLock<Vec<u64>>,
 }
 
 /// The way of every dot product through one level, from where its first value is added.
@@ -50,12 +53,16 @@ struct Stay {
 
 impl<'a> Places<'a> {
     pub fn new(layer: &'a MacLayer) -> Self {
-        Self { layer, ways: OnceLock::new(), stays: OnceLock::new() }
+        Self { layer, ways: OnceLock::new(), stays: OnceLock::new(), earliest: OnceLock::new() }
     }
 
     /// No event of the dot product of output `index` is earlier.
     pub fn earliest(&self, index: usize) -> u64 {
-        self.stays().iter().map(|level| level[index].cycles[0]).min().unwrap_or(0)
+        let earliest = self.earliest.get_or_init(|| {
+            let of_output = |index: usize| self.stays().iter().map(|level| level[index].cycles[0]).min();
+            (0..self.layer.dots.window.dots()).map(|index| of_output(index).unwrap_or(0)).collect()
+        });
+        earliest[index]
     }
 
     /// Counts the events of neighbouring dot products at one level, the first of which is that of output `first`.
@@ -120,6 +127,39 @@ impl<'a> Places<'a> {
     pub fn flush(&self, kernels: Kernels, heat: &mut Heat, stats: &mut LayerStats) {
         if !heat.is_empty() {
             heat.flush(kernels, &self.ways()[0].steps, stats);
+        }
+    }
+
+    /// Notes the first of these events, which are as for [`Self::count`], if it may be the first of all.
+    pub fn note_first(
+        &self,
+        (level, first): (usize, usize),
+        events: Events<'_>,
+        totals: &[u64],
+        stats: &mut LayerStats,
+    ) {
+        if self.layer.timing.keeps_order() {
+            return match events {
+                Events::Rows(rows) => self.note_firsts((level, first), totals, stats, |lane| {
+                    rows.iter().position(|row| row[lane] != 0)
+                }),
+                Events::Bits(bits) => {
+                    self.note_firsts((level, first), totals, stats, |lane| bits.first(lane))
+                }
+            };
+        }
+        let mut unfolded = Vec::new();
+        let rows = match events {
+            Events::Rows(rows) => rows,
+            Events::Bits(bits) => {
+                bits.unfold(&mut unfolded);
+                &unfolded
+            }
+        };
+        for lane in (0..totals.len()).filter(|&lane| totals[lane] > 0) {
+            let out = self.layer.dots.window.output_position(first + lane);
+            let steps = self.ways()[level].steps.iter().zip(rows).filter(|(_, row)| row[lane] != 0);
+            steps.for_each(|(step, _)| stats.note_first(self.layer.timing.place(out, step.k, level).cycle));
         }
     }
 

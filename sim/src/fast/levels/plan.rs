@@ -20,6 +20,9 @@ pub(super) struct Plan<V: Lane> {
     pub certain: Vec<usize>,
     /// Whether the innermost of several levels checks every addition of products that fit 16 bits.
     pub short: bool,
+    /// Pairs of products in a run of the innermost of several levels, where bounds of its prefixes say whether it
+    /// overflows.
+    pub run_pairs: Option<usize>,
     /// The innermost level on 16-bit lanes, where they are enough.
     pub sixteen: Option<Rails<i16>>,
     /// Bits that are dropped on the way.
@@ -132,8 +135,10 @@ impl<V: Lane> Plan<V> {
         let plain = product.rails.is_none() && product.shift == 0;
         let short = plain && is_short(&levels, product_of_operands, terms);
         let sixteen = if short { sixteen(layer.datapath.levels[0].register) } else { None };
+        let run_pairs = if plain { run_pairs(&levels, terms) } else { None };
         let drops_bits = datapath.unit_shift(levels.len()) > 0;
-        Some(Self { product, levels, starts, certain, short, sixteen, drops_bits, reach: greatest as i64 })
+        let reach = greatest as i64;
+        Some(Self { product, levels, starts, certain, short, run_pairs, sixteen, drops_bits, reach })
     }
 }
 
@@ -231,6 +236,14 @@ fn is_short<V: Lane>(levels: &[Stage<V>], product: i128, terms: usize) -> bool {
     let [first, _, ..] = levels else { return false };
     let greatest = i128::from(i16::MAX);
     product <= greatest && terms as i128 <= greatest && first.check == Check::EachAdd && first.rails.is_some()
+}
+
+/// See [`Plan::run_pairs`].
+fn run_pairs<V: Lane>(levels: &[Stage<V>], terms: usize) -> Option<usize> {
+    let [first, _, ..] = levels else { return None };
+    let length = first.terms.run_length(terms);
+    let whole = length.is_multiple_of(2) || length >= terms;
+    (V::BITS == 32 && first.check == Check::EachAdd && whole).then(|| length.min(terms).div_ceil(2))
 }
 
 /// The rails of a register if 16-bit lanes hold its sums.

@@ -1,6 +1,6 @@
 //! Values on their way through the levels of one block at one pixel, and what became of them.
 
-use super::super::kernels::{LANES, Row, Vector};
+use super::super::kernels::{LANES, Row, Vector, Walked};
 use super::lane::{Counts, Lane};
 use super::noted::Bits;
 use super::plan::Plan;
@@ -34,6 +34,8 @@ pub(super) struct Scratch<V: Lane> {
     pub run_unbounded: Vec<Vector<V>>,
     pub run_narrow: Vec<Vector<V>>,
     pub run_sixteen: Vec<Vector<i16>>,
+    /// The exact sums of the innermost runs with bounds of their prefixes.
+    pub bounds: Vec<Walked>,
     /// Whether some lane's hardware holds another value than the counterpart.
     pub lost: bool,
     /// Whether some run was stepped.
@@ -154,6 +156,7 @@ impl<V: Lane> Scratch<V> {
             run_unbounded: Vec::new(),
             run_narrow: Vec::new(),
             run_sixteen: Vec::new(),
+            bounds: Vec::new(),
             lost: false,
             stepped: false,
             product_events: Vector::ZERO,

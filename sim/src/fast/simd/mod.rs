@@ -685,6 +685,16 @@ impl Kernels {
         kernels::signal(codes, zero_point, signal)
     }
 
+    /// [`kernels::sum_runs`].
+    pub fn sum_runs<X: VectorActivations>(self, x: X, weights: &[Pair], pairs: usize, out: &mut [Walked]) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            Isa::Avx2 | Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx2::sum_runs(x, weights, pairs, out) },
+            _ => kernels::sum_runs(x, weights, pairs, out),
+        }
+    }
+
     /// [`kernels::sum`] for every pixel of a tile.
     pub fn sum<X: VectorActivations, const BOUNDED: bool>(
         self,

@@ -59,6 +59,23 @@ pub(in super::super) fn sum_in_place<const BOUNDED: bool>(
     }
 }
 
+/// [`kernels::sum_runs`](super::super::super::kernels::sum_runs).
+///
+/// # Panics
+/// If the window has fewer steps than there are weights.
+#[target_feature(enable = "avx2")]
+pub(in super::super) fn sum_runs<X: VectorActivations>(
+    x: X,
+    weights: &[Pair],
+    pairs: usize,
+    out: &mut [Walked],
+) {
+    for ((run, weights), out) in weights.chunks(pairs).enumerate().zip(out.as_chunks_mut::<1>().0) {
+        let x = x.from(2 * run * pairs).first(2 * weights.len());
+        sum::<_, _, 2, true>(&[x], weights, &[0; LANES], out);
+    }
+}
+
 /// Sums of windows that have as many pairs of steps as there are weights, in the first `HALVES` halves of the lanes; the others
 /// keep what they start from.
 #[inline]
