@@ -230,9 +230,17 @@ fn evaluate(graph: &Graph, sample: &[i32]) -> Vec<Option<Vec<i32>>> {
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let stats = prop_oneof![3 => Just(StatsLevel::Full), 1 => select(StatsLevel::ALL.to_vec())];
-    (select(Mode::ALL.to_vec()), stats, select(vec![0usize, 20]))
-        .prop_map(|(mode, stats, events_per_layer)| Options { mode, stats, events_per_layer, ..REFERENCE })
+    let stats = prop_oneof![1 => Just(StatsLevel::Full), 1 => select(StatsLevel::ALL.to_vec())];
+    let placing = select(vec![Placing::All, Placing::First]);
+    (select(Mode::ALL.to_vec()), stats, placing, select(vec![0usize, 20])).prop_map(
+        |(mode, stats, placing, events_per_layer)| Options {
+            mode,
+            stats,
+            placing,
+            events_per_layer,
+            ..REFERENCE
+        },
+    )
 }
 
 proptest! {

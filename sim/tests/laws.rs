@@ -35,7 +35,8 @@ fn engines() -> impl Iterator<Item = Options> {
 fn check_engines(case: &Case) -> Result<(), TestCaseError> {
     let program = program(&case.graph, &case.accelerator);
     // Events that are not listed are counted in another way, and short lists pass over what comes too late for them.
-    let short = [(StatsLevel::Full, 0), (StatsLevel::Full, 2), (StatsLevel::Events, 2)];
+    let short =
+        [(StatsLevel::Full, 0), (StatsLevel::Full, 2), (StatsLevel::Events, 0), (StatsLevel::Events, 2)];
     for (stats, events_per_layer) in StatsLevel::ALL.map(|stats| (stats, 50)).into_iter().chain(short) {
         let with = |options| Options { stats, events_per_layer, ..options };
         let reference = run(&program, &case.samples, with(REFERENCE)).unwrap();

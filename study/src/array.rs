@@ -194,9 +194,15 @@ impl Array {
         let mut file = self.file.borrow_mut();
         let at = SeekFrom::Start(self.start + (first * size) as u64);
         file.seek(at).map_err(|error| failed(error.into()))?;
-        let mut bytes = vec![0; count * size];
-        file.read_exact(&mut bytes).map_err(|error| failed(error.into()))?;
-        Ok(bytes)
+        let mut bytes = Vec::with_capacity(count * size);
+        file.by_ref()
+            .take((count * size) as u64)
+            .read_to_end(&mut bytes)
+            .map_err(|error| failed(error.into()))?;
+        match bytes.len() == count * size {
+            true => Ok(bytes),
+            false => Err(failed(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into())),
+        }
     }
 }
 

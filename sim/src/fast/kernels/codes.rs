@@ -48,6 +48,11 @@ pub(crate) struct Scaling {
 }
 
 impl Scaling {
+    /// Whether no code lies below the zero point: then it does not matter how negative sums are rounded.
+    pub fn is_rectified(&self) -> bool {
+        self.low.iter().all(|&low| low >= 0)
+    }
+
     /// Whether lane `lane`, the sums of which lie within `range` with their bias, is as [`Self::has_room`] says: 32 bits
     /// hold twice the sum that is multiplied, and the product with half a code and the zero point, which are added to it
     /// before the shift to the right.
@@ -211,13 +216,19 @@ mod tests {
 
     /// Sums at the ends of the range, about them and everywhere, on every body.
     fn check(lanes: &[Lane], zero_point: i32, sums: &[i64]) -> Result<(), TestCaseError> {
+        check_above(i32::MIN / 2, lanes, zero_point, sums)?;
+        check_above(0, lanes, zero_point, sums)
+    }
+
+    /// The same where no code is less than the zero point and `low`.
+    fn check_above(low: i32, lanes: &[Lane], zero_point: i32, sums: &[i64]) -> Result<(), TestCaseError> {
         let of = |f: fn(&Lane) -> i32| std::array::from_fn(|l| f(&lanes[l]));
         let mut scaling = Scaling {
             bias: of(|lane| lane.0),
             significand: of(|lane| lane.1),
             left: of(|lane| lane.2),
             right: of(|lane| lane.3),
-            low: [i32::MIN / 2; LANES],
+            low: [low; LANES],
             high: [i32::MAX / 2; LANES],
             zero_point,
             has_room: true,
@@ -262,7 +273,55 @@ mod tests {
         Ok(())
     }
 
+    /// Codes as bytes, of the first lanes of some pixels, on every body; what lies between stays.
+    fn check_bytes(lane: Lane, rectified: bool, rows: ByteRows, pixels: usize) -> Result<(), TestCaseError> {
+        let zero_point = rows.least + 100;
+        let scaling = Scaling {
+            bias: [lane.0; LANES],
+            significand: [lane.1; LANES],
+            left: [lane.2; LANES],
+            right: [lane.3; LANES],
+            low: [if rectified { 0 } else { rows.least - zero_point }; LANES],
+            high: [rows.least + 255 - zero_point; LANES],
+            zero_point,
+            has_room: true,
+        };
+        let has_room = scaling.lane_has_room(0, (-lane.4, lane.4));
+        let scaling = Scaling { has_room, ..scaling };
+        let sum = |i: i64| (i.wrapping_mul(0x1e37_79b9_7f4a_7c15) % (lane.4 + 1)) as i32 - lane.0;
+        let sums: Vec<Lanes> =
+            (0..pixels as i64).map(|pixel| std::array::from_fn(|l| sum(16 * pixel + l as i64))).collect();
+        let mut expected = vec![0xaa; pixels * rows.stride];
+        for (sums, out) in sums.iter().zip(expected.chunks_mut(rows.stride)) {
+            let codes = codes::<DOUBLE>(sums, &scaling);
+            out.iter_mut()
+                .zip(codes)
+                .take(rows.count)
+                .for_each(|(out, code)| *out = (code - rows.least) as u8);
+        }
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let mut found = vec![0xaa; expected.len()];
+            Kernels::choose(Some(isa)).put_codes::<_, DOUBLE>(&sums, &scaling, rows, &mut found);
+            prop_assert_eq!(&found, &expected, "{:?} {:?}", isa, has_room);
+        }
+        Ok(())
+    }
+
     proptest! {
+        #[test]
+        fn bytes_are_codes_less_the_least(
+            lane in (-1000..=1000, 1 << 30..=i32::MAX, 0..=2i32, 1..=12i32, 0..=1i64 << 24),
+            rectified in any::<bool>(),
+            (count, more, least) in (1..=LANES, 0..3usize, prop_oneof![Just(-128), Just(0)]),
+            pixels in 1..10usize,
+        ) {
+            let rows = ByteRows { count, least, stride: count + more };
+            check_bytes(lane, rectified, rows, pixels)?;
+            for count in [LANES / 2, LANES] {
+                check_bytes(lane, rectified, ByteRows { count, least, stride: count + more }, pixels)?;
+            }
+        }
+
         #[test]
         fn scheme_e_is_its_definition(
             multiplier in prop_oneof![(-20..2i32).prop_map(|power| 2f64.powi(power)), 1e-7..2.0f64],

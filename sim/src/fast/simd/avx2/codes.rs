@@ -18,16 +18,20 @@ pub(in super::super) fn codes_double<'s>(
     out: impl Iterator<Item = &'s mut Lanes>,
 ) {
     let [first, second] = [Half::new(scaling, 0), Half::new(scaling, 1)];
-    if scaling.has_room {
-        for (sum, out) in sums.zip(out) {
-            store(out, 0, first.code_with_room(load(sum, 0)));
-            store(out, 1, second.code_with_room(load(sum, 1)));
-        }
-    } else {
-        for (sum, out) in sums.zip(out) {
+    let pixels = sums.zip(out);
+    match (scaling.has_room, scaling.is_rectified()) {
+        (true, true) => pixels.for_each(|(sum, out)| {
+            store(out, 0, first.code_with_room::<true>(load(sum, 0)));
+            store(out, 1, second.code_with_room::<true>(load(sum, 1)));
+        }),
+        (true, false) => pixels.for_each(|(sum, out)| {
+            store(out, 0, first.code_with_room::<false>(load(sum, 0)));
+            store(out, 1, second.code_with_room::<false>(load(sum, 1)));
+        }),
+        (false, _) => pixels.for_each(|(sum, out)| {
             store(out, 0, first.code(load(sum, 0)));
             store(out, 1, second.code(load(sum, 1)));
-        }
+        }),
     }
 }
 
@@ -90,23 +94,26 @@ impl Half {
     /// The same where [`Scaling::has_room`].
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn code_with_room(&self, sum: __m256i) -> __m256i {
+    fn code_with_room<const RECTIFIED: bool>(&self, sum: __m256i) -> __m256i {
         let [low, high] = [self.low, self.high].map(|bound| _mm256_add_epi32(bound, self.zero_point));
-        _mm256_min_epi32(_mm256_max_epi32(self.rounded(sum), low), high)
+        _mm256_min_epi32(_mm256_max_epi32(self.rounded::<RECTIFIED>(sum), low), high)
     }
 
     /// The code before it is clamped, where [`Scaling::has_room`]: the doubling is a shift on the way in, and what both
-    /// roundings add, and the zero point, are added before the shift to the right.
+    /// roundings add, and the zero point, are added before the shift to the right. Where `RECTIFIED`, codes below the zero
+    /// point, which the clamp lifts, may be others below it.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn rounded(&self, sum: __m256i) -> __m256i {
+    fn rounded<const RECTIFIED: bool>(&self, sum: __m256i) -> __m256i {
         let left = _mm256_add_epi32(self.left, _mm256_set1_epi32(1));
         let x = _mm256_sllv_epi32(_mm256_add_epi32(sum, self.bias), left);
         let [even, odd] = self.products(x, 1 << 31);
         let product = _mm256_blend_epi32::<BLEND>(_mm256_shuffle_epi32::<ODD>(even), odd);
-        // Ties away from zero.
-        let rounded =
-            _mm256_add_epi32(_mm256_add_epi32(product, self.added), _mm256_srai_epi32::<31>(product));
+        let mut rounded = _mm256_add_epi32(product, self.added);
+        if !RECTIFIED {
+            // Ties away from zero.
+            rounded = _mm256_add_epi32(rounded, _mm256_srai_epi32::<31>(product));
+        }
         _mm256_srav_epi32(rounded, self.right)
     }
 }
@@ -122,35 +129,53 @@ pub(in super::super) fn put_double<D: Delivered>(
     rows: ByteRows,
     out: &mut [u8],
 ) {
-    let [first, second] = [Half::new(scaling, 0), Half::new(scaling, 1)];
-    if rows.count <= HALF && scaling.has_room {
-        let of_two = |half: __m256i| {
-            let word = _mm256_add_epi32(half, first.zero_point);
-            _mm256_packs_epi32(word, word)
-        };
-        let (low, high) = (of_two(first.low), of_two(first.high));
+    match (scaling.has_room, scaling.is_rectified()) {
+        (true, true) => put_with_room::<_, true>(sums, scaling, rows, out),
+        (true, false) => put_with_room::<_, false>(sums, scaling, rows, out),
+        (false, _) => {
+            let [first, second] = [Half::new(scaling, 0), Half::new(scaling, 1)];
+            if rows.count <= HALF {
+                put_rows::<_, 2, HALF>(sums, rows, out, |[a, b]| {
+                    _mm256_packs_epi32(first.code(load(a, 0)), first.code(load(b, 0)))
+                });
+            } else {
+                put_rows::<_, 1, LANES>(sums, rows, out, |[sum]| {
+                    _mm256_packs_epi32(first.code(load(sum, 0)), second.code(load(sum, 1)))
+                });
+            }
+        }
+    }
+}
+
+/// The same where [`Scaling::has_room`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn put_with_room<D: Delivered, const RECTIFIED: bool>(
+    sums: &[D],
+    scaling: &Scaling,
+    rows: ByteRows,
+    out: &mut [u8],
+) {
+    let halves = [Half::new(scaling, 0), Half::new(scaling, 1)];
+    // The bounds as words, which hold every code of a byte.
+    let bounds = |of: fn(&Half) -> __m256i, [a, b]: [&Half; 2]| {
+        _mm256_packs_epi32(_mm256_add_epi32(of(a), a.zero_point), _mm256_add_epi32(of(b), b.zero_point))
+    };
+    let [first, second] = &halves;
+    if rows.count <= HALF {
+        let [low, high] = [bounds(|half| half.low, [first; 2]), bounds(|half| half.high, [first; 2])];
         put_rows::<_, 2, HALF>(sums, rows, out, |[a, b]| {
-            let codes = _mm256_packs_epi32(first.rounded(load(a, 0)), first.rounded(load(b, 0)));
-            _mm256_min_epi16(_mm256_max_epi16(codes, low), high)
-        });
-    } else if rows.count <= HALF {
-        put_rows::<_, 2, HALF>(sums, rows, out, |[a, b]| {
-            _mm256_packs_epi32(first.code(load(a, 0)), first.code(load(b, 0)))
-        });
-    } else if scaling.has_room {
-        // The bounds as words, which hold every code of a byte.
-        let bounds = |of: fn(&Half) -> __m256i| {
-            let [first, second] = [&first, &second].map(|half| _mm256_add_epi32(of(half), half.zero_point));
-            _mm256_packs_epi32(first, second)
-        };
-        let (low, high) = (bounds(|half| half.low), bounds(|half| half.high));
-        put_rows::<_, 1, LANES>(sums, rows, out, |[sum]| {
-            let codes = _mm256_packs_epi32(first.rounded(load(sum, 0)), second.rounded(load(sum, 1)));
+            let words = [a, b].map(|sum| first.rounded::<RECTIFIED>(load(sum, 0)));
+            let codes = _mm256_packs_epi32(words[0], words[1]);
             _mm256_min_epi16(_mm256_max_epi16(codes, low), high)
         });
     } else {
+        let both = [first, second];
+        let [low, high] = [bounds(|half| half.low, both), bounds(|half| half.high, both)];
         put_rows::<_, 1, LANES>(sums, rows, out, |[sum]| {
-            _mm256_packs_epi32(first.code(load(sum, 0)), second.code(load(sum, 1)))
+            let words = [first.rounded::<RECTIFIED>(load(sum, 0)), second.rounded::<RECTIFIED>(load(sum, 1))];
+            let codes = _mm256_packs_epi32(words[0], words[1]);
+            _mm256_min_epi16(_mm256_max_epi16(codes, low), high)
         });
     }
 }
@@ -192,17 +217,37 @@ fn put_rows<D: Delivered, const N: usize, const WIDTH: usize>(
             *codes = _mm256_sub_epi16(words(std::array::from_fn(|pixel| sum(i * N + pixel))), least);
         }
         let bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(codes[0], codes[1]), order);
+        let out = &mut out[2 * N * index * rows.stride..];
+        if rows.count == WIDTH && pixels.len() == 2 * N {
+            store_pixels::<WIDTH>(bytes, rows.stride, out);
+            continue;
+        }
         let mut all = [0; 2 * LANES];
         // SAFETY: 32 bytes; the store takes any alignment.
         unsafe { _mm256_storeu_si256(all.as_mut_ptr().cast(), bytes) };
-        for (pixel, bytes) in all.as_chunks::<WIDTH>().0.iter().take(pixels.len()).enumerate() {
-            let out = &mut out[(2 * N * index + pixel) * rows.stride..];
-            // All of them without a call.
-            if rows.count == WIDTH {
-                out[..WIDTH].copy_from_slice(bytes);
-            } else {
-                out[..rows.count].copy_from_slice(&bytes[..rows.count]);
-            }
+        for (bytes, out) in all.chunks(WIDTH).take(pixels.len()).zip(out.chunks_mut(rows.stride)) {
+            out[..rows.count].copy_from_slice(&bytes[..rows.count]);
+        }
+    }
+}
+
+/// Stores the bytes of pixels, `WIDTH` of each, 16 or 8.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store_pixels<const WIDTH: usize>(bytes: __m256i, stride: usize, out: &mut [u8]) {
+    let parts = [_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes)];
+    for (i, part) in parts.into_iter().enumerate() {
+        if WIDTH == LANES {
+            let out = &mut out[i * stride..][..LANES];
+            // SAFETY: 16 bytes; the store takes any alignment.
+            unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), part) };
+            continue;
+        }
+        const { assert!(WIDTH == LANES || WIDTH == LANES / 2) };
+        for (half, part) in [part, _mm_unpackhi_epi64(part, part)].into_iter().enumerate() {
+            let out = &mut out[(2 * i + half) * stride..][..LANES / 2];
+            // SAFETY: 8 bytes; the store takes any alignment.
+            unsafe { _mm_storel_epi64(out.as_mut_ptr().cast(), part) };
         }
     }
 }
