@@ -137,3 +137,33 @@ fn dataflows() {
         }
     }
 }
+
+/// The second half of a tree falls below what every prefix stays above.
+#[test]
+fn nodes_are_no_prefixes() {
+    const HALF: usize = 64;
+    let weight = |i: usize| if i % (2 * HALF) < HALF { 30 } else { -40 };
+    let weights = (0..CHANNELS * 2 * HALF).map(weight).collect();
+    let graph = one_layer(
+        conv2d(1, Padding::Valid),
+        quantized(&[1, 2, 2, 2 * HALF], DType::Int8, 1.0, 0),
+        Some((quantized(&[CHANNELS, 1, 1, 2 * HALF], DType::Int8, 1.0, 0), weights)),
+        None,
+        output("y", DType::Int8, 16.0, 0),
+    );
+    let mut tree = serial("tree", Terms::Count(2 * HALF), register(12, Overflow::Saturate));
+    tree.reduce = Reduce::Tree;
+    let levels = vec![tree, serial("acc", Terms::All, register(20, Overflow::Saturate))];
+    let program = program(&graph, &accelerator(datapath(levels)));
+    let with = |engine, isa| {
+        let options = Options { engine, isa, stats: StatsLevel::Events, ..Options::default() };
+        run(&program, &[vec![1; 4 * 2 * HALF]], options).unwrap()
+    };
+    let reference = with(Engine::Reference, None);
+    assert_eq!(reference.stats.levels[0].channels[0].events(), 4);
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        let fast = with(Engine::Fast, Some(isa));
+        assert_eq!(reference.tensors, fast.tensors, "{isa:?}");
+        assert_eq!(reference.stats, fast.stats, "{isa:?}");
+    }
+}

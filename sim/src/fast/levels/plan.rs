@@ -3,7 +3,7 @@
 use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, Terms};
 use guardbit_num::{Overflow, Rounding};
 
-use super::super::kernels::{LANES, Vector};
+use super::super::kernels::{BOUND_PAIRS, LANES, Vector};
 use super::Block;
 use super::lane::{Lane, Mode, Rails};
 use crate::output;
@@ -20,8 +20,8 @@ pub(super) struct Plan<V: Lane> {
     pub certain: Vec<usize>,
     /// Whether the innermost of several levels checks every addition of products that fit 16 bits.
     pub short: bool,
-    /// Pairs of products in a run of the innermost of several levels, where bounds of its prefixes say whether it
-    /// overflows.
+    /// Pairs of products in a run of the innermost of several levels, where bounds of its prefixes, or nodes, say whether
+    /// it overflows.
     pub run_pairs: Option<usize>,
     /// The innermost level on 16-bit lanes, where they are enough.
     pub sixteen: Option<Rails<i16>>,
@@ -243,7 +243,10 @@ fn run_pairs<V: Lane>(levels: &[Stage<V>], terms: usize) -> Option<usize> {
     let [first, _, ..] = levels else { return None };
     let length = first.terms.run_length(terms);
     let whole = length.is_multiple_of(2) || length >= terms;
-    (V::BITS == 32 && first.check == Check::EachAdd && whole).then(|| length.min(terms).div_ceil(2))
+    let pairs = length.min(terms).div_ceil(2);
+    // Bounds that are taken anew begin with a sum, which is a prefix, but in no other node of a tree.
+    let bounded = first.known == Known::Serial || pairs <= BOUND_PAIRS;
+    (V::BITS == 32 && first.check == Check::EachAdd && whole && bounded).then_some(pairs)
 }
 
 /// The rails of a register if 16-bit lanes hold its sums.
