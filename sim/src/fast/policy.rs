@@ -54,11 +54,11 @@ impl Trials {
     }
 
     /// Whether bounds are to be made now.
-    pub fn pay(&mut self) -> bool {
+    pub fn try_now(&mut self) -> bool {
         let mostly_fail = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
-        let pay = !mostly_fail || self.without == Self::PAUSE;
-        self.without = if pay { 0 } else { self.without + 1 };
-        pay
+        let due = !mostly_fail || self.without == Self::PAUSE;
+        self.without = if due { 0 } else { self.without + 1 };
+        due
     }
 }
 
@@ -89,6 +89,6 @@ impl Policy {
         if self.certain || fits || path.check == Check::HandOver {
             return Sums::Only;
         }
-        if self.trials.pay() { Sums::Bounded } else { Sums::Only }
+        if self.trials.try_now() { Sums::Bounded } else { Sums::Only }
     }
 }

@@ -6,8 +6,8 @@ use super::{LANES, Row};
 pub(crate) trait Activations: Copy {
     /// The first `steps` steps.
     fn first(self, steps: usize) -> Self;
-    /// The steps from `step` on.
-    fn from(self, step: usize) -> Self;
+    /// Without the first `steps` steps.
+    fn skip(self, steps: usize) -> Self;
     /// What every lane multiplies in step `k`.
     fn lanes(self, k: usize) -> Row;
     /// What one lane multiplies in step `k`.
@@ -22,8 +22,8 @@ impl Activations for &[i16] {
     }
 
     #[inline(always)]
-    fn from(self, step: usize) -> Self {
-        &self[step..]
+    fn skip(self, steps: usize) -> Self {
+        &self[steps..]
     }
 
     #[inline(always)]
@@ -45,8 +45,8 @@ impl Activations for &[Row] {
     }
 
     #[inline(always)]
-    fn from(self, step: usize) -> Self {
-        &self[step..]
+    fn skip(self, steps: usize) -> Self {
+        &self[steps..]
     }
 
     #[inline(always)]
@@ -91,8 +91,8 @@ impl Activations for Neighbours<'_> {
     }
 
     #[inline(always)]
-    fn from(self, step: usize) -> Self {
-        Self { offsets: &self.offsets[step..], ..self }
+    fn skip(self, steps: usize) -> Self {
+        Self { offsets: &self.offsets[steps..], ..self }
     }
 
     #[inline(always)]

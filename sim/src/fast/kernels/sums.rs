@@ -41,7 +41,7 @@ pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
 #[inline(always)]
 pub(crate) fn sum_runs<X: Activations>(x: X, weights: &[Pair], pairs: usize, out: &mut [Walked]) {
     for ((run, weights), out) in weights.chunks(pairs).enumerate().zip(out.as_chunks_mut::<1>().0) {
-        sum::<X, 1, true>(&[x.from(2 * run * pairs)], weights, &[0; LANES], out);
+        sum::<X, 1, true>(&[x.skip(2 * run * pairs)], weights, &[0; LANES], out);
     }
 }
 

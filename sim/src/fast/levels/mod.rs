@@ -747,7 +747,7 @@ fn uncertain_rails<'p, V: Lane>(work: Work<'p, V>) -> Option<&'p Rails<V>> {
 /// Whether sums and their bounds are tried for the runs of the innermost level: pairs of products in one.
 fn tries_sums<V: Lane>(work: Work<'_, V>, trials: &mut Trials) -> Option<usize> {
     let pairs = work.plan.run_pairs.filter(|_| !work.full)?;
-    (uncertain_rails(work).is_none() || trials.pay()).then_some(pairs)
+    (uncertain_rails(work).is_none() || trials.try_now()).then_some(pairs)
 }
 
 /// Walks single dot products again to find their events.

@@ -110,6 +110,7 @@ impl Paired {
         asked: Asked,
         scratches: &mut [Scratch<i32>; 2],
     ) {
+        let Some(weights) = &self.weights[index] else { return };
         let products = self.offsets.all().len();
         let mut out = scratches.each_mut().map(|scratch| {
             scratch.clear();
@@ -119,9 +120,8 @@ impl Paired {
         });
         let own = matches!(reads, Reads::Neighbours(_));
         let first = corners.0 + reads.first();
-        match &self.weights[index] {
-            None => {}
-            Some(Weights::Pairs(weights)) => {
+        match weights {
+            Weights::Pairs(weights) => {
                 let (offsets, reach) = (self.offsets.all(), self.offsets.reach());
                 let cells = PairCells { cells: image.pairs(kernels), offsets, reach };
                 let runs = PairRuns { cells, own, weights, rails: self.rails, length: self.length };
@@ -130,7 +130,7 @@ impl Paired {
                     Known::Tree => kernels.step_pair_trees(self.wraps(), &runs, first, &mut out),
                 }
             }
-            Some(Weights::Singles(weights)) => {
+            Weights::Singles(weights) => {
                 let stepping = SingleStepping {
                     weights,
                     start: &[0; LANES],

@@ -14,7 +14,10 @@ trait Sums: Copy {
     const PART: usize;
 
     /// Nothing yet.
-    fn new() -> Self;
+    ///
+    /// # Safety
+    /// The CPU has AVX2.
+    unsafe fn new() -> Self;
 
     /// # Safety
     /// The CPU has AVX2.
@@ -65,9 +68,9 @@ impl Finals {
     pub const PRODUCTS: usize = 128;
 
     #[inline]
+    #[target_feature(enable = "avx2")]
     pub fn new() -> Self {
-        // SAFETY: AVX2 is not needed for zeros.
-        let zero = unsafe { std::mem::zeroed() };
+        let zero = _mm256_setzero_si256();
         Self { low: zero, upper: zero, sum: [zero; 2] }
     }
 
@@ -102,7 +105,8 @@ impl Sums for Finals {
     const PART: usize = Self::PRODUCTS;
 
     #[inline]
-    fn new() -> Self {
+    #[target_feature(enable = "avx2")]
+    unsafe fn new() -> Self {
         Self::new()
     }
 
@@ -138,9 +142,9 @@ pub(super) struct Extremes {
 
 impl Extremes {
     #[inline]
+    #[target_feature(enable = "avx2")]
     pub fn new() -> Self {
-        // SAFETY: AVX2 is not needed for zeros.
-        let zero = unsafe { std::mem::zeroed() };
+        let zero = _mm256_setzero_si256();
         Self { min: [zero; 2], max: [zero; 2] }
     }
 
@@ -177,9 +181,9 @@ impl Sums for Prefixes {
     const PART: usize = NOTED;
 
     #[inline]
-    fn new() -> Self {
-        // SAFETY: AVX2 is not needed for zeros.
-        let zero = unsafe { std::mem::zeroed() };
+    #[target_feature(enable = "avx2")]
+    unsafe fn new() -> Self {
+        let zero = _mm256_setzero_si256();
         Self { sum: [zero; 2], extremes: Extremes::new(), fits: zero }
     }
 
@@ -248,7 +252,8 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums, const P: usize>(
     let windows = corners.map(|corner| Placed::<OWN>::new(stepping.cells, corner, stepping.offsets));
     let offsets = windows[0].offsets();
     let mut registers = Registers::<P>::new::<MODE>(&stepping);
-    let mut sums = OfWindows([S::new(); P]);
+    // SAFETY: the CPU has AVX2, as for this function.
+    let mut sums = OfWindows([unsafe { S::new() }; P]);
     let empty = registers.value;
     let mut part = 0;
     for (run, begin) in (0..rows.len()).step_by(length).enumerate() {
@@ -259,7 +264,7 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums, const P: usize>(
             let products = (&offsets[of_part.clone()], &rows[of_part.clone()], &marks[of_part.clone()]);
             registers.steps::<MODE, true, OWN, _>(&stepping, &windows, products, &mut sums);
             for (sums, out) in sums.0.iter_mut().zip(&mut *out) {
-                // SAFETY: the CPU has AVX2, as for this function.
+                // SAFETY: as above.
                 unsafe { sums.end_part(part, of_part.len(), out) };
             }
             part += 1;

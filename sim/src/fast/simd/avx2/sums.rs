@@ -71,7 +71,7 @@ pub(in super::super) fn sum_runs<X: VectorActivations>(
     out: &mut [Walked],
 ) {
     for ((run, weights), out) in weights.chunks(pairs).enumerate().zip(out.as_chunks_mut::<1>().0) {
-        let x = x.from(2 * run * pairs).first(2 * weights.len());
+        let x = x.skip(2 * run * pairs).first(2 * weights.len());
         sum::<_, _, 2, true>(&[x], weights, &[0; LANES], out);
     }
 }

@@ -33,8 +33,8 @@ pub(in super::super) fn trees<const WRAPS: bool, const OWN: bool>(
 /// A value of both windows: as the hardware holds it, and the exact ones where `FULL`.
 type Value = (__m512i, [__m512i; 2]);
 
-/// One tree after the other, and what was seen of them. `FULL` asks for extremes of
-/// exact nodes, `LOG` for overflows by product.
+/// One tree after the other, and what was seen of them. `FULL` asks for extremes of exact nodes, `LOG` for overflows by
+/// product.
 struct Tree<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool> {
     source: Dense<'r, OWN>,
     weights: &'r [PairRow],
