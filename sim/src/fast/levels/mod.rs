@@ -5,6 +5,18 @@
 
 #![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
 
+/// Runs `$work` with the activations of one block, whatever they are.
+macro_rules! on_operands {
+    ($operands:expr, $x:ident => $work:expr) => {
+        match $operands {
+            Operands::Window($x) => $work,
+            Operands::Neighbours($x) => $work,
+            Operands::Lanes($x) => $work,
+        }
+    };
+}
+
+mod blocks;
 mod kernel;
 mod lane;
 mod level;
@@ -12,9 +24,11 @@ mod loops;
 mod noted;
 mod paired;
 mod places;
+mod placing;
 mod plan;
 mod scratch;
 mod sixteen;
+mod sums;
 mod tally;
 
 use std::ops::{Range, RangeInclusive};
@@ -23,25 +37,26 @@ use guardbit_hwmodels::{MacLayer, Packing, Register};
 use guardbit_num::Overflow;
 
 use super::Settled;
-use super::finish::{Channels, Finisher};
+use super::finish::Finisher;
 use super::image::{Geometry, Image};
-use super::kernels::{Activations, LANES, Neighbours, Pair, Row, Vector, Walked};
+use super::kernels::{Activations, LANES, Neighbours, Row, Vector};
 use super::policy::Trials;
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
 use crate::codes::Codes;
-use crate::dot::{DotEngine, DotOutcome};
+use crate::dot::DotOutcome;
 use crate::options::Options;
 use crate::output;
-use crate::reference::ReferenceEngine;
 use crate::stats::{DotErrors, LayerStats};
-use kernel::{Exact, Inner, Leave, Outer, TakeSums, Work};
-use lane::{Lane, Rails};
+use blocks::{Block, blocks};
+use kernel::{Exact, Leave, Outer, Work};
+use lane::Lane;
 use noted::Heat;
 use paired::{Asked, Paired};
 use places::Places;
+use placing::Walker;
 use plan::Plan;
-use scratch::{Events, Scratch};
+use scratch::Scratch;
 use tally::{Counts, Tally};
 
 /// A layer prepared for any datapath.
@@ -68,36 +83,12 @@ enum Lanes {
     Bits64(Plan<i64>),
 }
 
-/// Up to [`LANES`] output channels.
-#[derive(Debug)]
-struct Block {
-    /// The first channel and their number.
-    first: usize,
-    count: usize,
-    reads: Reads,
-    /// `[k][lane]`, 0 where there is no channel.
-    weights: Vec<Row>,
-    /// The same, two steps at a time.
-    pairs: Vec<Pair>,
-}
-
 /// The activations of one block at one pixel.
 enum Operands<'b> {
     /// The same for all lanes.
     Window(&'b [i16]),
     Neighbours(Neighbours<'b>),
     Lanes(&'b [Row]),
-}
-
-/// Runs `$work` with the activations of one block, whatever they are.
-macro_rules! on_operands {
-    ($operands:expr, $x:ident => $work:expr) => {
-        match $operands {
-            Operands::Window($x) => $work,
-            Operands::Neighbours($x) => $work,
-            Operands::Lanes($x) => $work,
-        }
-    };
 }
 
 /// What is needed all the way through some pixels.
@@ -407,22 +398,6 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    /// The runs of block `index` at one pixel by their exact sums, as [`Self::sum_runs`].
-    fn sums_at<V: Lane>(
-        &self,
-        course: &mut Course<'_, V>,
-        (pixel, index): (usize, usize),
-        image: &Image<'_>,
-        scratch: &mut Scratch<V>,
-        task: &Task<'_, '_, '_>,
-    ) -> bool {
-        let work = self.work(course.plan, index, task);
-        let trials = &mut course.trials[index];
-        let Some(pairs) = tries_sums(work, trials) else { return false };
-        let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);
-        on_operands!(operands, x => self.sum_runs(work, (index, pairs), x, scratch, trials))
-    }
-
     fn work<'p, V: Lane>(&self, plan: &'p Plan<V>, index: usize, task: &Task<'_, '_, '_>) -> Work<'p, V> {
         let full = task.options.stats.counts_prefixes();
         Work { plan, start: &plan.starts[index], certain: plan.certain[index], full }
@@ -478,71 +453,6 @@ impl<'a> LevelsLayer<'a> {
                 self.finish(work, scratch, x, lane, (pixel, block.first + lane), task);
             }
         }
-    }
-
-    /// The sums of one block, through all levels.
-    fn sum_block<X: VectorActivations, V: Lane>(
-        &self,
-        work: Work<'_, V>,
-        index: usize,
-        x: X,
-        scratch: &mut Scratch<V>,
-        trials: &mut Trials,
-    ) {
-        let (plan, block) = (work.plan, &self.blocks[index]);
-        if work.is_certain() && !work.full && !plan.drops_bits && V::BITS == 32 {
-            let mut walked = [Walked::ZERO];
-            let start = tally::narrow(&work.start.unbounded);
-            self.kernels.sum::<X, false>(&[x], &block.pairs, &start, &mut walked);
-            scratch.settle(&walked[0].sum);
-            return;
-        }
-        let sums = tries_sums(work, trials);
-        if sums.is_some_and(|pairs| self.sum_runs(work, (index, pairs), x, scratch, trials)) {
-            self.kernels.run(Leave { work, scratch });
-            self.kernels.run(Outer { work, scratch });
-            return;
-        }
-        self.step_block(work, index, x, scratch);
-    }
-
-    /// The same, level by level.
-    fn step_block<X: VectorActivations, V: Lane>(
-        &self,
-        work: Work<'_, V>,
-        index: usize,
-        x: X,
-        scratch: &mut Scratch<V>,
-    ) {
-        let weights = self.blocks[index].weights.as_slice();
-        self.kernels.run(Inner { work, x, weights, scratch });
-        if work.plan.levels.len() > 1 {
-            self.kernels.run(Outer { work, scratch });
-        }
-    }
-
-    /// The runs of the innermost level, of so many pairs of products, by their exact sums, where bounds say that none of
-    /// them overflows; whether that is done.
-    fn sum_runs<X: VectorActivations, V: Lane>(
-        &self,
-        work: Work<'_, V>,
-        (index, pairs): (usize, usize),
-        x: X,
-        scratch: &mut Scratch<V>,
-        trials: &mut Trials,
-    ) -> bool {
-        let rails = uncertain_rails(work);
-        let weights = &self.blocks[index].pairs;
-        scratch.clear();
-        scratch.resize(weights.len().div_ceil(pairs));
-        scratch.bounds.resize(scratch.runs, Walked::ZERO);
-        self.kernels.sum_runs(x, weights, pairs, &mut scratch.bounds);
-        let mut keeps = true;
-        self.kernels.run(TakeSums { rails, scratch, keeps: &mut keeps });
-        if rails.is_some() {
-            trials.note(usize::from(!keeps), 1);
-        }
-        keeps
     }
 
     /// Whether the output codes of block `index` are made on vectors.
@@ -643,117 +553,6 @@ impl<'a> LevelsLayer<'a> {
             task.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
         }
     }
-
-    /// Places the events of block `index` at one pixel where that makes a difference. Where each event is listed, or may be
-    /// the first one, it is found again.
-    fn place_block<V: Lane>(
-        &self,
-        course: &mut Course<'_, V>,
-        scratch: &Scratch<V>,
-        (pixel, index): (usize, usize),
-        image: &Image<'_>,
-        task: &mut Task<'_, '_, '_>,
-    ) {
-        let block = &self.blocks[index];
-        let touched: [bool; LANES] = std::array::from_fn(|lane| {
-            scratch.levels.iter().any(|seen| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO)
-        });
-        let touched = &touched[..block.count];
-        if !touched.contains(&true) {
-            return;
-        }
-        let first = pixel * self.layer.dots.window.channels() + block.first;
-        let places_all = task.options.places_all();
-        if places_all {
-            self.place_all(scratch, (index, first), task);
-        }
-        if task.stats.wants_events(task.sample) {
-            self.list(first, touched, task);
-        } else if !places_all {
-            let mut outputs =
-                (first..).zip(touched).filter_map(|(output, &touched)| touched.then_some(output));
-            if outputs.any(|output| task.stats.would_be_first(self.places.earliest(output))) {
-                self.find_first(course, (pixel, index), first, image, task);
-            }
-        }
-    }
-
-    /// Places all events of block `index` whose first output is `first`.
-    fn place_all<V: Lane>(
-        &self,
-        scratch: &Scratch<V>,
-        (index, first): (usize, usize),
-        task: &mut Task<'_, '_, '_>,
-    ) {
-        for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
-            let totals = seen.counts.totals();
-            let totals = &totals[..self.blocks[index].count];
-            if totals.iter().all(|&total| total == 0) {
-                continue;
-            }
-            let Task { stats, heat, .. } = task;
-            match log.events() {
-                Events::Rows(rows) => self.places.count(level, first, rows, totals, self.kernels, stats),
-                Events::Bits(bits) => {
-                    self.places.count_bits((index, first), bits, totals, self.kernels, heat, stats);
-                }
-            }
-        }
-    }
-
-    /// Notes the first event of block `index` at one pixel, whose first output is `first`.
-    fn find_first<V: Lane>(
-        &self,
-        course: &mut Course<'_, V>,
-        (pixel, index): (usize, usize),
-        first: usize,
-        image: &Image<'_>,
-        task: &mut Task<'_, '_, '_>,
-    ) {
-        let block = &self.blocks[index];
-        let work = Work { full: true, ..self.work(course.plan, index, task) };
-        let Course { buffers, again, .. } = course;
-        let operands = self.operands(block, image, pixel, buffers);
-        on_operands!(operands, x => self.step_block(work, index, x, again));
-        for (level, (log, seen)) in again.logs.iter().zip(&again.levels).enumerate() {
-            let totals = &seen.counts.totals()[..block.count];
-            self.places.note_first((level, first), log.events(), totals, task.stats);
-        }
-    }
-
-    /// Lists the events of dot products whose first output is `first`, of those that are touched.
-    fn list(&self, first: usize, touched: &[bool], task: &mut Task<'_, '_, '_>) {
-        for index in (first..).zip(touched).filter_map(|(index, &touched)| touched.then_some(index)) {
-            let before = task.stats.listed_before(task.sample);
-            if before.is_none_or(|cycle| self.places.earliest(index) < cycle) {
-                let (layer, input) = (task.layer, task.input);
-                let out = layer.dots.window.output_position(index);
-                let walker = task
-                    .walker
-                    .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
-                let mut engine = ReferenceEngine::new(layer, &walker.input, task.sample);
-                engine.run(out, &mut walker.outcome);
-                task.stats.list_events(layer, task.sample, out, &walker.outcome.events);
-            }
-        }
-    }
-}
-
-/// The rails of the innermost level, where weights do not certify it.
-fn uncertain_rails<'p, V: Lane>(work: Work<'p, V>) -> Option<&'p Rails<V>> {
-    work.plan.levels[0].rails.as_ref().filter(|_| work.certain <= 1)
-}
-
-/// Whether sums and their bounds are tried for the runs of the innermost level: pairs of products in one.
-fn tries_sums<V: Lane>(work: Work<'_, V>, trials: &mut Trials) -> Option<usize> {
-    let pairs = work.plan.run_pairs.filter(|_| !work.full)?;
-    (uncertain_rails(work).is_none() || trials.try_now()).then_some(pairs)
-}
-
-/// Walks single dot products again to find their events.
-struct Walker {
-    input: Vec<i32>,
-    outcome: DotOutcome,
 }
 
 fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
@@ -773,42 +572,4 @@ fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
         LevelFacts { adds: adds as u64, signed, held }
     };
     layer.datapath.levels.iter().map(of_level).collect()
-}
-
-impl Block {
-    /// What the output stage has to know, where no sum is greater than `reach`.
-    fn delivered(&self, reach: i64) -> Channels {
-        Channels { first: self.first, count: self.count, bounds: [(-reach, reach); LANES] }
-    }
-}
-
-/// Channels that share lanes; `None` if a weight does not fit.
-fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
-    let window = &layer.dots.window;
-    let channels = window.channels();
-    let per_group = channels / window.groups;
-    // Groups that would leave lanes empty share them.
-    let shared = window.groups > 1 && per_group < LANES;
-    let together = if shared { channels } else { per_group };
-    let mut blocks = Vec::new();
-    for start in (0..channels).step_by(together) {
-        for first in (start..start + together).step_by(LANES) {
-            let count = LANES.min(start + together - first);
-            let read = |channel: usize| window.group(channel) * window.kernel[2];
-            let reads = if shared {
-                Reads::lanes((first..first + count).map(read).collect())
-            } else {
-                Reads::Window(read(first))
-            };
-            let mut weights = vec![[0; LANES]; layer.order.len()];
-            for lane in 0..count {
-                for (row, &weight) in weights.iter_mut().zip(&layer.weights[first + lane]) {
-                    row[lane] = i16::try_from(weight).ok()?;
-                }
-            }
-            let pairs = prepare::pairs(&weights);
-            blocks.push(Block { first, count, reads, weights, pairs });
-        }
-    }
-    Some(blocks)
 }

@@ -9,7 +9,7 @@ use super::super::pairs::{PairCells, PairRow, PairRuns};
 use super::super::prepare::Reads;
 use super::super::simd::{Kernels, ShortMode};
 use super::super::singles::{SingleRuns, SingleStepping, SingleWeights};
-use super::Block;
+use super::blocks::Block;
 use super::plan::{Known, Plan};
 use super::scratch::Scratch;
 

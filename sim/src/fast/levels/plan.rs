@@ -4,7 +4,7 @@ use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, Terms};
 use guardbit_num::{Overflow, Rounding};
 
 use super::super::kernels::{BOUND_PAIRS, LANES, Vector};
-use super::Block;
+use super::blocks::Block;
 use super::lane::{Lane, Mode, Rails};
 use crate::output;
 

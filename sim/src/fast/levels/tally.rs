@@ -2,9 +2,10 @@
 
 use super::super::kernels::{self, LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Vector, Walked};
 use super::super::simd::{Kernels, Vectorized};
+use super::LevelFacts;
+use super::blocks::Block;
 use super::lane::Lane;
 use super::scratch::{Extremes, Seen};
-use super::{Block, LevelFacts};
 use crate::options::StatsLevel;
 use crate::stats::{ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
 

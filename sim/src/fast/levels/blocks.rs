@@ -1,0 +1,58 @@
+//! Output channels that share lanes.
+
+use guardbit_hwmodels::MacLayer;
+
+use super::super::finish::Channels;
+use super::super::kernels::{LANES, Pair, Row};
+use super::super::prepare::{self, Reads};
+
+/// Up to [`LANES`] output channels.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// The first channel and their number.
+    pub first: usize,
+    pub count: usize,
+    pub reads: Reads,
+    /// `[k][lane]`, 0 where there is no channel.
+    pub weights: Vec<Row>,
+    /// The same, two steps at a time.
+    pub pairs: Vec<Pair>,
+}
+
+impl Block {
+    /// What the output stage has to know, where no sum is greater than `reach`.
+    pub(super) fn delivered(&self, reach: i64) -> Channels {
+        Channels { first: self.first, count: self.count, bounds: [(-reach, reach); LANES] }
+    }
+}
+
+/// Channels that share lanes; `None` if a weight does not fit.
+pub(super) fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
+    let window = &layer.dots.window;
+    let channels = window.channels();
+    let per_group = channels / window.groups;
+    // Groups that would leave lanes empty share them.
+    let shared = window.groups > 1 && per_group < LANES;
+    let together = if shared { channels } else { per_group };
+    let mut blocks = Vec::new();
+    for start in (0..channels).step_by(together) {
+        for first in (start..start + together).step_by(LANES) {
+            let count = LANES.min(start + together - first);
+            let read = |channel: usize| window.group(channel) * window.kernel[2];
+            let reads = if shared {
+                Reads::lanes((first..first + count).map(read).collect())
+            } else {
+                Reads::Window(read(first))
+            };
+            let mut weights = vec![[0; LANES]; layer.order.len()];
+            for lane in 0..count {
+                for (row, &weight) in weights.iter_mut().zip(&layer.weights[first + lane]) {
+                    row[lane] = i16::try_from(weight).ok()?;
+                }
+            }
+            let pairs = prepare::pairs(&weights);
+            blocks.push(Block { first, count, reads, weights, pairs });
+        }
+    }
+    Some(blocks)
+}

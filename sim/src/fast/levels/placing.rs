@@ -1,0 +1,112 @@
+//! Where and when the events of a block happen.
+
+use super::super::image::Image;
+use super::super::kernels::LANES;
+use super::kernel::Work;
+use super::lane::Lane;
+use super::scratch::{Events, Scratch};
+use super::{Course, LevelsLayer, Operands, Task};
+use crate::dot::{DotEngine, DotOutcome};
+use crate::reference::ReferenceEngine;
+
+/// Walks single dot products again to find their events.
+pub(super) struct Walker {
+    input: Vec<i32>,
+    outcome: DotOutcome,
+}
+
+impl LevelsLayer<'_> {
+    /// Places the events of block `index` at one pixel where that makes a difference. Where each event is listed, or may be
+    /// the first one, it is found again.
+    pub(super) fn place_block<V: Lane>(
+        &self,
+        course: &mut Course<'_, V>,
+        scratch: &Scratch<V>,
+        (pixel, index): (usize, usize),
+        image: &Image<'_>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let block = &self.blocks[index];
+        let touched: [bool; LANES] = std::array::from_fn(|lane| {
+            scratch.levels.iter().any(|seen| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO)
+        });
+        let touched = &touched[..block.count];
+        if !touched.contains(&true) {
+            return;
+        }
+        let first = pixel * self.layer.dots.window.channels() + block.first;
+        let places_all = task.options.places_all();
+        if places_all {
+            self.place_all(scratch, (index, first), task);
+        }
+        if task.stats.wants_events(task.sample) {
+            self.list(first, touched, task);
+        } else if !places_all {
+            let mut outputs =
+                (first..).zip(touched).filter_map(|(output, &touched)| touched.then_some(output));
+            if outputs.any(|output| task.stats.would_be_first(self.places.earliest(output))) {
+                self.find_first(course, (pixel, index), first, image, task);
+            }
+        }
+    }
+
+    /// Places all events of block `index` whose first output is `first`.
+    fn place_all<V: Lane>(
+        &self,
+        scratch: &Scratch<V>,
+        (index, first): (usize, usize),
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
+            let totals = seen.counts.totals();
+            let totals = &totals[..self.blocks[index].count];
+            if totals.iter().all(|&total| total == 0) {
+                continue;
+            }
+            let Task { stats, heat, .. } = task;
+            match log.events() {
+                Events::Rows(rows) => self.places.count(level, first, rows, totals, self.kernels, stats),
+                Events::Bits(bits) => {
+                    self.places.count_bits((index, first), bits, totals, self.kernels, heat, stats);
+                }
+            }
+        }
+    }
+
+    /// Notes the first event of block `index` at one pixel, whose first output is `first`.
+    fn find_first<V: Lane>(
+        &self,
+        course: &mut Course<'_, V>,
+        (pixel, index): (usize, usize),
+        first: usize,
+        image: &Image<'_>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let block = &self.blocks[index];
+        let work = Work { full: true, ..self.work(course.plan, index, task) };
+        let Course { buffers, again, .. } = course;
+        let operands = self.operands(block, image, pixel, buffers);
+        on_operands!(operands, x => self.step_block(work, index, x, again));
+        for (level, (log, seen)) in again.logs.iter().zip(&again.levels).enumerate() {
+            let totals = &seen.counts.totals()[..block.count];
+            self.places.note_first((level, first), log.events(), totals, task.stats);
+        }
+    }
+
+    /// Lists the events of dot products whose first output is `first`, of those that are touched.
+    fn list(&self, first: usize, touched: &[bool], task: &mut Task<'_, '_, '_>) {
+        for index in (first..).zip(touched).filter_map(|(index, &touched)| touched.then_some(index)) {
+            let before = task.stats.listed_before(task.sample);
+            if before.is_none_or(|cycle| self.places.earliest(index) < cycle) {
+                let (layer, input) = (task.layer, task.input);
+                let out = layer.dots.window.output_position(index);
+                let walker = task
+                    .walker
+                    .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
+                let mut engine = ReferenceEngine::new(layer, &walker.input, task.sample);
+                engine.run(out, &mut walker.outcome);
+                task.stats.list_events(layer, task.sample, out, &walker.outcome.events);
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The sums of a block: at once where nothing can overflow or bounds say so, else level by level.
+
+use super::super::image::Image;
+use super::super::kernels::Walked;
+use super::super::policy::Trials;
+use super::super::simd::VectorActivations;
+use super::kernel::{Inner, Leave, Outer, TakeSums, Work};
+use super::lane::{Lane, Rails};
+use super::scratch::Scratch;
+use super::{Course, LevelsLayer, Operands, Task, tally};
+
+impl LevelsLayer<'_> {
+    /// The runs of block `index` at one pixel by their exact sums, as [`Self::sum_runs`].
+    pub(super) fn sums_at<V: Lane>(
+        &self,
+        course: &mut Course<'_, V>,
+        (pixel, index): (usize, usize),
+        image: &Image<'_>,
+        scratch: &mut Scratch<V>,
+        task: &Task<'_, '_, '_>,
+    ) -> bool {
+        let work = self.work(course.plan, index, task);
+        let trials = &mut course.trials[index];
+        let Some(pairs) = tries_sums(work, trials) else { return false };
+        let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);
+        on_operands!(operands, x => self.sum_runs(work, (index, pairs), x, scratch, trials))
+    }
+
+    /// The sums of one block, through all levels.
+    pub(super) fn sum_block<X: VectorActivations, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        index: usize,
+        x: X,
+        scratch: &mut Scratch<V>,
+        trials: &mut Trials,
+    ) {
+        let (plan, block) = (work.plan, &self.blocks[index]);
+        if work.is_certain() && !work.full && !plan.drops_bits && V::BITS == 32 {
+            let mut walked = [Walked::ZERO];
+            let start = tally::narrow(&work.start.unbounded);
+            self.kernels.sum::<X, false>(&[x], &block.pairs, &start, &mut walked);
+            scratch.settle(&walked[0].sum);
+            return;
+        }
+        let sums = tries_sums(work, trials);
+        if sums.is_some_and(|pairs| self.sum_runs(work, (index, pairs), x, scratch, trials)) {
+            self.kernels.run(Leave { work, scratch });
+            self.kernels.run(Outer { work, scratch });
+            return;
+        }
+        self.step_block(work, index, x, scratch);
+    }
+
+    /// The same, level by level.
+    pub(super) fn step_block<X: VectorActivations, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        index: usize,
+        x: X,
+        scratch: &mut Scratch<V>,
+    ) {
+        let weights = self.blocks[index].weights.as_slice();
+        self.kernels.run(Inner { work, x, weights, scratch });
+        if work.plan.levels.len() > 1 {
+            self.kernels.run(Outer { work, scratch });
+        }
+    }
+
+    /// The runs of the innermost level, of so many pairs of products, by their exact sums, where bounds say that none of
+    /// them overflows; whether that is done.
+    fn sum_runs<X: VectorActivations, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        (index, pairs): (usize, usize),
+        x: X,
+        scratch: &mut Scratch<V>,
+        trials: &mut Trials,
+    ) -> bool {
+        let rails = uncertain_rails(work);
+        let weights = &self.blocks[index].pairs;
+        scratch.clear();
+        scratch.resize(weights.len().div_ceil(pairs));
+        scratch.bounds.resize(scratch.runs, Walked::ZERO);
+        self.kernels.sum_runs(x, weights, pairs, &mut scratch.bounds);
+        let mut keeps = true;
+        self.kernels.run(TakeSums { rails, scratch, keeps: &mut keeps });
+        if rails.is_some() {
+            trials.note(usize::from(!keeps), 1);
+        }
+        keeps
+    }
+}
+
+/// The rails of the innermost level, where weights do not certify it.
+fn uncertain_rails<'p, V: Lane>(work: Work<'p, V>) -> Option<&'p Rails<V>> {
+    work.plan.levels[0].rails.as_ref().filter(|_| work.certain <= 1)
+}
+
+/// Whether sums and their bounds are tried for the runs of the innermost level: pairs of products in one.
+fn tries_sums<V: Lane>(work: Work<'_, V>, trials: &mut Trials) -> Option<usize> {
+    let pairs = work.plan.run_pairs.filter(|_| !work.full)?;
+    (uncertain_rails(work).is_none() || trials.try_now()).then_some(pairs)
+}
