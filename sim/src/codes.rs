@@ -49,6 +49,33 @@ pub trait ToCodes: Sync {
     fn to_codes(&self, dtype: DType) -> Result<Codes, i32>;
 }
 
+/// Memory of codes that nobody needs any more: to make new ones there costs less than to ask for zeros.
+#[derive(Debug, Default)]
+pub(crate) struct Spare(Vec<Vec<u8>>);
+
+impl Spare {
+    /// `count` codes of type `dtype`, all to be written: they are any.
+    pub fn take(&mut self, dtype: DType, count: usize) -> Packed {
+        let len = count + SLACK;
+        let found = self.0.iter().rposition(|bytes| bytes.capacity() >= len);
+        match (Packed::zeros(dtype, 0), found) {
+            (Packed::Bytes(Bytes { least, .. }), Some(index)) => {
+                let mut bytes = self.0.swap_remove(index);
+                bytes.resize(len, 0);
+                Packed::Bytes(Bytes { bytes, least })
+            }
+            _ => Packed::zeros(dtype, count),
+        }
+    }
+
+    /// Keeps the memory of `codes`, if nobody else has them.
+    pub fn keep(&mut self, codes: Codes) {
+        if let Ok(Packed::Bytes(Bytes { bytes, .. })) = Arc::try_unwrap(codes.0) {
+            self.0.push(bytes);
+        }
+    }
+}
+
 impl Codes {
     /// Packs codes of type `dtype`.
     ///

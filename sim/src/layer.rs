@@ -137,7 +137,7 @@ fn run_fast(
     let window = &layer.dots.window;
     let channels = window.channels().max(1);
     let pixels = window.dots() / channels;
-    let mut exact = Packed::zeros(reading.dtype, window.dots());
+    let mut exact = scratch.spare().take(reading.dtype, window.dots());
     let count = together.len();
     let job = |pixels| Job { image, pixels, sample: reading.sample, options: reading.options };
     let step = (task(layer, FAST_TASK) / channels).max(1);

@@ -209,7 +209,8 @@ impl<'s, 'p> Sample<'s, 'p> {
         for input in self.batch.programs[0].program.graph.node(node).inputs.iter().flatten() {
             if self.batch.last_use[input.index()] == Some(node) {
                 let all = std::iter::once(&mut self.tensors.exact).chain(&mut self.tensors.simulated);
-                all.for_each(|tensors| tensors[input.index()] = None);
+                all.filter_map(|tensors| tensors[input.index()].take())
+                    .for_each(|codes| self.scratch.spare().keep(codes));
             }
         }
     }

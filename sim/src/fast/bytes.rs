@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::image::{self, Geometry};
-use super::kernels::{LANES, Lanes, Row};
+use super::kernels::{Aligned, LANES, Lanes, Row};
 
 /// Quads after which a bound is taken anew.
 const QUADS_PER_BOUND: usize = 16;
@@ -48,12 +48,15 @@ pub(crate) struct Columns {
     pub stride: usize,
 }
 
+/// Four weights per lane, `[lane][product]`.
+pub(crate) type QuadRow = Aligned<[i8; 4 * LANES]>;
+
 /// Weights of quads, `[quad][lane][product]`.
 #[derive(Debug)]
 pub(crate) struct QuadWeights {
-    pub weights: Vec<[i8; 4 * LANES]>,
+    pub weights: Vec<QuadRow>,
     /// Their magnitudes.
-    pub sizes: Vec<[i8; 4 * LANES]>,
+    pub sizes: Vec<QuadRow>,
 }
 
 /// Weights of up to [`LANES`] output channels as bytes, quad by quad.
@@ -79,8 +82,8 @@ pub(crate) struct ByteBlock {
 /// 0 behind. A prefix that goes up with one weight and on with the next is no extreme, so that two of four are enough.
 #[derive(Debug)]
 pub(crate) struct QuadTurns {
-    pub highs: [[i8; 4 * LANES]; 2],
-    pub lows: [[i8; 4 * LANES]; 2],
+    pub highs: [QuadRow; 2],
+    pub lows: [QuadRow; 2],
 }
 
 /// What is found of the prefixes of sums of bytes.
@@ -251,7 +254,7 @@ impl QuadWeights {
         let pack = |f: fn(i16) -> i16| {
             let quad = |products: &[Option<usize>; 4]| {
                 let weight = |i: usize| products[i % 4].map_or(0, |k| f(rows[k][i / 4]) as i8);
-                std::array::from_fn(weight)
+                Aligned(std::array::from_fn(weight))
             };
             products.iter().map(quad).collect()
         };
@@ -268,8 +271,9 @@ impl ByteBlock {
 }
 
 impl QuadTurns {
-    fn new(weights: &[i8; 4 * LANES]) -> Self {
-        let mut turns = Self { highs: [[0; 4 * LANES]; 2], lows: [[0; 4 * LANES]; 2] };
+    fn new(weights: &QuadRow) -> Self {
+        let zero = Aligned([0; 4 * LANES]);
+        let mut turns = Self { highs: [zero; 2], lows: [zero; 2] };
         for (lane, weights) in weights.as_chunks::<4>().0.iter().enumerate() {
             put_turns(&mut turns.highs, lane, weights, weights.map(|w| w > 0));
             put_turns(&mut turns.lows, lane, weights, weights.map(|w| w < 0));
@@ -280,7 +284,7 @@ impl QuadTurns {
 
 /// Writes lane `lane` of both: `weights` up to each one that goes `on` while the next does not. No two such follow each
 /// other.
-fn put_turns(turns: &mut [[i8; 4 * LANES]; 2], lane: usize, weights: &[i8; 4], on: [bool; 4]) {
+fn put_turns(turns: &mut [QuadRow; 2], lane: usize, weights: &[i8; 4], on: [bool; 4]) {
     let last = (0..4).filter(|&i| on[i] && !on.get(i + 1).is_some_and(|&on| on));
     for (turns, last) in turns.iter_mut().zip(last) {
         turns[4 * lane..][..=last].copy_from_slice(&weights[..=last]);

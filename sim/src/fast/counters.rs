@@ -1,6 +1,6 @@
 //! What happened in the register of a layer, counted lane by lane.
 
-use super::kernels::{LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Walked, WidthCounts};
+use super::kernels::{Aligned, LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Walked, WidthCounts};
 use super::prepare::{Block, Path};
 use super::simd::Kernels;
 use crate::options::StatsLevel;
@@ -40,7 +40,7 @@ pub(super) struct Counters {
     /// The same of the last tiles.
     latest: Box<[WidthCounts; 2]>,
     /// Events by part of the layer's time and lane; empty while nobody counts them.
-    timeline: Vec<Lanes>,
+    timeline: Vec<Aligned<Lanes>>,
 }
 
 impl Counters {
@@ -59,14 +59,14 @@ impl Counters {
     }
 
     /// Events by part of the layer's time and lane.
-    pub fn timeline(&mut self) -> &mut [Lanes] {
-        self.timeline.resize(TIMELINE_BINS, [0; LANES]);
+    pub fn timeline(&mut self) -> &mut [Aligned<Lanes>] {
+        self.timeline.resize(TIMELINE_BINS, Aligned([0; LANES]));
         &mut self.timeline
     }
 
     /// Sorts the first `lanes` dot products of every pixel of a tile by the bits that they need.
     pub fn count_required(&mut self, kernels: Kernels, walked: &[Walked], lanes: usize, signed: bool) {
-        let mut bits = [[NO_WIDTH; TILE * LANES]; 2];
+        let mut bits = [Aligned([NO_WIDTH; TILE * LANES]); 2];
         if signed {
             kernels.required(walked, lanes, &mut bits);
         } else {
@@ -89,7 +89,7 @@ impl Counters {
     fn required(&self) -> [[u64; HISTOGRAM_BINS]; 2] {
         let mut all = *self.required;
         for (bins, latest) in all.iter_mut().zip(&*self.latest) {
-            bins.iter_mut().zip(latest.totals()).for_each(|(bin, found)| *bin += found);
+            latest.totals().for_each(|(width, found)| bins[width] += found);
         }
         all
     }

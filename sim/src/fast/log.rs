@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use super::kernels::{LANES, Lanes, Stepped, TILE};
+use super::kernels::{Aligned, LANES, Lanes, Stepped, TILE};
 use super::pairs::Moment;
-use super::schedule::{NEVER, Turn};
+use super::schedule::{Entries, NEVER, Turn};
 use super::traces::Traces;
 
 /// Overflows by slot and turn; one slot more than pixels for what nobody asks for, without turns.
 #[derive(Debug)]
 pub(crate) struct Log {
-    counts: Vec<Lanes>,
+    counts: Vec<Aligned<Lanes>>,
     /// When the turns are, where two windows are stepped together.
     moments: Vec<Moment>,
     slots: [Range<usize>; TILE + 1],
@@ -38,18 +38,18 @@ impl Log {
         let start = slot.checked_sub(1).map_or(0, |before| self.slots[before].end);
         self.slots[slot] = start..start + turns;
         if self.counts.len() < start + turns {
-            self.counts.resize(start + turns, [0; LANES]);
+            self.counts.resize(start + turns, Aligned([0; LANES]));
             self.moments.resize(start + turns, Moment { at: [0; LANES], between: (0, 0) });
         }
     }
 
     /// What is logged of the pixel in `slot`.
-    pub fn of(&self, slot: usize) -> &[Lanes] {
+    pub fn of(&self, slot: usize) -> &[Aligned<Lanes>] {
         &self.counts[self.slots[slot].clone()]
     }
 
     /// The same, to be written, and when its turns come, to be written first.
-    pub fn of_mut(&mut self, slot: usize) -> (&mut [Moment], &mut [Lanes]) {
+    pub fn of_mut(&mut self, slot: usize) -> (&mut [Moment], &mut [Aligned<Lanes>]) {
         let range = self.slots[slot].clone();
         (&mut self.moments[range.clone()], &mut self.counts[range])
     }
@@ -72,7 +72,7 @@ impl Log {
         self.open(slot, turns.len());
         let traces = &self.traces;
         for (counts, turn) in self.counts[self.slots[slot].clone()].iter_mut().zip(turns) {
-            *counts = std::array::from_fn(|l| match turn.at[l] {
+            **counts = std::array::from_fn(|l| match turn.at[l] {
                 NEVER => stepped.high[l] + stepped.low[l],
                 product => traces.before(window, product as usize, l),
             });
@@ -80,13 +80,13 @@ impl Log {
     }
 
     /// Takes over what was noted of the pixel in `slot`.
-    pub fn take_notes(&mut self, slot: usize, turns: &[Turn], stepped: &Stepped) {
+    pub fn take_notes(&mut self, slot: usize, turns: (&[Turn], &[Entries]), stepped: &Stepped) {
         let counts = &mut self.counts[self.slots[slot].clone()];
-        for (counts, turn) in counts.iter_mut().zip(turns) {
+        for (counts, (turn, entries)) in counts.iter_mut().zip(turns.0.iter().zip(turns.1)) {
             for (l, count) in counts.iter_mut().enumerate() {
                 *count = match turn.at[l] {
                     NEVER => stepped.high[l] + stepped.low[l],
-                    _ => self.noted[usize::from(turn.entries[l])][l],
+                    _ => self.noted[usize::from(entries[l])][l],
                 };
             }
         }

@@ -176,7 +176,7 @@ impl<'a> Prepared<'a> {
         match &self.one {
             Some(fast) => {
                 let pixels = fast.geometry.pixels();
-                let mut out = Packed::zeros(fast.output, fast.layer.dots.window.dots());
+                let mut out = scratch.spare().take(fast.output, fast.layer.dots.window.dots());
                 let job = Job { image: &image, pixels: (0, pixels), sample: 0, options };
                 tiles::exact_codes(fast, job, scratch, out.as_mut());
                 Some(out.into())

@@ -117,6 +117,7 @@ pub(crate) enum PairWindows<'w> {
 /// When the lanes of a dot product enter another part of the layer's time: the steps before which each does, [`NEVER`]
 /// for those that do not, and the least and greatest of those steps.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Moment {
     pub at: Lanes,
     pub between: (u32, u32),

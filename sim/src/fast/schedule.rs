@@ -5,7 +5,7 @@ use std::ops::Range;
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
-use super::kernels::{LANES, Lanes, Stepped};
+use super::kernels::{Aligned, LANES, Lanes, Stepped};
 use crate::stats::timeline_bin;
 
 /// Not before the end of a dot product.
@@ -21,41 +21,54 @@ pub(crate) struct Turn {
     pub between: (u16, u16),
     /// The part that it enters.
     pub parts: [u8; LANES],
-    /// Which of the checkpoints of the block that is.
-    pub entries: [u16; LANES],
     /// Whether all lanes enter the same part.
     pub together: bool,
 }
 
-/// The dot products of every block at every pixel.
+/// The dot products of every block at every pixel. All of it is read for every sample: what is rarely needed lies apart.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     /// `[pixel][block]`
     sites: Vec<Site>,
     turns: Vec<Turn>,
-    checkpoints: Vec<u32>,
+    /// Processing elements that are no neighbours.
+    elements: Vec<[u32; LANES]>,
+    /// Of each site.
+    checkpoints: Vec<Range<usize>>,
+    products: Vec<u32>,
+    /// Of each turn.
+    entries: Vec<Entries>,
 }
+
+/// Which of the checkpoints of a site the turns of its lanes are.
+pub(crate) type Entries = [u16; LANES];
 
 /// Where the dot products of one block at one pixel are.
 #[derive(Debug)]
-struct Site {
-    count: usize,
-    /// Processing elements, counted row by row.
-    elements: [u32; LANES],
-    /// Whether they are neighbours.
-    neighbours: bool,
-    /// Parts of the layer's time in which dot products begin.
-    begin: [u8; LANES],
-    /// The same for all lanes.
-    together: bool,
-    turns: Range<usize>,
-    checkpoints: Range<usize>,
+pub(crate) struct Site {
+    /// Their number.
+    pub count: u8,
+    pub elements: Elements,
+    /// Parts of the layer's time in which they begin.
+    pub begin: [u8; LANES],
+    /// Whether that is the same one for all lanes.
+    pub together: bool,
+    turns: (u32, u32),
+}
+
+/// The processing elements of the lanes, counted row by row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Elements {
+    /// This one and those behind it.
+    From(u32),
+    /// The schedule's list of that index.
+    Listed(u32),
 }
 
 /// Where events are counted.
 pub(crate) struct Places<'p> {
     /// By part of the layer's time, lane by lane.
-    pub timeline: &'p mut [Lanes],
+    pub timeline: &'p mut [Aligned<Lanes>],
     /// By processing element.
     pub heat_map: &'p mut [u64],
 }
@@ -75,17 +88,32 @@ impl Schedule {
 
     /// When the dot products of site `site` enter another part of the layer's time.
     pub fn turns(&self, site: usize) -> &[Turn] {
-        &self.turns[self.sites[site].turns.clone()]
+        &self.turns[self.sites[site].turns()]
     }
 
-    /// The products before which some dot product of site `site` does.
+    /// The checkpoints of those turns.
+    pub fn entries(&self, site: usize) -> &[Entries] {
+        &self.entries[self.sites[site].turns()]
+    }
+
+    /// The products before which some dot product of site `site` enters another part.
     pub fn checkpoints(&self, site: usize) -> &[u32] {
-        &self.checkpoints[self.sites[site].checkpoints.clone()]
+        &self.products[self.checkpoints[site].clone()]
+    }
+
+    /// Where the dot products of site `site` are.
+    pub fn site(&self, site: usize) -> &Site {
+        &self.sites[site]
+    }
+
+    /// The processing elements of list `list`.
+    pub fn listed(&self, list: u32) -> &[u32; LANES] {
+        &self.elements[list as usize]
     }
 
     /// Counts the events of site `site`, of which `log` has those up to every turn.
     #[inline(always)]
-    pub fn count(&self, site: usize, stepped: &Stepped, log: &[Lanes], places: &mut Places<'_>) {
+    pub fn count(&self, site: usize, stepped: &Stepped, log: &[Aligned<Lanes>], places: &mut Places<'_>) {
         let total: Lanes = std::array::from_fn(|l| stepped.high[l] + stepped.low[l]);
         if total.iter().fold(0, |all, events| all | events) == 0 {
             return;
@@ -95,18 +123,20 @@ impl Schedule {
         let (mut bins, mut together) = (&site.begin, site.together);
         for (turn, until) in turns.iter().zip(log) {
             count_part(places.timeline, bins, together, &before, until);
-            before = *until;
+            before = **until;
             (bins, together) = (&turn.parts, turn.together);
         }
         count_part(places.timeline, bins, together, &before, &total);
-        let elements = &mut *places.heat_map;
-        if site.neighbours && site.count == LANES {
-            let elements = elements[site.elements[0] as usize..].first_chunk_mut::<LANES>();
-            let pairs = elements.into_iter().flatten().zip(&total);
-            pairs.for_each(|(element, &events)| *element += events as u64);
-        } else {
-            for (&element, &events) in site.elements.iter().zip(&total).take(site.count) {
-                elements[element as usize] += events as u64;
+        let count = usize::from(site.count);
+        match site.elements {
+            Elements::From(first) => {
+                let elements = &mut places.heat_map[first as usize..][..count];
+                elements.iter_mut().zip(&total).for_each(|(element, &events)| *element += events as u64);
+            }
+            Elements::Listed(list) => {
+                for (&element, &events) in self.listed(list).iter().zip(&total).take(count) {
+                    places.heat_map[element as usize] += events as u64;
+                }
             }
         }
     }
@@ -115,28 +145,22 @@ impl Schedule {
     fn push(&mut self, layer: &MacLayer, first: usize, count: usize) {
         let mut of_lane: [Vec<(usize, u8)>; LANES] = Default::default();
         let (mut elements, mut begin) = ([0; LANES], [0; LANES]);
-        let from = self.checkpoints.len();
+        let mut checkpoints = Vec::new();
         for lane in 0..count {
             let out = layer.dots.window.output_position(first + lane);
             let place = layer.timing.place(out, 0, 0);
             elements[lane] = (place.row * layer.timing.array.cols + place.col) as u32;
             begin[lane] = timeline_bin(layer, place.cycle) as u8;
             of_lane[lane] = turns(layer, out);
-            self.checkpoints.extend(of_lane[lane].iter().map(|&(k, _)| k as u32));
+            checkpoints.extend(of_lane[lane].iter().map(|&(k, _)| k as u32));
         }
-        self.checkpoints[from..].sort_unstable();
-        let mut checkpoints = self.checkpoints.split_off(from);
+        checkpoints.sort_unstable();
         checkpoints.dedup();
         let most = of_lane.iter().map(Vec::len).max().unwrap_or(0);
         let turns_from = self.turns.len();
         for index in 0..most {
-            let mut turn = Turn {
-                at: [NEVER; LANES],
-                between: (u16::MAX, 0),
-                parts: begin,
-                entries: [0; LANES],
-                together: true,
-            };
+            let mut turn = Turn { at: [NEVER; LANES], between: (u16::MAX, 0), parts: begin, together: true };
+            let mut entries = [0; LANES];
             for (lane, turns) in of_lane.iter().enumerate().take(count) {
                 match turns.get(index) {
                     Some(&(k, part)) => {
@@ -144,7 +168,7 @@ impl Schedule {
                         turn.between = (turn.between.0.min(k as u16), turn.between.1.max(k as u16));
                         turn.parts[lane] = part;
                         // There are fewer checkpoints than lanes times parts of a layer's time.
-                        turn.entries[lane] = checkpoints.partition_point(|&step| (step as usize) < k) as u16;
+                        entries[lane] = checkpoints.partition_point(|&step| (step as usize) < k) as u16;
                     }
                     // Nothing is left for a part that is not entered: any will do.
                     None => turn.parts[lane] = turns.last().map_or(begin[lane], |&(_, part)| part),
@@ -152,17 +176,30 @@ impl Schedule {
             }
             turn.together = is_same(&turn.parts[..count]);
             self.turns.push(turn);
+            self.entries.push(entries);
         }
-        self.sites.push(Site {
-            count,
-            elements,
-            neighbours: elements[..count].windows(2).all(|pair| pair[0] + 1 == pair[1]),
-            begin,
-            together: is_same(&begin[..count]),
-            turns: turns_from..self.turns.len(),
-            checkpoints: from..from + checkpoints.len(),
-        });
-        self.checkpoints.extend(checkpoints);
+        let elements = self.elements(elements, count);
+        let (count, together) = (count as u8, is_same(&begin[..count]));
+        let turns = (turns_from as u32, self.turns.len() as u32);
+        self.sites.push(Site { count, elements, begin, together, turns });
+        let products = self.products.len();
+        self.products.extend(checkpoints);
+        self.checkpoints.push(products..self.products.len());
+    }
+
+    /// Keeps the first `count` processing elements of a site.
+    fn elements(&mut self, elements: [u32; LANES], count: usize) -> Elements {
+        if elements[..count].windows(2).all(|pair| pair[0] + 1 == pair[1]) {
+            return Elements::From(elements[0]);
+        }
+        self.elements.push(elements);
+        Elements::Listed(self.elements.len() as u32 - 1)
+    }
+}
+
+impl Site {
+    fn turns(&self) -> Range<usize> {
+        self.turns.0 as usize..self.turns.1 as usize
     }
 }
 
@@ -170,7 +207,13 @@ impl Schedule {
 /// layer's time that the lanes are in; all in the same one if they are there `together`. Lanes without a dot product have
 /// none.
 #[inline(always)]
-fn count_part(timeline: &mut [Lanes], parts: &[u8; LANES], together: bool, before: &Lanes, until: &Lanes) {
+fn count_part(
+    timeline: &mut [Aligned<Lanes>],
+    parts: &[u8; LANES],
+    together: bool,
+    before: &Lanes,
+    until: &Lanes,
+) {
     let events: Lanes = std::array::from_fn(|l| until[l] - before[l]);
     if together {
         timeline[usize::from(parts[0])].iter_mut().zip(events).for_each(|(all, events)| *all += events);

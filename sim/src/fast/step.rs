@@ -353,7 +353,7 @@ impl Stepping<'_, '_> {
             log.open(slot, turns.len());
             let trail = Trail { checkpoints, log: log.notes(checkpoints.len()) };
             step(slot, trail, out);
-            log.take_notes(slot, turns, &out[0]);
+            log.take_notes(slot, (turns, schedule.entries(site)), &out[0]);
         }
     }
 }

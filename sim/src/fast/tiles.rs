@@ -7,7 +7,7 @@ use guardbit_hwmodels::Check;
 use super::bytes::ByteSums;
 use super::cells::PlacedWindows;
 use super::counters::Counters;
-use super::kernels::{Activations, ByteRows, LANES, Lanes, Stepped, TILE, Walked};
+use super::kernels::{Activations, Aligned, ByteRows, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
 use super::prepare::{Block, Path, Reads};
@@ -16,7 +16,7 @@ use super::sites::{Dot, Record, Wanted};
 use super::step::{Noted, Stepping};
 use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image, LayerCounts};
-use crate::codes::{Packed, PackedMut};
+use crate::codes::{Packed, PackedMut, Spare};
 use crate::options::Options;
 use crate::stats::{DotErrors, LayerStats};
 
@@ -43,7 +43,7 @@ pub(super) struct Run<'r, 'a> {
 /// Memory of a tile, used again and again: nothing in it is read before it is written.
 pub(crate) struct Scratch {
     walked: [Walked; TILE],
-    exact_codes: [Lanes; TILE],
+    exact_codes: Aligned<[Lanes; TILE]>,
     windows: Windows,
     narrow: NarrowScratch,
 }
@@ -52,16 +52,28 @@ pub(crate) struct Scratch {
 struct NarrowScratch {
     stepped: [Stepped; TILE + 1],
     /// Codes of what was stepped.
-    codes: [Lanes; TILE],
+    codes: Aligned<[Lanes; TILE]>,
+    spare: Spare,
+}
+
+impl Scratch {
+    /// Memory for output codes.
+    pub fn spare(&mut self) -> &mut Spare {
+        &mut self.narrow.spare
+    }
 }
 
 impl Default for Scratch {
     fn default() -> Self {
         Self {
             walked: [Walked::ZERO; TILE],
-            exact_codes: [[0; LANES]; TILE],
+            exact_codes: Aligned([[0; LANES]; TILE]),
             windows: Windows::default(),
-            narrow: NarrowScratch { stepped: [Stepped::ZERO; TILE + 1], codes: [[0; LANES]; TILE] },
+            narrow: NarrowScratch {
+                stepped: [Stepped::ZERO; TILE + 1],
+                codes: Aligned([[0; LANES]; TILE]),
+                spare: Spare::default(),
+            },
         }
     }
 }
@@ -149,16 +161,6 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
     prefixes.iter().for_each(|prefixes| prefixes.flush(runs, options));
 }
 
-/// All pixels of a tile.
-const ALL: [usize; TILE] = {
-    let (mut all, mut i) = ([0; TILE], 0);
-    while i < TILE {
-        all[i] = i;
-        i += 1;
-    }
-    all
-};
-
 /// Prefixes of the exact sums, counted once for all layers whose registers are as signed.
 struct Prefixes {
     signed: bool,
@@ -185,7 +187,7 @@ impl Prefixes {
         let Some(run) = runs.iter_mut().find(|run| run.path.signed == *signed) else { return };
         let kernels = run.layer.kernels;
         let counters = shared.as_mut().unwrap_or(&mut run.counts.counters);
-        kernels.count_prefixes(counters.of(index), &ALL[..walked.len()], walked, (i32::MIN, i32::MAX));
+        kernels.take_extremes(counters.of(index), walked);
         counters.count_required(kernels, walked, block.count, *signed);
     }
 
@@ -441,11 +443,11 @@ impl<'r, 'a> Run<'r, 'a> {
                 &mut scratch.stepped,
             );
         }
-        let NarrowScratch { stepped, codes } = scratch;
+        let NarrowScratch { stepped, codes, spare } = scratch;
         let stepped = &stepped[..stepping];
         match self.layer.finisher.scales() {
-            true => self.finish(tile, pixels, stepped, &mut codes[..stepping], job, exact),
-            false => self.finish_one_by_one(tile, pixels, stepped, windows, job, exact),
+            true => self.finish(tile, pixels, stepped, (&mut codes[..stepping], spare), job, exact),
+            false => self.finish_one_by_one(tile, (pixels, stepped), windows, job, exact, spare),
         }
         if !options.stats.counts() || pixels.is_empty() {
             return;
@@ -458,9 +460,9 @@ impl<'r, 'a> Run<'r, 'a> {
             self.place_all(tile, pixels, stepped, windows, job);
         }
         if options.stats.counts_prefixes() {
-            // Every prefix that the format does not hold is beyond the rails too. The rest is counted for all points.
+            // Every prefix that the format does not hold is beyond the rails too.
             let counters = &mut self.counts.counters;
-            kernels.count_prefixes(counters.of(tile.index), pixels, tile.walked, held);
+            kernels.count_transient(counters.of(tile.index), pixels, tile.walked, held);
         }
     }
 
@@ -489,19 +491,20 @@ impl<'r, 'a> Run<'r, 'a> {
         stepping
     }
 
-    /// Output codes, and what is wrong with the sums; `codes` is room for those of `stepped`.
+    /// Output codes, and what is wrong with the sums; `codes` is room for those of `stepped`, and `spare` for those of the
+    /// range.
     fn finish(
         &mut self,
         tile: &Tile<'_>,
         pixels: &[usize],
         stepped: &[Stepped],
-        codes: &mut [Lanes],
+        (codes, spare): (&mut [Lanes], &mut Spare),
         job: Job<'_>,
         exact: &PackedMut<'_>,
     ) {
         if pixels.is_empty() {
             if self.simulated.is_some() {
-                self.put(tile, tile.exact_codes, job, exact);
+                self.put(tile, tile.exact_codes, job, exact, spare);
             }
             return;
         }
@@ -512,23 +515,23 @@ impl<'r, 'a> Run<'r, 'a> {
             kernels.count_errors(counters, pixels, stepped, tile.walked, [codes, tile.exact_codes]);
         }
         if pixels.len() == tile.corners.len() {
-            return self.put(tile, codes, job, exact);
+            return self.put(tile, codes, job, exact, spare);
         }
-        let mut all = [[0; LANES]; TILE];
+        let mut all = Aligned([[0; LANES]; TILE]);
         all.iter_mut().zip(tile.exact_codes).for_each(|(all, exact)| *all = *exact);
         pixels.iter().zip(codes).for_each(|(&at, codes)| all[at] = *codes);
-        self.put(tile, &all[..tile.corners.len()], job, exact);
+        self.put(tile, &all[..tile.corners.len()], job, exact, spare);
     }
 
     /// The same for output stages that the kernels do not do.
     fn finish_one_by_one(
         &mut self,
         tile: &Tile<'_>,
-        pixels: &[usize],
-        stepped: &[Stepped],
+        (pixels, stepped): (&[usize], &[Stepped]),
         windows: &mut Windows,
         job: Job<'_>,
         exact: &PackedMut<'_>,
+        spare: &mut Spare,
     ) {
         let finisher = &self.layer.finisher;
         let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
@@ -550,15 +553,22 @@ impl<'r, 'a> Run<'r, 'a> {
                 }
             }
         });
-        self.put(tile, &all[..tile.corners.len()], job, exact);
+        self.put(tile, &all[..tile.corners.len()], job, exact, spare);
     }
 
     /// Puts the codes of a tile.
-    fn put(&mut self, tile: &Tile<'_>, codes: &[Lanes], job: Job<'_>, exact: &PackedMut<'_>) {
+    fn put(
+        &mut self,
+        tile: &Tile<'_>,
+        codes: &[Lanes],
+        job: Job<'_>,
+        exact: &PackedMut<'_>,
+        spare: &mut Spare,
+    ) {
         let channels = self.layer.layer.dots.window.channels();
         let first = tile.pixel - job.pixels.0;
         let all = self.simulated.get_or_insert_with(|| {
-            let mut all = Packed::zeros(self.layer.output, job.len() * channels);
+            let mut all = spare.take(self.layer.output, job.len() * channels);
             // All that was not put so far; from here on everything is.
             all.as_mut().copy_from(exact, 0, (first + codes.len()) * channels);
             all

@@ -12,6 +12,8 @@ mod stepping;
 mod sums;
 mod vector;
 
+use std::ops::{Deref, DerefMut};
+
 use guardbit_num::{Format, Overflow};
 
 pub(crate) use activations::*;
@@ -26,7 +28,7 @@ pub(crate) use vector::*;
 pub(crate) const LANES: usize = 16;
 
 /// Pixels that are handed to a kernel at once, at most.
-pub(crate) const TILE: usize = 16;
+pub(crate) const TILE: usize = 32;
 
 /// One 16-bit operand per lane.
 pub(crate) type Row = [i16; LANES];
@@ -42,8 +44,28 @@ pub(crate) fn near(value: i128) -> i32 {
 /// Two operands per lane: those of two steps that follow each other.
 pub(crate) type Pair = [i16; 2 * LANES];
 
+/// Aligned as vectors are: none touches two lines of the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(align(64))]
+pub(crate) struct Aligned<T>(pub T);
+
+impl<T> Deref for Aligned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Aligned<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
 /// The exact sums of one pixel: their final values and the extremes over their prefixes and the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(align(64))]
 pub(crate) struct Walked {
     pub sum: Lanes,
     pub min: Lanes,
@@ -56,6 +78,7 @@ impl Walked {
 
 /// The narrow sums of one pixel and its overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(align(64))]
 pub(crate) struct Stepped {
     pub value: Lanes,
     pub high: Lanes,

@@ -1,6 +1,6 @@
 //! What dot products did at every level, counted lane by lane.
 
-use super::super::kernels::{self, LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Vector, Walked};
+use super::super::kernels::{self, Aligned, LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Vector, Walked};
 use super::super::simd::{Kernels, Vectorized};
 use super::LevelFacts;
 use super::blocks::Block;
@@ -199,7 +199,7 @@ fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) ->
     if V::BITS == 32 && signed {
         let walked =
             |of: &Extremes<V>| Walked { sum: [0; LANES], min: narrow(&of.min), max: narrow(&of.max) };
-        let mut widths = [[NO_WIDTH; TILE * LANES]; 2];
+        let mut widths = [Aligned([NO_WIDTH; TILE * LANES]); 2];
         kernels.required(&extremes.map(walked), LANES, &mut widths);
         let (of, _) = widths[1].as_chunks::<LANES>();
         return [of[0], of[1]].map(|bits| bits.map(usize::from));

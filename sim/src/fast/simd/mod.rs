@@ -9,13 +9,13 @@ use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
-    self, Activations, ByteRows, Code, Delivered, LANES, LaneCounters, Lanes, Pair, Rails, Row, SATURATE,
-    Scaling, Stepped, TILE, Trail, Walked, WidthCounts, Widths,
+    self, Activations, Aligned, ByteRows, Code, Delivered, LANES, Lanes, Pair, Rails, Row, SATURATE, Scaling,
+    Stepped, TILE, Trail, Walked,
 };
 use super::log::Log;
 use super::pairs::{PairStepping, PairWindows, StepList};
 use super::plane::Plane;
-use super::schedule::{Places, Schedule, Turn};
+use super::schedule::Turn;
 use super::singles::SingleStepping;
 use super::traces::Traces;
 use crate::options::Isa;
@@ -130,6 +130,7 @@ mod avx2;
 mod avx512;
 mod in_place;
 mod runs;
+mod statistics;
 
 pub(crate) use short::ShortMode;
 
@@ -167,28 +168,6 @@ impl Kernels {
         walk [X: Activations, const SHORT: bool] [X, SHORT]
         (x: &[X], weights: &[Row], start: &Lanes, out: &mut [Walked])
         in_chunks!(x, out, [2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
-    }
-
-    /// [`kernels::misfits`] of every pixel of a tile.
-    pub fn misfits(self, walked: &[Walked], rails: Rails, out: &mut [usize]) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::misfits(walked, rails, out) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
-            Isa::Avx2 => unsafe { avx2::misfits(walked, rails, out) },
-            _ => self.misfits_on_lanes(walked, rails, out),
-        }
-    }
-
-    kernel! {
-        /// [`kernels::misfits`] of every pixel of a tile.
-        misfits_on_lanes [] []
-        (walked: &[Walked], rails: Rails, out: &mut [usize])
-        for (walked, out) in walked.iter().zip(out) {
-            *out = kernels::misfits(walked, rails);
-        }
     }
 
     /// [`kernels::step_i16`] for every pixel of a tile.
@@ -336,8 +315,13 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds this only if the CPU has AVX2.
             Isa::Avx2 if SCHEME == kernels::DOUBLE => unsafe { avx2::put_double(sums, scaling, rows, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni if SCHEME == kernels::DOUBLE && scaling.has_room => unsafe {
+                avx512::put_with_room(sums, scaling, rows, out)
+            },
             _ => {
-                let mut codes = [[0; LANES]; TILE];
+                let mut codes = Aligned([[0; LANES]; TILE]);
                 for (i, sums) in sums.chunks(TILE).enumerate() {
                     let codes = &mut codes[..sums.len()];
                     self.codes::<D, SCHEME>(sums, scaling, codes);
@@ -444,100 +428,6 @@ impl Kernels {
             };
         }
         unreachable!("single windows are stepped where there are instructions for them")
-    }
-
-    /// [`kernels::count_errors`] for some pixels of a tile.
-    pub fn count_errors(
-        self,
-        counters: &mut LaneCounters,
-        pixels: &[usize],
-        stepped: &[Stepped],
-        walked: &[Walked],
-        codes: [&[Lanes]; 2],
-    ) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
-                avx512::count_errors(counters, pixels, stepped, walked, codes)
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
-            Isa::Avx2 => unsafe { avx2::count_errors(counters, pixels, stepped, walked, codes) },
-            _ => self.count_errors_on_lanes(counters, pixels, stepped, walked, codes),
-        }
-    }
-
-    kernel! {
-        /// [`kernels::count_errors`] for some pixels of a tile.
-        count_errors_on_lanes [] []
-        (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
-        for (i, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
-            kernels::count_errors(counters, &stepped.value, &walked[at].sum, &codes[0][i], &codes[1][at]);
-        }
-    }
-
-    /// [`kernels::count_events`] for some pixels of a tile.
-    pub fn count_events(
-        self,
-        counters: &mut LaneCounters,
-        pixels: &[usize],
-        stepped: &[Stepped],
-        walked: &[Walked],
-        held: (i32, i32),
-    ) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
-                avx512::count_events(counters, pixels, stepped, walked, held)
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
-            Isa::Avx2 => unsafe { avx2::count_events(counters, pixels, stepped, walked, held) },
-            _ => self.count_events_on_lanes(counters, pixels, stepped, walked, held),
-        }
-    }
-
-    kernel! {
-        /// [`kernels::count_events`] for some pixels of a tile.
-        count_events_on_lanes [] []
-        (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
-        for (&at, stepped) in pixels.iter().zip(stepped) {
-            kernels::count_events(counters, stepped, &walked[at].sum, held.0, held.1);
-        }
-    }
-
-    kernel! {
-        /// [`kernels::count_prefixes`] for some pixels of a tile.
-        count_prefixes [] []
-        (counters: &mut LaneCounters, pixels: &[usize], walked: &[Walked], held: (i32, i32))
-        for &at in pixels {
-            kernels::count_prefixes(counters, &walked[at], held.0, held.1);
-        }
-    }
-
-    kernel! {
-        /// [`kernels::required`].
-        required [] []
-        (walked: &[Walked], lanes: usize, bits: &mut [Widths; 2])
-        kernels::required(walked, lanes, bits)
-    }
-
-    kernel! {
-        /// [`WidthCounts::count`].
-        count_widths [] []
-        (counts: &mut WidthCounts, widths: &Widths)
-        counts.count(widths)
-    }
-
-    kernel! {
-        /// [`Schedule::count`] for some pixels of a tile, given by their sites.
-        count_places [] []
-        (schedule: &Schedule, sites: &[usize], stepped: &[Stepped], log: &Log, places: &mut Places<'_>)
-        for (slot, (&site, stepped)) in sites.iter().zip(stepped).enumerate() {
-            schedule.count(site, stepped, log.of(slot), places);
-        }
     }
 
     /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{ByteRows, LANES, Lanes, Scaling};
+use super::super::super::kernels::{ByteRows, Delivered, LANES, Lanes, Scaling};
 use super::{load, store};
 
 /// Output codes under scheme D: see [`kernels::codes`](super::super::kernels::codes).
@@ -40,34 +40,147 @@ pub(in super::super) fn codes_double<'s>(
     }
 }
 
-/// The same where [`Scaling::has_room`]: the doubling is a shift on the way in, and what both roundings add, and the zero
-/// point, are added before the shift to the right.
+/// The same where [`Scaling::has_room`].
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn codes_with_room<'s>(
     sums: impl Iterator<Item = &'s Lanes>,
     scaling: &Scaling,
     out: impl Iterator<Item = &'s mut Lanes>,
 ) {
-    let [bias, left, right, low, high] =
-        [&scaling.bias, &scaling.left, &scaling.right, &scaling.low, &scaling.high].map(|lanes| load(lanes));
-    let (one, zero_point) = (_mm512_set1_epi32(1), _mm512_set1_epi32(scaling.zero_point));
-    let left = _mm512_add_epi32(left, one);
-    let half = _mm512_sllv_epi32(one, _mm512_sub_epi32(right, one));
-    let added = _mm512_add_epi32(half, _mm512_sllv_epi32(zero_point, right));
-    let [low, high] = [low, high].map(|bound| _mm512_add_epi32(bound, zero_point));
-    let significand = load(&scaling.significand);
-    let odd_significand = _mm512_srli_epi64::<32>(significand);
-    let half_product = _mm512_set1_epi64(1 << 31);
+    let room = Room::new(scaling);
     for (sum, out) in sums.zip(out) {
-        let x = _mm512_sllv_epi32(_mm512_add_epi32(load(sum), bias), left);
-        let even = _mm512_add_epi64(_mm512_mul_epi32(x, significand), half_product);
-        let odd = _mm512_mul_epi32(_mm512_shuffle_epi32::<0xf5>(x), odd_significand);
+        store(out, room.code::<false>(load(sum)));
+    }
+}
+
+/// What makes codes where [`Scaling::has_room`]: the doubling is a shift on the way in, and what both roundings add, and the
+/// zero point, are added before the shift to the right.
+#[derive(Clone, Copy)]
+struct Room {
+    bias: __m512i,
+    left: __m512i,
+    /// Of lanes 0, 2, 4 and so on, and of the others.
+    significands: [__m512i; 2],
+    added: __m512i,
+    right: __m512i,
+    low: __m512i,
+    high: __m512i,
+}
+
+impl Room {
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn new(scaling: &Scaling) -> Self {
+        let (one, zero_point) = (_mm512_set1_epi32(1), _mm512_set1_epi32(scaling.zero_point));
+        let right = load(&scaling.right);
+        let half = _mm512_sllv_epi32(one, _mm512_sub_epi32(right, one));
+        let significand = load(&scaling.significand);
+        Self {
+            bias: load(&scaling.bias),
+            left: _mm512_add_epi32(load(&scaling.left), one),
+            significands: [significand, _mm512_srli_epi64::<32>(significand)],
+            added: _mm512_add_epi32(half, _mm512_sllv_epi32(zero_point, right)),
+            right,
+            low: _mm512_add_epi32(load(&scaling.low), zero_point),
+            high: _mm512_add_epi32(load(&scaling.high), zero_point),
+        }
+    }
+
+    /// The first eight lanes twice.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn doubled(self) -> Self {
+        let twice = |lanes| pair(lanes, lanes);
+        Self {
+            bias: twice(self.bias),
+            left: twice(self.left),
+            significands: self.significands.map(twice),
+            added: twice(self.added),
+            right: twice(self.right),
+            low: twice(self.low),
+            high: twice(self.high),
+        }
+    }
+
+    /// The codes of sums. Where `RECTIFIED`, negative products, which the clamp lifts, may be rounded in any way.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn code<const RECTIFIED: bool>(&self, sums: __m512i) -> __m512i {
+        let half_product = _mm512_set1_epi64(1 << 31);
+        let x = _mm512_sllv_epi32(_mm512_add_epi32(sums, self.bias), self.left);
+        let even = _mm512_add_epi64(_mm512_mul_epi32(x, self.significands[0]), half_product);
+        let odd = _mm512_mul_epi32(_mm512_shuffle_epi32::<0xf5>(x), self.significands[1]);
         let odd = _mm512_add_epi64(odd, half_product);
         let product = _mm512_mask_shuffle_epi32::<0xf5>(odd, 0x5555, even);
-        // Ties away from zero.
-        let rounded = _mm512_add_epi32(_mm512_add_epi32(product, added), _mm512_srai_epi32::<31>(product));
-        let code = _mm512_srav_epi32(rounded, right);
-        store(out, _mm512_min_epi32(_mm512_max_epi32(code, low), high));
+        let mut rounded = _mm512_add_epi32(product, self.added);
+        if !RECTIFIED {
+            // Ties away from zero.
+            rounded = _mm512_add_epi32(rounded, _mm512_srai_epi32::<31>(product));
+        }
+        let code = _mm512_srav_epi32(rounded, self.right);
+        _mm512_min_epi32(_mm512_max_epi32(code, self.low), self.high)
+    }
+}
+
+/// The first eight lanes of both.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn pair(first: __m512i, second: __m512i) -> __m512i {
+    _mm512_inserti64x4::<1>(first, _mm512_castsi512_si256(second))
+}
+
+/// Writes the output codes of sums under scheme D as bytes, where [`Scaling::has_room`].
+///
+/// # Panics
+/// If `out` is too short.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(in super::super) fn put_with_room<D: Delivered>(
+    sums: &[D],
+    scaling: &Scaling,
+    rows: ByteRows,
+    out: &mut [u8],
+) {
+    match scaling.is_rectified() {
+        true => put_rounded::<D, true>(sums, scaling, rows, out),
+        false => put_rounded::<D, false>(sums, scaling, rows, out),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn put_rounded<D: Delivered, const RECTIFIED: bool>(
+    sums: &[D],
+    scaling: &Scaling,
+    rows: ByteRows,
+    out: &mut [u8],
+) {
+    let ByteRows { count, least, stride } = rows;
+    assert!(count <= LANES && sums.len().saturating_sub(1) * stride + count <= out.len());
+    let (mask, least) = (((1u32 << count) - 1) as __mmask16, _mm512_set1_epi32(least));
+    let mut out = out.as_mut_ptr();
+    let mut put = |bytes: __m128i| {
+        // SAFETY: so many bytes lie within `out` for each of the sums; others are not written. Behind the last one it only
+        // points there.
+        unsafe { _mm_mask_storeu_epi8(out.cast(), mask, bytes) };
+        out = out.wrapping_add(stride);
+    };
+    let room = Room::new(scaling);
+    if count > LANES / 2 {
+        for sum in sums {
+            let codes = room.code::<RECTIFIED>(load(sum.delivered()));
+            put(_mm512_cvtepi32_epi8(_mm512_sub_epi32(codes, least)));
+        }
+        return;
+    }
+    let room = room.doubled();
+    for two in sums.chunks(2) {
+        let [first, second] = [&two[0], &two[two.len() - 1]].map(|sum| load(sum.delivered()));
+        let codes = room.code::<RECTIFIED>(pair(first, second));
+        let bytes = _mm512_cvtepi32_epi8(_mm512_sub_epi32(codes, least));
+        put(bytes);
+        if two.len() == 2 {
+            put(_mm_unpackhi_epi64(bytes, bytes));
+        }
     }
 }
 

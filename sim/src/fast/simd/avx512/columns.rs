@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::super::super::bytes::{ByteBlock, ByteSums, Columns, QuadWeights};
+use super::super::super::bytes::{ByteBlock, ByteSums, Columns, QuadRow, QuadWeights};
 use super::super::super::kernels::{LANES, Lanes, Walked};
 use super::sums::{Bounds, Interleaving, load_bytes};
 use super::{load, store};
@@ -60,7 +60,7 @@ fn beside_each_other(corners: &[usize], columns: &Columns) -> Option<usize> {
 fn sum<const P: usize>(
     bytes: &[u8],
     corners: &[usize; P],
-    (columns, weights): (&Columns, &[[i8; 4 * LANES]]),
+    (columns, weights): (&Columns, &[QuadRow]),
     start: &Lanes,
     out: &mut [Walked; P],
 ) {

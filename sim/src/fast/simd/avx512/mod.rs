@@ -3,6 +3,7 @@
 mod codes;
 mod columns;
 mod pairs;
+mod places;
 mod registers;
 mod runs;
 mod sources;
@@ -13,11 +14,14 @@ mod trees;
 
 use std::arch::x86_64::*;
 
-pub(super) use codes::{codes_double, put_bytes};
+pub(super) use codes::{codes_double, put_bytes, put_with_room};
 pub(super) use columns::column_sums;
 pub(super) use pairs::{step_logged, step_pairs};
+pub(super) use places::count_places;
 pub(super) use runs::chains;
-pub(super) use statistics::{count_errors, count_events, misfits};
+pub(super) use statistics::{
+    count_errors, count_events, count_transient, count_widths, misfits, take_extremes,
+};
 pub(super) use steps::list_steps;
 pub(super) use sums::sums;
 pub(super) use trees::trees;

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{LANES, Lanes, NOTED, Stepped, TILE};
+use super::super::super::kernels::{Aligned, LANES, Lanes, NOTED, Stepped, TILE};
 use super::super::super::log::Log;
 use super::super::super::pairs::{Moment, PairCells, PairOfWindows, PairStepping, PairWindows, StepList};
 use super::super::super::schedule::{NEVER, Turn};
@@ -193,7 +193,8 @@ fn logged<const MODE: u8, const NEGATIVE: bool, S: Source, const P: usize>(
             let (moments, log) = log.of_mut(slot);
             for (moment, log) in moments.iter().zip(log) {
                 let left = _mm512_cmpeq_epi32_mask(load(&moment.at), never);
-                store(log, _mm512_mask_mov_epi32(load(log), left, all[half]));
+                let before = load(log);
+                store(log, _mm512_mask_mov_epi32(before, left, all[half]));
             }
         }
     }
@@ -243,7 +244,7 @@ fn note_moments(
     steps: std::ops::Range<usize>,
     before: __m512i,
     noted: __m512i,
-    log: &mut [Lanes],
+    log: &mut [Aligned<Lanes>],
 ) {
     let (from, count) = (_mm512_set1_epi32(steps.start as i32), _mm512_set1_epi32(steps.len() as i32));
     for (moment, log) in moments.iter().zip(log) {
@@ -254,7 +255,8 @@ fn note_moments(
         let here = _mm512_cmplt_epu32_mask(after, count);
         // 16 bits of each lane at most.
         let earlier = _mm512_popcnt_epi16(_mm512_srlv_epi32(noted, _mm512_sub_epi32(count, after)));
-        store(log, _mm512_mask_mov_epi32(load(log), here, _mm512_add_epi32(before, earlier)));
+        let logged = load(log);
+        store(log, _mm512_mask_mov_epi32(logged, here, _mm512_add_epi32(before, earlier)));
     }
 }
 

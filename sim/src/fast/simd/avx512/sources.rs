@@ -112,8 +112,21 @@ impl Source for &StepList {
     unsafe fn steps_from(self, k: __m512i) -> __m512i {
         let never = _mm512_set1_epi32(NEVER.into());
         let there = _mm512_cmplt_epu32_mask(k, _mm512_set1_epi32(self.before.len() as i32));
-        // SAFETY: only what lies within is read.
-        let steps = unsafe { _mm512_mask_i32gather_epi32::<4>(never, there, k, self.before.as_ptr().cast()) };
+        let before: *const i32 = self.before.as_ptr().cast();
+        let counting = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let first = _mm512_cvtsi512_si32(k) as usize;
+        let falling = _mm512_sub_epi32(_mm512_set1_epi32(first as i32), counting);
+        let falls = _mm512_mask_cmpneq_epi32_mask(there, k, falling) == 0;
+        // Columns of an array begin one after the other: their ranks lie side by side, which is faster than a gather.
+        let steps = if falls && (LANES - 1..self.before.len()).contains(&first) {
+            let backwards = _mm512_sub_epi32(_mm512_set1_epi32(LANES as i32 - 1), counting);
+            // SAFETY: the first one lies within, and the others before it.
+            let ranks = unsafe { _mm512_loadu_si512(before.add(first + 1 - LANES).cast()) };
+            _mm512_mask_permutexvar_epi32(never, there, backwards, ranks)
+        } else {
+            // SAFETY: only what lies within is read.
+            unsafe { _mm512_mask_i32gather_epi32::<4>(never, there, k, before) }
+        };
         let some = _mm512_cmplt_epu32_mask(steps, _mm512_set1_epi32(self.count as i32));
         _mm512_mask_mov_epi32(never, some, steps)
     }

@@ -2,7 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{LaneCounters, Lanes, Rails, Stepped, Walked};
+use super::super::super::kernels::{
+    LaneCounters, Lanes, PLACES, Rails, Stepped, Walked, WidthCounts, Widths,
+};
 use super::{load, store};
 
 /// Counts what delivered sums are wrong about: see [`kernels::count_errors`](super::super::kernels::count_errors).
@@ -76,6 +78,67 @@ pub(in super::super) fn count_events(
     store(&mut counters.events_low, low);
     store(&mut counters.touched, touched);
     store(&mut counters.persistent, persistent);
+}
+
+/// Counts transient overflows: see [`kernels::count_transient`](super::super::super::kernels::count_transient).
+///
+/// # Panics
+/// If a pixel has no sums.
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(in super::super) fn count_transient(
+    counters: &mut LaneCounters,
+    pixels: &[usize],
+    walked: &[Walked],
+    held: (i32, i32),
+) {
+    let one = _mm512_set1_epi32(1);
+    let (least, greatest) = (_mm512_set1_epi32(held.0), _mm512_set1_epi32(held.1));
+    let mut transient = load(&counters.transient);
+    for &at in pixels {
+        let [sum, min, max] = [&walked[at].sum, &walked[at].min, &walked[at].max].map(|lanes| load(lanes));
+        let prefixes = _mm512_cmplt_epi32_mask(min, least) | _mm512_cmpgt_epi32_mask(max, greatest);
+        let sums = _mm512_cmplt_epi32_mask(sum, least) | _mm512_cmpgt_epi32_mask(sum, greatest);
+        transient = _mm512_mask_add_epi32(transient, prefixes & !sums, transient, one);
+    }
+    store(&mut counters.transient, transient);
+}
+
+/// Takes the extremes: see [`kernels::take_extremes`](super::super::super::kernels::take_extremes).
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(in super::super) fn take_extremes(counters: &mut LaneCounters, walked: &[Walked]) {
+    let LaneCounters { prefixes: [min_prefix, max_prefix], finals: [min_final, max_final], .. } = counters;
+    let [mut min, mut max] = [load(min_prefix), load(max_prefix)];
+    let [mut least, mut greatest] = [load(min_final), load(max_final)];
+    for walked in walked {
+        let sum = load(&walked.sum);
+        min = _mm512_min_epi32(min, load(&walked.min));
+        max = _mm512_max_epi32(max, load(&walked.max));
+        least = _mm512_min_epi32(least, sum);
+        greatest = _mm512_max_epi32(greatest, sum);
+    }
+    store(min_prefix, min);
+    store(max_prefix, max);
+    store(min_final, least);
+    store(max_final, greatest);
+}
+
+/// Counts the widths of a tile: see [`WidthCounts::count`].
+#[target_feature(enable = "avx512bw,avx512vl")]
+pub(in super::super) fn count_widths(counts: &mut WidthCounts, widths: &Widths) {
+    let one = _mm512_set1_epi8(1);
+    let (rows, _) = widths.as_chunks::<PLACES>();
+    for (width, found) in counts.of_tile(widths) {
+        let width = _mm512_set1_epi8(width as i8);
+        // SAFETY: 64 bytes each; loads and stores take any alignment.
+        unsafe {
+            let mut all = _mm512_loadu_si512(found.as_ptr().cast());
+            for row in rows {
+                let same = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(row.as_ptr().cast()), width);
+                all = _mm512_mask_add_epi8(all, same, all, one);
+            }
+            _mm512_storeu_si512(found.as_mut_ptr().cast(), all);
+        }
+    }
 }
 
 /// How many lanes of every pixel have a prefix outside of the rails.

@@ -3,7 +3,9 @@
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-use super::super::super::bytes::{ByteBlock, ByteSums, Gather, QuadTurns, QuadWeights, Shared, Source};
+use super::super::super::bytes::{
+    ByteBlock, ByteSums, Gather, QuadRow, QuadTurns, QuadWeights, Shared, Source,
+};
 use super::super::super::kernels::{Lanes, Walked};
 use super::{load, store};
 
@@ -98,9 +100,9 @@ impl Interleaving {
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
-pub(super) fn load_bytes(bytes: &[i8; 64]) -> __m512i {
-    // SAFETY: 64 bytes; the load takes any alignment.
-    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+pub(super) fn load_bytes(bytes: &QuadRow) -> __m512i {
+    // SAFETY: 64 bytes, aligned.
+    unsafe { _mm512_load_si512(bytes.as_ptr().cast()) }
 }
 
 /// Exact sums of a block at some windows, given by their corners in the bytes.
@@ -181,7 +183,7 @@ fn sum<S: Quads, const P: usize>(
     bytes: &[u8],
     corners: &[usize; P],
     source: S,
-    weights: &[[i8; 64]],
+    weights: &[QuadRow],
     start: &Lanes,
     out: &mut [Walked; P],
 ) {
@@ -204,7 +206,7 @@ fn sum<S: Quads, const P: usize>(
 /// One window alone: four sums side by side.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
-fn sum_one<S: Quads>(bytes: &[u8], corner: usize, source: S, weights: &[[i8; 64]], start: &Lanes) -> __m512i {
+fn sum_one<S: Quads>(bytes: &[u8], corner: usize, source: S, weights: &[QuadRow], start: &Lanes) -> __m512i {
     let mut sums = [load(start), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()];
     let (fours, rest) = weights.as_chunks::<4>();
     // SAFETY: the CPU has them, as for this function.

@@ -1,0 +1,191 @@
+//! Kernels for what tiles add to the counters.
+
+use super::super::kernels::{self, LaneCounters, Lanes, Rails, Stepped, Walked, WidthCounts, Widths};
+use super::super::log::Log;
+use super::super::schedule::{Places, Schedule};
+use super::Kernels;
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
+use crate::options::Isa;
+
+impl Kernels {
+    /// [`kernels::misfits`] of every pixel of a tile.
+    pub fn misfits(self, walked: &[Walked], rails: Rails, out: &mut [usize]) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::misfits(walked, rails, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+            Isa::Avx2 => unsafe { avx2::misfits(walked, rails, out) },
+            _ => self.misfits_on_lanes(walked, rails, out),
+        }
+    }
+
+    kernel! {
+        /// [`kernels::misfits`] of every pixel of a tile.
+        misfits_on_lanes [] []
+        (walked: &[Walked], rails: Rails, out: &mut [usize])
+        for (walked, out) in walked.iter().zip(out) {
+            *out = kernels::misfits(walked, rails);
+        }
+    }
+
+    /// [`kernels::count_errors`] for some pixels of a tile.
+    pub fn count_errors(
+        self,
+        counters: &mut LaneCounters,
+        pixels: &[usize],
+        stepped: &[Stepped],
+        walked: &[Walked],
+        codes: [&[Lanes]; 2],
+    ) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
+                avx512::count_errors(counters, pixels, stepped, walked, codes)
+            },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+            Isa::Avx2 => unsafe { avx2::count_errors(counters, pixels, stepped, walked, codes) },
+            _ => self.count_errors_on_lanes(counters, pixels, stepped, walked, codes),
+        }
+    }
+
+    kernel! {
+        /// [`kernels::count_errors`] for some pixels of a tile.
+        count_errors_on_lanes [] []
+        (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
+        for (i, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
+            kernels::count_errors(counters, &stepped.value, &walked[at].sum, &codes[0][i], &codes[1][at]);
+        }
+    }
+
+    /// [`kernels::count_events`] for some pixels of a tile.
+    pub fn count_events(
+        self,
+        counters: &mut LaneCounters,
+        pixels: &[usize],
+        stepped: &[Stepped],
+        walked: &[Walked],
+        held: (i32, i32),
+    ) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
+                avx512::count_events(counters, pixels, stepped, walked, held)
+            },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
+            Isa::Avx2 => unsafe { avx2::count_events(counters, pixels, stepped, walked, held) },
+            _ => self.count_events_on_lanes(counters, pixels, stepped, walked, held),
+        }
+    }
+
+    kernel! {
+        /// [`kernels::count_events`] for some pixels of a tile.
+        count_events_on_lanes [] []
+        (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
+        for (&at, stepped) in pixels.iter().zip(stepped) {
+            kernels::count_events(counters, stepped, &walked[at].sum, held.0, held.1);
+        }
+    }
+
+    /// [`kernels::count_transient`] for some pixels of a tile.
+    pub fn count_transient(
+        self,
+        counters: &mut LaneCounters,
+        pixels: &[usize],
+        walked: &[Walked],
+        held: (i32, i32),
+    ) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
+                avx512::count_transient(counters, pixels, walked, held)
+            },
+            _ => self.count_transient_on_lanes(counters, pixels, walked, held),
+        }
+    }
+
+    kernel! {
+        /// [`kernels::count_transient`] for some pixels of a tile.
+        count_transient_on_lanes [] []
+        (counters: &mut LaneCounters, pixels: &[usize], walked: &[Walked], held: (i32, i32))
+        for &at in pixels {
+            kernels::count_transient(counters, &walked[at], held.0, held.1);
+        }
+    }
+
+    /// [`kernels::take_extremes`] for every pixel of a tile.
+    pub fn take_extremes(self, counters: &mut LaneCounters, walked: &[Walked]) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::take_extremes(counters, walked) },
+            _ => self.take_extremes_on_lanes(counters, walked),
+        }
+    }
+
+    kernel! {
+        /// [`kernels::take_extremes`] for every pixel of a tile.
+        take_extremes_on_lanes [] []
+        (counters: &mut LaneCounters, walked: &[Walked])
+        walked.iter().for_each(|walked| kernels::take_extremes(counters, walked))
+    }
+
+    kernel! {
+        /// [`kernels::required`].
+        required [] []
+        (walked: &[Walked], lanes: usize, bits: &mut [Widths; 2])
+        kernels::required(walked, lanes, bits)
+    }
+
+    /// [`WidthCounts::count`].
+    pub fn count_widths(self, counts: &mut WidthCounts, widths: &Widths) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::count_widths(counts, widths) },
+            _ => self.count_widths_on_lanes(counts, widths),
+        }
+    }
+
+    kernel! {
+        /// [`WidthCounts::count`].
+        count_widths_on_lanes [] []
+        (counts: &mut WidthCounts, widths: &Widths)
+        counts.count(widths)
+    }
+
+    /// [`Schedule::count`] for some pixels of a tile, given by their sites.
+    pub fn count_places(
+        self,
+        schedule: &Schedule,
+        sites: &[usize],
+        stepped: &[Stepped],
+        log: &Log,
+        places: &mut Places<'_>,
+    ) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
+                avx512::count_places(schedule, sites, stepped, log, places)
+            },
+            _ => self.count_places_on_lanes(schedule, sites, stepped, log, places),
+        }
+    }
+
+    kernel! {
+        /// [`Schedule::count`] for some pixels of a tile, given by their sites.
+        count_places_on_lanes [] []
+        (schedule: &Schedule, sites: &[usize], stepped: &[Stepped], log: &Log, places: &mut Places<'_>)
+        for (slot, (&site, stepped)) in sites.iter().zip(stepped).enumerate() {
+            schedule.count(site, stepped, log.of(slot), places);
+        }
+    }
+}
