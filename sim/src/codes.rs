@@ -54,25 +54,36 @@ pub trait ToCodes: Sync {
 pub(crate) struct Spare(Vec<Vec<u8>>);
 
 impl Spare {
+    /// Tensors that are kept, and bytes of all of them, at most: not all that is kept is ever taken, what the host makes
+    /// is not.
+    const TENSORS: usize = 8;
+    const BYTES: usize = 1 << 23;
+
     /// `count` codes of type `dtype`, all to be written: they are any.
     pub fn take(&mut self, dtype: DType, count: usize) -> Packed {
+        let mut codes = Packed::zeros(dtype, 0);
+        let Packed::Bytes(Bytes { bytes, .. }) = &mut codes else { return Packed::zeros(dtype, count) };
         let len = count + SLACK;
-        let found = self.0.iter().rposition(|bytes| bytes.capacity() >= len);
-        match (Packed::zeros(dtype, 0), found) {
-            (Packed::Bytes(Bytes { least, .. }), Some(index)) => {
-                let mut bytes = self.0.swap_remove(index);
-                bytes.resize(len, 0);
-                Packed::Bytes(Bytes { bytes, least })
-            }
-            _ => Packed::zeros(dtype, count),
+        let fitting = (0..self.0.len()).filter(|&index| self.0[index].capacity() >= len);
+        let Some(index) = fitting.min_by_key(|&index| self.0[index].capacity()) else {
+            return Packed::zeros(dtype, count);
+        };
+        *bytes = self.0.swap_remove(index);
+        bytes.resize(len, 0);
+        codes
+    }
+
+    /// Keeps the memory of `codes`, if nobody else has them. What was kept first goes where there would be too much.
+    pub fn keep(&mut self, codes: Codes) {
+        let Ok(Packed::Bytes(Bytes { bytes, .. })) = Arc::try_unwrap(codes.0) else { return };
+        self.0.push(bytes);
+        while self.0.len() > Self::TENSORS || self.bytes() > Self::BYTES {
+            self.0.remove(0);
         }
     }
 
-    /// Keeps the memory of `codes`, if nobody else has them.
-    pub fn keep(&mut self, codes: Codes) {
-        if let Ok(Packed::Bytes(Bytes { bytes, .. })) = Arc::try_unwrap(codes.0) {
-            self.0.push(bytes);
-        }
+    fn bytes(&self) -> usize {
+        self.0.iter().map(Vec::capacity).sum()
     }
 }
 
@@ -319,5 +330,51 @@ impl ToCodes for Vec<i32> {
 
     fn to_codes(&self, dtype: DType) -> Result<Codes, i32> {
         Codes::new(dtype, self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(packed: &Packed) -> &Bytes {
+        match packed {
+            Packed::Bytes(bytes) => bytes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Keeps codes of these lengths, then takes `count`.
+    fn check(kept: &[usize], count: usize, left: usize) {
+        let mut spare = Spare::default();
+        for &len in kept {
+            spare.keep(Packed::zeros(DType::Int8, len).into());
+        }
+        let taken = spare.take(DType::UInt8, count);
+        assert_eq!((bytes(&taken).get().len(), bytes(&taken).least), (count, 0), "{kept:?}");
+        assert_eq!(spare.0.len(), left, "{kept:?}");
+    }
+
+    #[test]
+    fn memory_is_taken_again_and_bounded() {
+        check(&[], 5, 0);
+        check(&[10], 5, 0);
+        check(&[10], 10, 0);
+        check(&[10], 11, 1);
+        check(&[0; 100], 1000, Spare::TENSORS);
+        check(&[Spare::BYTES / 2; 3], Spare::BYTES, 1);
+        check(&[Spare::BYTES], 5, 0);
+    }
+
+    #[test]
+    fn only_memory_of_bytes_that_nobody_has_is_kept() {
+        let mut spare = Spare::default();
+        let codes = Codes::from(Packed::zeros(DType::Int8, 10));
+        spare.keep(codes.clone());
+        spare.keep(Packed::zeros(DType::Int16, 10).into());
+        assert!(spare.0.is_empty());
+        spare.keep(codes);
+        assert!(matches!(spare.take(DType::Int16, 5), Packed::I16(codes) if codes == [0; 5]));
+        assert_eq!(spare.0.len(), 1);
     }
 }
