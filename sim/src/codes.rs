@@ -70,6 +70,8 @@ impl Spare {
         };
         *bytes = self.0.swap_remove(index);
         bytes.resize(len, 0);
+        // As in new memory: what vectors read there is the same every time.
+        bytes[count..].fill(0);
         codes
     }
 
@@ -348,17 +350,20 @@ mod tests {
     fn check(kept: &[usize], count: usize, left: usize) {
         let mut spare = Spare::default();
         for &len in kept {
-            spare.keep(Packed::zeros(DType::Int8, len).into());
+            let mut codes = Bytes::zeros(DType::Int8.min(), len);
+            codes.get_mut().fill(7);
+            spare.keep(Packed::Bytes(codes).into());
         }
         let taken = spare.take(DType::UInt8, count);
         assert_eq!((bytes(&taken).get().len(), bytes(&taken).least), (count, 0), "{kept:?}");
+        assert_eq!(bytes(&taken).with_slack()[count..], [0; SLACK], "{kept:?}");
         assert_eq!(spare.0.len(), left, "{kept:?}");
     }
 
     #[test]
     fn memory_is_taken_again_and_bounded() {
         check(&[], 5, 0);
-        check(&[10], 5, 0);
+        check(&[100], 5, 0);
         check(&[10], 10, 0);
         check(&[10], 11, 1);
         check(&[0; 100], 1000, Spare::TENSORS);
