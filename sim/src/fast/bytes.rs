@@ -237,6 +237,11 @@ impl Columns {
         (rows.len() <= 4 && columns.positions(Self::WINDOWS) <= Self::MOST).then_some(columns)
     }
 
+    /// Positions from one window to the next, where they have three columns beside each other and share some.
+    pub fn slides(&self) -> Option<usize> {
+        (self.at == [0, 1, 2] && self.stride < 3).then_some(self.stride)
+    }
+
     /// Positions of `windows` windows beside each other.
     pub fn positions(&self, windows: usize) -> usize {
         (windows - 1) * self.stride + self.at.last().map_or(0, |last| last + 1)

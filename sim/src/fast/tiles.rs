@@ -7,7 +7,7 @@ use guardbit_hwmodels::Check;
 use super::bytes::ByteSums;
 use super::cells::PlacedWindows;
 use super::counters::Counters;
-use super::kernels::{Activations, Aligned, ByteRows, LANES, Lanes, Stepped, TILE, Walked};
+use super::kernels::{Activations, Aligned, ByteRows, Delivered, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
 use super::prepare::{Block, Path, Reads};
@@ -41,14 +41,28 @@ pub(super) struct Run<'r, 'a> {
 }
 
 /// Memory of a tile, used again and again: nothing in it is read before it is written.
+#[derive(Debug)]
 pub(crate) struct Scratch {
     walked: [Walked; TILE],
+    /// Sums of two blocks, and nothing else of them.
+    both: [Aligned<[Lanes; TILE]>; 2],
     exact_codes: Aligned<[Lanes; TILE]>,
+    /// By block.
+    plans: Vec<Plan>,
     windows: Windows,
     narrow: NarrowScratch,
 }
 
+/// What becomes of a block at a tile.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    sums: Sums,
+    /// Whether no dot product can overflow, so that exact sums and their codes are all there is to make.
+    settled: bool,
+}
+
 /// The same for what the narrow register does.
+#[derive(Debug)]
 struct NarrowScratch {
     stepped: [Stepped; TILE + 1],
     /// Codes of what was stepped.
@@ -67,7 +81,9 @@ impl Default for Scratch {
     fn default() -> Self {
         Self {
             walked: [Walked::ZERO; TILE],
+            both: [Aligned([[0; LANES]; TILE]); 2],
             exact_codes: Aligned([[0; LANES]; TILE]),
+            plans: Vec::new(),
             windows: Windows::default(),
             narrow: NarrowScratch {
                 stepped: [Stepped::ZERO; TILE + 1],
@@ -106,15 +122,23 @@ impl Job<'_> {
 
 /// The exact output codes of a range.
 pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scratch, out: PackedMut<'_>) {
-    let Scratch { walked, exact_codes, windows, .. } = scratch;
+    let Scratch { walked, both, exact_codes, windows, .. } = scratch;
     let mut out = Output { layer, out, origin: job.pixels.0 };
-    for_each_tile(layer, job, windows, |windows, index, block, pixel, corners| {
-        let (walked, codes) = (&mut walked[..corners.len()], &mut exact_codes[..corners.len()]);
-        let tile = TileAt { layer, image: job.image, block, index, pixel, corners };
-        tile.sums(Sums::Only, windows, walked);
-        if !out.put_sums(&tile, walked) {
-            tile.exact_codes(windows, walked, codes);
-            out.put(pixel, block, codes);
+    for_each_tile(layer, job, windows, |windows, tile| {
+        let mut rest = 0..layer.blocks.len();
+        while let Some(index) = rest.next() {
+            let tile = tile.at(index);
+            if let Some(next) = tile.beside().filter(|_| out.takes_sums()) {
+                rest.next();
+                sum_both([&tile, &next], both, |tile, sums| _ = out.put_sums(tile, sums));
+                continue;
+            }
+            let (walked, codes) = (&mut walked[..tile.corners.len()], &mut exact_codes[..tile.corners.len()]);
+            tile.sums(Sums::Only, windows, walked);
+            if !out.put_sums(&tile, walked) {
+                tile.exact_codes(windows, walked, codes);
+                out.put(tile.pixel, tile.block, codes);
+            }
         }
     });
 }
@@ -124,41 +148,76 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
     let Some(layer) = runs.first().map(|run| run.layer) else { return };
     let options = job.options;
     let mut prefixes = Prefixes::of_runs(runs, options);
-    let Scratch { walked, exact_codes, windows, narrow } = scratch;
+    let Scratch { walked, both, exact_codes, plans, windows, narrow } = scratch;
     let mut exact = Output { layer, out: exact, origin: job.pixels.0 };
     let kernels = layer.kernels;
     let useful = runs.iter().any(|run| run.layer.limits.iter().any(|&limit| limit > 0));
     let norms = layer.norms.as_deref().filter(|_| useful && !options.stats.counts_prefixes());
     let norms = norms.map(|norms| job.image.norms(norms, &layer.geometry, kernels));
-    for_each_tile(layer, job, windows, |windows, index, block, pixel, corners| {
-        let norm = norms.and_then(|norms| norms[pixel..pixel + corners.len()].iter().max());
-        let mut how = Sums::Only;
-        for run in &mut *runs {
-            let fits = norm.is_some_and(|&norm| u64::from(norm) <= run.layer.limits[index]);
-            how = how.max(run.counts.policies[index].sums(fits, block, run.path, options.stats));
-        }
-        let check = runs[0].path.check;
-        let (walked, exact_codes) = (&mut walked[..corners.len()], &mut exact_codes[..corners.len()]);
-        let at = TileAt { layer, image: job.image, block, index, pixel, corners };
-        at.sums(how, windows, walked);
-        let settled = how == Sums::Only && runs.iter().all(|run| run.counts.policies[index].settles());
-        if settled && exact.put_sums(&at, walked) {
-            return runs.iter_mut().for_each(|run| run.pass(&at, walked, exact.origin));
-        }
-        if check == Check::HandOver {
-            // The final sum is the only prefix.
-            walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
-        }
-        at.exact_codes(windows, walked, exact_codes);
-        exact.put(pixel, block, exact_codes);
-        prefixes.iter_mut().for_each(|prefixes| prefixes.count(runs, (index, block), walked));
-        let bounded = how != Sums::Only || check == Check::HandOver;
-        let tile = Tile { block, index, pixel, corners, image: job.image, walked, bounded, exact_codes };
-        for run in &mut *runs {
-            run.narrow(&tile, narrow, windows, job, &exact.out);
+    let check = runs[0].path.check;
+    for_each_tile(layer, job, windows, |windows, tile| {
+        let pixels = tile.pixel..tile.pixel + tile.corners.len();
+        let norm = norms.and_then(|norms| norms[pixels].iter().max().copied());
+        plans.clear();
+        plans.extend((0..layer.blocks.len()).map(|index| plan(runs, index, norm, options)));
+        let mut rest = 0..plans.len();
+        while let Some(index) = rest.next() {
+            let at = tile.at(index);
+            let Plan { sums: how, settled } = plans[index];
+            let settled = settled && exact.takes_sums();
+            if let Some(next) = at.beside().filter(|next| settled && plans[next.index].settled) {
+                rest.next();
+                sum_both([&at, &next], both, |at, sums| exact.pass(runs, at, sums));
+                continue;
+            }
+            let (walked, exact_codes) =
+                (&mut walked[..at.corners.len()], &mut exact_codes[..at.corners.len()]);
+            at.sums(how, windows, walked);
+            if settled {
+                exact.pass(runs, &at, walked);
+                continue;
+            }
+            if check == Check::HandOver {
+                // The final sum is the only prefix.
+                walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
+            }
+            at.exact_codes(windows, walked, exact_codes);
+            let TileAt { image, block, index, pixel, corners, .. } = at;
+            exact.put(pixel, block, exact_codes);
+            prefixes.iter_mut().for_each(|prefixes| prefixes.count(runs, (index, block), walked));
+            let bounded = how != Sums::Only || check == Check::HandOver;
+            let tile = Tile { block, index, pixel, corners, image, walked, bounded, exact_codes };
+            for run in &mut *runs {
+                run.narrow(&tile, narrow, windows, job, &exact.out);
+            }
         }
     });
     prefixes.iter().for_each(|prefixes| prefixes.flush(runs, options));
+}
+
+/// What becomes of block `index` at a tile whose windows have norms up to `norm`, if they are known.
+fn plan(runs: &mut [Run<'_, '_>], index: usize, norm: Option<u32>, options: &Options) -> Plan {
+    let mut plan = Plan { sums: Sums::Only, settled: true };
+    for run in runs {
+        let fits = norm.is_some_and(|norm| u64::from(norm) <= run.layer.limits[index]);
+        let policy = &mut run.counts.policies[index];
+        plan.sums = plan.sums.max(policy.sums(fits, &run.layer.blocks[index], run.path, options.stats));
+        plan.settled &= policy.settles();
+    }
+    plan.settled &= plan.sums == Sums::Only;
+    plan
+}
+
+/// Makes the exact sums of a block and of the one [`TileAt::beside`] it, and hands them to `take`, one after the other.
+fn sum_both(
+    tiles: [&TileAt<'_, '_>; 2],
+    both: &mut [Aligned<[Lanes; TILE]>; 2],
+    mut take: impl FnMut(&TileAt<'_, '_>, &[Lanes]),
+) {
+    let [tile, next] = tiles;
+    let mut both = both.each_mut().map(|sums| &mut sums[..tile.corners.len()]);
+    tile.sums_with(next, &mut both);
+    tiles.into_iter().zip(both).for_each(|(tile, sums)| take(tile, sums));
 }
 
 /// Prefixes of the exact sums, counted once for all layers whose registers are as signed.
@@ -200,12 +259,12 @@ impl Prefixes {
     }
 }
 
-/// Visits every block at every tile: index of the block, the block, the first pixel, the corners of the windows.
-fn for_each_tile(
-    layer: &FastLayer<'_>,
-    job: Job<'_>,
+/// Visits every tile.
+fn for_each_tile<'t, 'a>(
+    layer: &'t FastLayer<'a>,
+    job: Job<'t>,
     windows: &mut Windows,
-    mut visit: impl FnMut(&mut Windows, usize, &Block, usize, &[usize]),
+    mut visit: impl FnMut(&mut Windows, &PixelsAt<'_, 't, 'a>),
 ) {
     windows.clear();
     let mut corners = layer.geometry.corners(job.pixels.0);
@@ -213,13 +272,29 @@ fn for_each_tile(
         let mut tile = [0; TILE];
         let tile = &mut tile[..TILE.min(job.pixels.1 - pixel)];
         corners.fill(tile);
-        for (index, block) in layer.blocks.iter().enumerate() {
-            visit(windows, index, block, pixel, tile);
-        }
+        visit(windows, &PixelsAt { layer, image: job.image, pixel, corners: tile });
+    }
+}
+
+/// The pixels of a tile.
+struct PixelsAt<'c, 't, 'a> {
+    layer: &'t FastLayer<'a>,
+    image: &'t Image<'t>,
+    /// The first one.
+    pixel: usize,
+    corners: &'c [usize],
+}
+
+impl<'a> PixelsAt<'_, '_, 'a> {
+    /// Block `index` there.
+    fn at(&self, index: usize) -> TileAt<'_, 'a> {
+        let Self { layer, image, pixel, corners } = *self;
+        TileAt { layer, image, block: &layer.blocks[index], index, pixel, corners }
     }
 }
 
 /// One block at one tile.
+#[derive(Clone, Copy)]
 struct TileAt<'t, 'a> {
     layer: &'t FastLayer<'a>,
     image: &'t Image<'t>,
@@ -230,6 +305,26 @@ struct TileAt<'t, 'a> {
 }
 
 impl TileAt<'_, '_> {
+    /// The next block, if the sums of both can be made together.
+    fn beside(&self) -> Option<Self> {
+        let block = self.layer.blocks.get(self.index + 1)?;
+        let reads_same = matches!(block.reads, Reads::Window(_)) && block.reads == self.block.reads;
+        let bytes = block.bytes.is_some() && self.block.bytes.is_some();
+        (reads_same && bytes).then_some(Self { block, index: self.index + 1, ..*self })
+    }
+
+    /// Exact sums alone, and those of the block `next`, which is [`Self::beside`] this one.
+    fn sums_with(&self, next: &Self, both: &mut [&mut [Lanes]; 2]) {
+        let Self { layer, image, block, corners, .. } = self;
+        let (Some(layout), Some(bytes), Some(next)) =
+            (layer.layout.as_deref(), &block.bytes, &next.block.bytes)
+        else {
+            unreachable!("blocks beside each other are read as bytes")
+        };
+        let windows = (&image.bytes()[block.reads.first()..], *corners);
+        layer.kernels.sum_bytes_of_two(windows, layout, [bytes, next], both);
+    }
+
     /// Exact sums, and as much about their prefixes as asked for.
     fn sums(&self, how: Sums, windows: &mut Windows, walked: &mut [Walked]) {
         let Self { layer, image, block, corners, .. } = self;
@@ -339,9 +434,20 @@ struct Output<'o, 'a> {
 }
 
 impl Output<'_, '_> {
+    /// Whether [`Self::put_sums`] puts codes.
+    fn takes_sums(&self) -> bool {
+        matches!(self.out, PackedMut::Bytes(_)) && self.layer.finisher.scales()
+    }
+
     /// Puts the output codes of sums, where that takes no codes in lanes; whether it is done.
-    fn put_sums(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked]) -> bool {
+    fn put_sums<D: Delivered>(&mut self, tile: &TileAt<'_, '_>, sums: &[D]) -> bool {
         put_sums(&mut self.out, self.origin, tile, sums)
+    }
+
+    /// The same for a tile of which no dot product can overflow in any of `runs`.
+    fn pass<D: Delivered>(&mut self, runs: &mut [Run<'_, '_>], tile: &TileAt<'_, '_>, sums: &[D]) {
+        self.put_sums(tile, sums);
+        runs.iter_mut().for_each(|run| run.pass(tile, sums, self.origin));
     }
 
     /// Puts the codes of a block at some pixels.
@@ -350,7 +456,7 @@ impl Output<'_, '_> {
     }
 }
 
-fn put_sums(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[Walked]) -> bool {
+fn put_sums<D: Delivered>(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[D]) -> bool {
     let TileAt { layer, block, index, pixel, .. } = *tile;
     let finisher = &layer.finisher;
     match out {
@@ -399,7 +505,7 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     /// Takes a tile of which no dot product can overflow; the range's first pixel is `origin`.
-    fn pass(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked], origin: usize) {
+    fn pass<D: Delivered>(&mut self, tile: &TileAt<'_, '_>, sums: &[D], origin: usize) {
         self.settle(tile.index, sums.len() * tile.block.count);
         if let Some(simulated) = &mut self.simulated {
             put_sums(&mut simulated.as_mut(), origin, tile, sums);

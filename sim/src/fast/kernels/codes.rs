@@ -50,7 +50,16 @@ pub(crate) struct Scaling {
 impl Scaling {
     /// Whether no code lies below the zero point: then it does not matter how negative sums are rounded.
     pub fn is_rectified(&self) -> bool {
-        self.low.iter().all(|&low| low >= 0)
+        // Without an early end it is done on vectors, as below.
+        self.low.iter().fold(true, |all, &low| all & (low >= 0))
+    }
+
+    /// Whether the bounds of the codes that are written as `rows` are those of signed bytes.
+    pub fn fills_bytes(&self, rows: ByteRows) -> bool {
+        let [low, high] = [i8::MIN, i8::MAX].map(|bound| i32::from(bound) - self.zero_point);
+        let fills = |l: usize| (self.low[l] == low) & (self.high[l] == high);
+        let all = (0..LANES).fold(true, |all, l| all & (fills(l) | (l >= rows.count)));
+        all && rows.least == i32::from(i8::MIN)
     }
 
     /// Whether lane `lane`, the sums of which lie within `range` with their bias, is as [`Self::has_room`] says: 32 bits
@@ -274,8 +283,15 @@ mod tests {
     }
 
     /// Codes as bytes, of the first lanes of some pixels, on every body; what lies between stays.
-    fn check_bytes(lane: Lane, rectified: bool, rows: ByteRows, pixels: usize) -> Result<(), TestCaseError> {
-        let zero_point = rows.least + 100;
+    /// The zero point is so much above the least byte, and the greatest code `missing` less than the greatest byte in one
+    /// lane.
+    fn check_bytes(
+        lane: Lane,
+        (zero, rectified, missing): (i32, bool, i32),
+        rows: ByteRows,
+        pixels: usize,
+    ) -> Result<(), TestCaseError> {
+        let zero_point = rows.least + zero;
         let scaling = Scaling {
             bias: [lane.0; LANES],
             significand: [lane.1; LANES],
@@ -287,7 +303,8 @@ mod tests {
             has_room: true,
         };
         let has_room = scaling.lane_has_room(0, (-lane.4, lane.4));
-        let scaling = Scaling { has_room, ..scaling };
+        let mut scaling = Scaling { has_room, ..scaling };
+        scaling.high[pixels % LANES] -= missing;
         let sum = |i: i64| (i.wrapping_mul(0x1e37_79b9_7f4a_7c15) % (lane.4 + 1)) as i32 - lane.0;
         let sums: Vec<Lanes> =
             (0..pixels as i64).map(|pixel| std::array::from_fn(|l| sum(16 * pixel + l as i64))).collect();
@@ -311,14 +328,14 @@ mod tests {
         #[test]
         fn bytes_are_codes_less_the_least(
             lane in (-1000..=1000, 1 << 30..=i32::MAX, 0..=2i32, 1..=12i32, 0..=1i64 << 24),
-            rectified in any::<bool>(),
+            bounds in (prop_oneof![Just(0), Just(100)], any::<bool>(), 0..=1i32),
             (count, more, least) in (1..=LANES, 0..3usize, prop_oneof![Just(-128), Just(0)]),
             pixels in 1..10usize,
         ) {
             let rows = ByteRows { count, least, stride: count + more };
-            check_bytes(lane, rectified, rows, pixels)?;
+            check_bytes(lane, bounds, rows, pixels)?;
             for count in [LANES / 2, LANES] {
-                check_bytes(lane, rectified, ByteRows { count, least, stride: count + more }, pixels)?;
+                check_bytes(lane, bounds, ByteRows { count, least, stride: count + more }, pixels)?;
             }
         }
 

@@ -363,6 +363,24 @@ impl Kernels {
         unreachable!("sums of bytes are asked for where there are instructions for them")
     }
 
+    /// Exact sums of two blocks at the same windows, all lanes of which read the same cells. Asked for where
+    /// [`Self::sums_bytes`] is true.
+    pub fn sum_bytes_of_two(
+        self,
+        windows: (&[u8], &[usize]),
+        layout: &QuadLayout,
+        blocks: [&ByteBlock; 2],
+        out: &mut [&mut [Lanes]; 2],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if let (Isa::Avx512Vnni, QuadCells::Shared(offsets)) = (self.isa, &layout.cells) {
+            let source = Shared { offsets, reach: layout.reach };
+            // SAFETY: `Kernels` holds this only if the CPU has AVX-512BW, VL and VNNI.
+            return unsafe { avx512::sums_of_two(windows, source, blocks, out) };
+        }
+        unreachable!("sums of bytes are asked for where there are instructions for them")
+    }
+
     /// Lists the products that are to be stepped of the two windows whose cells begin with `cells`; `runs` are the distances
     /// and lengths of neighbouring cells in the order of addition. Says how many come before each product where `RANKS`.
     /// Asked for where [`Self::steps_pairs`] is true.

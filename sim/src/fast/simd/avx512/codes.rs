@@ -49,7 +49,7 @@ fn codes_with_room<'s>(
 ) {
     let room = Room::new(scaling);
     for (sum, out) in sums.zip(out) {
-        store(out, room.code::<false>(load(sum)));
+        store(out, room.clamp(room.rounded::<false>(load(sum))));
     }
 }
 
@@ -102,10 +102,11 @@ impl Room {
         }
     }
 
-    /// The codes of sums. Where `RECTIFIED`, negative products, which the clamp lifts, may be rounded in any way.
+    /// Sums as codes, not yet clamped. Where `RECTIFIED`, negative products, which the clamp lifts, may be rounded in any
+    /// way.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
-    fn code<const RECTIFIED: bool>(&self, sums: __m512i) -> __m512i {
+    fn rounded<const RECTIFIED: bool>(&self, sums: __m512i) -> __m512i {
         let half_product = _mm512_set1_epi64(1 << 31);
         let x = _mm512_sllv_epi32(_mm512_add_epi32(sums, self.bias), self.left);
         let even = _mm512_add_epi64(_mm512_mul_epi32(x, self.significands[0]), half_product);
@@ -117,8 +118,24 @@ impl Room {
             // Ties away from zero.
             rounded = _mm512_add_epi32(rounded, _mm512_srai_epi32::<31>(product));
         }
-        let code = _mm512_srav_epi32(rounded, self.right);
-        _mm512_min_epi32(_mm512_max_epi32(code, self.low), self.high)
+        _mm512_srav_epi32(rounded, self.right)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn clamp(&self, codes: __m512i) -> __m512i {
+        _mm512_min_epi32(_mm512_max_epi32(codes, self.low), self.high)
+    }
+
+    /// The codes of sums as bytes. Where `FULL`, the bounds are those of signed bytes.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn bytes<const RECTIFIED: bool, const FULL: bool>(&self, sums: __m512i, least: __m512i) -> __m128i {
+        let codes = self.rounded::<RECTIFIED>(sums);
+        match FULL {
+            true => _mm_xor_si128(_mm512_cvtsepi32_epi8(codes), _mm_set1_epi8(i8::MIN)),
+            false => _mm512_cvtepi32_epi8(_mm512_sub_epi32(self.clamp(codes), least)),
+        }
     }
 }
 
@@ -140,15 +157,17 @@ pub(in super::super) fn put_with_room<D: Delivered>(
     rows: ByteRows,
     out: &mut [u8],
 ) {
-    match scaling.is_rectified() {
-        true => put_rounded::<D, true>(sums, scaling, rows, out),
-        false => put_rounded::<D, false>(sums, scaling, rows, out),
+    match (scaling.is_rectified(), scaling.fills_bytes(rows)) {
+        (true, true) => put_rounded::<D, true, true>(sums, scaling, rows, out),
+        (true, false) => put_rounded::<D, true, false>(sums, scaling, rows, out),
+        (false, true) => put_rounded::<D, false, true>(sums, scaling, rows, out),
+        (false, false) => put_rounded::<D, false, false>(sums, scaling, rows, out),
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn put_rounded<D: Delivered, const RECTIFIED: bool>(
+fn put_rounded<D: Delivered, const RECTIFIED: bool, const FULL: bool>(
     sums: &[D],
     scaling: &Scaling,
     rows: ByteRows,
@@ -167,16 +186,14 @@ fn put_rounded<D: Delivered, const RECTIFIED: bool>(
     let room = Room::new(scaling);
     if count > LANES / 2 {
         for sum in sums {
-            let codes = room.code::<RECTIFIED>(load(sum.delivered()));
-            put(_mm512_cvtepi32_epi8(_mm512_sub_epi32(codes, least)));
+            put(room.bytes::<RECTIFIED, FULL>(load(sum.delivered()), least));
         }
         return;
     }
     let room = room.doubled();
     for two in sums.chunks(2) {
-        let [first, second] = [&two[0], &two[two.len() - 1]].map(|sum| load(sum.delivered()));
-        let codes = room.code::<RECTIFIED>(pair(first, second));
-        let bytes = _mm512_cvtepi32_epi8(_mm512_sub_epi32(codes, least));
+        let (first, second) = (load(two[0].delivered()), load(two[two.len() - 1].delivered()));
+        let bytes = room.bytes::<RECTIFIED, FULL>(pair(first, second), least);
         put(bytes);
         if two.len() == 2 {
             put(_mm_unpackhi_epi64(bytes, bytes));

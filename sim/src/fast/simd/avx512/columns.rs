@@ -27,31 +27,186 @@ pub(in super::super) fn column_sums(
     };
     let len = bytes.len().min(magnitudes.map_or(usize::MAX, <[u8]>::len));
     let reach = columns.reach() + LANES;
-    assert!(corners.iter().all(|&corner| corner + reach <= len), "windows lie within the image");
+    let last = corners.iter().copied().max();
+    assert!(last.is_none_or(|last| last + reach <= len), "windows lie within the image");
     let weights = block.columns.as_ref().expect("a layer with columns has their weights");
     assert!(weights.weights.len() == columns.at.len() && weights.sizes.len() == columns.at.len());
     let (mut corners, mut out) = (corners, out);
     while let Some(count) = beside_each_other(corners, columns) {
         let (run, corners_after) = corners.split_at(count);
         let (sums, out_after) = out.split_at_mut(count);
-        match how {
-            ByteSums::Only => in_chunks!(run, sums, [8, 4, 2, 1], |run, sums| {
+        match (columns.slides(), how) {
+            (Some(1), _) => slide::<1>(how, bytes, run[0], (columns, weights), block, sums),
+            (Some(2), _) => slide::<2>(how, bytes, run[0], (columns, weights), block, sums),
+            (_, ByteSums::Only) => in_chunks!(run, sums, [8, 4, 2, 1], |run, sums| {
                 sum(bytes, run, (columns, &weights.weights), &block.start, sums)
             }),
-            ByteSums::Bounded(_) => in_chunks!(run, sums, [4, 2, 1], |run, sums| {
+            (_, ByteSums::Bounded(_)) => in_chunks!(run, sums, [4, 2, 1], |run, sums| {
                 bound((bytes, magnitudes), run, (columns, weights), block, sums)
             }),
-            ByteSums::Walked(_) => unreachable!("columns are not in the order of addition"),
+            (_, ByteSums::Walked(_)) => unreachable!("columns are not in the order of addition"),
         }
         (corners, out) = (corners_after, out_after);
     }
 }
 
-/// How many of the first windows lie beside each other, if there are any.
+/// How many of the first windows lie beside each other, if there are any: one that does not is in another row, and so
+/// are those behind it.
 fn beside_each_other(corners: &[usize], columns: &Columns) -> Option<usize> {
     let (first, step) = (*corners.first()?, columns.stride * columns.channels);
-    let mut each = corners.iter().enumerate();
-    Some(each.position(|(i, &corner)| corner != first + i * step).unwrap_or(corners.len()))
+    let (mut here, mut beyond) = (1, corners.len());
+    while here < beyond {
+        let middle = here.midpoint(beyond);
+        match corners[middle] == first + middle * step {
+            true => here = middle + 1,
+            false => beyond = middle,
+        }
+    }
+    Some(here)
+}
+
+/// Windows of three columns beside each other, `STRIDE` positions from one to the next, from the one at `corner` on.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn slide<const STRIDE: usize>(
+    how: ByteSums<'_>,
+    bytes: &[u8],
+    corner: usize,
+    (columns, weights): (&Columns, &QuadWeights),
+    block: &ByteBlock,
+    out: &mut [Walked],
+) {
+    match how {
+        ByteSums::Bounded(None) => {
+            slide_bounds::<STRIDE, false>([bytes; 2], corner, (columns, weights), block, out);
+        }
+        ByteSums::Bounded(Some(magnitudes)) => {
+            slide_bounds::<STRIDE, true>([bytes, magnitudes], corner, (columns, weights), block, out);
+        }
+        _ => slide_sums::<STRIDE>(bytes, corner, (columns, &weights.weights), &block.start, out),
+    }
+}
+
+/// Final sums alone.
+#[inline(never)]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn slide_sums<const STRIDE: usize>(
+    bytes: &[u8],
+    corner: usize,
+    (columns, weights): (&Columns, &[QuadRow]),
+    start: &Lanes,
+    out: &mut [Walked],
+) {
+    let (weights, start) = (load_three(weights), load(start));
+    // SAFETY: `column_sums` has checked the windows.
+    let mut window = unsafe { Sliding::<STRIDE>::new(bytes, corner, columns) };
+    for out in out {
+        // SAFETY: as above; there are as many sums as windows.
+        store(&mut out.sum, dot(start, unsafe { window.next() }, weights));
+    }
+}
+
+/// The same with bounds of their prefixes: the products are one part. The magnitudes are the bytes themselves unless
+/// `OTHERS`.
+#[inline(never)]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn slide_bounds<const STRIDE: usize, const OTHERS: bool>(
+    [bytes, magnitudes]: [&[u8]; 2],
+    corner: usize,
+    (columns, weights): (&Columns, &QuadWeights),
+    block: &ByteBlock,
+    out: &mut [Walked],
+) {
+    let (weights, sizes) = (load_three(&weights.weights), load_three(&weights.sizes));
+    let (correction, zero) = (load(&block.corrections[0]), _mm512_setzero_si512());
+    // SAFETY: `column_sums` has checked the windows in both.
+    let (mut window, mut others) = unsafe {
+        (Sliding::<STRIDE>::new(bytes, corner, columns), Sliding::<STRIDE>::new(magnitudes, corner, columns))
+    };
+    for out in out {
+        // SAFETY: as above; there are as many sums as windows.
+        let columns = unsafe { window.next() };
+        // SAFETY: as above.
+        let magnitudes = if OTHERS { unsafe { others.next() } } else { columns };
+        let mut bounds = Bounds::<1>::new(&block.bias);
+        bounds.take([dot(correction, columns, weights)], [dot(zero, magnitudes, sizes)]);
+        bounds.store(std::array::from_mut(out));
+    }
+}
+
+/// Weights of three columns.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn load_three(rows: &[QuadRow]) -> [__m512i; 3] {
+    [load_bytes(&rows[0]), load_bytes(&rows[1]), load_bytes(&rows[2])]
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn dot(start: __m512i, columns: [__m512i; 3], weights: [__m512i; 3]) -> __m512i {
+    let first = _mm512_dpbusd_epi32(start, columns[0], weights[0]);
+    _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(first, columns[1], weights[1]), columns[2], weights[2])
+}
+
+/// A window of three columns that moves along: what it still reads is not put together again.
+struct Sliding<const STRIDE: usize> {
+    interleaving: Interleaving,
+    /// From the next column's first cell to each one that is read.
+    rows: [usize; 4],
+    channels: usize,
+    next: *const u8,
+    columns: [__m512i; 3],
+}
+
+impl<const STRIDE: usize> Sliding<STRIDE> {
+    /// Just before the window at `corner`.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW, VL and VNNI, and the window at `corner` lies within `bytes`, with [`LANES`] bytes from each
+    /// cell on.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+    unsafe fn new(bytes: &[u8], corner: usize, columns: &Columns) -> Self {
+        let mut window = Self {
+            interleaving: Interleaving::new(),
+            rows: columns.rows,
+            channels: columns.channels,
+            next: bytes.as_ptr().wrapping_add(corner),
+            columns: [_mm512_setzero_si512(); 3],
+        };
+        for _ in STRIDE..3 {
+            // SAFETY: columns of the window at `corner`.
+            unsafe { window.take_column() };
+        }
+        window
+    }
+
+    /// The columns of the next window.
+    ///
+    /// # Safety
+    /// The same as for [`Self::new`] of that window.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+    unsafe fn next(&mut self) -> [__m512i; 3] {
+        for _ in 0..STRIDE {
+            // SAFETY: columns of that window.
+            unsafe { self.take_column() };
+        }
+        self.columns
+    }
+
+    /// # Safety
+    /// The next column lies within the bytes.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+    unsafe fn take_column(&mut self) {
+        let [a, b, c, d] = self.rows;
+        let at = |row| self.next.wrapping_add(row);
+        // SAFETY: the caller says so.
+        let column = unsafe { self.interleaving.load([at(a), at(b), at(c), at(d)]) };
+        self.columns = [self.columns[1], self.columns[2], column];
+        self.next = self.next.wrapping_add(self.channels);
+    }
 }
 
 /// Final sums alone.
@@ -149,10 +304,10 @@ impl<'r> Positions<'r> {
         let interleaving = Interleaving::new();
         let room = &mut room[..columns.positions(P)];
         for (position, column) in room.iter_mut().enumerate() {
-            let first = corner + position * columns.channels;
+            let ([a, b, c, d], first) = (columns.rows, corner + position * columns.channels);
+            let at = |row| bytes.as_ptr().wrapping_add(first + row);
             // SAFETY: the last position is the last column of the last window, and the caller says that it lies there.
-            column
-                .write(unsafe { interleaving.load(columns.rows.map(|row| bytes.as_ptr().add(first + row))) });
+            column.write(unsafe { interleaving.load([at(a), at(b), at(c), at(d)]) });
         }
         Self { columns: room }
     }

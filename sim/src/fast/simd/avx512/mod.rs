@@ -23,7 +23,7 @@ pub(super) use statistics::{
     count_errors, count_events, count_transient, count_widths, misfits, take_extremes,
 };
 pub(super) use steps::list_steps;
-pub(super) use sums::sums;
+pub(super) use sums::{sums, sums_of_two};
 pub(super) use trees::trees;
 
 use super::super::kernels::Lanes;

@@ -59,8 +59,10 @@ impl Quads for Gather<'_> {
     unsafe fn load(self, order: Interleaving, bytes: *const u8, corner: usize, quad: usize) -> __m512i {
         // SAFETY: sixteen bytes from each of the four cells on lie within the image.
         unsafe {
-            let offsets = self.offsets.get_unchecked(quad);
-            order.load(offsets.map(|offset| bytes.add(corner + offset as usize)))
+            let [a, b, c, d] = *self.offsets.get_unchecked(quad);
+            let window = bytes.add(corner);
+            let at = |offset: u32| window.add(offset as usize);
+            order.load([at(a), at(b), at(c), at(d)])
         }
     }
 }
@@ -89,11 +91,14 @@ impl Interleaving {
     /// The CPU has AVX-512BW, VL and VNNI, and there are sixteen bytes from each pointer on.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
-    pub unsafe fn load(self, rows: [*const u8; 4]) -> __m512i {
+    pub unsafe fn load(self, [a, b, c, d]: [*const u8; 4]) -> __m512i {
         // SAFETY: the caller says so; the loads take any alignment.
-        let [a, b, c, d] = rows.map(|row| unsafe { _mm_loadu_si128(row.cast()) });
-        let rows = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(a), b);
-        let rows = _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(rows, c), d);
+        let rows = unsafe {
+            let rows = _mm512_castsi128_si512(_mm_loadu_si128(a.cast()));
+            let rows = _mm512_inserti32x4::<1>(rows, _mm_loadu_si128(b.cast()));
+            let rows = _mm512_inserti32x4::<2>(rows, _mm_loadu_si128(c.cast()));
+            _mm512_inserti32x4::<3>(rows, _mm_loadu_si128(d.cast()))
+        };
         _mm512_shuffle_epi8(_mm512_permutexvar_epi32(self.columns, rows), self.bytes)
     }
 }
@@ -121,9 +126,7 @@ pub(in super::super) fn sums<S: Quads>(
         ByteSums::Bounded(Some(magnitudes)) => bytes.len().min(magnitudes.len()),
         _ => bytes.len(),
     };
-    assert!(corners.iter().all(|&corner| source.fits(corner, len)), "windows lie within the image");
-    let QuadWeights { weights, sizes } = &block.quads;
-    assert!(weights.len() == source.quads() && sizes.len() == source.quads());
+    check(source, (len, corners), block);
     match how {
         ByteSums::Only => sum_tile(bytes, corners, source, block, out),
         ByteSums::Bounded(magnitudes) => bound_tile(bytes, magnitudes, corners, source, block, out),
@@ -131,16 +134,88 @@ pub(in super::super) fn sums<S: Quads>(
     }
 }
 
+/// # Panics
+/// If a window does not lie within so many bytes, or the block has other quads.
+fn check<S: Source>(source: S, (len, corners): (usize, &[usize]), block: &ByteBlock) {
+    let last = corners.iter().copied().max();
+    assert!(last.is_none_or(|last| source.fits(last, len)), "windows lie within the image");
+    let QuadWeights { weights, sizes } = &block.quads;
+    assert!(weights.len() == source.quads() && sizes.len() == source.quads());
+}
+
+/// Exact sums of two blocks at the same windows: what is read of these is read once for both.
+///
+/// # Panics
+/// As [`sums`], or if there are not as many sums as windows.
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+pub(in super::super) fn sums_of_two(
+    (bytes, corners): (&[u8], &[usize]),
+    source: Shared<'_>,
+    blocks: [&ByteBlock; 2],
+    out: &mut [&mut [Lanes]; 2],
+) {
+    blocks.iter().for_each(|block| check(source, (bytes.len(), corners), block));
+    let [first, second] = out;
+    let (mut corners, mut out) = (corners, [&mut first[..], &mut second[..]]);
+    while let [corner, ..] = *corners {
+        let done = match corners.len() {
+            8.. => sum_two::<8>(bytes, corners, source, blocks, &mut out),
+            4.. => sum_two::<4>(bytes, corners, source, blocks, &mut out),
+            2.. => sum_two::<2>(bytes, corners, source, blocks, &mut out),
+            _ => {
+                for (out, block) in out.iter_mut().zip(blocks) {
+                    let sum = sum_one(bytes, corner, source, &block.quads.weights, &block.start);
+                    store(&mut out[0], sum);
+                }
+                1
+            }
+        };
+        let [first, second] = out;
+        (corners, out) = (&corners[done..], [&mut first[done..], &mut second[done..]]);
+    }
+}
+
+/// The first `P` windows; gives their number.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
+fn sum_two<const P: usize>(
+    bytes: &[u8],
+    corners: &[usize],
+    source: Shared<'_>,
+    blocks: [&ByteBlock; 2],
+    out: &mut [&mut [Lanes]; 2],
+) -> usize {
+    let corners: &[usize; P] = corners.first_chunk().expect("there are so many windows");
+    let mut sums = [[load(&blocks[0].start); P], [load(&blocks[1].start); P]];
+    let rows = blocks[0].quads.weights.iter().zip(&blocks[1].quads.weights);
+    for (quad, (first, second)) in rows.enumerate() {
+        let weights = [load_bytes(first), load_bytes(second)];
+        for p in 0..P {
+            // SAFETY: `sums_of_two` has checked the windows, and there are as many weights as quads.
+            let a = unsafe { source.load((), bytes.as_ptr(), corners[p], quad) };
+            sums[0][p] = _mm512_dpbusd_epi32(sums[0][p], a, weights[0]);
+            sums[1][p] = _mm512_dpbusd_epi32(sums[1][p], a, weights[1]);
+        }
+    }
+    for (out, sums) in out.iter_mut().zip(&sums) {
+        for (out, &sum) in out[..P].iter_mut().zip(sums) {
+            store(out, sum);
+        }
+    }
+    P
+}
+
 /// Final sums alone.
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn sum_tile<S: Quads>(bytes: &[u8], corners: &[usize], source: S, block: &ByteBlock, out: &mut [Walked]) {
     let weights = &block.quads.weights[..];
-    if let ([corner], [out]) = (corners, &mut *out) {
-        store(&mut out.sum, sum_one(bytes, *corner, source, weights, &block.start));
-        return;
+    let pairs = corners.len() / 2 * 2;
+    if let (Some(&corner), Some(out)) = (corners[pairs..].first(), out.get_mut(pairs)) {
+        store(&mut out.sum, sum_one(bytes, corner, source, weights, &block.start));
     }
-    in_chunks!(corners, out, [8, 4, 2, 1], |corners, out| {
+    let (corners, out) = (&corners[..pairs], &mut out[..pairs]);
+    in_chunks!(corners, out, [8, 4, 2], |corners, out| {
         sum(bytes, corners, source, weights, &block.start, out)
     });
 }
