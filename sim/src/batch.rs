@@ -4,10 +4,13 @@
 //! layer whose sums all fit a program's register makes the exact codes there, and is shared with the exact network.
 //! Samples go through side by side.
 
+use std::sync::{Mutex, PoisonError};
+
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::{Program, Step};
 use rayon::prelude::*;
 
+use crate::accumulate::Accumulate;
 use crate::codes::{Codes, ToCodes};
 use crate::comparable;
 use crate::counts::Counts;
@@ -30,8 +33,10 @@ pub struct Batch<'p> {
     pub(crate) last_use: Vec<Option<NodeId>>,
     /// By tensor, the codes of the constants that are activations of an accelerated layer, or outputs.
     pub(crate) constants: Vec<Option<Codes>>,
-    /// By program.
+    /// By program, without what `workers` still have.
     counts: Vec<Counts>,
+    /// Who ran samples so far, and goes on with the next ones.
+    workers: Vec<Worker>,
 }
 
 /// Codes of one sample's tensors, by tensor index; `None` for what was not kept. Equal codes are shared.
@@ -84,6 +89,7 @@ impl<'p> Batch<'p> {
             last_use: first.map_or(Vec::new(), |program| last_use(program)),
             constants: first.map_or(Vec::new(), |program| constants(program)),
             counts,
+            workers: Vec::new(),
         }
     }
 
@@ -98,51 +104,42 @@ impl<'p> Batch<'p> {
         let Some(program) = self.programs.first().map(|one| one.program) else { return Ok(Vec::new()) };
         let inputs: Vec<Vec<Codes>> =
             samples.iter().map(|sample| inputs(program, sample)).collect::<Result<_, _>>()?;
-        let first = self.samples;
-        let Part { counts, mut done } = self.run_samples(&inputs);
-        for (mine, part) in self.counts.iter_mut().zip(counts) {
-            mine.merge(part);
+        let done = self.run_samples(&inputs);
+        for worker in &self.workers {
+            self.counts.iter_mut().zip(&worker.counts).for_each(|(mine, part)| mine.take_trap(part));
         }
-        self.samples = first + samples.len();
-        if let Some(stopped) = self.stopped(0).filter(|_| (0..self.counts.len()).all(|i| self.is_stopped(i)))
-        {
-            return Err(stopped.clone());
+        self.samples += samples.len();
+        match self.stopped(0).filter(|_| (0..self.counts.len()).all(|i| self.is_stopped(i))) {
+            Some(stopped) => Err(stopped.clone()),
+            None => Ok(done),
         }
-        done.sort_unstable_by_key(|(sample, _)| *sample);
-        Ok(done.into_iter().map(|(_, tensors)| tensors).collect())
     }
 
-    fn run_samples(&self, samples: &[Vec<Codes>]) -> Part {
-        let new = || Worker {
-            counts: self
-                .counts
-                .iter()
-                .zip(&self.programs)
-                .map(|(counts, one)| counts.empty(&one.prepared, self.samples))
-                .collect(),
-            done: Vec::new(),
-            scratch: Scratch::default(),
+    fn run_samples(&mut self, samples: &[Vec<Codes>]) -> Vec<BatchTensors> {
+        let resting = Mutex::new(std::mem::take(&mut self.workers));
+        // Nothing panics while it is locked.
+        let rest = || resting.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = |(index, inputs): (usize, &Vec<Codes>)| {
+            let rested = rest().pop();
+            let mut worker = rested.unwrap_or_else(|| Worker::new(self));
+            let tensors = worker.run(self, self.samples + index, inputs);
+            rest().push(worker);
+            tensors
         };
-        let with = |mut worker: Worker, (index, inputs): (usize, &Vec<Codes>)| {
-            worker.run(self, self.samples + index, inputs);
-            worker
+        let done = match self.options.engine {
+            Engine::Reference => samples.iter().enumerate().map(run).collect(),
+            // Samples are long, so that none of them need wait for others.
+            Engine::Fast => samples.par_iter().enumerate().with_max_len(1).map(run).collect(),
         };
-        let parts = |worker: Worker| worker.finish(self);
-        match self.options.engine {
-            Engine::Reference => parts(samples.iter().enumerate().fold(new(), with)),
-            Engine::Fast => {
-                let parts = samples.par_iter().enumerate().fold(new, with).map(parts);
-                parts
-                    .reduce_with(Part::merge)
-                    .unwrap_or_else(|| Part { counts: Vec::new(), done: Vec::new() })
-            }
-        }
+        self.workers = resting.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done
     }
 
     /// Goes on with the first `count` programs alone, as if there had never been others.
     pub fn keep_first(&mut self, count: usize) {
         self.programs.truncate(count);
         self.counts.truncate(count);
+        self.workers.iter_mut().for_each(|worker| worker.counts.truncate(count));
     }
 
     /// Samples run so far.
@@ -161,11 +158,20 @@ impl<'p> Batch<'p> {
 
     /// How many dot products of program `index` the fast engine settled in which way, so far.
     pub fn settled(&self, index: usize) -> Settled {
-        self.counts[index].settled()
+        let mut settled = Settled::default();
+        let parts = self.workers.iter().map(|worker| &worker.counts);
+        parts.chain([&self.counts]).for_each(|counts| settled.merge(counts[index].settled()));
+        settled
     }
 
     /// Per program its statistics per node, `None` for what the host runs, or what stopped it.
-    pub fn finish(self) -> Vec<Result<Vec<Option<LayerStats>>, SimError>> {
+    pub fn finish(mut self) -> Vec<Result<Vec<Option<LayerStats>>, SimError>> {
+        for worker in self.workers {
+            for ((mine, mut part), one) in self.counts.iter_mut().zip(worker.counts).zip(&self.programs) {
+                part.flush(&one.prepared, &self.options);
+                mine.merge(part);
+            }
+        }
         self.counts.into_iter().map(Counts::finish).collect()
     }
 }
@@ -181,41 +187,25 @@ impl<'p> Ready<'p> {
     }
 }
 
-/// What samples leave behind that went through one after the other.
+/// What samples leave behind that went through one after the other, in any order.
+#[derive(Debug)]
 struct Worker {
     /// By program.
     counts: Vec<Counts>,
-    /// By index of the sample.
-    done: Vec<(usize, BatchTensors)>,
     scratch: Scratch,
 }
 
-/// What some samples left behind.
-struct Part {
-    counts: Vec<Counts>,
-    done: Vec<(usize, BatchTensors)>,
-}
-
 impl Worker {
-    fn run(&mut self, batch: &Batch<'_>, index: usize, inputs: &[Codes]) {
+    fn new(batch: &Batch<'_>) -> Self {
+        let all = batch.counts.iter().zip(&batch.programs);
+        let counts = all.map(|(counts, one)| counts.empty(&one.prepared)).collect();
+        Self { counts, scratch: Scratch::default() }
+    }
+
+    fn run(&mut self, batch: &Batch<'_>, index: usize, inputs: &[Codes]) -> BatchTensors {
         let mut sample = Sample::new(batch, &mut self.counts, &mut self.scratch, index, inputs);
         sample.run();
-        self.done.push((index, sample.into_tensors()));
-    }
-
-    fn finish(mut self, batch: &Batch<'_>) -> Part {
-        for (counts, one) in self.counts.iter_mut().zip(&batch.programs) {
-            counts.flush(&one.prepared, &batch.options);
-        }
-        Part { counts: self.counts, done: self.done }
-    }
-}
-
-impl Part {
-    fn merge(mut self, other: Self) -> Self {
-        self.counts.iter_mut().zip(other.counts).for_each(|(mine, others)| mine.merge(others));
-        self.done.extend(other.done);
-        self
+        sample.into_tensors()
     }
 }
 

@@ -27,10 +27,10 @@ impl Counts {
         Self { layers: program.steps.iter().zip(prepared).map(of_step).collect(), trapped: None }
     }
 
-    /// Nothing counted yet, in the same shape, for samples from `first` on.
-    pub fn empty(&self, prepared: &[Prepared<'_>], first: usize) -> Self {
+    /// Nothing counted yet, in the same shape, for any samples.
+    pub fn empty(&self, prepared: &[Prepared<'_>]) -> Self {
         let empty = |(layer, prepared): (&Option<LayerCounts>, &Prepared<'_>)| {
-            layer.as_ref().map(|layer| layer.empty(prepared, first))
+            layer.as_ref().map(|layer| layer.empty(prepared, 0))
         };
         Self { layers: self.layers.iter().zip(prepared).map(empty).collect(), trapped: None }
     }
@@ -42,13 +42,17 @@ impl Counts {
                 mine.merge(others);
             }
         }
-        let earlier = |(sample, _): &(usize, SimError), other: &Option<(usize, SimError)>| {
-            other.as_ref().is_none_or(|(others, _)| sample <= others)
-        };
-        self.trapped = match (self.trapped.take(), other.trapped) {
-            (Some(mine), others) if earlier(&mine, &others) => Some(mine),
-            (mine, others) => others.or(mine),
-        };
+        self.trapped = earlier(self.trapped.take(), other.trapped);
+    }
+
+    /// Takes what stopped another part, which keeps all it counted.
+    pub fn take_trap(&mut self, other: &Self) {
+        self.trapped = earlier(self.trapped.take(), other.trapped.clone());
+    }
+
+    /// Whether sample `sample` still runs: nothing has stopped it or one before.
+    pub fn runs(&self, sample: usize) -> bool {
+        self.trapped.as_ref().is_none_or(|&(trapped, _)| sample < trapped)
     }
 
     /// Puts everything into the statistics.
@@ -79,4 +83,9 @@ impl Counts {
         };
         Ok(self.layers.into_iter().map(|layer| layer.map(finish)).collect())
     }
+}
+
+/// The trap in the earlier sample.
+fn earlier(a: Option<(usize, SimError)>, b: Option<(usize, SimError)>) -> Option<(usize, SimError)> {
+    a.into_iter().chain(b).min_by_key(|&(sample, _)| sample)
 }
