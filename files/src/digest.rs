@@ -1,6 +1,7 @@
 //! SHA-256 of files and of what results were made from.
 
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::str::FromStr;
@@ -38,19 +39,68 @@ impl Digest {
     /// # Errors
     /// As [`open`](crate::open).
     pub fn of_file(path: &Path) -> io::Result<Self> {
-        let mut file = crate::open(path)?;
-        let mut hasher = Hasher::default();
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            match file.read(&mut buffer) {
-                Ok(0) => return Ok(hasher.finish()),
-                Ok(read) => hasher.update(&buffer[..read]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        FileHasher::open(path)?.finish()
     }
 }
+
+/// The digest of a file on its way.
+#[derive(Debug)]
+pub struct FileHasher {
+    file: File,
+    hasher: Hasher,
+    /// What was read last.
+    bytes: Vec<u8>,
+}
+
+impl FileHasher {
+    /// Bytes that are read at a time.
+    const PIECE: usize = 1 << 16;
+
+    /// Of a regular file.
+    ///
+    /// # Errors
+    /// As [`open`](crate::open).
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: crate::open(path)?, hasher: Hasher::default(), bytes: Vec::new() })
+    }
+
+    /// Takes as many bytes of the file as there are `others`, and these into another digest: two at a time take a CPU less
+    /// long than one after the other.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn beside(&mut self, other: &mut Hasher, others: &[u8]) -> io::Result<()> {
+        for others in others.chunks(Self::PIECE) {
+            self.read(others.len())?;
+            let mut own = self.bytes.chunks(BLOCK);
+            for others in others.chunks(BLOCK) {
+                own.next().into_iter().for_each(|own| self.hasher.update(own));
+                other.update(others);
+            }
+        }
+        Ok(())
+    }
+
+    /// The digest of the whole file.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn finish(mut self) -> io::Result<Digest> {
+        while self.read(Self::PIECE)? {
+            self.hasher.update(&self.bytes);
+        }
+        Ok(self.hasher.finish())
+    }
+
+    /// Reads up to `count` bytes; whether there are any left.
+    fn read(&mut self, count: usize) -> io::Result<bool> {
+        self.bytes.clear();
+        Ok(Read::take(&mut self.file, count as u64).read_to_end(&mut self.bytes)? > 0)
+    }
+}
+
+/// Bytes that SHA-256 takes at a time.
+const BLOCK: usize = 64;
 
 impl Hasher {
     /// Takes the next bytes.
@@ -134,6 +184,25 @@ mod tests {
         assert_eq!(Digest::of_json(&"abc"), Digest::of_bytes(b"\"abc\""));
         for bad in ["", "ba78", &expected.to_uppercase(), &format!("{expected}0"), &"é".repeat(32)] {
             assert_eq!(bad.parse::<Digest>(), Err(DigestError), "{bad}");
+        }
+    }
+
+    /// Both digests are those of the whole, however the others come.
+    #[test]
+    fn files_are_digested_beside_other_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        for len in [0, 1, 63, 64, 65, 1000, 200_000] {
+            let bytes: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            for pieces in [&[][..], &[0], &[1, 64, 7], &[300], &[200_100]] {
+                let (mut file, mut other) = (FileHasher::open(&path).unwrap(), Hasher::default());
+                let others: Vec<Vec<u8>> = pieces.iter().map(|&len| vec![7; len]).collect();
+                others.iter().for_each(|others| file.beside(&mut other, others).unwrap());
+                assert_eq!(file.finish().unwrap(), Digest::of_bytes(&bytes), "{len} {pieces:?}");
+                assert_eq!(other.finish(), Digest::of_bytes(&others.concat()), "{len} {pieces:?}");
+            }
+            assert_eq!(Digest::of_file(&path).unwrap(), Digest::of_bytes(&bytes), "{len}");
         }
     }
 }

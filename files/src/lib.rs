@@ -24,7 +24,7 @@ mod target;
 mod unfinished;
 mod work;
 
-pub use digest::{Digest, DigestError, Hasher};
+pub use digest::{Digest, DigestError, FileHasher, Hasher};
 pub use error::FolderError;
 pub use gate::{Registered, at_interrupt, interrupt};
 pub use inventory::{Foreign, Inventory, Why};

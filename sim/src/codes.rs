@@ -111,14 +111,22 @@ impl Codes {
     /// Codes of 8 bits as the bytes of a file hold them, two's complement where `dtype` is signed; `None` if `dtype`
     /// is none of 8 bits.
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Option<Self> {
-        let flip = match dtype {
-            DType::Int8 => 0x80,
-            DType::UInt8 => 0,
-            _ => return None,
-        };
         let mut packed = Bytes::zeros(dtype.min(), bytes.len());
-        packed.get_mut().iter_mut().zip(bytes).for_each(|(to, from)| *to = from ^ flip);
+        packed.fill(flip(dtype)?, bytes);
         Some(Packed::Bytes(packed).into())
+    }
+
+    /// Becomes [`Self::from_bytes`], in the memory of the codes so far where nobody shares it and there are as many. Left
+    /// as it is, and `None`, if `dtype` is none of 8 bits.
+    pub fn set_bytes(&mut self, dtype: DType, bytes: &[u8]) -> Option<()> {
+        let flip = flip(dtype)?;
+        match Arc::get_mut(&mut self.0) {
+            Some(Packed::Bytes(own)) if own.least == dtype.min() && own.get().len() == bytes.len() => {
+                own.fill(flip, bytes);
+            }
+            _ => *self = Self::from_bytes(dtype, bytes)?,
+        }
+        Some(())
     }
 
     /// Number of codes.
@@ -177,6 +185,15 @@ impl Codes {
     }
 }
 
+/// What turns codes of `dtype` as bytes of a file into codes less the least one; `None` if they are not of 8 bits.
+fn flip(dtype: DType) -> Option<u8> {
+    match dtype {
+        DType::Int8 => Some(0x80),
+        DType::UInt8 => Some(0),
+        _ => None,
+    }
+}
+
 impl PartialEq for Codes {
     fn eq(&self, other: &Self) -> bool {
         self.is(other) || self.0 == other.0
@@ -222,6 +239,11 @@ impl Bytes {
     /// The same with [`SLACK`] more.
     pub fn with_slack(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Takes the bytes of a file, in which the bits `flip` are those of the other sign.
+    fn fill(&mut self, flip: u8, bytes: &[u8]) {
+        self.get_mut().iter_mut().zip(bytes).for_each(|(to, from)| *to = from ^ flip);
     }
 
     /// The code of a byte.

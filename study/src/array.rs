@@ -173,34 +173,36 @@ impl Array {
         Ok(pick(&columns, &from))
     }
 
-    /// The bytes of `count` rows from row `first` on, in C order; `None` if they lie otherwise in the file.
-    pub fn row_bytes(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, StudyError> {
+    /// Reads the bytes of `count` rows from row `first` on, in C order; whether they lie so in the file.
+    pub fn row_bytes(&self, first: usize, count: usize, bytes: &mut Vec<u8>) -> Result<bool, StudyError> {
         if self.header.fortran {
-            return Ok(None);
+            return Ok(false);
         }
         let len: usize = self.shape().iter().skip(1).product();
-        self.bytes(first * len, count * len).map(Some)
+        self.bytes(first * len, count * len, bytes)?;
+        Ok(true)
     }
 
     /// `count` elements from element `first` on, in the order of the file.
     fn read(&self, first: usize, count: usize) -> Result<Values, StudyError> {
-        let bytes = self.bytes(first, count)?;
+        let mut bytes = Vec::new();
+        self.bytes(first, count, &mut bytes)?;
         self.header.element.values(&bytes).map_err(|error| broken(&self.path, error))
     }
 
-    fn bytes(&self, first: usize, count: usize) -> Result<Vec<u8>, StudyError> {
+    /// The same as bytes, in place of those that were there.
+    fn bytes(&self, first: usize, count: usize, bytes: &mut Vec<u8>) -> Result<(), StudyError> {
         let failed = |error: NpyError| broken(&self.path, error);
         let size = self.header.element.bytes();
         let mut file = self.file.borrow_mut();
         let at = SeekFrom::Start(self.start + (first * size) as u64);
         file.seek(at).map_err(|error| failed(error.into()))?;
-        let mut bytes = Vec::with_capacity(count * size);
-        file.by_ref()
-            .take((count * size) as u64)
-            .read_to_end(&mut bytes)
-            .map_err(|error| failed(error.into()))?;
+        bytes.clear();
+        bytes.reserve_exact(count * size);
+        let rows = file.by_ref().take((count * size) as u64).read_to_end(bytes);
+        rows.map_err(|error| failed(error.into()))?;
         match bytes.len() == count * size {
-            true => Ok(bytes),
+            true => Ok(()),
             false => Err(failed(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into())),
         }
     }

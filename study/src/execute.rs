@@ -132,6 +132,7 @@ impl Batches<'_> {
         let batch = self.batch(programs);
         let count = subject.samples.count();
         let (mut next, mut told) = (0, 0);
+        let mut inputs = Vec::new();
         while next < count {
             if progress.is_cancelled() {
                 return Err(StudyError::Interrupted);
@@ -139,7 +140,7 @@ impl Batches<'_> {
             let alone = next == 0 || (next == JUDGED && pace.is_some());
             let size = if alone { 1 } else { batch.min(count - next) };
             let start = Instant::now();
-            let inputs = samples.read(size)?;
+            samples.read_into(size, &mut inputs)?;
             let done = points.run_batch(&inputs);
             if (beside..scorers.len()).all(|program| points.stopped(program).is_some()) {
                 break;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use guardbit_files::{Digest, Hasher};
+use guardbit_files::{Digest, FileHasher, Hasher};
 use guardbit_frontends::npy::{Header, Values};
 use guardbit_frontends::{Frontend, RandomCodes};
 use guardbit_graph::{CodeRange, CodeType, DType, Graph, Tensor, TensorId, word_of};
@@ -47,6 +47,8 @@ pub(crate) struct Samples {
     available: usize,
     /// Of all codes.
     digest: Digest,
+    /// Of the file that they are from, or of all codes if there is none.
+    source_digest: Digest,
     /// Real values outside what the codes of their input stand for.
     clipped: u64,
     /// Per graph input.
@@ -71,6 +73,8 @@ enum Source {
 /// Reads samples from the first one on.
 pub(crate) struct SampleReader<'a> {
     inputs: Vec<InputReader<'a>>,
+    /// Of the samples that were read last.
+    bytes: Vec<u8>,
 }
 
 /// Reads the samples of one input from the first one on.
@@ -119,6 +123,11 @@ impl Samples {
         self.digest
     }
 
+    /// The SHA-256 of the file that they are from; [`Self::digest`] if they are from a seed.
+    pub fn source_digest(&self) -> Digest {
+        self.source_digest
+    }
+
     /// Number of real values outside what the codes of their input stand for: they become the least or the greatest
     /// code.
     pub fn clipped(&self) -> u64 {
@@ -129,6 +138,7 @@ impl Samples {
     pub fn reader(&self) -> SampleReader<'_> {
         SampleReader {
             inputs: self.inputs.iter().map(|input| input.reader(self.picked.as_deref())).collect(),
+            bytes: Vec::new(),
         }
     }
 
@@ -149,24 +159,27 @@ impl Samples {
             return Err(StudyError::TooManyRandom { asked: count, allowed, codes });
         }
         let inputs = (0..).zip(graph.inputs()).map(one).collect();
-        Self::new(inputs, None, count).checked()
+        Self::new(inputs, None, count).checked(None)
     }
 
-    /// Whatever is wrong with a sample is said before the first one runs.
-    fn checked(mut self) -> Result<Self, StudyError> {
+    /// Whatever is wrong with a sample of `file`, or with one from a seed, is said before the first one runs.
+    fn checked(mut self, file: Option<&Path>) -> Result<Self, StudyError> {
+        let mut file = file.map(SampleFile::open).transpose()?;
         let (mut hasher, mut clipped) = (Hasher::default(), 0);
         for (_, mut pieces) in self.inputs() {
-            pieces.hash(&mut hasher)?;
+            pieces.hash(&mut hasher, file.as_mut())?;
             clipped += pieces.reader.clipped;
         }
         (self.digest, self.clipped) = (hasher.finish(), clipped);
+        self.source_digest = file.map_or(Ok(self.digest), SampleFile::finish)?;
         Ok(self)
     }
 
     /// Nothing of it read.
     fn new(inputs: Vec<Input>, picked: Option<Vec<usize>>, available: usize) -> Self {
         let count = picked.as_ref().map_or(available, Vec::len);
-        Self { count, picked, available, digest: Digest::of_bytes(&[]), clipped: 0, inputs }
+        let digest = Digest::of_bytes(&[]);
+        Self { count, picked, available, digest, source_digest: digest, clipped: 0, inputs }
     }
 
     fn from_file(
@@ -195,28 +208,42 @@ impl Samples {
             }
             _ => {}
         }
-        Self::new(inputs, pick.indices(available), available).checked()
+        Self::new(inputs, pick.indices(available), available).checked(Some(path))
     }
 }
 
 impl SampleReader<'_> {
     /// The codes of every graph input for each of the next `count` samples.
     pub fn read(&mut self, count: usize) -> Result<Vec<Vec<Codes>>, StudyError> {
-        let mut samples = vec![Vec::with_capacity(self.inputs.len()); count];
-        for input in &mut self.inputs {
+        let mut samples = Vec::new();
+        self.read_into(count, &mut samples)?;
+        Ok(samples)
+    }
+
+    /// The same in place of the samples that are there, in their memory where nobody else has it.
+    pub fn read_into(&mut self, count: usize, samples: &mut Vec<Vec<Codes>>) -> Result<(), StudyError> {
+        samples.resize_with(count, || Vec::with_capacity(self.inputs.len()));
+        for (place, input) in self.inputs.iter_mut().enumerate() {
             let (dtype, len) = (input.input.tensor.ty.dtype, input.input.tensor.ty.len());
-            if let Some(bytes) = input.read_bytes(count)? {
-                for (index, sample) in samples.iter_mut().enumerate() {
-                    sample.extend(Codes::from_bytes(dtype, &bytes[index * len..(index + 1) * len]));
+            let each = samples.iter_mut().enumerate();
+            let each = each.map(|(index, sample)| (index * len..(index + 1) * len, sample));
+            if input.read_bytes(count, &mut self.bytes)? {
+                for (range, sample) in each {
+                    let bytes = &self.bytes[range];
+                    match sample.get_mut(place) {
+                        Some(codes) => _ = codes.set_bytes(dtype, bytes),
+                        None => sample.extend(Codes::from_bytes(dtype, bytes)),
+                    }
                 }
                 continue;
             }
             let codes = input.read(count)?;
-            for (index, sample) in samples.iter_mut().enumerate() {
-                sample.push(input.input.codes(&codes[index * len..(index + 1) * len])?);
+            for (range, sample) in each {
+                sample.truncate(place);
+                sample.push(input.input.codes(&codes[range])?);
             }
         }
-        Ok(samples)
+        Ok(())
     }
 }
 
@@ -244,23 +271,49 @@ impl Pieces<'_> {
         count
     }
 
-    /// Adds all codes to `hasher`, each in the bytes that a file holds it in.
-    fn hash(&mut self, hasher: &mut Hasher) -> Result<(), StudyError> {
+    /// Adds all codes to `hasher`, each in the bytes that a file holds it in, and goes on with `file` beside.
+    fn hash(&mut self, hasher: &mut Hasher, mut file: Option<&mut SampleFile<'_>>) -> Result<(), StudyError> {
         let mut bytes = Vec::new();
         loop {
             let count = self.next_count();
             if count == 0 {
                 return Ok(());
             }
-            if let Some(bytes) = self.reader.read_bytes(count)? {
-                hasher.update(&bytes);
-                continue;
+            if !self.reader.read_bytes(count, &mut bytes)? {
+                bytes.clear();
+                let codes = self.reader.read(count)?;
+                self.reader.input.codes(&codes)?.extend_le_bytes(self.reader.input.code_bytes(), &mut bytes);
             }
-            bytes.clear();
-            let codes = self.reader.read(count)?;
-            self.reader.input.codes(&codes)?.extend_le_bytes(self.reader.input.code_bytes(), &mut bytes);
-            hasher.update(&bytes);
+            match &mut file {
+                Some(file) => file.beside(hasher, &bytes)?,
+                None => hasher.update(&bytes),
+            }
         }
+    }
+}
+
+/// The digest of a file of samples on its way.
+struct SampleFile<'p> {
+    path: &'p Path,
+    hasher: FileHasher,
+}
+
+impl<'p> SampleFile<'p> {
+    fn open(path: &'p Path) -> Result<Self, StudyError> {
+        let hasher = FileHasher::open(path).map_err(|source| Self::unread(path, source))?;
+        Ok(Self { path, hasher })
+    }
+
+    fn beside(&mut self, other: &mut Hasher, others: &[u8]) -> Result<(), StudyError> {
+        self.hasher.beside(other, others).map_err(|source| Self::unread(self.path, source))
+    }
+
+    fn finish(self) -> Result<Digest, StudyError> {
+        self.hasher.finish().map_err(|source| Self::unread(self.path, source))
+    }
+
+    fn unread(path: &Path, source: std::io::Error) -> StudyError {
+        StudyError::read(path, Wanted::Samples, source)
     }
 }
 
@@ -293,20 +346,17 @@ impl Input {
 }
 
 impl InputReader<'_> {
-    /// The bytes of the next `count` samples, where the file holds codes of 8 bits one after the other; all of them are
-    /// codes.
-    fn read_bytes(&mut self, count: usize) -> Result<Option<Vec<u8>>, StudyError> {
-        let (Source::Array { array, .. }, None) = (&self.input.source, self.picked) else { return Ok(None) };
+    /// Reads the bytes of the next `count` samples, where the file holds codes of 8 bits one after the other, all of which
+    /// are codes; whether it does.
+    fn read_bytes(&mut self, count: usize, bytes: &mut Vec<u8>) -> Result<bool, StudyError> {
+        let (Source::Array { array, .. }, None) = (&self.input.source, self.picked) else { return Ok(false) };
         let CodeType { dtype, range } = self.input.tensor.ty.code_type();
         let any_byte = matches!(dtype, DType::Int8 | DType::UInt8) && range == CodeRange::of(dtype);
-        if !any_byte || array.dtype() != dtype.name() {
-            return Ok(None);
+        if !any_byte || array.dtype() != dtype.name() || !array.row_bytes(self.next, count, bytes)? {
+            return Ok(false);
         }
-        let bytes = array.row_bytes(self.next, count)?;
-        if bytes.is_some() {
-            self.next += count;
-        }
-        Ok(bytes)
+        self.next += count;
+        Ok(true)
     }
 
     /// The codes of the next `count` samples.

@@ -129,11 +129,9 @@ impl Subject {
             ScoredOutputs::choose(&graph, settings.output.as_deref(), file.as_ref(), settings.task)?;
         let labels = file.map_or(Ok(None), |file| outputs.labels(&graph, &file))?;
         let origin = match &settings.input {
-            InputSource::File { path, pick } => InputOrigin::File {
-                file: file_name(path),
-                file_sha256: file_digest(path, Wanted::Samples)?,
-                pick: *pick,
-            },
+            InputSource::File { path, pick } => {
+                InputOrigin::File { file: file_name(path), file_sha256: samples.source_digest(), pick: *pick }
+            }
             InputSource::Random { count, seed } => InputOrigin::Random { random: *count, seed: *seed },
         };
         let labels_file = settings.labels.as_ref().zip(labels.as_ref());
