@@ -4,8 +4,8 @@
     bench_command.py [--samples=FEW,MANY] GUARDBIT MODEL.tflite IMAGES.npy [BITS STATS]...
 
 Reading, checking and hashing the samples, the exact network and writing are included; what a command costs whatever the
-number of samples is not: a figure is what MANY samples take more than FEW (2,000 and 200). The images are repeated until
-there are enough. Columns: tool, subject, setting, threads, figure, unit. Needs numpy.
+number of samples is not: a figure is what MANY samples take more than FEW (2,000 and 200), with no results of before to
+be replaced. The images are repeated until there are enough. Columns: tool, subject, setting, threads, figure, unit. Needs numpy.
 """
 
 import resource
@@ -42,8 +42,9 @@ def main():
             numpy.save(folder / f"{count}.npy", repeated)
         for bits, stats in list(zip(settings[::2], settings[1::2])) or SETTINGS:
             command = [guardbit, "run", model, "--hw", "fpga-int14-os", "--set", f"accumulation.acc.bits={bits}"]
-            command += ["--stats", stats, "--threads", "1", "--quiet", "--force", "-o", folder / "out", "--input"]
-            few, many = (cpu_seconds([*command, folder / f"{count}.npy"]) for count in counts)
+            command += ["--stats", stats, "--threads", "1", "--quiet", "--force"]
+            files = [["--input", folder / f"{count}.npy", "-o", folder / f"{bits} {stats} {count}"] for count in counts]
+            few, many = (cpu_seconds([*command, *file]) for file in files)
             figure = (many - few) / (counts[1] - counts[0]) * 1e3
             setting = f"whole command {bits} bits {stats}"
             print(f"guardbit,{Path(model).stem},{setting},1,{figure:.4f},ms/inference", flush=True)
