@@ -7,7 +7,7 @@ use guardbit_hwmodels::Check;
 use super::bytes::ByteSums;
 use super::cells::PlacedWindows;
 use super::counters::Counters;
-use super::kernels::{Activations, Aligned, ByteRows, Delivered, LANES, Lanes, Stepped, TILE, Walked};
+use super::kernels::{Activations, Aligned, ByteRows, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
 use super::prepare::{Block, Path, Reads};
@@ -43,9 +43,8 @@ pub(super) struct Run<'r, 'a> {
 /// Memory of a tile, used again and again: nothing in it is read before it is written.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    walked: [Walked; TILE],
-    /// Sums of two blocks, and nothing else of them.
-    both: [Aligned<[Lanes; TILE]>; 2],
+    /// Of two blocks at most.
+    walked: [[Walked; TILE]; 2],
     exact_codes: Aligned<[Lanes; TILE]>,
     /// By block.
     plans: Vec<Plan>,
@@ -80,8 +79,7 @@ impl Scratch {
 impl Default for Scratch {
     fn default() -> Self {
         Self {
-            walked: [Walked::ZERO; TILE],
-            both: [Aligned([[0; LANES]; TILE]); 2],
+            walked: [[Walked::ZERO; TILE]; 2],
             exact_codes: Aligned([[0; LANES]; TILE]),
             plans: Vec::new(),
             windows: Windows::default(),
@@ -122,22 +120,20 @@ impl Job<'_> {
 
 /// The exact output codes of a range.
 pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scratch, out: PackedMut<'_>) {
-    let Scratch { walked, both, exact_codes, windows, .. } = scratch;
+    let Scratch { walked, exact_codes, windows, .. } = scratch;
     let mut out = Output { layer, out, origin: job.pixels.0 };
     for_each_tile(layer, job, windows, |windows, tile| {
-        let mut rest = 0..layer.blocks.len();
-        while let Some(index) = rest.next() {
-            let tile = tile.at(index);
-            if let Some(next) = tile.beside().filter(|_| out.takes_sums()) {
-                rest.next();
-                sum_both([&tile, &next], both, |tile, sums| _ = out.put_sums(tile, sums));
-                continue;
-            }
-            let (walked, codes) = (&mut walked[..tile.corners.len()], &mut exact_codes[..tile.corners.len()]);
-            tile.sums(Sums::Only, windows, walked);
-            if !out.put_sums(&tile, walked) {
-                tile.exact_codes(windows, walked, codes);
-                out.put(tile.pixel, tile.block, codes);
+        let (mut next, count) = (0, tile.corners.len());
+        while next < layer.blocks.len() {
+            let first = next;
+            next += tile.sums(first, |_| Sums::Only, windows, walked);
+            for (index, sums) in (first..next).zip(&*walked) {
+                let (tile, sums) = (tile.at(index), &sums[..count]);
+                if !out.put_sums(&tile, sums) {
+                    let codes = &mut exact_codes[..sums.len()];
+                    tile.exact_codes(windows, sums, codes);
+                    out.put(tile.pixel, tile.block, codes);
+                }
             }
         }
     });
@@ -148,7 +144,7 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
     let Some(layer) = runs.first().map(|run| run.layer) else { return };
     let options = job.options;
     let mut prefixes = Prefixes::of_runs(runs, options);
-    let Scratch { walked, both, exact_codes, plans, windows, narrow } = scratch;
+    let Scratch { walked, exact_codes, plans, windows, narrow } = scratch;
     let mut exact = Output { layer, out: exact, origin: job.pixels.0 };
     let kernels = layer.kernels;
     let useful = runs.iter().any(|run| run.layer.limits.iter().any(|&limit| limit > 0));
@@ -160,35 +156,30 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
         let norm = norms.and_then(|norms| norms[pixels].iter().max().copied());
         plans.clear();
         plans.extend((0..layer.blocks.len()).map(|index| plan(runs, index, norm, options)));
-        let mut rest = 0..plans.len();
-        while let Some(index) = rest.next() {
-            let at = tile.at(index);
-            let Plan { sums: how, settled } = plans[index];
-            let settled = settled && exact.takes_sums();
-            if let Some(next) = at.beside().filter(|next| settled && plans[next.index].settled) {
-                rest.next();
-                sum_both([&at, &next], both, |at, sums| exact.pass(runs, at, sums));
-                continue;
-            }
-            let (walked, exact_codes) =
-                (&mut walked[..at.corners.len()], &mut exact_codes[..at.corners.len()]);
-            at.sums(how, windows, walked);
-            if settled {
-                exact.pass(runs, &at, walked);
-                continue;
-            }
-            if check == Check::HandOver {
-                // The final sum is the only prefix.
-                walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
-            }
-            at.exact_codes(windows, walked, exact_codes);
-            let TileAt { image, block, index, pixel, corners, .. } = at;
-            exact.put(pixel, block, exact_codes);
-            prefixes.iter_mut().for_each(|prefixes| prefixes.count(runs, (index, block), walked));
-            let bounded = how != Sums::Only || check == Check::HandOver;
-            let tile = Tile { block, index, pixel, corners, image, walked, bounded, exact_codes };
-            for run in &mut *runs {
-                run.narrow(&tile, narrow, windows, job, &exact.out);
+        let (mut next, count) = (0, tile.corners.len());
+        while next < plans.len() {
+            let first = next;
+            next += tile.sums(first, |index| plans[index].sums, windows, walked);
+            for (index, walked) in (first..next).zip(&mut *walked) {
+                let (at, walked, plan) = (tile.at(index), &mut walked[..count], plans[index]);
+                if plan.settled && exact.put_sums(&at, walked) {
+                    runs.iter_mut().for_each(|run| run.pass(&at, walked, exact.origin));
+                    continue;
+                }
+                if check == Check::HandOver {
+                    // The final sum is the only prefix.
+                    walked.iter_mut().for_each(|walked| (walked.min, walked.max) = (walked.sum, walked.sum));
+                }
+                let exact_codes = &mut exact_codes[..walked.len()];
+                at.exact_codes(windows, walked, exact_codes);
+                let TileAt { image, block, index, pixel, corners, .. } = at;
+                exact.put(pixel, block, exact_codes);
+                prefixes.iter_mut().for_each(|prefixes| prefixes.count(runs, (index, block), walked));
+                let bounded = plan.sums != Sums::Only || check == Check::HandOver;
+                let tile = Tile { block, index, pixel, corners, image, walked, bounded, exact_codes };
+                for run in &mut *runs {
+                    run.narrow(&tile, narrow, windows, job, &exact.out);
+                }
             }
         }
     });
@@ -206,18 +197,6 @@ fn plan(runs: &mut [Run<'_, '_>], index: usize, norm: Option<u32>, options: &Opt
     }
     plan.settled &= plan.sums == Sums::Only;
     plan
-}
-
-/// Makes the exact sums of a block and of the one [`TileAt::beside`] it, and hands them to `take`, one after the other.
-fn sum_both(
-    tiles: [&TileAt<'_, '_>; 2],
-    both: &mut [Aligned<[Lanes; TILE]>; 2],
-    mut take: impl FnMut(&TileAt<'_, '_>, &[Lanes]),
-) {
-    let [tile, next] = tiles;
-    let mut both = both.each_mut().map(|sums| &mut sums[..tile.corners.len()]);
-    tile.sums_with(next, &mut both);
-    tiles.into_iter().zip(both).for_each(|(tile, sums)| take(tile, sums));
 }
 
 /// Prefixes of the exact sums, counted once for all layers whose registers are as signed.
@@ -291,6 +270,31 @@ impl<'a> PixelsAt<'_, '_, 'a> {
         let Self { layer, image, pixel, corners } = *self;
         TileAt { layer, image, block: &layer.blocks[index], index, pixel, corners }
     }
+
+    /// Makes the exact sums of block `index`, and as much about their prefixes as `how` says; those of the next block too
+    /// if both are to have sums alone and can be made together. Says of how many blocks.
+    fn sums(
+        &self,
+        index: usize,
+        how: impl Fn(usize) -> Sums,
+        windows: &mut Windows,
+        walked: &mut [[Walked; TILE]; 2],
+    ) -> usize {
+        let tile = self.at(index);
+        let count = tile.corners.len();
+        let [first, second] = walked;
+        let alone = |index: usize| how(index) == Sums::Only;
+        match tile.beside().filter(|next| alone(index) && alone(next.index)) {
+            Some(next) => {
+                tile.sums_with(&next, [&mut first[..count], &mut second[..count]]);
+                2
+            }
+            None => {
+                tile.sums(how(index), windows, &mut first[..count]);
+                1
+            }
+        }
+    }
 }
 
 /// One block at one tile.
@@ -314,7 +318,7 @@ impl TileAt<'_, '_> {
     }
 
     /// Exact sums alone, and those of the block `next`, which is [`Self::beside`] this one.
-    fn sums_with(&self, next: &Self, both: &mut [&mut [Lanes]; 2]) {
+    fn sums_with(&self, next: &Self, both: [&mut [Walked]; 2]) {
         let Self { layer, image, block, corners, .. } = self;
         let (Some(layout), Some(bytes), Some(next)) =
             (layer.layout.as_deref(), &block.bytes, &next.block.bytes)
@@ -434,20 +438,9 @@ struct Output<'o, 'a> {
 }
 
 impl Output<'_, '_> {
-    /// Whether [`Self::put_sums`] puts codes.
-    fn takes_sums(&self) -> bool {
-        matches!(self.out, PackedMut::Bytes(_)) && self.layer.finisher.scales()
-    }
-
     /// Puts the output codes of sums, where that takes no codes in lanes; whether it is done.
-    fn put_sums<D: Delivered>(&mut self, tile: &TileAt<'_, '_>, sums: &[D]) -> bool {
+    fn put_sums(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked]) -> bool {
         put_sums(&mut self.out, self.origin, tile, sums)
-    }
-
-    /// The same for a tile of which no dot product can overflow in any of `runs`.
-    fn pass<D: Delivered>(&mut self, runs: &mut [Run<'_, '_>], tile: &TileAt<'_, '_>, sums: &[D]) {
-        self.put_sums(tile, sums);
-        runs.iter_mut().for_each(|run| run.pass(tile, sums, self.origin));
     }
 
     /// Puts the codes of a block at some pixels.
@@ -456,7 +449,7 @@ impl Output<'_, '_> {
     }
 }
 
-fn put_sums<D: Delivered>(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[D]) -> bool {
+fn put_sums(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[Walked]) -> bool {
     let TileAt { layer, block, index, pixel, .. } = *tile;
     let finisher = &layer.finisher;
     match out {
@@ -505,7 +498,7 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     /// Takes a tile of which no dot product can overflow; the range's first pixel is `origin`.
-    fn pass<D: Delivered>(&mut self, tile: &TileAt<'_, '_>, sums: &[D], origin: usize) {
+    fn pass(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked], origin: usize) {
         self.settle(tile.index, sums.len() * tile.block.count);
         if let Some(simulated) = &mut self.simulated {
             put_sums(&mut simulated.as_mut(), origin, tile, sums);

@@ -260,6 +260,12 @@ impl<X: Activations> Products<'_, X> {
         let count = Values::<V>::count(self);
         scratch.run_unbounded.resize(count, Vector::ZERO);
         scratch.run_narrow.resize(count, Vector::ZERO);
+        if rails.is_none() && product.shift == 0 {
+            for (i, value) in scratch.run_unbounded.iter_mut().enumerate() {
+                *value = self.at(step_index(i));
+            }
+            return;
+        }
         let mut counts = Counts::NONE;
         for i in 0..count {
             let i = step_index(i);

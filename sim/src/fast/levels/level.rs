@@ -4,7 +4,7 @@ use guardbit_hwmodels::Check;
 
 use super::super::kernels::Vector;
 use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, shift_right, with_mode};
-use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, walk};
+use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, tree_extremes_beside, walk};
 use super::plan::{Known, Stage, Start};
 use super::scratch::{Extremes, RunLog, Seen};
 
@@ -22,7 +22,7 @@ pub(super) struct Reducer<'a, V: Lane> {
 
 impl<V: Lane> Reducer<'_, V> {
     /// Reduces one run; overwrites its values. Gives the unbounded and the narrow result. The narrow values are
-    /// read only where something is lost.
+    /// read only where something is lost, and there is room for as many.
     #[inline(always)]
     pub fn run(
         self,
@@ -94,12 +94,12 @@ impl<V: Lane> Reducer<'_, V> {
     ) -> (Vector<V>, Vector<V>) {
         let rails = self.at_each_add();
         let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
-        if !self.lost && (wants_prefixes || rails.is_some()) {
-            narrow.copy_from_slice(unbounded);
-        }
         let mut nodes = Extremes::ZERO;
         let (sum, keeps) = if wants_prefixes {
-            let sum = tree_extremes(unbounded, &mut nodes);
+            let sum = match self.lost {
+                true => tree_extremes(unbounded, &mut nodes),
+                false => tree_extremes_beside(unbounded, narrow, &mut nodes),
+            };
             seen.prefixes.take(&nodes.min);
             seen.prefixes.take(&nodes.max);
             (sum, rails.is_none_or(|rails| rails.keep(&nodes.min, &nodes.max)))
@@ -110,7 +110,8 @@ impl<V: Lane> Reducer<'_, V> {
         let held = match rails {
             Some(rails) if self.lost || !keeps => {
                 *stepped = true;
-                with_mode!(rails.mode, tree::<V>(rails, narrow, &mut seen.counts, log.rows()))
+                let values = if self.lost { narrow } else { unbounded };
+                with_mode!(rails.mode, tree::<V>(rails, values, &mut seen.counts, log.rows()))
             }
             None if self.lost => add_up(&*narrow, Vector::ZERO),
             _ => sum,

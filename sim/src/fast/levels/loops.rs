@@ -171,6 +171,33 @@ pub(super) fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Ex
     sum
 }
 
+/// The same with the nodes in memory of their own, so that the values stay.
+#[inline(always)]
+pub(super) fn tree_extremes_beside<V: Lane>(
+    values: &[Vector<V>],
+    nodes: &mut [Vector<V>],
+    prefixes: &mut Extremes<V>,
+) -> Vector<V> {
+    let (pairs, odd) = values.as_chunks::<2>();
+    let nodes = &mut nodes[..pairs.len() + odd.len()];
+    let mut extremes = *prefixes;
+    for pair in 0..pairs.len() {
+        let pair = step_index(pair);
+        let [left, right] = pairs[pair];
+        let mut node = Vector::ZERO;
+        for l in 0..LANES {
+            node[l] = left[l].plus(right[l]);
+        }
+        extremes.take(&node);
+        nodes[pair] = node;
+    }
+    if let Some(&odd) = odd.first() {
+        nodes[pairs.len()] = odd;
+    }
+    *prefixes = extremes;
+    tree_extremes(nodes, prefixes)
+}
+
 /// The same values on wider lanes.
 #[inline(always)]
 pub(super) fn widen<V: Lane>(row: &Vector<i16>) -> Vector<V> {

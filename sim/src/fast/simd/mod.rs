@@ -370,7 +370,7 @@ impl Kernels {
         windows: (&[u8], &[usize]),
         layout: &QuadLayout,
         blocks: [&ByteBlock; 2],
-        out: &mut [&mut [Lanes]; 2],
+        out: [&mut [Walked]; 2],
     ) {
         #[cfg(target_arch = "x86_64")]
         if let (Isa::Avx512Vnni, QuadCells::Shared(offsets)) = (self.isa, &layout.cells) {

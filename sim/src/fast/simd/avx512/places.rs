@@ -84,9 +84,13 @@ fn count_elements(schedule: &Schedule, site: &Site, events: __m512i, heat_map: &
         Elements::Listed(list) => {
             let mut lanes = [0; LANES];
             store(&mut lanes, events);
-            let some =
-                lanes.iter().zip(schedule.listed(list)).take(count).filter(|(events, _)| **events != 0);
-            some.for_each(|(&events, &element)| heat_map[element as usize] += events as u64);
+            let elements = &schedule.listed(list)[..count];
+            let mut left = _mm512_mask_test_epi32_mask(first_lanes(count), events, events);
+            while left != 0 {
+                let lane = left.trailing_zeros() as usize;
+                heat_map[elements[lane] as usize] += lanes[lane] as u64;
+                left &= left - 1;
+            }
         }
     }
 }

@@ -152,11 +152,10 @@ pub(in super::super) fn sums_of_two(
     (bytes, corners): (&[u8], &[usize]),
     source: Shared<'_>,
     blocks: [&ByteBlock; 2],
-    out: &mut [&mut [Lanes]; 2],
+    mut out: [&mut [Walked]; 2],
 ) {
     blocks.iter().for_each(|block| check(source, (bytes.len(), corners), block));
-    let [first, second] = out;
-    let (mut corners, mut out) = (corners, [&mut first[..], &mut second[..]]);
+    let mut corners = corners;
     while let [corner, ..] = *corners {
         let done = match corners.len() {
             8.. => sum_two::<8>(bytes, corners, source, blocks, &mut out),
@@ -165,7 +164,7 @@ pub(in super::super) fn sums_of_two(
             _ => {
                 for (out, block) in out.iter_mut().zip(blocks) {
                     let sum = sum_one(bytes, corner, source, &block.quads.weights, &block.start);
-                    store(&mut out[0], sum);
+                    store(&mut out[0].sum, sum);
                 }
                 1
             }
@@ -183,7 +182,7 @@ fn sum_two<const P: usize>(
     corners: &[usize],
     source: Shared<'_>,
     blocks: [&ByteBlock; 2],
-    out: &mut [&mut [Lanes]; 2],
+    out: &mut [&mut [Walked]; 2],
 ) -> usize {
     let corners: &[usize; P] = corners.first_chunk().expect("there are so many windows");
     let mut sums = [[load(&blocks[0].start); P], [load(&blocks[1].start); P]];
@@ -199,7 +198,7 @@ fn sum_two<const P: usize>(
     }
     for (out, sums) in out.iter_mut().zip(&sums) {
         for (out, &sum) in out[..P].iter_mut().zip(sums) {
-            store(out, sum);
+            store(&mut out.sum, sum);
         }
     }
     P
