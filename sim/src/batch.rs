@@ -4,7 +4,7 @@
 //! layer whose sums all fit a program's register makes the exact codes there, and is shared with the exact network.
 //! Samples go through side by side.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::{Program, Step};
@@ -115,24 +115,32 @@ impl<'p> Batch<'p> {
         }
     }
 
+    /// Every worker takes one sample after the other, as long as there are some.
     fn run_samples(&mut self, samples: &[Vec<Codes>]) -> Vec<BatchTensors> {
-        let resting = Mutex::new(std::mem::take(&mut self.workers));
-        // Nothing panics while it is locked.
-        let rest = || resting.lock().unwrap_or_else(PoisonError::into_inner);
-        let run = |(index, inputs): (usize, &Vec<Codes>)| {
-            let rested = rest().pop();
-            let mut worker = rested.unwrap_or_else(|| Worker::new(self));
-            let tensors = worker.run(self, self.samples + index, inputs);
-            rest().push(worker);
-            tensors
+        let side_by_side = match self.options.engine {
+            Engine::Reference => 1,
+            Engine::Fast => rayon::current_num_threads().min(samples.len()),
         };
-        let done = match self.options.engine {
-            Engine::Reference => samples.iter().enumerate().map(run).collect(),
-            // Samples are long, so that none of them need wait for others.
-            Engine::Fast => samples.par_iter().enumerate().with_max_len(1).map(run).collect(),
+        let mut workers = std::mem::take(&mut self.workers);
+        let missing = side_by_side.saturating_sub(workers.len());
+        workers.extend((0..missing).map(|_| Worker::new(self)));
+        let next = AtomicUsize::new(0);
+        let take = || {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            Some((index, samples.get(index)?))
         };
-        self.workers = resting.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done
+        let run = |worker: &mut Worker| {
+            let taken = std::iter::from_fn(take);
+            let done = taken.map(|(index, inputs)| (index, worker.run(self, self.samples + index, inputs)));
+            done.collect::<Vec<_>>()
+        };
+        let mut done: Vec<(usize, BatchTensors)> = match side_by_side {
+            0 | 1 => workers.iter_mut().flat_map(run).collect(),
+            _ => workers.par_iter_mut().with_max_len(1).flat_map_iter(run).collect(),
+        };
+        self.workers = workers;
+        done.sort_unstable_by_key(|(index, _)| *index);
+        done.into_iter().map(|(_, tensors)| tensors).collect()
     }
 
     /// Goes on with the first `count` programs alone, as if there had never been others.
@@ -187,7 +195,7 @@ impl<'p> Ready<'p> {
     }
 }
 
-/// What samples leave behind that went through one after the other, in any order.
+/// What samples leave behind that went through one after the other, in their order.
 #[derive(Debug)]
 struct Worker {
     /// By program.

@@ -50,11 +50,6 @@ impl Counts {
         self.trapped = earlier(self.trapped.take(), other.trapped.clone());
     }
 
-    /// Whether sample `sample` still runs: nothing has stopped it or one before.
-    pub fn runs(&self, sample: usize) -> bool {
-        self.trapped.as_ref().is_none_or(|&(trapped, _)| sample < trapped)
-    }
-
     /// Puts everything into the statistics.
     pub fn flush(&mut self, prepared: &[Prepared<'_>], options: &Options) {
         for (layer, prepared) in self.layers.iter_mut().zip(prepared) {

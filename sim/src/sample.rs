@@ -68,7 +68,7 @@ impl<'s, 'p> Sample<'s, 'p> {
 
     /// Whether a program runs on.
     fn runs(&self, program: usize) -> bool {
-        self.counts[program].runs(self.index) && !self.batch.is_stopped(program)
+        self.counts[program].trapped.is_none() && !self.batch.is_stopped(program)
     }
 
     fn run_on_host(&mut self, node: NodeId) {
@@ -87,9 +87,8 @@ impl<'s, 'p> Sample<'s, 'p> {
             let (before, rest) = simulated.split_at_mut(program);
             let own = &mut rest[0];
             let known = std::iter::once((&*exact_tensors, true));
-            let known = known.chain(
-                before.iter().zip(&*self.counts).map(|(other, counts)| (other, counts.runs(self.index))),
-            );
+            let known = known
+                .chain(before.iter().zip(0..).map(|(other, i)| (other, self.counts[i].trapped.is_none())));
             let made = match known.filter(|(_, runs)| *runs).find(|(other, _)| reads_same(inputs, own, other))
             {
                 _ if isolated => exact.clone(),
