@@ -657,15 +657,26 @@ mod tests {
         let loaded =
             Samples::load(&graph, TFLITE, &InputSource::File { path: path.into(), pick: Pick::All }).unwrap();
         prop_assert_eq!(loaded.count(), samples);
-        let (mut reader, mut found) = (loaded.reader(), Vec::new());
-        for &piece in pieces.iter().cycle() {
+        let (mut reader, mut read, mut found) = (loaded.reader(), Vec::new(), Vec::new());
+        let values =
+            |samples: &[Vec<Codes>]| samples.iter().flatten().flat_map(Codes::to_vec).collect::<Vec<i32>>();
+        let mut kept = Vec::new();
+        for (index, &piece) in pieces.iter().cycle().enumerate() {
             let piece = piece.min(samples - found.len() / 6);
-            found.extend(reader.read(piece).unwrap().into_iter().flatten().flat_map(|codes| codes.to_vec()));
+            reader.read_into(piece, &mut read).unwrap();
+            found.extend(values(&read));
+            if index % 2 == 1 {
+                kept.push((read.clone(), values(&read)));
+            }
             if found.len() == expected.len() {
                 break;
             }
         }
         prop_assert_eq!(&found, expected);
+        // What others still have is not written over.
+        for (codes, before) in kept {
+            prop_assert_eq!(values(&codes), before);
+        }
         let whole: Vec<i32> =
             loaded.inputs().flat_map(|(_, pieces)| pieces).flat_map(Result::unwrap).collect();
         prop_assert_eq!(&whole, expected);
