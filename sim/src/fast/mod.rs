@@ -7,6 +7,7 @@
 mod bytes;
 mod cells;
 mod counters;
+mod exact;
 mod finish;
 mod image;
 mod kernels;
@@ -178,7 +179,7 @@ impl<'a> Prepared<'a> {
                 let pixels = fast.geometry.pixels();
                 let mut out = scratch.spare().take(fast.output, fast.layer.dots.window.dots());
                 let job = Job { image: &image, pixels: (0, pixels), sample: 0, options };
-                tiles::exact_codes(fast, job, scratch, out.as_mut());
+                exact::exact_codes(fast, job, scratch, out.as_mut());
                 Some(out.into())
             }
             None => Some(Codes::within(self.output?, &self.levels.as_ref()?.exact_codes(&image))),

@@ -283,8 +283,8 @@ mod tests {
     }
 
     /// Codes as bytes, of the first lanes of some pixels, on every body; what lies between stays.
-    /// The zero point is so much above the least byte, and the greatest code `missing` less than the greatest byte in one
-    /// lane.
+    /// The zero point lies `zero` above the least code of a byte, and the bound from above lacks `missing` of the greatest
+    /// one in one lane.
     fn check_bytes(
         lane: Lane,
         (zero, rectified, missing): (i32, bool, i32),

@@ -21,10 +21,12 @@ pub(in super::super) fn column_sums(
     block: &ByteBlock,
     out: &mut [Walked],
 ) {
-    let magnitudes = match how {
-        ByteSums::Bounded(magnitudes) => magnitudes,
-        _ => None,
+    let bounded = match how {
+        ByteSums::Only => None,
+        ByteSums::Bounded(magnitudes) => Some(magnitudes),
+        ByteSums::Walked(_) => unreachable!("columns are not in the order of addition"),
     };
+    let magnitudes = bounded.flatten();
     let len = bytes.len().min(magnitudes.map_or(usize::MAX, <[u8]>::len));
     let reach = columns.reach() + LANES;
     let last = corners.iter().copied().max();
@@ -35,16 +37,15 @@ pub(in super::super) fn column_sums(
     while let Some(count) = beside_each_other(corners, columns) {
         let (run, corners_after) = corners.split_at(count);
         let (sums, out_after) = out.split_at_mut(count);
-        match (columns.slides(), how) {
-            (Some(1), _) => slide::<1>(how, bytes, run[0], (columns, weights), block, sums),
-            (Some(2), _) => slide::<2>(how, bytes, run[0], (columns, weights), block, sums),
-            (_, ByteSums::Only) => in_chunks!(run, sums, [8, 4, 2, 1], |run, sums| {
+        match (columns.slides(), bounded) {
+            (Some(1), _) => slide::<1>(bounded, bytes, run[0], (columns, weights), block, sums),
+            (Some(2), _) => slide::<2>(bounded, bytes, run[0], (columns, weights), block, sums),
+            (_, None) => in_chunks!(run, sums, [8, 4, 2, 1], |run, sums| {
                 sum(bytes, run, (columns, &weights.weights), &block.start, sums)
             }),
-            (_, ByteSums::Bounded(_)) => in_chunks!(run, sums, [4, 2, 1], |run, sums| {
+            (_, Some(_)) => in_chunks!(run, sums, [4, 2, 1], |run, sums| {
                 bound((bytes, magnitudes), run, (columns, weights), block, sums)
             }),
-            (_, ByteSums::Walked(_)) => unreachable!("columns are not in the order of addition"),
         }
         (corners, out) = (corners_after, out_after);
     }
@@ -65,25 +66,26 @@ fn beside_each_other(corners: &[usize], columns: &Columns) -> Option<usize> {
     Some(here)
 }
 
-/// Windows of three columns beside each other, `STRIDE` positions from one to the next, from the one at `corner` on.
+/// Windows of three columns beside each other, `STRIDE` positions from one to the next, from the one at `corner` on; with
+/// bounds of their prefixes if `bounded` says by which magnitudes.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn slide<const STRIDE: usize>(
-    how: ByteSums<'_>,
+    bounded: Option<Option<&[u8]>>,
     bytes: &[u8],
     corner: usize,
     (columns, weights): (&Columns, &QuadWeights),
     block: &ByteBlock,
     out: &mut [Walked],
 ) {
-    match how {
-        ByteSums::Bounded(None) => {
+    match bounded {
+        Some(None) => {
             slide_bounds::<STRIDE, false>([bytes; 2], corner, (columns, weights), block, out);
         }
-        ByteSums::Bounded(Some(magnitudes)) => {
+        Some(Some(magnitudes)) => {
             slide_bounds::<STRIDE, true>([bytes, magnitudes], corner, (columns, weights), block, out);
         }
-        _ => slide_sums::<STRIDE>(bytes, corner, (columns, &weights.weights), &block.start, out),
+        None => slide_sums::<STRIDE>(bytes, corner, (columns, &weights.weights), &block.start, out),
     }
 }
 

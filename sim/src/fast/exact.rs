@@ -1,0 +1,291 @@
+//! The exact sums of every block at every tile of a range, and the output codes that they make.
+
+use super::bytes::ByteSums;
+use super::cells::PlacedWindows;
+use super::kernels::{ByteRows, Lanes, TILE, Walked};
+use super::policy::Sums;
+use super::prepare::{Block, Reads};
+use super::tiles::{Job, Scratch};
+use super::windows::{Windows, on_windows};
+use super::{FastLayer, Image};
+use crate::codes::PackedMut;
+
+/// The exact output codes of a range.
+pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scratch, out: PackedMut<'_>) {
+    let Scratch { walked, exact_codes, windows, .. } = scratch;
+    let mut out = Output { layer, out, origin: job.pixels.0 };
+    for_each_tile(layer, job, windows, |windows, tile| {
+        let (mut next, count) = (0, tile.corners.len());
+        while next < layer.blocks.len() {
+            let first = next;
+            next += tile.sums(first, |_| Sums::Only, windows, walked);
+            for (index, sums) in (first..next).zip(&*walked) {
+                let (tile, sums) = (tile.at(index), &sums[..count]);
+                if !out.put_sums(&tile, sums) {
+                    let codes = &mut exact_codes[..sums.len()];
+                    tile.exact_codes(windows, sums, codes);
+                    out.put(tile.pixel, tile.block, codes);
+                }
+            }
+        }
+    });
+}
+
+/// Visits every tile.
+pub(super) fn for_each_tile<'t, 'a>(
+    layer: &'t FastLayer<'a>,
+    job: Job<'t>,
+    windows: &mut Windows,
+    mut visit: impl FnMut(&mut Windows, &PixelsAt<'_, 't, 'a>),
+) {
+    windows.clear();
+    let mut corners = layer.geometry.corners(job.pixels.0);
+    for pixel in job.pixels().step_by(TILE) {
+        let mut tile = [0; TILE];
+        let tile = &mut tile[..TILE.min(job.pixels.1 - pixel)];
+        corners.fill(tile);
+        visit(windows, &PixelsAt { layer, image: job.image, pixel, corners: tile });
+    }
+}
+
+/// The pixels of a tile.
+pub(super) struct PixelsAt<'c, 't, 'a> {
+    pub layer: &'t FastLayer<'a>,
+    pub image: &'t Image<'t>,
+    /// The first one.
+    pub pixel: usize,
+    pub corners: &'c [usize],
+}
+
+impl<'a> PixelsAt<'_, '_, 'a> {
+    /// Block `index` there.
+    pub fn at(&self, index: usize) -> TileAt<'_, 'a> {
+        let Self { layer, image, pixel, corners } = *self;
+        TileAt { layer, image, block: &layer.blocks[index], index, pixel, corners }
+    }
+
+    /// Makes the exact sums of block `index`, and as much about their prefixes as `how` says; those of the next block too
+    /// if both are to have sums alone and can be made together. Says of how many blocks.
+    pub fn sums(
+        &self,
+        index: usize,
+        how: impl Fn(usize) -> Sums,
+        windows: &mut Windows,
+        walked: &mut [[Walked; TILE]; 2],
+    ) -> usize {
+        let tile = self.at(index);
+        let count = tile.corners.len();
+        let [first, second] = walked;
+        let alone = |index: usize| how(index) == Sums::Only;
+        match tile.beside().filter(|next| alone(index) && alone(next.index)) {
+            Some(next) => {
+                tile.sums_with(&next, [&mut first[..count], &mut second[..count]]);
+                2
+            }
+            None => {
+                tile.sums(how(index), windows, &mut first[..count]);
+                1
+            }
+        }
+    }
+}
+
+/// One block at one tile.
+#[derive(Clone, Copy)]
+pub(super) struct TileAt<'t, 'a> {
+    pub layer: &'t FastLayer<'a>,
+    pub image: &'t Image<'t>,
+    pub block: &'t Block,
+    pub index: usize,
+    pub pixel: usize,
+    pub corners: &'t [usize],
+}
+
+impl TileAt<'_, '_> {
+    /// The next block, if the sums of both can be made together.
+    fn beside(&self) -> Option<Self> {
+        let block = self.layer.blocks.get(self.index + 1)?;
+        let reads_same = matches!(block.reads, Reads::Window(_)) && block.reads == self.block.reads;
+        let bytes = block.bytes.is_some() && self.block.bytes.is_some();
+        (reads_same && bytes).then_some(Self { block, index: self.index + 1, ..*self })
+    }
+
+    /// Exact sums alone, and those of the block `next`, which is [`Self::beside`] this one.
+    fn sums_with(&self, next: &Self, both: [&mut [Walked]; 2]) {
+        let Self { layer, image, block, corners, .. } = self;
+        let (Some(layout), Some(bytes), Some(next)) =
+            (layer.layout.as_deref(), &block.bytes, &next.block.bytes)
+        else {
+            unreachable!("blocks beside each other are read as bytes")
+        };
+        let windows = (&image.bytes()[block.reads.first()..], *corners);
+        layer.kernels.sum_bytes_of_two(windows, layout, [bytes, next], both);
+    }
+
+    /// Exact sums, and as much about their prefixes as asked for.
+    pub fn sums(&self, how: Sums, windows: &mut Windows, walked: &mut [Walked]) {
+        let Self { layer, image, block, corners, .. } = self;
+        let kernels = layer.kernels;
+        if let (Some(bytes), Some(layout)) = (&block.bytes, layer.layout.as_deref()) {
+            let first = block.reads.first();
+            let windows = (&image.bytes()[first..], *corners);
+            let how = match how {
+                Sums::Only => Some(ByteSums::Only),
+                Sums::Bounded => {
+                    Some(ByteSums::Bounded(image.magnitudes(kernels).map(|magnitudes| &magnitudes[first..])))
+                }
+                Sums::Walked => bytes.turns().map(ByteSums::Walked),
+            };
+            if let Some(how) = how {
+                return kernels.sum_bytes(how, windows, layout, bytes, walked);
+            }
+        }
+        let done = match how {
+            Sums::Walked => self.walk_in_place(walked),
+            _ => self.sums_in_place(how == Sums::Bounded, walked),
+        };
+        if done {
+            return;
+        }
+        let read = windows.read((&layer.geometry, image), block, self.pixel, corners);
+        on_windows!(read, x => {
+            let (x, start) = (&x[..corners.len()], &block.start);
+            match (how, &block.pairs) {
+                (Sums::Only, Some(pairs)) => kernels.sum::<_, false>(x, pairs, start, walked),
+                (Sums::Bounded, Some(pairs)) => kernels.sum::<_, true>(x, pairs, start, walked),
+                _ if block.short => kernels.walk::<_, true>(x, &block.weights, start, walked),
+                _ => kernels.walk::<_, false>(x, &block.weights, start, walked),
+            }
+        });
+    }
+
+    /// The same from operands where they lie; whether that is done.
+    fn sums_in_place(&self, bounded: bool, walked: &mut [Walked]) -> bool {
+        let Self { layer, image, block, corners, .. } = self;
+        let Block { reads, weights, start, short, .. } = block;
+        let kernels = layer.kernels;
+        let windows = || (&image.operands()[reads.first()..], *corners);
+        let own = || self.placed(true);
+        match (layer.in_place.as_deref(), &block.in_place, reads) {
+            (Some(layout), Some(pairs), Reads::Window(_)) => {
+                let weights = (&pairs[..], block.count);
+                match bounded {
+                    true => kernels.sum_in_place::<true>(windows(), layout, weights, start, walked),
+                    false => kernels.sum_in_place::<false>(windows(), layout, weights, start, walked),
+                }
+            }
+            (_, _, Reads::Neighbours(_)) if *short && kernels.sums_own(weights.len()) => match bounded {
+                true => kernels.sum_own::<true>(own(), weights, start, walked),
+                false => kernels.sum_own::<false>(own(), weights, start, walked),
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// Exact sums with the extremes of their prefixes, from operands where they lie; whether that is done.
+    fn walk_in_place(&self, walked: &mut [Walked]) -> bool {
+        let Block { reads, weights, start, short, .. } = self.block;
+        let own = match reads {
+            Reads::Window(_) => false,
+            Reads::Neighbours(_) => true,
+            Reads::Lanes(_) => return false,
+        };
+        let does = *short && self.layer.kernels.sums_in_place();
+        if does {
+            self.layer.kernels.walk_in_place(self.placed(own), weights, start, walked);
+        }
+        does
+    }
+
+    fn placed(&self, own: bool) -> PlacedWindows<'_> {
+        let Self { layer, image, block, corners, .. } = self;
+        let cells = &image.operands()[block.reads.first()..];
+        PlacedWindows { cells, corners, offsets: &layer.cells, own }
+    }
+
+    /// The output codes of exact sums.
+    pub fn exact_codes(&self, windows: &mut Windows, walked: &[Walked], codes: &mut [Lanes]) {
+        let Self { layer, image, block, index, pixel, corners } = self;
+        let finisher = &layer.finisher;
+        if finisher.scales() {
+            return finisher.scale(layer.kernels, *index, walked, codes);
+        }
+        let read = windows.read((&layer.geometry, image), block, *pixel, corners);
+        on_windows!(read, x => {
+            for ((codes, walked), &x) in codes.iter_mut().zip(walked).zip(&x[..corners.len()]) {
+                for (lane, code) in codes.iter_mut().enumerate().take(block.count) {
+                    *code = finisher.exact_code(block.first + lane, walked.sum[lane], x, lane);
+                }
+            }
+        });
+    }
+}
+
+/// Output codes of a range on their way to where they stay.
+pub(super) struct Output<'o, 'a> {
+    pub layer: &'o FastLayer<'a>,
+    pub out: PackedMut<'o>,
+    /// First pixel of the range.
+    pub origin: usize,
+}
+
+impl Output<'_, '_> {
+    /// Puts the output codes of sums, where that takes no codes in lanes; whether it is done.
+    pub fn put_sums(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked]) -> bool {
+        put_sums(&mut self.out, self.origin, tile, sums)
+    }
+
+    /// Puts the codes of a block at some pixels.
+    pub fn put(&mut self, pixel: usize, block: &Block, codes: &[Lanes]) {
+        put(self.layer, &mut self.out, pixel - self.origin, block, codes);
+    }
+}
+
+pub(super) fn put_sums(
+    out: &mut PackedMut<'_>,
+    origin: usize,
+    tile: &TileAt<'_, '_>,
+    sums: &[Walked],
+) -> bool {
+    let TileAt { layer, block, index, pixel, .. } = *tile;
+    let finisher = &layer.finisher;
+    match out {
+        PackedMut::Bytes(out) if finisher.scales() => {
+            let rows = byte_rows(layer, block);
+            let out = &mut out[(pixel - origin) * rows.stride + block.first..];
+            finisher.put(layer.kernels, index, sums, rows, out);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// How the codes of a block go into output codes of a byte each.
+fn byte_rows(layer: &FastLayer<'_>, block: &Block) -> ByteRows {
+    ByteRows { count: block.count, least: layer.output.min(), stride: layer.layer.dots.window.channels() }
+}
+
+pub(super) fn put(
+    layer: &FastLayer<'_>,
+    out: &mut PackedMut<'_>,
+    pixel: usize,
+    block: &Block,
+    codes: &[Lanes],
+) {
+    let channels = layer.layer.dots.window.channels();
+    let first = pixel * channels + block.first;
+    match out {
+        PackedMut::Bytes(out) => {
+            layer.kernels.put_bytes(codes, byte_rows(layer, block), &mut out[first..]);
+        }
+        PackedMut::I16(out) => put_plain(&mut out[first..], channels, block, codes, |code| code as i16),
+        PackedMut::I32(out) => put_plain(&mut out[first..], channels, block, codes, |code| code),
+    }
+}
+
+fn put_plain<T>(out: &mut [T], channels: usize, block: &Block, codes: &[Lanes], code: impl Fn(i32) -> T) {
+    for (place, codes) in out.chunks_mut(channels).zip(codes) {
+        place.iter_mut().zip(&codes[..block.count]).for_each(|(place, &lane)| *place = code(lane));
+    }
+}
