@@ -15,6 +15,7 @@ mod levels;
 mod log;
 mod norms;
 mod pairs;
+mod placing;
 mod plane;
 mod policy;
 mod prepare;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use guardbit_hwmodels::{Check, MacLayer};
 
-use super::kernels::{LANES, Stepped, TILE};
+use super::kernels::{LANES, Lanes, Stepped, TILE};
 use super::log::Log;
 use super::prepare::{Block, Narrow};
 use super::schedule::{NEVER, Places, Schedule, first_where};
@@ -21,6 +21,8 @@ pub(super) struct Sites<'a> {
     blocks: Vec<(usize, usize)>,
     /// `[pixel][block]`: cycle of the first product.
     earliest: OnceLock<Vec<u64>>,
+    /// `[pixel / TILE][block]`: the same, the least of those pixels.
+    earliest_of_tiles: OnceLock<Vec<u64>>,
     /// `[pixel][block]`: the same lane by lane, looked up where it is asked for.
     begins: OnceLock<Vec<OnceLock<Box<[u64]>>>>,
     /// Cycles from the first product to each one, if they are the same for all dot products.
@@ -77,6 +79,7 @@ impl<'a> Sites<'a> {
             layer,
             blocks,
             earliest: OnceLock::new(),
+            earliest_of_tiles: OnceLock::new(),
             begins: OnceLock::new(),
             ways: OnceLock::new(),
             schedule: OnceLock::new(),
@@ -109,30 +112,32 @@ impl<'a> Sites<'a> {
     /// Whether some dot product at these pixels of a tile begins before a cycle, if there is one; `tile` are the tile's
     /// first pixel and the index of the block.
     pub fn some_begin_before(&self, tile: (usize, usize), pixels: &[usize], cycle: Option<u64>) -> bool {
-        let Some(cycle) = cycle else { return true };
-        let earliest = self.earliest();
-        pixels.iter().any(|at| earliest[self.site(tile.0 + at, tile.1)] < cycle)
+        let (Some(cycle), Some(last)) = (cycle, pixels.last()) else { return true };
+        // A range may begin anywhere: a tile of it may lie in two of those that are looked at.
+        let tiles = [tile.0, tile.0 + last].map(|pixel| self.site(pixel / TILE, tile.1));
+        tiles.iter().any(|&tile| self.earliest_of_tiles()[tile] < cycle)
+            && pixels.iter().any(|at| self.earliest()[self.site(tile.0 + at, tile.1)] < cycle)
     }
 
-    /// The lanes of block `block` at `pixel` that have events and begin before a cycle, if there is one; `None` if none
-    /// does.
+    /// The lanes of a block at a pixel that have events and begin before a cycle, if there is one; `None` if none does.
     pub fn lanes_before(
         &self,
-        pixel: usize,
-        block: usize,
+        (pixel, block): (usize, usize),
         stepped: &Stepped,
         cycle: Option<u64>,
     ) -> Option<[bool; LANES]> {
-        let begin = || self.earliest()[self.site(pixel, block)];
-        if cycle.is_some_and(|cycle| begin() >= cycle) {
-            return None;
-        }
         // Lanes without a channel have none.
-        let mut lanes = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
-        if let Some(cycle) = cycle.filter(|_| lanes.contains(&true)) {
-            let begins = lanes.iter_mut().zip(self.begins(pixel, block));
-            begins.for_each(|(lane, &begin)| *lane &= begin < cycle);
-        }
+        let events = || std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
+        let lanes = match cycle {
+            None => events(),
+            Some(cycle) if self.earliest()[self.site(pixel, block)] >= cycle => return None,
+            Some(cycle) => {
+                let mut lanes = events();
+                let begins = self.begins(pixel, block);
+                begins.iter().zip(&mut lanes).for_each(|(&begin, lane)| *lane &= begin < cycle);
+                lanes
+            }
+        };
         lanes.contains(&true).then_some(lanes)
     }
 
@@ -148,8 +153,10 @@ impl<'a> Sites<'a> {
         let Record { sample, stats, options } = record;
         let index = dot.pixel * self.layer.dots.window.channels() + dot.channel;
         let terms = self.layer.order.len();
-        let place = (dot.pixel, dot.channel, dot.block, dot.lane);
-        let steps = self.steps_before(place, wanted.before(*sample, stats));
+        let steps = match wanted.before(*sample, stats) {
+            None => terms,
+            Some(cycle) => self.steps_of_lane_before((dot.pixel, dot.block), dot.lane, cycle),
+        };
         let limit = if wanted == Wanted::First { 1 } else { usize::MAX };
         if steps == 0 {
             return;
@@ -166,45 +173,43 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// How many products of the dot products of block `block` at `pixel` come before a cycle, or some more; all if
-    /// there is no cycle.
-    pub fn steps_before_first(&self, pixel: usize, block: usize, cycle: Option<u64>) -> usize {
-        let begin = self.earliest()[self.site(pixel, block)];
-        match (cycle, self.ways()) {
-            (Some(cycle), Some(ways)) => ways.partition_point(|way| begin + way < cycle),
-            _ => self.layer.order.len(),
-        }
+    /// How many products of some lanes of a block at a pixel come before a cycle; all if there is no cycle.
+    pub fn steps_before(&self, site: (usize, usize), lanes: &[bool; LANES], cycle: Option<u64>) -> Lanes {
+        std::array::from_fn(|lane| match (lanes[lane], cycle) {
+            (false, _) => 0,
+            (true, None) => self.layer.order.len() as i32,
+            (true, Some(cycle)) => self.steps_of_lane_before(site, lane, cycle) as i32,
+        })
     }
 
-    /// How many products of a dot product come before a cycle, or a few more; all if there is no cycle.
-    fn steps_before(
-        &self,
-        (pixel, channel, block, lane): (usize, usize, usize, usize),
-        cycle: Option<u64>,
-    ) -> usize {
-        let (timing, terms) = (&self.layer.timing, self.layer.order.len());
-        let Some(cycle) = cycle else { return terms };
+    /// How many products of one lane of a block at a pixel come before a cycle, or a few more.
+    fn steps_of_lane_before(&self, (pixel, block): (usize, usize), lane: usize, cycle: u64) -> usize {
         let begin = self.begins(pixel, block)[lane];
         if begin >= cycle {
             return 0;
         }
-        let place = |index, k| timing.place(self.layer.dots.window.output_position(index), k, 0).cycle;
         match self.ways() {
             // Sites that are held at the layer's last cycle make ways shorter, never longer.
             Some(ways) => ways.partition_point(|way| begin + way < cycle),
             None => {
-                let index = pixel * self.layer.dots.window.channels() + channel;
-                first_where(0, terms, |k| k == terms || place(index, k) >= cycle)
+                let (terms, channel) = (self.layer.order.len(), self.blocks[block].0 + lane);
+                first_where(0, terms, |k| k == terms || self.cycle(pixel, channel, k) >= cycle)
             }
         }
     }
 
+    /// The cycle of product `k` of a dot product.
+    pub fn cycle(&self, pixel: usize, channel: usize, k: usize) -> u64 {
+        let window = &self.layer.dots.window;
+        let out = window.output_position(pixel * window.channels() + channel);
+        self.layer.timing.place(out, k, 0).cycle
+    }
+
     /// Cycles from the first product to each one, if they are the same for all dot products.
     fn ways(&self) -> Option<&[u64]> {
-        let (timing, terms) = (&self.layer.timing, self.layer.order.len());
-        let cycle = |k| timing.place(self.layer.dots.window.output_position(0), k, 0).cycle;
-        let ways = || (0..terms).map(|k| cycle(k) - cycle(0)).collect();
-        self.ways.get_or_init(|| timing.ways_are_alike().then(ways)).as_deref()
+        let cycle = |k| self.cycle(0, 0, k);
+        let ways = || (0..self.layer.order.len()).map(|k| cycle(k) - cycle(0)).collect();
+        self.ways.get_or_init(|| self.layer.timing.ways_are_alike().then(ways)).as_deref()
     }
 
     /// The cycles in which the lanes of block `block` at `pixel` begin.
@@ -215,23 +220,30 @@ impl<'a> Sites<'a> {
             self.begins.get_or_init(|| (0..pixels * self.blocks.len()).map(|_| OnceLock::new()).collect());
         begins[self.site(pixel, block)].get_or_init(|| {
             let (first, count) = self.blocks[block];
-            let first = pixel * window.channels() + first;
-            let begin = |index| self.layer.timing.place(window.output_position(index), 0, 0).cycle;
-            (first..first + count).map(begin).collect()
+            (first..first + count).map(|channel| self.cycle(pixel, channel, 0)).collect()
         })
     }
 
     /// The cycle in which the first lane of each block begins at each pixel.
     fn earliest(&self) -> &[u64] {
         let window = &self.layer.dots.window;
-        let cycle = |index| self.layer.timing.place(window.output_position(index), 0, 0).cycle;
-        let earliest = |pixel: usize, &(first, count): &(usize, usize)| {
-            let first = pixel * window.channels() + first;
-            (first..first + count).map(cycle).min().unwrap_or(0)
-        };
         let pixels = 0..window.dots() / window.channels().max(1);
+        let earliest = |pixel: usize, &(first, count): &(usize, usize)| {
+            (first..first + count).map(|channel| self.cycle(pixel, channel, 0)).min().unwrap_or(0)
+        };
         let of_pixel = |pixel| self.blocks.iter().map(move |block| earliest(pixel, block));
         self.earliest.get_or_init(|| pixels.flat_map(of_pixel).collect())
+    }
+
+    /// The least of [`Self::earliest`] of every [`TILE`] pixels: little memory to look at where nothing is wanted any more.
+    fn earliest_of_tiles(&self) -> &[u64] {
+        let blocks = self.blocks.len();
+        let of_tile = |sites: &[u64]| -> Vec<u64> {
+            let least = |block: usize| sites.iter().skip(block).step_by(blocks).min().copied();
+            (0..blocks).filter_map(least).collect()
+        };
+        self.earliest_of_tiles
+            .get_or_init(|| self.earliest().chunks(TILE * blocks.max(1)).flat_map(of_tile).collect())
     }
 
     /// When and where dot products are, by [`Self::site`].

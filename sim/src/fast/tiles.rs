@@ -6,18 +6,16 @@ use guardbit_hwmodels::Check;
 
 use super::counters::Counters;
 use super::exact::{Output, TileAt, for_each_tile, put, put_sums};
-use super::kernels::{Activations, Aligned, LANES, Lanes, Stepped, TILE, Walked};
+use super::kernels::{Aligned, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
 use super::prepare::{Block, Path};
-use super::schedule::Places;
-use super::sites::{Dot, Record, Wanted};
 use super::step::{Noted, Stepping};
 use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image, LayerCounts};
 use crate::codes::{Packed, PackedMut, Spare};
 use crate::options::Options;
-use crate::stats::{DotErrors, LayerStats};
+use crate::stats::DotErrors;
 
 /// Some pixels of one sample, about to run.
 #[derive(Clone, Copy)]
@@ -31,10 +29,10 @@ pub(crate) struct Job<'j> {
 
 /// One layer over one range: its register and what happens in it.
 pub(super) struct Run<'r, 'a> {
-    layer: &'r FastLayer<'a>,
-    path: Path,
-    counts: &'r mut LayerCounts,
-    log: Log,
+    pub layer: &'r FastLayer<'a>,
+    pub path: Path,
+    pub counts: &'r mut LayerCounts,
+    pub log: Log,
     /// Output codes `[pixel][channel]`; `None` while they are the exact ones.
     simulated: Option<Packed>,
 }
@@ -286,7 +284,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let counters = &mut self.counts.counters;
         kernels.count_events(counters.of(tile.index), pixels, stepped, tile.walked, held);
         if options.stats.counts_events() {
-            self.place_all(tile, pixels, stepped, windows, job);
+            self.place_all(tile, (pixels, stepped), windows, job);
         }
         if options.stats.counts_prefixes() {
             // Every prefix that the format does not hold is beyond the rails too.
@@ -403,86 +401,5 @@ impl<'r, 'a> Run<'r, 'a> {
             all
         });
         put(self.layer, &mut all.as_mut(), first, tile.block, codes);
-    }
-
-    /// Places the events of some pixels of a tile.
-    fn place_all(
-        &mut self,
-        tile: &Tile<'_>,
-        pixels: &[usize],
-        stepped: &[Stepped],
-        windows: &mut Windows,
-        job: Job<'_>,
-    ) {
-        let sites = &self.layer.sites;
-        let logged = sites.are_logged(self.path.check, job.options);
-        let wanted = if job.options.places_all() && !logged {
-            Wanted::All
-        } else if self.counts.stats.wants_events(job.sample) {
-            Wanted::Listed
-        } else {
-            Wanted::First
-        };
-        if logged {
-            let LayerCounts { stats, counters, .. } = &mut *self.counts;
-            let places = &mut Places { timeline: counters.timeline(), heat_map: &mut stats.heat_map };
-            sites.count(self.layer.kernels, (tile.pixel, tile.index), (pixels, stepped), &self.log, places);
-        }
-        let lanes = |at: usize, stepped: &Stepped, stats: &LayerStats| {
-            sites.lanes_before(tile.pixel + at, tile.index, stepped, wanted.before(job.sample, stats))
-        };
-        let before = wanted.before(job.sample, &self.counts.stats);
-        let mut each = pixels.iter().zip(stepped);
-        if !sites.some_begin_before((tile.pixel, tile.index), pixels, before)
-            || !each.any(|(&at, stepped)| lanes(at, stepped, &self.counts.stats).is_some())
-        {
-            return;
-        }
-        let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
-        on_windows!(read, x => for (&at, stepped) in pixels.iter().zip(stepped) {
-            if let Some(lanes) = lanes(at, stepped, &self.counts.stats) {
-                self.place(tile, (at, lanes), x[at], wanted, job);
-            }
-        });
-    }
-
-    /// Finds those events of some lanes at one pixel of a tile again that are wanted.
-    fn place<X: Activations>(
-        &mut self,
-        tile: &Tile<'_>,
-        (at, mut lanes): (usize, [bool; LANES]),
-        x: X,
-        wanted: Wanted,
-        job: Job<'_>,
-    ) {
-        let Some(narrow) = self.path.register else { return };
-        let pixel = tile.pixel + at;
-        let sites = &self.layer.sites;
-        let record = &mut Record { sample: job.sample, stats: &mut self.counts.stats, options: job.options };
-        let block = tile.block;
-        let before = wanted.before(job.sample, record.stats);
-        if self.path.check == Check::EachAdd && before.is_some() {
-            // Only events before a certain product make a difference: lanes without any are passed over.
-            let steps = sites.steps_before_first(pixel, tile.index, before);
-            let mut walked = [Walked::ZERO];
-            let weights = &block.weights[..steps.min(block.weights.len())];
-            self.layer.kernels.walk::<_, false>(&[x], weights, &block.start, &mut walked);
-            let [walked] = walked;
-            let misfit = |l: usize| walked.min[l] < narrow.rails.low || walked.max[l] > narrow.rails.high;
-            lanes.iter_mut().enumerate().for_each(|(l, lane)| *lane &= misfit(l));
-        }
-        for lane in (0..block.count).filter(|&lane| lanes[lane]) {
-            let steps = block.weights.iter().enumerate();
-            let products = steps.map(|(k, row)| i64::from(x.at(k, lane)) * i64::from(row[lane]));
-            let dot = Dot {
-                pixel,
-                channel: block.first + lane,
-                block: tile.index,
-                lane,
-                start: block.start[lane].into(),
-                sum: tile.walked[at].sum[lane].into(),
-            };
-            sites.place((self.path.check, &narrow), dot, products, wanted, record);
-        }
     }
 }

@@ -106,6 +106,52 @@ impl Activations for Neighbours<'_> {
     }
 }
 
+/// Operands that are `origin` more than bytes where they lie: those of step `k` from `bytes[offsets[k]]` on, for every lane
+/// its `OWN`, else the first one for all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByteCells<'x, const OWN: bool> {
+    bytes: &'x [u8],
+    offsets: &'x [usize],
+    origin: i16,
+}
+
+impl<'x, const OWN: bool> ByteCells<'x, OWN> {
+    /// Of a window whose cells begin with `bytes`.
+    pub fn new(bytes: &'x [u8], offsets: &'x [usize], origin: i32) -> Self {
+        Self { bytes, offsets, origin: origin as i16 }
+    }
+}
+
+impl<const OWN: bool> Activations for ByteCells<'_, OWN> {
+    #[inline(always)]
+    fn first(self, steps: usize) -> Self {
+        Self { offsets: &self.offsets[..steps], ..self }
+    }
+
+    #[inline(always)]
+    fn skip(self, steps: usize) -> Self {
+        Self { offsets: &self.offsets[steps..], ..self }
+    }
+
+    #[inline(always)]
+    fn lanes(self, k: usize) -> Row {
+        let mut row = [0; LANES];
+        match OWN {
+            true => {
+                let bytes: &[u8; LANES] = self.bytes[self.offsets[k]..].first_chunk().unwrap_or(&[0; LANES]);
+                row.iter_mut().zip(bytes).for_each(|(lane, &byte)| *lane = i16::from(byte) + self.origin);
+            }
+            false => row = [self.at(k, 0); LANES],
+        }
+        row
+    }
+
+    #[inline(always)]
+    fn at(self, k: usize, lane: usize) -> i16 {
+        i16::from(self.bytes[self.offsets[k] + if OWN { lane } else { 0 }]) + self.origin
+    }
+}
+
 /// The first `steps` steps of every pixel.
 #[inline(always)]
 pub(crate) fn first<X: Activations, const P: usize>(x: &[X; P], steps: usize) -> [X; P] {

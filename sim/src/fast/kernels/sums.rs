@@ -37,6 +37,31 @@ pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
     }
 }
 
+/// The step after which the exact sum of each lane first lies outside of the rails; as many as there are if none does. No
+/// sum may leave 32 bits.
+#[inline(always)]
+pub(crate) fn first_outside<X: Activations>(
+    x: X,
+    weights: &[Row],
+    start: &Lanes,
+    rails: Rails,
+    out: &mut Lanes,
+) {
+    let x = x.first(weights.len());
+    let span = rails.high.wrapping_sub(rails.low) as u32;
+    let mut sum = *start;
+    let mut inside = [-1; LANES];
+    *out = [0; LANES];
+    for (k, w) in weights.iter().enumerate() {
+        let a = x.lanes(k);
+        for l in 0..LANES {
+            sum[l] = sum[l].wrapping_add(i32::from(a[l]).wrapping_mul(i32::from(w[l])));
+            inside[l] &= -i32::from(sum[l].wrapping_sub(rails.low) as u32 <= span);
+            out[l] -= inside[l];
+        }
+    }
+}
+
 /// [`sum`] with bounds, from 0, of every run of so many `pairs` of steps.
 #[inline(always)]
 pub(crate) fn sum_runs<X: Activations>(x: X, weights: &[Pair], pairs: usize, out: &mut [Walked]) {

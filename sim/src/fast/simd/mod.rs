@@ -170,6 +170,13 @@ impl Kernels {
         in_chunks!(x, out, [2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
     }
 
+    kernel! {
+        /// [`kernels::first_outside`].
+        first_outside [X: Activations] [X]
+        (x: X, weights: &[Row], start: &Lanes, rails: Rails, out: &mut Lanes)
+        kernels::first_outside(x, weights, start, rails, out)
+    }
+
     /// [`kernels::step_i16`] for every pixel of a tile.
     pub fn step_i16<X: VectorActivations, const MODE: u8>(
         self,
