@@ -39,11 +39,13 @@ pub(crate) struct Reading<'a> {
     pub dtype: DType,
     pub sample: usize,
     pub options: &'a Options,
+    /// Whether the exact codes are asked for.
+    pub wants_exact: bool,
 }
 
 /// Output codes that were made from the same activations.
 pub(crate) struct Made {
-    /// What the exact sums make.
+    /// What the exact sums make; whole if it was asked for, or some program made nothing else.
     pub exact: Codes,
     /// What the narrow hardware of each program made; `None` where that is the same.
     pub simulated: Vec<Option<Codes>>,
@@ -139,7 +141,8 @@ fn run_fast(
     let pixels = window.dots() / channels;
     let mut exact = scratch.spare().take(reading.dtype, window.dots());
     let count = together.len();
-    let job = |pixels| Job { image, pixels, sample: reading.sample, options: reading.options };
+    let Reading { sample, options, wants_exact, .. } = *reading;
+    let job = |pixels| Job { image, pixels, sample, options, wants_exact };
     let step = (task(layer, FAST_TASK) / channels).max(1);
     let macs = window.dots() * layer.order.len();
     let is_whole = pixels <= step || (rayon::current_num_threads() == 1 && macs <= MOST_MACS);

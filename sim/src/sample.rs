@@ -112,7 +112,7 @@ impl<'s, 'p> Sample<'s, 'p> {
         let mut simulated: Vec<Option<Codes>> = vec![None; self.counts.len()];
         for Reading { codes, exact: reads_exact, by } in self.readings(input) {
             let Made { exact: right, simulated: made } =
-                self.run_reading(layer, output_type.dtype, &codes, &by);
+                self.run_reading(layer, output_type.dtype, (&codes, reads_exact), &by);
             for (program, codes) in by.into_iter().zip(made) {
                 simulated[program] = Some(codes.unwrap_or_else(|| right.clone()));
             }
@@ -175,12 +175,12 @@ impl<'s, 'p> Sample<'s, 'p> {
         readings
     }
 
-    /// One layer of the programs that read the same.
+    /// One layer of the programs that read the same; whether that is what the exact network reads.
     fn run_reading(
         &mut self,
         layer: &MacLayer,
         dtype: guardbit_graph::DType,
-        codes: &Codes,
+        (codes, exact): (&Codes, bool),
         by: &[usize],
     ) -> Made {
         let node = layer.node;
@@ -194,7 +194,8 @@ impl<'s, 'p> Sample<'s, 'p> {
             };
             runs.push(LayerRun { layer, prepared: &one.prepared[node.index()], counts, trap: None });
         }
-        let reading = layer::Reading { codes, dtype, sample: self.index, options: &self.batch.options };
+        let options = &self.batch.options;
+        let reading = layer::Reading { codes, dtype, sample: self.index, options, wants_exact: exact };
         let made = layer::run(&mut runs, &reading, self.scratch);
         traps.extend(runs.into_iter().map(|run| run.trap));
         for (&program, trap) in by.iter().zip(traps) {

@@ -231,7 +231,12 @@ pub(super) struct Output<'o, 'a> {
 }
 
 impl Output<'_, '_> {
-    /// Puts the output codes of sums, where that takes no codes in lanes; whether it is done.
+    /// Whether sums become output codes without codes in lanes.
+    pub fn puts_sums(&self) -> bool {
+        matches!(self.out, PackedMut::Bytes(_)) && self.layer.finisher.scales()
+    }
+
+    /// Puts the output codes of sums, where [`Self::puts_sums`]; whether it is done.
     pub fn put_sums(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked]) -> bool {
         put_sums(&mut self.out, self.origin, tile, sums)
     }

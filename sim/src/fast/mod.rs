@@ -179,7 +179,7 @@ impl<'a> Prepared<'a> {
             Some(fast) => {
                 let pixels = fast.geometry.pixels();
                 let mut out = scratch.spare().take(fast.output, fast.layer.dots.window.dots());
-                let job = Job { image: &image, pixels: (0, pixels), sample: 0, options };
+                let job = Job { image: &image, pixels: (0, pixels), sample: 0, options, wants_exact: true };
                 exact::exact_codes(fast, job, scratch, out.as_mut());
                 Some(out.into())
             }

@@ -9,16 +9,6 @@ use super::schedule::NEVER;
 #[repr(align(64))]
 pub(crate) struct PairRow(pub [i16; 2 * LANES]);
 
-/// Weights of a block.
-#[derive(Debug)]
-pub(crate) struct PairWeights {
-    /// `[k][lane]`, each twice.
-    pub rows: Vec<PairRow>,
-    /// What an overflow of each product adds to a counter of two bytes where the activation is not negative: [`ABOVE`],
-    /// or [`BELOW`] where the weight is negative.
-    pub marks: Vec<PairRow>,
-}
-
 /// An overflow above, in the lower byte of a counter.
 pub(crate) const ABOVE: i16 = 1;
 /// An overflow below, in the upper byte.
@@ -34,17 +24,43 @@ impl PairRow {
     pub fn doubled(row: &Row) -> Self {
         Self(std::array::from_fn(|i| row[i / 2]))
     }
-}
 
-impl PairWeights {
-    /// From `[k][lane]`.
-    pub fn new(rows: &[Row]) -> Self {
-        let marks = |row: &Row| PairRow::doubled(&row.map(mark));
-        Self { rows: rows.iter().map(PairRow::doubled).collect(), marks: rows.iter().map(marks).collect() }
+    /// Every row so.
+    pub fn all_doubled(rows: &[Row]) -> Vec<Self> {
+        rows.iter().map(Self::doubled).collect()
     }
 }
 
-/// One level of dot products that are stepped two windows to a lane.
+/// Weights of a block.
+#[derive(Debug)]
+pub(crate) struct PairWeights {
+    /// `[k][lane]`, each twice.
+    pub rows: Vec<PairRow>,
+    /// What an overflow of each product counts, [`ABOVE`], or [`BELOW`] too, where activations are not negative and reading
+    /// that is quicker than to look at the weight.
+    pub marks: Option<Vec<PairRow>>,
+}
+
+impl PairWeights {
+    /// Products up to which rows and marks stay in the fastest cache.
+    const MARKED: usize = 256;
+
+    /// From `[k][lane]`, for activations that may be `negative` or not. `None` if a weight has more than nine bits.
+    pub fn new(rows: &[Row], negative: bool) -> Option<Self> {
+        let marked = !negative && rows.len() <= Self::MARKED;
+        let marks = || rows.iter().map(|row| PairRow::doubled(&row.map(|w| mark(w) | ABOVE))).collect();
+        let fits = |&w: &i16| has_nine_bits((w.into(), w.into()));
+        let doubled = || Self { rows: PairRow::all_doubled(rows), marks: marked.then(marks) };
+        rows.iter().flatten().all(fits).then(doubled)
+    }
+}
+
+/// Whether operands from the least to the greatest one have at most nine bits, signs included.
+pub(crate) fn has_nine_bits((least, greatest): (i64, i64)) -> bool {
+    -256 <= least && greatest < 256
+}
+
+/// One level of dot products that are stepped two windows to a lane. Operands have at most nine bits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairStepping<'a> {
     pub weights: &'a PairWeights,
@@ -54,7 +70,7 @@ pub(crate) struct PairStepping<'a> {
     pub negative: bool,
 }
 
-/// Where the products of a window find their activations.
+/// Where the products of a window find their activations, laid out two by two.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairCells<'a> {
     /// Every operand in the low half, in the high one that of the second window.
@@ -63,6 +79,18 @@ pub(crate) struct PairCells<'a> {
     pub offsets: &'a [u32],
     /// The greatest of them.
     pub reach: usize,
+}
+
+/// Where the products of a window find their activations as bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PairBytes<'a> {
+    pub bytes: &'a [u8],
+    /// Distance of each product's byte from the window's first one.
+    pub offsets: &'a [u32],
+    /// The greatest of them.
+    pub reach: usize,
+    /// From a byte to the operand.
+    pub origin: i32,
 }
 
 /// The products of two windows whose activations are not 0 in both, in the order of addition: one of 0 changes no sum and
@@ -105,13 +133,21 @@ pub(crate) struct PairOfWindows<S> {
     pub slots: [usize; 2],
 }
 
+impl<W> PairOfWindows<W> {
+    /// The same windows by what `source` finds of them.
+    #[inline(always)]
+    pub fn from<S>(self, source: impl Fn(W) -> S) -> PairOfWindows<S> {
+        PairOfWindows { source: source(self.source), slots: self.slots }
+    }
+}
+
 /// Windows that are stepped one pair after the other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PairWindows<'w> {
     /// All lanes read the same activations.
     Shared(&'w [PairOfWindows<&'w StepList>]),
-    /// Lane `l` reads cell `l` from each product's cell on; by the first cells of the windows.
-    Own(PairCells<'w>, &'w [PairOfWindows<usize>]),
+    /// Lane `l` reads byte `l` from each product's byte on; by the first bytes of both windows.
+    Own(PairBytes<'w>, &'w [PairOfWindows<[usize; 2]>]),
 }
 
 /// When the lanes of a dot product enter another part of the layer's time: the steps before which each does, [`NEVER`]

@@ -31,10 +31,11 @@ impl Run<'_, '_> {
             Wanted::First
         };
         let before = wanted.before(job.sample, &self.counts.stats);
-        if !sites.some_begin_before((tile.pixel, tile.index), stepped.0, before) {
+        let Tile { block, image, corners, .. } = *tile;
+        let ends = [tile.pixel, tile.pixel + corners.len() - 1];
+        if !sites.some_begin_before(ends, tile.index, stepped.1, before) {
             return;
         }
-        let Tile { block, image, corners, .. } = *tile;
         let bytes = |at: usize, first: usize| &image.bytes()[corners[at] + first..];
         let (offsets, origin) = (self.layer.geometry.offsets(), image.origin());
         match block.reads {

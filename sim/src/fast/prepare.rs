@@ -10,7 +10,7 @@ use super::finish::Channels;
 use super::image::Geometry;
 use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row, near};
 use super::norms::{self, SquaredWeights};
-use super::pairs::PairWeights;
+use super::pairs::{PairWeights, has_nine_bits};
 use super::simd::{Kernels, ShortMode};
 use super::singles::SingleWeights;
 use super::words::PairLayout;
@@ -196,7 +196,10 @@ pub(super) fn blocks(
             }
             let apart = matches!(block.reads, Reads::Lanes(_));
             if geometry.has_bytes() && block.short && !apart {
-                block.doubled = kernels.steps_pairs().then(|| PairWeights::new(&block.weights));
+                // A single window has no other one to go with.
+                let pairs = kernels.steps_pairs() && geometry.pixels() > 1 && has_nine_bits(operands);
+                let negative = geometry.has_negative_operands();
+                block.doubled = pairs.then(|| PairWeights::new(&block.weights, negative)).flatten();
                 block.singles = kernels.steps_singles().then(|| SingleWeights::new(&block.weights));
             }
             blocks.push(block);

@@ -19,11 +19,11 @@ pub(super) struct Sites<'a> {
     layer: &'a MacLayer,
     /// First channel and number of channels of every block.
     blocks: Vec<(usize, usize)>,
-    /// `[pixel][block]`: cycle of the first product.
+    /// `[pixel / TILE][block]`: cycle of the first product.
     earliest: OnceLock<Vec<u64>>,
-    /// `[pixel / TILE][block]`: the same, the least of those pixels.
-    earliest_of_tiles: OnceLock<Vec<u64>>,
-    /// `[pixel][block]`: the same lane by lane, looked up where it is asked for.
+    /// `[pixel / TILE][block]`: the same lane by lane; those without a channel never begin.
+    lanes_earliest: OnceLock<Vec<[u64; LANES]>>,
+    /// `[pixel][block]`: the same of every pixel, looked up where it is asked for.
     begins: OnceLock<Vec<OnceLock<Box<[u64]>>>>,
     /// Cycles from the first product to each one, if they are the same for all dot products.
     ways: OnceLock<Option<Vec<u64>>>,
@@ -79,7 +79,7 @@ impl<'a> Sites<'a> {
             layer,
             blocks,
             earliest: OnceLock::new(),
-            earliest_of_tiles: OnceLock::new(),
+            lanes_earliest: OnceLock::new(),
             begins: OnceLock::new(),
             ways: OnceLock::new(),
             schedule: OnceLock::new(),
@@ -109,14 +109,27 @@ impl<'a> Sites<'a> {
         kernels.count_places(self.schedule(), &sites[..pixels.len()], stepped, log, places);
     }
 
-    /// Whether some dot product at these pixels of a tile begins before a cycle, if there is one; `tile` are the tile's
-    /// first pixel and the index of the block.
-    pub fn some_begin_before(&self, tile: (usize, usize), pixels: &[usize], cycle: Option<u64>) -> bool {
-        let (Some(cycle), Some(last)) = (cycle, pixels.last()) else { return true };
+    /// Whether some dot product of a block with events, of which the pixels of a tile have those in `stepped`, may begin
+    /// before a cycle, if there is one; `pixels` are the first one and the last one.
+    pub fn some_begin_before(
+        &self,
+        pixels: [usize; 2],
+        block: usize,
+        stepped: &[Stepped],
+        cycle: Option<u64>,
+    ) -> bool {
+        let Some(cycle) = cycle else { return true };
         // A range may begin anywhere: a tile of it may lie in two of those that are looked at.
-        let tiles = [tile.0, tile.0 + last].map(|pixel| self.site(pixel / TILE, tile.1));
-        tiles.iter().any(|&tile| self.earliest_of_tiles()[tile] < cycle)
-            && pixels.iter().any(|at| self.earliest()[self.site(tile.0 + at, tile.1)] < cycle)
+        let tiles = pixels.map(|pixel| self.site(pixel / TILE, block));
+        if tiles.iter().all(|&tile| self.earliest()[tile] >= cycle) {
+            return false;
+        }
+        let mut events: Lanes = [0; LANES];
+        for Stepped { high, low, .. } in stepped {
+            (0..LANES).for_each(|l| events[l] |= high[l] | low[l]);
+        }
+        let begins = |&tile: &usize| events.iter().zip(&self.lanes_earliest()[tile]);
+        tiles.iter().flat_map(begins).any(|(&events, &begin)| events != 0 && begin < cycle)
     }
 
     /// The lanes of a block at a pixel that have events and begin before a cycle, if there is one; `None` if none does.
@@ -127,17 +140,11 @@ impl<'a> Sites<'a> {
         cycle: Option<u64>,
     ) -> Option<[bool; LANES]> {
         // Lanes without a channel have none.
-        let events = || std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
-        let lanes = match cycle {
-            None => events(),
-            Some(cycle) if self.earliest()[self.site(pixel, block)] >= cycle => return None,
-            Some(cycle) => {
-                let mut lanes = events();
-                let begins = self.begins(pixel, block);
-                begins.iter().zip(&mut lanes).for_each(|(&begin, lane)| *lane &= begin < cycle);
-                lanes
-            }
-        };
+        let mut lanes = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
+        if let Some(cycle) = cycle {
+            let begins = self.begins(pixel, block);
+            begins.iter().zip(&mut lanes).for_each(|(&begin, lane)| *lane &= begin < cycle);
+        }
         lanes.contains(&true).then_some(lanes)
     }
 
@@ -224,26 +231,29 @@ impl<'a> Sites<'a> {
         })
     }
 
-    /// The cycle in which the first lane of each block begins at each pixel.
+    /// The least cycle in which the lanes of each block begin at every [`TILE`] pixels: little memory to look at where
+    /// nothing is wanted any more.
     fn earliest(&self) -> &[u64] {
-        let window = &self.layer.dots.window;
-        let pixels = 0..window.dots() / window.channels().max(1);
-        let earliest = |pixel: usize, &(first, count): &(usize, usize)| {
-            (first..first + count).map(|channel| self.cycle(pixel, channel, 0)).min().unwrap_or(0)
-        };
-        let of_pixel = |pixel| self.blocks.iter().map(move |block| earliest(pixel, block));
-        self.earliest.get_or_init(|| pixels.flat_map(of_pixel).collect())
+        let of_lanes = |lanes: &[u64; LANES]| lanes.iter().fold(u64::MAX, |least, &begin| least.min(begin));
+        self.earliest.get_or_init(|| self.lanes_earliest().iter().map(of_lanes).collect())
     }
 
-    /// The least of [`Self::earliest`] of every [`TILE`] pixels: little memory to look at where nothing is wanted any more.
-    fn earliest_of_tiles(&self) -> &[u64] {
-        let blocks = self.blocks.len();
-        let of_tile = |sites: &[u64]| -> Vec<u64> {
-            let least = |block: usize| sites.iter().skip(block).step_by(blocks).min().copied();
-            (0..blocks).filter_map(least).collect()
-        };
-        self.earliest_of_tiles
-            .get_or_init(|| self.earliest().chunks(TILE * blocks.max(1)).flat_map(of_tile).collect())
+    /// The same for each lane.
+    fn lanes_earliest(&self) -> &[[u64; LANES]] {
+        self.lanes_earliest.get_or_init(|| {
+            let window = &self.layer.dots.window;
+            let pixels = window.dots() / window.channels().max(1);
+            let mut earliest = vec![[u64::MAX; LANES]; pixels.div_ceil(TILE) * self.blocks.len()];
+            for pixel in 0..pixels {
+                for (block, &(first, count)) in self.blocks.iter().enumerate() {
+                    let lanes = &mut earliest[self.site(pixel / TILE, block)];
+                    for (channel, least) in (first..first + count).zip(lanes) {
+                        *least = (*least).min(self.cycle(pixel, channel, 0));
+                    }
+                }
+            }
+            earliest
+        })
     }
 
     /// When and where dot products are, by [`Self::site`].

@@ -6,7 +6,7 @@ use guardbit_num::{Beyond, Direction};
 use super::FastLayer;
 use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
 use super::log::Log;
-use super::pairs::{PairCells, PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
+use super::pairs::{PairBytes, PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
 use super::prepare::{Narrow, Reads};
 use super::schedule::Turn;
 use super::simd::{ShortMode, VectorActivations};
@@ -205,7 +205,7 @@ impl Stepping<'_, '_> {
         let slots = self.pair_up(&mut slots);
         match tile.block.reads {
             Reads::Neighbours(_) => {
-                let mut pairs = [PairOfWindows { source: 0, slots: [UNUSED; 2] }; TILE];
+                let mut pairs = [PairOfWindows { source: [0; 2], slots: [UNUSED; 2] }; TILE];
                 let windows = self.own_windows(slots, &mut pairs);
                 self.run_pairs::<COUNT>(mode, &stepping, windows, log, out);
             }
@@ -225,19 +225,23 @@ impl Stepping<'_, '_> {
     fn own_windows<'w>(
         &'w self,
         slots: &[[usize; 2]],
-        pairs: &'w mut [PairOfWindows<usize>; TILE],
+        pairs: &'w mut [PairOfWindows<[usize; 2]>; TILE],
     ) -> PairWindows<'w> {
         let Self { layer, tile, .. } = self;
         for (pair, &slots) in pairs.iter_mut().zip(slots) {
-            let source = tile.corners[self.pixels[slots[0]]] + tile.block.reads.first();
+            // What a second window reads that there is not makes no difference.
+            let first = tile.corners[self.pixels[slots[0]]];
+            let second = self.pixels.get(slots[1]).map_or(first, |&at| tile.corners[at]);
+            let source = [first, second].map(|corner| corner + tile.block.reads.first());
             *pair = PairOfWindows { source, slots };
         }
-        let cells = PairCells {
-            cells: tile.image.pairs(layer.kernels),
+        let bytes = PairBytes {
+            bytes: tile.image.bytes(),
             offsets: layer.cells.all(),
             reach: layer.cells.reach(),
+            origin: tile.image.origin(),
         };
-        PairWindows::Own(cells, &pairs[..slots.len()])
+        PairWindows::Own(bytes, &pairs[..slots.len()])
     }
 
     /// The products that are stepped of the windows at `slots`, by their first pixels; with ranks where they are `logged`.

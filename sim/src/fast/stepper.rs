@@ -19,8 +19,8 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    /// A register of `bits` bits, 2 to 15, for products of `weights`, `[k][channel]`, with activations; products fit
-    /// 16 bits. `isa` are the best that the CPU has, if none are given.
+    /// A register of `bits` bits, 2 to 15, for products of `weights`, `[k][channel]`, with activations; both have at most
+    /// nine bits, and products fit 16. `isa` are the best that the CPU has, if none are given.
     pub fn new(weights: &[Vec<i16>], bits: u32, isa: Option<Isa>) -> Option<Self> {
         let format = Format::signed(bits).ok().filter(|_| bits <= 15)?;
         let channels = weights.first()?.len();
@@ -31,7 +31,7 @@ impl Stepper {
         let weights: Vec<Vec<Row>> = (0..channels).step_by(LANES).map(block).collect();
         Some(Self {
             kernels: Kernels::choose(isa),
-            doubled: weights.iter().map(|rows| PairWeights::new(rows)).collect(),
+            doubled: weights.iter().map(|rows| PairWeights::new(rows, true)).collect::<Option<_>>()?,
             weights,
             rails: Rails::new(format, Overflow::Saturate),
         })

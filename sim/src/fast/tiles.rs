@@ -25,6 +25,8 @@ pub(crate) struct Job<'j> {
     pub pixels: (usize, usize),
     pub sample: usize,
     pub options: &'j Options,
+    /// Whether the exact codes are asked for; else they need only be whole where some layer makes no others.
+    pub wants_exact: bool,
 }
 
 /// One layer over one range: its register and what happens in it.
@@ -115,7 +117,7 @@ impl Job<'_> {
     }
 }
 
-/// Runs a range through layers that differ in their register alone; `exact` gets the exact codes.
+/// Runs a range through layers that differ in their register alone; `exact` gets the exact codes as far as the job says.
 pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch, exact: PackedMut<'_>) {
     let Some(layer) = runs.first().map(|run| run.layer) else { return };
     let options = job.options;
@@ -138,7 +140,11 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
             next += tile.sums(first, |index| plans[index].sums, windows, walked);
             for (index, walked) in (first..next).zip(&mut *walked) {
                 let (at, walked, plan) = (tile.at(index), &mut walked[..count], plans[index]);
-                if plan.settled && exact.put_sums(&at, walked) {
+                let needed = job.wants_exact || runs.iter().any(|run| run.simulated.is_none());
+                if plan.settled && exact.puts_sums() {
+                    if needed {
+                        exact.put_sums(&at, walked);
+                    }
                     runs.iter_mut().for_each(|run| run.pass(&at, walked, exact.origin));
                     continue;
                 }
@@ -149,7 +155,9 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
                 let exact_codes = &mut exact_codes[..walked.len()];
                 at.exact_codes(windows, walked, exact_codes);
                 let TileAt { image, block, index, pixel, corners, .. } = at;
-                exact.put(pixel, block, exact_codes);
+                if needed {
+                    exact.put(pixel, block, exact_codes);
+                }
                 prefixes.iter_mut().for_each(|prefixes| prefixes.count(runs, (index, block), walked));
                 let bounded = plan.sums != Sums::Only || check == Check::HandOver;
                 let tile = Tile { block, index, pixel, corners, image, walked, bounded, exact_codes };

@@ -42,7 +42,7 @@ enum Weights {
 impl Weights {
     fn new(kernels: Kernels, rows: &[Row]) -> Self {
         match kernels.steps_pairs() {
-            true => Self::Pairs(rows.iter().map(PairRow::doubled).collect()),
+            true => Self::Pairs(PairRow::all_doubled(rows)),
             false => Self::Singles(SingleWeights::new(rows)),
         }
     }

@@ -2,13 +2,13 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{Aligned, LANES, Lanes, NOTED, Stepped, TILE};
+use super::super::super::kernels::{Aligned, LANES, Lanes, NOTED, Stepped};
 use super::super::super::log::Log;
-use super::super::super::pairs::{Moment, PairCells, PairOfWindows, PairStepping, PairWindows, StepList};
+use super::super::super::pairs::{Moment, PairOfWindows, PairStepping, PairWindows, StepList};
 use super::super::super::schedule::{NEVER, Turn};
 use super::super::short::base;
-use super::registers::{COUNTED, Registers};
-use super::sources::{Dense, Source};
+use super::registers::{BY_MARK, BY_PRODUCT, BY_WEIGHT, COUNTED, Registers};
+use super::sources::{Bytes, Source};
 use super::{halves, load, store};
 
 /// Pairs of windows, `$some` as many as go together at a time.
@@ -19,6 +19,23 @@ macro_rules! in_groups {
         fours.iter().for_each(|$some| $work);
         twos.iter().for_each(|$some| $work);
         ones.iter().map(std::array::from_ref).for_each(|$some| $work);
+    }};
+}
+
+/// Runs a kernel with the way in which overflows are told apart, given as a constant.
+macro_rules! by_side {
+    ($stepping:ident, |$side:ident| $work:expr) => {{
+        macro_rules! under {
+            ($of_side:expr) => {{
+                const $side: u8 = $of_side;
+                $work
+            }};
+        }
+        match &$stepping.weights.marks {
+            _ if $stepping.negative => under!(BY_PRODUCT),
+            None => under!(BY_WEIGHT),
+            Some(_) => under!(BY_MARK),
+        }
     }};
 }
 
@@ -35,46 +52,44 @@ pub(in super::super) fn step_pairs<const MODE: u8, const COUNT: bool>(
     match windows {
         PairWindows::Shared(windows) => {
             check(stepping, windows);
-            match stepping.negative && COUNT {
-                true => in_groups!(windows, |some| step::<MODE, COUNT, true, _, _>(stepping, some, out)),
-                false => in_groups!(windows, |some| step::<MODE, COUNT, false, _, _>(stepping, some, out)),
-            }
+            step_all::<MODE, COUNT, _, _>(stepping, windows, |list| list, out);
         }
-        PairWindows::Own(cells, windows) => {
-            let dense = dense(stepping, cells, windows);
-            let windows = &dense[..windows.len()];
-            match stepping.negative && COUNT {
-                true => in_groups!(windows, |some| step::<MODE, COUNT, true, _, _>(stepping, some, out)),
-                false => in_groups!(windows, |some| step::<MODE, COUNT, false, _, _>(stepping, some, out)),
-            }
+        PairWindows::Own(bytes, windows) => {
+            assert_eq!(bytes.offsets.len(), terms(stepping));
+            step_all::<MODE, COUNT, _, _>(stepping, windows, |corners| Bytes::new(bytes, corners), out);
         }
     }
+}
+
+/// Steps windows whose products `source` finds.
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+fn step_all<const MODE: u8, const COUNT: bool, W: Copy, S: Source>(
+    stepping: &PairStepping<'_>,
+    windows: &[PairOfWindows<W>],
+    source: impl Fn(W) -> S + Copy,
+    out: &mut [Stepped],
+) {
+    by_side!(stepping, |SIDE| in_groups!(windows, |some| {
+        step::<MODE, COUNT, SIDE, S, _>(stepping, &some.map(|pair| pair.from(source)), out);
+    }));
+}
+
+/// # Panics
+/// If there are marks of other products.
+fn terms(stepping: &PairStepping<'_>) -> usize {
+    let terms = stepping.weights.rows.len();
+    assert!(stepping.weights.marks.as_ref().is_none_or(|marks| marks.len() == terms));
+    terms
 }
 
 /// # Panics
 /// If a list was made for other products.
 fn check(stepping: &PairStepping<'_>, windows: &[PairOfWindows<&StepList>]) {
-    let terms = stepping.weights.rows.len();
-    assert_eq!(terms, stepping.weights.marks.len());
+    let terms = terms(stepping);
     for PairOfWindows { source: list, .. } in windows {
         let room = list.operands.len().min(list.rows.len());
         assert!(list.terms == terms && list.count <= terms && terms <= room);
     }
-}
-
-/// # Panics
-/// If a window does not lie within the cells, or there are too many.
-fn dense<'a>(
-    stepping: &PairStepping<'_>,
-    cells: PairCells<'a>,
-    windows: &[PairOfWindows<usize>],
-) -> [PairOfWindows<Dense<'a, true>>; TILE] {
-    assert!(cells.offsets.len() == stepping.weights.rows.len() && windows.len() <= TILE);
-    assert_eq!(stepping.weights.rows.len(), stepping.weights.marks.len());
-    std::array::from_fn(|i| {
-        let PairOfWindows { source, slots } = *windows.get(i).unwrap_or(&windows[0]);
-        PairOfWindows { source: Dense::new(cells, source), slots }
-    })
 }
 
 /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
@@ -92,28 +107,28 @@ pub(in super::super) fn step_logged<const MODE: u8>(
     match windows {
         PairWindows::Shared(windows) => {
             check(stepping, windows);
-            match stepping.negative {
-                true => {
-                    in_groups!(windows, |some| logged::<MODE, true, _, _>(stepping, some, turns, log, out))
-                }
-                false => {
-                    in_groups!(windows, |some| logged::<MODE, false, _, _>(stepping, some, turns, log, out))
-                }
-            }
+            log_all::<MODE, _, _>(stepping, windows, |list| list, (turns, log), out);
         }
-        PairWindows::Own(cells, windows) => {
-            let dense = dense(stepping, cells, windows);
-            let windows = &dense[..windows.len()];
-            match stepping.negative {
-                true => {
-                    in_groups!(windows, |some| logged::<MODE, true, _, _>(stepping, some, turns, log, out))
-                }
-                false => {
-                    in_groups!(windows, |some| logged::<MODE, false, _, _>(stepping, some, turns, log, out))
-                }
-            }
+        PairWindows::Own(bytes, windows) => {
+            assert_eq!(bytes.offsets.len(), terms(stepping));
+            let source = |corners| Bytes::new(bytes, corners);
+            log_all::<MODE, _, _>(stepping, windows, source, (turns, log), out);
         }
     }
+}
+
+/// The same, with a log.
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+fn log_all<const MODE: u8, W: Copy, S: Source>(
+    stepping: &PairStepping<'_>,
+    windows: &[PairOfWindows<W>],
+    source: impl Fn(W) -> S + Copy,
+    (turns, log): (&[&[Turn]], &mut Log),
+    out: &mut [Stepped],
+) {
+    by_side!(stepping, |SIDE| in_groups!(windows, |some| {
+        logged::<MODE, SIDE, S, _>(stepping, &some.map(|pair| pair.from(source)), turns, log, out);
+    }));
 }
 
 /// Steps of the longest one: shorter ones go on with products of 0.
@@ -124,7 +139,7 @@ fn steps<S: Source, const P: usize>(windows: &[PairOfWindows<S>; P]) -> usize {
 
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-fn step<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, S: Source, const P: usize>(
+fn step<const MODE: u8, const COUNT: bool, const SIDE: u8, S: Source, const P: usize>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows<S>; P],
     out: &mut [Stepped],
@@ -133,14 +148,14 @@ fn step<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, S: Source, cons
     let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
     for from in (0..steps).step_by(COUNTED) {
         let to = steps.min(from + COUNTED);
-        registers.tally::<MODE, COUNT, NEGATIVE, S>(stepping, windows, from..to);
+        registers.tally::<MODE, COUNT, SIDE, S>(stepping, windows, from..to);
     }
     registers.store(windows, out);
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-fn logged<const MODE: u8, const NEGATIVE: bool, S: Source, const P: usize>(
+fn logged<const MODE: u8, const SIDE: u8, S: Source, const P: usize>(
     stepping: &PairStepping<'_>,
     windows: &[PairOfWindows<S>; P],
     turns: &[&[Turn]],
@@ -167,14 +182,14 @@ fn logged<const MODE: u8, const NEGATIVE: bool, S: Source, const P: usize>(
         let free = chunks.free_from(from / NOTED);
         if free > 0 {
             to = steps.min(from + NOTED * free.min(COUNTED / NOTED));
-            registers.tally::<MODE, true, NEGATIVE, S>(stepping, windows, from..to);
+            registers.tally::<MODE, true, SIDE, S>(stepping, windows, from..to);
             continue;
         }
         to = steps.min(from + NOTED);
         let rows = &stepping.weights.rows;
         let noted = registers.step::<MODE, S>((rows, stepping.rails), &sources, from..to, &mut ());
         for p in 0..P {
-            let before = halves(_mm512_add_epi16(registers.above[p], registers.below[p]));
+            let before = halves(registers.events[p]);
             let either = _mm512_or_si512(noted.overs[p], noted.unders[p]);
             let few = _mm512_set1_epi32(0xffff);
             let noted = [_mm512_and_si512(either, few), _mm512_srli_epi32::<16>(either)];
@@ -188,7 +203,7 @@ fn logged<const MODE: u8, const NEGATIVE: bool, S: Source, const P: usize>(
     registers.store(windows, out);
     let never = _mm512_set1_epi32(NEVER.into());
     for p in 0..P {
-        let all = halves(_mm512_add_epi16(registers.above[p], registers.below[p]));
+        let all = halves(registers.events[p]);
         for (half, &slot) in windows[p].slots.iter().enumerate() {
             let (moments, log) = log.of_mut(slot);
             for (moment, log) in moments.iter().zip(log) {

@@ -14,6 +14,17 @@ use super::{halves, load, store};
 /// Steps whose overflows are counted in the bytes of a lane.
 pub(super) const COUNTED: usize = 255;
 
+/// How overflows are told apart: by what the weights' marks say,
+pub(super) const BY_MARK: u8 = 0;
+/// by the sign of the weight, where activations are not negative,
+pub(super) const BY_WEIGHT: u8 = 1;
+/// by that of the product.
+pub(super) const BY_PRODUCT: u8 = 2;
+
+/// `a & b | c` and `(a ^ b) & c`, as ternary logic.
+const AND_OR: i32 = 0xea;
+const XOR_AND: i32 = 0x28;
+
 /// Weights `row`.
 ///
 /// # Safety
@@ -37,7 +48,8 @@ pub(super) struct Registers<const P: usize> {
     /// What the sums are held less.
     pub base: i32,
     pub value: [__m512i; P],
-    pub above: [__m512i; P],
+    /// In both directions.
+    pub events: [__m512i; P],
     pub below: [__m512i; P],
 }
 
@@ -72,28 +84,29 @@ impl<const P: usize> Registers<P> {
         let start = _mm512_sub_epi32(load(start), _mm512_set1_epi32(base));
         let low = _mm512_and_si512(start, _mm512_set1_epi32(0xffff));
         let start = _mm512_or_si512(low, _mm512_slli_epi32::<16>(start));
-        Self { value: [start; P], above: [zero; P], below: [zero; P], base }
+        Self { value: [start; P], events: [zero; P], below: [zero; P], base }
     }
 
     /// Adds up to [`COUNTED`] products; windows and weights have been checked.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    pub fn tally<const MODE: u8, const COUNT: bool, const NEGATIVE: bool, S: Source>(
+    pub fn tally<const MODE: u8, const COUNT: bool, const SIDE: u8, S: Source>(
         &mut self,
         stepping: &PairStepping<'_>,
         windows: &[PairOfWindows<S>; P],
         steps: std::ops::Range<usize>,
     ) {
-        let PairWeights { rows, marks } = stepping.weights;
         let [least, most] = ends::<MODE>(stepping.rails);
-        let swap = _mm512_set1_epi16(ABOVE | BELOW);
+        let PairWeights { rows, marks } = stepping.weights;
+        let marks = marks.as_deref().unwrap_or_default();
+        let (one, minus) = (_mm512_set1_epi16(ABOVE), _mm512_set1_epi16(BELOW));
         let mut counts = [_mm512_setzero_si512(); P];
         for i in steps {
             for p in 0..P {
                 // SAFETY: the callers have checked the windows, and that there are weights for all their products.
                 let (x, row) = unsafe { (windows[p].source.operands(i), windows[p].source.row(i)) };
                 // SAFETY: as above.
-                let (w, mark) = unsafe { (load_row(rows, row), load_row(marks, row)) };
+                let w = unsafe { load_row(rows, row) };
                 let product = _mm512_mullo_epi16(x, w);
                 let wrapped = _mm512_add_epi16(self.value[p], product);
                 let saturated = _mm512_adds_epi16(self.value[p], product);
@@ -112,20 +125,26 @@ impl<const P: usize> Registers<P> {
                 };
                 self.value[p] = next;
                 if COUNT {
-                    let mark = match NEGATIVE {
-                        // The other direction where the activation is negative.
-                        true => _mm512_ternarylogic_epi32::<0x78>(mark, _mm512_srai_epi16::<15>(x), swap),
-                        false => mark,
+                    // One of both in the lower byte, and one of those below in the upper one: those are overflows of
+                    // negative products. The sign of nine bits is that of the upper byte's lowest one.
+                    let event = match SIDE {
+                        // SAFETY: as above, and that there are marks.
+                        BY_MARK => unsafe { load_row(marks, row) },
+                        BY_WEIGHT => _mm512_ternarylogic_epi32::<{ AND_OR }>(w, minus, one),
+                        _ => {
+                            let below = _mm512_ternarylogic_epi32::<{ XOR_AND }>(w, x, minus);
+                            _mm512_or_si512(below, one)
+                        }
                     };
                     let events = _mm512_cmpneq_epi16_mask(shows, wrapped);
-                    counts[p] = _mm512_mask_add_epi16(counts[p], events, counts[p], mark);
+                    counts[p] = _mm512_mask_add_epi16(counts[p], events, counts[p], event);
                 }
             }
         }
         if COUNT {
             let low_bytes = _mm512_set1_epi16(0xff);
             for p in 0..P {
-                self.above[p] = _mm512_add_epi16(self.above[p], _mm512_and_si512(counts[p], low_bytes));
+                self.events[p] = _mm512_add_epi16(self.events[p], _mm512_and_si512(counts[p], low_bytes));
                 self.below[p] = _mm512_add_epi16(self.below[p], _mm512_srli_epi16::<8>(counts[p]));
             }
         }
@@ -184,9 +203,17 @@ impl<const P: usize> Registers<P> {
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     pub fn count(&mut self, noted: Noted<P>) {
         for p in 0..P {
-            self.above[p] = _mm512_add_epi16(self.above[p], _mm512_popcnt_epi16(noted.overs[p]));
-            self.below[p] = _mm512_add_epi16(self.below[p], _mm512_popcnt_epi16(noted.unders[p]));
+            let [events, below] = [_mm512_or_si512(noted.overs[p], noted.unders[p]), noted.unders[p]];
+            self.events[p] = _mm512_add_epi16(self.events[p], _mm512_popcnt_epi16(events));
+            self.below[p] = _mm512_add_epi16(self.below[p], _mm512_popcnt_epi16(below));
         }
+    }
+
+    /// Overflows above the rails.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    pub fn above(&self, p: usize) -> __m512i {
+        _mm512_sub_epi16(self.events[p], self.below[p])
     }
 
     #[inline]
@@ -194,7 +221,7 @@ impl<const P: usize> Registers<P> {
     pub fn store<S>(&self, windows: &[PairOfWindows<S>; P], out: &mut [Stepped]) {
         let base = _mm512_set1_epi32(self.base);
         for p in 0..P {
-            let lanes = [self.value[p], self.above[p], self.below[p]].map(|lanes| halves(lanes));
+            let lanes = [self.value[p], self.above(p), self.below[p]].map(|lanes| halves(lanes));
             for (half, &slot) in windows[p].slots.iter().enumerate() {
                 let stepped = &mut out[slot];
                 store(&mut stepped.value, _mm512_add_epi32(lanes[0][half], base));

@@ -187,7 +187,7 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums>(
             store(&mut out.held[run], _mm512_add_epi32(held[half], base));
         }
     }
-    store_counts([registers.above[0], registers.below[0]], out);
+    store_counts([registers.above(0), registers.below[0]], out);
 }
 
 /// Logs what was noted of part `part`.

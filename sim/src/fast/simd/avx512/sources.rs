@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::super::super::kernels::LANES;
-use super::super::super::pairs::{PairCells, StepList};
+use super::super::super::pairs::{PairBytes, PairCells, StepList};
 use super::super::super::schedule::NEVER;
 
 /// Where the products of two windows are found.
@@ -65,6 +65,63 @@ impl<const OWN: bool> Source for Dense<'_, OWN> {
             let cell = self.cells.as_ptr().add(*self.offsets.get_unchecked(i) as usize);
             if OWN { _mm512_loadu_si512(cell.cast()) } else { _mm512_set1_epi32(*cell as i32) }
         }
+    }
+
+    #[inline(always)]
+    unsafe fn row(self, i: usize) -> usize {
+        i
+    }
+
+    #[inline(always)]
+    fn step_from(self, k: u16) -> u32 {
+        k.into()
+    }
+
+    #[inline(always)]
+    unsafe fn steps_from(self, k: __m512i) -> __m512i {
+        k
+    }
+}
+
+/// All products of two windows whose lanes read neighbouring bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes<'a> {
+    windows: [&'a [u8]; 2],
+    offsets: &'a [u32],
+    origin: i16,
+}
+
+impl<'a> Bytes<'a> {
+    /// Those of the windows at `corners`.
+    ///
+    /// # Panics
+    /// If they do not lie within the bytes.
+    pub fn new(bytes: PairBytes<'a>, corners: [usize; 2]) -> Self {
+        let PairBytes { bytes, offsets, reach, origin } = bytes;
+        let windows = corners.map(|corner| &bytes[corner..corner + reach + LANES]);
+        Self { windows, offsets, origin: origin as i16 }
+    }
+}
+
+impl Source for Bytes<'_> {
+    #[inline(always)]
+    fn steps(self) -> usize {
+        self.offsets.len()
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    unsafe fn operands(self, i: usize) -> __m512i {
+        let [low, high] = self.windows.map(|window| {
+            // SAFETY: `new` has checked the bytes of the farthest product; the load takes any alignment.
+            let bytes = unsafe {
+                let first = window.as_ptr().add(*self.offsets.get_unchecked(i) as usize);
+                _mm_loadu_si128(first.cast())
+            };
+            _mm512_cvtepu8_epi32(bytes)
+        });
+        let bytes = _mm512_or_si512(low, _mm512_slli_epi32::<16>(high));
+        _mm512_add_epi16(bytes, _mm512_set1_epi16(self.origin))
     }
 
     #[inline(always)]
