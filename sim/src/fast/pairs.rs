@@ -1,10 +1,11 @@
-//! What is stepped two windows to a lane: the low 16 bits of every lane the first window, the high ones the second.
+//! What is stepped two windows to a vector of 16-bit lanes.
 
 use super::kernels::{LANES, Lanes, Rails, Row};
 #[cfg(doc)]
 use super::schedule::NEVER;
 
-/// One 16-bit number for each of two windows per lane.
+/// One 16-bit number for each of two windows per lane: either those of a lane side by side, or all of the first window before
+/// those of the second one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub(crate) struct PairRow(pub [i16; 2 * LANES]);
@@ -25,7 +26,12 @@ impl PairRow {
         Self(std::array::from_fn(|i| row[i / 2]))
     }
 
-    /// Every row so.
+    /// All lanes twice.
+    pub fn repeated(row: &Row) -> Self {
+        Self(std::array::from_fn(|i| row[i % LANES]))
+    }
+
+    /// Every lane of every row twice.
     pub fn all_doubled(rows: &[Row]) -> Vec<Self> {
         rows.iter().map(Self::doubled).collect()
     }
@@ -34,7 +40,7 @@ impl PairRow {
 /// Weights of a block.
 #[derive(Debug)]
 pub(crate) struct PairWeights {
-    /// `[k][lane]`, each twice.
+    /// `[k][lane]`, for two windows.
     pub rows: Vec<PairRow>,
     /// What an overflow of each product counts, [`ABOVE`], or [`BELOW`] too, where activations are not negative and reading
     /// that is quicker than to look at the weight.
@@ -45,13 +51,14 @@ impl PairWeights {
     /// Products up to which rows and marks stay in the fastest cache.
     const MARKED: usize = 256;
 
-    /// From `[k][lane]`, for activations that may be `negative` or not. `None` if a weight has more than nine bits.
-    pub fn new(rows: &[Row], negative: bool) -> Option<Self> {
+    /// From `[k][lane]`, for activations that may be `negative` or not, and windows that share a vector as `lay_out` says.
+    /// `None` if a weight has more than nine bits.
+    pub fn new(rows: &[Row], negative: bool, lay_out: impl Fn(&Row) -> PairRow) -> Option<Self> {
         let marked = !negative && rows.len() <= Self::MARKED;
-        let marks = || rows.iter().map(|row| PairRow::doubled(&row.map(|w| mark(w) | ABOVE))).collect();
+        let marks = || rows.iter().map(|row| lay_out(&row.map(|w| mark(w) | ABOVE))).collect();
         let fits = |&w: &i16| has_nine_bits((w.into(), w.into()));
-        let doubled = || Self { rows: PairRow::all_doubled(rows), marks: marked.then(marks) };
-        rows.iter().flatten().all(fits).then(doubled)
+        let laid_out = || Self { rows: rows.iter().map(&lay_out).collect(), marks: marked.then(marks) };
+        rows.iter().flatten().all(fits).then(laid_out)
     }
 }
 
@@ -124,7 +131,8 @@ impl StepList {
     }
 }
 
-/// Two windows that are stepped together.
+/// Two windows that are stepped together. Those whose lanes share their activations lie lane by lane in a vector, the others
+/// one before the other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairOfWindows<S> {
     /// Where they are.

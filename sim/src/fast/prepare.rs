@@ -10,7 +10,7 @@ use super::finish::Channels;
 use super::image::Geometry;
 use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row, near};
 use super::norms::{self, SquaredWeights};
-use super::pairs::{PairWeights, has_nine_bits};
+use super::pairs::{PairRow, PairWeights, has_nine_bits};
 use super::simd::{Kernels, ShortMode};
 use super::singles::SingleWeights;
 use super::words::PairLayout;
@@ -34,7 +34,7 @@ pub(super) struct Block {
     pub in_place: Option<Vec<Pair>>,
     /// The same as bytes, four steps at a time, where sums are made from bytes.
     pub bytes: Option<ByteBlock>,
-    /// The same with every lane twice, where two windows are stepped together.
+    /// The same for two windows, where those are stepped together.
     pub doubled: Option<PairWeights>,
     /// The same with marks, where windows are stepped one by one on lanes of 16 bits.
     pub singles: Option<SingleWeights>,
@@ -199,7 +199,12 @@ pub(super) fn blocks(
                 // A single window has no other one to go with.
                 let pairs = kernels.steps_pairs() && geometry.pixels() > 1 && has_nine_bits(operands);
                 let negative = geometry.has_negative_operands();
-                block.doubled = pairs.then(|| PairWeights::new(&block.weights, negative)).flatten();
+                let lay_out = match block.reads {
+                    Reads::Neighbours(_) => PairRow::repeated,
+                    _ => PairRow::doubled,
+                };
+                let weights = || PairWeights::new(&block.weights, negative, lay_out);
+                block.doubled = pairs.then(weights).flatten();
                 block.singles = kernels.steps_singles().then(|| SingleWeights::new(&block.weights));
             }
             blocks.push(block);

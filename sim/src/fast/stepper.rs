@@ -3,7 +3,7 @@
 use guardbit_num::{Format, Overflow};
 
 use super::kernels::{LANES, Rails, Row, SATURATE, Stepped, TILE};
-use super::pairs::{PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
+use super::pairs::{PairOfWindows, PairRow, PairStepping, PairWeights, PairWindows, StepList};
 use super::simd::{Kernels, ShortMode};
 use crate::options::Isa;
 
@@ -31,7 +31,10 @@ impl Stepper {
         let weights: Vec<Vec<Row>> = (0..channels).step_by(LANES).map(block).collect();
         Some(Self {
             kernels: Kernels::choose(isa),
-            doubled: weights.iter().map(|rows| PairWeights::new(rows, true)).collect::<Option<_>>()?,
+            doubled: weights
+                .iter()
+                .map(|rows| PairWeights::new(rows, true, PairRow::doubled))
+                .collect::<Option<_>>()?,
             weights,
             rails: Rails::new(format, Overflow::Saturate),
         })

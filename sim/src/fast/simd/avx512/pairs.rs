@@ -9,7 +9,7 @@ use super::super::super::schedule::{NEVER, Turn};
 use super::super::short::base;
 use super::registers::{BY_MARK, BY_PRODUCT, BY_WEIGHT, COUNTED, Registers};
 use super::sources::{Bytes, Source};
-use super::{halves, load, store};
+use super::{load, store};
 
 /// Pairs of windows, `$some` as many as go together at a time.
 macro_rules! in_groups {
@@ -52,11 +52,12 @@ pub(in super::super) fn step_pairs<const MODE: u8, const COUNT: bool>(
     match windows {
         PairWindows::Shared(windows) => {
             check(stepping, windows);
-            step_all::<MODE, COUNT, _, _>(stepping, windows, |list| list, out);
+            step_all::<MODE, COUNT, _, &StepList>(stepping, (windows, ()), |list| list, out);
         }
         PairWindows::Own(bytes, windows) => {
             assert_eq!(bytes.offsets.len(), terms(stepping));
-            step_all::<MODE, COUNT, _, _>(stepping, windows, |corners| Bytes::new(bytes, corners), out);
+            let source = |corners| Bytes::new(bytes, corners);
+            step_all::<MODE, COUNT, _, _>(stepping, (windows, bytes), source, out);
         }
     }
 }
@@ -65,12 +66,12 @@ pub(in super::super) fn step_pairs<const MODE: u8, const COUNT: bool>(
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 fn step_all<const MODE: u8, const COUNT: bool, W: Copy, S: Source>(
     stepping: &PairStepping<'_>,
-    windows: &[PairOfWindows<W>],
+    (windows, context): (&[PairOfWindows<W>], S::Context),
     source: impl Fn(W) -> S + Copy,
     out: &mut [Stepped],
 ) {
     by_side!(stepping, |SIDE| in_groups!(windows, |some| {
-        step::<MODE, COUNT, SIDE, S, _>(stepping, &some.map(|pair| pair.from(source)), out);
+        step::<MODE, COUNT, SIDE, S, _>(stepping, (&some.map(|pair| pair.from(source)), context), out);
     }));
 }
 
@@ -107,12 +108,12 @@ pub(in super::super) fn step_logged<const MODE: u8>(
     match windows {
         PairWindows::Shared(windows) => {
             check(stepping, windows);
-            log_all::<MODE, _, _>(stepping, windows, |list| list, (turns, log), out);
+            log_all::<MODE, _, &StepList>(stepping, (windows, ()), |list| list, (turns, log), out);
         }
         PairWindows::Own(bytes, windows) => {
             assert_eq!(bytes.offsets.len(), terms(stepping));
             let source = |corners| Bytes::new(bytes, corners);
-            log_all::<MODE, _, _>(stepping, windows, source, (turns, log), out);
+            log_all::<MODE, _, _>(stepping, (windows, bytes), source, (turns, log), out);
         }
     }
 }
@@ -121,34 +122,35 @@ pub(in super::super) fn step_logged<const MODE: u8>(
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 fn log_all<const MODE: u8, W: Copy, S: Source>(
     stepping: &PairStepping<'_>,
-    windows: &[PairOfWindows<W>],
+    (windows, context): (&[PairOfWindows<W>], S::Context),
     source: impl Fn(W) -> S + Copy,
     (turns, log): (&[&[Turn]], &mut Log),
     out: &mut [Stepped],
 ) {
     by_side!(stepping, |SIDE| in_groups!(windows, |some| {
-        logged::<MODE, SIDE, S, _>(stepping, &some.map(|pair| pair.from(source)), turns, log, out);
+        let windows = some.map(|pair| pair.from(source));
+        logged::<MODE, SIDE, S, _>(stepping, (&windows, context), turns, log, out);
     }));
 }
 
 /// Steps of the longest one: shorter ones go on with products of 0.
 #[inline(always)]
-fn steps<S: Source, const P: usize>(windows: &[PairOfWindows<S>; P]) -> usize {
-    windows.iter().map(|window| window.source.steps()).max().unwrap_or(0)
+fn steps<S: Source, const P: usize>(windows: &[PairOfWindows<S>; P], context: S::Context) -> usize {
+    windows.iter().map(|window| window.source.steps(context)).max().unwrap_or(0)
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 fn step<const MODE: u8, const COUNT: bool, const SIDE: u8, S: Source, const P: usize>(
     stepping: &PairStepping<'_>,
-    windows: &[PairOfWindows<S>; P],
+    (windows, context): (&[PairOfWindows<S>; P], S::Context),
     out: &mut [Stepped],
 ) {
-    let steps = steps(windows);
-    let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
+    let steps = steps(windows, context);
+    let mut registers = Registers::<P>::new::<S>(stepping.start, base::<MODE>(stepping.rails));
     for from in (0..steps).step_by(COUNTED) {
         let to = steps.min(from + COUNTED);
-        registers.tally::<MODE, COUNT, SIDE, S>(stepping, windows, from..to);
+        registers.tally::<MODE, COUNT, SIDE, S>(stepping, (windows, context), from..to);
     }
     registers.store(windows, out);
 }
@@ -157,7 +159,7 @@ fn step<const MODE: u8, const COUNT: bool, const SIDE: u8, S: Source, const P: u
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 fn logged<const MODE: u8, const SIDE: u8, S: Source, const P: usize>(
     stepping: &PairStepping<'_>,
-    windows: &[PairOfWindows<S>; P],
+    (windows, context): (&[PairOfWindows<S>; P], S::Context),
     turns: &[&[Turn]],
     log: &mut Log,
     out: &mut [Stepped],
@@ -172,8 +174,8 @@ fn logged<const MODE: u8, const SIDE: u8, S: Source, const P: usize>(
             }
         }
     }
-    let steps = steps(windows);
-    let mut registers = Registers::<P>::new(stepping.start, base::<MODE>(stepping.rails));
+    let steps = steps(windows, context);
+    let mut registers = Registers::<P>::new::<S>(stepping.start, base::<MODE>(stepping.rails));
     let sources = windows.map(|window| window.source);
     let mut to = 0;
     while to < steps {
@@ -182,17 +184,17 @@ fn logged<const MODE: u8, const SIDE: u8, S: Source, const P: usize>(
         let free = chunks.free_from(from / NOTED);
         if free > 0 {
             to = steps.min(from + NOTED * free.min(COUNTED / NOTED));
-            registers.tally::<MODE, true, SIDE, S>(stepping, windows, from..to);
+            registers.tally::<MODE, true, SIDE, S>(stepping, (windows, context), from..to);
             continue;
         }
         to = steps.min(from + NOTED);
         let rows = &stepping.weights.rows;
-        let noted = registers.step::<MODE, S>((rows, stepping.rails), &sources, from..to, &mut ());
+        let noted = registers.step::<MODE, S>((rows, stepping.rails), (&sources, context), from..to, &mut ());
         for p in 0..P {
-            let before = halves(registers.events[p]);
             let either = _mm512_or_si512(noted.overs[p], noted.unders[p]);
-            let few = _mm512_set1_epi32(0xffff);
-            let noted = [_mm512_and_si512(either, few), _mm512_srli_epi32::<16>(either)];
+            // SAFETY: the CPU has them, as for this function.
+            let [before, noted] = unsafe { [S::apart(registers.events[p]), S::apart(either)] };
+            let noted = noted.map(|noted| _mm512_and_si512(noted, _mm512_set1_epi32(0xffff)));
             for (half, &slot) in windows[p].slots.iter().enumerate() {
                 let (moments, log) = log.of_mut(slot);
                 note_moments(moments, from..to, before[half], noted[half], log);
@@ -203,7 +205,8 @@ fn logged<const MODE: u8, const SIDE: u8, S: Source, const P: usize>(
     registers.store(windows, out);
     let never = _mm512_set1_epi32(NEVER.into());
     for p in 0..P {
-        let all = halves(registers.events[p]);
+        // SAFETY: the CPU has them, as for this function.
+        let all = unsafe { S::apart(registers.events[p]) };
         for (half, &slot) in windows[p].slots.iter().enumerate() {
             let (moments, log) = log.of_mut(slot);
             for (moment, log) in moments.iter().zip(log) {

@@ -9,7 +9,7 @@ use super::super::super::kernels::{Lanes, Rails, Stepped};
 use super::super::super::pairs::{ABOVE, BELOW, PairOfWindows, PairRow, PairStepping, PairWeights};
 use super::super::short::{SATURATE_16, SATURATE_IN_15, WRAP, WRAP_15, WRAP_16, base};
 use super::sources::Source;
-use super::{halves, load, store};
+use super::{load, store};
 
 /// Steps whose overflows are counted in the bytes of a lane.
 pub(super) const COUNTED: usize = 255;
@@ -78,12 +78,12 @@ impl Beside for () {
 impl<const P: usize> Registers<P> {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    pub fn new(start: &Lanes, base: i32) -> Self {
+    pub fn new<S: Source>(start: &Lanes, base: i32) -> Self {
         let zero = _mm512_setzero_si512();
         // That fits 16 bits: the start lies between the rails.
         let start = _mm512_sub_epi32(load(start), _mm512_set1_epi32(base));
-        let low = _mm512_and_si512(start, _mm512_set1_epi32(0xffff));
-        let start = _mm512_or_si512(low, _mm512_slli_epi32::<16>(start));
+        // SAFETY: the CPU has them, as for this function.
+        let start = unsafe { S::both(start) };
         Self { value: [start; P], events: [zero; P], below: [zero; P], base }
     }
 
@@ -93,7 +93,7 @@ impl<const P: usize> Registers<P> {
     pub fn tally<const MODE: u8, const COUNT: bool, const SIDE: u8, S: Source>(
         &mut self,
         stepping: &PairStepping<'_>,
-        windows: &[PairOfWindows<S>; P],
+        (windows, context): (&[PairOfWindows<S>; P], S::Context),
         steps: std::ops::Range<usize>,
     ) {
         let [least, most] = ends::<MODE>(stepping.rails);
@@ -104,7 +104,7 @@ impl<const P: usize> Registers<P> {
         for i in steps {
             for p in 0..P {
                 // SAFETY: the callers have checked the windows, and that there are weights for all their products.
-                let (x, row) = unsafe { (windows[p].source.operands(i), windows[p].source.row(i)) };
+                let (x, row) = unsafe { (windows[p].source.operands(context, i), windows[p].source.row(i)) };
                 // SAFETY: as above.
                 let w = unsafe { load_row(rows, row) };
                 let product = _mm512_mullo_epi16(x, w);
@@ -156,7 +156,7 @@ impl<const P: usize> Registers<P> {
     pub fn step<const MODE: u8, S: Source>(
         &mut self,
         (rows, rails): (&[PairRow], Rails),
-        sources: &[S; P],
+        (sources, context): (&[S; P], S::Context),
         steps: std::ops::Range<usize>,
         beside: &mut impl Beside,
     ) -> Noted<P> {
@@ -167,7 +167,7 @@ impl<const P: usize> Registers<P> {
         for i in steps {
             for p in 0..P {
                 // SAFETY: the callers have checked the windows, and that there are weights for all their products.
-                let (x, w) = unsafe { (sources[p].operands(i), load_row(rows, sources[p].row(i))) };
+                let (x, w) = unsafe { (sources[p].operands(context, i), load_row(rows, sources[p].row(i))) };
                 let product = _mm512_mullo_epi16(x, w);
                 // SAFETY: the CPU has them, as for this function.
                 unsafe { beside.take(p, x, w, product) };
@@ -218,10 +218,11 @@ impl<const P: usize> Registers<P> {
 
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    pub fn store<S>(&self, windows: &[PairOfWindows<S>; P], out: &mut [Stepped]) {
+    pub fn store<S: Source>(&self, windows: &[PairOfWindows<S>; P], out: &mut [Stepped]) {
         let base = _mm512_set1_epi32(self.base);
         for p in 0..P {
-            let lanes = [self.value[p], self.above(p), self.below[p]].map(|lanes| halves(lanes));
+            // SAFETY: the CPU has them, as for this function.
+            let lanes = [self.value[p], self.above(p), self.below[p]].map(|lanes| unsafe { S::apart(lanes) });
             for (half, &slot) in windows[p].slots.iter().enumerate() {
                 let stepped = &mut out[slot];
                 store(&mut stepped.value, _mm512_add_epi32(lanes[0][half], base));

@@ -161,9 +161,9 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums>(
 ) {
     let &PairRuns { cells, weights, rails, length, .. } = runs;
     let source = Dense::<OWN>::new(cells, corner);
-    let steps = source.steps();
+    let steps = source.steps(());
     assert_eq!(steps, weights.len());
-    let mut registers = Registers::<1>::new(&[0; LANES], base::<MODE>(rails));
+    let mut registers = Registers::<1>::new::<Dense<'_, OWN>>(&[0; LANES], base::<MODE>(rails));
     let empty = registers.value;
     let mut part = 0;
     for (run, begin) in (0..steps).step_by(length).enumerate() {
@@ -171,7 +171,7 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums>(
         registers.value = empty;
         for from in (begin..end).step_by(NOTED) {
             let to = end.min(from + NOTED);
-            let noted = registers.step::<MODE, _>((weights, rails), &[source], from..to, sums);
+            let noted = registers.step::<MODE, _>((weights, rails), (&[source], ()), from..to, sums);
             // SAFETY: the CPU has them, as for this function.
             unsafe { sums.flush() };
             log_part(&noted, part, out);

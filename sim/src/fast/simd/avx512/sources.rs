@@ -1,21 +1,27 @@
 //! Where the products of two windows are found.
 
 use std::arch::x86_64::*;
+use std::marker::PhantomData;
 
 use super::super::super::kernels::LANES;
 use super::super::super::pairs::{PairBytes, PairCells, StepList};
 use super::super::super::schedule::NEVER;
+use super::halves;
 
-/// Where the products of two windows are found.
+/// Where the products of two windows are found, and how both share a vector.
 pub(super) trait Source: Copy {
+    /// What all windows have in common.
+    type Context: Copy;
+
     /// How many there are.
-    fn steps(self) -> usize;
+    fn steps(self, context: Self::Context) -> usize;
 
     /// What the lanes read in step `i`.
     ///
     /// # Safety
-    /// The CPU has AVX-512BW, and there are more than `i` steps, or there is room for a longer list than this.
-    unsafe fn operands(self, i: usize) -> __m512i;
+    /// The CPU has AVX-512BW, the context is that of the windows, and there are more than `i` steps, or there is room for a
+    /// longer list than this.
+    unsafe fn operands(self, context: Self::Context, i: usize) -> __m512i;
 
     /// Index of the weights of step `i`.
     ///
@@ -31,6 +37,27 @@ pub(super) trait Source: Copy {
     /// # Safety
     /// The CPU has AVX-512BW.
     unsafe fn steps_from(self, k: __m512i) -> __m512i;
+
+    /// The same numbers, of 16 bits each, for both windows.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    unsafe fn both(lanes: __m512i) -> __m512i {
+        let low = _mm512_and_si512(lanes, _mm512_set1_epi32(0xffff));
+        _mm512_or_si512(low, _mm512_slli_epi32::<16>(lanes))
+    }
+
+    /// What belongs to the first window, and to the second one.
+    ///
+    /// # Safety
+    /// The CPU has AVX-512BW, VBMI2 and BITALG.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    unsafe fn apart(lanes: __m512i) -> [__m512i; 2] {
+        halves(lanes)
+    }
 }
 
 /// All products: from the cells of a window, which are as many as its last product reads.
@@ -52,14 +79,16 @@ impl<'a, const OWN: bool> Dense<'a, OWN> {
 }
 
 impl<const OWN: bool> Source for Dense<'_, OWN> {
+    type Context = ();
+
     #[inline(always)]
-    fn steps(self) -> usize {
+    fn steps(self, (): ()) -> usize {
         self.offsets.len()
     }
 
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
-    unsafe fn operands(self, i: usize) -> __m512i {
+    unsafe fn operands(self, (): (), i: usize) -> __m512i {
         // SAFETY: `new` has checked the cells of the farthest product; the load takes any alignment.
         unsafe {
             let cell = self.cells.as_ptr().add(*self.offsets.get_unchecked(i) as usize);
@@ -83,12 +112,13 @@ impl<const OWN: bool> Source for Dense<'_, OWN> {
     }
 }
 
-/// All products of two windows whose lanes read neighbouring bytes.
+/// All products of two windows whose lanes read neighbouring bytes; the first window lies in the lower half of a vector, the
+/// second one in the upper one.
 #[derive(Clone, Copy)]
 pub(super) struct Bytes<'a> {
-    windows: [&'a [u8]; 2],
-    offsets: &'a [u32],
-    origin: i16,
+    /// First bytes.
+    corners: [usize; 2],
+    of: PhantomData<PairBytes<'a>>,
 }
 
 impl<'a> Bytes<'a> {
@@ -96,32 +126,32 @@ impl<'a> Bytes<'a> {
     ///
     /// # Panics
     /// If they do not lie within the bytes.
-    pub fn new(bytes: PairBytes<'a>, corners: [usize; 2]) -> Self {
-        let PairBytes { bytes, offsets, reach, origin } = bytes;
-        let windows = corners.map(|corner| &bytes[corner..corner + reach + LANES]);
-        Self { windows, offsets, origin: origin as i16 }
+    pub fn new(of: PairBytes<'a>, corners: [usize; 2]) -> Self {
+        assert!(corners.iter().all(|corner| corner + of.reach + LANES <= of.bytes.len()));
+        Self { corners, of: PhantomData }
     }
 }
 
-impl Source for Bytes<'_> {
+impl<'a> Source for Bytes<'a> {
+    type Context = PairBytes<'a>;
+
     #[inline(always)]
-    fn steps(self) -> usize {
-        self.offsets.len()
+    fn steps(self, of: PairBytes<'a>) -> usize {
+        of.offsets.len()
     }
 
     #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl")]
-    unsafe fn operands(self, i: usize) -> __m512i {
-        let [low, high] = self.windows.map(|window| {
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    unsafe fn operands(self, of: PairBytes<'a>, i: usize) -> __m512i {
+        let [first, second] = self.corners.map(|corner| {
             // SAFETY: `new` has checked the bytes of the farthest product; the load takes any alignment.
-            let bytes = unsafe {
-                let first = window.as_ptr().add(*self.offsets.get_unchecked(i) as usize);
-                _mm_loadu_si128(first.cast())
-            };
-            _mm512_cvtepu8_epi32(bytes)
+            unsafe {
+                let cell = corner + *of.offsets.get_unchecked(i) as usize;
+                _mm_loadu_si128(of.bytes.as_ptr().add(cell).cast())
+            }
         });
-        let bytes = _mm512_or_si512(low, _mm512_slli_epi32::<16>(high));
-        _mm512_add_epi16(bytes, _mm512_set1_epi16(self.origin))
+        let bytes = _mm512_cvtepu8_epi16(_mm256_set_m128i(second, first));
+        _mm512_add_epi16(bytes, _mm512_set1_epi16(of.origin as i16))
     }
 
     #[inline(always)]
@@ -138,17 +168,32 @@ impl Source for Bytes<'_> {
     unsafe fn steps_from(self, k: __m512i) -> __m512i {
         k
     }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    unsafe fn both(lanes: __m512i) -> __m512i {
+        _mm512_broadcast_i64x4(_mm512_cvtepi32_epi16(lanes))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
+    unsafe fn apart(lanes: __m512i) -> [__m512i; 2] {
+        let halves = [_mm512_castsi512_si256(lanes), _mm512_extracti64x4_epi64::<1>(lanes)];
+        halves.map(|half| _mm512_cvtepi16_epi32(half))
+    }
 }
 
 impl Source for &StepList {
+    type Context = ();
+
     #[inline(always)]
-    fn steps(self) -> usize {
+    fn steps(self, (): ()) -> usize {
         self.count
     }
 
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
-    unsafe fn operands(self, i: usize) -> __m512i {
+    unsafe fn operands(self, (): (), i: usize) -> __m512i {
         // SAFETY: the caller says that there are so many.
         _mm512_set1_epi32(unsafe { *self.operands.get_unchecked(i) } as i32)
     }

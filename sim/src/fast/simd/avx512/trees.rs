@@ -62,7 +62,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
     fn new(runs: &PairRuns<'r>, corner: usize) -> Self {
         let &PairRuns { cells, weights, rails, .. } = runs;
         let source = Dense::new(cells, corner);
-        assert_eq!(source.steps(), weights.len());
+        assert_eq!(source.steps(()), weights.len());
         let zero = _mm512_setzero_si512();
         let [least, most] = [rails.low, rails.high].map(|rail| _mm512_set1_epi16(rail as i16));
         Self {
@@ -119,7 +119,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
     fn leaf(&mut self, i: usize) -> Value {
         let (k, zero) = (self.begin + i, _mm512_setzero_si512());
         // SAFETY: there are so many products, and weights for them.
-        let product = unsafe { _mm512_mullo_epi16(self.source.operands(k), load_row(self.weights, k)) };
+        let product = unsafe { _mm512_mullo_epi16(self.source.operands((), k), load_row(self.weights, k)) };
         if FULL {
             return (product, halves(product));
         }
