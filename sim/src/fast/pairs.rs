@@ -100,6 +100,15 @@ pub(crate) struct PairBytes<'a> {
     pub origin: i32,
 }
 
+/// Where two windows that are listed find their activations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ListCells<'a> {
+    /// Laid out two by two: see [`PairCells::cells`].
+    Pairs(&'a [u32]),
+    /// As bytes, which operands are `origin` more than.
+    Bytes { windows: [&'a [u8]; 2], origin: i32 },
+}
+
 /// The products of two windows whose activations are not 0 in both, in the order of addition: one of 0 changes no sum and
 /// is no overflow. There is room for some more than there are products.
 #[derive(Debug, Default)]

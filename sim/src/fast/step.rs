@@ -6,7 +6,7 @@ use guardbit_num::{Beyond, Direction};
 use super::FastLayer;
 use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
 use super::log::Log;
-use super::pairs::{PairBytes, PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
+use super::pairs::{ListCells, PairBytes, PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
 use super::prepare::{Narrow, Reads};
 use super::schedule::Turn;
 use super::simd::{ShortMode, VectorActivations};
@@ -254,13 +254,29 @@ impl Stepping<'_, '_> {
         let Self { layer, tile, .. } = self;
         let first = tile.block.reads.first();
         let pixels = slots.iter().map(|slots| self.pixels[slots[0]]);
+        let runs = layer.geometry.runs();
         windows.lists((tile.pixel, first), pixels, |at, list| {
-            let cells = &tile.image.pairs(layer.kernels)[tile.corners[at] + first..];
+            let cells = self.list_cells(tile.corners[at] + first);
             match logged {
-                true => layer.kernels.list_steps::<true>(cells, layer.geometry.runs(), list),
-                false => layer.kernels.list_steps::<false>(cells, layer.geometry.runs(), list),
+                true => layer.kernels.list_steps::<true>(cells, runs, list),
+                false => layer.kernels.list_steps::<false>(cells, runs, list),
             }
         })
+    }
+
+    /// The activations of the window at `corner` and of the one beside it.
+    fn list_cells(&self, corner: usize) -> ListCells<'_> {
+        let Tile { image, .. } = self.tile;
+        let geometry = &self.layer.geometry;
+        // Windows that are neighbouring cells have none in common: laid out, every cell would be read once.
+        if geometry.runs().len() > 1 {
+            return ListCells::Pairs(&image.pairs(self.layer.kernels)[corner..]);
+        }
+        let first = &image.bytes()[corner..];
+        // What the second one reads where there is none makes no difference.
+        let second = image.bytes().get(corner + image.pair_distance()..);
+        let second = second.filter(|bytes| bytes.len() > geometry.reach()).unwrap_or(first);
+        ListCells::Bytes { windows: [first, second], origin: image.origin() }
     }
 
     /// The slots of windows that go together: neighbours that are both stepped, and those left over.

@@ -3,7 +3,7 @@
 use guardbit_num::{Format, Overflow};
 
 use super::kernels::{LANES, Rails, Row, SATURATE, Stepped, TILE};
-use super::pairs::{PairOfWindows, PairRow, PairStepping, PairWeights, PairWindows, StepList};
+use super::pairs::{ListCells, PairOfWindows, PairRow, PairStepping, PairWeights, PairWindows, StepList};
 use super::simd::{Kernels, ShortMode};
 use crate::options::Isa;
 
@@ -97,7 +97,8 @@ impl Stepper {
             let cells: Vec<u32> =
                 both.map(|(&a, &b)| u32::from(a as u16) | u32::from(b as u16) << 16).collect();
             let mut list = StepList::default();
-            self.kernels.list_steps::<false>(&cells, &[(0, cells.len())], &mut list);
+            let runs = [(0, cells.len())];
+            self.kernels.list_steps::<false>(ListCells::Pairs(&cells), &runs, &mut list);
             list
         };
         tile.chunks(2).map(list).collect()

@@ -307,22 +307,24 @@ impl<'r, 'a> Run<'r, 'a> {
         let settled = self.settle(tile.index, tile.corners.len() * count);
         let Some(narrow) = self.path.register.filter(|_| !settled) else { return 0 };
         let LayerCounts { policies, settled, .. } = &mut *self.counts;
-        let mut misfits = [count; TILE];
-        if tile.bounded {
-            self.layer.kernels.misfits(tile.walked, narrow.rails, &mut misfits);
+        let all = tile.walked.len();
+        if !tile.bounded {
+            settled.stepped += (all * count) as u64;
+            pixels.iter_mut().enumerate().for_each(|(at, pixel)| *pixel = at);
+            return all;
         }
-        let mut stepping = 0;
-        for (at, &misfits) in misfits.iter().enumerate().take(tile.walked.len()) {
-            settled.stepped += misfits as u64;
-            settled.by_sums += (count - misfits) as u64;
-            if misfits > 0 {
-                pixels[stepping] = at;
-                stepping += 1;
-            }
+        let mut misfits = [0; TILE];
+        self.layer.kernels.misfits(tile.walked, narrow.rails, &mut misfits);
+        let (mut stepping, mut stepped) = (0, 0);
+        for (at, &misfits) in misfits.iter().enumerate().take(all) {
+            // Written in any case, which is no jump.
+            pixels[stepping] = at;
+            stepping += usize::from(misfits > 0);
+            stepped += misfits;
         }
-        if tile.bounded {
-            policies[tile.index].note(stepping, tile.corners.len());
-        }
+        settled.stepped += stepped as u64;
+        settled.by_sums += (all * count - stepped) as u64;
+        policies[tile.index].note(stepping, all);
         stepping
     }
 

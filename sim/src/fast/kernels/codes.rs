@@ -151,8 +151,11 @@ pub(crate) fn compare<C: Code>(exact: &[C], simulated: &[C], mismatches: &mut [u
     let channels = mismatches.len().max(1);
     // Pixels that fill a vector, counted by themselves: as many as a byte counts.
     let mut counts = vec![0u8; (64 / channels).max(1) * channels];
-    let (vector, most) = (counts.len(), 255 * counts.len());
-    for (exact, simulated) in exact.chunks(most).zip(simulated.chunks(most)) {
+    let vector = counts.len();
+    // Squares are added up while the codes are still near.
+    let part = (PART / vector).clamp(1, 255) * vector;
+    for (exact, simulated) in exact.chunks(part).zip(simulated.chunks(part)) {
+        *noise += squares(exact, simulated);
         for (exact, simulated) in exact.chunks(vector).zip(simulated.chunks(vector)) {
             for ((&exact, &simulated), count) in exact.iter().zip(simulated).zip(&mut counts) {
                 *count += u8::from(exact != simulated);
@@ -164,10 +167,17 @@ pub(crate) fn compare<C: Code>(exact: &[C], simulated: &[C], mismatches: &mut [u
             }
         }
     }
+}
+
+/// The squares of the differences.
+#[inline(always)]
+fn squares<C: Code>(exact: &[C], simulated: &[C]) -> u64 {
+    let mut all = 0;
     for (exact, simulated) in exact.chunks(PART).zip(simulated.chunks(PART)) {
         let squares = exact.iter().zip(simulated).map(|(&exact, &simulated)| exact.square(simulated));
-        *noise += squares.fold(C::Square::default(), |sum, square| sum + square).into();
+        all += squares.fold(C::Square::default(), |sum, square| sum + square).into();
     }
+    all
 }
 
 /// Codes whose squares are added up before they are made 64 bits wide.

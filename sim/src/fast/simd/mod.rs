@@ -13,7 +13,7 @@ use super::kernels::{
     Stepped, TILE, Trail, Walked,
 };
 use super::log::Log;
-use super::pairs::{PairStepping, PairWindows, StepList};
+use super::pairs::{ListCells, PairStepping, PairWindows, StepList};
 use super::plane::Plane;
 use super::schedule::Turn;
 use super::singles::SingleStepping;
@@ -391,7 +391,12 @@ impl Kernels {
     /// Lists the products that are to be stepped of the two windows whose cells begin with `cells`; `runs` are the distances
     /// and lengths of neighbouring cells in the order of addition. Says how many come before each product where `RANKS`.
     /// Asked for where [`Self::steps_pairs`] is true.
-    pub fn list_steps<const RANKS: bool>(self, cells: &[u32], runs: &[(usize, usize)], list: &mut StepList) {
+    pub fn list_steps<const RANKS: bool>(
+        self,
+        cells: ListCells<'_>,
+        runs: &[(usize, usize)],
+        list: &mut StepList,
+    ) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_pairs() {
             // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2, BITALG and VPOPCNTDQ.

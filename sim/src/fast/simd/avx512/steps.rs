@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::pairs::StepList;
+use super::super::super::pairs::{ListCells, StepList};
 
 /// Lists the products of the windows that begin with `cells`: `runs` are the distances and lengths of neighbouring cells
 /// in the order of addition. Says how many come before each one where `RANKS`.
@@ -11,7 +11,7 @@ use super::super::super::pairs::StepList;
 /// If a run does not lie within the cells.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
 pub(in super::super) fn list_steps<const RANKS: bool>(
-    cells: &[u32],
+    cells: ListCells<'_>,
     runs: &[(usize, usize)],
     list: &mut StepList,
 ) {
@@ -19,17 +19,20 @@ pub(in super::super) fn list_steps<const RANKS: bool>(
     list.resize(terms);
     let mut filling = Filling { list, first: 0, count: 0 };
     for &(distance, length) in runs {
-        let (pairs, rest) = cells[distance..distance + length].as_chunks::<{ 2 * CHUNK }>();
-        for pair in pairs {
-            let [low, high] = [0, CHUNK].map(|at| load_first(&pair[at..at + CHUNK]));
-            filling.push::<RANKS, 2>([low, high], 2 * CHUNK);
-        }
-        let (wholes, rest) = rest.as_chunks::<CHUNK>();
-        for whole in wholes {
-            filling.push::<RANKS, 1>([load_first(whole)], CHUNK);
-        }
-        if !rest.is_empty() {
-            filling.push::<RANKS, 1>([load_first(rest)], rest.len());
+        let run = distance..distance + length;
+        match cells {
+            ListCells::Pairs(cells) => {
+                let cells = &cells[run];
+                // SAFETY: so many cells as are asked for lie there.
+                filling.run::<RANKS>(length, |at, count| unsafe { pairs(cells.as_ptr().add(at), count) });
+            }
+            ListCells::Bytes { windows, origin } => {
+                let [first, second] = windows.map(|bytes| &bytes[run.clone()]);
+                // SAFETY: as above.
+                filling.run::<RANKS>(length, |at, count| unsafe {
+                    bytes([first, second].map(|window| window.as_ptr().add(at)), count, origin)
+                });
+            }
         }
     }
     filling.finish();
@@ -46,6 +49,22 @@ struct Filling<'l> {
 }
 
 impl Filling<'_> {
+    /// Takes `length` cells; `load` gives some of them from the one with an index on, and 0 behind them.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
+    fn run<const RANKS: bool>(&mut self, length: usize, load: impl Fn(usize, usize) -> __m512i) {
+        let mut at = 0;
+        while length - at >= 2 * CHUNK {
+            self.push::<RANKS, 2>([load(at, CHUNK), load(at + CHUNK, CHUNK)], 2 * CHUNK);
+            at += 2 * CHUNK;
+        }
+        while at < length {
+            let count = CHUNK.min(length - at);
+            self.push::<RANKS, 1>([load(at, count)], count);
+            at += count;
+        }
+    }
+
     /// Takes the next `products` cells; the others are 0. `V` is at most 2.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
@@ -99,13 +118,37 @@ fn counting() -> __m512i {
     unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) }
 }
 
-/// At most sixteen cells, and 0 behind them.
+/// `count` cells, at most sixteen, and 0 behind them.
+///
+/// # Safety
+/// There are so many cells, and the CPU has AVX-512BW and VL.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn load_first(cells: &[u32]) -> __m512i {
-    let there = ((1u32 << cells.len()) - 1) as __mmask16;
+unsafe fn pairs(cells: *const u32, count: usize) -> __m512i {
     // SAFETY: the cells are read, and nothing behind them.
-    unsafe { _mm512_maskz_loadu_epi32(there, cells.as_ptr().cast()) }
+    unsafe { _mm512_maskz_loadu_epi32(first(count), cells.cast()) }
+}
+
+/// The same of two windows of bytes, to which `origin` is added.
+///
+/// # Safety
+/// As above, in both windows.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+unsafe fn bytes(windows: [*const u8; 2], count: usize, origin: i32) -> __m512i {
+    let there = first(count);
+    // SAFETY: as above.
+    let load =
+        |window: *const u8| unsafe { _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(there, window.cast())) };
+    let [low, high] = windows.map(load);
+    let bytes = _mm512_or_si512(low, _mm512_slli_epi32::<16>(high));
+    _mm512_maskz_mov_epi32(there, _mm512_add_epi16(bytes, _mm512_set1_epi16(origin as i16)))
+}
+
+/// The first `count` of sixteen lanes.
+#[inline]
+fn first(count: usize) -> __mmask16 {
+    ((1u32 << count) - 1) as __mmask16
 }
 
 /// `count`, and one more for each earlier bit.
