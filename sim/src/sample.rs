@@ -116,8 +116,9 @@ impl<'s, 'p> Sample<'s, 'p> {
             for (program, codes) in by.into_iter().zip(made) {
                 simulated[program] = Some(codes.unwrap_or_else(|| right.clone()));
             }
-            if reads_exact {
-                exact = Some(right);
+            match reads_exact {
+                true => exact = Some(right),
+                false => self.scratch.spare().keep(right),
             }
         }
         let exact = exact.unwrap_or_else(|| {

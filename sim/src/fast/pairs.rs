@@ -42,8 +42,8 @@ impl PairRow {
 pub(crate) struct PairWeights {
     /// `[k][lane]`, for two windows.
     pub rows: Vec<PairRow>,
-    /// What an overflow of each product counts, [`ABOVE`], or [`BELOW`] too, where activations are not negative and reading
-    /// that is quicker than to look at the weight.
+    /// What an overflow of each product counts where the activation is not negative, [`ABOVE`], or [`BELOW`] too; where
+    /// reading that is quicker than to look at the weight.
     pub marks: Option<Vec<PairRow>>,
 }
 
@@ -51,12 +51,11 @@ impl PairWeights {
     /// Products up to which rows and marks stay in the fastest cache.
     const MARKED: usize = 256;
 
-    /// From `[k][lane]`, for activations that may be `negative` or not, and windows that share a vector as `lay_out` says.
-    /// `None` if a weight has more than nine bits.
-    pub fn new(rows: &[Row], negative: bool, lay_out: impl Fn(&Row) -> PairRow) -> Option<Self> {
-        let marked = !negative && rows.len() <= Self::MARKED;
+    /// From `[k][lane]`, for windows that share a vector as `lay_out` says. `None` if a weight has more than nine bits.
+    pub fn new(rows: &[Row], lay_out: impl Fn(&Row) -> PairRow) -> Option<Self> {
         let marks = || rows.iter().map(|row| lay_out(&row.map(|w| mark(w) | ABOVE))).collect();
         let fits = |&w: &i16| has_nine_bits((w.into(), w.into()));
+        let marked = rows.len() <= Self::MARKED;
         let laid_out = || Self { rows: rows.iter().map(&lay_out).collect(), marks: marked.then(marks) };
         rows.iter().flatten().all(fits).then(laid_out)
     }

@@ -198,12 +198,11 @@ pub(super) fn blocks(
             if geometry.has_bytes() && block.short && !apart {
                 // A single window has no other one to go with.
                 let pairs = kernels.steps_pairs() && geometry.pixels() > 1 && has_nine_bits(operands);
-                let negative = geometry.has_negative_operands();
                 let lay_out = match block.reads {
                     Reads::Neighbours(_) => PairRow::repeated,
                     _ => PairRow::doubled,
                 };
-                let weights = || PairWeights::new(&block.weights, negative, lay_out);
+                let weights = || PairWeights::new(&block.weights, lay_out);
                 block.doubled = pairs.then(weights).flatten();
                 block.singles = kernels.steps_singles().then(|| SingleWeights::new(&block.weights));
             }

@@ -33,7 +33,7 @@ impl Stepper {
             kernels: Kernels::choose(isa),
             doubled: weights
                 .iter()
-                .map(|rows| PairWeights::new(rows, true, PairRow::doubled))
+                .map(|rows| PairWeights::new(rows, PairRow::doubled))
                 .collect::<Option<_>>()?,
             weights,
             rails: Rails::new(format, Overflow::Saturate),

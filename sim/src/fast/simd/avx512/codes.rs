@@ -12,8 +12,10 @@ pub(in super::super) fn codes_double<'s>(
     scaling: &Scaling,
     out: impl Iterator<Item = &'s mut Lanes>,
 ) {
-    if scaling.has_room {
-        return codes_with_room(sums, scaling, out);
+    match (scaling.has_room, scaling.is_rectified()) {
+        (true, true) => return codes_with_room::<true>(sums, scaling, out),
+        (true, false) => return codes_with_room::<false>(sums, scaling, out),
+        (false, _) => {}
     }
     let [bias, left, right, low, high] =
         [&scaling.bias, &scaling.left, &scaling.right, &scaling.low, &scaling.high].map(|lanes| load(lanes));
@@ -42,14 +44,14 @@ pub(in super::super) fn codes_double<'s>(
 
 /// The same where [`Scaling::has_room`].
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn codes_with_room<'s>(
+fn codes_with_room<'s, const RECTIFIED: bool>(
     sums: impl Iterator<Item = &'s Lanes>,
     scaling: &Scaling,
     out: impl Iterator<Item = &'s mut Lanes>,
 ) {
     let room = Room::new(scaling);
     for (sum, out) in sums.zip(out) {
-        store(out, room.clamp(room.rounded::<false>(load(sum))));
+        store(out, room.clamp(room.rounded::<RECTIFIED>(load(sum))));
     }
 }
 

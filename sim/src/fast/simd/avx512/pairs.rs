@@ -7,7 +7,7 @@ use super::super::super::log::Log;
 use super::super::super::pairs::{Moment, PairOfWindows, PairStepping, PairWindows, StepList};
 use super::super::super::schedule::{NEVER, Turn};
 use super::super::short::base;
-use super::registers::{BY_MARK, BY_PRODUCT, BY_WEIGHT, COUNTED, Registers};
+use super::registers::{BY_MARK, BY_MARK_AND_SIGN, BY_SIGNS, BY_WEIGHT, COUNTED, Registers};
 use super::sources::{Bytes, Source};
 use super::{load, store};
 
@@ -31,10 +31,11 @@ macro_rules! by_side {
                 $work
             }};
         }
-        match &$stepping.weights.marks {
-            _ if $stepping.negative => under!(BY_PRODUCT),
-            None => under!(BY_WEIGHT),
-            Some(_) => under!(BY_MARK),
+        match (&$stepping.weights.marks, $stepping.negative) {
+            (Some(_), false) => under!(BY_MARK),
+            (None, false) => under!(BY_WEIGHT),
+            (Some(_), true) => under!(BY_MARK_AND_SIGN),
+            (None, true) => under!(BY_SIGNS),
         }
     }};
 }

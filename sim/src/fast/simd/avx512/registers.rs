@@ -14,16 +14,19 @@ use super::{load, store};
 /// Steps whose overflows are counted in the bytes of a lane.
 pub(super) const COUNTED: usize = 255;
 
-/// How overflows are told apart: by what the weights' marks say,
+/// How overflows are told apart where activations are not negative: by what the weights' marks say,
 pub(super) const BY_MARK: u8 = 0;
-/// by the sign of the weight, where activations are not negative,
+/// or by the signs of the weights;
 pub(super) const BY_WEIGHT: u8 = 1;
-/// by that of the product.
-pub(super) const BY_PRODUCT: u8 = 2;
+/// and where they may be negative: by the marks and the signs of the activations,
+pub(super) const BY_MARK_AND_SIGN: u8 = 2;
+/// or by the signs of both.
+pub(super) const BY_SIGNS: u8 = 3;
 
-/// `a & b | c` and `(a ^ b) & c`, as ternary logic.
+/// `a & b | c`, `a ^ b & c` and `(a ^ b) & c`, as ternary logic.
 const AND_OR: i32 = 0xea;
-const XOR_AND: i32 = 0x28;
+const XOR_OF_AND: i32 = 0x78;
+const AND_OF_XOR: i32 = 0x28;
 
 /// Weights `row`.
 ///
@@ -131,8 +134,13 @@ impl<const P: usize> Registers<P> {
                         // SAFETY: as above, and that there are marks.
                         BY_MARK => unsafe { load_row(marks, row) },
                         BY_WEIGHT => _mm512_ternarylogic_epi32::<{ AND_OR }>(w, minus, one),
+                        BY_MARK_AND_SIGN => {
+                            // SAFETY: as above.
+                            let mark = unsafe { load_row(marks, row) };
+                            _mm512_ternarylogic_epi32::<{ XOR_OF_AND }>(mark, x, minus)
+                        }
                         _ => {
-                            let below = _mm512_ternarylogic_epi32::<{ XOR_AND }>(w, x, minus);
+                            let below = _mm512_ternarylogic_epi32::<{ AND_OF_XOR }>(w, x, minus);
                             _mm512_or_si512(below, one)
                         }
                     };
