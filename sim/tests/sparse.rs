@@ -22,6 +22,16 @@ fn activations_of_all_signs() {
     }
 }
 
+/// Products of 16 bits, of few bits and many: signs are not where those of two bytes are.
+#[test]
+fn weights_of_more_than_nine_bits() {
+    let mut random = Random(3);
+    let weights: Vec<i32> = (0..CHANNELS * 9 * INPUTS).map(|_| random.below(4369) as i32 - 2184).collect();
+    for (dtype, zero_point) in [(DType::UInt4, 0), (DType::Int4, 2)] {
+        check(dtype, zero_point, &weights, &mut random);
+    }
+}
+
 /// Every addition overflows, in one direction: as many times as there are products.
 #[test]
 fn all_overflow_above_or_below() {
@@ -32,7 +42,9 @@ fn all_overflow_above_or_below() {
 
 fn check(dtype: DType, zero_point: i32, weights: &[i32], random: &mut Random) {
     let shape = [CHANNELS, 3, 3, INPUTS];
-    let weights = Some((quantized(&shape, DType::Int8, 1.0, 0), weights.to_vec()));
+    let is_byte = weights.iter().all(|&weight| DType::Int8.saturate(weight.into()) == weight);
+    let weight_type = if is_byte { DType::Int8 } else { DType::Int16 };
+    let weights = Some((quantized(&shape, weight_type, 1.0, 0), weights.to_vec()));
     let x = quantized(&[1, SIZE, SIZE, INPUTS], dtype, 1.0, zero_point);
     let y = output("y", DType::Int8, 4096.0, 0);
     let graph = one_layer(conv2d(1, Padding::Same), x, weights, None, y);
@@ -65,7 +77,7 @@ fn sample(dtype: DType, zero_point: i32, one_in: &[usize], random: &mut Random) 
     for _ in 0..SIZE * SIZE {
         let one_in = one_in[random.below(one_in.len())];
         for _ in 0..INPUTS {
-            let code = dtype.min() + random.below(256) as i32;
+            let code = dtype.min() + random.below(1 << dtype.bits()) as i32;
             codes.push(if random.below(one_in) == 0 { code } else { zero_point });
         }
     }
