@@ -176,7 +176,7 @@ impl<'s, 'p> Sample<'s, 'p> {
         readings
     }
 
-    /// One layer of the programs that read the same; whether that is what the exact network reads.
+    /// One layer of the programs `by`, which read the same `codes`; `exact` says whether the exact network does too.
     fn run_reading(
         &mut self,
         layer: &MacLayer,

@@ -231,7 +231,7 @@ pub(super) struct Output<'o, 'a> {
 }
 
 impl Output<'_, '_> {
-    /// Whether sums become output codes without codes in lanes.
+    /// Whether sums become output codes at once, without codes in lanes.
     pub fn puts_sums(&self) -> bool {
         matches!(self.out, PackedMut::Bytes(_)) && self.layer.finisher.scales()
     }

@@ -10,7 +10,7 @@ use super::schedule::NEVER;
 #[repr(align(64))]
 pub(crate) struct PairRow(pub [i16; 2 * LANES]);
 
-/// An overflow above, in the lower byte of a counter.
+/// An overflow above, in the lower byte of a counter; where pairs are counted, any overflow.
 pub(crate) const ABOVE: i16 = 1;
 /// An overflow below, in the upper byte.
 pub(crate) const BELOW: i16 = 1 << 8;
@@ -42,8 +42,8 @@ impl PairRow {
 pub(crate) struct PairWeights {
     /// `[k][lane]`, for two windows.
     pub rows: Vec<PairRow>,
-    /// What an overflow of each product counts where the activation is not negative, [`ABOVE`], or [`BELOW`] too; where
-    /// reading that is quicker than to look at the weight.
+    /// What an overflow of each product adds to a counter where the activation is not negative: [`ABOVE`], and [`BELOW`] too
+    /// where the weight is negative. Only where reading that is quicker than to look at the weight.
     pub marks: Option<Vec<PairRow>>,
 }
 

@@ -128,8 +128,8 @@ impl<const P: usize> Registers<P> {
                 };
                 self.value[p] = next;
                 if COUNT {
-                    // One of both in the lower byte, and one of those below in the upper one: those are overflows of
-                    // negative products. The sign of nine bits is that of the upper byte's lowest one.
+                    // The lower byte counts all events, the upper one those below the rails, which are those of negative
+                    // products. An operand of nine bits has its sign in the lowest bit of its upper byte too.
                     let event = match SIDE {
                         // SAFETY: as above, and that there are marks.
                         BY_MARK => unsafe { load_row(marks, row) },
