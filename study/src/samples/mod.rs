@@ -1,17 +1,20 @@
 //! What a network is run on: codes per input, from files or from a seed, read as they are needed.
 
+mod reading;
+mod values;
+
 use std::path::{Path, PathBuf};
 
-use guardbit_files::{Digest, FileHasher, Hasher};
-use guardbit_frontends::npy::{Header, Values};
-use guardbit_frontends::{Frontend, RandomCodes};
-use guardbit_graph::{CodeRange, CodeType, DType, Graph, Tensor, TensorId, word_of};
-use guardbit_reports::member_name;
-use guardbit_sim::{Codes, SimError};
+use guardbit_files::{Digest, Hasher};
+use guardbit_frontends::Frontend;
+use guardbit_graph::{Graph, TensorId};
 
-use crate::array::{self, Array, ArrayFile};
+use crate::array::ArrayFile;
 use crate::error::Wanted;
 use crate::{Pick, StudyError};
+use reading::{Input, SampleFile, Source};
+pub(crate) use reading::{Pieces, SampleReader};
+use values::take;
 
 /// Random samples, at most.
 const MAX_RANDOM_SAMPLES: usize = 1_000_000;
@@ -53,39 +56,6 @@ pub(crate) struct Samples {
     clipped: u64,
     /// Per graph input.
     inputs: Vec<Input>,
-}
-
-/// The samples of one graph input.
-#[derive(Debug)]
-struct Input {
-    /// Without codes of its own.
-    tensor: Tensor,
-    id: TensorId,
-    source: Source,
-}
-
-#[derive(Debug)]
-enum Source {
-    Array { path: PathBuf, array: Array, frontend: &'static dyn Frontend },
-    Seed(u64),
-}
-
-/// Reads samples from the first one on.
-pub(crate) struct SampleReader<'a> {
-    inputs: Vec<InputReader<'a>>,
-    /// Of the samples that were read last.
-    bytes: Vec<u8>,
-}
-
-/// Reads the samples of one input from the first one on.
-pub(crate) struct InputReader<'a> {
-    input: &'a Input,
-    picked: Option<&'a [usize]>,
-    next: usize,
-    /// Real values so far that were clipped.
-    clipped: u64,
-    /// Where codes come from a seed.
-    random: RandomCodes,
 }
 
 impl Samples {
@@ -136,17 +106,13 @@ impl Samples {
 
     /// Reads all inputs from the first sample on.
     pub fn reader(&self) -> SampleReader<'_> {
-        SampleReader {
-            inputs: self.inputs.iter().map(|input| input.reader(self.picked.as_deref())).collect(),
-            bytes: Vec::new(),
-        }
+        SampleReader::new(&self.inputs, self.picked.as_deref())
     }
 
     /// Every input with its codes, in pieces of whole samples.
     pub fn inputs(&self) -> impl Iterator<Item = (TensorId, Pieces<'_>)> {
-        self.inputs.iter().map(|input| {
-            (input.id, Pieces { reader: input.reader(self.picked.as_deref()), left: self.count })
-        })
+        let pieces = |input| Pieces::new(input, self.picked.as_deref(), self.count);
+        self.inputs.iter().map(move |input| (input.id, pieces(input)))
     }
 
     fn random(graph: &Graph, count: usize, seed: u64) -> Result<Self, StudyError> {
@@ -168,7 +134,7 @@ impl Samples {
         let (mut hasher, mut clipped) = (Hasher::default(), 0);
         for (_, mut pieces) in self.inputs() {
             pieces.hash(&mut hasher, file.as_mut())?;
-            clipped += pieces.reader.clipped;
+            clipped += pieces.clipped();
         }
         (self.digest, self.clipped) = (hasher.finish(), clipped);
         self.source_digest = file.map_or(Ok(self.digest), SampleFile::finish)?;
@@ -212,305 +178,18 @@ impl Samples {
     }
 }
 
-impl SampleReader<'_> {
-    /// The codes of every graph input for each of the next `count` samples.
-    pub fn read(&mut self, count: usize) -> Result<Vec<Vec<Codes>>, StudyError> {
-        let mut samples = Vec::new();
-        self.read_into(count, &mut samples)?;
-        Ok(samples)
-    }
-
-    /// The same in place of the samples that are there, in their memory where nobody else has it.
-    pub fn read_into(&mut self, count: usize, samples: &mut Vec<Vec<Codes>>) -> Result<(), StudyError> {
-        samples.resize_with(count, || Vec::with_capacity(self.inputs.len()));
-        for (place, input) in self.inputs.iter_mut().enumerate() {
-            let (dtype, len) = (input.input.tensor.ty.dtype, input.input.tensor.ty.len());
-            let each = samples.iter_mut().enumerate();
-            let each = each.map(|(index, sample)| (index * len..(index + 1) * len, sample));
-            if input.read_bytes(count, &mut self.bytes)? {
-                for (range, sample) in each {
-                    let bytes = &self.bytes[range];
-                    match sample.get_mut(place) {
-                        Some(codes) => _ = codes.set_bytes(dtype, bytes),
-                        None => sample.extend(Codes::from_bytes(dtype, bytes)),
-                    }
-                }
-                continue;
-            }
-            let codes = input.read(count)?;
-            for (range, sample) in each {
-                sample.truncate(place);
-                sample.push(input.input.codes(&codes[range])?);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The codes of one input, piece by piece.
-pub(crate) struct Pieces<'a> {
-    reader: InputReader<'a>,
-    left: usize,
-}
-
-impl Iterator for Pieces<'_> {
-    type Item = Result<Vec<i32>, StudyError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let count = self.next_count();
-        (count > 0).then(|| self.reader.read(count))
-    }
-}
-
-impl Pieces<'_> {
-    /// Samples of the next piece; 0 at the end.
-    fn next_count(&mut self) -> usize {
-        let len = self.reader.input.tensor.ty.len().max(1);
-        let count = (array::CHUNK / len).max(1).min(self.left);
-        self.left -= count;
-        count
-    }
-
-    /// Adds all codes to `hasher`, each in the bytes that a file holds it in, and goes on with `file` beside.
-    fn hash(&mut self, hasher: &mut Hasher, mut file: Option<&mut SampleFile<'_>>) -> Result<(), StudyError> {
-        let mut bytes = Vec::new();
-        loop {
-            let count = self.next_count();
-            if count == 0 {
-                return Ok(());
-            }
-            if !self.reader.read_bytes(count, &mut bytes)? {
-                bytes.clear();
-                let codes = self.reader.read(count)?;
-                self.reader.input.codes(&codes)?.extend_le_bytes(self.reader.input.code_bytes(), &mut bytes);
-            }
-            match &mut file {
-                Some(file) => file.beside(hasher, &bytes)?,
-                None => hasher.update(&bytes),
-            }
-        }
-    }
-}
-
-/// The digest of a file of samples on its way.
-struct SampleFile<'p> {
-    path: &'p Path,
-    hasher: FileHasher,
-}
-
-impl<'p> SampleFile<'p> {
-    fn open(path: &'p Path) -> Result<Self, StudyError> {
-        let hasher = FileHasher::open(path).map_err(|source| Self::unread(path, source))?;
-        Ok(Self { path, hasher })
-    }
-
-    fn beside(&mut self, other: &mut Hasher, others: &[u8]) -> Result<(), StudyError> {
-        self.hasher.beside(other, others).map_err(|source| Self::unread(self.path, source))
-    }
-
-    fn finish(self) -> Result<Digest, StudyError> {
-        self.hasher.finish().map_err(|source| Self::unread(self.path, source))
-    }
-
-    fn unread(path: &Path, source: std::io::Error) -> StudyError {
-        StudyError::read(path, Wanted::Samples, source)
-    }
-}
-
-impl Input {
-    fn new(graph: &Graph, id: TensorId, source: Source) -> Self {
-        Self { tensor: graph.tensor(id).clone(), id, source }
-    }
-
-    /// Codes that are known to be of the input's dtype.
-    fn codes(&self, codes: &[i32]) -> Result<Codes, StudyError> {
-        let tensor = &self.tensor;
-        let ty = tensor.ty.code_type();
-        let outside = |code| SimError::InputCode { tensor: tensor.name.clone(), code, ty };
-        Ok(Codes::new(tensor.ty.dtype, codes).map_err(outside)?)
-    }
-
-    /// Bytes of a code in a file.
-    fn code_bytes(&self) -> usize {
-        (self.tensor.ty.dtype.bits() as usize).div_ceil(8)
-    }
-
-    fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
-        let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
-        let codes = match self.tensor.ty.dtype.is_float() {
-            true => -RANDOM_STEPS..=RANDOM_STEPS,
-            false => self.tensor.ty.code_range().codes(),
-        };
-        InputReader { input: self, picked, next: 0, clipped: 0, random: RandomCodes::new(seed, codes) }
-    }
-}
-
-impl InputReader<'_> {
-    /// Reads the bytes of the next `count` samples, where the file holds codes of 8 bits one after the other, all of which
-    /// are codes; whether it does.
-    fn read_bytes(&mut self, count: usize, bytes: &mut Vec<u8>) -> Result<bool, StudyError> {
-        let (Source::Array { array, .. }, None) = (&self.input.source, self.picked) else { return Ok(false) };
-        let CodeType { dtype, range } = self.input.tensor.ty.code_type();
-        let any_byte = matches!(dtype, DType::Int8 | DType::UInt8) && range == CodeRange::of(dtype);
-        if !any_byte || array.dtype() != dtype.name() || !array.row_bytes(self.next, count, bytes)? {
-            return Ok(false);
-        }
-        self.next += count;
-        Ok(true)
-    }
-
-    /// The codes of the next `count` samples.
-    fn read(&mut self, count: usize) -> Result<Vec<i32>, StudyError> {
-        let first = self.next;
-        self.next += count;
-        match &self.input.source {
-            Source::Seed(_) => {
-                let codes = self.random.by_ref().take(count * self.input.tensor.ty.len());
-                Ok(match self.input.tensor.ty.dtype.is_float() {
-                    true => codes.map(random_real).collect(),
-                    false => codes.collect(),
-                })
-            }
-            Source::Array { path, array, frontend } => {
-                let rows = match self.picked {
-                    None => array.rows(first, count)?,
-                    Some(picked) => {
-                        let mut rows = Values::Other;
-                        for run in picked[first..self.next].chunk_by(|a, b| a + 1 == *b) {
-                            array::extend(&mut rows, array.rows(run[0], run.len())?);
-                        }
-                        rows
-                    }
-                };
-                let (codes, clipped) = codes_of(&self.input.tensor, *frontend, array.dtype(), rows, path)?;
-                self.clipped += clipped;
-                Ok(codes)
-            }
-        }
-    }
-}
-
-/// Steps of random real values per unit.
-const RANDOM_STEPS: i32 = 1 << 24;
-
-/// The word of a random real value in `[-1, 1]`.
-fn random_real(steps: i32) -> i32 {
-    // Exact: at most 25 bits, of which a single holds 24 and the power of two.
-    word_of(steps as f32 / RANDOM_STEPS as f32)
-}
-
-/// The array for an input, by name from an archive, or the only one, and the number of samples in it.
-fn take(
-    file: &mut ArrayFile,
-    graph: &Graph,
-    tensor: &Tensor,
-    path: &Path,
-) -> Result<(Array, usize), StudyError> {
-    let called = |wanted: &str| file.names().iter().position(|name| name == wanted);
-    let by_name = called(&tensor.name).or_else(|| called(&member_name(&tensor.name)));
-    let only = (file.names().len() == 1 && graph.inputs().len() == 1).then_some(0);
-    let check = |header: &Header| {
-        check_dtype(tensor, header.element.name(), path)?;
-        sample_count(tensor, &header.shape, path)
-    };
-    match by_name.or(only) {
-        Some(index) => file.array(index, check),
-        None => Err(StudyError::MissingInput {
-            path: path.into(),
-            input: tensor.name.clone(),
-            inputs: graph.inputs().iter().map(|&id| graph.tensor(id).name.clone()).collect(),
-        }),
-    }
-}
-
-/// Fails unless elements of dtype `found` stand for codes of an input.
-fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), StudyError> {
-    let expected = array::file_dtype(tensor.ty.dtype);
-    if found == expected || found == "float32" {
-        return Ok(());
-    }
-    Err(StudyError::InputDType { path: path.into(), input: tensor.name.clone(), found, expected })
-}
-
-/// The codes that elements of dtype `found` stand for, and how many of these had to be clipped.
-fn codes_of(
-    tensor: &Tensor,
-    frontend: &dyn Frontend,
-    found: &'static str,
-    values: Values,
-    path: &Path,
-) -> Result<(Vec<i32>, u64), StudyError> {
-    let CodeType { dtype, range } = tensor.ty.code_type();
-    match values {
-        Values::Integers(values) if found == array::file_dtype(dtype) => {
-            let code = |value: i64| match i32::try_from(value) {
-                Ok(code) if range.contains(code) => Ok(code),
-                _ => Err(StudyError::CodeRange { path: path.into(), code: value, ty: tensor.ty.code_type() }),
-            };
-            Ok((values.into_iter().map(code).collect::<Result<_, _>>()?, 0))
-        }
-        Values::Float32(values) if dtype.is_float() => Ok((values.into_iter().map(word_of).collect(), 0)),
-        Values::Float32(values) => {
-            let mut clipped = 0;
-            let code = |value| {
-                let steps = quantize(tensor, frontend, value, path)?;
-                let code = range.clamp(steps);
-                clipped += u64::from(i128::from(code) != steps);
-                Ok(code)
-            };
-            let codes = values.into_iter().map(code).collect::<Result<_, StudyError>>()?;
-            Ok((codes, clipped))
-        }
-        _ => Err(StudyError::InputDType {
-            path: path.into(),
-            input: tensor.name.clone(),
-            found,
-            expected: array::file_dtype(dtype),
-        }),
-    }
-}
-
-/// Samples lie along the first axis; it takes the place of a leading 1 of the input's shape.
-fn sample_count(tensor: &Tensor, found: &[usize], path: &Path) -> Result<usize, StudyError> {
-    let shape = &tensor.ty.shape;
-    let rest = if shape.first() == Some(&1) { &shape[1..] } else { &shape[..] };
-    match found.split_first() {
-        Some((&samples, found)) if found == rest => Ok(samples),
-        _ => Err(StudyError::InputShape {
-            path: path.into(),
-            input: tensor.name.clone(),
-            found: found.to_vec(),
-            expected: rest.to_vec(),
-        }),
-    }
-}
-
-/// The code of a real value, not yet clamped.
-fn quantize(tensor: &Tensor, frontend: &dyn Frontend, value: f32, path: &Path) -> Result<i128, StudyError> {
-    let Some(quantization) = &tensor.ty.quantization else {
-        return Err(StudyError::InputDType {
-            path: path.into(),
-            input: tensor.name.clone(),
-            found: "float32",
-            expected: array::file_dtype(tensor.ty.dtype),
-        });
-    };
-    if !value.is_finite() {
-        let problem = format!("`{}` holds {value}, which is no real number", tensor.name);
-        return Err(StudyError::Array { path: path.into(), problem });
-    }
-    Ok(frontend.quantize_input(value, quantization))
-}
-
 #[cfg(test)]
 mod tests {
-    use guardbit_graph::{DType, Operand, OutputSpec, Requantize, TensorType, ops::Relu};
+    use guardbit_frontends::npy::Values;
+    use guardbit_graph::{DType, Operand, OutputSpec, Requantize, TensorType, ops::Relu, word_of};
+    use guardbit_sim::Codes;
     use ndarray::{ArrayD, IxDyn, ShapeBuilder};
     use ndarray_npy::{WritableElement, WriteNpyExt};
     use proptest::prelude::*;
     use std::io::Write;
     use zip::CompressionMethod;
 
+    use super::values::{codes_of, sample_count};
     use super::*;
 
     const TFLITE: &dyn Frontend = &guardbit_frontends::tflite::Tflite;

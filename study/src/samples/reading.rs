@@ -1,0 +1,254 @@
+//! Samples of a network's inputs, read piece by piece.
+
+use std::path::{Path, PathBuf};
+
+use guardbit_files::{Digest, FileHasher, Hasher};
+use guardbit_frontends::npy::Values;
+use guardbit_frontends::{Frontend, RandomCodes};
+use guardbit_graph::{CodeRange, CodeType, DType, Graph, Tensor, TensorId, word_of};
+use guardbit_sim::{Codes, SimError};
+
+use super::values::codes_of;
+use crate::StudyError;
+use crate::array::{self, Array};
+use crate::error::Wanted;
+
+/// The samples of one graph input.
+#[derive(Debug)]
+pub(super) struct Input {
+    /// Without codes of its own.
+    tensor: Tensor,
+    pub id: TensorId,
+    source: Source,
+}
+
+#[derive(Debug)]
+pub(super) enum Source {
+    Array { path: PathBuf, array: Array, frontend: &'static dyn Frontend },
+    Seed(u64),
+}
+
+/// Reads samples from the first one on.
+pub(crate) struct SampleReader<'a> {
+    inputs: Vec<InputReader<'a>>,
+    /// Of the samples that were read last.
+    bytes: Vec<u8>,
+}
+
+/// Reads the samples of one input from the first one on.
+pub(crate) struct InputReader<'a> {
+    input: &'a Input,
+    picked: Option<&'a [usize]>,
+    next: usize,
+    /// Real values so far that were clipped.
+    clipped: u64,
+    /// Where codes come from a seed.
+    random: RandomCodes,
+}
+
+impl<'a> SampleReader<'a> {
+    /// Of these inputs, all samples of their file or those that were picked.
+    pub(super) fn new(inputs: &'a [Input], picked: Option<&'a [usize]>) -> Self {
+        let inputs = inputs.iter().map(|input| input.reader(picked)).collect();
+        Self { inputs, bytes: Vec::new() }
+    }
+
+    /// The codes of every graph input for each of the next `count` samples.
+    pub fn read(&mut self, count: usize) -> Result<Vec<Vec<Codes>>, StudyError> {
+        let mut samples = Vec::new();
+        self.read_into(count, &mut samples)?;
+        Ok(samples)
+    }
+
+    /// The same in place of the samples that are there, in their memory where nobody else has it.
+    pub fn read_into(&mut self, count: usize, samples: &mut Vec<Vec<Codes>>) -> Result<(), StudyError> {
+        samples.resize_with(count, || Vec::with_capacity(self.inputs.len()));
+        for (place, input) in self.inputs.iter_mut().enumerate() {
+            let (dtype, len) = (input.input.tensor.ty.dtype, input.input.tensor.ty.len());
+            let each = samples.iter_mut().enumerate();
+            let each = each.map(|(index, sample)| (index * len..(index + 1) * len, sample));
+            if input.read_bytes(count, &mut self.bytes)? {
+                for (range, sample) in each {
+                    let bytes = &self.bytes[range];
+                    match sample.get_mut(place) {
+                        Some(codes) => _ = codes.set_bytes(dtype, bytes),
+                        None => sample.extend(Codes::from_bytes(dtype, bytes)),
+                    }
+                }
+                continue;
+            }
+            let codes = input.read(count)?;
+            for (range, sample) in each {
+                sample.truncate(place);
+                sample.push(input.input.codes(&codes[range])?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The codes of one input, piece by piece.
+pub(crate) struct Pieces<'a> {
+    reader: InputReader<'a>,
+    left: usize,
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Result<Vec<i32>, StudyError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let count = self.next_count();
+        (count > 0).then(|| self.reader.read(count))
+    }
+}
+
+impl<'a> Pieces<'a> {
+    /// Of `count` samples.
+    pub(super) fn new(input: &'a Input, picked: Option<&'a [usize]>, count: usize) -> Self {
+        Self { reader: input.reader(picked), left: count }
+    }
+
+    /// Real values so far that were clipped.
+    pub(super) fn clipped(&self) -> u64 {
+        self.reader.clipped
+    }
+
+    /// Samples of the next piece; 0 at the end.
+    fn next_count(&mut self) -> usize {
+        let len = self.reader.input.tensor.ty.len().max(1);
+        let count = (array::CHUNK / len).max(1).min(self.left);
+        self.left -= count;
+        count
+    }
+
+    /// Adds all codes to `hasher`, each in the bytes that a file holds it in, and goes on with `file` beside.
+    pub(super) fn hash(
+        &mut self,
+        hasher: &mut Hasher,
+        mut file: Option<&mut SampleFile<'_>>,
+    ) -> Result<(), StudyError> {
+        let mut bytes = Vec::new();
+        loop {
+            let count = self.next_count();
+            if count == 0 {
+                return Ok(());
+            }
+            if !self.reader.read_bytes(count, &mut bytes)? {
+                bytes.clear();
+                let codes = self.reader.read(count)?;
+                self.reader.input.codes(&codes)?.extend_le_bytes(self.reader.input.code_bytes(), &mut bytes);
+            }
+            match &mut file {
+                Some(file) => file.beside(hasher, &bytes)?,
+                None => hasher.update(&bytes),
+            }
+        }
+    }
+}
+
+/// The digest of a file of samples on its way.
+pub(super) struct SampleFile<'p> {
+    path: &'p Path,
+    hasher: FileHasher,
+}
+
+impl<'p> SampleFile<'p> {
+    pub fn open(path: &'p Path) -> Result<Self, StudyError> {
+        let hasher = FileHasher::open(path).map_err(|source| Self::unread(path, source))?;
+        Ok(Self { path, hasher })
+    }
+
+    fn beside(&mut self, other: &mut Hasher, others: &[u8]) -> Result<(), StudyError> {
+        self.hasher.beside(other, others).map_err(|source| Self::unread(self.path, source))
+    }
+
+    pub fn finish(self) -> Result<Digest, StudyError> {
+        self.hasher.finish().map_err(|source| Self::unread(self.path, source))
+    }
+
+    fn unread(path: &Path, source: std::io::Error) -> StudyError {
+        StudyError::read(path, Wanted::Samples, source)
+    }
+}
+
+impl Input {
+    pub fn new(graph: &Graph, id: TensorId, source: Source) -> Self {
+        Self { tensor: graph.tensor(id).clone(), id, source }
+    }
+
+    /// Codes that are known to be of the input's dtype.
+    fn codes(&self, codes: &[i32]) -> Result<Codes, StudyError> {
+        let tensor = &self.tensor;
+        let ty = tensor.ty.code_type();
+        let outside = |code| SimError::InputCode { tensor: tensor.name.clone(), code, ty };
+        Ok(Codes::new(tensor.ty.dtype, codes).map_err(outside)?)
+    }
+
+    /// Bytes of a code in a file.
+    fn code_bytes(&self) -> usize {
+        (self.tensor.ty.dtype.bits() as usize).div_ceil(8)
+    }
+
+    fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
+        let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
+        let codes = match self.tensor.ty.dtype.is_float() {
+            true => -RANDOM_STEPS..=RANDOM_STEPS,
+            false => self.tensor.ty.code_range().codes(),
+        };
+        InputReader { input: self, picked, next: 0, clipped: 0, random: RandomCodes::new(seed, codes) }
+    }
+}
+
+impl InputReader<'_> {
+    /// Reads the bytes of the next `count` samples, where the file holds codes of 8 bits one after the other, all of which
+    /// are codes; whether it does.
+    fn read_bytes(&mut self, count: usize, bytes: &mut Vec<u8>) -> Result<bool, StudyError> {
+        let (Source::Array { array, .. }, None) = (&self.input.source, self.picked) else { return Ok(false) };
+        let CodeType { dtype, range } = self.input.tensor.ty.code_type();
+        let any_byte = matches!(dtype, DType::Int8 | DType::UInt8) && range == CodeRange::of(dtype);
+        if !any_byte || array.dtype() != dtype.name() || !array.row_bytes(self.next, count, bytes)? {
+            return Ok(false);
+        }
+        self.next += count;
+        Ok(true)
+    }
+
+    /// The codes of the next `count` samples.
+    fn read(&mut self, count: usize) -> Result<Vec<i32>, StudyError> {
+        let first = self.next;
+        self.next += count;
+        match &self.input.source {
+            Source::Seed(_) => {
+                let codes = self.random.by_ref().take(count * self.input.tensor.ty.len());
+                Ok(match self.input.tensor.ty.dtype.is_float() {
+                    true => codes.map(random_real).collect(),
+                    false => codes.collect(),
+                })
+            }
+            Source::Array { path, array, frontend } => {
+                let rows = match self.picked {
+                    None => array.rows(first, count)?,
+                    Some(picked) => {
+                        let mut rows = Values::Other;
+                        for run in picked[first..self.next].chunk_by(|a, b| a + 1 == *b) {
+                            array::extend(&mut rows, array.rows(run[0], run.len())?);
+                        }
+                        rows
+                    }
+                };
+                let (codes, clipped) = codes_of(&self.input.tensor, *frontend, array.dtype(), rows, path)?;
+                self.clipped += clipped;
+                Ok(codes)
+            }
+        }
+    }
+}
+
+/// Steps of random real values per unit.
+const RANDOM_STEPS: i32 = 1 << 24;
+
+/// The word of a random real value in `[-1, 1]`.
+fn random_real(steps: i32) -> i32 {
+    // Exact: at most 25 bits, of which a single holds 24 and the power of two.
+    word_of(steps as f32 / RANDOM_STEPS as f32)
+}

@@ -1,0 +1,114 @@
+//! What a file's array must be for an input, and the codes that its elements stand for.
+
+use std::path::Path;
+
+use guardbit_frontends::Frontend;
+use guardbit_frontends::npy::{Header, Values};
+use guardbit_graph::{CodeType, Graph, Tensor, word_of};
+use guardbit_reports::member_name;
+
+use crate::StudyError;
+use crate::array::{self, Array, ArrayFile};
+
+/// The array for an input, by name from an archive, or the only one, and the number of samples in it.
+pub(super) fn take(
+    file: &mut ArrayFile,
+    graph: &Graph,
+    tensor: &Tensor,
+    path: &Path,
+) -> Result<(Array, usize), StudyError> {
+    let called = |wanted: &str| file.names().iter().position(|name| name == wanted);
+    let by_name = called(&tensor.name).or_else(|| called(&member_name(&tensor.name)));
+    let only = (file.names().len() == 1 && graph.inputs().len() == 1).then_some(0);
+    let check = |header: &Header| {
+        check_dtype(tensor, header.element.name(), path)?;
+        sample_count(tensor, &header.shape, path)
+    };
+    match by_name.or(only) {
+        Some(index) => file.array(index, check),
+        None => Err(StudyError::MissingInput {
+            path: path.into(),
+            input: tensor.name.clone(),
+            inputs: graph.inputs().iter().map(|&id| graph.tensor(id).name.clone()).collect(),
+        }),
+    }
+}
+
+/// Fails unless elements of dtype `found` stand for codes of an input.
+fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), StudyError> {
+    let expected = array::file_dtype(tensor.ty.dtype);
+    if found == expected || found == "float32" {
+        return Ok(());
+    }
+    Err(StudyError::InputDType { path: path.into(), input: tensor.name.clone(), found, expected })
+}
+
+/// The codes that elements of dtype `found` stand for, and how many of these had to be clipped.
+pub(super) fn codes_of(
+    tensor: &Tensor,
+    frontend: &dyn Frontend,
+    found: &'static str,
+    values: Values,
+    path: &Path,
+) -> Result<(Vec<i32>, u64), StudyError> {
+    let CodeType { dtype, range } = tensor.ty.code_type();
+    match values {
+        Values::Integers(values) if found == array::file_dtype(dtype) => {
+            let code = |value: i64| match i32::try_from(value) {
+                Ok(code) if range.contains(code) => Ok(code),
+                _ => Err(StudyError::CodeRange { path: path.into(), code: value, ty: tensor.ty.code_type() }),
+            };
+            Ok((values.into_iter().map(code).collect::<Result<_, _>>()?, 0))
+        }
+        Values::Float32(values) if dtype.is_float() => Ok((values.into_iter().map(word_of).collect(), 0)),
+        Values::Float32(values) => {
+            let mut clipped = 0;
+            let code = |value| {
+                let steps = quantize(tensor, frontend, value, path)?;
+                let code = range.clamp(steps);
+                clipped += u64::from(i128::from(code) != steps);
+                Ok(code)
+            };
+            let codes = values.into_iter().map(code).collect::<Result<_, StudyError>>()?;
+            Ok((codes, clipped))
+        }
+        _ => Err(StudyError::InputDType {
+            path: path.into(),
+            input: tensor.name.clone(),
+            found,
+            expected: array::file_dtype(dtype),
+        }),
+    }
+}
+
+/// Samples lie along the first axis; it takes the place of a leading 1 of the input's shape.
+pub(super) fn sample_count(tensor: &Tensor, found: &[usize], path: &Path) -> Result<usize, StudyError> {
+    let shape = &tensor.ty.shape;
+    let rest = if shape.first() == Some(&1) { &shape[1..] } else { &shape[..] };
+    match found.split_first() {
+        Some((&samples, found)) if found == rest => Ok(samples),
+        _ => Err(StudyError::InputShape {
+            path: path.into(),
+            input: tensor.name.clone(),
+            found: found.to_vec(),
+            expected: rest.to_vec(),
+        }),
+    }
+}
+
+/// The code of a real value, not yet clamped.
+fn quantize(tensor: &Tensor, frontend: &dyn Frontend, value: f32, path: &Path) -> Result<i128, StudyError> {
+    let Some(quantization) = &tensor.ty.quantization else {
+        return Err(StudyError::InputDType {
+            path: path.into(),
+            input: tensor.name.clone(),
+            found: "float32",
+            expected: array::file_dtype(tensor.ty.dtype),
+        });
+    };
+    if !value.is_finite() {
+        let problem = format!("`{}` holds {value}, which is no real number", tensor.name);
+        return Err(StudyError::Array { path: path.into(), problem });
+    }
+    Ok(frontend.quantize_input(value, quantization))
+}
