@@ -31,7 +31,7 @@ pub enum Isa {
     Portable,
     /// x86-64 with AVX2.
     Avx2,
-    /// x86-64 with AVX-512 BW and VL; with VBMI2 and BITALG registers of 16 bits are stepped two windows to a lane.
+    /// x86-64 with AVX-512 BW and VL; with VBMI2 and BITALG registers of 16 bits are stepped two windows to a vector.
     Avx512,
     /// The same with VNNI, by which exact sums are made from bytes.
     Avx512Vnni,

@@ -110,13 +110,12 @@ impl<'s, 'p> Sample<'s, 'p> {
         let output_type = &graph.tensor(output).ty;
         let mut exact = None;
         let mut simulated: Vec<Option<Codes>> = vec![None; self.counts.len()];
-        for Reading { codes, exact: reads_exact, by } in self.readings(input) {
-            let Made { exact: right, simulated: made } =
-                self.run_reading(layer, output_type.dtype, (&codes, reads_exact), &by);
-            for (program, codes) in by.into_iter().zip(made) {
+        for reading in self.readings(input) {
+            let Made { exact: right, simulated: made } = self.run_reading(layer, output_type.dtype, &reading);
+            for (program, codes) in reading.by.into_iter().zip(made) {
                 simulated[program] = Some(codes.unwrap_or_else(|| right.clone()));
             }
-            match reads_exact {
+            match reading.exact {
                 true => exact = Some(right),
                 false => self.scratch.spare().keep(right),
             }
@@ -176,13 +175,12 @@ impl<'s, 'p> Sample<'s, 'p> {
         readings
     }
 
-    /// One layer of the programs `by`, which read the same `codes`; `exact` says whether the exact network does too.
+    /// One layer of the programs that read the same.
     fn run_reading(
         &mut self,
         layer: &MacLayer,
         dtype: guardbit_graph::DType,
-        (codes, exact): (&Codes, bool),
-        by: &[usize],
+        Reading { codes, exact, by }: &Reading,
     ) -> Made {
         let node = layer.node;
         let mut runs = Vec::with_capacity(by.len());
@@ -196,7 +194,7 @@ impl<'s, 'p> Sample<'s, 'p> {
             runs.push(LayerRun { layer, prepared: &one.prepared[node.index()], counts, trap: None });
         }
         let options = &self.batch.options;
-        let reading = layer::Reading { codes, dtype, sample: self.index, options, wants_exact: exact };
+        let reading = layer::Reading { codes, dtype, sample: self.index, options, wants_exact: *exact };
         let made = layer::run(&mut runs, &reading, self.scratch);
         traps.extend(runs.into_iter().map(|run| run.trap));
         for (&program, trap) in by.iter().zip(traps) {

@@ -21,11 +21,13 @@ pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scr
             next += tile.sums(first, |_| Sums::Only, windows, walked);
             for (index, sums) in (first..next).zip(&*walked) {
                 let (tile, sums) = (tile.at(index), &sums[..count]);
-                if !out.put_sums(&tile, sums) {
-                    let codes = &mut exact_codes[..sums.len()];
-                    tile.exact_codes(windows, sums, codes);
-                    out.put(tile.pixel, tile.block, codes);
+                if out.puts_sums() {
+                    out.put_sums(&tile, sums);
+                    continue;
                 }
+                let codes = &mut exact_codes[..sums.len()];
+                tile.exact_codes(windows, sums, codes);
+                out.put(tile.pixel, tile.block, codes);
             }
         }
     });
@@ -236,9 +238,9 @@ impl Output<'_, '_> {
         matches!(self.out, PackedMut::Bytes(_)) && self.layer.finisher.scales()
     }
 
-    /// Puts the output codes of sums, where [`Self::puts_sums`]; whether it is done.
-    pub fn put_sums(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked]) -> bool {
-        put_sums(&mut self.out, self.origin, tile, sums)
+    /// Puts the output codes of sums, where [`Self::puts_sums`].
+    pub fn put_sums(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked]) {
+        put_sums(&mut self.out, self.origin, tile, sums);
     }
 
     /// Puts the codes of a block at some pixels.
@@ -247,23 +249,13 @@ impl Output<'_, '_> {
     }
 }
 
-pub(super) fn put_sums(
-    out: &mut PackedMut<'_>,
-    origin: usize,
-    tile: &TileAt<'_, '_>,
-    sums: &[Walked],
-) -> bool {
+/// Puts the output codes of sums, where [`Output::puts_sums`].
+pub(super) fn put_sums(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[Walked]) {
     let TileAt { layer, block, index, pixel, .. } = *tile;
-    let finisher = &layer.finisher;
-    match out {
-        PackedMut::Bytes(out) if finisher.scales() => {
-            let rows = byte_rows(layer, block);
-            let out = &mut out[(pixel - origin) * rows.stride + block.first..];
-            finisher.put(layer.kernels, index, sums, rows, out);
-            true
-        }
-        _ => false,
-    }
+    let PackedMut::Bytes(out) = out else { unreachable!("sums are put at once where codes are bytes") };
+    let rows = byte_rows(layer, block);
+    let out = &mut out[(pixel - origin) * rows.stride + block.first..];
+    layer.finisher.put(layer.kernels, index, sums, rows, out);
 }
 
 /// How the codes of a block go into output codes of a byte each.

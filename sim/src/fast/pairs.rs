@@ -66,7 +66,7 @@ pub(crate) fn has_nine_bits((least, greatest): (i64, i64)) -> bool {
     -256 <= least && greatest < 256
 }
 
-/// One level of dot products that are stepped two windows to a lane. Operands have at most nine bits.
+/// One level of dot products that are stepped two windows to a vector. Operands have at most nine bits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairStepping<'a> {
     pub weights: &'a PairWeights,
@@ -152,7 +152,7 @@ pub(crate) struct PairOfWindows<S> {
 impl<W> PairOfWindows<W> {
     /// The same windows by what `source` finds of them.
     #[inline(always)]
-    pub fn from<S>(self, source: impl Fn(W) -> S) -> PairOfWindows<S> {
+    pub fn map_source<S>(self, source: impl Fn(W) -> S) -> PairOfWindows<S> {
         PairOfWindows { source: source(self.source), slots: self.slots }
     }
 }

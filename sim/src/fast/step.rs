@@ -185,7 +185,7 @@ impl Stepping<'_, '_> {
         }
     }
 
-    /// Two windows to a lane.
+    /// Two windows to a vector.
     fn step_pairs<const COUNT: bool>(
         &self,
         mode: ShortMode,

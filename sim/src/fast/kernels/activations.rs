@@ -116,7 +116,7 @@ pub(crate) struct ByteCells<'x, const OWN: bool> {
 }
 
 impl<'x, const OWN: bool> ByteCells<'x, OWN> {
-    /// Of a window whose cells begin with `bytes`.
+    /// Of a window whose cells begin with `bytes`; what does not lie within them panics where it is read.
     pub fn new(bytes: &'x [u8], offsets: &'x [usize], origin: i32) -> Self {
         Self { bytes, offsets, origin: origin as i16 }
     }
@@ -138,7 +138,7 @@ impl<const OWN: bool> Activations for ByteCells<'_, OWN> {
         let mut row = [0; LANES];
         match OWN {
             true => {
-                let bytes: &[u8; LANES] = self.bytes[self.offsets[k]..].first_chunk().unwrap_or(&[0; LANES]);
+                let bytes = &self.bytes[self.offsets[k]..][..LANES];
                 row.iter_mut().zip(bytes).for_each(|(lane, &byte)| *lane = i16::from(byte) + self.origin);
             }
             false => row = [self.at(k, 0); LANES],

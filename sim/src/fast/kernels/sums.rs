@@ -37,8 +37,8 @@ pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
     }
 }
 
-/// The step after which the exact sum of each lane first lies outside of the rails; as many as there are if none does. No
-/// sum may leave 32 bits.
+/// The step with which the exact sum of each lane first lies outside of the rails, counted from 0; the number of steps where
+/// none does. No sum may leave 32 bits.
 #[inline(always)]
 pub(crate) fn first_outside<X: Activations>(
     x: X,

@@ -25,7 +25,7 @@ use crate::options::Isa;
 pub(crate) struct Kernels {
     /// Only ever one for which [`available`] has answered yes.
     isa: Isa,
-    /// Whether registers of 16 bits are stepped two windows to a lane; only if [`has_pairs`] has answered yes.
+    /// Whether registers of 16 bits are stepped two windows to a vector; only if [`has_pairs`] has answered yes.
     pairs: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn available(isa: Isa) -> bool {
     }
 }
 
-/// Whether this CPU steps two windows to a lane beside `isa`.
+/// Whether this CPU steps two windows to a vector beside `isa`.
 fn has_pairs(isa: Isa) -> bool {
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -147,7 +147,7 @@ impl Kernels {
         self.isa == Isa::Avx512Vnni
     }
 
-    /// Whether registers of 16 bits are stepped two windows to a lane.
+    /// Whether registers of 16 bits are stepped two windows to a vector.
     pub fn steps_pairs(self) -> bool {
         self.pairs
     }

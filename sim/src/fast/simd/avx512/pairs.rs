@@ -1,4 +1,4 @@
-//! One level of dot products, two windows to a lane.
+//! One level of dot products, two windows to a vector.
 
 use std::arch::x86_64::*;
 
@@ -40,7 +40,7 @@ macro_rules! by_side {
     }};
 }
 
-/// Steps pairs of windows, the low half of every lane on the first window and the high half on the second.
+/// Steps pairs of windows; how both share a vector their [`Source`] says.
 ///
 /// # Panics
 /// If a window does not lie within the cells, a list was made for other products, or a slot does not lie in `out`.
@@ -72,7 +72,7 @@ fn step_all<const MODE: u8, const COUNT: bool, W: Copy, S: Source>(
     out: &mut [Stepped],
 ) {
     by_side!(stepping, |SIDE| in_groups!(windows, |some| {
-        step::<MODE, COUNT, SIDE, S, _>(stepping, (&some.map(|pair| pair.from(source)), context), out);
+        step::<MODE, COUNT, SIDE, S, _>(stepping, (&some.map(|pair| pair.map_source(source)), context), out);
     }));
 }
 
@@ -129,7 +129,7 @@ fn log_all<const MODE: u8, W: Copy, S: Source>(
     out: &mut [Stepped],
 ) {
     by_side!(stepping, |SIDE| in_groups!(windows, |some| {
-        let windows = some.map(|pair| pair.from(source));
+        let windows = some.map(|pair| pair.map_source(source));
         logged::<MODE, SIDE, S, _>(stepping, (&windows, context), turns, log, out);
     }));
 }

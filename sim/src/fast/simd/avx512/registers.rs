@@ -1,5 +1,4 @@
-//! Registers of at most 16 bits, two windows to a lane: the low half of every lane the first one, the high half the
-//! second.
+//! Registers of at most 16 bits, two windows to a vector: how both share it a [`Source`] says.
 
 use std::arch::x86_64::*;
 

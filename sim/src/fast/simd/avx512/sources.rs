@@ -8,7 +8,8 @@ use super::super::super::pairs::{PairBytes, PairCells, StepList};
 use super::super::super::schedule::NEVER;
 use super::halves;
 
-/// Where the products of two windows are found, and how both share a vector.
+/// Where the products of two windows are found, and how both share a vector. Where nothing else is said, all products are
+/// stepped, and both windows share every lane of 32 bits.
 pub(super) trait Source: Copy {
     /// What all windows have in common.
     type Context: Copy;
@@ -27,16 +28,25 @@ pub(super) trait Source: Copy {
     ///
     /// # Safety
     /// As above.
-    unsafe fn row(self, i: usize) -> usize;
+    #[inline(always)]
+    unsafe fn row(self, i: usize) -> usize {
+        i
+    }
 
     /// Steps before product `k`, of more than `k` products.
-    fn step_from(self, k: u16) -> u32;
+    #[inline(always)]
+    fn step_from(self, k: u16) -> u32 {
+        k.into()
+    }
 
     /// The steps that come with or after products `k`; [`NEVER`] where there are none, as for [`NEVER`] itself.
     ///
     /// # Safety
     /// The CPU has AVX-512BW.
-    unsafe fn steps_from(self, k: __m512i) -> __m512i;
+    #[inline(always)]
+    unsafe fn steps_from(self, k: __m512i) -> __m512i {
+        k
+    }
 
     /// The same numbers, of 16 bits each, for both windows.
     ///
@@ -95,21 +105,6 @@ impl<const OWN: bool> Source for Dense<'_, OWN> {
             if OWN { _mm512_loadu_si512(cell.cast()) } else { _mm512_set1_epi32(*cell as i32) }
         }
     }
-
-    #[inline(always)]
-    unsafe fn row(self, i: usize) -> usize {
-        i
-    }
-
-    #[inline(always)]
-    fn step_from(self, k: u16) -> u32 {
-        k.into()
-    }
-
-    #[inline(always)]
-    unsafe fn steps_from(self, k: __m512i) -> __m512i {
-        k
-    }
 }
 
 /// All products of two windows whose lanes read neighbouring bytes; the first window lies in the lower half of a vector, the
@@ -152,21 +147,6 @@ impl<'a> Source for Bytes<'a> {
         });
         let bytes = _mm512_cvtepu8_epi16(_mm256_set_m128i(second, first));
         _mm512_add_epi16(bytes, _mm512_set1_epi16(of.origin as i16))
-    }
-
-    #[inline(always)]
-    unsafe fn row(self, i: usize) -> usize {
-        i
-    }
-
-    #[inline(always)]
-    fn step_from(self, k: u16) -> u32 {
-        k.into()
-    }
-
-    #[inline(always)]
-    unsafe fn steps_from(self, k: __m512i) -> __m512i {
-        k
     }
 
     #[inline]
