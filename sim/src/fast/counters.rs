@@ -1,7 +1,8 @@
 //! What happened in the register of a layer, counted lane by lane.
 
-use super::kernels::{Aligned, LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Walked, WidthCounts};
+use super::kernels::{Aligned, LANES, LaneCounters, Lanes, Walked, WidthCounts};
 use super::prepare::{Block, Path};
+use super::schedule::{Places, Schedule};
 use super::simd::Kernels;
 use crate::options::StatsLevel;
 use crate::statistics::RECORDED;
@@ -41,6 +42,8 @@ pub(super) struct Counters {
     latest: Box<[WidthCounts; 2]>,
     /// Events by part of the layer's time and lane; empty while nobody counts them.
     timeline: Vec<Aligned<Lanes>>,
+    /// The same by [`Schedule::elements`] and lane.
+    elements: Vec<Aligned<Lanes>>,
 }
 
 impl Counters {
@@ -50,6 +53,7 @@ impl Counters {
             required: Box::new([[0; HISTOGRAM_BINS]; 2]),
             latest: Box::new([WidthCounts::ZERO; 2]),
             timeline: Vec::new(),
+            elements: Vec::new(),
         }
     }
 
@@ -58,31 +62,44 @@ impl Counters {
         &mut self.blocks[index]
     }
 
-    /// Events by part of the layer's time and lane.
-    pub fn timeline(&mut self) -> &mut [Aligned<Lanes>] {
-        self.timeline.resize(TIMELINE_BINS, Aligned([0; LANES]));
-        &mut self.timeline
+    /// Where events of sites in `schedule` are counted.
+    pub fn places(&mut self, schedule: &Schedule) -> Places<'_> {
+        let Self { timeline, elements, .. } = self;
+        timeline.resize(TIMELINE_BINS, Aligned([0; LANES]));
+        elements.resize(schedule.elements().len(), Aligned([0; LANES]));
+        Places { timeline, elements }
+    }
+
+    /// Adds events to `stats` where they happened, if any were counted: at sites in `schedule`.
+    pub fn flush_places<'s>(&self, schedule: impl FnOnce() -> &'s Schedule, stats: &mut LayerStats) {
+        if self.timeline.is_empty() {
+            return;
+        }
+        for (all, lanes) in stats.timeline.iter_mut().zip(&self.timeline) {
+            *all += lanes.iter().map(|&events| events as u64).sum::<u64>();
+        }
+        for (lanes, elements) in self.elements.iter().zip(schedule().elements()) {
+            for (&events, &element) in lanes.iter().zip(elements) {
+                stats.heat_map[element as usize] += events as u64;
+            }
+        }
     }
 
     /// Sorts the first `lanes` dot products of every pixel of a tile by the bits that they need.
     pub fn count_required(&mut self, kernels: Kernels, walked: &[Walked], lanes: usize, signed: bool) {
-        let mut bits = [Aligned([NO_WIDTH; TILE * LANES]); 2];
-        if signed {
-            kernels.required(walked, lanes, &mut bits);
-        } else {
-            for (pixel, walked) in walked.iter().enumerate() {
-                for (bits, widths) in bits.iter_mut().zip(unsigned(walked)) {
-                    bits[pixel * LANES..][..lanes].copy_from_slice(&widths[..lanes]);
+        if !signed {
+            for walked in walked {
+                for (bins, widths) in self.required.iter_mut().zip(unsigned(walked)) {
+                    widths[..lanes].iter().for_each(|&width| bins[usize::from(width)] += 1);
                 }
             }
+            return;
         }
         if self.latest[0].is_full() {
             *self.required = self.required();
             *self.latest = [WidthCounts::ZERO; 2];
         }
-        for (latest, bits) in self.latest.iter_mut().zip(&bits) {
-            kernels.count_widths(latest, bits);
-        }
+        kernels.count_widths(&mut self.latest, walked, lanes);
     }
 
     /// Dot products by the bits that they need.
@@ -107,9 +124,6 @@ impl Counters {
         let required = level.counts_prefixes().then(|| self.required());
         for (path, stats) in layers {
             self.add_to(blocks, path, stats, level);
-            for (all, lanes) in stats.timeline.iter_mut().zip(&self.timeline) {
-                *all += lanes.iter().map(|&events| events as u64).sum::<u64>();
-            }
             required.iter().for_each(|required| stats.add_required(0, required));
         }
     }
@@ -170,16 +184,17 @@ fn unsigned(walked: &Walked) -> [[u8; LANES]; 2] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernels::TILE;
     use super::*;
     use crate::options::Isa;
 
-    /// Tiles of one kind, the last ones with few lanes and pixels, so many that no byte could count them all.
+    /// Tiles of one kind, the last ones with few lanes and pixels: more in each lane than its numbers have room for.
     fn check(signed: bool, isa: Isa, sum: impl Fn(usize) -> i32) {
         let kernels = Kernels::choose(Some(isa));
         let mut counters = Counters::new(1);
         let mut expected = [[0; HISTOGRAM_BINS]; 2];
-        for index in 0..300 {
-            let (pixels, lanes) = if index < 200 { (TILE, LANES) } else { (1 + index % 3, 5) };
+        for index in 0..2500 {
+            let (pixels, lanes) = if index < 2100 { (TILE, LANES) } else { (1 + index % 11, 5) };
             let sum = sum(index);
             let walked = Walked { sum: [sum; LANES], min: [sum.min(-1); LANES], max: [sum.max(100); LANES] };
             counters.count_required(kernels, &vec![walked; pixels], lanes, signed);
@@ -196,7 +211,7 @@ mod tests {
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             for signed in [false, true] {
                 check(signed, isa, |_| 5);
-                check(signed, isa, |index| (index as i32 - 150) << (index % 20));
+                check(signed, isa, |index| (index as i32 % 300 - 150) << (index % 20));
                 check(signed, isa, |index| if index % 2 == 0 { i32::MIN } else { i32::MAX });
             }
         }

@@ -117,6 +117,7 @@ impl LayerCounts {
             let terms = fast.layer.order.len() as u64;
             self.stats.count_dots(std::mem::take(&mut self.pixels), terms, options);
             self.counters.flush(&fast.blocks, [(path, &mut self.stats)], options.stats);
+            self.counters.flush_places(|| fast.sites.schedule(), &mut self.stats);
             self.counters = Counters::new(fast.blocks.len());
             self.room = Self::ROOM;
         }

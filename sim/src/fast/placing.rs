@@ -2,13 +2,12 @@
 
 use guardbit_hwmodels::Check;
 
+use super::Image;
 use super::kernels::{Activations, ByteCells, LANES, Lanes, Stepped};
 use super::prepare::Reads;
-use super::schedule::Places;
 use super::sites::{Dot, Record, Wanted};
 use super::tiles::{Job, Run, Tile};
 use super::windows::{Windows, on_windows};
-use super::{Image, LayerCounts};
 
 /// Some pixels of a tile, ascending, and what was stepped of each.
 type Pixels<'p> = (&'p [usize], &'p [Stepped]);
@@ -19,8 +18,7 @@ impl Run<'_, '_> {
         let sites = &self.layer.sites;
         let logged = sites.are_logged(self.path.check, job.options);
         if logged {
-            let LayerCounts { stats, counters, .. } = &mut *self.counts;
-            let places = &mut Places { timeline: counters.timeline(), heat_map: &mut stats.heat_map };
+            let places = &mut self.counts.counters.places(sites.schedule());
             sites.count(self.layer.kernels, (tile.pixel, tile.index), stepped, &self.log, places);
         }
         let wanted = if job.options.places_all() && !logged {

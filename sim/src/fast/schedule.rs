@@ -1,5 +1,6 @@
 //! Which part of the layer's time, and which processing element, events of dot products that stay in place fall to.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use guardbit_graph::OutputPosition;
@@ -31,8 +32,7 @@ pub(crate) struct Schedule {
     /// `[pixel][block]`
     sites: Vec<Site>,
     turns: Vec<Turn>,
-    /// Processing elements that are no neighbours.
-    elements: Vec<[u32; LANES]>,
+    elements: Vec<Elements>,
     /// Of each site.
     checkpoints: Vec<Range<usize>>,
     products: Vec<u32>,
@@ -46,9 +46,8 @@ pub(crate) type Entries = [u16; LANES];
 /// Where the dot products of one block at one pixel are.
 #[derive(Debug)]
 pub(crate) struct Site {
-    /// Their number.
-    pub count: u8,
-    pub elements: Elements,
+    /// Index of the processing elements that they are in.
+    pub elements: u32,
     /// Parts of the layer's time in which they begin.
     pub begin: [u8; LANES],
     /// Whether that is the same one for all lanes.
@@ -56,21 +55,15 @@ pub(crate) struct Site {
     turns: (u32, u32),
 }
 
-/// The processing elements of the lanes, counted row by row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Elements {
-    /// This one and those behind it.
-    From(u32),
-    /// The schedule's list of that index.
-    Listed(u32),
-}
+/// The processing element of each lane, counted row by row; any of lanes without a dot product.
+pub(crate) type Elements = [u32; LANES];
 
-/// Where events are counted.
+/// Where events are counted, lane by lane.
 pub(crate) struct Places<'p> {
-    /// By part of the layer's time, lane by lane.
+    /// By part of the layer's time.
     pub timeline: &'p mut [Aligned<Lanes>],
-    /// By processing element.
-    pub heat_map: &'p mut [u64],
+    /// By [`Schedule::elements`].
+    pub elements: &'p mut [Aligned<Lanes>],
 }
 
 impl Schedule {
@@ -78,9 +71,10 @@ impl Schedule {
     pub fn new(layer: &MacLayer, blocks: &[(usize, usize)]) -> Self {
         let channels = layer.dots.window.channels();
         let mut schedule = Self::default();
+        let mut known = HashMap::new();
         for pixel in 0..layer.dots.window.dots() / channels.max(1) {
             for &(first, count) in blocks {
-                schedule.push(layer, pixel * channels + first, count);
+                schedule.push(layer, pixel * channels + first, count, &mut known);
             }
         }
         schedule
@@ -106,9 +100,9 @@ impl Schedule {
         &self.sites[site]
     }
 
-    /// The processing elements of list `list`.
-    pub fn listed(&self, list: u32) -> &[u32; LANES] {
-        &self.elements[list as usize]
+    /// The processing elements that the lanes of sites are in, each such row once.
+    pub fn elements(&self) -> &[Elements] {
+        &self.elements
     }
 
     /// Counts the events of site `site`, of which `log` has those up to every turn.
@@ -127,22 +121,12 @@ impl Schedule {
             (bins, together) = (&turn.parts, turn.together);
         }
         count_part(places.timeline, bins, together, &before, &total);
-        let count = usize::from(site.count);
-        match site.elements {
-            Elements::From(first) => {
-                let elements = &mut places.heat_map[first as usize..][..count];
-                elements.iter_mut().zip(&total).for_each(|(element, &events)| *element += events as u64);
-            }
-            Elements::Listed(list) => {
-                for (&element, &events) in self.listed(list).iter().zip(&total).take(count) {
-                    places.heat_map[element as usize] += events as u64;
-                }
-            }
-        }
+        add(&mut places.elements[site.elements as usize], total);
     }
 
-    /// Adds the dot products of a block at a pixel: `count` from output `first` on.
-    fn push(&mut self, layer: &MacLayer, first: usize, count: usize) {
+    /// Adds the dot products of a block at a pixel: `count` from output `first` on; `known` are the indices of
+    /// [`Self::elements`].
+    fn push(&mut self, layer: &MacLayer, first: usize, count: usize, known: &mut HashMap<Elements, u32>) {
         let mut of_lane: [Vec<(usize, u8)>; LANES] = Default::default();
         let (mut elements, mut begin) = ([0; LANES], [0; LANES]);
         let mut checkpoints = Vec::new();
@@ -178,22 +162,16 @@ impl Schedule {
             self.turns.push(turn);
             self.entries.push(entries);
         }
-        let elements = self.elements(elements, count);
-        let (count, together) = (count as u8, is_same(&begin[..count]));
+        let elements = *known.entry(elements).or_insert_with(|| {
+            self.elements.push(elements);
+            self.elements.len() as u32 - 1
+        });
+        let together = is_same(&begin[..count]);
         let turns = (turns_from as u32, self.turns.len() as u32);
-        self.sites.push(Site { count, elements, begin, together, turns });
+        self.sites.push(Site { elements, begin, together, turns });
         let products = self.products.len();
         self.products.extend(checkpoints);
         self.checkpoints.push(products..self.products.len());
-    }
-
-    /// Keeps the first `count` processing elements of a site.
-    fn elements(&mut self, elements: [u32; LANES], count: usize) -> Elements {
-        if elements[..count].windows(2).all(|pair| pair[0] + 1 == pair[1]) {
-            return Elements::From(elements[0]);
-        }
-        self.elements.push(elements);
-        Elements::Listed(self.elements.len() as u32 - 1)
     }
 }
 
@@ -216,12 +194,17 @@ fn count_part(
 ) {
     let events: Lanes = std::array::from_fn(|l| until[l] - before[l]);
     if together {
-        timeline[usize::from(parts[0])].iter_mut().zip(events).for_each(|(all, events)| *all += events);
+        add(&mut timeline[usize::from(parts[0])], events);
     } else {
         for (lane, events) in events.into_iter().enumerate() {
             timeline[usize::from(parts[lane])][lane] += events;
         }
     }
+}
+
+#[inline(always)]
+fn add(all: &mut Lanes, events: Lanes) {
+    all.iter_mut().zip(events).for_each(|(all, events)| *all += events);
 }
 
 fn is_same(parts: &[u8]) -> bool {

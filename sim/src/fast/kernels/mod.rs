@@ -11,6 +11,7 @@ mod runs;
 mod stepping;
 mod sums;
 mod vector;
+mod widths;
 
 use std::ops::{Deref, DerefMut};
 
@@ -23,6 +24,7 @@ pub(crate) use runs::*;
 pub(crate) use stepping::*;
 pub(crate) use sums::*;
 pub(crate) use vector::*;
+pub(crate) use widths::*;
 
 /// Output channels that are computed side by side.
 pub(crate) const LANES: usize = 16;

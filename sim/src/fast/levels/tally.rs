@@ -1,6 +1,6 @@
 //! What dot products did at every level, counted lane by lane.
 
-use super::super::kernels::{self, Aligned, LANES, LaneCounters, Lanes, NO_WIDTH, TILE, Vector, Walked};
+use super::super::kernels::{self, LANES, LaneCounters, Lanes, Vector};
 use super::super::simd::{Kernels, Vectorized};
 use super::LevelFacts;
 use super::blocks::Block;
@@ -197,12 +197,10 @@ impl Vectorized for CountErrors<'_> {
 /// Bits that hold everything between such extremes, lane by lane.
 fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) -> [[usize; LANES]; 2] {
     if V::BITS == 32 && signed {
-        let walked =
-            |of: &Extremes<V>| Walked { sum: [0; LANES], min: narrow(&of.min), max: narrow(&of.max) };
-        let mut widths = [Aligned([NO_WIDTH; TILE * LANES]); 2];
-        kernels.required(&extremes.map(walked), LANES, &mut widths);
-        let (of, _) = widths[1].as_chunks::<LANES>();
-        return [of[0], of[1]].map(|bits| bits.map(usize::from));
+        let [a, b] = extremes.map(|of| (narrow(&of.min), narrow(&of.max)));
+        let mut widths = [[0; LANES]; 2];
+        kernels.required([(&a.0, &a.1), (&b.0, &b.1)], &mut widths);
+        return widths.map(|widths| widths.map(usize::from));
     }
     let of_lane = |of: &Extremes<V>, lane: usize| {
         required(of.min[lane].wide().into(), of.max[lane].wide().into(), signed) as usize

@@ -1,6 +1,6 @@
 //! Kernels for what tiles add to the counters.
 
-use super::super::kernels::{self, LaneCounters, Lanes, Rails, Stepped, Walked, WidthCounts, Widths};
+use super::super::kernels::{self, LANES, LaneCounters, Lanes, Rails, Stepped, Walked, WidthCounts};
 use super::super::log::Log;
 use super::super::schedule::{Places, Schedule};
 use super::Kernels;
@@ -140,25 +140,15 @@ impl Kernels {
     kernel! {
         /// [`kernels::required`].
         required [] []
-        (walked: &[Walked], lanes: usize, bits: &mut [Widths; 2])
-        kernels::required(walked, lanes, bits)
-    }
-
-    /// [`WidthCounts::count`].
-    pub fn count_widths(self, counts: &mut WidthCounts, widths: &Widths) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::count_widths(counts, widths) },
-            _ => self.count_widths_on_lanes(counts, widths),
-        }
+        (extremes: [(&Lanes, &Lanes); 2], widths: &mut [[u8; LANES]; 2])
+        kernels::required(extremes, widths)
     }
 
     kernel! {
-        /// [`WidthCounts::count`].
-        count_widths_on_lanes [] []
-        (counts: &mut WidthCounts, widths: &Widths)
-        counts.count(widths)
+        /// [`kernels::count_widths`].
+        count_widths [] []
+        (counts: &mut [WidthCounts; 2], walked: &[Walked], lanes: usize)
+        kernels::count_widths(counts, walked, lanes)
     }
 
     /// [`Schedule::count`] for some pixels of a tile, given by their sites.

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::super::super::kernels::{Aligned, LANES, Lanes, Stepped};
 use super::super::super::log::Log;
-use super::super::super::schedule::{Elements, Places, Schedule, Site};
+use super::super::super::schedule::{Places, Schedule};
 use super::{load, store};
 
 /// Counts the events of some pixels, given by their sites: see [`Schedule::count`].
@@ -25,72 +25,41 @@ pub(in super::super) fn count_places(
             continue;
         }
         let site = schedule.site(index);
-        let lanes = first_lanes(site.count.into());
-        let (mut before, mut parts) = (_mm512_setzero_si512(), &site.begin);
+        let mut before = _mm512_setzero_si512();
+        let (mut parts, mut together) = (&site.begin, site.together);
         for (turn, until) in schedule.turns(index).iter().zip(log.of(slot)) {
             let until = load(until);
-            count_part(places.timeline, parts, lanes, _mm512_sub_epi32(until, before));
-            (before, parts) = (until, &turn.parts);
+            count_part(places.timeline, parts, together, _mm512_sub_epi32(until, before));
+            before = until;
+            (parts, together) = (&turn.parts, turn.together);
         }
-        count_part(places.timeline, parts, lanes, _mm512_sub_epi32(total, before));
-        count_elements(schedule, site, total, places.heat_map);
+        count_part(places.timeline, parts, together, _mm512_sub_epi32(total, before));
+        add(&mut places.elements[site.elements as usize], total);
     }
 }
 
-/// The lowest `count` bits, of sixteen.
-fn first_lanes(count: usize) -> __mmask16 {
-    ((1u32 << count) - 1) as __mmask16
-}
-
-/// Adds the events of `lanes` to the parts of the layer's time that each is in.
+/// Adds events to the parts of the layer's time that each lane is in; all to the same one if they are there `together`.
+/// Lanes without a dot product have none.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn count_part(timeline: &mut [Aligned<Lanes>], parts: &[u8; LANES], lanes: __mmask16, events: __m512i) {
+fn count_part(timeline: &mut [Aligned<Lanes>], parts: &[u8; LANES], together: bool, events: __m512i) {
+    if together {
+        return add(&mut timeline[usize::from(parts[0])], events);
+    }
     // SAFETY: sixteen bytes; the load takes any alignment.
     let each = unsafe { _mm_loadu_si128(parts.as_ptr().cast()) };
     // Mostly few lanes have any, and those next to each other are in the same part.
-    let mut left = _mm512_mask_test_epi32_mask(lanes, events, events);
+    let mut left = _mm512_test_epi32_mask(events, events);
     while left != 0 {
         let part = parts[left.trailing_zeros() as usize];
         let here = _mm_mask_cmpeq_epi8_mask(left, each, _mm_set1_epi8(part as i8));
-        let all = &mut timeline[usize::from(part)];
-        let before = load(all);
-        store(all, _mm512_mask_add_epi32(before, here, before, events));
+        add(&mut timeline[usize::from(part)], _mm512_maskz_mov_epi32(here, events));
         left &= !here;
     }
 }
 
-/// Adds the events of a site to its processing elements.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn count_elements(schedule: &Schedule, site: &Site, events: __m512i, heat_map: &mut [u64]) {
-    let count = usize::from(site.count);
-    match site.elements {
-        Elements::From(first) => {
-            let elements = heat_map[first as usize..][..count].as_mut_ptr();
-            let lanes = first_lanes(count);
-            let halves = [_mm512_castsi512_si256(events), _mm512_extracti64x4_epi64::<1>(events)];
-            for (half, events) in halves.into_iter().enumerate() {
-                let lanes = (lanes >> (half * LANES / 2)) as __mmask8;
-                // SAFETY: lanes that are not there are neither read nor written.
-                unsafe {
-                    let elements = elements.wrapping_add(half * LANES / 2).cast();
-                    let before = _mm512_maskz_loadu_epi64(lanes, elements);
-                    let after = _mm512_add_epi64(before, _mm512_cvtepu32_epi64(events));
-                    _mm512_mask_storeu_epi64(elements, lanes, after);
-                }
-            }
-        }
-        Elements::Listed(list) => {
-            let mut lanes = [0; LANES];
-            store(&mut lanes, events);
-            let elements = &schedule.listed(list)[..count];
-            let mut left = _mm512_mask_test_epi32_mask(first_lanes(count), events, events);
-            while left != 0 {
-                let lane = left.trailing_zeros() as usize;
-                heat_map[elements[lane] as usize] += lanes[lane] as u64;
-                left &= left - 1;
-            }
-        }
-    }
+fn add(all: &mut Lanes, events: __m512i) {
+    store(all, _mm512_add_epi32(load(all), events));
 }

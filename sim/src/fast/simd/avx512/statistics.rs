@@ -2,9 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{
-    LaneCounters, Lanes, PLACES, Rails, Stepped, Walked, WidthCounts, Widths,
-};
+use super::super::super::kernels::{LaneCounters, Lanes, Rails, Stepped, Walked};
 use super::{load, store};
 
 /// Counts what delivered sums are wrong about: see [`kernels::count_errors`](super::super::kernels::count_errors).
@@ -120,25 +118,6 @@ pub(in super::super) fn take_extremes(counters: &mut LaneCounters, walked: &[Wal
     store(max_prefix, max);
     store(min_final, least);
     store(max_final, greatest);
-}
-
-/// Counts the widths of a tile: see [`WidthCounts::count`].
-#[target_feature(enable = "avx512bw,avx512vl")]
-pub(in super::super) fn count_widths(counts: &mut WidthCounts, widths: &Widths) {
-    let one = _mm512_set1_epi8(1);
-    let (rows, _) = widths.as_chunks::<PLACES>();
-    for (width, found) in counts.of_tile(widths) {
-        let width = _mm512_set1_epi8(width as i8);
-        // SAFETY: 64 bytes each; loads and stores take any alignment.
-        unsafe {
-            let mut all = _mm512_loadu_si512(found.as_ptr().cast());
-            for row in rows {
-                let same = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(row.as_ptr().cast()), width);
-                all = _mm512_mask_add_epi8(all, same, all, one);
-            }
-            _mm512_storeu_si512(found.as_mut_ptr().cast(), all);
-        }
-    }
 }
 
 /// How many lanes of every pixel have a prefix outside of the rails.

@@ -1,0 +1,142 @@
+//! Dot products by the bits that they need.
+
+// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+#![allow(clippy::needless_range_loop)]
+
+use super::{Aligned, LANES, Lanes, TILE, Walked};
+
+/// One bit per lane and width: that of [`bit_of`], or none of a lane without a dot product.
+type Marks = Aligned<[u32; LANES]>;
+
+const NONE: Marks = Aligned([0; LANES]);
+
+/// Numbers of dot products by width, bit by bit: each lane has as many numbers as a word has bits, and logic counts all of
+/// them at once.
+#[derive(Debug, Clone)]
+pub(crate) struct WidthCounts {
+    /// The lowest bits of the numbers, the second ones, and so on.
+    bits: [Marks; BITS],
+    /// By bit a carry that is added with the next one.
+    waiting: [Marks; BITS],
+    groups: usize,
+}
+
+/// Bits of a number.
+const BITS: usize = 16;
+/// Pixels whose marks are added at once.
+const GROUP: usize = 1 << GROUP_BITS;
+const GROUP_BITS: usize = 3;
+/// Groups after which a carry could be lost.
+const MOST_GROUPS: usize = (1 << (BITS - GROUP_BITS)) - 1;
+
+impl WidthCounts {
+    pub const ZERO: Self = Self { bits: [NONE; BITS], waiting: [NONE; BITS], groups: 0 };
+
+    /// Whether one more tile could be one too many for the numbers.
+    pub fn is_full(&self) -> bool {
+        self.groups + TILE / GROUP > MOST_GROUPS
+    }
+
+    /// Every width with its dot products.
+    pub fn totals(&self) -> impl Iterator<Item = (usize, u64)> {
+        let waits = |bit: usize| bit >= GROUP_BITS && self.groups >> (bit - GROUP_BITS) & 1 == 1;
+        let ones = |marks: &Marks, width| marks.iter().filter(|&&marks| marks & bit_of(width) != 0).count();
+        (1..=u32::BITS as usize).map(move |width| {
+            let of_bit = |bit: usize| {
+                let waiting = if waits(bit) { ones(&self.waiting[bit], width) } else { 0 };
+                ((ones(&self.bits[bit], width) + waiting) as u64) << bit
+            };
+            (width, (0..BITS).map(of_bit).sum())
+        })
+    }
+
+    #[inline(always)]
+    fn count(&mut self, marks: &[Marks; GROUP]) {
+        let mut carry = self.add_group(marks);
+        // As a binary number counts up: where a carry waits, both go on as one.
+        let mut bit = GROUP_BITS;
+        for _ in 0..self.groups.trailing_ones() {
+            carry = add(&mut self.bits[bit], &self.waiting[bit], &carry);
+            bit += 1;
+        }
+        self.waiting[bit] = carry;
+        self.groups += 1;
+    }
+
+    /// Adds marks to the lowest bits; gives what is carried on.
+    #[inline(always)]
+    fn add_group(&mut self, marks: &[Marks; GROUP]) -> Marks {
+        let mut carries = *marks;
+        for (i, bits) in self.bits[..GROUP_BITS].iter_mut().enumerate() {
+            for pair in 0..GROUP >> (i + 1) {
+                carries[pair] = add(bits, &carries[2 * pair], &carries[2 * pair + 1]);
+            }
+        }
+        carries[0]
+    }
+}
+
+/// Full adders: `bits` become the lower bits of the sum of all three; gives the upper ones.
+#[inline(always)]
+fn add(bits: &mut Marks, a: &Marks, b: &Marks) -> Marks {
+    let mut carry = NONE;
+    for l in 0..LANES {
+        let (a, b, c) = (a[l], b[l], bits[l]);
+        bits[l] = a ^ b ^ c;
+        carry[l] = (a & b) | (c & (a | b));
+    }
+    carry
+}
+
+/// Counts the bits that hold the final sums, and those that hold the prefixes, in two's complement, of the first `lanes` dot
+/// products of every pixel of a tile.
+#[inline(always)]
+pub(crate) fn count_widths([finals, prefixes]: &mut [WidthCounts; 2], walked: &[Walked], lanes: usize) {
+    for walked in walked.chunks(GROUP) {
+        let mut marks = [[NONE; GROUP]; 2];
+        for (at, walked) in walked.iter().enumerate() {
+            for l in 0..LANES {
+                marks[0][at][l] = mark(magnitude(walked.sum[l]));
+                marks[1][at][l] = mark(of_range(walked.min[l], walked.max[l]));
+            }
+            for l in lanes..LANES {
+                (marks[0][at][l], marks[1][at][l]) = (0, 0);
+            }
+        }
+        finals.count(&marks[0]);
+        prefixes.count(&marks[1]);
+    }
+}
+
+/// Bits that hold 0 and everything between extremes in two's complement, lane by lane.
+#[inline(always)]
+pub(crate) fn required(extremes: [(&Lanes, &Lanes); 2], widths: &mut [[u8; LANES]; 2]) {
+    for ((min, max), widths) in extremes.into_iter().zip(widths) {
+        for l in 0..LANES {
+            widths[l] = 33 - of_range(min[l], max[l]).leading_zeros() as u8;
+        }
+    }
+}
+
+/// What is as long as the longest number between `min` and `max`, and 0.
+#[inline(always)]
+fn of_range(min: i32, max: i32) -> i32 {
+    max.max(0) | magnitude(min.min(0))
+}
+
+/// A negative number is as long as its complement.
+#[inline(always)]
+fn magnitude(number: i32) -> i32 {
+    number ^ (number >> 31)
+}
+
+/// The mark of a width, by what has one bit less: the number of its leading zeros, or none of 32, is free of jumps.
+#[inline(always)]
+fn mark(magnitude: i32) -> u32 {
+    1u32.wrapping_shl(magnitude.leading_zeros())
+}
+
+/// The mark of `width`, which is from 1 to 32.
+fn bit_of(width: usize) -> u32 {
+    1u32.wrapping_shl(33 - width as u32)
+}
