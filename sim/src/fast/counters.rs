@@ -106,7 +106,7 @@ impl Counters {
     fn required(&self) -> [[u64; HISTOGRAM_BINS]; 2] {
         let mut all = *self.required;
         for (bins, latest) in all.iter_mut().zip(&*self.latest) {
-            latest.totals().for_each(|(width, found)| bins[width] += found);
+            latest.add_to(bins);
         }
         all
     }

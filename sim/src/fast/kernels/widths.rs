@@ -4,8 +4,9 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::{Aligned, LANES, Lanes, TILE, Walked};
+use crate::stats::HISTOGRAM_BINS;
 
-/// One bit per lane and width: that of [`bit_of`], or none of a lane without a dot product.
+/// One bit per lane: the [`mark`] of the width of its dot product, or none.
 type Marks = Aligned<[u32; LANES]>;
 
 const NONE: Marks = Aligned([0; LANES]);
@@ -37,17 +38,19 @@ impl WidthCounts {
         self.groups + TILE / GROUP > MOST_GROUPS
     }
 
-    /// Every width with its dot products.
-    pub fn totals(&self) -> impl Iterator<Item = (usize, u64)> {
+    /// Adds the dot products of every width to `bins`.
+    pub fn add_to(&self, bins: &mut [u64; HISTOGRAM_BINS]) {
         let waits = |bit: usize| bit >= GROUP_BITS && self.groups >> (bit - GROUP_BITS) & 1 == 1;
-        let ones = |marks: &Marks, width| marks.iter().filter(|&&marks| marks & bit_of(width) != 0).count();
-        (1..=u32::BITS as usize).map(move |width| {
-            let of_bit = |bit: usize| {
-                let waiting = if waits(bit) { ones(&self.waiting[bit], width) } else { 0 };
-                ((ones(&self.bits[bit], width) + waiting) as u64) << bit
-            };
-            (width, (0..BITS).map(of_bit).sum())
-        })
+        let waiting = self.waiting.iter().enumerate().filter(|&(bit, _)| waits(bit));
+        for (bit, marks) in self.bits.iter().enumerate().chain(waiting) {
+            let mut left = marks.iter().fold(0, |all, marks| all | marks);
+            while left != 0 {
+                let mark = left & left.wrapping_neg();
+                let lanes = marks.iter().filter(|&&marks| marks & mark != 0).count();
+                bins[width_of(mark)] += (lanes as u64) << bit;
+                left &= !mark;
+            }
+        }
     }
 
     #[inline(always)]
@@ -130,13 +133,17 @@ fn magnitude(number: i32) -> i32 {
     number ^ (number >> 31)
 }
 
-/// The mark of a width, by what has one bit less: the number of its leading zeros, or none of 32, is free of jumps.
+/// The mark of the width that holds a magnitude and a sign: the bit of the number of its leading zeros, and the lowest one for
+/// 32 of them.
 #[inline(always)]
 fn mark(magnitude: i32) -> u32 {
     1u32.wrapping_shl(magnitude.leading_zeros())
 }
 
-/// The mark of `width`, which is from 1 to 32.
-fn bit_of(width: usize) -> u32 {
-    1u32.wrapping_shl(33 - width as u32)
+/// The width of a mark.
+fn width_of(mark: u32) -> usize {
+    match mark.trailing_zeros() {
+        0 => 1,
+        zeros => 33 - zeros as usize,
+    }
 }
