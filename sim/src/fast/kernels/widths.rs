@@ -59,7 +59,7 @@ impl WidthCounts {
         // As a binary number counts up: where a carry waits, both go on as one.
         let mut bit = GROUP_BITS;
         for _ in 0..self.groups.trailing_ones() {
-            carry = add(&mut self.bits[bit], &self.waiting[bit], &carry);
+            carry = full_add(&mut self.bits[bit], &self.waiting[bit], &carry);
             bit += 1;
         }
         self.waiting[bit] = carry;
@@ -72,7 +72,7 @@ impl WidthCounts {
         let mut carries = *marks;
         for (i, bits) in self.bits[..GROUP_BITS].iter_mut().enumerate() {
             for pair in 0..GROUP >> (i + 1) {
-                carries[pair] = add(bits, &carries[2 * pair], &carries[2 * pair + 1]);
+                carries[pair] = full_add(bits, &carries[2 * pair], &carries[2 * pair + 1]);
             }
         }
         carries[0]
@@ -81,7 +81,7 @@ impl WidthCounts {
 
 /// Full adders: `bits` become the lower bits of the sum of all three; gives the upper ones.
 #[inline(always)]
-fn add(bits: &mut Marks, a: &Marks, b: &Marks) -> Marks {
+fn full_add(bits: &mut Marks, a: &Marks, b: &Marks) -> Marks {
     let mut carry = NONE;
     for l in 0..LANES {
         let (a, b, c) = (a[l], b[l], bits[l]);
