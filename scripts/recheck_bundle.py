@@ -326,10 +326,11 @@ def scaled(scheme, x, real, z):
         g, s = drop(m, 16, "half_away"), 15 - e
         if g == 1 << 15:
             g, s = 1 << 14, s - 1
-        return drop(x * g, s, "half_up") + z
+        return drop(x * g << max(-s, 0), max(s, 0), "half_up") + z
     if scheme == "q48":
         g = (m + (1 << 15)) >> 16 if m < 0x7FFF0000 else 0x7FFF
-        return drop(x * g << max(e - 14, 0), 15 - min(e, 14), "half_up") + z
+        low = drop(x * g << max(e - 14, 0), 15 - min(e, 14), "half_up") % (1 << 32)
+        return signed(low, 32) + z
     raise ValueError(scheme)
 
 

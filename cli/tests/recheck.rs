@@ -8,6 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use guardbit_num::Scheme;
+
 use common::{digits, guardbit, needed, root, shared_model, succeed};
 
 const FORMATS: &str = "dec,npy,bin,mif,coe,axis";
@@ -203,14 +205,34 @@ fn bundles_of_every_scheme_are_recomputed() {
     let python = needed("GUARDBIT_ORACLE_PYTHON");
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
-    let schemes = "double single away even float32_upward float64_upward float64_away tosa_double tosa_scale16 q48 \
-                   float32_nearest float64_nearest";
-    for scheme in schemes.split(' ') {
+    let wide = dir.path().join("wide.yaml");
+    for scheme in Scheme::ALL.iter().map(|scheme| scheme.name()) {
         let more = ["--requantize", scheme, "--set", "product.shift=1", "--set", "accumulation.acc.bits=20"];
         check(&python, &dir.path().join(scheme), &model, "fpga-int14-os", "2", &more);
         let more = ["--requantize", scheme, "--set", "bias.at=post_requantize"];
         check(&python, &dir.path().join(format!("{scheme}_b")), &model, "fpga-int14-os", "0", &more);
+        // Multipliers that leave nothing, and those that leave 16 and 32 bits.
+        for (index, scale) in ["1e+12", "1.0", "0.1", "1e-9"].into_iter().enumerate() {
+            fs::write(&wide, large_sums(scheme, scale)).unwrap();
+            let out = dir.path().join(format!("{scheme}_{index}"));
+            check(&python, &out, &wide.to_string_lossy(), "exact-int32-os", "0", &[]);
+        }
     }
+}
+
+/// A layer with sums of up to 32 bits and an output of 16, of this scale.
+fn large_sums(scheme: &str, scale: &str) -> String {
+    format!(
+        "schema: 1
+inputs: [{{name: x, shape: [1, 64], dtype: int16, scale: 1.0}}]
+constants:
+  - {{name: w, shape: [2, 64], dtype: int8, scale: 1.0, random: {{seed: 3, min: 50}}}}
+  - {{name: b, shape: [2], dtype: int32, values: [2000000000, -5]}}
+nodes:
+  - {{op: fully_connected, inputs: [x, w, b], output: {{name: y, dtype: int16, scale: {scale}}}, requantize: {scheme}}}
+outputs: [y]
+"
+    )
 }
 
 #[test]

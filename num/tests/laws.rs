@@ -153,6 +153,22 @@ proptest! {
         prop_assert!((scale(Scheme::Single) - scale(Scheme::Away)).abs() <= 1);
     }
 
+    /// As far as the significand of the scheme goes, 15 bits at least, and where 32 bits hold the result.
+    #[test]
+    fn every_scheme_follows_every_multiplier(
+        fraction in 0.5f64..1.0,
+        exponent in -31i32..=29,
+        product in -2f64.powi(29)..2f64.powi(29),
+    ) {
+        let real = fraction * 2f64.powi(exponent);
+        let x = (product / real).clamp(-2f64.powi(31), 2f64.powi(31) - 1.0) as i128;
+        let product = real * x as f64;
+        for &scheme in Scheme::ALL {
+            let scaled = Requantizer::new(scheme, Multiplier::new(real).unwrap()).scale(x) as f64;
+            prop_assert!((scaled - product).abs() <= 1.0 + product.abs() * 2f64.powi(-14), "{}: {}", scheme, scaled);
+        }
+    }
+
     #[test]
     fn every_scheme_is_within_one_of_the_product(x in -4096i128..4096, real in 2f64.powi(-14)..2.0) {
         let multiplier = Multiplier::new(real).unwrap();

@@ -111,6 +111,16 @@ fn q48_keeps_the_low_32_bits() {
     assert_eq!(scale(Single, 0.25, 1 << 33), 1 << 31);
 }
 
+/// A multiplier that is a whole number of 15 bits shifts left.
+#[test]
+fn reduced_significands_scale_up() {
+    for scheme in [TosaScale16, Q48] {
+        for exponent in 12..29 {
+            assert_eq!(scale(scheme, 1.5 * 2f64.powi(exponent), -3), -9 << (exponent - 1), "{scheme}");
+        }
+    }
+}
+
 #[test]
 fn a_multiplier_that_is_flushed_gives_zero() {
     for &scheme in Scheme::ALL {

@@ -72,11 +72,12 @@ pub(crate) fn formula(scheme: Scheme) -> &'static str {
             "s = 31-e; d = s > 31 ? (x >= 0 ? 2^30 : -2^30) : 0; ((x*m + 2^(s-1) + d) >> s) + z"
         }
         Scheme::TosaScale16 => {
-            "g = drop(m, 16, half_away); s = 15-e; if g = 2^15: g = 2^14, s = s-1; drop(x*g, s, half_up) + z"
+            "g = drop(m, 16, half_away); s = 15-e; if g = 2^15: g = 2^14, s = s-1; \
+             drop(x*g << max(-s,0), max(s,0), half_up) + z"
         }
         Scheme::Q48 => {
             "g = m < 0x7fff0000 ? (m + 2^15) >> 16 : 0x7fff; \
-             drop(x*g << max(e-14,0), 15-min(e,14), half_up) + z"
+             int32(drop(x*g << max(e-14,0), 15-min(e,14), half_up)) + z"
         }
     }
 }

@@ -9,5 +9,7 @@ pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i
         significand /= 2;
         shift -= 1;
     }
-    Rounding::HalfUp.shift_right(x * significand, shift as u32) + zero_point
+    // TOSA has shifts from 2 on; a negative one is a multiplier that is a whole number.
+    let product = (x * significand) << (-shift).max(0);
+    Rounding::HalfUp.shift_right(product, shift.max(0) as u32) + zero_point
 }
