@@ -1,6 +1,7 @@
 //! The directions of dependencies between the crates: nothing points back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 /// What each crate may use directly; 'may use' is transitive.
@@ -53,19 +54,39 @@ fn crates_depend_only_downwards() {
 /// The core crates open no file and print nothing.
 #[test]
 fn core_crates_do_no_io() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut folders: Vec<_> =
-        ["num", "graph", "sim"].iter().map(|name| root.join(name).join("src")).collect();
+    for_sources(&["num", "graph", "sim"], |path, text| {
+        for word in ["std::fs", "std::io", "std::net", "println!", "eprintln!", "print!(", "dbg!"] {
+            assert!(!text.contains(word), "{} contains {word}", path.display());
+        }
+    });
+}
+
+/// Every source file of some crates, and its text.
+fn for_sources(crates: &[&str], check: impl Fn(&Path, &str)) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders: Vec<_> = crates.iter().map(|name| root.join(name).join("src")).collect();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
             if entry.path().is_dir() {
                 folders.push(entry.path());
                 continue;
             }
-            let text = std::fs::read_to_string(entry.path()).unwrap();
-            for word in ["std::fs", "std::io", "std::net", "println!", "eprintln!", "print!(", "dbg!"] {
-                assert!(!text.contains(word), "{} contains {word}", entry.path().display());
-            }
+            check(&entry.path(), &std::fs::read_to_string(entry.path()).unwrap());
         }
     }
+}
+
+/// Functions of the platform's own library differ in their last bits between platforms; results are shared among them.
+#[test]
+fn codes_do_not_depend_on_the_platforms_functions() {
+    let words = [
+        "exp", "exp2", "log2", "exp_m1", "ln", "ln_1p", "powf", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+        "cbrt",
+    ];
+    for_sources(&["num", "graph", "sim"], |path, text| {
+        for word in words {
+            let used = text.contains(&format!(".{word}(")) || text.contains(&format!("f64::{word}"));
+            assert!(!used, "{} calls `{word}` of the platform: take that of `libm`", path.display());
+        }
+    });
 }

@@ -137,7 +137,7 @@ impl OneRounding {
             return Err(operands.operand_error(operands.output_name, problem));
         }
         let greatest = f64::from(ratios[0].max(ratios[1]));
-        let shift = 20 - greatest.log2().floor() as i32;
+        let shift = 20 - libm::log2(greatest).floor() as i32;
         let [left, right] =
             ratios.map(|ratio| (f64::from(ratio) * 2f64.powi(shift)).round_ties_even() as i64);
         Ok(Self {

@@ -26,6 +26,6 @@ impl Operator for Exp {
 
 impl Exp {
     fn table(&self, operands: &Operands<'_>) -> Result<Table, GraphError> {
-        Table::of(operands, in_float64(f64::exp))
+        Table::of(operands, in_float64(libm::exp))
     }
 }

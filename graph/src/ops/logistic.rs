@@ -52,7 +52,7 @@ impl Operator for Logistic {
 impl Logistic {
     fn table(&self, operands: &Operands<'_>) -> Result<Table, GraphError> {
         if self.arithmetic == Arithmetic::Table {
-            let exp = in_float64(f64::exp);
+            let exp = in_float64(libm::exp);
             return Table::of(operands, |x| 1.0 / (1.0 + exp(-x)));
         }
         let (quarter, dtype) = (Quarter::new(operands)?, operands.output_dtype);

@@ -176,7 +176,7 @@ impl Sigmoid {
             return Err(operands.operand_error(operands.output_name, problem));
         }
         // A power of two to 1 in 1000, as the runtime has it.
-        let exponent = f64::from(input.scale(0)).log2();
+        let exponent = libm::log2(input.scale(0).into());
         let left = 12 + exponent.round() as i32;
         let power = (exponent - exponent.round()).abs() < 1e-3;
         if power && (left == 0 || doubled && left == 1) {
@@ -195,7 +195,7 @@ impl Sigmoid {
     }
 
     fn table() -> Vec<i32> {
-        let sigmoid = |x: f64| 65536.0 / (1.0 + (-x / 24.0).exp());
+        let sigmoid = |x: f64| 65536.0 / (1.0 + libm::exp(-x / 24.0));
         let entry = |k: i32| {
             let k = f64::from(k);
             let low = sigmoid(k + 0.5) - (sigmoid(k) + sigmoid(k + 1.0)) / 2.0;

@@ -83,7 +83,7 @@ impl Softmax {
         let multiplier = Multiplier::new(real).map_err(|e| operands.multiplier_error(e))?;
         Ok(SixteenBits {
             to_argument: Requantizer::new(Scheme::Double, multiplier),
-            exp: Table::interpolated(10.0 / 65535.0 * -65535.0, 0.0, 2.0 / 65535.0, f64::exp),
+            exp: Table::interpolated(10.0 / 65535.0 * -65535.0, 0.0, 2.0 / 65535.0, libm::exp),
             reciprocal: Table::interpolated(0.0, 1.0 / 65535.0 * 65535.0, 2.0 / 65535.0, |x: f64| 1.0 / (1.0 + x)),
         })
     }

@@ -51,7 +51,7 @@ impl Operator for Tanh {
 impl Tanh {
     fn table(&self, operands: &Operands<'_>) -> Result<Table, GraphError> {
         if self.arithmetic == Arithmetic::Table {
-            return Table::of(operands, in_float64(f64::tanh));
+            return Table::of(operands, in_float64(libm::tanh));
         }
         let (quarter, dtype) = (Quarter::new(operands)?, operands.output_dtype);
         let fraction = |x| rounding_divide_by_power_of_two(tanh(FixedI32::from_bits(x)).to_bits(), 31 - 7);
