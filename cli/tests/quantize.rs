@@ -47,6 +47,7 @@ fn what_is_refused() {
         ("a layer", format!("{float} --layer nobody:float")),
         ("an accelerator's key without one", format!("{float} --set accumulation.acc.bits=14")),
         ("a method", format!("{float} --method best")),
+        ("a method of accelerators without one", format!("{float} --method guaranteed")),
         ("a seed alone", format!("{float} --seed 3")),
         (
             "a file that is there",

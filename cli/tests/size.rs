@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{LayerBounds, Witness};
 use guardbit_hwmodels::{load, lower};
 use guardbit_sim::{ChannelLevel, Options, Simulation};
-use ndarray::{Array1, Array4, Axis, Slice};
+use ndarray::{Array1, Array2, Array4, Axis, Slice};
 use ndarray_npy::{read_npy, write_npy};
 
 const MODELS: [&str; 4] = [
@@ -55,14 +56,8 @@ fn worst_case_widths_of_real_networks() {
 /// At the proved widths nothing overflows, whatever comes in; on a datapath of any kind.
 #[test]
 fn recommended_accelerators_run_without_overflow() {
-    for hw in [
-        "fpga-int14-os",
-        "fpga-int14-os-wrap",
-        "fpga-int14-ws",
-        "fpga-int14-tree",
-        "inner14-outer24",
-        "exact-int32-os",
-    ] {
+    let listed: serde_json::Value = serde_json::from_str(&succeed(&["hw", "list", "--json"])).unwrap();
+    for hw in listed.as_array().unwrap().iter().map(|preset| preset["name"].as_str().unwrap()) {
         let dir = tempfile::tempdir().unwrap();
         let (sized, ran) = (dir.path().join("sized"), dir.path().join("ran"));
         let model = digits("digits_int8.tflite");
@@ -86,6 +81,40 @@ fn recommended_accelerators_run_without_overflow() {
             assert!(bits("bits_weights") <= bits("bits_type"), "{hw}");
         }
     }
+}
+
+/// What is said of proved widths: in the recommended accelerator, and beside the table.
+#[test]
+fn what_is_not_proved_is_said() {
+    let check = |sets: &[&str], described: &str, remark: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let out = text(&dir.path().join("sized"));
+        let model = digits("digits_int8.tflite");
+        let mut args = vec!["size", &model, "--hw", "fpga-int14-os", "--random", "2", "-o", &out];
+        sets.iter().for_each(|set| args.extend(["--set", set]));
+        let printed = succeed(&args);
+        let recommended = fs::read_to_string(dir.path().join("sized/recommended.yaml")).unwrap();
+        assert!(recommended.contains(&format!("digits_int8.tflite, {described}'\n")), "{recommended}");
+        assert!(printed.contains(remark), "{printed}");
+    };
+    check(&[], "no input overflows", "");
+    let remark = "sums with biases of 4 layers may leave their register, `bias.bits`";
+    check(&["bias.bits=12"], "no input overflows an accumulator", remark);
+    check(
+        &["bias.bits=6", "bias.at=post_requantize"],
+        "no input overflows an accumulator",
+        "sums with biases of",
+    );
+    check(
+        &["product.bits=12"],
+        "no input overflows an accumulator",
+        "products of 4 layers may leave their register",
+    );
+    check(
+        &["accumulation.acc.signed=false"],
+        "some sums fit no width",
+        "`acc` has no sign, and sums may be negative",
+    );
 }
 
 /// The grid's wrong sums are those of the simulator on an accelerator with these two levels, where it looks at every
@@ -238,8 +267,11 @@ fn budgets_are_kept_and_tight() {
 fn bad_budgets_and_tools_are_said() {
     let dir = tempfile::tempdir().unwrap();
     let (model, out) = (digits("digits_int8.tflite"), text(&dir.path().join("out")));
+    let values = text(&dir.path().join("values.npy"));
+    write_npy(&values, &Array2::<f32>::zeros((1, 10))).unwrap();
     let cases = [
         (&["--budget", "accuracy=1%"][..], "needs labels"),
+        (&["--budget", "accuracy=1%", "--task", "regress", "--labels", &values][..], "the task is `regress`"),
         (&["--budget", "accuracy=200%"][..], "is no budget"),
         (&["--budget", "accuracy=1"][..], "write accuracy=1% for 1 of 100"),
         (&["--area", "vivado"][..], "unknown tool"),

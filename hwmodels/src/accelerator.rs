@@ -207,6 +207,13 @@ pub enum Packing {
     Dsp48e2Int8x2(Fixup),
 }
 
+impl Packing {
+    /// Whether it gives the register of that level: the innermost one is the adder that lanes share.
+    pub fn gives_register(self, level: usize) -> bool {
+        self != Self::None && level == 0
+    }
+}
+
 impl From<PackingKeys> for Packing {
     fn from(PackingKeys { kind, fixup }: PackingKeys) -> Self {
         match kind {

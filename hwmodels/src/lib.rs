@@ -33,7 +33,7 @@ pub use layer_overrides::LayerOverrides;
 pub use lint_layers::check_program;
 pub use load::{
     FilePlace, HwError, Origin, Problem, check, check_yaml, description_of, from_complete_yaml, from_yaml,
-    load, name_of,
+    key_of_layer, load, name_of,
 };
 pub use lower::{
     AuditStep, Decision, Host, LayerSpec, LowerError, MAC_OPERATIONS, OPERATIONS, Outcome, Placement,

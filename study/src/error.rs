@@ -238,6 +238,20 @@ pub enum StudyError {
     /// A budget of accuracy, but nothing to measure it by.
     #[error("a budget of accuracy needs labels")]
     BudgetWithoutLabels,
+    /// A budget of accuracy and labels, but a task that has none.
+    #[error("a budget of accuracy needs a network that says classes, and the task is `{task}`")]
+    BudgetOfTask {
+        /// What the network does.
+        task: &'static str,
+    },
+    /// A layer method that looks at the accelerator, but none is named.
+    #[error(
+        "method `{method}` chooses by what comes out of an accelerator's accumulators, and none is named"
+    )]
+    MethodWithoutHw {
+        /// The method.
+        method: String,
+    },
     /// A budget of agreement, but no output holds class scores.
     #[error("a budget of agreement needs an output of class scores")]
     BudgetWithoutClasses,
@@ -364,7 +378,10 @@ impl StudyError {
             Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
             Self::UnknownLayer { .. } => "guardbit::layer",
             Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
-            Self::BudgetWithoutLabels | Self::BudgetWithoutClasses => "guardbit::size::budget",
+            Self::BudgetWithoutLabels | Self::BudgetOfTask { .. } | Self::BudgetWithoutClasses => {
+                "guardbit::size::budget"
+            }
+            Self::MethodWithoutHw { .. } => "guardbit::quantize::hw",
             Self::NoSuchCost { .. } => "guardbit::explore::cost",
             Self::Compare { .. } => "guardbit::compare",
             Self::WideSums { .. } => "guardbit::run::wide_sums",
@@ -443,6 +460,10 @@ impl StudyError {
             }
             Self::WideSums { .. } => Some("leave the layer out of --dump-sums, or give it 63 bits".into()),
             Self::BudgetWithoutLabels => Some("give --labels Y.npy, or a budget of mismatch".into()),
+            Self::BudgetOfTask { .. } => Some("give a budget of mismatch".into()),
+            Self::MethodWithoutHw { .. } => {
+                Some("name the accelerator with --hw; `guardbit hw list` has those that come with guardbit".into())
+            }
             Self::Compare { .. } => {
                 Some("name folders that `run`, `sweep`, `size` or `explore` finished, all of one of them".into())
             }

@@ -6,6 +6,8 @@ use guardbit_files::Digest;
 use guardbit_frontends::npy::Values;
 use guardbit_graph::Brief;
 
+use guardbit_reports::Task;
+
 use crate::StudyError;
 use crate::array;
 use crate::error::Wanted;
@@ -20,6 +22,17 @@ pub(crate) enum Labels {
     Anomalies(Vec<bool>),
     /// The values that a regressor is to give, sample after sample.
     Values(Vec<f32>),
+}
+
+impl Labels {
+    /// What a network with such labels does.
+    pub fn task(&self) -> Task {
+        match self {
+            Self::Classes(_) => Task::Classify,
+            Self::Anomalies(_) => Task::Detect,
+            Self::Values(_) => Task::Regress,
+        }
+    }
 }
 
 /// A file of labels before it is known what they are for.

@@ -42,7 +42,7 @@ pub(crate) fn observing_traps(program: &Program) -> Program {
     observing
 }
 
-/// Gives every layer of `program`, whose accelerator this is, registers of its own.
+/// Gives every layer of `program`, whose accelerator this is, registers of its own; an adder that lanes share stays as it is.
 pub(crate) fn resize(
     accelerator: &mut Accelerator,
     program: &Program,
@@ -56,8 +56,10 @@ pub(crate) fn resize(
         .collect();
     for layer in program.mac_layers() {
         let mut own = named.remove(&Some(layer.node)).map_or_else(|| common.clone(), |(_, own)| own);
-        for level in &mut own.datapath.levels {
-            level.register = register(layer, level).unwrap_or(level.register);
+        for (index, level) in own.datapath.levels.iter_mut().enumerate() {
+            if !layer.packing.gives_register(index) {
+                level.register = register(layer, level).unwrap_or(level.register);
+            }
         }
         named.insert(Some(layer.node), (layer.short_name.clone(), own));
     }

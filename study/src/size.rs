@@ -11,6 +11,7 @@ mod rows;
 mod search;
 mod witnesses;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use guardbit_files::{Existing, Staging, Target};
@@ -87,18 +88,42 @@ pub fn size(
 
 /// What a reader of the figures has to know.
 fn remarks(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], out_of_reach: bool) -> Vec<String> {
-    let narrow = layers.iter().filter(|layer| layer.products_may_overflow(&sizing.program.graph)).count();
-    let of_products = (narrow > 0).then(|| {
+    let graph = &sizing.program.graph;
+    let leaving = |may_overflow: &dyn Fn(&SizedLayer<'_>) -> bool| match layers
+        .iter()
+        .filter(|layer| may_overflow(layer))
+        .count()
+    {
+        0 => None,
+        1 => Some("one layer may leave its".to_owned()),
+        count => Some(format!("{count} layers may leave their")),
+    };
+    let of_products = leaving(&|layer| layer.products_may_overflow(graph)).map(|leaving| {
         format!(
-            "products of {} register: widths that are proved, and those of the samples, are of exact products",
-            match narrow {
-                1 => "one layer may leave its".to_owned(),
-                count => format!("{count} layers may leave their"),
-            }
+            "products of {leaving} register: widths that are proved, and those of the samples, are of exact products"
         )
     });
+    let of_biases = leaving(&|layer| layer.biases_may_overflow(graph))
+        .map(|leaving| format!("sums with biases of {leaving} register, `bias.bits`, which is not sized"));
     let of_budget = sizing.request.budget.map(|budget| of_budget(sizing, budget, out_of_reach));
-    of_products.into_iter().chain(of_budget.into_iter().flatten()).collect()
+    let remarks = of_levels_without_sign(layers).into_iter().chain(of_products).chain(of_biases);
+    remarks.chain(of_budget.into_iter().flatten()).collect()
+}
+
+/// Levels whose sums no register holds that is like theirs.
+fn of_levels_without_sign(layers: &[SizedLayer<'_>]) -> Option<String> {
+    let levels = layers.iter().flat_map(|sized| {
+        let levels = sized.layer.datapath.levels.iter().enumerate();
+        levels.filter(|(index, _)| sized.is_out_of_reach(*index)).map(|(_, level)| level.name.as_str())
+    });
+    let levels: BTreeSet<&str> = levels.collect();
+    let names = levels.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    (!names.is_empty()).then(|| {
+        format!(
+            "{names} has no sign, and sums may be negative: no width holds them (65 stands for it), and without a budget the \
+             register stays as it is; `signed: true` gives it a sign"
+        )
+    })
 }
 
 /// What a reader of the budget's figures has to know.
@@ -136,7 +161,7 @@ impl Designs {
         let told = |(widths, score): (search::Widths, Score)| {
             let of_layer = |(layer, widths): (&SizedLayer<'_>, Vec<Option<u32>>)| {
                 let levels = widths.into_iter().enumerate();
-                levels.map(|(level, bits)| bits.unwrap_or_else(|| layer.bounds.weight_bits(level))).collect()
+                levels.map(|(level, bits)| bits.unwrap_or_else(|| layer.unsearched_bits(level))).collect()
             };
             (layers.iter().zip(widths).map(of_layer).collect(), score)
         };

@@ -8,6 +8,7 @@
 //! Every operand range contains 0. So every prefix of every order, and every node of an adder tree, lies within
 //! the range of the complete sum: a proved width excludes transient overflows too.
 
+mod bias;
 pub mod closed_form;
 mod layer;
 mod network;
@@ -16,6 +17,7 @@ mod sums;
 mod tiles;
 mod witness;
 
+pub use bias::bias_adder_range;
 pub use layer::{ChannelBounds, LayerBounds, operand_range, product_range, weight_operand_range};
 pub use network::network_sums;
 pub use range::Range;

@@ -27,6 +27,7 @@ use std::io;
 use std::path::Path;
 
 pub use problem::{FilePlace, HwError, Origin, Problem};
+pub use set::key_of_layer;
 pub use text::{description_of, name_of};
 
 use crate::{Accelerator, LayerOverrides};

@@ -44,6 +44,17 @@ pub(super) struct Overridden {
     pub by: SetSource,
 }
 
+/// For a key `layers.NAME.key.path`, the name and the path. A name may contain dots: it ends where a key begins.
+pub fn key_of_layer(key: &str) -> Option<(&str, &str)> {
+    let rest = key.strip_prefix("layers.")?;
+    let dots = rest.match_indices('.').map(|(at, _)| at);
+    let mut splits = dots.map(|at| (&rest[..at], &rest[at + 1..]));
+    splits.find(|(_, path)| {
+        let head = path.split('.').next();
+        AcceleratorFile::keys().any(|key| Some(key) == head)
+    })
+}
+
 impl Set {
     /// An override as written on the command line.
     pub fn parse(text: &str) -> Result<Self, HwError> {
@@ -67,6 +78,9 @@ impl Set {
         if path == "extends" {
             return Err(fail("`extends` can only stand in a file".into()));
         }
+        if value.trim().is_empty() {
+            return Err(fail("there is no value behind the `=`; `null` goes back to the default".into()));
+        }
         let value = free_value(value).map_err(|e| fail(format!("the value is not YAML: {e}")))?;
         let set = Self { path, value, from: SetSource::CommandLine(text.into()) };
         if set.path.split('.').next() == Some("layers") && set.layer().is_none() {
@@ -80,15 +94,9 @@ impl Set {
         self.path == "accumulation" || self.path.starts_with("accumulation.")
     }
 
-    /// For `layers.NAME.key.path`, the name and the path. A name may contain dots: it ends where a key begins.
+    /// See [`key_of_layer`].
     pub fn layer(&self) -> Option<(&str, &str)> {
-        let rest = self.path.strip_prefix("layers.")?;
-        let dots = rest.match_indices('.').map(|(at, _)| at);
-        let mut splits = dots.map(|at| (&rest[..at], &rest[at + 1..]));
-        splits.find(|(_, path)| {
-            let head = path.split('.').next();
-            AcceleratorFile::keys().any(|key| Some(key) == head)
-        })
+        key_of_layer(&self.path)
     }
 
     /// The file with this override, and what it overrode.

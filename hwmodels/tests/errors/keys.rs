@@ -139,14 +139,19 @@ fn overrides() {
     --set accumulation.acc.name=chain: two levels of `accumulation` are called `chain`
     help: give every level a name of its own
     ");
-    insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-ws\n", &["accumulation.acc="]), @r"
+    insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-ws\n", &["accumulation.acc=null"]), @r"
     guardbit::hw::unknown_key
-    --set accumulation.acc=: `accumulation.acc` cannot be taken out of its list
+    --set accumulation.acc=null: `accumulation.acc` cannot be taken out of its list
     help: give the whole list, as `accumulation=[...]`
     ");
     insta::assert_snapshot!(report("schema: 1\n", &["accumulation.acc.bits"]), @r"
     guardbit::hw::set
     --set accumulation.acc.bits: there is no `=`
+    help: write an override as KEY=VALUE, as `accumulation.acc.bits=12`
+    ");
+    insta::assert_snapshot!(report("schema: 1\n", &["accumulation.acc.bits= "]), @r"
+    guardbit::hw::set
+    --set accumulation.acc.bits= : there is no value behind the `=`; `null` goes back to the default
     help: write an override as KEY=VALUE, as `accumulation.acc.bits=12`
     ");
     insta::assert_snapshot!(report("schema: 1\n", &["=3"]), @r"

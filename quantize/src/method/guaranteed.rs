@@ -1,8 +1,8 @@
 //! Weights that cannot overflow.
 
 use guardbit_graph::Graph;
-use guardbit_hwmodels::bounds::{ChannelBounds, LayerBounds, Range, operand_range};
-use guardbit_hwmodels::{BiasPlace, Level, MacLayer, Register};
+use guardbit_hwmodels::bounds::{LayerBounds, Range, bias_adder_range, operand_range};
+use guardbit_hwmodels::{Level, MacLayer, Register};
 
 use super::fitting::{Fitted, Fitting, Reading};
 use super::inputs::{Input, widths};
@@ -147,22 +147,11 @@ pub(crate) fn overflowing(graph: &Graph, mac: &MacLayer) -> Option<String> {
     };
     overfull("the product", mac.datapath.product.register, products)
         .or_else(|| mac.datapath.levels.iter().enumerate().find_map(level))
-        .or_else(|| bias_adder(mac, &bounds))
-}
-
-/// What does not fit of the sums with their biases, which an adder of their own makes.
-fn bias_adder(mac: &MacLayer, bounds: &LayerBounds) -> Option<String> {
-    let (datapath, last) = (&mac.datapath, mac.datapath.levels.last()?);
-    let (biases, BiasPlace::Post) = (mac.bias.as_ref()?, datapath.bias.at) else { return None };
-    let unit = datapath.levels.len();
-    let sum = |(channel, &bias): (&ChannelBounds, &i128)| {
-        let bias = Range::point(bias).shift_right(datapath.unit_shift(unit), datapath.unit_rounding(unit));
-        let sum = channel.by_weights[unit - 1].shift_right(last.shift, last.round);
-        // The bias is read by itself, and stays where the sum is 0.
-        sum.plus(bias).hull(bias)
-    };
-    let sums = bounds.channels.iter().zip(biases).map(sum).reduce(Range::hull)?;
-    overfull("the bias adder", datapath.bias.register, sums)
+        .or_else(|| {
+            let last = mac.datapath.levels.len() - 1;
+            let sums = bounds.channels.iter().map(|channel| channel.by_weights[last]);
+            overfull("the bias adder", mac.datapath.bias.register, bias_adder_range(graph, mac, sums)?)
+        })
 }
 
 /// Says of a register that it does not hold a range.

@@ -31,7 +31,7 @@ pub(crate) fn explore(about: &About, record: &ExploreRecord, drawn: &[Drawn<Expl
 
 fn findings(record: &ExploreRecord) -> Vec<String> {
     let mut lines = vec![format!(
-        "{} of the axes and {} found within the budget: {} simulated, {} share values with those, in {} provably nothing \
+        "{} of the axes and {} found within the budget: {} simulated, {} share values with those, in {} provably no accumulator \
          overflows.",
         counted(record.points as u64, "point"),
         record.searched,

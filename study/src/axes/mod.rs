@@ -2,11 +2,13 @@
 
 mod argument;
 mod condition;
+mod target;
 mod values;
 
 pub use condition::Condition;
 
 pub(crate) use argument::{Argument, Variant, argument_names};
+pub(crate) use target::check_targets;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -50,6 +52,14 @@ pub enum AxisError {
     /// Two axes of one key.
     #[error("axis `{0}` is given twice")]
     Twice(String),
+    /// Two axes of one key that is written in two ways.
+    #[error("`{first}` and `{second}` set the same: leave one of them out")]
+    Same {
+        /// What comes first.
+        first: String,
+        /// What comes after it.
+        second: String,
+    },
     /// A `zip` of what is no axis, or of lists that differ in length.
     #[error("`zip`: {0}")]
     Zip(String),

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::objective::Objective;
 use super::values::{LayerShape, structure};
-use crate::axes::{Argument, Variant};
+use crate::axes::{Argument, Variant, check_targets};
 use crate::costs::{self, CostId};
 use crate::identity::{DependsOn, Sources, of_accelerator};
 use crate::settings::ExploreRequest;
@@ -122,6 +122,9 @@ impl Plan {
         if let Some(budget) = request.budget {
             budget.check(&subject)?;
         }
+        let keys: Vec<_> =
+            request.axes.list().iter().map(|axis| (axis.key(), axis.key().to_owned())).collect();
+        check_targets(&keys, &base.datapath.levels, &subject.graph)?;
         let drafts = drafts(request)?;
         // One after the other would take long; which error comes first does not depend on threads.
         subject.lower(&base)?;

@@ -71,6 +71,9 @@ pub fn quantize(
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<QuantizeRecord, StudyError> {
+    if let (Some(method), None, None) = (&request.config.layer_method, &request.hw, request.mixed) {
+        return Err(StudyError::MethodWithoutHw { method: method.name().into() });
+    }
     let file = SingleFile::new(out, existing, is_ours)?;
     let report = request.report.as_ref().map(|dir| Target::claim_for(dir, existing)).transpose()?;
     let accelerator = guardbit_hwmodels::load(request.hw.as_deref().unwrap_or(WIDE), &request.sets)?;

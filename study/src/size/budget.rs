@@ -129,7 +129,10 @@ impl Budget {
     /// Fails where nothing tells whether it is kept.
     pub(crate) fn check(self, subject: &Subject) -> Result<(), StudyError> {
         match self {
-            Self::Accuracy(_) if !subject.has_classes() => Err(StudyError::BudgetWithoutLabels),
+            Self::Accuracy(_) if !subject.has_classes() => Err(match &subject.labels {
+                Some(labels) => StudyError::BudgetOfTask { task: labels.task().name() },
+                None => StudyError::BudgetWithoutLabels,
+            }),
             Self::Agreement(_) if subject.outputs.classes().is_none() => {
                 Err(StudyError::BudgetWithoutClasses)
             }

@@ -1,8 +1,9 @@
 //! What is known of every layer.
 
 use guardbit_graph::Graph;
-use guardbit_hwmodels::bounds::{LayerBounds, Range, Witness, network_sums, operand_range};
+use guardbit_hwmodels::bounds::{LayerBounds, Range, Witness, bias_adder_range, network_sums, operand_range};
 use guardbit_hwmodels::{MacLayer, Program, Register};
+use guardbit_num::MAX_BITS;
 use guardbit_sim::LayerStats;
 
 /// A layer with all that is known of its widths.
@@ -78,10 +79,33 @@ impl<'a> SizedLayer<'a> {
         !Range::new(low, high).contains(products.shift_right(product.shift, product.round))
     }
 
+    /// Whether some activations make a sum with its bias that the adder behind the last level does not hold.
+    pub fn biases_may_overflow(&self, graph: &Graph) -> bool {
+        let Register::Fixed { format, overflow } = self.layer.datapath.bias.register else { return false };
+        let (low, high) = overflow.limits(format);
+        let sums = self.ranges.iter().map(|channel| channel[self.last()]);
+        let biased = bias_adder_range(graph, self.layer, sums);
+        biased.is_some_and(|biased| !Range::new(low, high).contains(biased))
+    }
+
+    /// Whether no register of a level's kind holds all its sums: those of a level without a sign may be negative.
+    pub fn is_out_of_reach(&self, level: usize) -> bool {
+        !self.layer.packing.gives_register(level) && self.range_bits(level) > MAX_BITS
+    }
+
     /// Proved bits of one level: by weights and ranges.
     pub fn range_bits(&self, level: usize) -> u32 {
         let bits = |channel: &Vec<Range>| channel[level].bits(self.bounds.signed[level]);
         self.ranges.iter().map(bits).max().unwrap_or(1)
+    }
+
+    /// Bits of a level that no search narrows: proved by weights alone, since behind levels that overflow ranges through
+    /// the network do not hold, or those of an adder that lanes share.
+    pub fn unsearched_bits(&self, level: usize) -> u32 {
+        match self.layer.datapath.levels[level].register {
+            Register::Fixed { format, .. } if self.layer.packing.gives_register(level) => format.bits(),
+            _ => self.bounds.weight_bits(level),
+        }
     }
 
     /// Bits that the samples need at one level, over all channels.

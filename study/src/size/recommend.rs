@@ -16,8 +16,8 @@ pub(super) struct Recommendation {
 }
 
 impl Recommendation {
-    /// Without a budget, or where none can be kept: the proved widths, at which no input overflows anywhere. With one: the
-    /// widths within it, at which the search saw `score`.
+    /// Without a budget, or where none can be kept: the proved widths, at which no input overflows an accumulator. With one:
+    /// the widths within it, at which the search saw `score`.
     pub fn new(
         sizing: &Sizing<'_>,
         layers: &[SizedLayer<'_>],
@@ -40,8 +40,7 @@ impl Recommendation {
 /// The recommended bits of one level.
 fn width(layer: &SizedLayer<'_>, level: usize) -> u32 {
     match &layer.together {
-        // Without a width: behind levels that overflow, ranges through the network do not hold.
-        Some(widths) => widths[level].unwrap_or_else(|| layer.bounds.weight_bits(level)),
+        Some(widths) => widths[level].unwrap_or_else(|| layer.unsearched_bits(level)),
         None => layer.range_bits(level),
     }
 }
@@ -49,13 +48,27 @@ fn width(layer: &SizedLayer<'_>, level: usize) -> u32 {
 /// Every layer with its own widths.
 fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Accelerator {
     let within = sizing.request.budget.filter(|_| layers.iter().any(|layer| layer.together.is_some()));
-    let what = within.map_or("no input overflows".into(), |budget| format!("within {budget}"));
+    let what = within.map_or_else(|| proved(sizing, layers), |budget| format!("within {budget}"));
     let what = format!("widths for {}, {what}", sizing.subject.model.file);
     let own = |layer: &MacLayer, level: usize| {
         let sized = layers.iter().find(|sized| sized.layer.node == layer.node)?;
         Some(width(sized, level))
     };
     resized(sizing.program, own, "sized", &what)
+}
+
+/// What is proved of every layer at its own widths.
+fn proved(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> String {
+    let graph = &sizing.program.graph;
+    let stages =
+        |layer: &SizedLayer<'_>| layer.products_may_overflow(graph) || layer.biases_may_overflow(graph);
+    let out_of_reach = |layer: &SizedLayer<'_>| (0..=layer.last()).any(|level| layer.is_out_of_reach(level));
+    match (layers.iter().any(out_of_reach), layers.iter().any(stages)) {
+        (true, _) => "some sums fit no width",
+        (false, true) => "no input overflows an accumulator",
+        (false, false) => "no input overflows",
+    }
+    .into()
 }
 
 /// The accelerator of a program with widths per layer and level; all other layers have the widest of them. `suffix` is added to

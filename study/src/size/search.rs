@@ -128,9 +128,10 @@ fn harmless(layer: &SizedLayer<'_>, level: usize) -> u32 {
     layer.data_bits(level).prefixes.max(MIN_BITS)
 }
 
-/// Whether a level is searched: what traps allows no error, what observes makes none.
+/// Whether a level is searched: what traps allows no error, what observes makes none, and packing gives the width of its adder.
 fn is_searched(layer: &SizedLayer<'_>, level: usize) -> bool {
-    !registers::overflow(&layer.layer.datapath.levels[level]).keeps_exact()
+    let overflow = registers::overflow(&layer.layer.datapath.levels[level]);
+    !overflow.keeps_exact() && !layer.layer.packing.gives_register(level)
 }
 
 /// The curves of every level, all layers at once: on exact activations they do not disturb each other.

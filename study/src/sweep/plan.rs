@@ -10,7 +10,7 @@ use guardbit_reports::{About, Parameter, SweepPoint, Task};
 use guardbit_sim::{ARITHMETIC_VERSION, Mode, StatsLevel};
 use serde::Serialize;
 
-use crate::axes::{Argument, Variant};
+use crate::axes::{Argument, Variant, check_targets};
 use crate::identity::DependsOn;
 use crate::subject::{CommonSettings, FileId, HwId, InputId, Subject};
 use crate::{Axis, Identity, MAX_POINTS, Settings, Shard, StudyError, SweepRequest, default_sweep_stats};
@@ -278,6 +278,7 @@ fn points_of(
         Some(_) => Some(swept_level(request.level.as_deref(), &base)?),
         None => varied_level(request, &base)?,
     };
+    check_targets(&varied_keys(request, level), &base.datapath.levels, &subject.graph)?;
     let modes: Vec<Option<Overflow>> = match request.overflow.as_slice() {
         [] => vec![None],
         modes => modes.iter().copied().map(Some).collect(),
@@ -312,6 +313,15 @@ fn points_of(
         }
     }
     Ok(points)
+}
+
+/// Everything that the points differ in, as it is called and as a key.
+fn varied_keys<'a>(request: &'a SweepRequest, level: Option<&Level>) -> Vec<(&'a str, String)> {
+    let of_level = |what: &'a str| level.map(|level| (what, format!("accumulation.{}.{what}", level.name)));
+    let bits = request.bits.is_some().then(|| of_level("bits")).flatten();
+    let overflow = (!request.overflow.is_empty()).then(|| of_level("overflow")).flatten();
+    let axes = request.axes.list().iter().map(|axis| (axis.key(), axis.key().to_owned()));
+    bits.into_iter().chain(overflow).chain(axes).collect()
 }
 
 /// The level that the axes sweep: the named one, or that of the last axis over widths, or over overflow modes.
