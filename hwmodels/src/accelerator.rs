@@ -1,11 +1,14 @@
 //! The checked accelerator: what the code computes with. The file that it is read from is another type.
 
-use guardbit_num::{Format, Overflow, Rounding, stochastic_shift_right};
+use guardbit_num::{Format, MAX_BITS, Overflow, Rounding, stochastic_shift_right};
 
 pub use crate::keys::{
     Accelerator, Array, Bias, Level, Memory, Operands, PackingKeys, Product, ReductionOrder, Requantization,
     Timing,
 };
+
+/// Most low bits that all stages of a datapath drop together: what the widest register has beside its two highest bits.
+pub const MAX_TOTAL_SHIFT: u32 = MAX_BITS - 2;
 
 /// All that decides values: operands, order, product, levels, bias, requantization.
 #[derive(Debug, Clone, PartialEq)]
