@@ -8,7 +8,7 @@ use guardbit_hwmodels::{
     ActivationOffset, BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, ReductionOrder,
     Register, Terms, Walk, ZeroPoint,
 };
-use guardbit_num::{Requantizer, Rounding, Scheme};
+use guardbit_num::{Overflow, Requantizer, Rounding, Scheme};
 
 pub(crate) use layers::{Layers, any_case, one_channel, register};
 
@@ -168,9 +168,8 @@ impl Unit<'_> {
             let out = if level.check == Check::HandOver { fitted(inside, level.register) } else { inside };
             port = out.shift_right(level.shift, level.round).hull(zero);
             let acc = if at_once { port } else { inside };
-            let unsigned = acc.min >= 0
-                && matches!(level.register, Register::Fixed { format, .. } if !format.is_signed());
-            let limits = limits(level.register);
+            let unsigned = acc.min >= 0 && !level.register.is_signed();
+            let limits = level.register.limits();
             let narrow = |v: i128| i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX });
             let bits = acc_bits(level, acc, unsigned);
             if bits.max(port_bits(port)) > MAX_WORD {
@@ -189,8 +188,8 @@ impl Unit<'_> {
                 register: register_info(level.register, level.shift, level.round.of_constants(), port),
                 acc_bits: bits,
                 acc_signed: !unsigned,
-                min: limits.map(|(low, _)| narrow(low)),
-                max: limits.map(|(_, high)| narrow(high)),
+                min: limits.map(|limits| narrow(limits.min)),
+                max: limits.map(|limits| narrow(limits.max)),
                 bound_min: narrow(unbounded.min),
                 bound_max: narrow(unbounded.max),
             });
@@ -303,29 +302,20 @@ fn acc_bits(level: &Level, acc: Range, unsigned: bool) -> u32 {
 
 /// What leaves a register.
 fn fitted(range: Range, register: Register) -> Range {
-    match register {
-        Register::Fixed { format, overflow } if !overflow.keeps_exact() => {
-            // Rounded up to the register: its port has its width, whatever the operands reach.
-            let (min, max) = overflow.limits(format);
-            Range { min, max }
-        }
-        _ => range,
-    }
-}
-
-fn limits(register: Register) -> Option<(i128, i128)> {
-    match register {
-        Register::Auto => None,
-        Register::Fixed { format, overflow } => Some(overflow.limits(format)),
-    }
+    // Rounded up to the register: its port has its width, whatever the operands reach.
+    let limits = register.limits().filter(|_| !register.overflow().is_some_and(Overflow::keeps_exact));
+    limits.unwrap_or(range)
 }
 
 fn register_info(register: Register, shift: u32, round: Rounding, port: Range) -> RegisterInfo {
-    let (bits, signed, overflow) = match register {
-        Register::Auto => (None, true, None),
-        Register::Fixed { format, overflow } => (Some(format.bits()), format.is_signed(), Some(overflow)),
-    };
-    RegisterInfo { bits, signed, overflow, shift, round, port_bits: port_bits(port) }
+    RegisterInfo {
+        bits: register.bits(),
+        signed: register.is_signed(),
+        overflow: register.overflow(),
+        shift,
+        round,
+        port_bits: port_bits(port),
+    }
 }
 
 /// The level at whose unit the bias joins; behind the last one where it does so there.

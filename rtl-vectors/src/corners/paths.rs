@@ -201,9 +201,8 @@ impl Maker<'_> {
         let mut range = Range { min: rest.min(0), max: rest.max(0) };
         for (index, stage) in below.iter().enumerate() {
             let dropped: u32 = below[index..].iter().map(|l| l.shift).sum();
-            if let guardbit_hwmodels::Register::Fixed { format, overflow } = stage.register {
-                let (low, high) = overflow.limits(format);
-                range = Range { min: range.min.max(-(-low >> dropped)), max: range.max.min(high >> dropped) };
+            if let Some(Range { min, max }) = stage.register.limits() {
+                range = Range { min: range.min.max(-(-min >> dropped)), max: range.max.min(max >> dropped) };
             }
         }
         let room = self.value_terms(level);

@@ -33,8 +33,8 @@ mod tally;
 
 use std::ops::{Range, RangeInclusive};
 
-use guardbit_hwmodels::{MacLayer, Packing, Register};
-use guardbit_num::Overflow;
+use guardbit_hwmodels::{MacLayer, Packing};
+use guardbit_num::{Format, Overflow};
 
 use super::Settled;
 use super::finish::Finisher;
@@ -163,14 +163,13 @@ impl<'a> LevelsLayer<'a> {
         let window = &layer.dots.window;
         let geometry = Geometry::new(layer, &codes);
         let pool = layer.dots.weights.is_none();
-        let traps = |register| matches!(register, Register::Fixed { overflow: Overflow::Trap, .. });
         if window.dots() == 0
             || layer.order.is_empty()
             || layer.packing != Packing::None
             // Orders of single dot products and random numbers by place are the reference's.
             || layer.datapath.order.walk.depends_on_data()
             || layer.datapath.rounds_at_random()
-            || traps(layer.datapath.bias.register)
+            || layer.datapath.bias.register.overflow() == Some(Overflow::Trap)
             // Such a window has fewer products at the edges.
             || (pool && geometry.reads_padding())
         {
@@ -561,15 +560,14 @@ fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
         let runs = values.div_ceil(level.terms.run_length(values));
         let adds = if level.reduce.takes_run_at_once() { values - runs } else { values };
         values = runs;
-        let (signed, held) = match level.register {
-            Register::Auto => (true, (i64::MIN, i64::MAX)),
-            Register::Fixed { format, .. } => {
-                // Sums stay within 62 bits.
-                let near = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-                (format.is_signed(), (near(format.min()), near(format.max())))
-            }
-        };
-        LevelFacts { adds: adds as u64, signed, held }
+        // Sums stay within 62 bits.
+        let near = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        let held = |(format, _): (Format, Overflow)| (near(format.min()), near(format.max()));
+        LevelFacts {
+            adds: adds as u64,
+            signed: level.register.is_signed(),
+            held: level.register.fixed().map_or((i64::MIN, i64::MAX), held),
+        }
     };
     layer.datapath.levels.iter().map(of_level).collect()
 }
