@@ -15,15 +15,13 @@ pub(crate) use layers::{Layers, any_case, one_channel, register};
 use crate::VectorError;
 use crate::describe::formula;
 use crate::manifest::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RegisterInfo, RequantizeInfo};
-use crate::sizes::MAX_LEVELS;
+use crate::sizes::{MAX_LEVELS, MAX_WORD};
 
 /// Schemes that `gb_requant.sv` has.
 pub(crate) const RTL_SCHEMES: [Scheme; 4] =
     [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
 /// Least exponent of a float64 multiplier: with a smaller one every sum of [`MAX_WORD`] bits gives 0.
 const MIN_EXPONENT: i32 = -64;
-/// Widest word of one value.
-const MAX_WORD: u32 = 62;
 
 /// Width in two's complement of a port for every value of `range`.
 fn port_bits(range: Range) -> u32 {

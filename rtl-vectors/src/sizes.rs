@@ -12,6 +12,8 @@ pub(crate) const MAX_TERMS: usize = 1 << 20;
 pub(crate) const MAX_LANES: usize = 48;
 /// Most accumulation levels: a control word of 64 bits has one for each.
 pub(crate) const MAX_LEVELS: usize = 12;
+/// Widest word of one value that a bundle is made with.
+pub(crate) const MAX_WORD: u32 = 62;
 /// Most products that are sent in a bundle.
 pub(crate) const MAX_PRODUCTS: usize = 1 << 21;
 /// Widest operand: a code of 32 bits less a zero point. Sums of products stay far below 127 bits.
