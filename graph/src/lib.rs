@@ -46,7 +46,7 @@ pub use dtype::{DType, UnknownDType};
 pub use error::GraphError;
 pub use float32::{STEPS_PER_UNIT, order_of, real_of, real_steps, word_of};
 pub use form::{MultiplierForm, NodeForm, OperandForm, RequantizeForm};
-pub use limits::{MAX_AXES, MAX_ELEMENTS};
+pub use limits::{MAX_AXES, MAX_ELEMENTS, MAX_EXTENT};
 pub use links::Links;
 pub use lookup::LookupError;
 pub use model::{Constant, Graph, Node, NodeId, Note, Tensor, TensorId, TensorType};

@@ -9,6 +9,22 @@ pub const MAX_ELEMENTS: usize = 1 << 28;
 /// Axes of a tensor.
 pub const MAX_AXES: usize = 8;
 
+/// Greatest size along one axis of what an attribute gives: a kernel, its stride and dilation, a picture, a factor. Beyond
+/// it a product of sizes could overflow.
+pub const MAX_EXTENT: usize = 1 << 20;
+
+/// Fails unless the sizes that attribute `name` gives can be had.
+pub(crate) fn check_extents(
+    operands: &Operands<'_>,
+    name: &'static str,
+    sizes: [usize; 2],
+) -> Result<(), GraphError> {
+    if sizes.iter().all(|size| (1..=MAX_EXTENT).contains(size)) {
+        return Ok(());
+    }
+    Err(operands.attribute_error(name, format!("{sizes:?} must be 1..={MAX_EXTENT}")))
+}
+
 /// What is left of [`MAX_ELEMENTS`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget(usize);

@@ -1,11 +1,15 @@
 //! The checked accelerator: what the code computes with. The file that it is read from is another type.
 
-use guardbit_num::{Format, Overflow, Rounding, stochastic_shift_right};
+use guardbit_num::{Format, MAX_BITS, Overflow, Rounding, stochastic_shift_right};
 
+use crate::bounds::Range;
 pub use crate::keys::{
     Accelerator, Array, Bias, Level, Memory, Operands, PackingKeys, Product, ReductionOrder, Requantization,
     Timing,
 };
+
+/// Most low bits that all stages of a datapath drop together: what the widest register has beside its two highest bits.
+pub const MAX_TOTAL_SHIFT: u32 = MAX_BITS - 2;
 
 /// All that decides values: operands, order, product, levels, bias, requantization.
 #[derive(Debug, Clone, PartialEq)]
@@ -272,13 +276,46 @@ impl From<Rounding> for ShiftRounding {
     }
 }
 
+impl Register {
+    /// Format and overflow mode of a fixed width.
+    pub fn fixed(self) -> Option<(Format, Overflow)> {
+        match self {
+            Self::Auto => None,
+            Self::Fixed { format, overflow } => Some((format, overflow)),
+        }
+    }
+
+    /// Its width, where that is fixed.
+    pub fn bits(self) -> Option<u32> {
+        self.fixed().map(|(format, _)| format.bits())
+    }
+
+    /// What it does with what does not fit; `None` where everything does.
+    pub fn overflow(self) -> Option<Overflow> {
+        self.fixed().map(|(_, overflow)| overflow)
+    }
+
+    /// Whether it has a sign. One without a width has.
+    pub fn is_signed(self) -> bool {
+        self.fixed().is_none_or(|(format, _)| format.is_signed())
+    }
+
+    /// All values that it leaves as they are; `None` where those are all integers. They include 0.
+    pub fn limits(self) -> Option<Range> {
+        let (min, max) = self.fixed().map(|(format, overflow)| overflow.limits(format))?;
+        Some(Range { min, max })
+    }
+
+    /// Whether it leaves every value of `range` as it is.
+    pub fn keeps(self, range: Range) -> bool {
+        self.limits().is_none_or(|limits| limits.contains(range))
+    }
+}
+
 impl Datapath {
     /// Bits of a sum in memory: those of the last level, 32 if that has no width.
     pub(crate) fn sum_bits(&self) -> u32 {
-        match self.levels.last().map(|level| level.register) {
-            Some(Register::Fixed { format, .. }) => format.bits(),
-            Some(Register::Auto) | None => 32,
-        }
+        self.levels.last().and_then(|level| level.register.bits()).unwrap_or(32)
     }
 
     /// Bits dropped before a value reaches level `level`: its unit is `2^shift`.

@@ -23,8 +23,8 @@ pub mod timing;
 
 pub use accelerator::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, Level,
-    Memory, Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, PackingKind,
-    Product, ReductionOrder, Register, Requantization, Residency, ShiftRounding, Terms, Timing,
+    MAX_TOTAL_SHIFT, Memory, Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys,
+    PackingKind, Product, ReductionOrder, Register, Requantization, Residency, ShiftRounding, Terms, Timing,
     TimingConvention, ZeroPoint,
 };
 pub use file::SetMap;

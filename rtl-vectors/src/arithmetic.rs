@@ -8,22 +8,20 @@ use guardbit_hwmodels::{
     ActivationOffset, BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, ReductionOrder,
     Register, Terms, Walk, ZeroPoint,
 };
-use guardbit_num::{Requantizer, Rounding, Scheme};
+use guardbit_num::{Overflow, Requantizer, Rounding, Scheme};
 
 pub(crate) use layers::{Layers, any_case, one_channel, register};
 
 use crate::VectorError;
 use crate::describe::formula;
 use crate::manifest::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RegisterInfo, RequantizeInfo};
-use crate::sizes::MAX_LEVELS;
+use crate::sizes::{MAX_LEVELS, MAX_WORD};
 
 /// Schemes that `gb_requant.sv` has.
 pub(crate) const RTL_SCHEMES: [Scheme; 4] =
     [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
 /// Least exponent of a float64 multiplier: with a smaller one every sum of [`MAX_WORD`] bits gives 0.
 const MIN_EXPONENT: i32 = -64;
-/// Widest word of one value.
-const MAX_WORD: u32 = 62;
 
 /// Width in two's complement of a port for every value of `range`.
 fn port_bits(range: Range) -> u32 {
@@ -114,94 +112,41 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
     .arithmetic()
 }
 
+/// What one stage of a datapath hands to the next.
+struct Flow {
+    /// Values of a dot product.
+    values: usize,
+    /// What one of them can be.
+    port: Range,
+    /// The same without widths.
+    unbounded: Range,
+}
+
 impl Unit<'_> {
     /// The arithmetic.
     pub(crate) fn arithmetic(&self) -> Result<Arithmetic, VectorError> {
-        let unsupported =
-            |what: &str| VectorError::Unsupported { layer: self.name.into(), what: what.into() };
+        self.check_supported()?;
         let datapath = self.datapath;
-        if datapath.levels.len() > MAX_LEVELS {
-            return Err(unsupported("a datapath of more than 12 levels"));
-        }
-        if let Some(level) = datapath.levels.iter().skip(1).find(|l| l.reduce.takes_run_at_once()) {
-            return Err(unsupported(&format!("a {} above another level", level.reduce)));
-        }
-        if datapath.rounds_at_random() {
-            return Err(unsupported("stochastic rounding (`round: stochastic`)"));
-        }
-        if self.packing != Packing::None {
-            return Err(unsupported("a layer whose lanes share adders (`packing`)"));
-        }
-        if datapath.requantize.output == OutputFit::Wrap {
-            return Err(unsupported("an output that wraps"));
-        }
-        if self.has_side && datapath.bias.at != BiasPlace::Post {
-            return Err(unsupported("a sum of activations beside a bias that is not `post`"));
-        }
         let [activation, weight] = self.operands;
-        let zero = Range::ZERO;
-        let exact = activation.times(weight).hull(zero);
+        let exact = activation.times(weight).hull(Range::ZERO);
         let product = datapath.product;
-        let mut port = fitted(exact, product.register).shift_right(product.shift, product.round);
+        let port = fitted(exact, product.register).shift_right(product.shift, product.round);
         let product_info = register_info(product.register, product.shift, product.round.of_constants(), port);
 
-        let mut unbounded = exact.shift_right(product.shift, product.round);
-        let mut levels = Vec::new();
-        let mut values = self.terms;
+        let unbounded = exact.shift_right(product.shift, product.round);
+        let mut flow = Flow { values: self.terms, port, unbounded };
+        let mut levels = Vec::with_capacity(datapath.levels.len());
         for (index, level) in datapath.levels.iter().enumerate() {
-            let run = level.terms.run_length(values).min(values.max(1));
-            values = values.div_ceil(level.terms.run_length(values)).max(1);
-            let last = index + 1 == datapath.levels.len();
-            let start = if last { self.preload() } else { zero };
-            let sum = |r: Range| Range {
-                min: start.min + r.min.min(0) * run as i128,
-                max: start.max + r.max.max(0) * run as i128,
-            };
-            unbounded = sum(unbounded).hull(zero);
-            // Inside a run; where a lone value is no addition, it keeps the width that it came with.
-            let at_once = level.reduce.takes_run_at_once();
-            let inside = match (level.check, at_once) {
-                (Check::EachAdd, false) => fitted(sum(port).hull(zero), level.register),
-                (Check::EachAdd, true) => fitted(sum(port), level.register).hull(port),
-                (Check::HandOver, _) => sum(port).hull(zero),
-            };
-            let out = if level.check == Check::HandOver { fitted(inside, level.register) } else { inside };
-            port = out.shift_right(level.shift, level.round).hull(zero);
-            let acc = if at_once { port } else { inside };
-            let unsigned = acc.min >= 0
-                && matches!(level.register, Register::Fixed { format, .. } if !format.is_signed());
-            let limits = limits(level.register);
-            let narrow = |v: i128| i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX });
-            let bits = acc_bits(level, acc, unsigned);
-            if bits.max(port_bits(port)) > MAX_WORD {
-                let (layer, bits, port) = (self.name.into(), bits.max(port_bits(port)), level.name.clone());
-                return Err(VectorError::TooWide { layer, port, bits });
-            }
-            levels.push(LevelInfo {
-                name: level.name.clone(),
-                reduce: level.reduce,
-                pairing: level.reduce.pairing().map(str::to_owned),
-                terms: match level.terms {
-                    Terms::All => None,
-                    Terms::Count(n) => Some(n),
-                },
-                check: level.check,
-                register: register_info(level.register, level.shift, level.round.of_constants(), port),
-                acc_bits: bits,
-                acc_signed: !unsigned,
-                min: limits.map(|(low, _)| narrow(low)),
-                max: limits.map(|(_, high)| narrow(high)),
-                bound_min: narrow(unbounded.min),
-                bound_max: narrow(unbounded.max),
-            });
-            unbounded = unbounded.shift_right(level.shift, level.round);
+            let is_last = index + 1 == datapath.levels.len();
+            let start = if is_last { self.preload() } else { Range::ZERO };
+            levels.push(self.level_info(level, start, &mut flow)?);
         }
 
-        let bias = self.bias_info(port)?;
-        if self.has_side && !self.has_bias && bias.register.bits.is_some_and(|bits| bits < port_bits(port)) {
-            return Err(unsupported(
-                "a bias adder narrower than the sum, used only where zero points ask for it,",
-            ));
+        let sum = flow.port;
+        let bias = self.bias_info(sum)?;
+        if self.has_side && !self.has_bias && bias.register.bits.is_some_and(|bits| bits < port_bits(sum)) {
+            return Err(self
+                .unsupported("a bias adder narrower than the sum, used only where zero points ask for it,"));
         }
         let operand = |r: Range| Operand { bits: port_bits(r), min: r.min as i64, max: r.max as i64 };
         Ok(Arithmetic {
@@ -213,6 +158,83 @@ impl Unit<'_> {
             levels,
             bias,
             requantize: self.requantize_info(),
+        })
+    }
+
+    /// Fails for what no bundle has.
+    fn check_supported(&self) -> Result<(), VectorError> {
+        let datapath = self.datapath;
+        if datapath.levels.len() > MAX_LEVELS {
+            return Err(self.unsupported(&format!("a datapath of more than {MAX_LEVELS} levels")));
+        }
+        if let Some(level) = datapath.levels.iter().skip(1).find(|l| l.reduce.takes_run_at_once()) {
+            return Err(self.unsupported(&format!("a {} above another level", level.reduce)));
+        }
+        if datapath.rounds_at_random() {
+            return Err(self.unsupported("stochastic rounding (`round: stochastic`)"));
+        }
+        if self.packing != Packing::None {
+            return Err(self.unsupported("a layer whose lanes share adders (`packing`)"));
+        }
+        if datapath.requantize.output == OutputFit::Wrap {
+            return Err(self.unsupported("an output that wraps"));
+        }
+        if self.has_side && datapath.bias.at != BiasPlace::Post {
+            return Err(self.unsupported("a sum of activations beside a bias that is not `post`"));
+        }
+        Ok(())
+    }
+
+    fn unsupported(&self, what: &str) -> VectorError {
+        VectorError::Unsupported { layer: self.name.into(), what: what.into() }
+    }
+
+    /// A level whose runs begin with `start` and take what `flow` brings; then `flow` is what the level hands on.
+    fn level_info(&self, level: &Level, start: Range, flow: &mut Flow) -> Result<LevelInfo, VectorError> {
+        let length = level.terms.run_length(flow.values);
+        let run = length.min(flow.values.max(1));
+        flow.values = flow.values.div_ceil(length).max(1);
+        let sum = |r: Range| Range {
+            min: start.min + r.min.min(0) * run as i128,
+            max: start.max + r.max.max(0) * run as i128,
+        };
+        let unbounded = sum(flow.unbounded).hull(Range::ZERO);
+        // Inside a run; where a lone value is no addition, it keeps the width that it came with.
+        let at_once = level.reduce.takes_run_at_once();
+        let sums = sum(flow.port);
+        let inside = match (level.check, at_once) {
+            (Check::EachAdd, false) => fitted(sums.hull(Range::ZERO), level.register),
+            (Check::EachAdd, true) => fitted(sums, level.register).hull(flow.port),
+            (Check::HandOver, _) => sums.hull(Range::ZERO),
+        };
+        let out = if level.check == Check::HandOver { fitted(inside, level.register) } else { inside };
+        flow.port = out.shift_right(level.shift, level.round).hull(Range::ZERO);
+        flow.unbounded = unbounded.shift_right(level.shift, level.round);
+        let acc = if at_once { flow.port } else { inside };
+        let unsigned = acc.min >= 0 && !level.register.is_signed();
+        let acc_bits = acc_bits(level, acc, unsigned);
+        let bits = acc_bits.max(port_bits(flow.port));
+        if bits > MAX_WORD {
+            return Err(VectorError::TooWide { layer: self.name.into(), port: level.name.clone(), bits });
+        }
+        let limits = level.register.limits();
+        let narrow = |v: i128| i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX });
+        Ok(LevelInfo {
+            name: level.name.clone(),
+            reduce: level.reduce,
+            pairing: level.reduce.pairing().map(str::to_owned),
+            terms: match level.terms {
+                Terms::All => None,
+                Terms::Count(n) => Some(n),
+            },
+            check: level.check,
+            register: register_info(level.register, level.shift, level.round.of_constants(), flow.port),
+            acc_bits,
+            acc_signed: !unsigned,
+            min: limits.map(|limits| narrow(limits.min)),
+            max: limits.map(|limits| narrow(limits.max)),
+            bound_min: narrow(unbounded.min),
+            bound_max: narrow(unbounded.max),
         })
     }
 
@@ -303,29 +325,20 @@ fn acc_bits(level: &Level, acc: Range, unsigned: bool) -> u32 {
 
 /// What leaves a register.
 fn fitted(range: Range, register: Register) -> Range {
-    match register {
-        Register::Fixed { format, overflow } if !overflow.keeps_exact() => {
-            // Rounded up to the register: its port has its width, whatever the operands reach.
-            let (min, max) = overflow.limits(format);
-            Range { min, max }
-        }
-        _ => range,
-    }
-}
-
-fn limits(register: Register) -> Option<(i128, i128)> {
-    match register {
-        Register::Auto => None,
-        Register::Fixed { format, overflow } => Some(overflow.limits(format)),
-    }
+    // Rounded up to the register: its port has its width, whatever the operands reach.
+    let limits = register.limits().filter(|_| !register.overflow().is_some_and(Overflow::keeps_exact));
+    limits.unwrap_or(range)
 }
 
 fn register_info(register: Register, shift: u32, round: Rounding, port: Range) -> RegisterInfo {
-    let (bits, signed, overflow) = match register {
-        Register::Auto => (None, true, None),
-        Register::Fixed { format, overflow } => (Some(format.bits()), format.is_signed(), Some(overflow)),
-    };
-    RegisterInfo { bits, signed, overflow, shift, round, port_bits: port_bits(port) }
+    RegisterInfo {
+        bits: register.bits(),
+        signed: register.is_signed(),
+        overflow: register.overflow(),
+        shift,
+        round,
+        port_bits: port_bits(port),
+    }
 }
 
 /// The level at whose unit the bias joins; behind the last one where it does so there.

@@ -26,6 +26,9 @@ pub(crate) struct DataFile {
     pub bytes: Vec<u8>,
 }
 
+/// A column of words: name, what it is, and its words.
+type Column = (String, &'static str, Words);
+
 /// Those of the unit.
 pub(crate) fn data_files(
     beats: &Beats,
@@ -33,16 +36,30 @@ pub(crate) fn data_files(
     packing: Packing,
     formats: &[Format],
 ) -> Vec<DataFile> {
-    let levels = beats.levels as u32;
+    let mut files = Vec::new();
+    for (name, role, words) in
+        stimuli(beats, arithmetic, packing).into_iter().chain(expected(beats, arithmetic))
+    {
+        // The exact sum is there as int64 in any case.
+        let mut formats = formats.to_vec();
+        if name == "exp_wide" && !formats.contains(&Format::Npy) {
+            formats.push(Format::Npy);
+        }
+        files.extend(formatted(&name, role, &words, &formats));
+    }
+    if formats.contains(&Format::Axis) {
+        files.extend(axis::streams(beats, arithmetic).into_iter().map(stream_file));
+    }
+    files
+}
+
+fn stimuli(beats: &Beats, arithmetic: &Arithmetic, packing: Packing) -> Vec<Column> {
+    let control = RUN_LAST + beats.levels as u32 + beats.lanes as u32;
     let lanes = |bits, values: &[i64]| Words::lanes(beats.lanes, bits, packing, values.to_vec());
-    let mut columns = vec![
-        ("stim_a".to_owned(), "stimulus: activations", lanes(arithmetic.activation.bits, &beats.activations)),
+    vec![
+        ("stim_a".into(), "stimulus: activations", lanes(arithmetic.activation.bits, &beats.activations)),
         ("stim_w".into(), "stimulus: weights", lanes(arithmetic.weight.bits, &beats.weights)),
-        (
-            "ctrl".into(),
-            "stimulus: control",
-            Words::values(RUN_LAST + levels + beats.lanes as u32, false, beats.ctrl.clone()),
-        ),
+        ("ctrl".into(), "stimulus: control", Words::values(control, false, beats.ctrl.clone())),
         (
             "stim_bias".into(),
             "stimulus per dot product: bias",
@@ -58,11 +75,15 @@ pub(crate) fn data_files(
             "stimulus per dot product: exponent",
             Words::values(8, true, beats.exponent.clone()),
         ),
-    ];
-    for (level, states) in arithmetic.levels.iter().zip(&beats.states) {
+    ]
+}
+
+fn expected(beats: &Beats, arithmetic: &Arithmetic) -> Vec<Column> {
+    let levels = beats.levels as u32;
+    let accumulators = arithmetic.levels.iter().zip(&beats.states).map(|(level, states)| {
         let words = Words::values(level.acc_bits, level.acc_signed, states.iter().map(|s| s.acc).collect());
-        columns.push((format!("exp_acc_{}", level.name), "expected: accumulator after each beat", words));
-    }
+        (format!("exp_acc_{}", level.name), "expected: accumulator after each beat", words)
+    });
     let per_beat = |f: &dyn Fn(usize, &beats::LevelState) -> i64| -> Vec<i64> {
         let beat = |beat: usize| (0..beats.levels).map(|level| f(level, &beats.states[level][beat])).sum();
         (0..beats.len()).map(beat).collect()
@@ -70,46 +91,30 @@ pub(crate) fn data_files(
     let flags = per_beat(&|level, s| (s.flags() as i64) << (level as u32 * FLAG_BITS));
     let mask = per_beat(&|level, s| i64::from(s.updated) << level);
     let last = arithmetic.levels.last().map_or(32, |l| l.register.port_bits);
-    columns.push((
-        "exp_flags".into(),
-        "expected: flags of every level",
-        Words::values(levels * FLAG_BITS, false, flags),
-    ));
-    columns.push((
-        "mask".into(),
-        "1: the level adds in this beat, compare",
-        Words::values(levels, false, mask),
-    ));
-    columns.push((
-        "exp_sum".into(),
-        "expected per finished dot product: delivered sum",
-        Words::values(last, true, beats.sums.clone()),
-    ));
-    let out = &arithmetic.requantize;
-    columns.push((
-        "exp_out".into(),
-        "expected per finished dot product: output code",
-        Words::values(out.out_bits, true, beats.codes.clone()),
-    ));
-    columns.push((
-        "exp_wide".into(),
-        "exact sum after each beat, at unit 1",
-        Words::values(64, true, beats.wide.clone()),
-    ));
-
-    let mut files = Vec::new();
-    for (name, role, words) in &columns {
-        // The exact sum is there as int64 in any case.
-        let mut formats = formats.to_vec();
-        if name == "exp_wide" && !formats.contains(&Format::Npy) {
-            formats.push(Format::Npy);
-        }
-        files.extend(formatted(name, role, words, &formats));
-    }
-    if formats.contains(&Format::Axis) {
-        files.extend(axis::streams(beats, arithmetic).into_iter().map(stream_file));
-    }
-    files
+    let others = [
+        (
+            "exp_flags".into(),
+            "expected: flags of every level",
+            Words::values(levels * FLAG_BITS, false, flags),
+        ),
+        ("mask".into(), "1: the level adds in this beat, compare", Words::values(levels, false, mask)),
+        (
+            "exp_sum".into(),
+            "expected per finished dot product: delivered sum",
+            Words::values(last, true, beats.sums.clone()),
+        ),
+        (
+            "exp_out".into(),
+            "expected per finished dot product: output code",
+            Words::values(arithmetic.requantize.out_bits, true, beats.codes.clone()),
+        ),
+        (
+            "exp_wide".into(),
+            "exact sum after each beat, at unit 1",
+            Words::values(64, true, beats.wide.clone()),
+        ),
+    ];
+    accumulators.chain(others).collect()
 }
 
 /// `.mem` and the other formats of one column.

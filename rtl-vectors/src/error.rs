@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use guardbit_num::{MultiplierError, WidthError};
 
+use crate::sizes::{MAX_PRODUCTS, MAX_TERMS, MAX_WORD};
+
 /// Why a bundle cannot be made or checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -17,7 +19,7 @@ pub enum VectorError {
         what: String,
     },
     /// A value too wide for the files.
-    #[error("layer `{layer}`: {port} needs {bits} bits; bundles hold up to 62")]
+    #[error("layer `{layer}`: {port} needs {bits} bits; bundles hold up to {MAX_WORD}")]
     TooWide {
         /// Name of the layer.
         layer: String,
@@ -27,7 +29,11 @@ pub enum VectorError {
         bits: u32,
     },
     /// More products than a bundle holds.
-    #[error("layer `{layer}`: {products} products; a bundle holds up to 2^21, and 2^20 of one dot product")]
+    #[error(
+        "layer `{layer}`: {products} products; a bundle holds up to 2^{all}, and 2^{one} of one dot product",
+        all = MAX_PRODUCTS.ilog2(),
+        one = MAX_TERMS.ilog2()
+    )]
     TooLong {
         /// Name of the layer.
         layer: String,

@@ -3,9 +3,9 @@
 //! Intervals, from the operands' ranges outwards. They hold for every dot product of up to the layer's number of
 //! terms; whatever lies outside them is proved unreachable. What lies inside may or may not be reachable.
 
+use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::reduction::{Limits, RunReach};
-use guardbit_hwmodels::{Check, Register};
 use guardbit_num::{Format, Overflow};
 
 use crate::arithmetic::register;
@@ -146,17 +146,12 @@ impl Limits for RegisterInfo {
 
 /// What a register compares values with; none if it is as wide as it takes.
 pub(crate) fn rails(info: &RegisterInfo) -> Option<Range> {
-    let (format, overflow) = format(info)?;
-    let (min, max) = overflow.limits(format);
-    Some(Range { min, max })
+    register(info).ok()?.limits()
 }
 
 /// The format and mode of a register of a width.
 pub(crate) fn format(info: &RegisterInfo) -> Option<(Format, Overflow)> {
-    match register(info).ok()? {
-        Register::Auto => None,
-        Register::Fixed { format, overflow } => Some((format, overflow)),
-    }
+    register(info).ok()?.fixed()
 }
 
 /// The bits dropped behind a register.

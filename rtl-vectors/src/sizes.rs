@@ -1,6 +1,7 @@
 //! What a manifest may ask for: looked at before anything is allocated or shifted by it.
 
-use guardbit_hwmodels::Terms;
+use guardbit_hwmodels::{MAX_TOTAL_SHIFT, Terms};
+use guardbit_num::MAX_BITS;
 
 use crate::manifest::{Arithmetic, Interface};
 use crate::words::slot;
@@ -11,12 +12,10 @@ pub(crate) const MAX_TERMS: usize = 1 << 20;
 pub(crate) const MAX_LANES: usize = 48;
 /// Most accumulation levels: a control word of 64 bits has one for each.
 pub(crate) const MAX_LEVELS: usize = 12;
+/// Widest word of one value that a bundle is made with.
+pub(crate) const MAX_WORD: u32 = 62;
 /// Most products that are sent in a bundle.
 pub(crate) const MAX_PRODUCTS: usize = 1 << 21;
-/// Most bits that all stages drop together.
-const MAX_TOTAL_SHIFT: u32 = 62;
-/// Widest word of one value.
-const MAX_BITS: u32 = 64;
 /// Widest operand: a code of 32 bits less a zero point. Sums of products stay far below 127 bits.
 const MAX_OPERAND: u32 = 34;
 

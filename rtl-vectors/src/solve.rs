@@ -1,7 +1,7 @@
 //! Operands with a given sum: solved for, not hoped for.
 
+use guardbit_hwmodels::Product;
 use guardbit_hwmodels::bounds::Range;
-use guardbit_hwmodels::{Product, Register};
 use guardbit_sim::trace::TraceOperand;
 
 use crate::manifest::Operand;
@@ -69,13 +69,8 @@ impl Ranges {
         let Product { register, shift, round } = self.product;
         let products = self.extremes().into_iter().map(|o| o.activation * o.weight);
         let exact = products.fold(Range::ZERO, |range, value| range.hull(Range::point(value)));
-        let held = match register {
-            Register::Fixed { format, overflow } => {
-                let (min, max) = overflow.limits(format);
-                Range { min: exact.min.max(min), max: exact.max.min(max) }
-            }
-            Register::Auto => exact,
-        };
+        let limits = register.limits().unwrap_or(exact);
+        let held = Range { min: exact.min.max(limits.min), max: exact.max.min(limits.max) };
         held.shift_right(shift, round)
     }
 
@@ -83,14 +78,7 @@ impl Ranges {
     fn value(&self, o: TraceOperand) -> Option<i128> {
         let Product { register, shift, round } = self.product;
         let product = o.activation * o.weight;
-        let held = match register {
-            Register::Fixed { format, overflow } => {
-                let (min, max) = overflow.limits(format);
-                (min..=max).contains(&product)
-            }
-            Register::Auto => true,
-        };
-        held.then(|| round.shift_right(product, shift, |_| 0))
+        register.keeps(Range::point(product)).then(|| round.shift_right(product, shift, |_| 0))
     }
 
     /// A product of exactly `value`.
@@ -155,6 +143,7 @@ impl Ranges {
 
 #[cfg(test)]
 mod tests {
+    use guardbit_hwmodels::Register;
     use guardbit_num::{Format, Overflow, Rounding};
     use proptest::prelude::*;
 

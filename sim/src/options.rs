@@ -31,7 +31,8 @@ pub enum Isa {
     Portable,
     /// x86-64 with AVX2.
     Avx2,
-    /// x86-64 with AVX-512 BW and VL; with VBMI2 and BITALG registers of 16 bits are stepped two windows to a vector.
+    /// x86-64 with AVX-512 BW, VL and CD, and POPCNT; with VBMI2, BITALG and VPOPCNTDQ too, registers of 16 bits are stepped
+    /// two windows to a vector.
     Avx512,
     /// The same with VNNI, by which exact sums are made from bytes.
     Avx512Vnni,
@@ -180,15 +181,25 @@ impl StatsLevel {
 pub struct UnknownOption {
     what: &'static str,
     found: String,
-    allowed: &'static str,
+    /// Every name.
+    allowed: String,
+}
+
+impl UnknownOption {
+    fn new(what: &'static str, found: &str, names: &[&'static str]) -> Self {
+        let allowed = match names {
+            [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+            _ => names.concat(),
+        };
+        Self { what, found: found.into(), allowed }
+    }
 }
 
 impl FromStr for Mode {
     type Err = UnknownOption;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let unknown =
-            || UnknownOption { what: "mode", found: name.into(), allowed: "propagated and isolated" };
+        let unknown = || UnknownOption::new("mode", name, &Self::ALL.map(Self::name));
         Self::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(unknown)
     }
 }
@@ -197,8 +208,7 @@ impl FromStr for StatsLevel {
     type Err = UnknownOption;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let unknown =
-            || UnknownOption { what: "stats", found: name.into(), allowed: "none, events, values and full" };
+        let unknown = || UnknownOption::new("stats", name, &Self::ALL.map(Self::name));
         Self::ALL.into_iter().find(|level| level.name() == name).ok_or_else(unknown)
     }
 }

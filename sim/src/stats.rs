@@ -1,7 +1,7 @@
 //! What a layer did, counted over all dot products and samples.
 
 use guardbit_graph::OutputPosition;
-use guardbit_hwmodels::{MacLayer, Register};
+use guardbit_hwmodels::MacLayer;
 use guardbit_num::required_bits;
 
 use crate::accumulate::Accumulate;
@@ -169,11 +169,7 @@ impl LayerStats {
         channel.record(DotErrors { error: outcome.error, harmless, bias_events: outcome.bias_events });
         let levels = self.levels.iter_mut().zip(&layer.datapath.levels).zip(&outcome.levels);
         for ((stats, level), seen) in levels {
-            let signed = match level.register {
-                Register::Auto => true,
-                Register::Fixed { format, .. } => format.is_signed(),
-            };
-            stats.record(out.c, seen, signed, options.stats);
+            stats.record(out.c, seen, level.register.is_signed(), options.stats);
         }
         if options.stats.counts_events() {
             self.place_events(layer, sample, out, &outcome.events, options);

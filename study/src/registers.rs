@@ -78,11 +78,7 @@ pub(crate) fn wide(level: &Level) -> Register {
 
 /// A register of `bits` with the sign of the level's own; `None` beyond the widths that registers can have.
 pub(crate) fn fixed(level: &Level, bits: u32, overflow: Overflow) -> Option<Register> {
-    let signed = match level.register {
-        Register::Auto => true,
-        Register::Fixed { format, .. } => format.is_signed(),
-    };
-    let format = Format::new(bits.max(MIN_BITS), signed).ok()?;
+    let format = Format::new(bits.max(MIN_BITS), level.register.is_signed()).ok()?;
     Some(Register::Fixed { format, overflow })
 }
 

@@ -1,6 +1,6 @@
 //! Types and codes of tensors.
 
-use guardbit_graph::{DType, Quantization, TensorType};
+use guardbit_graph::{DType, MAX_AXES, Quantization, TensorType};
 
 use super::error::TfliteError;
 use super::flatbuffer::{Scalar, Vector};
@@ -70,9 +70,6 @@ pub(super) const INT64: i8 = element::INT64;
 /// The number of float32.
 pub(super) const FLOAT32: i8 = element::FLOAT32;
 
-/// More axes than any operator takes.
-const MAX_RANK: usize = 8;
-
 /// Shape, dtype, scales and zero points of a tensor called `name`.
 pub(super) fn tensor_type(
     tensor: Tensor<'_>,
@@ -115,8 +112,8 @@ pub(super) fn narrow(bytes: &[u8], name: &str, budget: &mut Budget) -> Result<Ve
 /// The sizes of a tensor called `name`. An unknown batch is stored as 1 here, and as -1 in a field of its own.
 pub(super) fn shape(tensor: Tensor<'_>, name: &str) -> Result<Vec<usize>, TfliteError> {
     let Some(sizes) = tensor.shape()? else { return Ok(Vec::new()) };
-    if sizes.len() > MAX_RANK {
-        return Err(problem(name, format!("{} axes, at most {MAX_RANK} are possible", sizes.len())));
+    if sizes.len() > MAX_AXES {
+        return Err(problem(name, format!("{} axes, at most {MAX_AXES} are possible", sizes.len())));
     }
     let size = |size: i32| usize::try_from(size).map_err(|_| problem(name, format!("negative size {size}")));
     sizes.iter().map(size).collect()
@@ -196,7 +193,7 @@ pub(super) fn values(
 /// The values of a constant that holds a shape, axes or the like.
 pub(super) fn integers(tensor: Tensor<'_>, bytes: &[u8], name: &str) -> Result<Vec<i64>, TfliteError> {
     // Pairs of paddings for every axis are the longest of them.
-    const MOST: usize = 2 * MAX_RANK;
+    const MOST: usize = 2 * MAX_AXES;
     let values: Vec<i64> = match tensor.element_type()? {
         element::INT32 => bytes.chunks_exact(4).take(MOST + 1).map(|b| i32::read(b).into()).collect(),
         element::INT64 => bytes.chunks_exact(8).take(MOST + 1).map(i64::read).collect(),

@@ -3,6 +3,7 @@
 use super::Operands;
 use super::moved::{Moved, image, moved};
 use crate::GraphError;
+use crate::limits::check_extents;
 
 /// The picture `[n, h, w, c]` with cells of real 0 between its rows and columns:
 /// `y[n, h*r, w*s, c] = x[n, h, w, c]` for `factor = [r, s]`, the zero point elsewhere.
@@ -22,9 +23,7 @@ impl Moved for Dilate {
         if !operands.output_dtype.is_float() {
             operands.per_tensor(0)?;
         }
-        if self.factor.iter().any(|factor| !(1..=1 << 20).contains(factor)) {
-            return Err(operands.attribute_error("factor", format!("{:?} must be 1..=1048576", self.factor)));
-        }
+        check_extents(operands, "factor", self.factor)?;
         let along = |size: usize, factor: usize| (size - 1).saturating_mul(factor).saturating_add(1);
         Ok(vec![batch, along(rows, self.factor[0]), along(cols, self.factor[1]), channels])
     }

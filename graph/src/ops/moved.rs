@@ -58,15 +58,6 @@ pub(super) fn image(operands: &Operands<'_>) -> Result<[usize; 4], GraphError> {
     operands.shape(0)
 }
 
-/// Fails unless a picture can be given that size.
-pub(super) fn picture_size(operands: &Operands<'_>, size: [usize; 2]) -> Result<(), GraphError> {
-    // Beyond this a product of sizes could overflow; no network comes near.
-    if size.iter().all(|size| (1..=1 << 20).contains(size)) {
-        return Ok(());
-    }
-    Err(operands.attribute_error("size", format!("{size:?} must be 1..=1048576")))
-}
-
 /// Fails unless `values` has one value per axis.
 pub(super) fn per_axis<T>(
     operands: &Operands<'_>,

@@ -1,7 +1,8 @@
 //! Another size between pixels.
 
-use super::moved::{image, picture_size};
+use super::moved::image;
 use super::{Monotonicity, Operands, Operator};
+use crate::limits::check_extents;
 use crate::GraphError;
 
 /// Each pixel of the output is the weighted mean of the four of the input `[n, h, w, c]` around it.
@@ -34,7 +35,7 @@ impl Operator for ResizeBilinear {
         operands.expect_output_like(0)?;
         operands.activation(0)?;
         let [batch, rows, cols, channels] = image(operands)?;
-        picture_size(operands, self.size)?;
+        check_extents(operands, "size", self.size)?;
         if self.align_corners && self.half_pixel_centers {
             return Err(operands.attribute_error("align_corners", "excludes half_pixel_centers".into()));
         }

@@ -1,7 +1,8 @@
 //! Another size by the nearest pixel.
 
 use super::Operands;
-use super::moved::{Moved, image, moved, picture_size};
+use super::moved::{Moved, image, moved};
+use crate::limits::check_extents;
 use crate::GraphError;
 
 /// Each pixel of the output is that of the input `[n, h, w, c]` nearest to it.
@@ -25,7 +26,7 @@ moved!(ResizeNearest, "resize_nearest");
 impl Moved for ResizeNearest {
     fn shape(&self, operands: &Operands<'_>, _input: &[usize]) -> Result<Vec<usize>, GraphError> {
         let [batch, _, _, channels] = image(operands)?;
-        picture_size(operands, self.size)?;
+        check_extents(operands, "size", self.size)?;
         Ok(vec![batch, self.size[0], self.size[1], channels])
     }
 

@@ -2,6 +2,7 @@
 
 use super::Operands;
 use crate::dot::Window;
+use crate::limits::check_extents;
 use crate::padding::WindowAxis;
 use crate::{GraphError, Padding};
 
@@ -25,10 +26,7 @@ impl Sliding {
     ) -> Result<Window, GraphError> {
         for (name, values) in [("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation)]
         {
-            // Beyond this a product of sizes could overflow; no network comes near.
-            if values.iter().any(|v| !(1..=1 << 20).contains(v)) {
-                return Err(operands.attribute_error(name, format!("{values:?} must be 1..=1048576")));
-            }
+            check_extents(operands, name, values)?;
         }
         let axis = |i: usize, input| WindowAxis {
             input,

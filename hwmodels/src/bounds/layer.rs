@@ -4,7 +4,7 @@ use guardbit_graph::{CodeRange, Graph};
 
 use super::closed_form::{OperandBits, a2q_bits, a2q_plus_bits, a2q_type_bits};
 use super::{Range, level_sums};
-use crate::{BiasPlace, MacLayer, Register, ZeroPoint};
+use crate::{BiasPlace, MacLayer, ZeroPoint};
 
 /// The bounds of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,11 +145,7 @@ pub(super) fn input_codes(graph: &Graph, layer: &MacLayer) -> CodeRange {
 }
 
 pub(super) fn signs(layer: &MacLayer) -> Vec<bool> {
-    let sign = |register| match register {
-        Register::Auto => true,
-        Register::Fixed { format, .. } => format.is_signed(),
-    };
-    layer.datapath.levels.iter().map(|level| sign(level.register)).collect()
+    layer.datapath.levels.iter().map(|level| level.register.is_signed()).collect()
 }
 
 /// The codes that the weights may hold; `None` where there are none.

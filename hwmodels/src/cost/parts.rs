@@ -11,7 +11,7 @@ use guardbit_num::Overflow;
 
 use crate::bounds::{LayerBounds, operand_range, weight_operand_range};
 use crate::timing::Moved;
-use crate::{Accelerator, Check, Level, MacLayer, Reduce, Register};
+use crate::{Accelerator, Check, Level, MacLayer, Reduce};
 
 /// Bits of a KiB.
 const KIB: f64 = 8192.0;
@@ -208,7 +208,7 @@ fn level_items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Ve
             full * level.reduce.additions(run) + level.reduce.additions(rest) * usize::from(rest > 0);
         let accesses = dots * additions as f64;
         let item = |part, instances| Item {
-            overflow: overflow(level),
+            overflow: level.register.overflow(),
             reduce: Some(level.reduce),
             ..Item::new(part, &level.name, instances, accesses, vec![(Variable::Bits, bits)])
         };
@@ -224,13 +224,6 @@ fn level_items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Ve
     items
 }
 
-fn overflow(level: &Level) -> Option<Overflow> {
-    match level.register {
-        Register::Auto => None,
-        Register::Fixed { overflow, .. } => Some(overflow),
-    }
-}
-
 /// Bits of what a level holds within a run: its width, or what holds every sum of any weights where it is exact inside.
 fn level_bits(
     graph: &Graph,
@@ -239,10 +232,8 @@ fn level_bits(
     level: &Level,
     bounds: &mut Option<LayerBounds>,
 ) -> u32 {
-    match level.register {
-        Register::Fixed { format, .. } if level.check == Check::EachAdd => format.bits(),
-        _ => bounds.get_or_insert_with(|| LayerBounds::new(graph, layer)).type_bits(index),
-    }
+    let exact = || bounds.get_or_insert_with(|| LayerBounds::new(graph, layer)).type_bits(index);
+    level.register.bits().filter(|_| level.check == Check::EachAdd).unwrap_or_else(exact)
 }
 
 /// On-chip memories, whose words are what their port passes in a cycle (a byte at least), and the memory outside.

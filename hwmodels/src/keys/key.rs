@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use guardbit_graph::MAX_ELEMENTS;
 use guardbit_num::{MAX_BITS, MIN_BITS};
 
 use crate::file::{BiasBits, Bits, Integer, Name, Number, TermsFile};
@@ -11,7 +12,7 @@ use crate::names::Named;
 pub(crate) const DECIMALS: RangeInclusive<f64> = 0.000_001..=1e9;
 
 /// Greatest length of a run: as many products as the largest tensor has elements.
-pub(crate) const MAX_TERMS: i64 = 1 << 28;
+pub(crate) const MAX_TERMS: i64 = MAX_ELEMENTS as i64;
 
 /// A value as a file holds it.
 pub(crate) trait FileValue {

@@ -6,15 +6,15 @@ use guardbit_num::{Format, Overflow, Rounding};
 
 use super::key::KeyPath;
 use super::order::KnownOrders;
-use super::rules::{MAX_ELEMENTS, MAX_LEVELS, MAX_TOTAL_SHIFT, Rule, row_of};
+use super::rules::{MAX_ELEMENTS, MAX_LEVELS, Rule, row_of};
 use super::typed::not_allowed;
 use super::{defaults, depthwise, order, packing, text};
 use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, RoundKind, TermsFile};
 use crate::keys::{Key, LevelFile, MAX_TERMS};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
-    Accelerator, Array, Bias, BiasPlace, Datapath, LayerOverrides, Level, Memory, Operands, Product,
-    Register, Requantization, ShiftRounding, Terms, Timing,
+    Accelerator, Array, Bias, BiasPlace, Datapath, LayerOverrides, Level, MAX_TOTAL_SHIFT, Memory, Operands,
+    Product, Register, Requantization, ShiftRounding, Terms, Timing,
 };
 
 /// Most characters of a text in a message.

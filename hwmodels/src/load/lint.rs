@@ -11,9 +11,7 @@ use super::sources::Sources;
 use crate::file::{AcceleratorFile, Bits, Name, RoundKind};
 use crate::order::WalkKind;
 use crate::timing::{Feed, Unfilled};
-use crate::{
-    Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Register, Terms, TimingConvention,
-};
+use crate::{Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Terms, TimingConvention};
 
 /// Bits of one product of two int8 codes: -128 * -128 = 2^14.
 const INT8_PRODUCT_BITS: u32 = 16;
@@ -50,10 +48,10 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
 /// A single product may already overflow.
 fn wide_product(datapath: &Datapath) -> Option<Violation> {
     let level = datapath.levels.first()?;
-    let bits = fixed_bits(level.register)?;
-    let (product, what) = match datapath.product.register {
-        Register::Fixed { format, .. } => (format.bits(), "a product"),
-        Register::Auto => (INT8_PRODUCT_BITS, "a product of int8 codes"),
+    let bits = level.register.bits()?;
+    let (product, what) = match datapath.product.register.bits() {
+        Some(bits) => (bits, "a product"),
+        None => (INT8_PRODUCT_BITS, "a product of int8 codes"),
     };
     let product = product.saturating_sub(datapath.product.shift).max(MIN_BITS);
     (product > bits).then(|| Violation {
@@ -70,8 +68,8 @@ fn wide_product(datapath: &Datapath) -> Option<Violation> {
 /// A tree that its terms can overflow even where each of them fits.
 fn narrow_tree(datapath: &Datapath) -> Option<Violation> {
     let tree = datapath.levels.first().filter(|level| level.reduce.takes_run_at_once())?;
-    let (bits, Terms::Count(terms)) = (fixed_bits(tree.register)?, tree.terms) else { return None };
-    let product = fixed_bits(datapath.product.register).unwrap_or(INT8_PRODUCT_BITS);
+    let (bits, Terms::Count(terms)) = (tree.register.bits()?, tree.terms) else { return None };
+    let product = datapath.product.register.bits().unwrap_or(INT8_PRODUCT_BITS);
     let needed = product.saturating_sub(datapath.product.shift) + terms.next_power_of_two().ilog2();
     (needed > bits).then(|| Violation {
         code: "guardbit::hw::tree_too_narrow",
@@ -89,7 +87,7 @@ fn inner_all(datapath: &Datapath) -> Option<Violation> {
     let last = datapath.levels.len() - 1;
     // A narrower level behind it is a place of its own: the hand-over is fitted there.
     let narrows = |index: usize| {
-        let bits = |level: usize| fixed_bits(datapath.levels[level].register);
+        let bits = |level: usize| datapath.levels[level].register.bits();
         bits(index).zip(bits(index + 1)).is_some_and(|(here, behind)| behind < here)
     };
     let all = |&index: &usize| datapath.levels[index].terms == Terms::All && !narrows(index);
@@ -282,11 +280,4 @@ fn slow_port(
         ),
         help: format!("write `memory: {{{key}: {needed}}}`, unless the device's port is so narrow"),
     })
-}
-
-fn fixed_bits(register: Register) -> Option<u32> {
-    match register {
-        Register::Auto => None,
-        Register::Fixed { format, .. } => Some(format.bits()),
-    }
 }

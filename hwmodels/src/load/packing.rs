@@ -31,12 +31,9 @@ fn dsp48e2(datapath: &Datapath) -> Result<(), Violation> {
         });
     }
     let inner = &datapath.levels[0];
-    let lane = match inner.register {
-        Register::Fixed { format, overflow } => {
-            format.bits() == PACKED_LOW_BITS && format.is_signed() && overflow == Overflow::Wrap
-        }
-        Register::Auto => false,
-    };
+    let lane = inner.register.fixed().is_some_and(|(format, overflow)| {
+        format.bits() == PACKED_LOW_BITS && format.is_signed() && overflow == Overflow::Wrap
+    });
     let plain = inner.reduce == Reduce::Serial && inner.check == Check::EachAdd && inner.shift == 0;
     let key = level_key(datapath, 0);
     if !(lane && plain) {

@@ -1,8 +1,6 @@
 //! What each key may hold, for range errors and type errors alike: it stands in the rows of the keys, and here for what
 //! has no row.
 
-use guardbit_num::MAX_BITS;
-
 use super::key::{KeyPath, Segment};
 use crate::Axis;
 use crate::file::Name;
@@ -13,8 +11,6 @@ use crate::lower::OPERATIONS;
 pub(super) const MAX_ELEMENTS: usize = 1 << 20;
 /// Most accumulation levels.
 pub(super) const MAX_LEVELS: usize = 16;
-/// Most low bits that all stages drop together: what the widest register has beside its two highest bits.
-pub(super) const MAX_TOTAL_SHIFT: u32 = MAX_BITS - 2;
 
 /// What a key may hold.
 pub(crate) struct Rule {

@@ -9,7 +9,7 @@ mod residency;
 
 use std::sync::{Arc, LazyLock};
 
-use guardbit_graph::{CodeRange, DotProducts, Graph, Mac, NodeId, Op, Window};
+use guardbit_graph::{CodeRange, DotProducts, Graph, MAX_ELEMENTS, Mac, NodeId, Op, Window};
 use guardbit_num::MultiplierError;
 
 pub use audit::{AuditStep, Decision, Outcome, audit_frontend, audit_lowering};
@@ -28,9 +28,6 @@ pub static OPERATIONS: LazyLock<Vec<&str>> = LazyLock::new(|| names(|_| true));
 fn names(wanted: impl Fn(Mac) -> bool) -> Vec<&'static str> {
     Op::KINDS.iter().filter(|kind| kind.mac.is_some_and(&wanted)).map(|kind| kind.name).collect()
 }
-
-/// Most weights of a layer: as many as the largest tensor has elements.
-const MAX_WEIGHTS: usize = 1 << 28;
 
 /// A graph that this accelerator cannot run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -82,7 +79,7 @@ pub enum LowerError {
     },
     /// A layer with more products than can be laid out.
     #[error(
-        "layer `{layer}` has {channels} output channels of {cells} products each; {MAX_WEIGHTS} in all are the most"
+        "layer `{layer}` has {channels} output channels of {cells} products each; {MAX_ELEMENTS} in all are the most"
     )]
     TooManyProducts {
         /// Name of the layer.
@@ -209,7 +206,7 @@ fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
     let channels = window.channels();
     let sizes = window.kernel.iter().chain([&channels]);
     let all = sizes.copied().try_fold(1usize, |all, size| all.checked_mul(size.max(1)));
-    if all.is_some_and(|all| all <= MAX_WEIGHTS) {
+    if all.is_some_and(|all| all <= MAX_ELEMENTS) {
         return Ok(());
     }
     let cells = window.kernel.map(|size| size.to_string()).join("x");

@@ -66,7 +66,7 @@ fn less(rails: Range, slack: i128) -> Range {
 
 impl Stage {
     fn new(register: Register, shift: u32, round: ShiftRounding) -> Self {
-        Self { rails: rails(register), shift, round }
+        Self { rails: register.limits(), shift, round }
     }
 
     /// With room for `slack` on both sides.
@@ -80,16 +80,6 @@ impl Stage {
 
     fn hands_on(&self, value: Range) -> Range {
         value.shift_right(self.shift, self.round)
-    }
-}
-
-fn rails(register: Register) -> Option<Range> {
-    match register {
-        Register::Auto => None,
-        Register::Fixed { format, overflow } => {
-            let (min, max) = overflow.limits(format);
-            Some(Range { min, max })
-        }
     }
 }
 
@@ -131,7 +121,7 @@ impl Budgets {
                 rails: layer
                     .bias
                     .as_ref()
-                    .and_then(|_| rails(datapath.bias.register))
+                    .and_then(|_| datapath.bias.register.limits())
                     .map(|rails| less(rails, slack)),
                 folded: if folds { -i128::from(layer.dots.input_zero_point) } else { 0 },
                 shift: datapath.unit_shift(unit),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use guardbit_graph::{CodeRange, CodeType, DType, Window};
+use guardbit_graph::{CodeRange, CodeType, DType, MAX_ELEMENTS, Window};
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::timing::{LayerTiming, MAX_CYCLES, Widths};
 use guardbit_hwmodels::{
@@ -26,8 +26,6 @@ use crate::{VectorError, real};
 
 /// Largest file of an accelerator in bytes.
 const MAX_ACCELERATOR: u64 = 1 << 18;
-/// Most elements of a tensor, and longest way of a window.
-const MAX_ELEMENTS: usize = 1 << 28;
 
 /// Longest description of what is wrong, in characters.
 const MAX_DETAILS: usize = 500;

@@ -8,87 +8,36 @@ use guardbit_sim::trace::TraceOperand;
 
 use super::Maker;
 
+/// A rail of a level.
+#[derive(Clone, Copy)]
+struct Rail<'a> {
+    level: usize,
+    /// That of the level, in names of cases.
+    name: &'a str,
+    /// `max` or `min`.
+    side: &'static str,
+    /// The last value that the level leaves alone.
+    edge: i128,
+    /// A step outwards: 1 or -1.
+    out: i128,
+}
+
+impl Rail<'_> {
+    /// The name of a case at this rail.
+    fn id(&self, what: &str) -> String {
+        format!("{}_{}_{what}", self.name, self.side)
+    }
+}
+
 impl Maker<'_> {
     /// Boundary sums from both sides, transients, order witnesses and saturation state of one level.
     pub(super) fn level(&mut self, level: usize, name: &str, min: i128, max: i128) {
-        let edges = [("max", max, 1), ("min", min, -1)];
-        for (rail, edge, out) in edges {
-            for (label, target) in [("inside", edge - out), ("at", edge), ("beyond", edge + out)] {
-                let class = format!("boundary_{rail}_{label}");
-                self.path(level, &format!("{class}_from_zero"), &class, &[target], 0);
-                self.path(level, &format!("{class}_by_one"), &class, &[target - out, out], 0);
-                self.path(
-                    level,
-                    &format!("{class}_from_outside"),
-                    &class,
-                    &[edge + 2 * out, target - edge - 2 * out],
-                    0,
-                );
-            }
-            let big = edge + out - edge / 4;
-            let step = edge / 4;
-            // The excursion comes back by more than it went out, so that clamping shows.
-            self.path(level, &format!("{name}_{rail}_excursion"), "transient", &[big, step, -step, -step], 0);
-            self.path(
-                level,
-                &format!("{name}_{rail}_excursions"),
-                "transient",
-                &[big, step, -step, step, -step, step, -step],
-                0,
-            );
-            self.path(
-                level,
-                &format!("{name}_{rail}_out_and_through"),
-                "transient",
-                &[edge + out, -edge - edge / 2],
-                0,
-            );
-            let one_run = self.value_terms(level);
-            for at in 0..self.lanes.min(64) {
-                let lead = at * if level == 0 { 1 } else { one_run };
-                self.path(
-                    level,
-                    &format!("{name}_{rail}_position_{at}"),
-                    "transient_position",
-                    &[edge + out, -step],
-                    lead,
-                );
-            }
-            self.path(level, &format!("{name}_{rail}_last"), "transient_last", &[edge, out], self.terms);
-            self.path(
-                level,
-                &format!("{name}_{rail}_leave"),
-                "saturation_state",
-                &[edge + out + step, -out, -step],
-                0,
-            );
-            self.path(
-                level,
-                &format!("{name}_{rail}_far"),
-                "saturation_state",
-                &[2 * edge, edge, -edge, -edge],
-                0,
-            );
-            self.path(
-                level,
-                &format!("{name}_{rail}_rail_to_rail"),
-                "saturation_state",
-                &[edge + out, -2 * edge - 3 * out, edge],
-                0,
-            );
-            // All up, then all down: any other order of these overflows elsewhere, or nowhere.
-            let (up, three) = (edge / 2 + out, edge / 3);
-            self.path(level, &format!("{name}_{rail}_order_a"), "order_witness", &[up, up, -up, -up], 0);
-            self.path(level, &format!("{name}_{rail}_order_b"), "order_witness", &[up, -up, up, -up], 0);
-            self.path(
-                level,
-                &format!("{name}_{rail}_order_c"),
-                "order_witness",
-                &[three, up, three, -up, -three],
-                0,
-            );
-            self.path(level, &format!("{name}_{rail}_wrap_benign"), "wrap_benign", &[edge, step, -edge], 0);
-            self.path(level, &format!("{name}_{rail}_wrap_harmful"), "wrap_harmful", &[edge, step], 0);
+        let rails = [("max", max, 1), ("min", min, -1)];
+        for rail in rails.map(|(side, edge, out)| Rail { level, name, side, edge, out }) {
+            self.boundaries(rail);
+            self.transients(rail);
+            self.saturation_states(rail);
+            self.orders(rail);
         }
         self.across(level, name, min, max);
         self.runs(level, name, max);
@@ -100,6 +49,58 @@ impl Maker<'_> {
         ] {
             self.path(level, &format!("{name}_{label}"), "boundary_zero", &steps, 0);
         }
+    }
+
+    /// Sums inside of a rail, at it and beyond it.
+    fn boundaries(&mut self, Rail { level, side, edge, out, .. }: Rail<'_>) {
+        for (label, target) in [("inside", edge - out), ("at", edge), ("beyond", edge + out)] {
+            let class = format!("boundary_{side}_{label}");
+            let back = target - edge - 2 * out;
+            self.path(level, &format!("{class}_from_zero"), &class, &[target], 0);
+            self.path(level, &format!("{class}_by_one"), &class, &[target - out, out], 0);
+            self.path(level, &format!("{class}_from_outside"), &class, &[edge + 2 * out, back], 0);
+        }
+    }
+
+    /// Prefixes beyond a rail, here and there in a run.
+    fn transients(&mut self, rail: Rail<'_>) {
+        let Rail { level, edge, out, .. } = rail;
+        let (big, step) = (edge + out - edge / 4, edge / 4);
+        // The excursion comes back by more than it went out, so that clamping shows.
+        self.at_rail(rail, "excursion", "transient", &[big, step, -step, -step]);
+        self.at_rail(rail, "excursions", "transient", &[big, step, -step, step, -step, step, -step]);
+        self.at_rail(rail, "out_and_through", "transient", &[edge + out, -edge - edge / 2]);
+        let value = if level == 0 { 1 } else { self.value_terms(level) };
+        for at in 0..self.lanes.min(64) {
+            let id = rail.id(&format!("position_{at}"));
+            self.path(level, &id, "transient_position", &[edge + out, -step], at * value);
+        }
+        self.path(level, &rail.id("last"), "transient_last", &[edge, out], self.terms);
+    }
+
+    /// What a register that was clamped, wrapped or stuck makes of further values.
+    fn saturation_states(&mut self, rail: Rail<'_>) {
+        let Rail { edge, out, .. } = rail;
+        let step = edge / 4;
+        self.at_rail(rail, "leave", "saturation_state", &[edge + out + step, -out, -step]);
+        self.at_rail(rail, "far", "saturation_state", &[2 * edge, edge, -edge, -edge]);
+        self.at_rail(rail, "rail_to_rail", "saturation_state", &[edge + out, -2 * edge - 3 * out, edge]);
+    }
+
+    /// The same values in several orders, and sums that wrap back or do not.
+    fn orders(&mut self, rail: Rail<'_>) {
+        let Rail { edge, out, .. } = rail;
+        // All up, then all down: any other order of these overflows elsewhere, or nowhere.
+        let (up, three, step) = (edge / 2 + out, edge / 3, edge / 4);
+        self.at_rail(rail, "order_a", "order_witness", &[up, up, -up, -up]);
+        self.at_rail(rail, "order_b", "order_witness", &[up, -up, up, -up]);
+        self.at_rail(rail, "order_c", "order_witness", &[three, up, three, -up, -three]);
+        self.at_rail(rail, "wrap_benign", "wrap_benign", &[edge, step, -edge]);
+        self.at_rail(rail, "wrap_harmful", "wrap_harmful", &[edge, step]);
+    }
+
+    fn at_rail(&mut self, rail: Rail<'_>, what: &str, class: &str, steps: &[i128]) {
+        self.path(rail.level, &rail.id(what), class, steps, 0);
     }
 
     /// From beyond one rail to beyond the other, and to between them.
@@ -201,9 +202,8 @@ impl Maker<'_> {
         let mut range = Range { min: rest.min(0), max: rest.max(0) };
         for (index, stage) in below.iter().enumerate() {
             let dropped: u32 = below[index..].iter().map(|l| l.shift).sum();
-            if let guardbit_hwmodels::Register::Fixed { format, overflow } = stage.register {
-                let (low, high) = overflow.limits(format);
-                range = Range { min: range.min.max(-(-low >> dropped)), max: range.max.min(high >> dropped) };
+            if let Some(Range { min, max }) = stage.register.limits() {
+                range = Range { min: range.min.max(-(-min >> dropped)), max: range.max.min(max >> dropped) };
             }
         }
         let room = self.value_terms(level);

@@ -59,10 +59,7 @@ fn fitted_sum(layer: &MacLayer, operands: &[TraceOperand]) -> Option<i128> {
     match (layer.datapath.bias.at, layer.datapath.bias.register) {
         (BiasPlace::Post, register) => {
             let sum = delivered + if layer.bias.is_some() { bias_word(layer, operands) } else { 0 };
-            Some(match register {
-                Register::Fixed { format, overflow } => overflow.fit(sum, format).value,
-                Register::Auto => sum,
-            })
+            Some(register.fixed().map_or(sum, |(format, overflow)| overflow.fit(sum, format).value))
         }
         (BiasPlace::Preload, _) => Some(delivered),
         (BiasPlace::PostRequantize, _) => None,

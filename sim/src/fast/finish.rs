@@ -4,7 +4,8 @@
 //! scheme the kernels know are done on vectors; others on 64 bits, or dot product by dot product by `output`.
 
 use guardbit_graph::Finish;
-use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit, Register};
+use guardbit_hwmodels::bounds::Range;
+use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit};
 use guardbit_num::{Requantizer, Scale32};
 
 use super::kernels::{self, Activations, ByteRows, Delivered, LANES, Lanes, Scaling};
@@ -187,14 +188,12 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
             (BiasPlace::Post, Some(bias)) => Some(i64::try_from(bias[channel]).ok()?),
             _ => None,
         };
-        let (low, high) = match layer.datapath.bias.register {
-            Register::Fixed { format, overflow } if bias.is_some() => overflow.limits(format),
-            _ => (i64::MIN.into(), i64::MAX.into()),
-        };
+        let limits = layer.datapath.bias.register.limits().filter(|_| bias.is_some());
+        let Range { min, max } = limits.unwrap_or(Range::new(i64::MIN, i64::MAX));
         Some(Stage {
             bias: bias.filter(|bias| bias.unsigned_abs() < 1 << 40).or(bias.is_none().then_some(0))?,
-            low: i64::try_from(low).ok()?,
-            high: i64::try_from(high.min(i64::MAX.into())).ok()?,
+            low: i64::try_from(min).ok()?,
+            high: i64::try_from(max.min(i64::MAX.into())).ok()?,
             scale: Scale32::new(layer.exact_requantizers[channel]),
             requantizer: layer.exact_requantizers[channel],
             zero_point: output.output_zero_point.into(),

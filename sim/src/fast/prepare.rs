@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, Register};
+use guardbit_hwmodels::bounds::Range;
+use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce};
 use guardbit_num::{Format, Overflow};
 
 use super::bytes::{ByteBlock, QuadLayout};
@@ -227,28 +228,24 @@ pub(super) fn path(
         return None;
     }
     // Finishing a dot product counts what its bias adder meets, but stops at nothing.
-    if matches!(datapath.bias.register, Register::Fixed { overflow: Overflow::Trap, .. }) {
+    if datapath.bias.register.overflow() == Some(Overflow::Trap) {
         return None;
     }
     let (low, high) = operand_range(layer, geometry, codes);
     let operand = low.abs().max(high.abs());
     let weight = layer.weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
     let product = operand * weight;
-    let product_fits = match datapath.product.register {
-        Register::Auto => true,
-        Register::Fixed { format, overflow } => {
-            let (low, high) = overflow.limits(format);
-            low <= -i128::from(product) && i128::from(product) <= high
-        }
-    };
-    if datapath.product.shift > 0 || !product_fits || level.shift > 0 || level.reduce != Reduce::Serial {
+    let products = Range::new(-product, product);
+    if datapath.product.shift > 0
+        || !datapath.product.register.keeps(products)
+        || level.shift > 0
+        || level.reduce != Reduce::Serial
+    {
         return None;
     }
-    let register = match level.register {
-        Register::Auto => None,
-        Register::Fixed { format, overflow } => {
-            Some(narrow(level, format, overflow, product, layer.order.len())?)
-        }
+    let register = match level.register.fixed() {
+        None => None,
+        Some((format, overflow)) => Some(narrow(level, format, overflow, product, layer.order.len())?),
     };
     let starts_inside = |narrow: &Narrow| {
         let starts = blocks.iter().flat_map(|block| &block.start);
@@ -257,8 +254,7 @@ pub(super) fn path(
     if register.as_ref().is_some_and(|narrow| !starts_inside(narrow)) {
         return None;
     }
-    let signed = register.is_none_or(|narrow| narrow.format.is_signed());
-    Some(Path { register, check: level.check, signed })
+    Some(Path { register, check: level.check, signed: level.register.is_signed() })
 }
 
 fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps: usize) -> Option<Narrow> {

@@ -1,7 +1,7 @@
 //! One accumulation level: runs of values become one value each.
 
 use guardbit_hwmodels::reduction::Adders;
-use guardbit_hwmodels::{Check, Level, Register};
+use guardbit_hwmodels::{Check, Level};
 use guardbit_num::{Accumulator, Direction, Fit, Format, Overflow};
 
 use super::Value;
@@ -126,7 +126,7 @@ impl RunAdders<'_> {
     fn leave(&mut self, result: Value) -> (Value, Option<Direction>) {
         let sum = result.counterpart;
         let at_hand_over = self.level.check == Check::HandOver;
-        let fixed = fixed(self.level);
+        let fixed = self.level.register.fixed();
         let seen = &mut self.outcome.levels[self.index];
         seen.min_final = seen.min_final.min(sum);
         seen.max_final = seen.max_final.max(sum);
@@ -166,7 +166,7 @@ impl RunAdders<'_> {
 
     /// The register's format and mode, if every addition is checked against it.
     fn checked_at_each_add(&self) -> Option<(Format, Overflow)> {
-        fixed(self.level).filter(|_| self.level.check == Check::EachAdd)
+        self.level.register.fixed().filter(|_| self.level.check == Check::EachAdd)
     }
 
     /// One addition is done; `sum` is its unbounded result.
@@ -182,7 +182,7 @@ impl RunAdders<'_> {
         let seen = &mut self.outcome.levels[self.index];
         seen.min_prefix = seen.min_prefix.min(sum);
         seen.max_prefix = seen.max_prefix.max(sum);
-        seen.prefix_misfit |= fixed(self.level).is_some_and(|(format, _)| !format.holds(sum));
+        seen.prefix_misfit |= self.level.register.fixed().is_some_and(|(format, _)| !format.holds(sum));
     }
 
     fn show(&mut self, kind: StepKind, result: i128, value: Value, overflow: Option<Direction>) {
@@ -201,7 +201,7 @@ impl RunAdders<'_> {
     fn event(&mut self, k: usize, held: i128, addend: i128, direction: Direction) {
         self.outcome.levels[self.index].count(direction);
         self.outcome.events.push(DotEvent { level: self.index, run: self.run, k, held, addend, direction });
-        if fixed(self.level).is_some_and(|(_, overflow)| overflow == Overflow::Trap) {
+        if self.level.register.overflow() == Some(Overflow::Trap) {
             self.outcome.trap_at(TrapStage::Level(self.index), k);
         }
     }
@@ -232,12 +232,5 @@ impl Adder {
             Self::Exact(sum) => *sum,
             Self::Register(register) => register.value(),
         }
-    }
-}
-
-fn fixed(level: &Level) -> Option<(Format, Overflow)> {
-    match level.register {
-        Register::Auto => None,
-        Register::Fixed { format, overflow } => Some((format, overflow)),
     }
 }

@@ -1,7 +1,7 @@
 //! TRANSPOSE_CONV.
 
 use guardbit_graph::ops::{Dilate, TransposeConv2d};
-use guardbit_graph::{DType, Padding};
+use guardbit_graph::{DType, MAX_EXTENT, Padding};
 
 use crate::tflite::error::TfliteError;
 use crate::tflite::flatbuffer::Field;
@@ -59,7 +59,7 @@ struct Axis {
 impl Axis {
     /// `None` for sizes that no network has.
     fn new(input: usize, kernel: usize, stride: usize, output: usize) -> Option<Self> {
-        let sound = [input, kernel, stride, output].iter().all(|size| (1..=1 << 20).contains(size));
+        let sound = [input, kernel, stride, output].iter().all(|size| (1..=MAX_EXTENT).contains(size));
         sound.then_some(Self { input, kernel, stride, output })
     }
 

@@ -1,7 +1,8 @@
 //! Another size of real pictures.
 
 use super::elements::expect;
-use crate::ops::moved::{image, picture_size};
+use crate::limits::check_extents;
+use crate::ops::moved::image;
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, real_of, word_of};
 
@@ -63,7 +64,7 @@ impl Operator for FloatResizeBilinear {
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 1, 1)?;
         let [batch, _, _, channels] = image(operands)?;
-        picture_size(operands, self.size)?;
+        check_extents(operands, "size", self.size)?;
         if self.scales.is_some_and(|scales| !scales.iter().all(|scale| scale.is_finite() && *scale > 0.0)) {
             return Err(operands.attribute_error("parameters", "must be finite and above 0".into()));
         }

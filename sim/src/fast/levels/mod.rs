@@ -17,6 +17,8 @@ macro_rules! on_operands {
 }
 
 mod blocks;
+mod codes;
+mod facts;
 mod kernel;
 mod lane;
 mod level;
@@ -33,23 +35,22 @@ mod tally;
 
 use std::ops::{Range, RangeInclusive};
 
-use guardbit_hwmodels::{MacLayer, Packing, Register};
+use guardbit_hwmodels::{MacLayer, Packing};
 use guardbit_num::Overflow;
 
 use super::Settled;
 use super::finish::Finisher;
 use super::image::{Geometry, Image};
-use super::kernels::{Activations, LANES, Neighbours, Row, Vector};
+use super::kernels::{Neighbours, Row};
 use super::policy::Trials;
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
 use crate::codes::Codes;
-use crate::dot::DotOutcome;
 use crate::options::Options;
-use crate::output;
-use crate::stats::{DotErrors, LayerStats};
+use crate::stats::LayerStats;
 use blocks::{Block, blocks};
-use kernel::{Exact, Leave, Outer, Work};
+use facts::{LevelFacts, facts};
+use kernel::{Leave, Outer, Work};
 use lane::Lane;
 use noted::Heat;
 use paired::{Asked, Paired};
@@ -122,16 +123,6 @@ struct Buffers {
     rows: Vec<Row>,
 }
 
-/// What the statistics of a level need to know.
-#[derive(Debug, Clone, Copy)]
-struct LevelFacts {
-    /// Additions per dot product.
-    adds: u64,
-    signed: bool,
-    /// Least and greatest value of the format: what persistent and transient speak of.
-    held: (i64, i64),
-}
-
 /// Some pixels of one sample.
 pub(crate) struct LevelsTask<'t> {
     /// Its codes as [`LevelsLayer::image`] lays them out, and as they are.
@@ -163,14 +154,13 @@ impl<'a> LevelsLayer<'a> {
         let window = &layer.dots.window;
         let geometry = Geometry::new(layer, &codes);
         let pool = layer.dots.weights.is_none();
-        let traps = |register| matches!(register, Register::Fixed { overflow: Overflow::Trap, .. });
         if window.dots() == 0
             || layer.order.is_empty()
             || layer.packing != Packing::None
             // Orders of single dot products and random numbers by place are the reference's.
             || layer.datapath.order.walk.depends_on_data()
             || layer.datapath.rounds_at_random()
-            || traps(layer.datapath.bias.register)
+            || layer.datapath.bias.register.overflow() == Some(Overflow::Trap)
             // Such a window has fewer products at the edges.
             || (pool && geometry.reads_padding())
         {
@@ -253,51 +243,6 @@ impl<'a> LevelsLayer<'a> {
             Lanes::Bits64(plan) => self.run_on(plan, image, pixels, &mut task),
         }
         (task.exact, task.simulated)
-    }
-
-    /// The exact output codes of one sample.
-    pub fn exact_codes(&self, image: &Image<'_>) -> Vec<i32> {
-        match &self.lanes {
-            Lanes::Bits32(_) => self.exact_codes_on::<i32>(image),
-            Lanes::Bits64(_) => self.exact_codes_on::<i64>(image),
-        }
-    }
-
-    fn exact_codes_on<V: Lane>(&self, image: &Image<'_>) -> Vec<i32> {
-        let channels = self.layer.dots.window.channels();
-        let mut codes = vec![0; self.geometry.pixels() * channels];
-        let mut buffers = Buffers::default();
-        for pixel in 0..self.geometry.pixels() {
-            for block in &self.blocks {
-                let codes = &mut codes[pixel * channels + block.first..][..block.count];
-                let operands = self.operands(block, image, pixel, &mut buffers);
-                on_operands!(operands, x => self.exact_codes_at::<_, V>(block, x, codes));
-            }
-        }
-        codes
-    }
-
-    fn exact_codes_at<X: VectorActivations, V: Lane>(&self, block: &Block, x: X, codes: &mut [i32]) {
-        let mut sums = Vector::<V>::ZERO;
-        self.kernels.run(Exact { x, weights: &block.weights, sums: &mut sums });
-        for (lane, code) in codes.iter_mut().enumerate() {
-            let channel = block.first + lane;
-            let exact = output::exact_sum(self.layer, channel, sums[lane].wide().into());
-            *code = self.exact_code(channel, exact, x, lane);
-        }
-    }
-
-    fn exact_code(&self, channel: usize, exact: i128, x: impl Activations, lane: usize) -> i32 {
-        match i32::try_from(exact) {
-            Ok(exact) => self.finisher.exact_code(channel, exact, x, lane),
-            Err(_) => output::exact_code(self.layer, channel, &self.sum(exact, exact, x, lane)),
-        }
-    }
-
-    fn sum(&self, delivered: i128, exact: i128, x: impl Activations, lane: usize) -> output::Sum {
-        let count = self.layer.order.len();
-        let activations = (0..count).map(|k| i128::from(x.at(k, lane))).sum();
-        output::Sum { delivered, exact, activations, count }
     }
 
     /// What the lanes of a block multiply at a pixel.
@@ -455,34 +400,6 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    /// Whether the output codes of block `index` are made on vectors.
-    fn ends_on_vectors<V: Lane>(&self, plan: &Plan<V>, index: usize) -> bool {
-        V::BITS == 32
-            && self.plain_end
-            && self.finisher.scales()
-            && plan.starts[index].misfit == [false; LANES]
-    }
-
-    /// The output codes of one block at one pixel, and what is wrong with them.
-    fn finish_block<V: Lane>(
-        &self,
-        scratch: &Scratch<V>,
-        (pixel, index): (usize, usize),
-        tally: &mut Tally<V>,
-        task: &mut Task<'_, '_, '_>,
-    ) {
-        let block = &self.blocks[index];
-        let sums = [scratch.delivered(), scratch.unbounded()].map(tally::narrow);
-        let mut codes = [[0; LANES]; 2];
-        self.finisher.scale(self.kernels, index, &sums, &mut codes);
-        let at = (pixel - task.origin) * self.layer.dots.window.channels() + block.first;
-        task.simulated[at..][..block.count].copy_from_slice(&codes[0][..block.count]);
-        task.exact[at..][..block.count].copy_from_slice(&codes[1][..block.count]);
-        if task.options.stats.counts() && sums[0] != sums[1] {
-            tally.count_errors(self.kernels, index, sums.each_ref(), codes.each_ref());
-        }
-    }
-
     /// Counts what every level did in the dot products of block `index` at one pixel.
     fn count_block<V: Lane>(
         &self,
@@ -511,65 +428,4 @@ impl<'a> LevelsLayer<'a> {
         }
         tally.count(self.kernels, (index, block.count), &scratch.levels, &self.levels, stats);
     }
-
-    /// The output codes of one dot product, and what is wrong with them.
-    fn finish<V: Lane>(
-        &self,
-        work: Work<'_, V>,
-        scratch: &Scratch<V>,
-        x: impl Activations,
-        lane: usize,
-        (pixel, channel): (usize, usize),
-        task: &mut Task<'_, '_, '_>,
-    ) {
-        let layer = self.layer;
-        let delivered = scratch.delivered()[lane].wide();
-        let exact = if work.plan.drops_bits {
-            output::exact_sum(layer, channel, scratch.products[lane].wide().into())
-        } else {
-            scratch.unbounded()[lane].wide().into()
-        };
-        let plain = i32::try_from(delivered).ok().zip(i32::try_from(exact).ok()).filter(|_| self.plain_end);
-        let (code, exact_code, error, bias_events) = match plain {
-            Some((delivered, exact)) => {
-                let (code, bias_events) = self.finisher.finish(channel, delivered, exact, x, lane);
-                let same = delivered == exact && bias_events == 0;
-                let exact_code = if same { code } else { self.finisher.exact_code(channel, exact, x, lane) };
-                (code, exact_code, i128::from(delivered) - i128::from(exact), bias_events)
-            }
-            None => {
-                let mut outcome = DotOutcome::default();
-                let sum = self.sum(delivered.into(), exact, x, lane);
-                output::finish(layer, channel, &sum, &mut outcome);
-                (outcome.code, outcome.exact_code, outcome.error, outcome.bias_events)
-            }
-        };
-        let at = (pixel - task.origin) * layer.dots.window.channels() + channel;
-        task.simulated[at] = code;
-        task.exact[at] = exact_code;
-        let bias_events = bias_events + u64::from(work.start.misfit[lane]);
-        if (error != 0 || bias_events > 0) && task.options.stats.counts() {
-            let harmless = code == exact_code;
-            task.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
-        }
-    }
-}
-
-fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
-    let mut values = layer.order.len();
-    let of_level = |level: &guardbit_hwmodels::Level| {
-        let runs = values.div_ceil(level.terms.run_length(values));
-        let adds = if level.reduce.takes_run_at_once() { values - runs } else { values };
-        values = runs;
-        let (signed, held) = match level.register {
-            Register::Auto => (true, (i64::MIN, i64::MAX)),
-            Register::Fixed { format, .. } => {
-                // Sums stay within 62 bits.
-                let near = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-                (format.is_signed(), (near(format.min()), near(format.max())))
-            }
-        };
-        LevelFacts { adds: adds as u64, signed, held }
-    };
-    layer.datapath.levels.iter().map(of_level).collect()
 }

@@ -1,5 +1,6 @@
 //! A datapath on lanes of one width, made once per layer: rails, starts, and what weights alone certify.
 
+use guardbit_hwmodels::bounds::{Range, level_sums};
 use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, Terms};
 use guardbit_num::{Overflow, Rounding};
 
@@ -149,8 +150,7 @@ fn meets<V: Lane>(register: Register, reach: &mut i128) -> Option<Option<Rails<V
     if overflow == Overflow::Trap {
         return None;
     }
-    let (low, high) = overflow.limits(format);
-    if low <= -*reach && *reach <= high {
+    if register.keeps(Range::new(-*reach, *reach)) {
         return Some(None);
     }
     if !format.is_signed() {
@@ -196,39 +196,16 @@ fn certain(layer: &MacLayer, block: &Block, operands: (i64, i64)) -> usize {
 
 fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) -> usize {
     let datapath = &layer.datapath;
-    let keeps = |register: Register, (least, greatest): (i128, i128)| match register {
-        Register::Auto => true,
-        Register::Fixed { format, overflow } => {
-            let (low, high) = overflow.limits(format);
-            low <= least && greatest <= high
-        }
-    };
-    let shift = |(least, greatest): (i128, i128), by: u32, round: Rounding| {
-        (round.shift_right(least, by), round.shift_right(greatest, by))
-    };
-    let mut values = Vec::with_capacity(layer.order.len());
-    for &weight in &layer.weights[channel] {
-        let ends = [operands.0, operands.1].map(|x| i128::from(x) * i128::from(weight));
-        let range = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-        if !keeps(datapath.product.register, range) {
-            return 0;
-        }
-        values.push(shift(range, datapath.product.shift, datapath.product.round.of_constants()));
+    let operands = Range::new(operands.0, operands.1);
+    let product = |&weight| operands.times(Range::point(weight));
+    let products: Vec<Range> = layer.weights[channel].iter().map(product).collect();
+    if !products.iter().all(|&product| datapath.product.register.keeps(product)) {
+        return 0;
     }
-    for (index, level) in datapath.levels.iter().enumerate() {
-        let is_last = index + 1 == datapath.levels.len();
-        let initial = if is_last { output::preload(layer, channel).unwrap_or(0) } else { 0 };
-        let sum = |run: &[(i128, i128)]| {
-            run.iter().fold((initial, initial), |sum, value| (sum.0 + value.0, sum.1 + value.1))
-        };
-        let sums: Vec<_> = values.chunks(level.terms.run_length(values.len())).map(sum).collect();
-        if !sums.iter().all(|&range| keeps(level.register, range)) {
-            return index + 1;
-        }
-        values =
-            sums.into_iter().map(|range| shift(range, level.shift, level.round.of_constants())).collect();
-    }
-    datapath.levels.len() + 1
+    let initial = Range::point(output::preload(layer, channel).unwrap_or(0));
+    let sums = level_sums(datapath, &products, initial);
+    let kept = datapath.levels.iter().zip(sums).take_while(|(level, sum)| level.register.keeps(*sum));
+    1 + kept.count()
 }
 
 /// See [`Plan::short`]; `product` is the greatest one.

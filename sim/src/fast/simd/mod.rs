@@ -8,16 +8,8 @@
 use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
-use super::kernels::{
-    self, Activations, Aligned, ByteRows, Code, Delivered, LANES, Lanes, Pair, Rails, Row, SATURATE, Scaling,
-    Stepped, TILE, Trail, Walked,
-};
-use super::log::Log;
-use super::pairs::{ListCells, PairStepping, PairWindows, StepList};
+use super::kernels::{self, Activations, Code, Lanes, Pair, Rails, Row, SATURATE, Stepped, Trail, Walked};
 use super::plane::Plane;
-use super::schedule::Turn;
-use super::singles::SingleStepping;
-use super::traces::Traces;
 use crate::options::Isa;
 
 /// The instructions that the kernels use.
@@ -128,9 +120,11 @@ mod subtrees;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod codes;
 mod in_place;
 mod runs;
 mod statistics;
+mod windows;
 
 pub(crate) use short::ShortMode;
 
@@ -260,84 +254,6 @@ impl Kernels {
         })
     }
 
-    /// [`kernels::codes`] for every pixel of a tile.
-    pub fn codes<D: Delivered, const SCHEME: u8>(self, sums: &[D], scaling: &Scaling, out: &mut [Lanes]) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni if SCHEME == kernels::DOUBLE => unsafe {
-                avx512::codes_double(sums.iter().map(Delivered::delivered), scaling, out.iter_mut());
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
-            Isa::Avx2 if SCHEME == kernels::DOUBLE => unsafe {
-                avx2::codes_double(sums.iter().map(Delivered::delivered), scaling, out.iter_mut());
-            },
-            _ => self.codes_any::<D, SCHEME>(sums, scaling, out),
-        }
-    }
-
-    kernel! {
-        /// [`kernels::codes`] for every pixel of a tile.
-        codes_any [D: Delivered, const SCHEME: u8] [D, SCHEME]
-        (sums: &[D], scaling: &Scaling, out: &mut [Lanes])
-        for (sum, out) in sums.iter().zip(out) {
-            *out = kernels::codes::<SCHEME>(sum.delivered(), scaling);
-        }
-    }
-
-    /// Writes the codes of every pixel as bytes.
-    ///
-    /// # Panics
-    /// If `out` is too short.
-    pub fn put_bytes(self, codes: &[Lanes], rows: ByteRows, out: &mut [u8]) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::put_bytes(codes, rows, out) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
-            Isa::Avx2 => unsafe { avx2::put_bytes(codes, rows, out) },
-            _ => {
-                let ByteRows { count, least, stride } = rows;
-                for (place, codes) in out.chunks_mut(stride).zip(codes) {
-                    place.iter_mut().zip(&codes[..count]).for_each(|(to, &code)| *to = (code - least) as u8);
-                }
-            }
-        }
-    }
-
-    /// [`kernels::codes`] for every pixel of a tile, written as bytes.
-    ///
-    /// # Panics
-    /// If `out` is too short.
-    pub fn put_codes<D: Delivered, const SCHEME: u8>(
-        self,
-        sums: &[D],
-        scaling: &Scaling,
-        rows: ByteRows,
-        out: &mut [u8],
-    ) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
-            Isa::Avx2 if SCHEME == kernels::DOUBLE => unsafe { avx2::put_double(sums, scaling, rows, out) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni if SCHEME == kernels::DOUBLE && scaling.has_room => unsafe {
-                avx512::put_with_room(sums, scaling, rows, out)
-            },
-            _ => {
-                let mut codes = Aligned([[0; LANES]; TILE]);
-                for (i, sums) in sums.chunks(TILE).enumerate() {
-                    let codes = &mut codes[..sums.len()];
-                    self.codes::<D, SCHEME>(sums, scaling, codes);
-                    self.put_bytes(codes, rows, &mut out[i * TILE * rows.stride..]);
-                }
-            }
-        }
-    }
-
     /// Exact sums of a block at the windows from `corners` on, and as much about their prefixes as asked for. Asked for
     /// where [`Self::sums_bytes`] is true.
     pub fn sum_bytes(
@@ -386,98 +302,6 @@ impl Kernels {
             return unsafe { avx512::sums_of_two(windows, source, blocks, out) };
         }
         unreachable!("sums of bytes are asked for where there are instructions for them")
-    }
-
-    /// Lists the products that are to be stepped of the two windows whose cells begin with `cells`; `runs` are the distances
-    /// and lengths of neighbouring cells in the order of addition. Says how many come before each product where `RANKS`.
-    /// Asked for where [`Self::steps_pairs`] is true.
-    pub fn list_steps<const RANKS: bool>(
-        self,
-        cells: ListCells<'_>,
-        runs: &[(usize, usize)],
-        list: &mut StepList,
-    ) {
-        #[cfg(target_arch = "x86_64")]
-        if self.steps_pairs() {
-            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2, BITALG and VPOPCNTDQ.
-            return unsafe { avx512::list_steps::<RANKS>(cells, runs, list) };
-        }
-        unreachable!("pairs are stepped where there are instructions for them")
-    }
-
-    /// Steps pairs of windows on a register of 16 bits. Asked for where [`Self::steps_pairs`] is true.
-    pub fn step_pairs<const COUNT: bool>(
-        self,
-        mode: ShortMode,
-        stepping: &PairStepping<'_>,
-        windows: PairWindows<'_>,
-        out: &mut [Stepped],
-    ) {
-        #[cfg(target_arch = "x86_64")]
-        if self.steps_pairs() {
-            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
-            return unsafe {
-                with_mode!(mode, |MODE| avx512::step_pairs::<MODE, COUNT>(stepping, windows, out))
-            };
-        }
-        unreachable!("pairs are stepped where there are instructions for them")
-    }
-
-    /// Steps windows on a register of 16 bits, one to a vector. Asked for where [`Self::steps_singles`] is true.
-    pub fn step_singles<const COUNT: bool>(
-        self,
-        mode: ShortMode,
-        stepping: &SingleStepping<'_>,
-        corners: &[usize],
-        out: &mut [Stepped],
-    ) {
-        #[cfg(target_arch = "x86_64")]
-        if self.steps_singles() {
-            // SAFETY: `Kernels` says so only if the CPU has AVX2.
-            return unsafe {
-                with_mode!(mode, |MODE| avx2::step_singles::<MODE, COUNT>(stepping, corners, out))
-            };
-        }
-        unreachable!("single windows are stepped where there are instructions for them")
-    }
-
-    /// The same for four windows, two or one, with what `traces` takes.
-    pub fn trace_singles(
-        self,
-        mode: ShortMode,
-        stepping: &SingleStepping<'_>,
-        corners: &[usize],
-        traces: &mut Traces,
-        out: &mut [Stepped],
-    ) {
-        #[cfg(target_arch = "x86_64")]
-        if self.steps_singles() {
-            // SAFETY: `Kernels` says so only if the CPU has AVX2.
-            return unsafe {
-                with_mode!(mode, |MODE| avx2::trace_singles::<MODE>(stepping, corners, traces, out))
-            };
-        }
-        unreachable!("single windows are stepped where there are instructions for them")
-    }
-
-    /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
-    pub fn step_pairs_logged(
-        self,
-        mode: ShortMode,
-        stepping: &PairStepping<'_>,
-        windows: PairWindows<'_>,
-        turns: &[&[Turn]],
-        log: &mut Log,
-        out: &mut [Stepped],
-    ) {
-        #[cfg(target_arch = "x86_64")]
-        if self.steps_pairs() {
-            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
-            return unsafe {
-                with_mode!(mode, |MODE| avx512::step_logged::<MODE>(stepping, windows, turns, log, out))
-            };
-        }
-        unreachable!("pairs are stepped where there are instructions for them")
     }
 
     kernel! {

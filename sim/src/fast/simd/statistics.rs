@@ -13,7 +13,7 @@ impl Kernels {
     pub fn misfits(self, walked: &[Walked], rails: Rails, out: &mut [usize]) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
+            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL, and POPCNT.
             Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx512::misfits(walked, rails, out) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds this only if the CPU has AVX2.

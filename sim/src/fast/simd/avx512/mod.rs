@@ -1,4 +1,5 @@
-//! Kernels for AVX-512 with VNNI, 16 output channels to a vector of 32 bits.
+//! Kernels for AVX-512, 16 output channels to a vector of 32 bits. Sums of bytes need VNNI beside BW and VL, two windows to
+//! a vector VBMI2, BITALG and VPOPCNTDQ.
 
 mod codes;
 mod columns;

@@ -1,0 +1,33 @@
+//! What the statistics of a level need to know.
+
+use guardbit_hwmodels::{Level, MacLayer};
+use guardbit_num::{Format, Overflow};
+
+/// What the statistics of a level need to know.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LevelFacts {
+    /// Additions per dot product.
+    pub adds: u64,
+    pub signed: bool,
+    /// Least and greatest value of the format: what persistent and transient speak of.
+    pub held: (i64, i64),
+}
+
+/// Those of every level of `layer`.
+pub(super) fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
+    let mut values = layer.order.len();
+    let of_level = |level: &Level| {
+        let runs = values.div_ceil(level.terms.run_length(values));
+        let adds = if level.reduce.takes_run_at_once() { values - runs } else { values };
+        values = runs;
+        // Sums stay within 62 bits.
+        let near = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        let held = |(format, _): (Format, Overflow)| (near(format.min()), near(format.max()));
+        LevelFacts {
+            adds: adds as u64,
+            signed: level.register.is_signed(),
+            held: level.register.fixed().map_or((i64::MIN, i64::MAX), held),
+        }
+    };
+    layer.datapath.levels.iter().map(of_level).collect()
+}

@@ -1,0 +1,105 @@
+//! Kernels that step windows on a register of 16 bits, two or one to a vector.
+
+use super::super::kernels::Stepped;
+use super::super::log::Log;
+use super::super::pairs::{ListCells, PairStepping, PairWindows, StepList};
+use super::super::schedule::Turn;
+use super::super::singles::SingleStepping;
+use super::super::traces::Traces;
+use super::{Kernels, ShortMode};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512, short};
+
+impl Kernels {
+    /// Lists the products that are to be stepped of the two windows whose cells begin with `cells`; `runs` are the distances
+    /// and lengths of neighbouring cells in the order of addition. Says how many come before each product where `RANKS`.
+    /// Asked for where [`Self::steps_pairs`] is true.
+    pub fn list_steps<const RANKS: bool>(
+        self,
+        cells: ListCells<'_>,
+        runs: &[(usize, usize)],
+        list: &mut StepList,
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_pairs() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2, BITALG and VPOPCNTDQ, and POPCNT.
+            return unsafe { avx512::list_steps::<RANKS>(cells, runs, list) };
+        }
+        unreachable!("pairs are stepped where there are instructions for them")
+    }
+
+    /// Steps pairs of windows on a register of 16 bits. Asked for where [`Self::steps_pairs`] is true.
+    pub fn step_pairs<const COUNT: bool>(
+        self,
+        mode: ShortMode,
+        stepping: &PairStepping<'_>,
+        windows: PairWindows<'_>,
+        out: &mut [Stepped],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_pairs() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
+            return unsafe {
+                with_mode!(mode, |MODE| avx512::step_pairs::<MODE, COUNT>(stepping, windows, out))
+            };
+        }
+        unreachable!("pairs are stepped where there are instructions for them")
+    }
+
+    /// Steps windows on a register of 16 bits, one to a vector. Asked for where [`Self::steps_singles`] is true.
+    pub fn step_singles<const COUNT: bool>(
+        self,
+        mode: ShortMode,
+        stepping: &SingleStepping<'_>,
+        corners: &[usize],
+        out: &mut [Stepped],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_singles() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX2.
+            return unsafe {
+                with_mode!(mode, |MODE| avx2::step_singles::<MODE, COUNT>(stepping, corners, out))
+            };
+        }
+        unreachable!("single windows are stepped where there are instructions for them")
+    }
+
+    /// The same for four windows, two or one, with what `traces` takes.
+    pub fn trace_singles(
+        self,
+        mode: ShortMode,
+        stepping: &SingleStepping<'_>,
+        corners: &[usize],
+        traces: &mut Traces,
+        out: &mut [Stepped],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_singles() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX2.
+            return unsafe {
+                with_mode!(mode, |MODE| avx2::trace_singles::<MODE>(stepping, corners, traces, out))
+            };
+        }
+        unreachable!("single windows are stepped where there are instructions for them")
+    }
+
+    /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
+    pub fn step_pairs_logged(
+        self,
+        mode: ShortMode,
+        stepping: &PairStepping<'_>,
+        windows: PairWindows<'_>,
+        turns: &[&[Turn]],
+        log: &mut Log,
+        out: &mut [Stepped],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_pairs() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2 and BITALG.
+            return unsafe {
+                with_mode!(mode, |MODE| avx512::step_logged::<MODE>(stepping, windows, turns, log, out))
+            };
+        }
+        unreachable!("pairs are stepped where there are instructions for them")
+    }
+}
