@@ -340,7 +340,7 @@ impl StudyError {
         match self {
             Self::Model(error) => error.code(),
             Self::Hw(error) => error.code(),
-            Self::Lower(_) => "guardbit::lower",
+            Self::Lower(error) => error.code(),
             Self::Sim(SimError::Trap { .. }) => "guardbit::trap",
             Self::Sim(_) => "guardbit::sim",
             Self::Report(error) => error.code(),
@@ -371,7 +371,7 @@ impl StudyError {
             Self::Area { .. } => "guardbit::size::area",
             Self::Quantize(error) => error.code(),
             Self::QuantizeSetting { .. } => "guardbit::quantize::setting",
-            Self::Export { .. } => "guardbit::quantize::export",
+            Self::Export { source, .. } => source.code(),
             Self::Interrupted => "guardbit::interrupted",
             Self::Merge(error) => error.code(),
             Self::Folder(error) => error.code(),
@@ -383,6 +383,7 @@ impl StudyError {
         match self {
             Self::Model(error) => error.help(),
             Self::Hw(error) => error.help().map(String::from),
+            Self::Lower(error) => Some(error.help().into()),
             Self::StudyFile { help, .. } => help.clone(),
             Self::MixedBudget { .. } => Some("loosen it, or take --method guaranteed for narrow accumulators".into()),
             Self::Axis(_) => Some(
