@@ -50,6 +50,11 @@ fn model_help() -> String {
     format!("The network: {}", network_files())
 }
 
+fn profile_help() -> String {
+    let names = Profile::ALL.map(Profile::name).join(", ");
+    format!("Runtime whose results a TFLite network has: {names} [default: {}]", Profile::default().name())
+}
+
 /// Most threads: beyond this starting them fails on many systems.
 const MOST_THREADS: usize = 1024;
 
@@ -302,8 +307,7 @@ pub struct Common {
     /// Requantization scheme in place of the model's own, as single or S
     #[arg(long, value_name = "SCHEME")]
     pub requantize: Option<Scheme>,
-    /// Runtime whose results a TFLite network has: litert-ref, tflm or xnnpack [default: litert-ref]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = profile_help())]
     pub profile: Option<Profile>,
 }
 
@@ -486,8 +490,7 @@ pub enum SimulatorChoice {
 pub struct InspectArgs {
     #[arg(help = model_help())]
     pub model: PathBuf,
-    /// Runtime whose results a TFLite network has: litert-ref, tflm or xnnpack [default: litert-ref]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = profile_help())]
     pub profile: Option<Profile>,
     /// The accelerator: a preset's name or a YAML file
     #[arg(long)]
