@@ -26,7 +26,7 @@
 //! - Codes travel as `i32`, sums as integers as wide as they need: no float carries a code, a sum or a bound.
 //! - Results depend on network, accelerator, samples and seed alone, not on threads, instruction set or engine.
 //! - Errors are types with a stable `code()` and a `help()`; nothing panics on what a file holds.
-//! - [`num`], [`graph`] and [`sim`] do no I/O.
+//! - [`num`], [`graph`], [`sim`] and [`quantize`] do no I/O.
 
 pub use guardbit_files as files;
 pub use guardbit_frontends as frontends;
