@@ -12,8 +12,8 @@ use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
-    AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, MixedBudget,
-    Objective, Shard, ShardError, TableFormat, Task,
+    AreaTool, Axis, BitList, Budget, Condition, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES,
+    MixedBudget, Objective, QuantizeChoices, Shard, ShardError, TableFormat, Task,
 };
 
 /// What does a narrow accumulator do to this network?
@@ -322,7 +322,7 @@ pub struct VectorsArgs {
     #[arg(long, value_name = "NAME|INDEX")]
     pub layer: String,
     /// Dot products taken from the layer's real activations; corner cases are added
-    #[arg(long, value_name = "N", default_value_t = 32)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_CASES)]
     pub cases: usize,
     /// Data formats beside .mem: dec, npy, bin (little-endian, whole bytes per value), mif, coe, axis
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "dec")]
@@ -369,16 +369,16 @@ pub struct QuantizeArgs {
     #[arg(long, value_name = "KEY=VALUE", requires = "hw")]
     pub set: Vec<String>,
     /// How ranges are chosen
-    #[arg(long, value_name = "NAME", default_value = "min-max", value_parser = methods())]
+    #[arg(long, value_name = "NAME", default_value = QuantizeChoices::METHOD, value_parser = methods())]
     pub method: String,
     /// How ranges of weights are chosen
-    #[arg(long, value_name = "NAME", default_value = "min-max", value_parser = tensor_methods())]
+    #[arg(long, value_name = "NAME", default_value = QuantizeChoices::METHOD, value_parser = tensor_methods())]
     pub weight_method: String,
     /// Codes of weights: int2 to int8
-    #[arg(long, value_name = "CODES", default_value = "int8")]
+    #[arg(long, value_name = "CODES", default_value = QuantizeChoices::WEIGHTS)]
     pub weights: String,
     /// Codes of activations: int2 to int16, uint2 to uint16
-    #[arg(long, value_name = "CODES", default_value = "uint8")]
+    #[arg(long, value_name = "CODES", default_value = QuantizeChoices::ACTIVATIONS)]
     pub activations: String,
     /// One scale for all weights of a layer
     #[arg(long, conflicts_with = "per_channel")]

@@ -69,6 +69,8 @@ use sweep::point_file;
 pub const DEFAULT_EVENTS: usize = 1000;
 /// How many random samples are run where no input is given.
 pub const DEFAULT_RANDOM_SAMPLES: usize = 16;
+/// How many dot products of real activations a bundle of test vectors has where nothing else is asked for.
+pub const DEFAULT_CASES: usize = 32;
 
 /// Who made a file.
 #[derive(Debug, Clone, Copy, Serialize)]

@@ -21,8 +21,8 @@ use crate::axes::Argument;
 use crate::error::Wanted;
 use crate::schema;
 use crate::{
-    Axes, Axis, AxisError, BitList, Condition, InputSource, Pick, Settings, StudyError, SweepRequest,
-    TableFormat, default_sweep_stats,
+    Axes, Axis, AxisError, BitList, Condition, DEFAULT_RANDOM_SAMPLES, InputSource, Pick, Settings,
+    StudyError, SweepRequest, TableFormat, default_sweep_stats,
 };
 
 /// Most bytes of a study file.
@@ -79,7 +79,7 @@ pub(crate) struct RawStudy {
     hw: OneOrMany<String>,
     /// Samples: .npy, or .npz by input name, of codes in the input's dtype or of float32 real values.
     input: Option<PathBuf>,
-    /// That many samples of uniformly random codes, in place of `input`. Default: 16.
+    #[schemars(description = random_meaning())]
     random: Option<usize>,
     /// So many samples of `input`: the first ones, or with `seed` different ones that it draws. Default: all.
     samples: Option<usize>,
@@ -141,6 +141,12 @@ struct RawSweep {
     conditions: Option<OneOrMany<Parsed<Condition>>>,
 }
 
+fn random_meaning() -> String {
+    format!(
+        "That many samples of uniformly random codes, in place of `input`. Default: {DEFAULT_RANDOM_SAMPLES}."
+    )
+}
+
 impl RawSweep {
     /// What is varied beside the register of a level. Paths are relative to `dir`.
     fn axes(&mut self, dir: &Path) -> Result<Axes, AxisError> {
@@ -183,8 +189,7 @@ impl RawStudy {
                 let help = "with random codes, `random` is their number";
                 return Err(["samples", "`samples` goes with `input`", help]);
             }
-            let (count, seed) =
-                (self.random.unwrap_or(crate::DEFAULT_RANDOM_SAMPLES), self.seed.unwrap_or(0));
+            let (count, seed) = (self.random.unwrap_or(DEFAULT_RANDOM_SAMPLES), self.seed.unwrap_or(0));
             return Ok(InputSource::Random { count, seed });
         };
         if self.random.is_some() {
