@@ -17,6 +17,7 @@ mod layer_input;
 mod pick;
 mod progress;
 mod quantize;
+mod raw_settings;
 mod registers;
 mod result_json;
 mod run;
@@ -51,6 +52,7 @@ pub use quantize::{
     MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, MixedBudget, MixedBudgetError, OwnStatistic, QuantizeChoices,
     QuantizeRequest, parse_codes, parse_rule, quantize,
 };
+pub use raw_settings::{InputConflict, RawSettings};
 pub use run::{Observer, run, run_observed};
 pub use samples::InputSource;
 pub use schema::study_schema;
