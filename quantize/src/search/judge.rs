@@ -59,7 +59,7 @@ impl Score {
 
     /// Signal to noise in dB; infinite where nothing differs.
     pub fn sqnr_db(&self) -> f64 {
-        crate::statistics::sqnr_db(self.signal, self.noise)
+        guardbit_sim::sqnr_db(self.signal, self.noise)
     }
 
     /// The part of the samples that are right.
