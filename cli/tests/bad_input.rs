@@ -141,6 +141,44 @@ fn widths() {
     );
 }
 
+/// Networks that an accelerator cannot run: the code and the help of each reason. No file has `too_many_products`: a graph of so
+/// large a window is refused before.
+#[test]
+fn networks_that_do_not_go_onto_the_accelerator() {
+    let node = "  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 0.2, zero_point: 0}}\n";
+    let two = NETWORK.replace(node, &[node, &node.replace("name: y", "name: \"0\"")].concat());
+    let wide = "\
+schema: 1
+name: tiny
+inputs:
+  - {name: x, shape: [1, 100, 100, 1000], dtype: int8, scale: 0.1, zero_point: 0}
+constants:
+  - {name: w, shape: [1000, 1, 1, 1000], dtype: int8, scale: 0.1, zero_point: 0, random: {seed: 1}}
+nodes:
+  - {op: conv2d, inputs: [x, w], output: {name: y, dtype: int8, scale: 0.2, zero_point: 0}}
+outputs: [y]
+";
+    let slow = "\
+array: {rows: 1, cols: 1}
+memory: {activation_kib: 0.000001, weight_kib: 0.000001, sram_bytes_per_cycle: 1e-6}
+";
+    let tree = "layers: {y: {bias.at: preload}, 0: {accumulation: [{name: sum, reduce: tree}]}}\n";
+    for (name, model, hw) in [
+        ("unknown_layer", NETWORK, "layers: {z: {bias.bits: 20}}\n"),
+        ("ambiguous_layer", &two, "layers: {0: {bias.bits: 20}}\n"),
+        ("host_layer", NETWORK, "offload: [conv2d]\nlayers: {y: {bias.bits: 20}}\n"),
+        ("overrides_together", NETWORK, tree),
+        ("multiplier", &NETWORK.replace("scale: 0.2", "scale: 1e-9"), "product: {shift: 31}\n"),
+        ("no_permutation", NETWORK, "reduction_order: {walk: file, file: order.json}\n"),
+        ("too_many_cycles", wide, slow),
+    ] {
+        let hw = format!("{ACCELERATOR}{hw}");
+        let dir = folder(&[("bad.yaml", model), ("bad_hw.yaml", &hw), ("order.json", "[2, 0, 1]")]);
+        let shown = refused(dir.path(), "run bad.yaml --hw bad_hw.yaml --random 1 -o out");
+        insta::assert_snapshot!(name, shown);
+    }
+}
+
 #[test]
 fn unknown_keys() {
     let text = ACCELERATOR.replace("name: mine", "name: mine\nacumulation: []");

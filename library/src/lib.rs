@@ -20,13 +20,15 @@
 //! | [`reports`] | tables, plots and pages as bytes |
 //! | [`rtl_vectors`] | test vectors for RTL, and the golden model beat by beat |
 //! | [`num`] | bit-exact integers of any width: overflow modes, rounding, requantization schemes |
+//! | [`files`] | folders that are whole or not there: reading within limits, staging, locks, seals |
 //!
 //! # What holds everywhere
 //! - Codes travel as `i32`, sums as integers as wide as they need: no float carries a code, a sum or a bound.
 //! - Results depend on network, accelerator, samples and seed alone, not on threads, instruction set or engine.
 //! - Errors are types with a stable `code()` and a `help()`; nothing panics on what a file holds.
-//! - [`num`], [`graph`] and [`sim`] do no I/O.
+//! - [`num`], [`graph`], [`sim`] and [`quantize`] do no I/O.
 
+pub use guardbit_files as files;
 pub use guardbit_frontends as frontends;
 pub use guardbit_graph as graph;
 pub use guardbit_hwmodels as hwmodels;

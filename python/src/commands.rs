@@ -165,7 +165,7 @@ pub fn quantize(
     }
     let request = QuantizeRequest {
         model: asked.model,
-        calibration: request::samples(Some(asked.calibration), None, asked.samples, asked.seed)?,
+        calibration: request::calibration(asked.calibration, asked.samples, asked.seed)?,
         test: asked.test,
         labels: asked.labels,
         output: asked.output_name,
@@ -204,7 +204,7 @@ pub fn vectors(
     let run = RunRequest {
         model: asked.model,
         hw: asked.hw,
-        settings: asked.common.settings(|_| StatsLevel::None, 0)?,
+        settings: asked.common.settings(|_| StatsLevel::None, Some(0))?,
         dump_tensors: false,
         costs: Vec::new(),
         sums: SumsRequest::default(),

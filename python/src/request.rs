@@ -4,13 +4,11 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use guardbit_frontends::Profile;
 use guardbit_num::Scheme;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
-    Axes, Axis, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, ExploreRequest, InputSource, Pick,
-    QuantizeChoices, RunRequest, Settings, Shard, SizeRequest, StudyError, SumsRequest, SweepRequest,
-    TableFormat, Task, default_sweep_stats,
+    Axes, Axis, Condition, ExploreRequest, InputConflict, InputSource, Pick, QuantizeChoices, RawSettings,
+    RunRequest, Settings, Shard, SizeRequest, StudyError, SumsRequest, SweepRequest, default_sweep_stats,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -183,42 +181,45 @@ pub fn each<T: FromStr<Err: Display>>(what: &str, words: &[String]) -> Result<Ve
     words.iter().map(|word| parsed(what, word)).collect()
 }
 
-/// The samples of a file, or those of a seed.
-pub fn samples(
-    input: Option<PathBuf>,
-    random: Option<usize>,
-    samples: Option<usize>,
-    seed: Option<u64>,
-) -> Result<InputSource, Failure> {
-    let Some(path) = input else {
-        let count = random.unwrap_or(DEFAULT_RANDOM_SAMPLES);
-        return Ok(InputSource::Random { count, seed: seed.unwrap_or(0) });
-    };
-    let pick = Pick::new(samples, seed).ok_or_else(|| {
-        Failure::usage("seed draws samples of x, but nothing says how many: give samples too")
-    })?;
+/// The calibration samples of a file.
+pub fn calibration(path: PathBuf, samples: Option<usize>, seed: Option<u64>) -> Result<InputSource, Failure> {
+    let pick = Pick::new(samples, seed).ok_or_else(|| conflict(InputConflict::SeedWithoutSamples))?;
     Ok(InputSource::File { path, pick })
+}
+
+fn conflict(conflict: InputConflict) -> Failure {
+    Failure::usage(match conflict {
+        InputConflict::FileAndRandom => "x and random exclude each other",
+        InputConflict::SamplesWithoutFile => "samples goes with x; of random codes, random is the number",
+        InputConflict::SeedWithoutSamples => {
+            "seed draws samples of x, but nothing says how many: give samples too"
+        }
+    })
 }
 
 impl Common {
     /// The checked form. `default_stats` is what is counted in a mode where nothing is said.
-    pub fn settings(self, default_stats: fn(Mode) -> StatsLevel, events: usize) -> Result<Settings, Failure> {
-        let mode = maybe("mode", &self.mode)?.unwrap_or(Mode::Propagated);
-        let mut sets = self.set;
-        let scheme: Option<Scheme> = maybe("requantize", &self.requantize)?;
-        sets.extend(scheme.map(|scheme| format!("requantize.scheme={}", scheme.name())));
-        Ok(Settings {
-            input: samples(self.input, self.random, self.samples, self.seed)?,
+    pub fn settings(
+        self,
+        default_stats: fn(Mode) -> StatsLevel,
+        events: Option<usize>,
+    ) -> Result<Settings, Failure> {
+        let settings = RawSettings {
+            mode: maybe("mode", &self.mode)?,
+            requantize: maybe("requantize", &self.requantize)?.map(|scheme: Scheme| scheme.name().into()),
+            stats: maybe("stats", &self.stats)?,
+            profile: maybe("profile", &self.profile)?,
+            task: maybe("task", &self.task)?,
+            input: self.input,
+            random: self.random,
+            samples: self.samples,
+            seed: self.seed,
             labels: self.labels,
             output: self.output,
-            mode,
-            stats: maybe("stats", &self.stats)?.unwrap_or_else(|| default_stats(mode)),
-            sets,
+            sets: self.set,
             events,
-            profile: maybe::<Profile>("profile", &self.profile)?,
-            task: maybe::<Task>("task", &self.task)?,
-            format: TableFormat::default(),
-        })
+        };
+        settings.check(default_stats).map_err(conflict)
     }
 }
 
@@ -247,7 +248,7 @@ impl Run {
         Ok(RunRequest {
             model: self.model,
             hw: self.hw,
-            settings: written(self.common.settings(|_| StatsLevel::Full, self.events)?, &self.format)?,
+            settings: written(self.common.settings(|_| StatsLevel::Full, Some(self.events))?, &self.format)?,
             dump_tensors: self.tensors,
             costs: self.cost,
             sums: SumsRequest { histograms: self.histograms, dump: self.sums },
@@ -260,7 +261,7 @@ impl Sweep {
     /// The checked form.
     pub fn request(self) -> Result<SweepRequest, Ended> {
         let stats_given = self.common.stats.is_some();
-        let settings = self.common.settings(default_sweep_stats, DEFAULT_EVENTS)?;
+        let settings = self.common.settings(default_sweep_stats, None)?;
         Ok(SweepRequest {
             models: self.models,
             hws: self.hws,
@@ -282,7 +283,7 @@ impl Size {
         Ok(SizeRequest {
             model: self.model,
             hw: self.hw,
-            settings: written(self.common.settings(|_| StatsLevel::Full, DEFAULT_EVENTS)?, &self.format)?,
+            settings: written(self.common.settings(|_| StatsLevel::Full, None)?, &self.format)?,
             budget: maybe("budget", &self.budget)?,
             area: maybe("area", &self.area)?,
             rtl: guardbit_rtl_vectors::reference_rtl(),
@@ -296,7 +297,7 @@ impl Explore {
         Ok(ExploreRequest {
             model: self.model,
             hw: self.hw,
-            settings: self.common.settings(|_| StatsLevel::None, DEFAULT_EVENTS)?,
+            settings: self.common.settings(|_| StatsLevel::None, None)?,
             axes: self.varied.axes()?,
             budget: maybe("budget", &self.budget)?,
             objectives: each("objective", &self.objective)?,

@@ -22,10 +22,14 @@ UNUSED = {"size": {"stats"}, "vectors": {"y", "task", "output", "stats"}, "merge
 PYTHON = {"model", "hw", "shards", "progress", "statistic"}
 
 
-def options(command: str) -> set[str]:
-    """Those of its help text."""
+def options(command: str) -> dict[str, str | None]:
+    """Those of its help text, with their defaults."""
     text = subprocess.run([os.environ["GUARDBIT_BINARY"], command, "--help"], capture_output=True, text=True, check=True).stdout
-    found = {name.replace("-", "_") for name in re.findall(r"^ +(?:-\w, )?--([a-z][a-z-]+)", text, re.MULTILINE)}
+    _, *parts = re.split(r"^ +(?:-\w, )?--([a-z][a-z-]+)", text, flags=re.MULTILINE)
+    found = {}
+    for name, meaning in zip(parts[::2], parts[1::2]):
+        default = re.search(r"\[default: ([^]]+)\]", meaning)
+        found[name.replace("-", "_")] = default and default[1]
     assert len(found) > 3, text
     return found
 
@@ -37,3 +41,15 @@ def test_options(command: str) -> None:
     ours = set(inspect.signature(getattr(guardbit, command)).parameters) - PYTHON
     assert theirs - ours == UNUSED.get(command, set())
     assert ours - theirs == set()
+
+
+@pytest.mark.parametrize(("command", "count"), [("run", 2), ("sweep", 1), ("size", 1), ("vectors", 2), ("quantize", 4)])
+def test_defaults(command: str, count: int) -> None:
+    """What a function takes where nothing is said is what the command line takes."""
+    names = NAMES | (QUANTIZE if command == "quantize" else {})
+    theirs = {names.get(name, name): default for name, default in options(command).items()}
+    parameters = inspect.signature(getattr(guardbit, command)).parameters.values()
+    ours = {one.name: one.default for one in parameters if one.default not in (one.empty, None, False, ())}
+    assert len(ours) == count
+    for name, default in ours.items():
+        assert theirs[name] == (",".join(default) if isinstance(default, tuple) else str(default)), name

@@ -104,7 +104,7 @@ pub struct ChannelOutcome {
 impl LayerOutcome {
     /// Signal to noise in dB; infinite where nothing differs.
     pub fn sqnr_db(&self) -> f64 {
-        crate::statistics::sqnr_db(self.signal, self.noise)
+        guardbit_sim::sqnr_db(self.signal, self.noise)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Projections, correction, equalization: by their definitions, and against brute force on small problems.
 
 use guardbit_hwmodels::bounds::closed_form::{OperandBits, a2q_bits, a2q_plus_bits};
-use guardbit_quantize::weights::cap::{a2q, a2q_cap, a2q_plus, a2q_plus_cap, project_l1};
+use guardbit_quantize::weights::cap::{a2q, a2q_plus, project_l1};
 use guardbit_quantize::weights::equalize::{Layer, equalize};
 use guardbit_quantize::weights::matrix::Matrix;
 use proptest::prelude::*;
@@ -19,6 +19,16 @@ fn positive_definite() -> impl Strategy<Value = Matrix> {
 
 fn l1(codes: &[i32]) -> i64 {
     codes.iter().map(|&code| i64::from(code.abs())).sum()
+}
+
+/// A2Q's cap of the l1 norm of a channel's codes with which no sum overflows `bits` bits: `(2^(P-1) - 1) / 2^(N-s)`.
+fn a2q_cap(bits: u32, operand: OperandBits) -> i64 {
+    ((1 << (bits - 1)) - 1) >> (operand.bits - u32::from(operand.signed))
+}
+
+/// A2Q+'s, for codes that add up to at most half of it on either side of 0: `(2^P - 2) / (2^N - 1)`.
+fn a2q_plus_cap(bits: u32, operand: OperandBits) -> i64 {
+    ((1 << bits) - 2) / ((1 << operand.bits) - 1)
 }
 
 /// `accumulators.md` 2.3 (A2Q, A2Q+): l1 norms that int14 and int16 allow.

@@ -117,21 +117,6 @@ impl<W: Write + Seek> NpzWriter<W> {
         array.end()
     }
 
-    /// Adds the array `name` of one tensor's codes over several samples, shaped by [`batch_shape`].
-    ///
-    /// # Errors
-    /// As [`add`](Self::add).
-    pub fn add_samples<'a>(
-        &mut self,
-        name: &str,
-        dtype: DType,
-        shape: &[usize],
-        samples: impl ExactSizeIterator<Item = &'a [i32]>,
-    ) -> Result<(), ReportError> {
-        let shape = batch_shape(shape, samples.len());
-        self.add(name, dtype, &shape, samples.flatten().copied())
-    }
-
     /// Ends the archive and hands the writer back.
     ///
     /// # Errors

@@ -177,7 +177,7 @@ fn sqnr_db(errors: &[OutputError]) -> f64 {
         return only.error.sqnr_db();
     }
     let [signal, noise] = squares(errors);
-    if noise == 0.0 { f64::INFINITY } else { 10.0 * (signal / noise).log10() }
+    guardbit_sim::sqnr_db(signal, noise)
 }
 
 /// Mean squared error over the values of all outputs.

@@ -52,7 +52,8 @@ fn samples_lie_along_the_first_axis() {
     assert_eq!(batch_shape(&[1], 5), [5]);
     assert_eq!(batch_shape(&[], 5), [5]);
     let samples = [[1, 2, 3], [4, 5, 6]];
-    let bytes = write(|npz| npz.add_samples(NAME, DType::Int8, &[1, 3], samples.iter().map(|s| &s[..])));
+    let shape = batch_shape(&[1, 3], samples.len());
+    let bytes = write(|npz| npz.add(NAME, DType::Int8, &shape, samples.as_flattened().iter().copied()));
     assert_eq!(read::<i8>(&bytes.unwrap(), NAME), array(&[2, 3], vec![1, 2, 3, 4, 5, 6]));
 }
 

@@ -51,6 +51,6 @@ pub use reference::LevelSums;
 pub use simulation::{SampleTensors, Simulation};
 pub use statistics::Needs;
 pub use stats::{
-    ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS,
+    ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS, sqnr_db,
 };
 pub use sums::{DotSum, delivered_sums, unbounded_sums};

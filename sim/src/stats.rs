@@ -73,11 +73,13 @@ impl SquaredError {
 
     /// Signal to quantization noise in dB; infinite where nothing differs.
     pub fn sqnr_db(self) -> f64 {
-        if self.noise == 0 {
-            return f64::INFINITY;
-        }
-        10.0 * (self.signal as f64 / self.noise as f64).log10()
+        sqnr_db(self.signal as f64, self.noise as f64)
     }
+}
+
+/// Signal to noise in dB, of sums of squares; infinite where there is no noise.
+pub fn sqnr_db(signal: f64, noise: f64) -> f64 {
+    if noise == 0.0 { f64::INFINITY } else { 10.0 * (signal / noise).log10() }
 }
 
 accumulate_fields!(SquaredError { signal, noise });

@@ -354,7 +354,7 @@ impl StudyError {
         match self {
             Self::Model(error) => error.code(),
             Self::Hw(error) => error.code(),
-            Self::Lower(_) => "guardbit::lower",
+            Self::Lower(error) => error.code(),
             Self::Sim(SimError::Trap { .. }) => "guardbit::trap",
             Self::Sim(_) => "guardbit::sim",
             Self::Report(error) => error.code(),
@@ -388,7 +388,7 @@ impl StudyError {
             Self::Area { .. } => "guardbit::size::area",
             Self::Quantize(error) => error.code(),
             Self::QuantizeSetting { .. } => "guardbit::quantize::setting",
-            Self::Export { .. } => "guardbit::quantize::export",
+            Self::Export { source, .. } => source.code(),
             Self::Interrupted => "guardbit::interrupted",
             Self::Merge(error) => error.code(),
             Self::Folder(error) => error.code(),
@@ -400,87 +400,87 @@ impl StudyError {
         match self {
             Self::Model(error) => error.help(),
             Self::Hw(error) => error.help().map(String::from),
+            Self::Lower(error) => Some(error.help().into()),
             Self::StudyFile { help, .. } => help.clone(),
-            Self::MixedBudget { .. } => Some("loosen it, or take --method guaranteed for narrow accumulators".into()),
-            Self::Axis(_) => Some(
-                "an axis is KEY=VALUES: a key as for --set, or one of the arguments model, hw, mode, requantize, seed, \
-                 random, samples, input, labels, task, output, profile; values are separated by commas, 12..=16 is a range"
-                    .into(),
-            ),
-            Self::NothingVaried => Some("give widths with --bits, or an axis with --axis KEY=VALUES".into()),
-            Self::TooManyPoints { .. } => Some(
-                "sweep a part of the grid at a time: fewer networks, accelerators, widths or modes".into(),
-            ),
-            Self::Read { path, wanted, .. } => Some(wanted.help(path)),
-            Self::MissingInput { inputs, .. } => Some(format!("the inputs are {}", inputs.join(", "))),
-            Self::InputDType { expected, .. } => Some(format!(
-                "convert the array with numpy's `.astype`: {expected} for codes, float32 for real values"
-            )),
-            Self::InputShape { expected, .. } => Some(format!(
-                "samples lie along the first axis; a single one has shape [1, {}]",
-                sizes(expected)
-            )),
-            Self::NoSamples => {
-                Some("give --input X.npy with at least one sample, or --random N with N above 0".into())
-            }
-            Self::TooManyRandom { .. } => {
-                Some("ask for fewer with --random N, or give a file with --input".into())
-            }
-            Self::TooFewSamples { .. } => {
-                Some("ask for fewer with --samples, or leave it out to run all".into())
-            }
-            Self::NoDetector { .. } => Some(
-                "a detector gives back its only input, in the same shape, or has a single value; --task classify scores \
-                 classes"
-                    .into(),
-            ),
-            Self::UnknownOutput { outputs, .. } => Some(format!("the outputs are {}", outputs.join(", "))),
-            Self::AmbiguousOutput { outputs } => {
-                Some(format!("name one with --output; the outputs are {}", outputs.join(", ")))
-            }
-            Self::UnknownLevel { levels, .. } => Some(format!("the levels are {}", levels.join(", "))),
-            Self::AmbiguousLevel { levels, .. } if levels.is_empty() => {
-                Some("every level is `auto`: name one with --level".into())
-            }
-            Self::AmbiguousLevel { levels, .. } => {
-                Some(format!("name one with --level; the levels are {}", levels.join(", ")))
-            }
-            Self::UnknownLayer { near, .. } if near.is_empty() => Some(
-                "`guardbit inspect MODEL --hw HW` lists the layers, by index, short name and full name"
-                    .into(),
-            ),
-            Self::UnknownLayer { near, .. } => {
-                let names: Vec<_> = near.iter().map(|(index, name)| format!("{name} ({index})")).collect();
-                Some(format!("layers with a name like it are {}", names.join(", ")))
-            }
-            Self::AmbiguousLayer { .. } => Some("write its short name".into()),
-            Self::BudgetWithoutClasses => Some("name the output with --output, or give a budget of mismatch".into()),
-            Self::NoSuchCost { .. } => {
-                Some("name another with --cost; `guardbit hw costs` says what each of them tells".into())
-            }
-            Self::WideSums { .. } => Some("leave the layer out of --dump-sums, or give it 63 bits".into()),
-            Self::BudgetWithoutLabels => Some("give --labels Y.npy, or a budget of mismatch".into()),
-            Self::BudgetOfTask { .. } => Some("give a budget of mismatch".into()),
-            Self::MethodWithoutHw { .. } => {
-                Some("name the accelerator with --hw; `guardbit hw list` has those that come with guardbit".into())
-            }
-            Self::Compare { .. } => {
-                Some("name folders that `run`, `sweep`, `size` or `explore` finished, all of one of them".into())
-            }
-            Self::Area { .. } => {
-                Some("install yosys so that it is found on the PATH, or leave out --area".into())
-            }
-            Self::NothingOffloaded { .. } => Some("see `offload` in the accelerator's file".into()),
             Self::Quantize(error) => error.help(),
-            Self::QuantizeSetting { .. } => Some("`guardbit help quantize` lists the settings".into()),
-            Self::Export { .. } => Some(
-                "name the layer with --layer NAME:float to leave it in float, or choose codes of 8 bits"
-                    .into(),
-            ),
             Self::Merge(error) => Some(error.help().into()),
             Self::Folder(error) => error.help(),
-            _ => None,
+            error => error.choices().or_else(|| error.advice().map(String::from)),
         }
+    }
+
+    /// What there is in place of what was asked for.
+    fn choices(&self) -> Option<String> {
+        Some(match self {
+            Self::Read { path, wanted, .. } => wanted.help(path),
+            Self::MissingInput { inputs, .. } => format!("the inputs are {}", inputs.join(", ")),
+            Self::InputDType { expected, .. } => format!(
+                "convert the array with numpy's `.astype`: {expected} for codes, float32 for real values"
+            ),
+            Self::InputShape { expected, .. } => {
+                format!("samples lie along the first axis; a single one has shape [1, {}]", sizes(expected))
+            }
+            Self::UnknownOutput { outputs, .. } => format!("the outputs are {}", outputs.join(", ")),
+            Self::AmbiguousOutput { outputs } => {
+                format!("name one with --output; the outputs are {}", outputs.join(", "))
+            }
+            Self::UnknownLevel { levels, .. } => format!("the levels are {}", levels.join(", ")),
+            Self::AmbiguousLevel { levels, .. } if !levels.is_empty() => {
+                format!("name one with --level; the levels are {}", levels.join(", "))
+            }
+            Self::UnknownLayer { near, .. } if !near.is_empty() => {
+                let names: Vec<_> = near.iter().map(|(index, name)| format!("{name} ({index})")).collect();
+                format!("layers with a name like it are {}", names.join(", "))
+            }
+            _ => return None,
+        })
+    }
+
+    /// What may help whatever was asked for.
+    fn advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::MixedBudget { .. } => "loosen it, or take --method guaranteed for narrow accumulators",
+            Self::Axis(_) => {
+                "an axis is KEY=VALUES: a key as for --set, or one of the arguments model, hw, mode, requantize, seed, \
+                 random, samples, input, labels, task, output, profile; values are separated by commas, 12..=16 is a range"
+            }
+            Self::NothingVaried => "give widths with --bits, or an axis with --axis KEY=VALUES",
+            Self::TooManyPoints { .. } => {
+                "sweep a part of the grid at a time: fewer networks, accelerators, widths or modes"
+            }
+            Self::NoSamples => "give --input X.npy with at least one sample, or --random N with N above 0",
+            Self::TooManyRandom { .. } => "ask for fewer with --random N, or give a file with --input",
+            Self::TooFewSamples { .. } => "ask for fewer with --samples, or leave it out to run all",
+            Self::NoDetector { .. } => {
+                "a detector gives back its only input, in the same shape, or has a single value; --task classify scores \
+                 classes"
+            }
+            Self::AmbiguousLevel { .. } => "every level is `auto`: name one with --level",
+            Self::UnknownLayer { .. } => {
+                "`guardbit inspect MODEL --hw HW` lists the layers, by index, short name and full name"
+            }
+            Self::AmbiguousLayer { .. } => "write its short name",
+            Self::BudgetWithoutClasses => "name the output with --output, or give a budget of mismatch",
+            Self::BudgetWithoutLabels => "give --labels Y.npy, or a budget of mismatch",
+            Self::BudgetOfTask { .. } => "give a budget of mismatch",
+            Self::MethodWithoutHw { .. } => {
+                "name the accelerator with --hw; `guardbit hw list` has those that come with guardbit"
+            }
+            Self::NoSuchCost { .. } => {
+                "name another with --cost; `guardbit hw costs` says what each of them tells"
+            }
+            Self::WideSums { .. } => "leave the layer out of --dump-sums, or give it 63 bits",
+            Self::Compare { .. } => {
+                "name folders that `run`, `sweep`, `size` or `explore` finished, all of one of them"
+            }
+            Self::Area { .. } => "install yosys so that it is found on the PATH, or leave out --area",
+            Self::NothingOffloaded { .. } => "see `offload` in the accelerator's file",
+            Self::QuantizeSetting { .. } => "`guardbit help quantize` lists the settings",
+            Self::Export { .. } => {
+                "name the layer with --layer NAME:float to leave it in float, or choose codes of 8 bits"
+            }
+            _ => return None,
+        })
     }
 }
 

@@ -17,6 +17,7 @@ mod layer_input;
 mod pick;
 mod progress;
 mod quantize;
+mod raw_settings;
 mod registers;
 mod result_json;
 mod run;
@@ -51,6 +52,7 @@ pub use quantize::{
     MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, MixedBudget, MixedBudgetError, OwnStatistic, QuantizeChoices,
     QuantizeRequest, parse_codes, parse_rule, quantize,
 };
+pub use raw_settings::{InputConflict, RawSettings};
 pub use run::{Observer, run, run_observed};
 pub use samples::InputSource;
 pub use schema::study_schema;
@@ -69,6 +71,8 @@ use sweep::point_file;
 pub const DEFAULT_EVENTS: usize = 1000;
 /// How many random samples are run where no input is given.
 pub const DEFAULT_RANDOM_SAMPLES: usize = 16;
+/// How many dot products of real activations a bundle of test vectors has where nothing else is asked for.
+pub const DEFAULT_CASES: usize = 32;
 
 /// Who made a file.
 #[derive(Debug, Clone, Copy, Serialize)]

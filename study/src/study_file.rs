@@ -21,8 +21,8 @@ use crate::axes::Argument;
 use crate::error::Wanted;
 use crate::schema;
 use crate::{
-    Axes, Axis, AxisError, BitList, Condition, InputSource, Pick, Settings, StudyError, SweepRequest,
-    TableFormat, default_sweep_stats,
+    Axes, Axis, AxisError, BitList, Condition, DEFAULT_RANDOM_SAMPLES, InputConflict, RawSettings, Settings,
+    StudyError, SweepRequest, default_sweep_stats,
 };
 
 /// Most bytes of a study file.
@@ -51,10 +51,12 @@ pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     }
     let mut raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
-    let checked = raw.repeated().map_or_else(|| raw.input(dir), Err);
-    let checked = checked.map_err(|texts| texts.map(String::from));
+    let checked = match raw.repeated() {
+        Some(repeated) => Err(repeated.map(String::from)),
+        None => raw.settings(dir).check(default_sweep_stats).map_err(explained),
+    };
     let (key, message, help) = match (checked, raw.sweep.axes(dir)) {
-        (Ok(input), Ok(axes)) => return Ok(raw.check(dir, input, axes)),
+        (Ok(settings), Ok(axes)) => return Ok(raw.check(dir, settings, axes)),
         (Err([key, message, help]), _) => (key, message, help),
         (_, Err(error)) => ("sweep".into(), error.to_string(), OUTLINE_OF_AXES.into()),
     };
@@ -79,7 +81,7 @@ pub(crate) struct RawStudy {
     hw: OneOrMany<String>,
     /// Samples: .npy, or .npz by input name, of codes in the input's dtype or of float32 real values.
     input: Option<PathBuf>,
-    /// That many samples of uniformly random codes, in place of `input`. Default: 16.
+    #[schemars(description = random_meaning())]
     random: Option<usize>,
     /// So many samples of `input`: the first ones, or with `seed` different ones that it draws. Default: all.
     samples: Option<usize>,
@@ -141,6 +143,12 @@ struct RawSweep {
     conditions: Option<OneOrMany<Parsed<Condition>>>,
 }
 
+fn random_meaning() -> String {
+    format!(
+        "That many samples of uniformly random codes, in place of `input`. Default: {DEFAULT_RANDOM_SAMPLES}."
+    )
+}
+
 impl RawSweep {
     /// What is varied beside the register of a level. Paths are relative to `dir`.
     fn axes(&mut self, dir: &Path) -> Result<Axes, AxisError> {
@@ -176,56 +184,50 @@ impl RawStudy {
         if repeats(&self.hw) { twice("hw", "an accelerator stands twice in `hw`") } else { None }
     }
 
-    /// What is run on; otherwise the key at fault, what is wrong, and what to do.
-    fn input(&self, dir: &Path) -> Result<InputSource, [&'static str; 3]> {
-        let Some(file) = &self.input else {
-            if self.samples.is_some() {
-                let help = "with random codes, `random` is their number";
-                return Err(["samples", "`samples` goes with `input`", help]);
-            }
-            let (count, seed) =
-                (self.random.unwrap_or(crate::DEFAULT_RANDOM_SAMPLES), self.seed.unwrap_or(0));
-            return Ok(InputSource::Random { count, seed });
-        };
-        if self.random.is_some() {
-            return Err(["random", "`input` and `random` exclude each other", "keep one of the two"]);
+    /// What it says of a run. Paths are relative to `dir`.
+    fn settings(&mut self, dir: &Path) -> RawSettings {
+        let SetMap(sets) = std::mem::take(&mut self.set);
+        RawSettings {
+            input: self.input.take().map(|input| dir.join(input)),
+            random: self.random,
+            samples: self.samples,
+            seed: self.seed,
+            labels: self.labels.take().map(|labels| dir.join(labels)),
+            task: self.task.take().map(|task| task.0),
+            output: self.output.take(),
+            mode: Some(self.mode.0),
+            stats: self.stats.as_ref().map(|stats| stats.0),
+            sets,
+            requantize: self.requantize.take(),
+            events: self.events,
+            profile: self.profile.take().map(|profile| profile.0),
         }
-        let pick = Pick::new(self.samples, self.seed).ok_or([
-            "seed",
-            "`seed` with `input` draws samples, but `samples` does not say how many",
-            "add `samples: N`, or leave `seed` out",
-        ])?;
-        Ok(InputSource::File { path: dir.join(file), pick })
     }
 
-    fn check(self, dir: &Path, input: InputSource, axes: Axes) -> SweepRequest {
-        let stats_given = self.stats.is_some();
-        let SetMap(mut sets) = self.set;
-        sets.extend(self.requantize.map(|scheme| format!("requantize.scheme={scheme}")));
+    fn check(self, dir: &Path, settings: Settings, axes: Axes) -> SweepRequest {
         SweepRequest {
             models: self.model.0.into_iter().map(|model| dir.join(model)).collect(),
             hws: self.hw.0.into_iter().map(|hw| accelerator(dir, &hw)).collect(),
-            settings: Settings {
-                input,
-                labels: self.labels.map(|labels| dir.join(labels)),
-                task: self.task.map(|task| task.0),
-                output: self.output,
-                mode: self.mode.0,
-                stats: self.stats.map_or_else(|| default_sweep_stats(self.mode.0), |stats| stats.0),
-                sets,
-                events: self.events.unwrap_or(crate::DEFAULT_EVENTS),
-                profile: self.profile.map(|profile| profile.0),
-                format: TableFormat::Csv,
-            },
+            settings,
             level: self.sweep.level,
             bits: self.sweep.bits.map(|bits| bits.0),
             overflow: self.sweep.overflow.into_iter().flat_map(|list| list.0).map(|mode| mode.0).collect(),
             axes,
-            stats_given,
+            stats_given: self.stats.is_some(),
             cache: None,
             shard: None,
         }
     }
+}
+
+/// The key at fault, what is wrong, and what to do.
+fn explained(conflict: InputConflict) -> [String; 3] {
+    let (key, help) = match conflict {
+        InputConflict::FileAndRandom => ("random", "keep one of the two"),
+        InputConflict::SamplesWithoutFile => ("samples", "with random codes, `random` is their number"),
+        InputConflict::SeedWithoutSamples => ("seed", "add `samples: N`, or leave `seed` out"),
+    };
+    [key.into(), conflict.to_string(), help.into()]
 }
 
 /// The only version of the file format.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use guardbit_reports::{ExploreRecord, PointRow, explore_text};
 use guardbit_sim::StatsLevel;
-use guardbit_study::{DEFAULT_EVENTS, ExploreRequest, StudyError};
+use guardbit_study::{ExploreRequest, StudyError};
 use serde::Serialize;
 
 use super::{axes, existing, settings};
@@ -18,7 +18,7 @@ pub fn explore(args: &ExploreArgs, global: &Global) -> Result<ExitCode, Failure>
     let request = ExploreRequest {
         model: args.model.clone(),
         hw: args.hw.clone(),
-        settings: settings(&args.common, |_| StatsLevel::None, DEFAULT_EVENTS, &bar)?,
+        settings: settings(&args.common, |_| StatsLevel::None, None, &bar)?,
         axes: axes(&args.axis, &args.zip, &args.conditions).map_err(StudyError::from)?,
         budget: args.budget,
         objectives: args.objective.clone(),

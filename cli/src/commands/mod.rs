@@ -27,8 +27,7 @@ pub use vectors::vectors;
 use guardbit_files::Existing;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
-    Axes, Axis, AxisError, Condition, DEFAULT_RANDOM_SAMPLES, InputSource, Pick, Progress, Settings,
-    TableFormat,
+    Axes, Axis, AxisError, Condition, InputConflict, InputSource, Progress, RawSettings, Settings,
 };
 
 use crate::args::{Common, Global};
@@ -40,40 +39,37 @@ use crate::progress::Bar;
 fn settings(
     common: &Common,
     default_stats: fn(Mode) -> StatsLevel,
-    events: usize,
+    events: Option<usize>,
     bar: &Bar,
 ) -> Result<Settings, Failure> {
-    let input = match (&common.input, common.random) {
-        (Some(path), _) => {
-            let pick = Pick::new(common.samples, common.seed).ok_or_else(|| {
-                let message = "--seed with --input draws samples, but nothing says how many: add --samples N";
-                Failure::usage(message.into())
-            })?;
-            InputSource::File { path: path.clone(), pick }
-        }
-        (None, random) => {
-            let (count, seed) = (random.unwrap_or(DEFAULT_RANDOM_SAMPLES), common.seed.unwrap_or(0));
-            if random.is_none() {
-                bar.note(&format!("no --input: running {count} random samples, seed {seed}"));
-            }
-            InputSource::Random { count, seed }
-        }
-    };
-    let mut sets = common.set.clone();
-    sets.extend(common.requantize.map(|scheme| format!("requantize.scheme={}", scheme.name())));
-    let mode = common.mode.unwrap_or(Mode::Propagated);
-    Ok(Settings {
-        input,
+    let settings = RawSettings {
+        input: common.input.clone(),
+        random: common.random,
+        samples: common.samples,
+        seed: common.seed,
         labels: common.labels.clone(),
         task: common.task,
         output: common.output.clone(),
-        mode,
-        stats: common.stats.unwrap_or_else(|| default_stats(mode)),
-        sets,
+        mode: common.mode,
+        stats: common.stats,
+        sets: common.set.clone(),
+        requantize: common.requantize.map(|scheme| scheme.name().into()),
         events,
         profile: common.profile,
-        format: TableFormat::Csv,
-    })
+    };
+    let settings = settings.check(default_stats).map_err(|conflict| {
+        Failure::usage(match conflict {
+            InputConflict::SeedWithoutSamples => {
+                "--seed with --input draws samples, but nothing says how many: add --samples N".into()
+            }
+            // The parser refuses them.
+            InputConflict::FileAndRandom | InputConflict::SamplesWithoutFile => conflict.to_string(),
+        })
+    })?;
+    if let (None, InputSource::Random { count, seed }) = (common.random, &settings.input) {
+        bar.note(&format!("no --input: running {count} random samples, seed {seed}"));
+    }
+    Ok(settings)
 }
 
 /// What is varied beside the register of a level.

@@ -18,7 +18,7 @@ use crate::progress::Bar;
 
 pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let settings = settings(&args.common, |_| StatsLevel::Full, args.events, &bar)?;
+    let settings = settings(&args.common, |_| StatsLevel::Full, Some(args.events), &bar)?;
     let request = RunRequest {
         model: args.model.clone(),
         hw: args.hw.clone(),

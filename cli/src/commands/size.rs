@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use guardbit_reports::{SizeRateRow, SizeRecord, size_text, text_table};
 use guardbit_sim::StatsLevel;
-use guardbit_study::{DEFAULT_EVENTS, Settings, SizeRequest};
+use guardbit_study::{Settings, SizeRequest};
 
 use super::{existing, settings};
 use crate::args::{Global, SizeArgs};
@@ -14,7 +14,7 @@ use crate::progress::Bar;
 
 pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let settings = settings(&args.common, |_| StatsLevel::Full, DEFAULT_EVENTS, &bar)?;
+    let settings = settings(&args.common, |_| StatsLevel::Full, None, &bar)?;
     let request = SizeRequest {
         model: args.model.clone(),
         hw: args.hw.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use guardbit_reports::{PointRecord, SummaryRow, not_swept_text, summary_text, trapped_text};
-use guardbit_study::{DEFAULT_EVENTS, Settings, StudyError, SweepRequest, default_sweep_stats, load_study};
+use guardbit_study::{Settings, StudyError, SweepRequest, default_sweep_stats, load_study};
 
 use serde::Serialize;
 
@@ -69,10 +69,7 @@ fn request(args: &SweepArgs, bar: &Bar) -> Result<SweepRequest, Failure> {
     Ok(SweepRequest {
         models: vec![args.study_or_model.clone()],
         hws: vec![hw.clone()],
-        settings: Settings {
-            format: args.format,
-            ..settings(&args.common, default_sweep_stats, DEFAULT_EVENTS, bar)?
-        },
+        settings: Settings { format: args.format, ..settings(&args.common, default_sweep_stats, None, bar)? },
         level: args.level.clone(),
         bits: args.bits.clone(),
         overflow: args.overflow.clone(),

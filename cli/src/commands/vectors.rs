@@ -22,7 +22,7 @@ pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure>
     // Where no samples are to be drawn, a seed draws dot products alone.
     let draws_samples = args.common.input.is_none() || args.common.samples.is_some();
     let common = Common { seed: args.common.seed.filter(|_| draws_samples), ..args.common.clone() };
-    let settings = settings(&common, |_| StatsLevel::None, 0, &bar)?;
+    let settings = settings(&common, |_| StatsLevel::None, Some(0), &bar)?;
     let run = RunRequest {
         model: args.model.clone(),
         hw: args.hw.clone(),

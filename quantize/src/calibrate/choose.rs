@@ -130,7 +130,7 @@ impl Calibration<'_, '_> {
                 noise += (f64::from(real) - f64::from(made)).powi(2);
             }
         }
-        let sqnr = crate::statistics::sqnr_db(signal, noise);
+        let sqnr = guardbit_sim::sqnr_db(signal, noise);
         (sqnr < least).then(|| format!("its own quantization has an SQNR of {sqnr:.1} dB, below {least} dB"))
     }
 }

@@ -15,7 +15,6 @@ pub struct Judge<'a> {
     samples: Vec<&'a Sample>,
     /// By sample and output.
     outputs: Vec<Vec<Vec<f32>>>,
-    labels: Option<Vec<usize>>,
     accelerator: Accelerator,
 }
 
@@ -26,7 +25,7 @@ pub struct Score {
     pub signal: f64,
     /// Sum of the squares of what the quantized network's outputs on the accelerator differ from them by.
     pub noise: f64,
-    /// Samples whose greatest output, of the first one, is the label; where there are no labels, that of the float network.
+    /// Samples whose greatest output, of the first one, is that of the float network.
     pub right: u64,
     /// Samples.
     pub samples: u64,
@@ -60,7 +59,7 @@ impl Score {
 
     /// Signal to noise in dB; infinite where nothing differs.
     pub fn sqnr_db(&self) -> f64 {
-        crate::statistics::sqnr_db(self.signal, self.noise)
+        guardbit_sim::sqnr_db(self.signal, self.noise)
     }
 
     /// The part of the samples that are right.
@@ -93,15 +92,7 @@ impl<'a> Judge<'a> {
         };
         let outputs: Result<Vec<_>, _> =
             samples.par_iter().map(|sample| float_outputs(float, sample)).collect();
-        Ok(Self { samples, outputs: outputs?, labels: None, accelerator })
-    }
-
-    /// The same with the classes of the samples that [`new`](Self::new) was given.
-    #[must_use]
-    pub fn with_labels(mut self, labels: &[usize]) -> Self {
-        let step = labels.len().div_ceil(self.samples.len().max(1)).max(1);
-        self.labels = Some(labels.iter().copied().step_by(step).collect());
-        self
+        Ok(Self { samples, outputs: outputs?, accelerator })
     }
 
     /// The outputs of a quantized network, overflow propagated from layer to layer.
@@ -147,11 +138,9 @@ impl<'a> Judge<'a> {
 
     fn sample(&self, index: usize, outputs: &[Vec<f32>]) -> SampleScore {
         let real = &self.outputs[index];
-        let label = match &self.labels {
-            Some(labels) => labels.get(index).copied(),
-            None => real.first().and_then(|output| greatest(output)),
-        };
-        let right = label.is_some() && outputs.first().and_then(|output| greatest(output)) == label;
+        let [class, made] =
+            [real.as_slice(), outputs].map(|outputs| outputs.first().and_then(|one| greatest(one)));
+        let right = class.is_some() && made == class;
         let first = real.first().zip(outputs.first());
         let safe = first.and_then(|(real, made)| is_safe(real, made));
         SampleScore {

@@ -1,31 +1,12 @@
-//! Caps of the l1 norm: weights whose sums cannot overflow an accumulator.
+//! Weights within a cap of their l1 norm, so that their sums cannot overflow an accumulator.
 //!
 //! Post-training projections of what A2Q and A2Q+ learn. Rounding is toward zero, so that it cannot break a cap.
 
-use guardbit_hwmodels::bounds::closed_form::OperandBits;
-
-/// The greatest l1 norm of a channel's codes with which no sum overflows `bits` bits, by A2Q: `(2^(P-1) - 1) / 2^(N-s)`,
-/// rounded down.
+/// A channel's codes whose l1 norm is at most `cap`: the real weights, in steps of `scale`, projected onto the l1 ball and
+/// rounded toward zero. A2Q's cap for P bits and activations of N bits is `(2^(P-1) - 1) / 2^(N-s)`, s being 1 where they are
+/// signed.
 ///
 /// Colbert et al., "A2Q: Accumulator-Aware Quantization with Guaranteed Overflow Avoidance" (2023).
-pub fn a2q_cap(bits: u32, operand: OperandBits) -> i64 {
-    most(bits) >> (operand.bits - u32::from(operand.signed))
-}
-
-/// The same for weights whose positive and negative codes each add up to at most half of it, by A2Q+:
-/// `(2^P - 2) / (2^N - 1)`, rounded down.
-///
-/// Colbert et al., "A2Q+: Improving Accumulator-Aware Weight Quantization" (2024).
-pub fn a2q_plus_cap(bits: u32, operand: OperandBits) -> i64 {
-    2 * most(bits) / ((1 << operand.bits) - 1)
-}
-
-fn most(bits: u32) -> i64 {
-    (1 << (bits.clamp(2, 62) - 1)) - 1
-}
-
-/// A channel's codes whose l1 norm is at most `cap`: the real weights, in steps of `scale`, projected onto the l1 ball and
-/// rounded toward zero.
 pub fn a2q(weights: &[f64], scale: f64, cap: i64) -> Vec<i32> {
     let mut steps: Vec<f64> = weights.iter().map(|weight| weight / scale).collect();
     project_l1(&mut steps, cap as f64);
@@ -42,11 +23,13 @@ pub struct Centred {
     pub mean: f64,
 }
 
-/// A channel's codes for A2Q+'s cap: the mean is taken off, positive and negative weights are each projected onto half of the
+/// A channel's codes for A2Q+'s cap, `(2^P - 2) / (2^N - 1)`: the mean is taken off, positive and negative weights are each projected onto half of the
 /// cap, and rounded toward zero.
 ///
 /// The weights of both signs add up to the same before, and so they do after the projection. Rounding leaves each at most
 /// `cap / 2`, which is what the bound rests on: a sum is at most `(x_high - x_low) * cap / 2`.
+///
+/// Colbert et al., "A2Q+: Improving Accumulator-Aware Weight Quantization" (2024).
 pub fn a2q_plus(weights: &[f64], scale: f64, cap: i64) -> Centred {
     let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
     let steps: Vec<f64> = weights.iter().map(|weight| (weight - mean) / scale).collect();

@@ -1,7 +1,7 @@
 //! Real weights to codes: so that they lose little, and so that no sum of theirs overflows.
 //!
 //! - [`round`]: to the nearest code, per tensor or per channel.
-//! - [`cap`]: the l1 norms that a width allows (A2Q, A2Q+), and projections onto them.
+//! - [`cap`]: projections onto the l1 norms that a width allows (A2Q, A2Q+).
 //! - [`budget`]: whether codes fit every register of a datapath whatever the activations are; exact, and multi-level.
 //! - [`moments`]: what a layer reads, as far as its squared error depends on it.
 //! - [`correct`]: codes with the least squared error on real inputs, within budgets (GPTQ, AXE).

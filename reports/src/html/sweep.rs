@@ -6,7 +6,7 @@ use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn, parameter_keys};
 use crate::plots::Group;
-use crate::{Finding, Interval, PointRecord, layer_label, not_swept_text, sweep_findings};
+use crate::{Finding, Interval, PointRecord, SummaryRow, layer_label, not_swept_text, sweep_findings};
 
 /// The page.
 pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[PointRecord]>]) -> String {
@@ -108,65 +108,85 @@ fn exact_from(group: &Group<'_>, mode: &str, layer: usize) -> String {
     least.map_or("-".to_owned(), |bits| bits.to_string())
 }
 
-fn summary(points: &[PointRecord], several: bool) -> Markup {
-    let mut columns = Vec::new();
-    if several {
-        columns.extend([Column::text("model"), Column::text("hw")]);
+/// The table of all points: what they are, and what came out.
+struct Points<'a> {
+    points: &'a [PointRecord],
+    /// Whether there are several networks or accelerators.
+    several: bool,
+    /// Whether a trap ended one.
+    trapped: bool,
+}
+
+impl Points<'_> {
+    fn columns(&self) -> Vec<Column> {
+        let mut columns = Vec::new();
+        if self.several {
+            columns.extend([Column::text("model"), Column::text("hw")]);
+        }
+        columns.push(Column::number("bits"));
+        columns.push(Column::text("overflow"));
+        columns.extend(parameter_keys(self.points).iter().map(|key| Column::text(key)));
+        let names = [
+            "accuracy",
+            "95 %",
+            "exact accuracy",
+            "p",
+            "agreement",
+            "95 %",
+            "output codes that differ",
+            "output SQNR (dB)",
+            "events",
+            "persistent",
+            "transient",
+            "wrong",
+        ];
+        columns.extend(names.map(Column::number));
+        columns.extend(self.trapped.then(|| Column::text("ended by")));
+        columns
     }
-    columns.push(Column::number("bits"));
-    columns.push(Column::text("overflow"));
-    let keys = parameter_keys(points);
-    columns.extend(keys.iter().map(|key| Column::text(key)));
-    let names = [
-        "accuracy",
-        "95 %",
-        "exact accuracy",
-        "p",
-        "agreement",
-        "95 %",
-        "output codes that differ",
-        "output SQNR (dB)",
-        "events",
-        "persistent",
-        "transient",
-        "wrong",
-    ];
-    columns.extend(names.map(Column::number));
-    let trapped = points.iter().any(|point| !point.is_whole());
-    columns.extend(trapped.then(|| Column::text("ended by")));
-    let row = |point: &PointRecord| {
+
+    fn cells(&self, point: &PointRecord) -> Vec<String> {
         let row = &point.summary;
-        let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
-        let ends = |low, high| {
-            let interval = Interval::between(low, high);
-            interval
-                .map_or(String::new(), |one| format!("{} to {}", percentage(one.low), percentage(one.high)))
-        };
-        let count = |count: Option<u64>| count.map_or(String::new(), grouped);
         let mut cells = Vec::new();
-        if several {
+        if self.several {
             cells.extend([row.model.clone(), row.hw.clone()]);
         }
         cells.extend([row.bits.map_or(String::new(), |bits| bits.to_string()), row.overflow.clone()]);
         cells.extend(point.parameters.iter().map(|one| one.value.clone()));
-        cells.extend([
-            share(row.accuracy),
-            ends(row.accuracy_low, row.accuracy_high),
-            share(row.accuracy_exact),
-            row.mcnemar_p.map_or(String::new(), |p| p.to_string()),
-            share(row.top1_agreement),
-            ends(row.agreement_low, row.agreement_high),
-            count(row.output_mismatch),
-            row.output_sqnr_db.map_or(String::new(), |sqnr| sqnr.to_string()),
-            count(row.events),
-            count(row.persistent),
-            count(row.transient),
-            count(row.wrong),
-        ]);
-        cells.extend(trapped.then(|| row.trapped.clone().unwrap_or_default()));
+        cells.extend(outcome(row));
+        cells.extend(self.trapped.then(|| row.trapped.clone().unwrap_or_default()));
         cells
+    }
+}
+
+/// What came out of a point.
+fn outcome(row: &SummaryRow) -> [String; 12] {
+    let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
+    let ends = |low, high| {
+        let interval = Interval::between(low, high);
+        interval.map_or(String::new(), |one| format!("{} to {}", percentage(one.low), percentage(one.high)))
     };
-    let table = Table { columns, rows: points.iter().map(row).collect() };
+    let count = |count: Option<u64>| count.map_or(String::new(), grouped);
+    [
+        share(row.accuracy),
+        ends(row.accuracy_low, row.accuracy_high),
+        share(row.accuracy_exact),
+        row.mcnemar_p.map_or(String::new(), |p| p.to_string()),
+        share(row.top1_agreement),
+        ends(row.agreement_low, row.agreement_high),
+        count(row.output_mismatch),
+        row.output_sqnr_db.map_or(String::new(), |sqnr| sqnr.to_string()),
+        count(row.events),
+        count(row.persistent),
+        count(row.transient),
+        count(row.wrong),
+    ]
+}
+
+fn summary(points: &[PointRecord], several: bool) -> Markup {
+    let all = Points { points, several, trapped: points.iter().any(|point| !point.is_whole()) };
+    let rows = points.iter().map(|point| all.cells(point)).collect();
+    let table = Table { columns: all.columns(), rows };
     html! {
         section {
             h2 { "Points" }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::raw_settings::scheme_override;
 use crate::{AxisError, InputSource, Pick, Settings};
 
 /// An argument of a run. Any other key is one of the accelerator.
@@ -69,7 +70,7 @@ impl Argument {
             Self::Model => variant.model = value.into(),
             Self::Hw => variant.hw = value.into(),
             Self::Mode => settings.mode = parsed(value)?,
-            Self::Requantize => settings.sets.push(format!("requantize.scheme={value}")),
+            Self::Requantize => settings.sets.push(scheme_override(value)),
             Self::Labels => settings.labels = Some(value.into()),
             Self::Task => settings.task = Some(parsed(value)?),
             Self::Output => settings.output = Some(value.into()),

@@ -47,10 +47,10 @@ pub struct QuantizeChoices {
 impl Default for QuantizeChoices {
     fn default() -> Self {
         Self {
-            method: "min-max".into(),
-            weight_method: "min-max".into(),
-            weights: "int8".into(),
-            activations: "uint8".into(),
+            method: Self::METHOD.into(),
+            weight_method: Self::METHOD.into(),
+            weights: Self::WEIGHTS.into(),
+            activations: Self::ACTIVATIONS.into(),
             per_tensor: false,
             symmetric: false,
             asymmetric_weights: false,
@@ -67,6 +67,13 @@ impl Default for QuantizeChoices {
 }
 
 impl QuantizeChoices {
+    /// The method where none is named, for activations and for weights.
+    pub const METHOD: &str = "min-max";
+    /// Codes of weights where none are named.
+    pub const WEIGHTS: &str = "int8";
+    /// Codes of activations where none are named.
+    pub const ACTIVATIONS: &str = "uint8";
+
     /// The checked form.
     ///
     /// # Errors
