@@ -18,6 +18,7 @@ mod export;
 mod folding;
 mod inputs;
 mod metadata;
+mod nearest;
 mod network;
 mod node;
 mod ops;
