@@ -15,6 +15,7 @@
 mod constant;
 mod error;
 mod export;
+mod finish;
 mod folding;
 mod inputs;
 mod metadata;
