@@ -41,6 +41,12 @@ pub(super) fn transpose(
     moved(writer, id, "Transpose", vec![ints("perm", axes)], Vec::new())
 }
 
+pub(super) fn tile(writer: &mut Writer<'_>, id: NodeId, repeats: &[usize]) -> Result<(), ExportError> {
+    let repeats: Vec<i64> = repeats.iter().map(|&n| n as i64).collect();
+    let repeats = writer.sizes_constant("repeats", &repeats);
+    moved(writer, id, "Tile", Vec::new(), vec![repeats])
+}
+
 pub(super) fn pad(writer: &mut Writer<'_>, id: NodeId, pad: &Pad) -> Result<(), ExportError> {
     let sides = |side: usize| pad.paddings.iter().map(move |both| both[side] as i64);
     let pads: Vec<i64> = sides(0).chain(sides(1)).collect();
