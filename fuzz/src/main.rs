@@ -8,6 +8,7 @@ mod choices;
 mod generate;
 mod message;
 mod mutate;
+mod protobuf;
 mod samples;
 mod scratch;
 

@@ -1,11 +1,14 @@
 //! Changes of inputs that are nearly right: pure chance never gets past a magic number.
 
-use crate::Choices;
+use crate::{Choices, protobuf};
 
 /// One of `seeds`, changed in a few places as `bytes` choose.
 pub(crate) fn mutated(seeds: &[Vec<u8>], bytes: &[u8]) -> Vec<u8> {
     let mut choices = Choices::new(bytes);
     let Some(mut input) = (!seeds.is_empty()).then(|| choices.one(seeds)) else { return bytes.to_vec() };
+    for _ in 0..choices.below(4) {
+        input = protobuf::with_another_integer(&input, &mut choices).unwrap_or(input);
+    }
     for _ in 0..choices.below(8) {
         let at = choices.below(input.len() as u64 + 1) as usize;
         let end = (at + choices.below(17) as usize).min(input.len());

@@ -61,6 +61,20 @@ impl DType {
         }
     }
 
+    /// The type of array elements that hold these codes in files, by numpy's name: codes of 4 bits travel in bytes.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Int4 => Self::Int8.name(),
+            Self::UInt4 => Self::UInt8.name(),
+            other => other.name(),
+        }
+    }
+
+    /// Bytes of such an element.
+    pub fn file_bytes(self) -> usize {
+        self.bits().div_ceil(8) as usize
+    }
+
     /// Width in bits.
     pub fn bits(self) -> u32 {
         match self {
@@ -109,5 +123,19 @@ impl FromStr for DType {
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|d| d.name() == name).ok_or_else(|| UnknownDType(name.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_files_hold_the_codes() {
+        let found = DType::ALL.map(|dtype| (dtype.name(), dtype.file_name(), dtype.file_bytes()));
+        let small = [("int4", "int8", 1), ("uint4", "uint8", 1), ("int8", "int8", 1), ("uint8", "uint8", 1)];
+        let large =
+            [("int16", "int16", 2), ("uint16", "uint16", 2), ("int32", "int32", 4), ("int64", "int64", 8)];
+        assert_eq!(found.to_vec(), [&small[..], &large, &[("float32", "float32", 4)]].concat());
     }
 }

@@ -12,6 +12,10 @@
 #[allow(dead_code)]
 mod writer;
 
+#[path = "../../frontends/tests/onnx/writer.rs"]
+#[allow(dead_code)]
+mod onnx;
+
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -48,6 +52,13 @@ const ROWS: &[Row] = &[
     ("an operator of many inputs", "tflite", tflite_inputs, network, Some("guardbit::tflite")),
     ("names that meet when they are cut", "tflite", tflite_names, network, None),
     ("a long name", "tflite", tflite_long_name, network, None),
+    ("nodes of ONNX", "onnx", onnx_nodes, network, None),
+    ("a node of many inputs", "onnx", onnx_inputs, network, None),
+    ("weights", "onnx", onnx_weights, network, None),
+    ("a list of an attribute", "onnx", onnx_list, network, Some("guardbit::onnx::node")),
+    ("a constant of many axes", "onnx", onnx_axes, network, Some("guardbit::onnx::graph")),
+    ("a long text of an attribute", "onnx", onnx_text, network, Some("guardbit::onnx::node")),
+    ("a long name of a node", "onnx", onnx_name, network, Some("guardbit::onnx::operator")),
     ("nodes", "yaml", yaml_nodes, network, None),
     ("nodes in JSON on one line", "yaml", yaml_json, network, None),
     ("values in a list", "yaml", yaml_values, network, None),
@@ -246,6 +257,53 @@ fn tflite_inputs(size: usize) -> Vec<u8> {
     let operator = Operator { inputs: vec![0; size / 8], ..Operator::new(2, &[0], 1) };
     let tensors = ["x", "y"].map(|name| Tensor::int8(name, &[1, 4], 0.5, 0)).to_vec();
     Model::new(tensors, vec![operator]).to_bytes()
+}
+
+/// Nodes between an input `x` of these sizes, constants, and an output `y`.
+fn onnx(nodes: Vec<onnx::Node>, constants: Vec<onnx::Tensor>) -> Vec<u8> {
+    let inputs = vec![("x".into(), onnx::element::FLOAT, vec![1, 4])];
+    onnx::Model { opset: 13, nodes, constants, inputs, outputs: vec!["y".into()] }.to_bytes()
+}
+
+fn onnx_nodes(size: usize) -> Vec<u8> {
+    let count = size / 40;
+    let name = |i: usize| match i {
+        0 => "x".to_owned(),
+        i if i == count => "y".to_owned(),
+        i => format!("relu{i}"),
+    };
+    onnx((0..count).map(|i| onnx::Node::new("Relu", &[&name(i)], &[&name(i + 1)])).collect(), Vec::new())
+}
+
+fn onnx_inputs(size: usize) -> Vec<u8> {
+    let node = onnx::Node::new("Concat", &vec!["x"; size / 3], &["y"]);
+    onnx(vec![node.with("axis", onnx::Attribute::Int(1))], Vec::new())
+}
+
+fn onnx_weights(size: usize) -> Vec<u8> {
+    let count = size / 16;
+    let weights = onnx::Tensor::reals("w", &vec![0.5; 4 * count]).with_dims(&[4, count as i64]);
+    onnx(vec![onnx::Node::new("MatMul", &["x", "w"], &["y"])], vec![weights])
+}
+
+fn onnx_list(size: usize) -> Vec<u8> {
+    let node = onnx::Node::new("Transpose", &["x"], &["y"]);
+    onnx(vec![node.with("perm", onnx::Attribute::Ints(vec![1; size / 2]))], Vec::new())
+}
+
+fn onnx_axes(size: usize) -> Vec<u8> {
+    let other = onnx::Tensor::reals("c", &[1.0]).with_dims(&vec![1; size / 2]);
+    onnx(vec![onnx::Node::new("Add", &["x", "c"], &["y"])], vec![other])
+}
+
+fn onnx_text(size: usize) -> Vec<u8> {
+    let pads = onnx::Tensor::integers("p", &[0; 4]);
+    let node = onnx::Node::new("Pad", &["x", "p"], &["y"]);
+    onnx(vec![node.with("mode", onnx::Attribute::Text("m".repeat(size)))], vec![pads])
+}
+
+fn onnx_name(size: usize) -> Vec<u8> {
+    onnx(vec![onnx::Node::new(&"N".repeat(size), &["x"], &["y"])], Vec::new())
 }
 
 /// A graph with these constants and nodes, both in YAML.

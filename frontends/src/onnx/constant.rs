@@ -2,12 +2,12 @@
 
 use std::path::{Component, Path};
 
+use guardbit_graph::{Brief, MAX_ELEMENTS};
+
 use super::error::{OnnxError, shown};
 use super::metadata;
 use super::proto::{self, element};
 
-/// Elements of a constant, at most.
-const MAX_ELEMENTS: usize = guardbit_graph::MAX_ELEMENTS;
 
 /// A constant: a row-major array.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,13 @@ pub(super) struct Constant {
 pub(super) enum Data {
     Integers(Vec<i64>),
     Reals(Vec<f32>),
+}
+
+/// Elements of a shape, if they are at most [`MAX_ELEMENTS`]. Sizes beside a size of 0 are held to it too: the product of
+/// any of them fits.
+pub(super) fn elements_of(shape: &[usize]) -> Option<usize> {
+    let product = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size.max(1)))?;
+    (product <= MAX_ELEMENTS).then(|| if shape.contains(&0) { 0 } else { product })
 }
 
 impl Data {
@@ -55,6 +62,12 @@ impl Constant {
         if let Data::Reals(values) = &self.data { Some(values) } else { None }
     }
 
+    /// The same elements in another shape, if it has room for just these.
+    pub fn with_shape(&self, shape: Vec<usize>) -> Option<Self> {
+        let count = elements_of(&shape)?;
+        (count == self.data.len()).then(|| Self { shape, ..self.clone() })
+    }
+
     /// The same elements with axes in another order.
     pub fn permuted(&self, axes: &[usize]) -> Self {
         let shape: Vec<usize> = axes.iter().map(|&axis| self.shape[axis]).collect();
@@ -71,9 +84,10 @@ impl Constant {
         let name = shown(&tensor.name);
         let fail = |problem: String| Err(OnnxError::Tensor { tensor: name.clone(), problem });
         let sizes: Option<Vec<usize>> = tensor.dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
-        let count = sizes.as_ref().and_then(|s| s.iter().try_fold(1usize, |n, &size| n.checked_mul(size)));
-        let (Some(shape), Some(count)) = (sizes, count.filter(|&count| count <= MAX_ELEMENTS)) else {
-            return fail(format!("its shape has negative sizes or more than {MAX_ELEMENTS} elements"));
+        let count = sizes.as_deref().and_then(elements_of);
+        let (Some(shape), Some(count)) = (sizes, count) else {
+            let shape = Brief(&tensor.dims);
+            return fail(format!("its shape {shape} has a negative size, or sizes beyond {MAX_ELEMENTS} elements"));
         };
         let external;
         let raw = match tensor.data_location {

@@ -1,6 +1,8 @@
 //! Nodes on constants alone: shapes that are computed, and the like.
 
-use super::constant::{Constant, Data};
+use guardbit_graph::Brief;
+
+use super::constant::{Constant, Data, elements_of};
 use super::error::OnnxError;
 use super::network::Network;
 use super::node::{Node, normalized};
@@ -45,12 +47,16 @@ pub(super) fn fold(network: &Network<'_>, node: Node<'_>) -> Result<Option<Vec<C
         "Transpose" => transpose(node, &inputs)?,
         "Gather" => gather(node, &inputs)?,
         "Concat" => concat(node, &inputs)?,
-        "Slice" => slice(node, &inputs)?,
+        "Slice" => slice(&inputs),
         "Add" | "Sub" | "Mul" | "Div" => arithmetic(node, &inputs),
         "ConstantOfShape" => filled(node, &inputs)?,
         _ => None,
     };
     Ok(folded.map(|constant| vec![constant]))
+}
+
+fn too_many(node: Node<'_>) -> OnnxError {
+    node.error(format!("makes a constant that may have more than {MOST} elements; make it smaller"))
 }
 
 fn constant(node: Node<'_>) -> Result<Constant, OnnxError> {
@@ -102,19 +108,14 @@ fn cast(node: Node<'_>, inputs: &[Option<&Constant>]) -> Option<Constant> {
     Some(Constant { element: to, shape: input.shape.clone(), data, range: None })
 }
 
-fn with_shape(input: &Constant, shape: Vec<usize>) -> Option<Constant> {
-    let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size))?;
-    (count == input.data.len()).then(|| Constant { shape, ..input.clone() })
-}
-
 fn reshape(inputs: &[Option<&Constant>]) -> Option<Constant> {
     let (&Some(input), &Some(sizes)) = (inputs.first()?, inputs.get(1)?) else { return None };
-    with_shape(input, resolved_shape(&input.shape, sizes.as_integers()?)?)
+    input.with_shape(resolved_shape(&input.shape, sizes.as_integers()?)?)
 }
 
 /// The sizes that a Reshape node asks for: 0 copies one, -1 follows from the others.
 pub(super) fn resolved_shape(from: &[usize], sizes: &[i64]) -> Option<Vec<usize>> {
-    let count = from.iter().try_fold(1usize, |n, &size| n.checked_mul(size))?;
+    let count = elements_of(from)?;
     let copied = |(axis, &size): (usize, &i64)| match size {
         0 => from.get(axis).map(|&size| size as i64),
         size => Some(size),
@@ -133,7 +134,7 @@ fn flatten(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Consta
     let Some(input) = inputs.first().copied().flatten() else { return Ok(None) };
     let axis = node.axis(node.int("axis", 1), input.shape.len() + 1)?;
     let (front, back) = input.shape.split_at(axis);
-    Ok(with_shape(input, vec![front.iter().product(), back.iter().product()]))
+    Ok(input.with_shape(vec![front.iter().product(), back.iter().product()]))
 }
 
 fn squeeze(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant>, OnnxError> {
@@ -142,7 +143,7 @@ fn squeeze(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Consta
         Some(axes) => axes.as_integers().map(<[i64]>::to_vec),
         None => node.ints("axes").map(<[i64]>::to_vec),
     };
-    Ok(squeezed(node, &input.shape, axes.as_deref())?.and_then(|shape| with_shape(input, shape)))
+    Ok(squeezed(node, &input.shape, axes.as_deref())?.and_then(|shape| input.with_shape(shape)))
 }
 
 /// The shape that a Squeeze or Unsqueeze node makes.
@@ -184,7 +185,7 @@ pub(super) fn permutation(node: Node<'_>, rank: usize) -> Result<Vec<usize>, Onn
     let mut sorted = axes.clone();
     sorted.sort_unstable();
     if !sorted.iter().copied().eq(0..rank) {
-        return Err(node.error(format!("`perm` {axes:?} must name each of {rank} axes once")));
+        return Err(node.error(format!("`perm` {} must name each of {rank} axes once", Brief(&axes))));
     }
     Ok(axes)
 }
@@ -196,8 +197,9 @@ fn gather(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constan
     let (size, inner) = (input.shape[axis], input.shape[axis + 1..].iter().product::<usize>());
     let places: Vec<usize> = wanted.iter().map(|&index| node.axis(index, size)).collect::<Result<_, _>>()?;
     let outer: usize = input.shape[..axis].iter().product();
-    if outer.saturating_mul(inner).saturating_mul(places.len()) > MOST {
-        return Err(node.error("makes a constant of too many elements"));
+    let shape = [&input.shape[..axis], &indices.shape, &input.shape[axis + 1..]].concat();
+    if elements_of(&shape).is_none_or(|count| count > MOST) {
+        return Err(too_many(node));
     }
     let rows = (0..outer).flat_map(|row| places.iter().map(move |&at| (row * size + at) * inner));
     let at = rows.flat_map(|start| start..start + inner);
@@ -205,7 +207,6 @@ fn gather(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constan
         Data::Integers(values) => Data::Integers(at.map(|at| values[at]).collect()),
         Data::Reals(values) => Data::Reals(at.map(|at| values[at]).collect()),
     };
-    let shape = [&input.shape[..axis], &indices.shape, &input.shape[axis + 1..]].concat();
     Ok(Some(Constant { element: input.element, shape, data, range: input.range }))
 }
 
@@ -225,34 +226,36 @@ fn concat(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constan
         .map(|values| Constant::integers(inputs[0].element, vec![values.len()], values)))
 }
 
-fn slice(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant>, OnnxError> {
-    let Some(input) = inputs.first().copied().flatten() else { return Ok(None) };
+fn slice(inputs: &[Option<&Constant>]) -> Option<Constant> {
+    let input = inputs.first().copied().flatten()?;
     let numbers = |index: usize| inputs.get(index).copied().flatten().and_then(|c| c.as_integers());
     let (Some(values), Some([start]), Some([end])) = (input.as_integers(), numbers(1), numbers(2)) else {
-        return Ok(None);
+        return None;
     };
     let step = numbers(4).map_or(1, |steps| steps.first().copied().unwrap_or(1));
     if input.shape.len() != 1 || step != 1 {
-        return Ok(None);
+        return None;
     }
     let size = values.len() as i64;
     let at =
         |value: i64| (if value < 0 { value.saturating_add(size) } else { value }).clamp(0, size) as usize;
     let (start, end) = (at(*start), at(*end));
     let part = values[start..end.max(start)].to_vec();
-    let _ = node;
-    Ok(Some(Constant::integers(input.element, vec![part.len()], part)))
+    Some(Constant::integers(input.element, vec![part.len()], part))
 }
 
 /// Sums and the like of tensors of one shape, or of a tensor and a single element.
 fn arithmetic(node: Node<'_>, inputs: &[Option<&Constant>]) -> Option<Constant> {
     let (&Some(a), &Some(b)) = (inputs.first()?, inputs.get(1)?) else { return None };
     let (la, lb) = (a.data.len(), b.data.len());
-    let shape = if la >= lb { &a.shape } else { &b.shape };
-    if a.shape != b.shape && la != 1 && lb != 1 {
-        return None;
-    }
-    let pairs = (0..la.max(lb)).map(|i| (i % la.max(1), i % lb.max(1)));
+    // A single element goes with none too.
+    let (shape, count) = match (la, lb) {
+        (_, 1) => (&a.shape, la),
+        (1, _) => (&b.shape, lb),
+        _ if a.shape == b.shape => (&a.shape, la),
+        _ => return None,
+    };
+    let pairs = (0..count).map(|i| (i % la, i % lb));
     let data = match (&a.data, &b.data) {
         (Data::Integers(a), Data::Integers(b)) => {
             let value = |(i, j): (usize, usize)| match node.proto.op.as_str() {
@@ -282,9 +285,9 @@ fn filled(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constan
         return Ok(None);
     };
     let sizes: Option<Vec<usize>> = sizes.iter().map(|&size| usize::try_from(size).ok()).collect();
-    let count = sizes.as_ref().and_then(|s| s.iter().try_fold(1usize, |n, &size| n.checked_mul(size)));
-    let (Some(shape), Some(count)) = (sizes, count.filter(|&count| count <= MOST)) else {
-        return Err(node.error("makes a constant of too many elements"));
+    let count = sizes.as_deref().and_then(elements_of).filter(|&count| count <= MOST);
+    let (Some(shape), Some(count)) = (sizes, count) else {
+        return Err(too_many(node));
     };
     let value = match node.tensor("value") {
         Some(tensor) => Constant::read(tensor, None)?,

@@ -15,9 +15,11 @@
 mod constant;
 mod error;
 mod export;
+mod finish;
 mod folding;
 mod inputs;
 mod metadata;
+mod nearest;
 mod network;
 mod node;
 mod ops;

@@ -10,16 +10,15 @@ use std::rc::Rc;
 
 use guardbit_graph::ops::{Dequantize, FloatUnary, Reshape, Transpose};
 use guardbit_graph::{
-    DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, passes,
-    plain_name, word_of,
+    DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, plain_name, word_of,
 };
 
-use super::constant::{Constant, Data};
+use super::constant::Constant;
 use super::error::{OnnxError, shown};
 use super::inputs;
 use super::node::{Node, normalized};
 use super::value::{Dequantized, Located, Quant, Source, Value, graph_axis};
-use super::{folding, metadata, ops, proto};
+use super::{finish, folding, metadata, ops, proto};
 
 /// A file being read.
 pub(super) struct Network<'a> {
@@ -68,8 +67,7 @@ pub(super) fn read(model: &proto::Model, dir: Option<&Path>, name: &str) -> Resu
             network.node(network.nodes[index])?;
         }
     }
-    let read = network.finish(graph)?;
-    Ok(read.with_metadata(metadata::read(model)))
+    Ok(finish::finish(network, graph)?.with_metadata(metadata::read(model)))
 }
 
 impl<'a> Network<'a> {
@@ -385,7 +383,7 @@ impl<'a> Network<'a> {
         };
         let at = match &dequantized.source {
             Source::Constant(constant) => {
-                return Ok(Value::Constant(Rc::new(dequantized_constant(node, constant, &dequantized)?)));
+                return Ok(Value::Constant(Rc::new(dequantized.constant(node, constant)?)));
             }
             Source::Tensor(at) => *at,
         };
@@ -445,43 +443,6 @@ impl<'a> Network<'a> {
         let quantization = quant.quantization(axis).map_err(|error| node.error(error.to_string()))?;
         Ok((quant.dtype, Some(quantization)))
     }
-
-    fn finish(mut self, graph: &'a proto::Graph) -> Result<Graph, OnnxError> {
-        let mut outputs = Vec::new();
-        let made = |node: &Node<'a>| {
-            node.proto.outputs.iter().map(|name| (name.as_str(), *node)).collect::<Vec<_>>()
-        };
-        let makers: HashMap<&str, Node<'a>> = self.nodes.iter().flat_map(made).collect();
-        for output in &graph.outputs {
-            let fail = |problem: &str| {
-                Err(OnnxError::Tensor { tensor: shown(&output.name), problem: problem.into() })
-            };
-            let Some(value) = self.values.get(&output.name).cloned() else {
-                return fail("is an output of the network, but no node makes it");
-            };
-            outputs.push(match (makers.get(output.name.as_str()).copied(), value) {
-                (_, Value::Constant(_)) => return fail("is an output of the network, but constant"),
-                (Some(node), value) => self.output(node, value)?,
-                (None, Value::Real(at) | Value::Codes(at)) => at.id,
-                (None, _) => return fail("is an output of the network, but no node makes it"),
-            });
-        }
-        let graph = self.builder.finish(outputs).map_err(in_graph)?;
-        cleaned(graph)
-    }
-
-    /// The tensor of an output: codes stay codes, of which the scale tells the real values.
-    fn output(&mut self, node: Node<'a>, value: Value) -> Result<TensorId, OnnxError> {
-        match value {
-            Value::Codes(at) => self.in_order(node, at, false),
-            Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions })
-                if functions.is_empty() && quant.dtype != DType::Int32 && !self.inputs.contains(&at.id) =>
-            {
-                self.in_order(node, at, false)
-            }
-            value => self.real_tensor(node, value, false),
-        }
-    }
 }
 
 /// A transpose; a reshape where only axes of size 1 move.
@@ -491,43 +452,6 @@ pub(super) fn transposition(shape: &[usize], permutation: Vec<usize>) -> Op {
         return Reshape { shape: permutation.iter().map(|&axis| shape[axis] as i64).collect() }.into();
     }
     Transpose { permutation }.into()
-}
-
-/// The network without what reading leaves behind: transposes that undo each other, and what nothing needs.
-fn cleaned(graph: Graph) -> Result<Graph, OnnxError> {
-    let mut graph = graph;
-    loop {
-        let mut changes = false;
-        for pass in ["merge_layouts", "identities", "dead_nodes"].into_iter().filter_map(passes::find) {
-            match pass.run(&graph) {
-                Ok(Some(changed)) => (graph, changes) = (changed, true),
-                Ok(None) => {}
-                Err(error) => return Err(OnnxError::Format { problem: error.to_string() }),
-            }
-        }
-        if !changes {
-            return Ok(graph);
-        }
-    }
-}
-
-/// A constant of codes as real values.
-fn dequantized_constant(
-    node: Node<'_>,
-    constant: &Constant,
-    dequantized: &Dequantized,
-) -> Result<Constant, OnnxError> {
-    let Data::Integers(codes) = &constant.data else { return Err(node.error("codes must be integers")) };
-    let quant = &dequantized.quant;
-    let (inner, size) = match quant.axis {
-        Some(axis) => (constant.shape[axis + 1..].iter().product(), constant.shape[axis]),
-        None => (usize::MAX, 1),
-    };
-    let real = |(index, &code): (usize, &i64)| {
-        let real = quant.real(code as i32, index / inner % size);
-        dequantized.functions.iter().fold(real, |x, (function, parameters)| function.apply(x, parameters))
-    };
-    Ok(Constant::reals(constant.shape.clone(), codes.iter().enumerate().map(real).collect()))
 }
 
 /// Names the node in an error of the graph.

@@ -1,5 +1,7 @@
 //! A node and its attributes.
 
+use guardbit_graph::Brief;
+
 use super::error::{OnnxError, shown};
 use super::proto;
 
@@ -62,9 +64,9 @@ impl<'a> Node<'a> {
         self.attribute(name).map_or(default, |attribute| attribute.f)
     }
 
-    /// A text.
+    /// A text, as a message may show it.
     pub fn text(&self, name: &str, default: &str) -> String {
-        let text = |attribute: &proto::Attribute| String::from_utf8_lossy(&attribute.s).into_owned();
+        let text = |attribute: &proto::Attribute| shown(&String::from_utf8_lossy(&attribute.s));
         self.attribute(name).map_or_else(|| default.to_owned(), text)
     }
 
@@ -92,7 +94,7 @@ impl<'a> Node<'a> {
     pub fn sizes(&self, name: &str) -> Result<Option<Vec<usize>>, OnnxError> {
         let Some(values) = self.ints(name) else { return Ok(None) };
         let sizes: Option<Vec<usize>> = values.iter().map(|&value| usize::try_from(value).ok()).collect();
-        sizes.map(Some).ok_or_else(|| self.error(format!("`{name}` {values:?} has a negative number")))
+        sizes.map(Some).ok_or_else(|| self.error(format!("`{name}` {} has a negative number", Brief(values))))
     }
 
     /// An axis of so many, which counts from the end where it is negative.

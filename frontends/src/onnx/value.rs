@@ -3,9 +3,11 @@
 use std::rc::Rc;
 
 use guardbit_graph::ops::RealFunction;
-use guardbit_graph::{CodeRange, DType, Quantization, TensorId};
+use guardbit_graph::{Brief, CodeRange, DType, Quantization, TensorId};
 
 use super::constant::Constant;
+use super::error::OnnxError;
+use super::node::Node;
 
 /// A value of the file.
 #[derive(Debug, Clone)]
@@ -67,7 +69,8 @@ impl Quant {
 
     /// The only scale and zero point, if there is one.
     pub fn single(&self) -> Option<(f32, i32)> {
-        (self.axis.is_none() || self.scales.len() == 1).then(|| (self.scales[0], self.zero_points[0]))
+        let first = || Some((*self.scales.first()?, *self.zero_points.first()?));
+        if self.axis.is_none() || self.scales.len() == 1 { first() } else { None }
     }
 
     /// The code of a real value, as ONNX's QuantizeLinear has it.
@@ -110,6 +113,28 @@ pub(super) fn graph_axis(axis: usize, rank: usize, channels_last: bool) -> usize
 impl Dequantized {
     pub fn new(source: Source, quant: Quant) -> Self {
         Self { source, quant, functions: Vec::new() }
+    }
+
+    /// The real values of constant codes.
+    pub fn constant(&self, node: Node<'_>, codes: &Constant) -> Result<Constant, OnnxError> {
+        let values = codes.as_integers().ok_or_else(|| node.error("codes must be integers"))?;
+        let (inner, size) = match self.quant.axis {
+            Some(axis) if codes.shape.get(axis) == Some(&self.quant.scales.len()) => {
+                (codes.shape[axis + 1..].iter().product(), codes.shape[axis])
+            }
+            Some(axis) => {
+                let (count, shape) = (self.quant.scales.len(), Brief(&codes.shape));
+                let problem = format!("reads codes of shape {shape} by {count} scales along axis {axis}");
+                return Err(node.error(problem));
+            }
+            None => (usize::MAX, 1),
+        };
+        let real = |(index, &code): (usize, &i64)| {
+            let real = self.quant.real(code as i32, index / inner % size);
+            self.functions.iter().fold(real, |x, (function, parameters)| function.apply(x, parameters))
+        };
+        let values = values.iter().enumerate().map(real).collect();
+        Ok(Constant::reals(codes.shape.clone(), values))
     }
 
     /// The real value that is made of a code.

@@ -31,7 +31,7 @@ pub enum Profile {
 
 /// A name that is no profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown runtime profile `{0}`; the profiles are litert-ref, tflm, tflite-single, xnnpack")]
+#[error("unknown runtime profile `{0}`; the profiles are {all}", all = Profile::ALL.map(Profile::name).join(", "))]
 pub struct UnknownProfile(String);
 
 impl Profile {

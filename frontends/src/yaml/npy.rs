@@ -21,7 +21,7 @@ pub(super) fn values(path: &Path, ty: &TensorType) -> Result<Values, String> {
     if header.shape != ty.shape {
         return Err(format!("holds shape {}; the tensor has {:?}", Brief(&header.shape), ty.shape));
     }
-    let (found, expected) = (header.element.name(), held_in(ty.dtype));
+    let (found, expected) = (header.element.name(), ty.dtype.file_name());
     if found != expected {
         return Err(format!("holds elements of type {found}; {} needs {expected}", ty.dtype));
     }
@@ -66,13 +66,4 @@ fn reals(element: Element, bytes: &[u8]) -> Result<Vec<i32>, npy::NpyError> {
 
 fn in_c_order<T: Copy>(shape: &[usize], values: &[T]) -> Vec<T> {
     npy::fortran_places(shape).map(|place| values[place]).collect()
-}
-
-/// The type of elements that holds the codes of a dtype.
-fn held_in(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Int4 => "int8",
-        DType::UInt4 => "uint8",
-        other => other.name(),
-    }
 }

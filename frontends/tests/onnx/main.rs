@@ -3,5 +3,7 @@
 mod built;
 mod errors;
 mod export;
+mod extremes;
 mod golden;
 mod oracle;
+mod writer;

@@ -8,6 +8,7 @@ use guardbit_graph::{DType, NodeId, real_of};
 use super::codes::Made;
 use super::ops::{even, operand, refused};
 use super::{ExportError, Order, Writer, int, ints, text};
+use crate::onnx::nearest::NearestMode;
 use crate::onnx::proto;
 
 /// An operator that moves the elements of the first operand, with what else it reads.
@@ -38,6 +39,12 @@ pub(super) fn transpose(
 ) -> Result<(), ExportError> {
     let axes = permutation.iter().map(|&axis| axis as i64).collect();
     moved(writer, id, "Transpose", vec![ints("perm", axes)], Vec::new())
+}
+
+pub(super) fn tile(writer: &mut Writer<'_>, id: NodeId, repeats: &[usize]) -> Result<(), ExportError> {
+    let repeats: Vec<i64> = repeats.iter().map(|&n| n as i64).collect();
+    let repeats = writer.sizes_constant("repeats", &repeats);
+    moved(writer, id, "Tile", Vec::new(), vec![repeats])
 }
 
 pub(super) fn pad(writer: &mut Writer<'_>, id: NodeId, pad: &Pad) -> Result<(), ExportError> {
@@ -76,7 +83,7 @@ pub(super) fn slice(writer: &mut Writer<'_>, id: NodeId, slice: &Slice) -> Resul
     let begin: Vec<i64> = slice.begin.iter().map(|&begin| begin as i64).collect();
     // Before the first element there is none: an end that is far enough.
     let end = |((&begin, &size), &step): ((&usize, &usize), &i64)| {
-        let end = begin as i64 + size as i64 * step;
+        let end = (begin as i64).saturating_add((size as i64).saturating_mul(step));
         if end < 0 { i64::MIN + 1 } else { end }
     };
     let more = vec![
@@ -142,34 +149,21 @@ pub(super) fn resize_nearest(
         (false, true) => Places::HalfPixel,
         (false, false) => Places::Asymmetric,
     };
-    let modes = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"];
-    let fits = |mode: &&str| {
+    let fits = |mode: &NearestMode| {
         (0..2).all(|axis| {
             let (from, to) = (input[axis + 1], resize.size[axis]);
-            let at = |x: usize| {
-                if from == to {
-                    return x;
-                }
-                let exact = places.source(x, to as f32 / from as f32, from, to);
-                let rounded = match *mode {
-                    "round_prefer_floor" if exact.fract().abs() == 0.5 => exact.floor(),
-                    "floor" => exact.floor(),
-                    "ceil" => exact.ceil(),
-                    _ => exact.round(),
-                };
-                (rounded.max(0.0) as usize).min(from - 1)
-            };
+            let at = |x: usize| mode.source(places, x, to as f32 / from as f32, [from, to]);
             (0..to).all(|x| at(x) == resize.place(x, from, axis))
         })
     };
-    let Some(mode) = modes.into_iter().find(fits) else {
+    let Some(mode) = NearestMode::ALL.into_iter().find(fits) else {
         let problem = "reads pixels that ONNX's Resize does not; a gather along rows and columns is needed";
         return Err(refused(writer, id, problem.into()));
     };
     let attributes = vec![
         text("mode", "nearest"),
         text("coordinate_transformation_mode", places.name()),
-        text("nearest_mode", mode),
+        text("nearest_mode", mode.name()),
     ];
     let sizes = picture(writer, id);
     of_images(writer, id, "Resize", attributes, vec![String::new(), String::new(), sizes])

@@ -1,6 +1,6 @@
 //! The operators of ONNX that operations become.
 
-use guardbit_graph::ops::{RealPair, RealReduction};
+use guardbit_graph::ops::{FloatUnary, RealPair, RealReduction};
 use guardbit_graph::{Activation, DType, NodeId, Op, TensorId};
 use guardbit_num::Scheme;
 
@@ -18,13 +18,7 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
         Op::BatchMatmul(product) => weighted::batch_matmul(writer, id, product),
         Op::QLinearAdd(add) => pair(writer, id, "Add", Kind::Codes(add.activation)),
         Op::QLinearMul(mul) => pair(writer, id, "Mul", Kind::Codes(mul.activation)),
-        Op::QLinearSoftmax(softmax) => {
-            let input = operand(writer, id, 0)?;
-            one_type(writer, id, &[input])?;
-            let (input, name) = (writer.operand(input, Order::Own)?, writer.result_name(id));
-            writer.node("Softmax", vec![input], &name, vec![int("axis", softmax.axis as i64)]);
-            writer.result(id, Made::Fused(&name, Activation::None), Order::Own)
-        }
+        Op::QLinearSoftmax(softmax) => softmax_of_codes(writer, id, softmax.axis),
         Op::Table(_) => table::table(writer, id),
         Op::Mean(mean) => pools::mean(writer, id, mean),
         Op::MaxPool2d(pool) => pools::max(writer, id, pool.padding, pool.activation),
@@ -38,34 +32,18 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
         Op::Dequantize(_) => Ok(()),
         Op::QuantizeFloat(quantize) => pools::quantize(writer, id, quantize),
         Op::FloatConv2d(conv) => weighted::float_convolution(writer, id, conv.padding),
-        Op::FloatUnary(unary) => {
-            let input = operand(writer, id, 0)?;
-            let order = available(writer, input);
-            let (x, name) = (writer.real(input, order)?, writer.result_name(id));
-            table::operator(writer, id, unary.function, &unary.parameters, x, &name)?;
-            writer.result(id, Made::Real(&name), order)
-        }
+        Op::FloatUnary(unary) => function(writer, id, unary),
         Op::FloatBinary(binary) => pair(writer, id, pair_name(binary.function), Kind::Reals),
         Op::FloatMatMul(_) => simple(writer, id, "MatMul", Vec::new()),
         Op::FloatSoftmax(softmax) => simple(writer, id, "Softmax", vec![int("axis", softmax.axis as i64)]),
         Op::FloatReduce(reduce) => {
-            let op = match reduce.function {
-                RealReduction::Sum => "ReduceSum",
-                RealReduction::Maximum => "ReduceMax",
-                RealReduction::Minimum => "ReduceMin",
-                RealReduction::Product => "ReduceProd",
-            };
-            pools::reduced(writer, id, op, &reduce.axes, reduce.keep_dims)
+            pools::reduced(writer, id, reduction_name(reduce.function), &reduce.axes, reduce.keep_dims)
         }
         Op::ReduceMax(reduce) => pools::reduced(writer, id, "ReduceMax", &reduce.axes, reduce.keep_dims),
         Op::ReduceMin(reduce) => pools::reduced(writer, id, "ReduceMin", &reduce.axes, reduce.keep_dims),
         Op::ResizeNearest(resize) => layout::resize_nearest(writer, id, resize),
         Op::FloatResizeBilinear(resize) => layout::resize_bilinear(writer, id, resize),
-        Op::Tile(tile) => {
-            let repeats: Vec<i64> = tile.repeats.iter().map(|&n| n as i64).collect();
-            let repeats = writer.sizes_constant("repeats", &repeats);
-            layout::moved(writer, id, "Tile", Vec::new(), vec![repeats])
-        }
+        Op::Tile(tile) => layout::tile(writer, id, &tile.repeats),
         Op::DepthToSpace(blocks) => layout::blocks(writer, id, "DepthToSpace", blocks.block_size),
         Op::SpaceToDepth(blocks) => layout::blocks(writer, id, "SpaceToDepth", blocks.block_size),
         Op::MirrorPad(pad) => layout::mirror_pad(writer, id, pad),
@@ -85,6 +63,23 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
             ),
         )),
     }
+}
+
+fn softmax_of_codes(writer: &mut Writer<'_>, id: NodeId, axis: usize) -> Result<(), ExportError> {
+    let input = operand(writer, id, 0)?;
+    one_type(writer, id, &[input])?;
+    let (input, name) = (writer.operand(input, Order::Own)?, writer.result_name(id));
+    writer.node("Softmax", vec![input], &name, vec![int("axis", axis as i64)]);
+    writer.result(id, Made::Fused(&name, Activation::None), Order::Own)
+}
+
+/// A function of single real values, in the order in which they are there.
+fn function(writer: &mut Writer<'_>, id: NodeId, unary: &FloatUnary) -> Result<(), ExportError> {
+    let input = operand(writer, id, 0)?;
+    let order = available(writer, input);
+    let (x, name) = (writer.real(input, order)?, writer.result_name(id));
+    table::operator(writer, id, unary.function, &unary.parameters, x, &name)?;
+    writer.result(id, Made::Real(&name), order)
 }
 
 pub(super) fn refused(writer: &Writer<'_>, id: NodeId, problem: String) -> ExportError {
@@ -179,5 +174,14 @@ fn pair_name(function: RealPair) -> &'static str {
         RealPair::Pow => "Pow",
         RealPair::Maximum => "Max",
         RealPair::Minimum => "Min",
+    }
+}
+
+fn reduction_name(function: RealReduction) -> &'static str {
+    match function {
+        RealReduction::Sum => "ReduceSum",
+        RealReduction::Maximum => "ReduceMax",
+        RealReduction::Minimum => "ReduceMin",
+        RealReduction::Product => "ReduceProd",
     }
 }

@@ -6,6 +6,7 @@ use guardbit_graph::{DType, NodeId, TensorId};
 use super::codes::Made;
 use super::ops::{available, operand, refused};
 use super::{ExportError, Order, Writer, float, int, text};
+use crate::onnx::ops::unary_of;
 use crate::onnx::proto;
 use crate::onnx::value::Quant;
 
@@ -208,54 +209,14 @@ pub(super) fn operator(
     let mut inputs = vec![input];
     let mut attributes = Vec::new();
     let op = match function {
-        RealFunction::Relu => "Relu",
-        RealFunction::LeakyRelu => {
-            attributes.push(float("alpha", p[0]));
-            "LeakyRelu"
-        }
         RealFunction::Clip => {
             inputs.extend(p.iter().map(|&limit| writer.reals_constant("limit", &[], &[limit])));
             "Clip"
         }
-        RealFunction::Sigmoid => "Sigmoid",
-        RealFunction::Tanh => "Tanh",
-        RealFunction::HardSigmoid => {
-            attributes.extend([float("alpha", p[0]), float("beta", p[1])]);
-            "HardSigmoid"
-        }
-        RealFunction::HardSwish => "HardSwish",
-        RealFunction::Elu => {
-            attributes.push(float("alpha", p[0]));
-            "Elu"
-        }
-        RealFunction::Softplus => "Softplus",
-        RealFunction::Erf => "Erf",
         RealFunction::Gelu => "Gelu",
         RealFunction::GeluTanh => {
             attributes.push(text("approximate", "tanh"));
             "Gelu"
-        }
-        RealFunction::Exp => "Exp",
-        RealFunction::Log => "Log",
-        RealFunction::Sqrt => "Sqrt",
-        RealFunction::Reciprocal => "Reciprocal",
-        RealFunction::Neg => "Neg",
-        RealFunction::Abs => "Abs",
-        RealFunction::Floor => "Floor",
-        RealFunction::Ceil => "Ceil",
-        RealFunction::Round => "Round",
-        RealFunction::Mish => "Mish",
-        RealFunction::Softsign => "Softsign",
-        RealFunction::Sign => "Sign",
-        RealFunction::Sin => "Sin",
-        RealFunction::Cos => "Cos",
-        RealFunction::Selu => {
-            attributes.extend([float("alpha", p[0]), float("gamma", p[1])]);
-            "Selu"
-        }
-        RealFunction::ThresholdedRelu => {
-            attributes.push(float("alpha", p[0]));
-            "ThresholdedRelu"
         }
         RealFunction::Silu => {
             // There is no operator of it in this opset.
@@ -264,9 +225,11 @@ pub(super) fn operator(
             inputs.push(sigmoid);
             "Mul"
         }
-        RealFunction::Bipolar => {
-            let problem = format!("computes `{}`, which ONNX has no operator for", function.name());
-            return Err(refused(writer, id, problem));
+        other => {
+            let problem = format!("computes `{}`, which ONNX has no operator for", other.name());
+            let (op, names) = unary_of(other).ok_or_else(|| refused(writer, id, problem))?;
+            attributes.extend(names.iter().zip(p).map(|((name, _), &value)| float(name, value)));
+            op
         }
     };
     writer.node(op, inputs, output, attributes);

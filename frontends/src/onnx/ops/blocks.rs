@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use guardbit_graph::ops::{FloatBinary, RealPair};
-use guardbit_graph::{DType, TensorId};
+use guardbit_graph::{Brief, DType, TensorId};
 
 use super::quantize::{bind_codes, check_codes, emit_quantizer};
 use super::quantizer::{Quantizer, quant_of};
@@ -27,7 +27,7 @@ fn blocks(
         shape.iter().enumerate().map(|(i, &n)| if i == axis { n.div_ceil(size) } else { n }).collect();
     if scale.shape != wanted || zero.as_ref().is_some_and(|zero| zero.shape != wanted) {
         return Err(
-            node.error(format!("has scales of shape {:?}; blocks of {size} need {wanted:?}", scale.shape))
+            node.error(format!("has scales of shape {}; blocks of {size} need {wanted:?}", Brief(&scale.shape)))
         );
     }
     let mut strides = vec![1; shape.len()];

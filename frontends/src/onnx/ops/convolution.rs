@@ -1,7 +1,7 @@
 //! Conv and ConvInteger.
 
 use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, FloatConv2d};
-use guardbit_graph::{Activation, DType, Op, Padding, Requantize};
+use guardbit_graph::{Activation, Brief, DType, MAX_ELEMENTS, Op, Padding, Requantize};
 
 use super::follow::{Follow, follow};
 use super::weighted::{self, Bias, Layer, with_rows, without_rows};
@@ -29,7 +29,7 @@ pub(super) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]) -> Resu
     let sizes = |name: &str| -> Result<Vec<usize>, OnnxError> {
         let found = node.sizes(name)?.unwrap_or_else(|| vec![1; axes]);
         if found.len() != axes {
-            return Err(node.error(format!("`{name}` {found:?} must have {axes} numbers")));
+            return Err(node.error(format!("`{name}` {} must have {axes} numbers", Brief(&found))));
         }
         Ok(found)
     };
@@ -54,6 +54,9 @@ pub(super) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]) -> Resu
         }
     };
     let sides = (0..axes).map(side).collect::<Result<Vec<_>, _>>()?;
+    if sides.as_flattened().iter().any(|&side| side > MAX_ELEMENTS) {
+        return Err(node.error(format!("has pads {sides:?}; {MAX_ELEMENTS} elements are the most")));
+    }
     let (rows, cols) = if axes == 1 { ([0, 0], sides[0]) } else { (sides[0], sides[1]) };
     let padding =
         if rows == [0, 0] && cols == [0, 0] { Padding::Valid } else { Padding::Explicit { rows, cols } };
@@ -79,7 +82,7 @@ pub(super) fn convolve<'a>(
     else {
         return real(network, node, [x, w], b);
     };
-    let geometry = Geometry::new(network, node, &network.shape_of(at), &codes.shape)?;
+    let geometry = Geometry::new(node, &network.shape_of(at), &codes.shape)?;
     if weight_quant.axis.is_some_and(|axis| axis != 0) {
         return Err(node.error("has weight scales along an axis that is not that of the output channels"));
     }
@@ -95,7 +98,7 @@ pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
     else {
         return Err(node.error("needs constant weights and one zero point of its input"));
     };
-    let geometry = Geometry::new(network, node, &network.shape_of(at), &codes.shape)?;
+    let geometry = Geometry::new(node, &network.shape_of(at), &codes.shape)?;
     let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), Bias::None)?;
     let sums =
         layer.sums(network, node, |requantize, activation| geometry.op(requantize, activation), true)?;
@@ -112,14 +115,13 @@ struct Geometry {
 }
 
 impl Geometry {
-    fn new(network: &Network<'_>, node: Node<'_>, x: &[usize], w: &[usize]) -> Result<Self, OnnxError> {
-        let _ = network;
+    fn new(node: Node<'_>, x: &[usize], w: &[usize]) -> Result<Self, OnnxError> {
         let (&[_, inputs, ref image @ ..], &[channels, depth, ref kernel @ ..]) = (x, w) else {
-            return Err(node.error(format!("cannot convolve {x:?} with {w:?}")));
+            return Err(node.error(format!("cannot convolve {x:?} with {}", Brief(w))));
         };
         let groups = usize::try_from(node.int("group", 1)).unwrap_or(0);
         if groups == 0 || inputs != depth.saturating_mul(groups) || channels % groups != 0 {
-            return Err(node.error(format!("cannot convolve {x:?} with {w:?} in {groups} groups")));
+            return Err(node.error(format!("cannot convolve {x:?} with {} in {groups} groups", Brief(w))));
         }
         let sliding = sliding(node, kernel, image)?;
         let depthwise = groups > 1 && groups == inputs;
@@ -135,6 +137,7 @@ impl Geometry {
         (codes, weight_quant): (&crate::onnx::constant::Constant, crate::onnx::value::Quant),
         bias: Bias,
     ) -> Result<Layer, OnnxError> {
+        weighted::check_scales(node, &weight_quant, self.channels)?;
         let mut weights = codes.clone();
         if self.one_axis {
             weights.shape.insert(2, 1);
@@ -169,7 +172,7 @@ fn real<'a>(
     b: Option<Value>,
 ) -> Result<(), OnnxError> {
     let (x_shape, w_shape) = (network.shape(&x), network.shape(&w));
-    let geometry = Geometry::new(network, node, &x_shape, &w_shape)?;
+    let geometry = Geometry::new(node, &x_shape, &w_shape)?;
     let Sliding { stride, dilation, padding, .. } = geometry.sliding;
     let mut inputs = vec![network.real_tensor(node, x, true)?, network.real_tensor(node, w, true)?];
     if geometry.one_axis {

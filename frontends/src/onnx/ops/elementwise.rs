@@ -13,8 +13,11 @@ use crate::onnx::network::Network;
 use crate::onnx::node::Node;
 use crate::onnx::value::{Dequantized, Located, Quant, Source, Value};
 
-/// Name, function, and attributes that are its parameters, with their defaults.
-type Unary = (&'static str, RealFunction, &'static [(&'static str, f32)]);
+/// Attributes that are parameters of a function, with their defaults.
+pub(crate) type Parameters = &'static [(&'static str, f32)];
+
+/// Name, function, and its parameters.
+type Unary = (&'static str, RealFunction, Parameters);
 
 /// Operators of one real value.
 const UNARY: &[Unary] = &[
@@ -48,6 +51,12 @@ const UNARY: &[Unary] = &[
 /// Whether an operator of ONNX is a function of single elements.
 pub(super) fn is_unary(op: &str) -> bool {
     UNARY.iter().any(|(name, ..)| *name == op)
+}
+
+/// The operator that is a function of single elements.
+pub(crate) fn unary_of(function: RealFunction) -> Option<(&'static str, Parameters)> {
+    let found = UNARY.iter().find(|(_, of, _)| *of == function);
+    found.map(|(name, _, parameters)| (*name, *parameters))
 }
 
 /// The names of these operators.

@@ -1,13 +1,14 @@
 //! Operators that move elements and leave them as they are.
 
 use guardbit_graph::ops::{Concat, MirrorPad, Pad, QuantizeFloat, Reshape};
-use guardbit_graph::{DType, Op, TensorId, word_of};
+use guardbit_graph::{Brief, DType, MAX_ELEMENTS, Op, TensorId, word_of};
 use guardbit_num::Rounding;
 
 use super::follow::{follow, narrowed_codes};
 use super::quantize::{axis_of, table};
 use super::quantizer::dtype;
 use super::weighted::EVEN;
+use crate::onnx::constant::elements_of;
 use crate::onnx::error::OnnxError;
 use crate::onnx::folding::{permutation, resolved_shape, squeezed};
 use crate::onnx::inputs::said;
@@ -94,7 +95,8 @@ fn reshaped<'a>(network: &mut Network<'a>, node: Node<'a>, shape: Vec<usize>) ->
     // A scalar is one element of one axis.
     let shape = if shape.is_empty() { vec![1] } else { shape };
     if let Value::Constant(constant) = &value {
-        let same = crate::onnx::constant::Constant { shape, ..(**constant).clone() };
+        let problem = || node.error(format!("cannot give {} the shape {}", Brief(&constant.shape), Brief(&shape)));
+        let same = constant.with_shape(shape.clone()).ok_or_else(problem)?;
         return network.bind(node, 0, Value::Constant(std::rc::Rc::new(same)));
     }
     let shape = shape.into_iter().map(|size| size as i64).collect();
@@ -109,7 +111,7 @@ pub(super) fn reshape<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
         return Err(node.error("makes an empty tensor"));
     }
     let shape = resolved_shape(&from, &sizes);
-    let shape = shape.ok_or_else(|| node.error(format!("cannot give {from:?} the shape {sizes:?}")))?;
+    let shape = shape.ok_or_else(|| node.error(format!("cannot give {} the shape {}", Brief(&from), Brief(&sizes))))?;
     reshaped(network, node, shape)
 }
 
@@ -128,7 +130,7 @@ pub(super) fn squeeze<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
     };
     let made = squeezed(node, &shape, axes.as_deref())?.ok_or_else(|| node.error("lacks its axes"))?;
     if made.iter().product::<usize>() != shape.iter().product::<usize>() {
-        return Err(node.error(format!("cannot leave out axes of {shape:?} that are not of size 1")));
+        return Err(node.error(format!("cannot leave out axes of {} that are not of size 1", Brief(&shape))));
     }
     reshaped(network, node, made)
 }
@@ -272,7 +274,22 @@ pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
 
 pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = movable(network, node)?;
-    let rank = network.shape(&value).len();
+    let from = located(&value).ok_or_else(|| node.error("pads a constant"))?;
+    let sides = sides(network, node, &network.shape(&value))?;
+    let value = match node.text("mode", "constant").as_str() {
+        "constant" => filled(network, node, value, from, &sides)?,
+        "reflect" => {
+            moved(network, node, value, MirrorPad { paddings: sides, symmetric: false }, "padded")?
+        }
+        "edge" => repeated(network, node, value, &sides)?,
+        other => return Err(node.error(format!("pads with mode `{other}`, which cannot be represented"))),
+    };
+    network.bind(node, 0, value)
+}
+
+/// How many elements a Pad node adds before and after each axis of the file.
+fn sides(network: &Network<'_>, node: Node<'_>, shape: &[usize]) -> Result<Vec<[usize; 2]>, OnnxError> {
+    let rank = shape.len();
     let given = match node.input(1) {
         Some(_) => network.integers(node, 1)?,
         None => node.ints("pads").unwrap_or_default().to_vec(),
@@ -286,35 +303,65 @@ pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
     let known: Option<Vec<usize>> = given.iter().map(|&pad| usize::try_from(pad).ok()).collect();
     let known = known.filter(|sides| sides.len() == 2 * axes.len());
     let known = known.ok_or_else(|| {
-        node.error(format!("has pads {given:?} for {} axes; they cannot be negative", axes.len()))
+        node.error(format!("has pads {} for {} axes; they cannot be negative", Brief(&given), axes.len()))
     })?;
-    let mut sides = vec![0; 2 * rank];
+    let mut sides = vec![[0, 0]; rank];
     for (i, &axis) in axes.iter().enumerate() {
-        (sides[axis], sides[rank + axis]) = (known[i], known[axes.len() + i]);
+        sides[axis] = [known[i], known[axes.len() + i]];
     }
-    match node.text("mode", "constant").as_str() {
-        "constant" => {}
-        "reflect" => {
-            let paddings = (0..rank).map(|axis| [sides[axis], sides[rank + axis]]).collect();
-            let value = moved(network, node, value, MirrorPad { paddings, symmetric: false }, "padded")?;
-            return network.bind(node, 0, value);
-        }
-        "edge" => {
-            let mut value = value;
-            for axis in 0..rank {
-                let (size, before) = (network.shape(&value)[axis], sides[axis]);
-                let places: Vec<usize> = (0..before + size + sides[rank + axis])
-                    .map(|place| place.saturating_sub(before).min(size - 1))
-                    .collect();
-                if places.len() != size {
-                    value =
-                        super::parts::chosen(network, node, value, axis, &places, &format!("edge{axis}"))?;
-                }
-            }
-            return network.bind(node, 0, value);
-        }
-        other => return Err(node.error(format!("pads with mode `{other}`, which cannot be represented"))),
+    let padded = |(&size, [before, after]): (&usize, &[usize; 2])| {
+        size.checked_add(*before)?.checked_add(*after)
+    };
+    let padded: Option<Vec<usize>> = shape.iter().zip(&sides).map(padded).collect();
+    if padded.as_deref().and_then(elements_of).is_none() {
+        let problem = format!("pads {shape:?} by {}; {MAX_ELEMENTS} elements are the most", Brief(&given));
+        return Err(node.error(problem));
     }
+    Ok(sides)
+}
+
+/// Pads with the outermost elements.
+fn repeated<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    value: Value,
+    sides: &[[usize; 2]],
+) -> Result<Value, OnnxError> {
+    let mut value = value;
+    for (axis, &[before, after]) in sides.iter().enumerate().filter(|(_, sides)| **sides != [0, 0]) {
+        let size = network.shape(&value)[axis];
+        let places = (0..before + size + after).map(|place| place.saturating_sub(before).min(size - 1));
+        let places: Vec<usize> = places.collect();
+        value = super::parts::chosen(network, node, value, axis, &places, &format!("edge{axis}"))?;
+    }
+    Ok(value)
+}
+
+/// Pads with one value.
+fn filled<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    value: Value,
+    from: Located,
+    sides: &[[usize; 2]],
+) -> Result<Value, OnnxError> {
+    let code = filler(network, node, &value)?;
+    // The axes as they lie in the graph.
+    let mut paddings = vec![[0, 0]; sides.len()];
+    for (axis, &sides) in sides.iter().enumerate() {
+        paddings[axis_of(network, from, axis)] = sides;
+    }
+    let name = match &value {
+        Value::Dequantized(_) => format!("{}_padded", network.builder.tensor(from.id).name),
+        _ => node.first_output()?.to_owned(),
+    };
+    let op = Pad { paddings, value: Some(code) };
+    let id = network.emit_like(node, op, &[from.id], &name, from.id)?;
+    Ok(at(value, Located { id, ..from }))
+}
+
+/// The code that stands for the value that a Pad node fills with.
+fn filler(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<i32, OnnxError> {
     let filler = match network.optional_constant(node, 2)? {
         None => 0.0,
         Some(constant) => match (constant.as_reals(), constant.as_integers()) {
@@ -323,29 +370,16 @@ pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
             _ => return Err(node.error("pads with what is no single value")),
         },
     };
-    let Some(from) = located(&value) else { return Err(node.error("pads a constant")) };
-    let code = match &value {
-        Value::Real(_) => word_of(filler),
-        Value::Codes(_) => filler as i32,
+    match value {
+        Value::Real(_) => Ok(word_of(filler)),
+        Value::Codes(_) => Ok(filler as i32),
         Value::Dequantized(d)
             if d.functions.is_empty() && d.quant.real(d.quant.code(filler, 0), 0) == filler =>
         {
-            d.quant.code(filler, 0)
+            Ok(d.quant.code(filler, 0))
         }
-        _ => return Err(node.error(format!("pads with {filler}, which no code stands for"))),
-    };
-    // The axes as they lie in the graph.
-    let mut paddings = vec![[0, 0]; rank];
-    for axis in 0..rank {
-        paddings[axis_of(network, from, axis)] = [sides[axis], sides[rank + axis]];
+        _ => Err(node.error(format!("pads with {filler}, which no code stands for"))),
     }
-    let name = match &value {
-        Value::Dequantized(_) => format!("{}_padded", network.builder.tensor(from.id).name),
-        _ => node.first_output()?.to_owned(),
-    };
-    let op = Pad { paddings, value: Some(code) };
-    let id = network.emit_like(node, op, &[from.id], &name, from.id)?;
-    network.bind(node, 0, at(value, Located { id, ..from }))
 }
 
 pub(super) fn concat<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {

@@ -33,9 +33,11 @@ pub(super) fn gemm<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
 fn transposed<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Result<Value, OnnxError> {
     match value {
         Value::Constant(constant) => {
-            let rank = constant.shape.len();
-            let mut axes: Vec<usize> = (0..rank).collect();
-            axes.swap(rank.saturating_sub(1), rank.saturating_sub(2));
+            let mut axes: Vec<usize> = (0..constant.shape.len()).collect();
+            let [.., a, b] = axes.as_mut_slice() else {
+                return Err(node.error(format!("transposes a constant of shape {:?}; 2 axes are needed", constant.shape)));
+            };
+            std::mem::swap(a, b);
             Ok(Value::Constant(std::rc::Rc::new(constant.permuted(&axes))))
         }
         value => {
@@ -88,6 +90,7 @@ fn dense<'a>(
         return Err(node.error(format!("cannot multiply {shape:?} by {:?}", codes.shape)));
     }
     let channels = weights.shape[0];
+    weighted::check_scales(node, &weight_quant, channels)?;
     Ok(Layer { x, x_quant, weights, weight_quant, axis: 0, channels, bias: Bias::None, line: false })
 }
 

@@ -24,6 +24,8 @@ use super::error::OnnxError;
 use super::network::Network;
 use super::node::Node;
 
+pub(super) use elementwise::unary_of;
+
 /// Adds what a node stands for to the network.
 pub(super) type Read = for<'a> fn(&mut Network<'a>, Node<'a>) -> Result<(), OnnxError>;
 

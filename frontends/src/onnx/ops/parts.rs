@@ -1,7 +1,7 @@
 //! Operators that take parts of a tensor: Slice, Split, Gather with constant indices, and what is made of them.
 
 use guardbit_graph::ops::{DepthToSpace, Gather, Reshape, Slice, SpaceToDepth, Tile, Transpose};
-use guardbit_graph::{DType, TensorType};
+use guardbit_graph::{Brief, DType, TensorType};
 
 use super::layout::moved;
 use crate::onnx::constant::Constant;
@@ -45,20 +45,21 @@ pub(super) fn slice<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     let mut part = Part::whole(&shape);
     for (i, &axis) in axes.iter().enumerate() {
         let axis = node.axis(axis, shape.len())?;
-        let (size, step) = (shape[axis] as i64, steps[i]);
-        let place = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
+        // Any 64 bits can be a step.
+        let (size, step) = (shape[axis] as i128, i128::from(steps[i]));
+        let place = |at: i64| i128::from(at) + if at < 0 { size } else { 0 };
         let (first, end) = match step {
             0 => return Err(node.error("has a step of 0")),
             1.. => (place(starts[i]).clamp(0, size), place(ends[i]).clamp(0, size)),
-            _ => (place(starts[i]).clamp(0, size - 1), place(ends[i]).clamp(-1, size - 1)),
+            _ => (place(starts[i]).min(size - 1).max(0), place(ends[i]).min(size - 1).max(-1)),
         };
         let count = (end - first + step - step.signum()) / step;
-        if count <= 0 {
-            return Err(node.error(format!("takes nothing along axis {axis} of {shape:?}")));
+        if count <= 0 || size == 0 {
+            return Err(node.error(format!("takes nothing along axis {axis} of {}", Brief(&shape))));
         }
         part.begin[axis] = first as usize;
         part.size[axis] = count as usize;
-        part.strides[axis] = step;
+        part.strides[axis] = steps[i];
     }
     let value = moved(network, node, value, part.op(), "part")?;
     network.bind(node, 0, value)
@@ -80,7 +81,7 @@ pub(super) fn split<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     };
     let total = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(usize::try_from(size).ok()?));
     if sizes.len() != outputs || total != Some(shape[axis]) || sizes.contains(&0) {
-        return Err(node.error(format!("cannot split {} elements into {sizes:?}", shape[axis])));
+        return Err(node.error(format!("cannot split {} elements into {}", shape[axis], Brief(&sizes))));
     }
     let mut begin = 0;
     for (index, &size) in sizes.iter().enumerate() {
@@ -157,7 +158,7 @@ pub(super) fn expand<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
         _ => None,
     };
     let repeats: Option<Vec<usize>> = (0..rank).map(repeat).collect();
-    let repeats = repeats.ok_or_else(|| node.error(format!("cannot give {from:?} the shape {to:?}")))?;
+    let repeats = repeats.ok_or_else(|| node.error(format!("cannot give {} the shape {}", Brief(&from), Brief(&to))))?;
     let shape = (0..rank).map(|axis| old(axis) as i64).collect();
     let value = match rank == from.len() {
         true => value,
@@ -173,14 +174,13 @@ pub(super) fn depth_to_space<'a>(network: &mut Network<'a>, node: Node<'a>) -> R
     let shape = network.shape(&value);
     let block = usize::try_from(node.int("blocksize", 0)).unwrap_or(0);
     let &[n, c, h, w] = shape.as_slice() else { return Err(node.error("needs images")) };
-    if block == 0 || c % (block * block) != 0 {
-        return Err(node.error(format!("cannot make blocks of {block} of {shape:?}")));
-    }
+    let cells = block.checked_mul(block).filter(|&cells| cells > 0 && c % cells == 0);
+    let cells = cells.ok_or_else(|| node.error(format!("cannot make blocks of {block} of {}", Brief(&shape))))?;
     if node.text("mode", "DCR") == "DCR" {
         let value = in_last_order(network, node, value, DepthToSpace { block_size: block })?;
         return network.bind(node, 0, value);
     }
-    let (b, depth) = (block as i64, (c / (block * block)) as i64);
+    let (b, depth) = (block as i64, (c / cells) as i64);
     let [n, h, w] = [n, h, w].map(|size| size as i64);
     let value = moved(network, node, value, Reshape { shape: vec![n, depth, b, b, h, w] }, "blocks")?;
     let op = Transpose { permutation: vec![0, 1, 4, 2, 5, 3] };

@@ -1,7 +1,7 @@
 //! Pools.
 
 use guardbit_graph::ops::{FloatAvgPool2d, FloatMaxPool2d, FloatMean, MaxPool2d, Mean, QuantizeFloat};
-use guardbit_graph::{Activation, DType, Op, TensorId};
+use guardbit_graph::{Activation, Brief, DType, Op, TensorId};
 use guardbit_num::Rounding;
 
 use super::convolution::{Sliding, sliding};
@@ -19,7 +19,7 @@ fn window(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<Slidin
     let kernel = node.sizes("kernel_shape")?.ok_or_else(|| node.error("lacks `kernel_shape`"))?;
     let image = shape.get(2..).unwrap_or_default();
     if !(1..=2).contains(&image.len()) {
-        return Err(node.error(format!("pools {shape:?}; one or two axes of an image can be represented")));
+        return Err(node.error(format!("pools {}; one or two axes of an image can be represented", Brief(&shape))));
     }
     let window = sliding(node, &kernel, image)?;
     if window.dilation != [1, 1] {
@@ -138,7 +138,7 @@ pub(super) fn global_average_of<'a>(
 ) -> Result<(), OnnxError> {
     let rank = network.shape(&value).len();
     if rank < 3 {
-        return Err(node.error(format!("pools {:?}; images are needed", network.shape(&value))));
+        return Err(node.error(format!("pools {}; images are needed", Brief(&network.shape(&value)))));
     }
     let axes: Vec<usize> = (1..rank - 1).collect();
     let codes = match (&value, &follow) {

@@ -1,6 +1,6 @@
 //! QONNX: quantizers that make real values again.
 
-use guardbit_graph::DType;
+use guardbit_graph::{Brief, DType};
 use guardbit_graph::ops::{RealFunction, RealPair};
 use guardbit_num::Rounding;
 
@@ -58,7 +58,7 @@ pub(super) fn quantizer<'a>(
     let (signed, narrow) = (node.int("signed", 1) != 0, node.int("narrow", 0) != 0);
     let (dtype, limits) = codes(bits(network, node)?, signed, narrow).ok_or_else(|| node.error(WIDTHS))?;
     let axis = axis(&scale.shape).ok_or_else(|| {
-        node.error(format!("has scales of shape {:?}; one axis can have several", scale.shape))
+        node.error(format!("has scales of shape {}; one axis can have several", Brief(&scale.shape)))
     })?;
     if scales.is_empty() || zeros.len() != 1 && zeros.len() != scales.len() {
         return Err(node.error(format!("has {} scales and {} zero points", scales.len(), zeros.len())));

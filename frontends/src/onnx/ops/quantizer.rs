@@ -1,6 +1,6 @@
 //! Quantizers, and the scales and zero points that nodes say.
 
-use guardbit_graph::DType;
+use guardbit_graph::{Brief, DType};
 use guardbit_num::Rounding;
 
 use super::{clip, is_qonnx, qonnx};
@@ -97,6 +97,13 @@ pub(crate) fn quant_at(
     quant_of(node, &scale, zero_point.as_deref(), number, rank, axis)
 }
 
+/// Zero points of a constant.
+pub(super) fn zero_points(node: Node<'_>, zero: &Constant) -> Result<Vec<i32>, OnnxError> {
+    let values = zero.as_integers().ok_or_else(|| node.error("has a zero point that is no integer"))?;
+    let narrow: Option<Vec<i32>> = values.iter().map(|&value| i32::try_from(value).ok()).collect();
+    narrow.ok_or_else(|| node.error("has a zero point beyond 32 bits"))
+}
+
 /// The quantization that a scale and a zero point say.
 pub(crate) fn quant_of(
     node: Node<'_>,
@@ -113,15 +120,10 @@ pub(crate) fn quant_of(
     let count = scales.len();
     let zero_points: Vec<i32> = match zero_point {
         None => vec![0; count],
-        Some(zero) => {
-            let values =
-                zero.as_integers().ok_or_else(|| node.error("has a zero point that is no integer"))?;
-            let narrow: Option<Vec<i32>> = values.iter().map(|&value| i32::try_from(value).ok()).collect();
-            narrow.ok_or_else(|| node.error("has a zero point beyond 32 bits"))?
-        }
+        Some(zero) => zero_points(node, zero)?,
     };
     if count == 0 || zero_points.len() != count || scale.shape.len() > 1 {
-        let problem = format!("has scales of shape {:?} and {} zero points", scale.shape, zero_points.len());
+        let problem = format!("has scales of shape {} and {} zero points", Brief(&scale.shape), zero_points.len());
         return Err(node.error(problem));
     }
     let axis = if count > 1 { Some(node.axis(axis, rank)?) } else { None };

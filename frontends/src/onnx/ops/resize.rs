@@ -1,10 +1,12 @@
 //! Resize and Upsample.
 
-use guardbit_graph::DType;
 use guardbit_graph::ops::{FloatResizeBilinear, Places, ResizeNearest};
+use guardbit_graph::{Brief, DType, MAX_ELEMENTS};
 
 use super::parts::{chosen, in_last_order};
+use crate::onnx::constant::elements_of;
 use crate::onnx::error::OnnxError;
+use crate::onnx::nearest::NearestMode;
 use crate::onnx::network::Network;
 use crate::onnx::node::Node;
 use crate::onnx::value::{Located, Value};
@@ -26,18 +28,28 @@ fn target(network: &Network<'_>, node: Node<'_>, shape: &[usize]) -> Result<Targ
         let scales = constant.as_reals().ok_or_else(|| node.error("has scales that are no real numbers"))?;
         let fits = |scale: &f32| scale.is_finite() && *scale > 0.0 && *scale < 1e6;
         if scales.len() != shape.len() || !scales.iter().all(fits) {
-            return Err(node.error(format!("has scales {scales:?} for {} axes", shape.len())));
+            return Err(node.error(format!("has scales {} for {} axes", Brief(scales), shape.len())));
         }
         let sizes = shape.iter().zip(scales).map(|(&size, &scale)| (size as f32 * scale).floor() as usize);
-        return Ok(Target { sizes: sizes.collect(), scales: scales.to_vec(), scaled: true });
+        return Ok(Target { sizes: possible(node, sizes.collect())?, scales: scales.to_vec(), scaled: true });
     }
     let Some(constant) = given(sizes)? else { return Err(node.error("needs constant scales or sizes")) };
     let sizes = constant.as_integers().ok_or_else(|| node.error("has sizes that are no integers"))?;
     let sizes: Option<Vec<usize>> = sizes.iter().map(|&size| usize::try_from(size).ok()).collect();
     let sizes = sizes.filter(|sizes| sizes.len() == shape.len());
     let sizes = sizes.ok_or_else(|| node.error("has sizes of another number of axes"))?;
+    let sizes = possible(node, sizes)?;
     let scales = sizes.iter().zip(shape).map(|(&to, &from)| to as f32 / from as f32).collect();
     Ok(Target { sizes, scales, scaled: false })
+}
+
+/// Sizes that a tensor can have.
+fn possible(node: Node<'_>, sizes: Vec<usize>) -> Result<Vec<usize>, OnnxError> {
+    match elements_of(&sizes) {
+        Some(0) => Err(node.error("makes an empty tensor")),
+        Some(_) => Ok(sizes),
+        None => Err(node.error(format!("makes the sizes {sizes:?}; {MAX_ELEMENTS} elements are the most"))),
+    }
 }
 
 pub(super) fn resize<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
@@ -52,9 +64,6 @@ pub(super) fn resize<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     let value = super::layout::movable(network, node)?;
     let shape = network.shape(&value);
     let target = target(network, node, &shape)?;
-    if target.sizes.contains(&0) {
-        return Err(node.error("makes an empty tensor"));
-    }
     let upsample = node.proto.op == "Upsample" || network.opset() < 11;
     let rule = match upsample {
         true => "asymmetric".into(),
@@ -89,16 +98,11 @@ fn linear<'a>(
     network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
 }
 
-/// The place in the input that is nearest, as ONNX says it in `nearest_mode`.
-fn nearest_place(node: Node<'_>, place: f32, old: bool) -> Result<f32, OnnxError> {
-    let mode = if old { "floor".into() } else { node.text("nearest_mode", "round_prefer_floor") };
-    Ok(match mode.as_str() {
-        "round_prefer_floor" if place.fract().abs() == 0.5 => place.floor(),
-        "round_prefer_floor" | "round_prefer_ceil" => place.round(),
-        "floor" => place.floor(),
-        "ceil" => place.ceil(),
-        other => return Err(node.error(format!("rounds places by `{other}`, which cannot be represented"))),
-    })
+/// How a node rounds places.
+fn nearest_mode(node: Node<'_>, old: bool) -> Result<NearestMode, OnnxError> {
+    let name = if old { "floor".into() } else { node.text("nearest_mode", "round_prefer_floor") };
+    let found = NearestMode::ALL.into_iter().find(|mode| mode.name() == name);
+    found.ok_or_else(|| node.error(format!("rounds places by `{name}`, which cannot be represented")))
 }
 
 fn nearest<'a>(
@@ -110,15 +114,12 @@ fn nearest<'a>(
     old: bool,
 ) -> Result<(), OnnxError> {
     let shape = network.shape(&value);
-    let mut wanted = Vec::new();
-    for (axis, (&from, &to)) in shape.iter().zip(&target.sizes).enumerate() {
-        let place = |x: usize| {
-            // Where nothing changes nothing moves.
-            let exact = if from == to { x as f32 } else { places.source(x, target.scales[axis], from, to) };
-            nearest_place(node, exact, old).map(|at| (at.max(0.0) as usize).min(from - 1))
-        };
-        wanted.push((0..to).map(place).collect::<Result<Vec<_>, _>>()?);
-    }
+    let mode = nearest_mode(node, old)?;
+    let along = |axis: usize| {
+        let (from, to, scale) = (shape[axis], target.sizes[axis], target.scales[axis]);
+        (0..to).map(|x| mode.source(places, x, scale, [from, to])).collect()
+    };
+    let wanted: Vec<Vec<usize>> = (0..shape.len()).map(along).collect();
     if let Some(op) = plain(&shape, &target.sizes, &wanted) {
         let value = in_last_order(network, node, value, op)?;
         return network.bind(node, 0, value);

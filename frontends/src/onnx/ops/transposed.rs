@@ -1,8 +1,7 @@
 //! ConvTranspose: a convolution of the picture with zeros between its pixels.
 
-use guardbit_graph::DType;
-use guardbit_graph::Padding;
 use guardbit_graph::ops::{Dilate, FloatConv2d, Pad, Slice};
+use guardbit_graph::{Brief, DType, MAX_ELEMENTS, Padding};
 
 use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;
@@ -28,7 +27,7 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     let shape = network.shape(&value);
     let (&[_, inputs, h, w], &[depth, each, kh, kw]) = (shape.as_slice(), weights.shape.as_slice()) else {
         return Err(
-            node.error(format!("convolves {shape:?} with {:?}; images can be represented", weights.shape))
+            node.error(format!("convolves {} with {}; images can be represented", Brief(&shape), Brief(&weights.shape)))
         );
     };
     let geometry = geometry(node, [h, w], [kh, kw])?;
@@ -82,24 +81,29 @@ fn geometry(node: Node<'_>, image: [usize; 2], kernel: [usize; 2]) -> Result<Geo
     let pads = node.sizes("pads")?.unwrap_or_else(|| vec![0; 4]);
     let auto = node.text("auto_pad", "NOTSET");
     if pads.len() != 4 || !matches!(auto.as_str(), "NOTSET" | "VALID" | "SAME_UPPER" | "SAME_LOWER") {
-        return Err(node.error(format!("has pads {pads:?} and `auto_pad` `{auto}`")));
+        return Err(node.error(format!("has pads {} and `auto_pad` `{auto}`", Brief(&pads))));
     }
-    let wanted = node.sizes("output_shape")?;
+    let wanted = wanted(node)?;
+    let too_large = || {
+        node.error(format!("makes an image of more than {MAX_ELEMENTS} elements along an axis, its pads included"))
+    };
     let (mut begin, mut size) = ([0; 2], [0; 2]);
     for axis in 0..2 {
-        let full = (image[axis] - 1) * stride[axis] + (kernel[axis] - 1) * dilation[axis] + 1 + more[axis];
+        let reached = reached(image[axis], stride[axis], kernel[axis], dilation[axis]);
+        let full = reached.and_then(|reached| reached.checked_add(more[axis])).and_then(bounded);
+        let full = full.ok_or_else(too_large)?;
         let (front, back) = if auto == "NOTSET" { (pads[axis], pads[axis + 2]) } else { (0, 0) };
-        let target = match (&wanted, auto.as_str()) {
-            (Some(sizes), _) => sizes.get(sizes.len().wrapping_sub(2) + axis).copied(),
-            (None, "SAME_UPPER" | "SAME_LOWER") => Some(image[axis] * stride[axis]),
+        let target = match (wanted, auto.as_str()) {
+            (Some(sizes), _) => Some(sizes[axis]),
+            (None, "SAME_UPPER" | "SAME_LOWER") => Some(image[axis].saturating_mul(stride[axis])),
             _ => None,
         };
         (begin[axis], size[axis]) = match target {
-            None => (front, full.saturating_sub(front + back)),
+            None => (front, full.saturating_sub(front.saturating_add(back))),
             Some(target) => {
                 let total = full.saturating_sub(target);
                 let front = if auto == "SAME_UPPER" { total / 2 } else { total - total / 2 };
-                (front, target)
+                (front, bounded(target).ok_or_else(too_large)?)
             }
         };
         if size[axis] == 0 {
@@ -107,6 +111,27 @@ fn geometry(node: Node<'_>, image: [usize; 2], kernel: [usize; 2]) -> Result<Geo
         }
     }
     Ok(Geometry { groups, stride, dilation, begin, size })
+}
+
+/// Rows and columns of `output_shape`, which may say those of the batch and the channels before them.
+fn wanted(node: Node<'_>) -> Result<Option<[usize; 2]>, OnnxError> {
+    match node.sizes("output_shape")?.as_deref() {
+        None => Ok(None),
+        Some(&[rows, columns] | &[_, _, rows, columns]) => Ok(Some([rows, columns])),
+        Some(other) => Err(node.error(format!("`output_shape` {} must have 2 or 4 numbers", Brief(other)))),
+    }
+}
+
+/// Elements of an axis that pixels reach over that are `stride` apart, each as far as the kernel does.
+fn reached(pixels: usize, stride: usize, kernel: usize, dilation: usize) -> Option<usize> {
+    let between = pixels.checked_sub(1)?.checked_mul(stride)?;
+    let reach = kernel.checked_sub(1)?.checked_mul(dilation)?;
+    between.checked_add(reach)?.checked_add(1)
+}
+
+/// A size that a tensor can have.
+fn bounded(size: usize) -> Option<usize> {
+    (size <= MAX_ELEMENTS).then_some(size)
 }
 
 /// Weights `[i, o/groups, kh, kw]` as those of a convolution, `[o, kh, kw, i/groups]`, turned by half a turn.

@@ -11,6 +11,7 @@ use guardbit_num::Scheme;
 
 use super::follow::Follow;
 use super::quantize::check_codes;
+use super::quantizer::zero_points;
 use crate::onnx::constant::{Constant, Data};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::{Network, in_node};
@@ -61,6 +62,15 @@ pub(super) fn weights(value: &Value) -> Option<(Rc<Constant>, Quant)> {
         return None;
     };
     (functions.is_empty() && quant.dtype.bits() <= 16).then(|| (Rc::clone(codes), quant.clone()))
+}
+
+/// Fails unless weights have one scale, or one per channel.
+pub(super) fn check_scales(node: Node<'_>, quant: &Quant, channels: usize) -> Result<(), OnnxError> {
+    match quant.scales.len() {
+        1 => Ok(()),
+        count if count == channels => Ok(()),
+        count => Err(node.error(format!("has {count} weight scales for {channels} channels"))),
+    }
 }
 
 /// The bias of a layer of so many channels.
@@ -291,10 +301,14 @@ pub(super) fn raw<'a>(
         return Ok(value);
     }
     let zero_point = network.optional_constant(node, zero)?;
-    let zeros: Vec<i32> = match &zero_point {
-        Some(zero) => zero.as_integers().unwrap_or_default().iter().map(|&z| z as i32).collect(),
+    let zeros = match &zero_point {
+        Some(zero) => zero_points(node, zero)?,
         None => vec![0],
     };
+    if zeros.is_empty() {
+        let problem = format!("has an empty zero point in input {zero}; it needs one number, or one per channel");
+        return Err(node.error(problem));
+    }
     let value = network.input(node, index)?;
     let (dtype, source) = match value {
         Value::Constant(constant) => {

@@ -1,0 +1,64 @@
+//! The end of reading: the outputs of the network, and the graph without what reading leaves behind.
+
+use std::collections::HashMap;
+
+use guardbit_graph::{DType, Graph, TensorId, passes};
+
+use super::error::{OnnxError, shown};
+use super::network::{Network, in_graph};
+use super::node::Node;
+use super::proto;
+use super::value::{Dequantized, Source, Value};
+
+/// The graph of a network whose nodes have all been read.
+pub(super) fn finish<'a>(mut network: Network<'a>, graph: &'a proto::Graph) -> Result<Graph, OnnxError> {
+    let mut outputs = Vec::new();
+    let made =
+        |node: &Node<'a>| node.proto.outputs.iter().map(|name| (name.as_str(), *node)).collect::<Vec<_>>();
+    let makers: HashMap<&str, Node<'a>> = network.nodes.iter().flat_map(made).collect();
+    for output in &graph.outputs {
+        let fail =
+            |problem: &str| Err(OnnxError::Tensor { tensor: shown(&output.name), problem: problem.into() });
+        let Some(value) = network.value(&output.name).cloned() else {
+            return fail("is an output of the network, but no node makes it");
+        };
+        outputs.push(match (makers.get(output.name.as_str()).copied(), value) {
+            (_, Value::Constant(_)) => return fail("is an output of the network, but constant"),
+            (Some(node), value) => tensor(&mut network, node, value)?,
+            (None, Value::Real(at) | Value::Codes(at)) => at.id,
+            (None, _) => return fail("is an output of the network, but no node makes it"),
+        });
+    }
+    cleaned(network.builder.finish(outputs).map_err(in_graph)?)
+}
+
+/// The tensor of an output: codes stay codes, of which the scale tells the real values.
+fn tensor<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Result<TensorId, OnnxError> {
+    match value {
+        Value::Codes(at) => network.in_order(node, at, false),
+        Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions })
+            if functions.is_empty() && quant.dtype != DType::Int32 && !network.inputs.contains(&at.id) =>
+        {
+            network.in_order(node, at, false)
+        }
+        value => network.real_tensor(node, value, false),
+    }
+}
+
+/// The network without what reading leaves behind: transposes that undo each other, and what nothing needs.
+fn cleaned(graph: Graph) -> Result<Graph, OnnxError> {
+    let mut graph = graph;
+    loop {
+        let mut changes = false;
+        for pass in ["merge_layouts", "identities", "dead_nodes"].into_iter().filter_map(passes::find) {
+            match pass.run(&graph) {
+                Ok(Some(changed)) => (graph, changes) = (changed, true),
+                Ok(None) => {}
+                Err(error) => return Err(OnnxError::Format { problem: error.to_string() }),
+            }
+        }
+        if !changes {
+            return Ok(graph);
+        }
+    }
+}

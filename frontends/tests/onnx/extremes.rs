@@ -1,0 +1,710 @@
+//! Every integer that a node can say, at its extremes: attributes, constant operands, and the shapes of operands.
+//!
+//! [`rows`] has a small network for every operator that can be read. Each of its integers becomes each of [`EXTREMES`], each
+//! of its lists becomes empty, too short and too long, and each two of these meet. A reader must come back with an error or
+//! a network, within little memory: a size that goes unchecked is a panic (tests run with overflow checks) or a list that
+//! memory does not hold.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use guardbit_frontends::{FrontendError, read_onnx};
+use guardbit_graph::MAX_ELEMENTS;
+
+use crate::writer::{Attribute, Model, Node, Tensor, element};
+
+const EXTREMES: [i64; 9] = [i64::MIN, -1, 0, 1, 1 << 16, 1 << 31, 1 << 33, 1 << 62, i64::MAX];
+const REALS: [f32; 8] = [f32::NAN, f32::INFINITY, -1.0, 0.0, 1e-30, 9e5, 1e18, f32::MAX];
+const SHAPES: [&[i64]; 8] = [
+    &[],
+    &[0],
+    &[0, 1 << 62, 8],
+    &[1 << 62, 8, 0],
+    &[0, i64::MAX, 2, i64::MAX],
+    &[1 << 33, 1 << 33],
+    &[-1, 4],
+    &[2, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+];
+
+/// What a node reads.
+#[derive(Debug, Clone)]
+enum Operand {
+    /// Inputs of the network of this shape: real values, and codes.
+    X(Vec<i64>),
+    U8(Vec<i64>),
+    /// Constants of this shape: real values, and codes.
+    Reals(Vec<i64>),
+    Codes(i32, Vec<i64>),
+    /// Constant codes made real, with so many scales along an axis.
+    Weights {
+        shape: Vec<i64>,
+        scales: i64,
+        axis: i64,
+    },
+    /// Constants in a list.
+    Integers(Vec<i64>),
+    Floats(Vec<f32>),
+    Absent,
+}
+
+use Operand::{Absent, Codes, Floats, Integers, Reals, U8, Weights, X};
+
+/// One operator with operands and attributes that can be read.
+#[derive(Debug, Clone)]
+struct Row {
+    op: &'static str,
+    opset: i64,
+    operands: Vec<Operand>,
+    attributes: Vec<(&'static str, Attribute)>,
+    outputs: &'static [&'static str],
+}
+
+impl Row {
+    fn int(self, name: &'static str, value: i64) -> Self {
+        self.with(name, Attribute::Int(value))
+    }
+
+    fn ints(self, name: &'static str, values: &[i64]) -> Self {
+        self.with(name, Attribute::Ints(values.to_vec()))
+    }
+
+    fn text(self, name: &'static str, value: &str) -> Self {
+        self.with(name, Attribute::Text(value.into()))
+    }
+
+    fn with(mut self, name: &'static str, value: Attribute) -> Self {
+        self.attributes.push((name, value));
+        self
+    }
+
+    fn opset(self, opset: i64) -> Self {
+        Self { opset, ..self }
+    }
+
+    fn outputs(self, outputs: &'static [&'static str]) -> Self {
+        Self { outputs, ..self }
+    }
+
+    /// Whether nothing that it reads is an input of the network.
+    fn is_constant(&self) -> bool {
+        self.op != "Shape" && !self.operands.iter().any(|operand| matches!(operand, X(_) | U8(_)))
+    }
+
+    fn domain(&self) -> &'static str {
+        match self.op {
+            "QLinearConv" | "QLinearMatMul" => "",
+            "Quant" | "IntQuant" | "BipolarQuant" | "Trunc" => "qonnx.custom_op.general",
+            op if op.starts_with("QLinear") || op == "QGemm" => "com.microsoft",
+            _ => "",
+        }
+    }
+}
+
+fn row(op: &'static str, operands: &[Operand]) -> Row {
+    Row { op, opset: 13, operands: operands.to_vec(), attributes: Vec::new(), outputs: &["y"] }
+}
+
+fn x(shape: &[i64]) -> Operand {
+    X(shape.to_vec())
+}
+
+fn image() -> Operand {
+    x(&[1, 4, 4, 4])
+}
+
+fn codes(shape: &[i64]) -> Operand {
+    U8(shape.to_vec())
+}
+
+fn reals(shape: &[i64]) -> Operand {
+    Reals(shape.to_vec())
+}
+
+fn u8s(shape: &[i64]) -> Operand {
+    Codes(element::UINT8, shape.to_vec())
+}
+
+fn i8s(shape: &[i64]) -> Operand {
+    Codes(element::INT8, shape.to_vec())
+}
+
+fn integers(values: &[i64]) -> Operand {
+    Integers(values.to_vec())
+}
+
+fn floats(values: &[f32]) -> Operand {
+    Floats(values.to_vec())
+}
+
+/// Weights with a scale for each of four channels.
+fn weights(shape: &[i64], axis: i64) -> Operand {
+    Weights { shape: shape.to_vec(), scales: 4, axis }
+}
+
+/// A scale and a zero point.
+fn steps() -> [Operand; 2] {
+    [reals(&[]), u8s(&[])]
+}
+
+/// Codes of the network or constant ones, with their scale and zero point.
+fn quantized(codes: Operand) -> Vec<Operand> {
+    [vec![codes], steps().to_vec()].concat()
+}
+
+fn rows() -> Vec<Row> {
+    [elementwise(), windows(), products(), moves(), quantizers(), constants()].concat()
+}
+
+fn elementwise() -> Vec<Row> {
+    const UNARY: [&str; 27] = [
+        "Abs",
+        "Ceil",
+        "Cos",
+        "Dropout",
+        "Elu",
+        "Erf",
+        "Exp",
+        "Floor",
+        "Gelu",
+        "HardSigmoid",
+        "HardSwish",
+        "Identity",
+        "LeakyRelu",
+        "Log",
+        "Mish",
+        "Neg",
+        "Reciprocal",
+        "Relu",
+        "Round",
+        "Selu",
+        "Sigmoid",
+        "Sign",
+        "Sin",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Tanh",
+    ];
+    const PAIRS: [&str; 9] = ["Add", "Div", "Max", "Mean", "Min", "Mul", "Pow", "Sub", "Sum"];
+    let norm = vec![image(), reals(&[4]), reals(&[4]), reals(&[4]), reals(&[4])];
+    let unary = UNARY.iter().chain(&["ThresholdedRelu"]).map(|op| row(op, &[image()]));
+    let pairs = PAIRS.iter().map(|op| row(op, &[image(), reals(&[4, 1, 1])]));
+    let others = vec![
+        row("BatchNormalization", &norm).int("training_mode", 0).int("spatial", 1),
+        row("Cast", &[image()]).int("to", 1),
+        row("Clip", &[image(), reals(&[]), reals(&[])]),
+        row("Clip", &[codes(&[1, 4]), u8s(&[]), u8s(&[])]),
+        row("LayerNormalization", &[image(), reals(&[4]), reals(&[4])]).int("axis", -1).int("stash_type", 1),
+        row("PRelu", &[image(), reals(&[4, 1, 1])]),
+        row("Softmax", &[image()]).int("axis", -1),
+        row("Softmax", &[x(&[1, 4])]).int("axis", 1).opset(11),
+        row("QLinearLeakyRelu", &[quantized(codes(&[1, 4])), steps().to_vec()].concat()),
+        row("QLinearSigmoid", &[quantized(codes(&[1, 4])), steps().to_vec()].concat()),
+        row("QLinearSoftmax", &[quantized(codes(&[1, 4])), steps().to_vec()].concat())
+            .int("axis", 1)
+            .int("opset", 13),
+    ];
+    let qlinear = ["QLinearAdd", "QLinearMul"]
+        .map(|op| row(op, &[quantized(codes(&[1, 4])), quantized(u8s(&[1, 4])), steps().to_vec()].concat()));
+    unary.chain(pairs).chain(others).chain(qlinear).collect()
+}
+
+fn windows() -> Vec<Row> {
+    let convolved = || vec![image(), reals(&[4, 4, 2, 2]), reals(&[4])];
+    let window = |row: Row| {
+        row.ints("kernel_shape", &[2, 2])
+            .ints("strides", &[1, 1])
+            .ints("dilations", &[1, 1])
+            .ints("pads", &[0, 0, 0, 0])
+    };
+    let line = |row: Row| {
+        row.ints("kernel_shape", &[2]).ints("strides", &[1]).ints("dilations", &[1]).ints("pads", &[0, 0])
+    };
+    let same = |row: Row| window(row).text("auto_pad", "SAME_UPPER");
+    let pool = |op, operands: &[Operand]| row(op, operands).int("ceil_mode", 0).int("count_include_pad", 0);
+    let transposed = || row("ConvTranspose", &[image(), reals(&[4, 2, 2, 2]), reals(&[2])]);
+    let integer = || vec![codes(&[1, 4, 4, 4]), i8s(&[4, 4, 2, 2]), u8s(&[]), Codes(element::INT8, vec![])];
+    let qconv = [
+        quantized(codes(&[1, 4, 4, 4])),
+        vec![i8s(&[4, 4, 2, 2]), reals(&[4]), i8s(&[4])],
+        steps().to_vec(),
+        vec![Codes(element::INT32, vec![4])],
+    ];
+    let images = [quantized(codes(&[1, 4, 4, 4])), steps().to_vec()].concat();
+    vec![
+        window(pool("AveragePool", &[image()])),
+        line(pool("AveragePool", &[x(&[1, 4, 8])])),
+        same(pool("AveragePool", &[image()])),
+        window(pool("MaxPool", &[image()])).int("storage_order", 0),
+        same(pool("MaxPool", &[image()])),
+        window(pool("MaxPool", &[codes(&[1, 4, 4, 4])])),
+        window(pool("QLinearAveragePool", &images)).int("channels_last", 0),
+        row("QLinearGlobalAveragePool", &images).int("channels_last", 0),
+        row("GlobalAveragePool", &[image()]),
+        row("GlobalMaxPool", &[image()]),
+        window(row("Conv", &convolved())).int("group", 1),
+        same(row("Conv", &convolved())).int("group", 1),
+        line(row("Conv", &[x(&[1, 4, 8]), reals(&[4, 4, 2]), reals(&[4])])).int("group", 1),
+        window(row("Conv", &[image(), reals(&[4, 1, 2, 2])])).int("group", 4),
+        window(row("Conv", &[image(), weights(&[4, 4, 2, 2], 0), reals(&[4])])).int("group", 1),
+        window(row("ConvTranspose", &[image(), weights(&[4, 2, 2, 2], 0), reals(&[2])])).int("group", 1),
+        window(row("ConvInteger", &integer())).int("group", 1),
+        window(row("QLinearConv", &qconv.concat())).int("group", 1),
+        window(transposed()).int("group", 1).ints("output_padding", &[0, 0]),
+        same(transposed()).int("group", 1).ints("output_padding", &[0, 0]),
+        window(transposed()).int("group", 1).ints("output_shape", &[5, 5]),
+    ]
+}
+
+fn products() -> Vec<Row> {
+    let gemm = |row: Row| row.int("transA", 0).int("transB", 0);
+    let matrix = [quantized(codes(&[2, 4])), vec![u8s(&[4, 3])], steps().to_vec()].concat();
+    let dense = [matrix.clone(), vec![Codes(element::INT32, vec![3])], steps().to_vec()].concat();
+    vec![
+        gemm(row("Gemm", &[x(&[2, 4]), reals(&[4, 3]), reals(&[3])])),
+        gemm(row("Gemm", &[x(&[2, 4]), weights(&[4, 4], 1), reals(&[4])])),
+        row("MatMul", &[x(&[2, 4]), reals(&[4, 3])]),
+        row("MatMul", &[x(&[2, 4]), weights(&[4, 4], 1)]),
+        row("MatMul", &[x(&[2, 4]), x(&[4, 3])]),
+        row("MatMulInteger", &[codes(&[2, 4]), u8s(&[4, 3]), u8s(&[]), u8s(&[])]),
+        row("MatMulInteger", &[codes(&[2, 4]), i8s(&[4, 3]), u8s(&[]), i8s(&[3])]),
+        row("QLinearMatMul", &[matrix, steps().to_vec()].concat()),
+        gemm(row("QGemm", &dense)),
+    ]
+}
+
+fn moves() -> Vec<Row> {
+    const REDUCTIONS: [&str; 5] = ["ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"];
+    let reduced =
+        |operands: &[Operand], op| row(op, operands).int("keepdims", 1).int("noop_with_empty_axes", 0);
+    let listed = REDUCTIONS.map(|op| reduced(&[image(), integers(&[2, 3])], op));
+    let said = REDUCTIONS.map(|op| reduced(&[image()], op).ints("axes", &[2, 3]).opset(11));
+    let resize = |operands: &[Operand]| row("Resize", operands).int("antialias", 0).int("exclude_outside", 0);
+    let sizes = || resize(&[image(), Absent, Absent, integers(&[1, 4, 7, 8])]);
+    let scales = || resize(&[image(), Absent, floats(&[1.0, 1.0, 1.5, 2.0])]);
+    let pad = |operands: &[Operand]| row("Pad", operands);
+    let others = vec![
+        row("Concat", &[image(), image()]).int("axis", 1),
+        row("DepthToSpace", &[image()]).int("blocksize", 2),
+        row("DepthToSpace", &[image()]).int("blocksize", 2).text("mode", "CRD"),
+        row("SpaceToDepth", &[image()]).int("blocksize", 2),
+        row("Expand", &[x(&[1, 4]), integers(&[2, 3, 4])]),
+        row("Flatten", &[image()]).int("axis", 1),
+        row("Gather", &[image(), integers(&[0, 1])]).int("axis", 1),
+        row("Gather", &[u8s(&[256]), codes(&[1, 4])]).int("axis", 0),
+        pad(&[image(), integers(&[0, 0, 1, 1, 0, 0, 1, 1])]).text("mode", "constant"),
+        pad(&[image(), integers(&[0, 0, 1, 1, 0, 0, 1, 1])]).text("mode", "reflect"),
+        pad(&[image(), integers(&[0, 0, 1, 1, 0, 0, 1, 1])]).text("mode", "edge"),
+        pad(&[image(), integers(&[1, 1]), reals(&[]), integers(&[2])]).opset(18),
+        pad(&[image(), integers(&[1, 1]), Absent, integers(&[2])]).opset(18).text("mode", "edge"),
+        pad(&[image()]).ints("pads", &[0, 0, 1, 1, 0, 0, 1, 1]).opset(10),
+        row("Reshape", &[image(), integers(&[2, -1, 0])]).int("allowzero", 0),
+        sizes().text("mode", "nearest"),
+        sizes().text("mode", "linear"),
+        sizes().text("mode", "nearest").text("coordinate_transformation_mode", "asymmetric"),
+        scales().text("mode", "nearest"),
+        scales().text("mode", "linear"),
+        row("Upsample", &[image(), floats(&[1.0, 1.0, 2.0, 2.0])]).opset(9).text("mode", "nearest"),
+        row("Upsample", &[image(), floats(&[1.0, 1.0, 2.0, 2.0])]).opset(9).text("mode", "linear"),
+        row("Slice", &[image(), integers(&[0, 1]), integers(&[4, 3]), integers(&[2, 3]), integers(&[2, 1])]),
+        row("Slice", &[image(), integers(&[3]), integers(&[-9]), integers(&[3]), integers(&[-1])]),
+        row("Split", &[image(), integers(&[1, 3])]).int("axis", 1).outputs(&["y", "z"]),
+        row("Split", &[image()]).int("axis", 1).ints("split", &[1, 3]).outputs(&["y", "z"]).opset(11),
+        row("Split", &[image()]).int("axis", 1).int("num_outputs", 2).outputs(&["y", "z"]).opset(18),
+        row("Squeeze", &[image(), integers(&[0])]),
+        row("Squeeze", &[image()]).ints("axes", &[0]).opset(11),
+        row("Unsqueeze", &[image(), integers(&[0])]),
+        row("Unsqueeze", &[image()]).ints("axes", &[0]).opset(11),
+        row("Tile", &[image(), integers(&[1, 1, 2, 2])]),
+        row("Transpose", &[image()]).ints("perm", &[0, 2, 3, 1]),
+    ];
+    listed.into_iter().chain(said).chain(others).collect()
+}
+
+fn quantizers() -> Vec<Row> {
+    let quant = |op, values: &[f32]| {
+        let operands = values.iter().map(|&value| floats(&[value]));
+        row(op, &std::iter::once(image()).chain(operands).collect::<Vec<_>>())
+            .int("signed", 1)
+            .int("narrow", 0)
+    };
+    let said = |row: Row| row.int("axis", 1).int("block_size", 0);
+    let joined = [steps().to_vec(), quantized(codes(&[1, 4])), quantized(codes(&[1, 4]))];
+    vec![
+        quant("Quant", &[0.5, 0.0, 8.0]),
+        quant("IntQuant", &[0.5, 0.0, 4.0]),
+        quant("BipolarQuant", &[0.5]),
+        quant("Trunc", &[0.5, 0.0, 8.0, 4.0]),
+        quant("Trunc", &[0.5, 0.0, 8.0, 2.0, 4.0]),
+        said(row("QuantizeLinear", &[image(), reals(&[]), u8s(&[])])).int("output_dtype", 0),
+        said(row("QuantizeLinear", &[image(), reals(&[4]), u8s(&[4])])).int("saturate", 1),
+        row("QuantizeLinear", &[x(&[2, 8]), reals(&[2, 2]), u8s(&[2, 2])])
+            .int("axis", 1)
+            .int("block_size", 4)
+            .opset(21),
+        said(row("DequantizeLinear", &quantized(codes(&[1, 4])))),
+        row("DequantizeLinear", &[codes(&[2, 8]), reals(&[2, 2]), u8s(&[2, 2])])
+            .int("axis", 1)
+            .int("block_size", 4)
+            .opset(21),
+        row("DynamicQuantizeLinear", &[image()]).outputs(&["y", "z", "w"]),
+        row("QLinearConcat", &joined.concat()).int("axis", 1),
+    ]
+}
+
+/// What is computed at once, since it is made of constants alone.
+fn constants() -> Vec<Row> {
+    let matrix = || reals(&[2, 4]);
+    let value = |values: &[i64]| Attribute::Tensor(Tensor::integers("value", values));
+    vec![
+        row("Constant", &[]).int("value_int", 3),
+        row("Constant", &[]).ints("value_ints", &[3, 4]),
+        row("Constant", &[]).with("value", value(&[3, 4])),
+        row("ConstantOfShape", &[integers(&[2, 3])]),
+        row("ConstantOfShape", &[integers(&[2, 3])]).with("value", value(&[3])),
+        row("Shape", &[image()]).int("start", 0).int("end", 3),
+        row("Add", &[integers(&[2, 3]), integers(&[4, 5])]),
+        row("Sub", &[integers(&[2, 3]), integers(&[4])]),
+        row("Mul", &[integers(&[2, 3]), integers(&[4])]),
+        row("Div", &[integers(&[2, 3]), integers(&[4])]),
+        row("Cast", &[integers(&[2, 3])]).int("to", 6),
+        row("Concat", &[integers(&[2, 3]), integers(&[4])]).int("axis", 0),
+        row("Flatten", &[matrix()]).int("axis", 1),
+        row("Gather", &[matrix(), integers(&[0, 1])]).int("axis", 1),
+        row("Reshape", &[matrix(), integers(&[4, -1])]),
+        row("Slice", &[integers(&[2, 3, 4]), integers(&[0]), integers(&[2]), integers(&[0]), integers(&[1])]),
+        row("Squeeze", &[reals(&[1, 4]), integers(&[0])]),
+        row("Unsqueeze", &[matrix(), integers(&[0])]),
+        row("Transpose", &[matrix()]).ints("perm", &[1, 0]),
+        row("DequantizeLinear", &[i8s(&[4, 2]), reals(&[4]), i8s(&[4])]).int("axis", 0),
+        row("DequantizeLinear", &[i8s(&[2, 8]), reals(&[2, 2]), i8s(&[2, 2])])
+            .int("axis", 1)
+            .int("block_size", 4),
+        row("QuantizeLinear", &[reals(&[4, 2]), reals(&[4]), i8s(&[4])]).int("axis", 0),
+    ]
+}
+
+/// What one change does to a row.
+struct Change {
+    what: String,
+    /// The attribute or operand that it changes.
+    of: usize,
+    change: Box<dyn Fn(&mut Row)>,
+}
+
+/// Every change of one integer, list or shape.
+fn changes(row: &Row) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (at, (name, value)) in row.attributes.iter().enumerate() {
+        let mut add = |value: Attribute| {
+            let what = match &value {
+                Attribute::Tensor(tensor) => format!("{name}: {:?}", tensor.dims),
+                other => format!("{name}: {other:?}"),
+            };
+            let change = Box::new(move |row: &mut Row| row.attributes[at].1 = value.clone());
+            changes.push(Change { what, of: at, change });
+        };
+        match value {
+            Attribute::Int(_) => EXTREMES.iter().for_each(|&value| add(Attribute::Int(value))),
+            Attribute::Ints(values) => {
+                lists(values, &EXTREMES, 1).into_iter().map(Attribute::Ints).for_each(add)
+            }
+            Attribute::Tensor(tensor) => {
+                SHAPES.iter().for_each(|dims| add(Attribute::Tensor(tensor.clone().with_dims(dims))));
+            }
+            Attribute::Text(_) => {}
+        }
+    }
+    let count = row.attributes.len();
+    for (at, operand) in row.operands.iter().enumerate() {
+        let mut add = |operand: Operand| {
+            let what = format!("operand {at}: {operand:?}");
+            let change = Box::new(move |row: &mut Row| row.operands[at] = operand.clone());
+            changes.push(Change { what, of: count + at, change });
+        };
+        let shapes = |shape: &[i64]| {
+            let known = SHAPES.iter().map(|shape| shape.to_vec());
+            // One more or less than what another operand has.
+            known.chain(lists(shape, &[&EXTREMES[..], &[3, 5]].concat(), 1)).collect::<Vec<_>>()
+        };
+        match operand {
+            X(shape) => shapes(shape).into_iter().map(X).for_each(add),
+            U8(shape) => shapes(shape).into_iter().map(U8).for_each(add),
+            Reals(shape) => shapes(shape).into_iter().map(Reals).for_each(add),
+            Codes(element, shape) => {
+                shapes(shape).into_iter().for_each(|shape| add(Codes(*element, shape)));
+            }
+            Weights { shape, scales, axis } => {
+                let (scales, axis) = (*scales, *axis);
+                shapes(shape).into_iter().for_each(|shape| add(Weights { shape, scales, axis }));
+                for scales in [0, 1, 3, 5] {
+                    add(Weights { shape: shape.clone(), scales, axis });
+                }
+                for axis in EXTREMES {
+                    add(Weights { shape: shape.clone(), scales, axis });
+                }
+            }
+            Integers(values) => lists(values, &EXTREMES, 1).into_iter().map(Integers).for_each(add),
+            Floats(values) => lists(values, &REALS, 1.0).into_iter().map(Floats).for_each(add),
+            Absent => {}
+        }
+    }
+    changes
+}
+
+/// A list with an extreme in each place and in all of them, and lists of another length.
+fn lists<T: Copy>(values: &[T], extremes: &[T], more: T) -> Vec<Vec<T>> {
+    let one = |at: usize, extreme: T| {
+        let mut changed = values.to_vec();
+        changed[at] = extreme;
+        changed
+    };
+    let ones = (0..values.len()).flat_map(|at| extremes.iter().map(move |&extreme| one(at, extreme)));
+    let all = extremes.iter().map(|&extreme| vec![extreme; values.len()]);
+    let lengths = [vec![], values.iter().copied().take(1).collect(), [values, &[more]].concat()];
+    ones.chain(all).chain(lengths).collect()
+}
+
+/// Where the node of a row stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Setting {
+    /// Alone: what it makes are the outputs of the network.
+    Alone,
+    /// What it reads are codes made real, and what it makes becomes codes.
+    BetweenCodes,
+    /// What it makes is added to real values.
+    BeforeSum,
+}
+
+fn model(row: &Row, setting: Setting) -> Model {
+    let mut model = Model {
+        opset: row.opset,
+        nodes: Vec::new(),
+        constants: vec![Tensor::reals("scale", &[0.5]).with_dims(&[])],
+        inputs: Vec::new(),
+        outputs: row.outputs.iter().map(|&name| name.to_owned()).collect(),
+    };
+    let mut names = Vec::new();
+    for (index, operand) in row.operands.iter().enumerate() {
+        let mut name = format!("in{index}");
+        let tensor = |element: i32, dims: &[i64], bytes: &[u8]| {
+            let count =
+                dims.iter().try_fold(1i64, |n, &dim| n.checked_mul(dim)).filter(|n| (0..=1024).contains(n));
+            let bytes = bytes.repeat(count.unwrap_or(0) as usize);
+            Tensor { name: name.clone(), dims: dims.to_vec(), element, bytes }
+        };
+        match operand {
+            X(dims) if setting == Setting::BetweenCodes => {
+                let codes = format!("{name}_codes");
+                model.inputs.push((codes.clone(), element::UINT8, dims.clone()));
+                model.nodes.push(Node::new("DequantizeLinear", &[&codes, "scale"], &[&name]));
+            }
+            X(dims) => model.inputs.push((name.clone(), element::FLOAT, dims.clone())),
+            U8(dims) => model.inputs.push((name.clone(), element::UINT8, dims.clone())),
+            Reals(dims) => model.constants.push(tensor(element::FLOAT, dims, &0.5f32.to_le_bytes())),
+            Codes(element::INT32, dims) => {
+                model.constants.push(tensor(element::INT32, dims, &0i32.to_le_bytes()));
+            }
+            Codes(element, dims) => model.constants.push(tensor(*element, dims, &[0])),
+            Weights { shape, scales, axis } => {
+                let [codes, scale, zero] = ["codes", "scale", "zero"].map(|what| format!("{name}_{what}"));
+                let other = |named: &str, tensor: Tensor| Tensor { name: named.into(), ..tensor };
+                let scales = &[*scales];
+                let made = [
+                    other(&codes, tensor(element::INT8, shape, &[1])),
+                    other(&scale, tensor(element::FLOAT, scales, &0.5f32.to_le_bytes())),
+                    other(&zero, tensor(element::INT8, scales, &[0])),
+                ];
+                model.constants.extend(made);
+                let node = Node::new("DequantizeLinear", &[&codes, &scale, &zero], &[&name]);
+                model.nodes.push(node.with("axis", Attribute::Int(*axis)));
+            }
+            Integers(values) => model.constants.push(Tensor::integers(&name, values)),
+            Floats(values) => model.constants.push(Tensor::reals(&name, values)),
+            Absent => name.clear(),
+        }
+        names.push(name);
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let node = Node { domain: row.domain().into(), ..Node::new(row.op, &names, row.outputs) };
+    model.nodes.push(row.attributes.iter().fold(node, |node, (name, value)| node.with(name, value.clone())));
+    match setting {
+        Setting::Alone => {}
+        Setting::BetweenCodes => {
+            model.nodes.push(Node::new("QuantizeLinear", &["y", "scale"], &["end"]));
+            model.outputs = vec!["end".into()];
+        }
+        Setting::BeforeSum => {
+            model.inputs.push(("other".into(), element::FLOAT, vec![1, 4, 4, 4]));
+            model.nodes.push(Node::new("Add", &["other", "y"], &["end"]));
+            model.outputs = vec!["end".into()];
+        }
+    }
+    model
+}
+
+/// Reads the network of a row; an error has to be one that helps, and a network has to be within limits.
+fn check(row: &Row, setting: Setting) -> Result<(), FrontendError> {
+    let graph = match read_onnx(&model(row, setting).to_bytes(), "net") {
+        Ok(graph) => graph,
+        Err(error) => {
+            let message = error.message();
+            assert!(error.code().starts_with("guardbit::onnx::"), "{}", error.code());
+            assert!(message.len() < 4000, "a message of {} bytes", message.len());
+            let placed = message.contains('`') || error.code() == "guardbit::onnx::graph";
+            assert!(placed, "a message that names no place: {message}");
+            return Err(error);
+        }
+    };
+    let elements: usize =
+        graph.tensors().iter().map(|tensor| tensor.ty.shape.iter().product::<usize>()).sum();
+    assert!(elements <= MAX_ELEMENTS, "{elements} elements");
+    Ok(())
+}
+
+/// The rows that can be read are those that name an operator: no change is refused for another reason than its own.
+#[test]
+fn rows_can_be_read() {
+    // Of constants alone there is no network.
+    let none = ["is an output of the network, but constant", "the graph has no input"];
+    let problem = |row: &Row| match (check(row, Setting::Alone), row.is_constant() || row.op == "Shape") {
+        (Ok(()), false) => None,
+        (Err(error), true) if none.iter().any(|text| error.message().ends_with(text)) => None,
+        (result, _) => Some(format!("{row:?}: {result:?}")),
+    };
+    let wrong: Vec<String> = rows().iter().filter_map(problem).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A new operator needs its row.
+#[test]
+fn every_operator_has_a_row() {
+    let unknown =
+        Model { nodes: vec![Node::new("Nothing", &[], &["y"])], ..model(&row("Relu", &[]), Setting::Alone) };
+    let help = read_onnx(&unknown.to_bytes(), "net").unwrap_err().help().unwrap();
+    let operators = help.strip_prefix("the operators that can be read are ").unwrap();
+    let rows = rows();
+    let without: Vec<&str> =
+        operators.split(", ").filter(|op| rows.iter().all(|row| row.op != *op)).collect();
+    assert_eq!(without, [""; 0]);
+}
+
+/// Names the row to [`one_row`].
+const TASK: &str = "GUARDBIT_EXTREMES_TASK";
+
+/// Each row in a process of little memory: a list of any length ends it at once.
+#[test]
+fn extremes_come_back() {
+    const KIB: u32 = 1 << 20;
+    let one = |index: usize| {
+        Command::new("sh")
+            .args(["-c", &format!("ulimit -v {KIB}; MALLOC_ARENA_MAX=1 exec \"$0\" \"$@\"")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "extremes::one_row", "--nocapture", "--test-threads=1"])
+            .env(TASK, index.to_string())
+            .output()
+            .unwrap()
+    };
+    let mut wrong = Vec::new();
+    for (index, row) in rows().iter().enumerate() {
+        let output = one(index);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let told = out.lines().find(|line| line.contains("cases came back"));
+        match (output.status.success(), told) {
+            (true, Some(told)) => println!("{}: {told}", row.op),
+            _ => wrong.push(format!("{} {:?}: {err}", row.op, row.attributes)),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Does nothing unless [`extremes_come_back`] asks for it.
+#[test]
+fn one_row() {
+    let Ok(task) = std::env::var(TASK) else { return };
+    let row = rows()[task.parse::<usize>().unwrap()].clone();
+    // By the place of the panic, the first case and how many there are.
+    let wrong = Arc::new(Mutex::new(BTreeMap::<String, usize>::new()));
+    let places = Arc::clone(&wrong);
+    std::panic::set_hook(Box::new(move |info| {
+        *places.lock().unwrap().entry(info.to_string()).or_default() += 1;
+    }));
+    let (changes, mut cases) = (changes(&row), 0);
+    let mut check = |what: &str, row: &Row, setting: Setting| {
+        cases += 1;
+        let before = wrong.lock().unwrap().len();
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(check(row, setting))));
+        if wrong.lock().unwrap().len() > before {
+            eprintln!("{setting:?}: {what}");
+        }
+    };
+    for (at, Change { what, of, change }) in changes.iter().enumerate() {
+        let mut changed = row.clone();
+        change(&mut changed);
+        for setting in [Setting::Alone, Setting::BetweenCodes, Setting::BeforeSum] {
+            check(what, &changed, setting);
+        }
+        for other in changes[at + 1..].iter().filter(|other| other.of != *of) {
+            let mut changed = changed.clone();
+            (other.change)(&mut changed);
+            check(&format!("{what}, {}", other.what), &changed, Setting::Alone);
+        }
+    }
+    let _ = std::panic::take_hook();
+    let wrong = wrong.lock().unwrap();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    println!("{cases} cases came back");
+}
+
+/// What is said of a size that is too much, or of a number that fits nothing.
+#[test]
+fn refusals() {
+    let sizes = |values: &[i64]| [image(), Absent, Absent, integers(values)];
+    let ones = |values: &[f32]| [image(), Absent, floats(values)];
+    let pads = |values: &[i64], mode| row("Pad", &[image(), integers(values)]).text("mode", mode);
+    let slice = |values: [i64; 4]| {
+        let lists = values.map(|value| integers(&[value]));
+        row("Slice", &[vec![image()], lists.to_vec()].concat())
+    };
+    let pool = |pads: &[i64]| {
+        row("AveragePool", &[image()]).ints("kernel_shape", &[2, 2]).ints("pads", pads).int("ceil_mode", 1)
+    };
+    let transposed = || row("ConvTranspose", &[image(), reals(&[4, 2, 2, 2])]);
+    let product = |zero: Operand| row("MatMulInteger", &[codes(&[2, 4]), u8s(&[4, 3]), zero]);
+    let empty = || reals(&[0, 1 << 62, 8]);
+    let huge = 1i64 << 62;
+    let cases = [
+        row("Resize", &sizes(&[1, 4, 1 << 20, 1 << 20])),
+        row("Resize", &ones(&[1.0, 1.0, 9e5, 9e5])),
+        row("Resize", &sizes(&[1, 4, 0, 8])),
+        row("Resize", &sizes(&[1, 4, 7, 8])).text("nearest_mode", "up"),
+        pads(&[0, 0, huge, huge, 0, 0, huge, huge], "edge"),
+        pads(&[0, 0, 0, 1 << 33, 0, 0, 0, 0], "constant"),
+        pads(&[0, 0, 1, 1], "edge"),
+        pads(&[0; 8], "wrap"),
+        slice([4, 9, 3, i64::MAX]),
+        row("DepthToSpace", &[image()]).int("blocksize", 1 << 33),
+        pool(&[i64::MAX; 4]),
+        pool(&[0, 0, 0, 1]).ints("strides", &[2, 2]),
+        transposed().ints("strides", &[huge, huge]),
+        transposed().ints("output_shape", &[huge, huge]),
+        transposed().ints("output_shape", &[5]),
+        product(u8s(&[0])),
+        product(reals(&[])),
+        row("Transpose", &[empty()]),
+        row("ConstantOfShape", &[integers(&[0, huge, 8])]),
+        row("Gemm", &[x(&[2, 4]), reals(&[])]).int("transB", 1),
+        row("Conv", &[image(), Weights { shape: vec![4, 4, 2, 2], scales: 3, axis: 0 }, reals(&[4])]),
+    ];
+    let mut text = String::new();
+    for row in cases {
+        // Scales of weights count where a layer becomes one of codes.
+        let setting = if row.op == "Conv" { Setting::BetweenCodes } else { Setting::Alone };
+        let error = check(&row, setting).expect_err("it must be refused");
+        writeln!(text, "{}: {}", error.code(), error.message()).unwrap();
+    }
+    insta::assert_snapshot!(text);
+}
