@@ -39,15 +39,6 @@ pub(crate) struct Array {
     start: u64,
 }
 
-/// Name of the file dtype that holds codes of `dtype`: 4-bit codes travel in bytes.
-pub(crate) fn file_dtype(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Int4 => "int8",
-        DType::UInt4 => "uint8",
-        other => other.name(),
-    }
-}
-
 impl ArrayFile {
     /// Opens a `.npy` file, or a `.npz` file with each array under its name.
     pub fn open(path: &Path, wanted: Wanted) -> Result<Self, StudyError> {

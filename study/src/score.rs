@@ -64,7 +64,7 @@ impl<'a> Scorer<'a> {
         let is_small = |id: &&TensorId| {
             let TensorType { dtype, .. } = graph.tensor(**id).ty;
             let len = graph.tensor(**id).ty.len();
-            let bytes = (dtype.bits() as usize).div_ceil(8);
+            let bytes = dtype.file_bytes();
             len <= SMALL_OUTPUT && len.saturating_mul(samples).saturating_mul(bytes) <= SMALL_CODES
         };
         let kept: Vec<TensorId> = outputs.compared.iter().filter(is_small).copied().collect();

@@ -186,7 +186,7 @@ impl Input {
 
     /// Bytes of a code in a file.
     fn code_bytes(&self) -> usize {
-        (self.tensor.ty.dtype.bits() as usize).div_ceil(8)
+        self.tensor.ty.dtype.file_bytes()
     }
 
     fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {

@@ -36,7 +36,7 @@ pub(super) fn take(
 
 /// Fails unless elements of dtype `found` stand for codes of an input.
 fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), StudyError> {
-    let expected = array::file_dtype(tensor.ty.dtype);
+    let expected = tensor.ty.dtype.file_name();
     if found == expected || found == "float32" {
         return Ok(());
     }
@@ -53,7 +53,7 @@ pub(super) fn codes_of(
 ) -> Result<(Vec<i32>, u64), StudyError> {
     let CodeType { dtype, range } = tensor.ty.code_type();
     match values {
-        Values::Integers(values) if found == array::file_dtype(dtype) => {
+        Values::Integers(values) if found == dtype.file_name() => {
             let code = |value: i64| match i32::try_from(value) {
                 Ok(code) if range.contains(code) => Ok(code),
                 _ => Err(StudyError::CodeRange { path: path.into(), code: value, ty: tensor.ty.code_type() }),
@@ -76,7 +76,7 @@ pub(super) fn codes_of(
             path: path.into(),
             input: tensor.name.clone(),
             found,
-            expected: array::file_dtype(dtype),
+            expected: dtype.file_name(),
         }),
     }
 }
@@ -103,7 +103,7 @@ fn quantize(tensor: &Tensor, frontend: &dyn Frontend, value: f32, path: &Path) -
             path: path.into(),
             input: tensor.name.clone(),
             found: "float32",
-            expected: array::file_dtype(tensor.ty.dtype),
+            expected: tensor.ty.dtype.file_name(),
         });
     };
     if !value.is_finite() {
