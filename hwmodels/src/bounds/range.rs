@@ -60,6 +60,9 @@ impl Range {
     /// Every value shifted right by `shift`: each way of rounding keeps their order. Rounding at random, a value may go
     /// either way.
     pub fn shift_right(self, shift: u32, round: impl Into<ShiftRounding>) -> Self {
+        if shift == 0 {
+            return self;
+        }
         let round = round.into();
         Self {
             min: round.shift_right(self.min, shift, |_| 0),

@@ -196,8 +196,11 @@ fn certain(layer: &MacLayer, block: &Block, operands: (i64, i64)) -> usize {
 
 fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) -> usize {
     let datapath = &layer.datapath;
-    let operands = Range::new(operands.0, operands.1);
-    let product = |&weight| operands.times(Range::point(weight));
+    // In 64 bits, which hold these products: every weight of a network comes by here.
+    let product = |&weight: &i32| {
+        let ends = [operands.0, operands.1].map(|operand| operand * i64::from(weight));
+        Range::new(ends[0].min(ends[1]), ends[0].max(ends[1]))
+    };
     let products: Vec<Range> = layer.weights[channel].iter().map(product).collect();
     if !products.iter().all(|&product| datapath.product.register.keeps(product)) {
         return 0;
