@@ -14,6 +14,8 @@ use guardbit_hwmodels::cost::{COST_MODELS, Part};
 use guardbit_hwmodels::timing::Bound;
 use guardbit_hwmodels::{PRESETS, Reduce, keys_text, schema};
 use guardbit_num::{Overflow, Scheme};
+use guardbit_quantize::LAYER_METHODS;
+use guardbit_quantize::method::METHODS;
 use guardbit_reports::plots::{QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS};
 use guardbit_reports::{
     BottleneckRow, ChannelRow, CostRow, EventRow, HistogramRow, LayerRow, PartRow, PointRow, Row,
@@ -55,6 +57,20 @@ fn keys() -> Vec<String> {
 
 fn columns<R: Row>() -> Vec<String> {
     R::COLUMNS.iter().map(|column| column.name.to_owned()).collect()
+}
+
+/// What stands in a list of a source file that no other crate sees, between `begin` and the next bracket that closes: the first
+/// part of each line's path.
+fn listed(file: &str, begin: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join(file)).unwrap();
+    let (_, list) = text.split_once(begin).unwrap_or_else(|| panic!("{file} has no `{begin}`"));
+    let list = list.split([']', '}']).next().unwrap();
+    let first = |line: &str| {
+        let name = line.trim().trim_start_matches('&').split([':', ',']).next().unwrap_or_default();
+        Some(name.to_owned()).filter(|name| !name.is_empty())
+    };
+    // Several patterns may share a file.
+    list.lines().filter_map(first).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 const HELPERS_OF_OPS: &[&str] = &[
@@ -104,6 +120,8 @@ fn is_float(op: &str) -> bool {
 fn kinds() -> Vec<Kind> {
     let dataflows = choices("/properties/dataflow/enum");
     let conventions = choices("/$defs/TimingFile/properties/convention/enum");
+    let methods = METHODS.iter().map(|method| method.name());
+    let methods = methods.chain(LAYER_METHODS.iter().map(|method| method.name()));
     let extensions = FRONTENDS.iter().filter_map(|frontend| frontend.extensions().first().copied());
     let tables = [
         columns::<LayerRow>(),
@@ -167,7 +185,44 @@ fn kinds() -> Vec<Kind> {
             what: "requantization scheme",
             names: names(Scheme::ALL.iter().map(|scheme| scheme.name())),
             folder: Some(("num/src/requantize", &["mod", "scale32"])),
-            pages: &[KEYS, SCHEMA],
+            pages: &[KEYS, SCHEMA, "docs/arithmetic.md", "docs/bundle-format.md"],
+        },
+        Kind {
+            what: "walk of the products",
+            names: choices("/$defs/OrderMap/properties/walk/enum"),
+            folder: None,
+            pages: &[KEYS, "docs/arithmetic.md"],
+        },
+        Kind {
+            what: "pattern of the quantizer",
+            names: listed("quantize/src/patterns/mod.rs", "PATTERNS: &[&dyn UnitPattern] = &["),
+            folder: Some(("quantize/src/patterns", &["mod", "clipped", "layer", "on_reals"])),
+            pages: &[],
+        },
+        Kind {
+            what: "calibration method",
+            names: names(methods.clone()),
+            folder: None,
+            pages: &["docs/quantize.md"],
+        },
+        Kind {
+            what: "file of a calibration method",
+            // The file of `kl`, with other parameters.
+            names: names(methods.filter(|name| *name != "kl-tensorrt")),
+            folder: Some(("quantize/src/method", &["mod", "fitting", "inputs", "smoothing"])),
+            pages: &[],
+        },
+        Kind {
+            what: "fuzz target",
+            names: listed("fuzz/src/main.rs", "\ntargets! {"),
+            folder: Some(("fuzz/src/targets", &[])),
+            pages: &[],
+        },
+        Kind {
+            what: "inputs of a fuzz target",
+            names: listed("fuzz/src/main.rs", "\ntargets! {"),
+            folder: Some(("fuzz/corpus", &[])),
+            pages: &[],
         },
         Kind {
             what: "cost model: dataflows and conventions of counting cycles",

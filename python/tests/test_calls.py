@@ -43,6 +43,7 @@ def test_errors_have_code_place_and_help(tmp_path: Path) -> None:
         (dict(mode="sideways"), "guardbit::usage"),
         (dict(set=["nonsense"]), "guardbit::hw"),
         (dict(seed=1, x=np.zeros((2, 8, 8, 1), dtype=np.int8)), "guardbit::usage"),
+        (dict(samples=2), "guardbit::usage"),
         (dict(layer="nothing"), "guardbit::layer"),
         (dict(set={"accumulation.acc.overflow": "trap", "accumulation.acc.bits": 8}), "guardbit::trap"),
     ],
