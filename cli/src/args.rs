@@ -13,7 +13,7 @@ use guardbit_quantize::method::METHODS;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
     AreaTool, Axis, BitList, Budget, Condition, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, MixedBudget,
-    Objective, Shard, ShardError, TableFormat, Task,
+    Objective, Shard, ShardError, TableFormat, Task, activation_codes, weight_codes,
 };
 
 /// What does a narrow accumulator do to this network?
@@ -370,11 +370,9 @@ pub struct QuantizeArgs {
     /// How ranges of weights are chosen
     #[arg(long, value_name = "NAME", default_value = "min-max", value_parser = tensor_methods())]
     pub weight_method: String,
-    /// Codes of weights: int2 to int8
-    #[arg(long, value_name = "CODES", default_value = "int8")]
+    #[arg(long, value_name = "CODES", default_value = "int8", help = format!("Codes of weights: {}", weight_codes()))]
     pub weights: String,
-    /// Codes of activations: int2 to int16, uint2 to uint16
-    #[arg(long, value_name = "CODES", default_value = "uint8")]
+    #[arg(long, value_name = "CODES", default_value = "uint8", help = format!("Codes of activations: {}", activation_codes()))]
     pub activations: String,
     /// One scale for all weights of a layer
     #[arg(long, conflicts_with = "per_channel")]
