@@ -14,9 +14,26 @@ pub fn install() {
         let kept = guardbit_files::interrupt();
         // A line with a progress bar may be on the screen.
         let clear = if stderr().is_terminal() { "\r\x1b[2K" } else { "" };
-        let kept: String =
-            kept.iter().filter(|text| !text.is_empty()).map(|text| format!(": {text}")).collect();
-        say(&format!("{clear}guardbit was interrupted{kept}"));
+        say(&format!("{clear}{}", message(&kept)));
         std::process::exit(INTERRUPTED);
     });
+}
+
+/// What is said, with what is kept of every target.
+fn message(kept: &[String]) -> String {
+    let kept: Vec<&str> = kept.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    let colon = if kept.is_empty() { "" } else { ": " };
+    format!("guardbit was interrupted{colon}{}", kept.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_is_named() {
+        assert_eq!(message(&[]), "guardbit was interrupted");
+        let kept = ["nothing was written to a", "", "b is as it was"].map(String::from);
+        assert_eq!(message(&kept), "guardbit was interrupted: nothing was written to a; b is as it was");
+    }
 }

@@ -307,3 +307,30 @@ fn marks_and_line_ends_of_studies() {
     let mut command = Command::cargo_bin("guardbit").unwrap();
     command.current_dir(dir.path()).args(["sweep", "study.yaml", "--quiet"]).assert().success();
 }
+
+/// Messages name nothing of the language that guardbit is written in.
+#[test]
+fn no_words_of_rust() {
+    let study = |rest: &str| format!("schema: 1\nmodel: net.yaml\nhw: acc.yaml\n{rest}\n");
+    for (rest, message) in [
+        ("sweep: x", "expected a map of keys"),
+        ("random: x\nsweep: {bits: 14}", "expected a whole number from 0 on"),
+        ("sweep: {bits: [x]}", "expected a whole number"),
+        (
+            "random: 99999999999999999999\nsweep: {bits: 14}",
+            "integer `99999999999999999999`, expected a whole",
+        ),
+    ] {
+        let text = refused(folder(&[("bad.yaml", &study(rest))]).path(), "sweep bad.yaml -o out");
+        assert!(text.contains(message), "{text}");
+    }
+    let dir = folder(&[("bad.npy", "")]);
+    let text = refused(dir.path(), "run net.yaml --hw acc.yaml --input bad.npy -o out");
+    assert!(text.contains("ends before its array does"), "{text}");
+}
+
+#[test]
+fn the_root_is_no_place_for_results() {
+    let text = refused(folder(&[]).path(), "run net.yaml --hw acc.yaml --random 2 -o /");
+    assert!(text.contains("/ is the root of the file system"), "{text}");
+}

@@ -495,3 +495,32 @@ fn exported_networks_read_again_are_the_same() {
     assert!(String::from_utf8_lossy(&tflite.stderr).contains("guardbit::onnx::export::node"));
     assert_eq!(contents(dir.path()).len(), 1);
 }
+
+/// A preset's description is not said of what `--set` made of it.
+#[test]
+fn reports_say_what_was_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let (model, shown) = (common::digits("digits_int8.tflite"), out.to_string_lossy());
+    let set = ["--set", "accumulation.acc.bits=18"];
+    let run = ["run", &model, "--hw", "fpga-int14-os", "--random", "1", "--quiet", "-o", &shown];
+    common::succeed(&[&run[..], &set].concat());
+    let report = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(
+        report.contains("fpga-int14-os with accumulation.acc.bits=18; without that it is described as: ")
+    );
+    let (float, calibration) = (common::digits("digits_float.onnx"), common::digits("calibration.npy"));
+    let (network, report) = (dir.path().join("q.onnx"), dir.path().join("report"));
+    let (network, folder) = (network.to_string_lossy(), report.to_string_lossy());
+    let args = ["quantize", &float, "--calibration", &calibration, "--samples", "1", "--quiet"];
+    common::succeed(&[&args[..], &["--report", &folder, "-o", &network]].concat());
+    let report = std::fs::read_to_string(report.join("report.html")).unwrap();
+    assert!(report.contains("none was named"));
+}
+
+#[test]
+fn help_lists_every_code_of_weights() {
+    let help = common::succeed(&["quantize", "--help"]);
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("Codes of weights: int2 to int8 or uint2 to uint8"), "{help}");
+}

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +25,7 @@ const AXES: [&str; 4] = ["--axis", "accumulation.inner.bits=13..=15", "--axis", 
 fn pandas_reads_what_the_csv_files_say() {
     let dir = tempfile::tempdir().unwrap();
     for (command, more, tables_there) in
-        [("run", &[][..], 4), ("sweep", &AXES, 4), ("size", &["--budget", "mismatch=10%"], 5)]
+        [("run", &[][..], 5), ("sweep", &AXES, 4), ("size", &["--budget", "mismatch=10%"], 5)]
     {
         let out = dir.path().join(command);
         tables(command, more, &out);
@@ -37,6 +38,27 @@ fn pandas_reads_what_the_csv_files_say() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let cells: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
         assert!(cells > 100, "{command}: {cells} cells");
+    }
+}
+
+/// "Every table as Parquet": none is left out.
+#[test]
+fn every_csv_file_has_its_parquet_file() {
+    let dir = tempfile::tempdir().unwrap();
+    for (command, more) in [
+        ("run", &["--cost", "horowitz-45nm", "--histograms"][..]),
+        ("sweep", &AXES),
+        ("size", &["--budget", "mismatch=10%"]),
+    ] {
+        let out = dir.path().join(command);
+        tables(command, more, &out);
+        let named = |extension: &str| -> BTreeSet<String> {
+            let paths = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+            let paths = paths.filter(|path| path.extension().is_some_and(|of| of == extension));
+            paths.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect()
+        };
+        assert!(named("csv").len() >= 4, "{command}");
+        assert_eq!(named("csv"), named("parquet"), "{command}");
     }
 }
 

@@ -57,6 +57,11 @@ fn what_is_refused() {
             "a file of others, by force",
             "quantize digits_float.onnx --calibration calibration.npy -o there.onnx --force".into(),
         ),
+        (
+            "no name of an ONNX file",
+            "quantize digits_float.onnx --calibration calibration.npy -o out.tflite".into(),
+        ),
+        ("network and report in one place", format!("{float} --report ./out.onnx")),
         ("a folder", "quantize digits_float.onnx --calibration calibration.npy -o . --force".into()),
         (
             "a folder that is not there",

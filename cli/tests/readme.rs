@@ -1,4 +1,4 @@
-//! The README: its commands are run and its output is compared; its pictures are made again.
+//! The README and pages of docs: commands are run and their output is compared; the README's pictures are made again.
 
 mod common;
 
@@ -14,8 +14,9 @@ struct Step {
     output: Vec<String>,
 }
 
-/// The `console` blocks of a Markdown file.
+/// The `console` blocks of a Markdown file. A command goes on behind a backslash.
 fn transcript(markdown: &str) -> Vec<Step> {
+    let markdown = markdown.replace(" \\\n", " ");
     let mut steps: Vec<Step> = Vec::new();
     let mut inside = false;
     for line in markdown.lines() {
@@ -31,32 +32,98 @@ fn transcript(markdown: &str) -> Vec<Step> {
     steps
 }
 
-/// Whether `found` is `expected`, where a line `...` stands for any number of lines.
+/// Whether `found` is `expected`, where a line `...` stands for any number of lines, and `...` behind a line for its end.
 fn matches(expected: &[String], found: &[&str]) -> bool {
     match expected.split_first() {
         None => found.is_empty(),
         Some((dots, rest)) if dots == "..." => (0..=found.len()).any(|skip| matches(rest, &found[skip..])),
-        Some((line, rest)) => {
-            found.split_first().is_some_and(|(first, others)| first == line && matches(rest, others))
-        }
+        Some((line, rest)) => found.split_first().is_some_and(|(first, others)| {
+            let same = match line.strip_suffix("...") {
+                Some(start) => first.starts_with(start),
+                None => first == line,
+            };
+            same && matches(rest, others)
+        }),
     }
 }
 
 #[test]
 fn commands_print_what_the_readme_shows() {
     let out = tempfile::tempdir().unwrap();
-    let folder = format!("{}/", out.path().display());
     let steps = transcript(&fs::read_to_string(root().join("README.md")).unwrap());
     assert!(steps.len() >= 5, "the tour has its commands");
-    for step in steps {
-        let mut words = step.command.split_whitespace().map(|word| word.replace("out/", &folder));
-        assert_eq!(words.next().as_deref(), Some("guardbit"));
-        let output =
-            Command::cargo_bin("guardbit").unwrap().current_dir(root()).args(words).output().unwrap();
-        let stdout = String::from_utf8(output.stdout).unwrap();
-        let found: Vec<&str> = stdout.lines().collect();
-        assert!(matches(&step.output, &found), "{}\nprints\n{stdout}", step.command);
+    steps.iter().for_each(|step| compare(step, "out/", out.path()));
+    // The override that stands between the commands fits what the sizing before it made.
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, set) = readme.split_once("(`--set ").unwrap();
+    let (set, _) = set.split_once('`').unwrap();
+    let mut process = Command::cargo_bin("guardbit").unwrap();
+    let place = |name: &str| out.path().join(name).to_string_lossy().into_owned();
+    let run = ["run", "examples/digits/digits_int8.tflite", "--random", "1", "--set", set];
+    let folders = ["--hw", &place("size/recommended.yaml"), "-o", &place("overridden")];
+    let output = process.current_dir(root()).args(run).args(folders).output().unwrap();
+    assert!(output.status.success(), "{set}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Runs a command, with `folder` in place of what begins with `shown`, and compares what it prints.
+fn compare(step: &Step, shown: &str, folder: &Path) {
+    let folder = format!("{}/", folder.display());
+    let place = |word: &str| match word.strip_prefix(shown) {
+        Some(rest) => format!("{folder}{rest}"),
+        None => word.into(),
+    };
+    let mut words = step.command.split_whitespace().map(place);
+    assert_eq!(words.next().as_deref(), Some("guardbit"));
+    let mut process = Command::cargo_bin("guardbit").unwrap();
+    let output = process.current_dir(root()).args(words).output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let found: Vec<&str> = stdout.lines().collect();
+    // A blank line may stand before the next command.
+    let ends = step.output.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+    assert!(matches(&step.output[..ends], &found), "{}\nprints\n{stdout}", step.command);
+}
+
+/// The commands of a page that make a bundle and look at it, those that run simulators or the others.
+fn bundle_commands(page: &str, simulator: bool) -> Vec<Step> {
+    let steps = transcript(&fs::read_to_string(root().join("docs").join(page)).unwrap());
+    let exports = |step: &Step| step.command.starts_with("guardbit vectors");
+    let looks = |step: &Step| {
+        // Mutants take long.
+        step.command.starts_with("guardbit check")
+            && step.command.contains("--simulator") == simulator
+            && !step.command.contains("--mutate")
+    };
+    steps.into_iter().filter(|step| exports(step) || looks(step)).collect()
+}
+
+/// What the pages about bundles show of guardbit itself, without simulators.
+#[test]
+fn commands_print_what_the_pages_about_bundles_show() {
+    let dir = tempfile::tempdir().unwrap();
+    for (page, commands) in [("rtl-verification.md", 2), ("waves.md", 1)] {
+        let steps = bundle_commands(page, false);
+        assert_eq!(steps.len(), commands, "{page}");
+        steps.iter().for_each(|step| compare(step, "bundle", &dir.path().join(page)));
     }
+    let waves = fs::read_to_string(root().join("docs/waves.md")).unwrap();
+    for name in ["vectors.fst", "vectors.vcd"] {
+        let bytes = fs::metadata(dir.path().join("waves.md/waves").join(name)).unwrap().len();
+        assert!(waves.contains(&format!("{bytes:>6} bundle/waves/{name}\n")), "{name} has {bytes} bytes");
+    }
+    // Where a bench says that something differs.
+    let bench = fs::read_to_string(root().join("rtl-vectors/bench/tb.sv")).unwrap();
+    let line = bench.lines().position(|line| line.contains("\"vectors differ\"")).unwrap() + 1;
+    let page = fs::read_to_string(root().join("docs/rtl-verification.md")).unwrap();
+    assert!(page.contains(&format!("FATAL: tb.sv:{line}: vectors differ\n")), "it is line {line}");
+}
+
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS"]
+fn simulators_print_what_the_pages_about_bundles_show() {
+    let dir = tempfile::tempdir().unwrap();
+    let steps = bundle_commands("rtl-verification.md", true);
+    assert_eq!(steps.len(), 3);
+    steps.iter().for_each(|step| compare(step, "bundle", &dir.path().join("bundle")));
 }
 
 /// The words of a command, where double quotes hold several together.
@@ -120,6 +187,8 @@ fn pictures_are_those_of_the_digits_sweep() {
     assert!(output.status.success());
     let table = String::from_utf8(output.stdout).unwrap();
     assert_eq!(table.lines().count(), 1 + 17 * 2, "a header, and a row per width and mode");
+    let report = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(!report.contains("0.00000000"), "small probabilities have an exponent");
     for name in ["accuracy", "overflow_rate"] {
         let made = fs::read_to_string(folder.join("plots").join(format!("{name}.svg"))).unwrap();
         let shown = root().join("docs/images").join(format!("digits_{name}.svg"));

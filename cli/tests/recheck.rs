@@ -43,6 +43,22 @@ fn check(python: &str, dir: &Path, model: &str, hw: &str, layer: &str, more: &[&
     eprintln!("{name}: {}", text.lines().next().unwrap_or_default().rsplit(": ").next().unwrap_or_default());
 }
 
+/// What the page about the format shows is of the bundle that the page about verification makes.
+#[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
+fn the_page_shows_how_many_values_are_recomputed() {
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    let (model, images, out) =
+        (digits("digits_int8.tflite"), digits("test_images.npy"), bundle.to_string_lossy());
+    succeed(&["vectors", &model, "--hw", "fpga-int14-os", "--layer", "0", "--input", &images, "-o", &out]);
+    let (passed, text) = recheck(&python, &bundle);
+    let printed = text.lines().next().unwrap_or_default().rsplit(": ").next().unwrap_or_default();
+    let page = fs::read_to_string(root().join("docs/bundle-format.md")).unwrap();
+    assert!(passed && page.contains(&format!("bundle: {printed}\n")), "{text}");
+}
+
 /// Presets that cannot be exported, with the reason.
 const REFUSED: &[(&str, &str)] =
     &[("nvdla-large", "a tree over 64 products"), ("dsp48e2-int8x2", "lanes share adders")];

@@ -26,7 +26,30 @@ fn check(name: &str, points: usize, axes: &[&str], different: usize) -> Vec<Row>
     assert!(rows.iter().all(|row| !row["top1_agreement"].is_empty()), "{name}");
     let drawn = |plot: &str| fs::metadata(out.join(Path::new("plots").join(plot))).unwrap().len();
     assert!(drawn("axes.svg") > 2000, "{name}");
+    // Where nothing is drawn, the reason is the right one.
+    let report = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(!report.contains("No point ran to its end"), "{name}");
+    let by_width = rows.iter().any(|row| !row["bits"].is_empty());
+    assert_eq!(report.contains("No width of a level is swept"), !by_width, "{name}");
     rows
+}
+
+/// The place of a level means the same as its name.
+#[test]
+fn a_level_by_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = |level: &str| {
+        let (model, out) = (root().join("examples/digits/digits_int8.tflite"), dir.path().join(level));
+        let axis = format!("accumulation.{level}.bits=14..=16");
+        let model = model.to_string_lossy();
+        let args = ["sweep", &model, "--hw", "fpga-int14-os", "--random", "2", "--quiet", "--axis", &axis];
+        succeed(&[&args[..], &["-o", &out.to_string_lossy()]].concat());
+        ["summary.csv", "sweep.csv", "plots/accuracy.svg"]
+            .map(|name| fs::read_to_string(out.join(name)).unwrap())
+    };
+    let by_name = sweep("acc");
+    assert!(by_name[0].contains(",accumulation.acc.bits\n"), "{}", by_name[0]);
+    assert_eq!(sweep("0"), by_name);
 }
 
 /// Greedy sums do not overflow on the way where each product fits, in 16 bits; of other orders none is that good.

@@ -31,6 +31,12 @@ pub enum FolderError {
         /// The path.
         path: PathBuf,
     },
+    /// The root of the file system, which has no place beside it.
+    #[error("{} is the root of the file system: it is not replaced by results", path.display())]
+    Root {
+        /// The path.
+        path: PathBuf,
+    },
     /// An output folder that holds something.
     #[error("{} is not empty", path.display())]
     Occupied {
@@ -85,7 +91,7 @@ impl FolderError {
         match self {
             Self::Write { .. } => "guardbit::folder::write",
             Self::Read { .. } => "guardbit::folder::read",
-            Self::NotAFolder { .. } | Self::Occupied { .. } => "guardbit::folder",
+            Self::NotAFolder { .. } | Self::Root { .. } | Self::Occupied { .. } => "guardbit::folder",
             Self::FileExists { .. } => "guardbit::file",
             Self::ForeignFile { .. } => "guardbit::file::foreign",
             Self::Foreign { .. } => "guardbit::folder::foreign",
@@ -115,6 +121,7 @@ impl FolderError {
                  earlier version of guardbit wrote has no seal and counts as others' files"
                     .into(),
             ),
+            Self::Root { .. } => Some("name a folder within it".into()),
             Self::Busy { .. } => Some("wait until it is done, or choose another name".into()),
             Self::Write { source, .. } if is_mount_point(source) => {
                 Some("a folder that is mounted cannot be replaced: name a folder within it".into())

@@ -22,6 +22,7 @@ mod staging;
 mod store;
 mod target;
 mod unfinished;
+mod words;
 mod work;
 
 pub use digest::{Digest, DigestError, FileHasher, Hasher};
@@ -39,4 +40,5 @@ pub use single::SingleFile;
 pub use staging::{Document, Staging};
 pub use store::Store;
 pub use target::{Existing, Target};
+pub use words::plain_words;
 pub use work::WorkFolder;

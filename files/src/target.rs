@@ -35,7 +35,7 @@ impl Target {
     /// left beside it is removed.
     ///
     /// # Errors
-    /// [`FolderError::Busy`] at once if another process has it, [`FolderError::NotAFolder`], and those of the
+    /// [`FolderError::Busy`] at once if another process has it, [`FolderError::NotAFolder`], [`FolderError::Root`], and those of the
     /// operating system.
     pub fn claim(path: &Path) -> Result<Self, FolderError> {
         let shown = path.to_owned();
@@ -155,6 +155,8 @@ fn resolved(path: &Path) -> Result<PathBuf, FolderError> {
     } else {
         path.to_owned()
     };
-    let is_folder = found.is_none() || path.is_dir();
-    if is_folder && path.file_name().is_some() { Ok(path) } else { Err(not_a_folder()) }
+    if path.file_name().is_none() {
+        return Err(FolderError::Root { path });
+    }
+    if found.is_none() || path.is_dir() { Ok(path) } else { Err(not_a_folder()) }
 }

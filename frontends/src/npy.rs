@@ -22,10 +22,19 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 pub enum NpyError {
     /// What the system says.
     #[error(transparent)]
-    Io(#[from] io::Error),
+    Io(io::Error),
     /// What is wrong with the header or an element.
     #[error("{0}")]
     Contents(String),
+}
+
+impl From<io::Error> for NpyError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => contents("ends before its array does"),
+            _ => Self::Io(error),
+        }
+    }
 }
 
 /// What the header of an array says.
@@ -460,7 +469,7 @@ mod tests {
         assert_eq!(read(b"\x93NUMPY\x04\x00\x00\x00"), "version 4.0 of the format is unknown");
         let most = read(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr': '|i1'");
         assert_eq!(most, "its header has 4294967295 bytes, at most 10000 are read");
-        assert!(matches!(Header::read(&mut &b"\x93NUM"[..]), Err(NpyError::Io(_))));
+        assert!(matches!(Header::read(&mut &b"\x93NUM"[..]), Err(NpyError::Contents(_))));
     }
 
     fn npy<T: WritableElement>(array: &ArrayD<T>) -> Vec<u8> {

@@ -190,6 +190,11 @@ impl<'a> Scopes<'a> {
         let innermost =
             |wanted: &dyn Fn(&str) -> bool| (first..parts.len()).rev().find(|&i| wanted(parts[i]));
         let own = innermost(&|part| !is_operation(part) && !is_merged(part));
+        // A layer may be called as its operation: `depthwise/relu` is `depthwise`, as `conv_1/relu` is `conv_1`.
+        let before_merged =
+            |i: &usize| parts.get(i + 1).is_some_and(|&next| is_merged(next) && !is_operation(next));
+        let own = own
+            .or_else(|| (first..parts.len()).rev().filter(before_merged).find(|&i| is_operation(parts[i])));
         let own = own.or_else(|| innermost(&|part| !is_operation(part))).unwrap_or(first);
         (own < parts.len()).then_some(Self { parts, first, own })
     }
@@ -296,6 +301,9 @@ mod tests {
             ("model/dense/MatMul;model/dense/BiasAdd", "dense"),
             ("digits_1/conv_1/Relu;digits_1/conv_1/Squeeze1", "conv_1"),
             ("/features/features.0/conv1x1/Conv_output_0", "conv1x1"),
+            ("conv/relu", "conv"),
+            ("depthwise/relu", "depthwise"),
+            ("pointwise/relu", "pointwise"),
             ("input.13_te_transform", "input_13_te_transform"),
             ("relu_1", "relu_1"),
         ]);
@@ -313,8 +321,8 @@ mod tests {
             (of_block("expanded_conv_1", "project"), "expanded_conv_1_project"),
             (of_block("expanded_conv_2", "expand"), "expanded_conv_2_expand"),
             ("MobilenetV2/expanded_conv/Relu6".into(), "expanded_conv_Relu6"),
-            ("MobilenetV2/Conv/batch_norm/FusedBatchNormV3".into(), "Conv_batch_norm"),
-            ("MobilenetV2/Gemm/batch_norm/FusedBatchNormV3".into(), "Gemm_batch_norm"),
+            ("MobilenetV2/Conv/batch_norm/FusedBatchNormV3".into(), "Conv"),
+            ("MobilenetV2/Gemm/batch_norm/FusedBatchNormV3".into(), "Gemm"),
             ("net/unet_0/decoder_3/shortcut/conv1x1/conv/BiasAdd".into(), "decoder_3_conv"),
             ("net/unet_0/decoder_2/shortcut/conv1x1/conv/BiasAdd".into(), "decoder_2_conv"),
         ];

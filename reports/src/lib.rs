@@ -26,7 +26,7 @@ pub use figures::{Decibel, Fraction, Width};
 pub use findings::{Finding, Question, run_findings, sweep_findings};
 pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
-pub use numbers::probability;
+pub use numbers::{counted, number, probability};
 pub use output::{
     About, explore_documents, explore_paths, quantize_documents, run_documents, run_parquet, size_documents,
     size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths, sweep_paths,

@@ -20,9 +20,19 @@ pub(crate) fn grouped(value: u64) -> String {
     out
 }
 
-/// `1 sample`, `540 samples`.
-pub(crate) fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+/// `1 sample`, `540 samples`, `2 classes`, `3 design points`.
+pub fn counted(count: u64, what: &str) -> String {
+    let plural = if what.ends_with(['s', 'x', 'z']) || what.ends_with("ch") || what.ends_with("sh") {
+        "es"
+    } else {
+        "s"
+    };
+    format!("{} {what}{}", grouped(count), number(count, "", plural))
+}
+
+/// The one word for 1, the other for any other count.
+pub fn number<'a>(count: u64, one: &'a str, others: &'a str) -> &'a str {
+    if count == 1 { one } else { others }
 }
 
 /// A figure with at most so many decimals.
@@ -51,6 +61,9 @@ mod tests {
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(counted(1, "sample"), "1 sample");
         assert_eq!(counted(540, "sample"), "540 samples");
+        assert_eq!(counted(1, "right class"), "1 right class");
+        assert_eq!(counted(395, "right class"), "395 right classes");
+        assert_eq!(counted(0, "layer"), "0 layers");
         assert_eq!(percentage(Fraction::of(532, 540).unwrap()), "98.52 %");
         assert_eq!(percentage(Fraction::of(1, 1).unwrap()), "100 %");
         assert_eq!(percentage(Fraction::of(99_999, 100_000).unwrap()), "more than 99.99 %");

@@ -10,7 +10,7 @@ use crate::plots::{
 };
 use crate::tables::{
     PARETO, PairRow, Parameter, PointRow, Row, SumRow, SummaryRow, SweepClassRow, SweepRow, pair_rows,
-    parquet_name, sweep_class_rows, sweep_rows, write_csv, write_csv_and, write_parquet,
+    parquet_name, sweep_class_rows, sweep_rows, write_csv_and, write_parquet,
 };
 use crate::{ExploreRecord, PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord, SumHistogram};
 
@@ -39,22 +39,29 @@ pub(crate) struct Drawn<S: ?Sized + 'static> {
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, ReportError> {
-    let mut tables = vec![
-        table(&run.layers)?,
-        table(&run.channels)?,
-        table(&run.events)?,
-        table(&run.classes)?,
-        table(&run.bottlenecks)?,
-    ];
-    if !run.costs.is_empty() {
-        tables.push(table(&run.cost_rows)?);
-    }
     let mut drawn = draw(RUN_PLOTS, run)?;
     if !run.sums.is_empty() {
-        tables.push(table(&sum_rows(run))?);
         drawn.extend(draw(SUM_PLOTS, run)?);
     }
-    Ok(all(tables, plots(&drawn)?, html::run(about, run, &drawn)))
+    Ok(all(run_tables::<Csv>(run)?, plots(&drawn)?, html::run(about, run, &drawn)))
+}
+
+fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError> {
+    let mut tables = vec![
+        E::table(&run.layers)?,
+        E::table(&run.channels)?,
+        E::table(&run.events)?,
+        E::table(&run.classes)?,
+        E::table(&run.bottlenecks)?,
+    ];
+    if !run.costs.is_empty() {
+        tables.push(E::table(&run.cost_rows)?);
+    }
+    if !run.sums.is_empty() {
+        let rows: Vec<SumRow> = run.sums.iter().flat_map(SumHistogram::rows).collect();
+        tables.push(E::table(&rows)?);
+    }
+    Ok(tables)
 }
 
 /// The tables, plots and report of a sweep.
@@ -62,20 +69,21 @@ pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, Re
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
-    let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
-    let per_layer = |value: &str, point: &PointRecord| vec![value.to_owned(); point.layers.len()];
-    let tables = [
-        (
-            SummaryRow::FILE.to_owned(),
-            write_csv_and(&summary, &parameters(points, |value, _| vec![value.into()]))?,
-        ),
-        (SweepRow::FILE.to_owned(), write_csv_and(&sweep_rows(points), &parameters(points, per_layer))?),
-        table(&sweep_class_rows(points))?,
-        table(&pair_rows(points))?,
-    ];
     let whole: Vec<PointRecord> = points.iter().filter(|point| point.is_whole()).cloned().collect();
     let drawn = draw(SWEEP_PLOTS, whole.as_slice())?;
-    Ok(all(tables.into(), plots(&drawn)?, html::sweep(about, points, &drawn)))
+    Ok(all(sweep_tables::<Csv>(points)?, plots(&drawn)?, html::sweep(about, points, &drawn)))
+}
+
+fn sweep_tables<E: Encoding>(points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
+    let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
+    let of_points = parameters(points, |value, _| vec![value.into()]);
+    let of_layers = parameters(points, |value, point| vec![value.to_owned(); point.layers.len()]);
+    Ok(vec![
+        E::table_and(&summary, &of_points)?,
+        E::table_and(&sweep_rows(points), &of_layers)?,
+        E::table(&sweep_class_rows(points))?,
+        E::table(&pair_rows(points))?,
+    ])
 }
 
 /// A column for every axis: its key, then as many cells per point as `cells` gives.
@@ -102,16 +110,7 @@ pub(crate) fn parameter_columns(points: &[PointRecord]) -> Vec<String> {
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn run_parquet(run: &RunRecord) -> Result<Vec<Document>, ReportError> {
-    let mut tables =
-        vec![parquet(&run.layers)?, parquet(&run.channels)?, parquet(&run.events)?, parquet(&run.classes)?];
-    if !run.sums.is_empty() {
-        tables.push(parquet(&sum_rows(run))?);
-    }
-    Ok(tables)
-}
-
-fn sum_rows(run: &RunRecord) -> Vec<SumRow> {
-    run.sums.iter().flat_map(SumHistogram::rows).collect()
+    run_tables::<Parquet>(run)
 }
 
 /// The tables of a sweep as Parquet files.
@@ -119,15 +118,7 @@ fn sum_rows(run: &RunRecord) -> Vec<SumRow> {
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn sweep_parquet(points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
-    let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
-    let per_layer = |value: &str, point: &PointRecord| vec![value.to_owned(); point.layers.len()];
-    let of_points = parameters(points, |value, _| vec![value.into()]);
-    Ok(vec![
-        (parquet_name(SummaryRow::FILE), write_parquet(&summary, &of_points)?),
-        (parquet_name(SweepRow::FILE), write_parquet(&sweep_rows(points), &parameters(points, per_layer))?),
-        parquet(&sweep_class_rows(points))?,
-        parquet(&pair_rows(points))?,
-    ])
+    sweep_tables::<Parquet>(points)
 }
 
 /// The paths of [`sweep_parquet`].
@@ -140,12 +131,16 @@ pub fn sweep_parquet_paths() -> Vec<String> {
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn size_parquet(size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
+    size_tables::<Parquet>(size)
+}
+
+fn size_tables<E: Encoding>(size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
     Ok(vec![
-        parquet(&size.layers)?,
-        parquet(&size.channels)?,
-        parquet(&size.levels)?,
-        parquet(&size.grid)?,
-        parquet(&size.rates)?,
+        E::table(&size.layers)?,
+        E::table(&size.channels)?,
+        E::table(&size.levels)?,
+        E::table(&size.grid)?,
+        E::table(&size.rates)?,
     ])
 }
 
@@ -162,15 +157,8 @@ pub fn sweep_paths() -> Vec<String> {
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
-    let tables = [
-        table(&size.layers)?,
-        table(&size.channels)?,
-        table(&size.levels)?,
-        table(&size.grid)?,
-        table(&size.rates)?,
-    ];
     let drawn = draw(SIZE_PLOTS, size)?;
-    Ok(all(tables.into(), plots(&drawn)?, html::size(about, size, &drawn)))
+    Ok(all(size_tables::<Csv>(size)?, plots(&drawn)?, html::size(about, size, &drawn)))
 }
 
 /// The tables, plots and report of an exploration.
@@ -208,11 +196,11 @@ pub fn explore_paths() -> Vec<String> {
 /// [`ReportError`] if a file cannot be made.
 pub fn quantize_documents(about: &About, record: &QuantizeRecord) -> Result<Vec<Document>, ReportError> {
     let tables = [
-        table(&record.parts)?,
-        table(&record.tensors)?,
-        table(&record.histograms)?,
-        table(&record.layers)?,
-        table(&record.tradeoffs)?,
+        Csv::table(&record.parts)?,
+        Csv::table(&record.tensors)?,
+        Csv::table(&record.histograms)?,
+        Csv::table(&record.layers)?,
+        Csv::table(&record.tradeoffs)?,
     ];
     let drawn = draw(QUANTIZE_PLOTS, record)?;
     Ok(all(tables.into(), plots(&drawn)?, html::quantize(about, record, &drawn)))
@@ -230,12 +218,30 @@ fn png_name<S: ?Sized>(plot: &Plot<S>) -> String {
     format!("plots/{}.png", plot.name)
 }
 
-fn table<R: Row>(rows: &[R]) -> Result<Document, ReportError> {
-    Ok((R::FILE.to_owned(), write_csv(rows)?))
+/// How tables are written: every list of tables is made for each.
+trait Encoding {
+    /// A table with more columns than those of its rows: each its head, then its cells.
+    fn table_and<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<Document, ReportError>;
+
+    fn table<R: Row>(rows: &[R]) -> Result<Document, ReportError> {
+        Self::table_and(rows, &[])
+    }
 }
 
-fn parquet<R: Row>(rows: &[R]) -> Result<Document, ReportError> {
-    Ok((parquet_name(R::FILE), write_parquet(rows, &[])?))
+struct Csv;
+
+impl Encoding for Csv {
+    fn table_and<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<Document, ReportError> {
+        Ok((R::FILE.to_owned(), write_csv_and(rows, more)?))
+    }
+}
+
+struct Parquet;
+
+impl Encoding for Parquet {
+    fn table_and<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<Document, ReportError> {
+        Ok((parquet_name(R::FILE), write_parquet(rows, more)?))
+    }
 }
 
 fn draw<S: ?Sized>(plots: &'static [Plot<S>], record: &S) -> Result<Vec<Drawn<S>>, ReportError> {

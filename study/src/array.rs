@@ -6,7 +6,6 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use guardbit_frontends::npy::{self, Header, NpyError, Values};
-use guardbit_graph::DType;
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::StudyError;

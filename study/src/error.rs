@@ -8,7 +8,7 @@ use guardbit_frontends::{ExportError, FrontendError, network_files};
 use guardbit_graph::{Brief, CodeType};
 use guardbit_hwmodels::{HwError, LowerError};
 use guardbit_quantize::QuantizeError;
-use guardbit_reports::ReportError;
+use guardbit_reports::{ReportError, counted, number};
 use guardbit_sim::SimError;
 
 use crate::{AxisError, MAX_POINTS, MergeError};
@@ -144,7 +144,11 @@ pub enum StudyError {
     #[error("there are no samples to run")]
     NoSamples,
     /// Fewer samples than were asked for.
-    #[error("{}: {asked} samples were asked for, it has {available}", path.display())]
+    #[error(
+        "{}: {} asked for, it has {available}",
+        path.display(),
+        counted(*asked as u64, "sample") + number(*asked as u64, " was", " were")
+    )]
     TooFewSamples {
         /// The file.
         path: PathBuf,
@@ -286,6 +290,14 @@ pub enum StudyError {
         /// What is wrong.
         problem: String,
     },
+    /// A place that the quantized network, or its report, cannot have.
+    #[error("{}: {problem}", path.display())]
+    QuantizeOutput {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong.
+        problem: &'static str,
+    },
     /// The quantized network as a file.
     #[error("{}: {source}", path.display())]
     Export {
@@ -388,6 +400,7 @@ impl StudyError {
             Self::Area { .. } => "guardbit::size::area",
             Self::Quantize(error) => error.code(),
             Self::QuantizeSetting { .. } => "guardbit::quantize::setting",
+            Self::QuantizeOutput { .. } => "guardbit::quantize::output",
             Self::Export { source, .. } => source.code(),
             Self::Interrupted => "guardbit::interrupted",
             Self::Merge(error) => error.code(),
@@ -476,6 +489,9 @@ impl StudyError {
             Self::Area { .. } => "install yosys so that it is found on the PATH, or leave out --area",
             Self::NothingOffloaded { .. } => "see `offload` in the accelerator's file",
             Self::QuantizeSetting { .. } => "`guardbit help quantize` lists the settings",
+            Self::QuantizeOutput { .. } => {
+                "name a file that ends in .onnx for the network, and a folder of its own for the report"
+            }
             Self::Export { .. } => {
                 "name the layer with --layer NAME:float to leave it in float, or choose codes of 8 bits"
             }

@@ -50,7 +50,7 @@ pub use pick::Pick;
 pub use progress::{Progress, Silent};
 pub use quantize::{
     MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, MixedBudget, MixedBudgetError, OwnStatistic, QuantizeChoices,
-    QuantizeRequest, parse_codes, parse_rule, quantize,
+    QuantizeRequest, activation_codes, parse_codes, parse_rule, quantize, weight_codes,
 };
 pub use raw_settings::{InputConflict, RawSettings};
 pub use run::{Observer, run, run_observed};

@@ -1,6 +1,7 @@
 //! Which samples of a file are run.
 
 use guardbit_frontends::random_subset;
+use guardbit_reports::number;
 use serde::Serialize;
 
 /// Which samples of a file are run; they keep their order.
@@ -57,7 +58,7 @@ impl Pick {
     pub(crate) fn describe(self) -> Option<String> {
         match self {
             Self::All => None,
-            Self::First { .. } => Some("the first ones".into()),
+            Self::First { first } => Some(number(first as u64, "the first one", "the first ones").into()),
             Self::Random { seed, .. } => Some(format!("drawn with seed {seed}")),
         }
     }

@@ -221,7 +221,7 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
     let settings = &request.settings;
     let mut pairs = vec![
         ("Model", subject.model.file.clone()),
-        ("Accelerator", in_words(accelerator)),
+        ("Accelerator", in_words(accelerator, &settings.sets)),
         ("Input", subject.input.describe()),
         ("Mode", settings.mode.name().into()),
         ("Statistics", settings.stats.name().into()),
@@ -234,11 +234,16 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
     crate::about(pairs, [accelerator])
 }
 
-/// Name and description.
-pub(crate) fn in_words(accelerator: &Accelerator) -> String {
-    match accelerator.description.as_str() {
-        "" => accelerator.name.clone(),
-        description => format!("{}: {description}", accelerator.name),
+/// Name and description, which is that of the accelerator before `sets`.
+pub(crate) fn in_words(accelerator: &Accelerator, sets: &[String]) -> String {
+    let name = &accelerator.name;
+    match (accelerator.description.as_str(), sets) {
+        ("", []) => name.clone(),
+        ("", sets) => format!("{name} with {}", sets.join(", ")),
+        (description, []) => format!("{name}: {description}"),
+        (description, sets) => {
+            format!("{name} with {}; without that it is described as: {description}", sets.join(", "))
+        }
     }
 }
 

@@ -394,7 +394,7 @@ impl<'de> Deserialize<'de> for RawBits {
 
 fn located(path: &Path, text: &str, error: &serde_yaml::Error) -> StudyError {
     let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
-    let full = error.to_string();
+    let full = guardbit_files::plain_words(&error.to_string());
     let message = full.split(" at line ").next().unwrap_or(&full).to_string();
     let help = help(&message);
     // The help lists the keys.

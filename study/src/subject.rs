@@ -6,6 +6,7 @@ use std::sync::Arc;
 use guardbit_files::Digest;
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Accelerator, Program, lower};
+use guardbit_reports::counted;
 use guardbit_sim::Mode;
 use serde::Serialize;
 use serde_json::Value;
@@ -223,11 +224,13 @@ impl InputId {
                 let which = pick.describe().map_or(String::new(), |which| format!(", {which}"));
                 let clipped = match self.clipped {
                     0 => String::new(),
-                    clipped => format!(", {clipped} values clipped"),
+                    clipped => format!(", {} clipped", counted(clipped, "value")),
                 };
-                format!("{file} ({} samples{which}{clipped})", self.samples)
+                format!("{file} ({}{which}{clipped})", counted(self.samples as u64, "sample"))
             }
-            InputOrigin::Random { random, seed } => format!("{random} random samples, seed {seed}"),
+            InputOrigin::Random { random, seed } => {
+                format!("{}, seed {seed}", counted(*random as u64, "random sample"))
+            }
         }
     }
 }

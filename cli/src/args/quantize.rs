@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
 use guardbit_sim::Mode;
-use guardbit_study::{MixedBudget, QuantizeChoices};
+use guardbit_study::{MixedBudget, QuantizeChoices, activation_codes, weight_codes};
 
 #[derive(Debug, clap::Args)]
 pub struct QuantizeArgs {
@@ -42,11 +42,9 @@ pub struct QuantizeArgs {
     /// How ranges of weights are chosen
     #[arg(long, value_name = "NAME", default_value = QuantizeChoices::METHOD, value_parser = tensor_methods())]
     pub weight_method: String,
-    /// Codes of weights: int2 to int8
-    #[arg(long, value_name = "CODES", default_value = QuantizeChoices::WEIGHTS)]
+    #[arg(long, value_name = "CODES", default_value = QuantizeChoices::WEIGHTS, help = format!("Codes of weights: {}", weight_codes()))]
     pub weights: String,
-    /// Codes of activations: int2 to int16, uint2 to uint16
-    #[arg(long, value_name = "CODES", default_value = QuantizeChoices::ACTIVATIONS)]
+    #[arg(long, value_name = "CODES", default_value = QuantizeChoices::ACTIVATIONS, help = format!("Codes of activations: {}", activation_codes()))]
     pub activations: String,
     /// One scale for all weights of a layer
     #[arg(long, conflicts_with = "per_channel")]

@@ -195,7 +195,7 @@ sections! {
             "Width, 2..=64, or auto: exact. Default: auto.";
         overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
             "What happens to a product that does not fit. Default: saturate.";
-        signed: as (bool), "guardbit::hw::switch", "write it without quotes",
+        signed: as (bool), "guardbit::hw::switch", "write true or false, without quotes",
             "Whether the top bit is a sign. Default: true.";
         shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
             "Low bits dropped, 0..=31. Default: 0.";
@@ -229,7 +229,7 @@ sections! {
             "Width of the accumulator, 2..=64, or auto: never overflows. Default: auto.";
         overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
             "What happens to a sum that does not fit. Default: saturate.";
-        signed: as (bool), "guardbit::hw::switch", "write it without quotes",
+        signed: as (bool), "guardbit::hw::switch", "write true or false, without quotes",
             "Whether the top bit is a sign. Default: true.";
         check: Check = (Check::EachAdd), "guardbit::hw::check",
             "`each_add` looks for overflow at every addition, `hand_over` when the result leaves the level",
@@ -296,7 +296,7 @@ sections! {
             "which activations stay on the chip between layers",
             "Which activations stay in their SRAM between the layer that makes them and those that read them. none: every layer \
              reads from outside and stores there. fit: those that fit beside what every layer in between needs. Default: none.";
-        double_buffer: bool = (true), "guardbit::hw::switch", "write it without quotes",
+        double_buffer: bool = (true), "guardbit::hw::switch", "write true or false, without quotes",
             "Whether the next tile loads while one computes. Default: true.";
         sram_bytes_per_cycle: f64 = (16.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
             "Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it, \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_yaml::Value;
 
-use super::key::KeyPath;
+use super::key::{KeyPath, Segment};
 use super::locate::locate;
 use super::order;
 use super::parse::{MOST_BYTES, parse};
@@ -154,7 +154,11 @@ impl Sources {
         if key.find(&self.own).is_some() {
             return self.place(key);
         }
-        self.base.as_ref().map_or(Origin::Nowhere, |base| base.origin(key))
+        let is_own = |segment: &Segment| matches!(segment, Segment::Key(key) if OWN.contains(&key.as_str()));
+        match &self.base {
+            Some(base) if !key.segments().first().is_some_and(is_own) => base.origin(key),
+            _ => Origin::Nowhere,
+        }
     }
 
     fn place(&self, key: &KeyPath) -> Origin {

@@ -104,8 +104,8 @@ fn unexpected(message: &str) -> Option<String> {
         "unit value" => "empty".into(),
         _ => match (found.strip_prefix("string "), found.split_once('`')) {
             (Some(quoted), _) => quoted.into(),
-            // The kind and the value: "integer `3`".
-            (None, Some((_, value))) => value.trim_end_matches('`').into(),
+            // The kind and the value, and of a great one a type: "integer `3`", "integer `3` as u128".
+            (None, Some((_, value))) => value.split('`').next().unwrap_or_default().into(),
             (None, None) => found.into(),
         },
     })

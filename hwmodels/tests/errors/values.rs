@@ -58,8 +58,30 @@ fn values_of_the_wrong_type() {
     hw.yaml:2:25: `memory.double_buffer` is "no"; it must be true or false
       | memory: {double_buffer: "no"}
       |                         ^^^^
-    help: write it without quotes
+    help: write true or false, without quotes
     "#);
+    // Words of an older YAML are texts.
+    insta::assert_snapshot!(report("schema: 1\nmemory: {double_buffer: yes}\n", &[]), @r#"
+    guardbit::hw::switch
+    hw.yaml:2:25: `memory.double_buffer` is "yes"; it must be true or false
+      | memory: {double_buffer: yes}
+      |                         ^^^
+    help: write true or false, without quotes
+    "#);
+    for (text, message) in [
+        (
+            "schema: 1\narray: {rows: 99999999999999999999}\n",
+            "`array.rows` is 99999999999999999999; it must be ",
+        ),
+        ("schema: 99999999999999999999\n", "`schema` is 99999999999999999999; it must be 1\n"),
+        (
+            "schema: 1\nbias: {bits: -99999999999999999999}\n",
+            "`bias.bits` is -99999999999999999999; it must be ",
+        ),
+    ] {
+        let report = report(text, &[]);
+        assert!(report.contains(message), "{report}");
+    }
     insta::assert_snapshot!(report("schema: 1\nname: [a]\n", &[]), @r"
     guardbit::hw::name
     hw.yaml:2:7: `name` is a list; it must be 1 to 100 letters, digits, blanks and - _ . + , ( ) / : #, a letter, a digit or _ first
@@ -280,6 +302,14 @@ fn values_that_do_not_go_together() {
     hw.yaml:1:1: the file does not say its `schema`
       | name: x
       | ^^^^
+    help: begin the file with `schema: 1`, the version of the file format
+    ");
+    // A preset says its own, and not that of a file that extends it.
+    insta::assert_snapshot!(report("extends: fpga-int14-os\nname: a\n", &[]), @r"
+    guardbit::hw::schema
+    hw.yaml:1:1: the file does not say its `schema`
+      | extends: fpga-int14-os
+      | ^^^^^^^
     help: begin the file with `schema: 1`, the version of the file format
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: []\n", &[]), @r"

@@ -3,7 +3,7 @@
 use guardbit_num::{MAX_BITS, Overflow};
 
 use super::certainty::{difference_text, within};
-use crate::numbers::{counted, grouped, percentage};
+use crate::numbers::{counted, grouped, number, percentage};
 use crate::tables::{LayerRow, sum};
 use crate::{Fraction, HostRecord, NetworkTiming, RunRecord, ScoreFigures, layer_label};
 
@@ -49,7 +49,7 @@ fn wrong(run: &RunRecord) -> Option<String> {
         "{} of {} {} wrong ({}); {} of them without any effect on the output code.",
         grouped(wrong),
         counted(dots, "sum"),
-        if wrong == 1 { "is" } else { "are" },
+        number(wrong, "is", "are"),
         Fraction::of(wrong, dots).map_or(String::new(), percentage),
         grouped(harmless),
     ))
@@ -61,7 +61,7 @@ fn outputs(run: &RunRecord) -> Option<String> {
     Some(if differing == 0 {
         format!("Every output code of {whose} is the exact one.")
     } else {
-        let verb = if differing == 1 { "differs" } else { "differ" };
+        let verb = number(differing, "differs", "differ");
         format!("{} of {whose} {verb} from the exact ones.", counted(differing, "output code"))
     })
 }
@@ -184,7 +184,7 @@ impl LevelNeed<'_> {
 /// What one inference takes.
 fn time(run: &RunRecord) -> String {
     let NetworkTiming { convention, cycles, stall_cycles, latency_us, .. } = &run.timing;
-    let often = |per_second: f64| format!("{} inferences per second", grouped(per_second.round() as u64));
+    let often = |per_second: f64| format!("{} per second", counted(per_second.round() as u64, "inference"));
     let mut text =
         format!("One inference takes {} on the accelerator, {latency_us} \u{b5}s", counted(*cycles, "cycle"));
     text += &run.timing.throughput_per_s.map_or(String::new(), |rate| format!(" ({})", often(rate)));

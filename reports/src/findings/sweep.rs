@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::certainty::{left_open, told_apart, within};
-use crate::numbers::{counted, percentage};
+use crate::numbers::{counted, number, percentage};
 use crate::plots::Group;
 use crate::{Interval, PointRecord, SummaryRow};
 
@@ -139,11 +139,11 @@ impl Question {
             },
             Self::ExactSums => {
                 let wrong = row.wrong.unwrap_or(0);
-                format!("{} {} wrong", counted(wrong, "sum"), if wrong == 1 { "is" } else { "are" })
+                format!("{} {} wrong", counted(wrong, "sum"), number(wrong, "is", "are"))
             }
             Self::ExactOutputs => {
                 let codes = row.output_mismatch.unwrap_or(0);
-                format!("{} {}", counted(codes, "output code"), if codes == 1 { "differs" } else { "differ" })
+                format!("{} {}", counted(codes, "output code"), number(codes, "differs", "differ"))
             }
             Self::FullAgreement => {
                 let share = row.top1_agreement.map_or(String::new(), percentage);

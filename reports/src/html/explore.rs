@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings};
 use crate::ExploreRecord;
-use crate::numbers::{counted, grouped, percentage};
+use crate::numbers::{counted, grouped, number, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::PointRow;
 
@@ -39,15 +39,10 @@ fn findings(record: &ExploreRecord) -> Vec<String> {
         record.shared,
         record.exact,
     )];
-    lines.push(format!(
-        "{} beaten by no other.",
-        match record.front().len() {
-            1 => "1 design is".to_owned(),
-            count => format!("{count} designs are"),
-        }
-    ));
+    let front = record.front().len() as u64;
+    lines.push(format!("{} {} beaten by no other.", counted(front, "design"), number(front, "is", "are"),));
     if let Some(row) = record.rows.iter().find(|row| row.recommended) {
-        let mut figures = vec![format!("{} cycles", grouped(row.cycles))];
+        let mut figures = vec![counted(row.cycles, "cycle")];
         figures.extend(row.area.map(|area| format!("{area} {} ({})", row.area_unit, row.area_model)));
         figures.extend(row.energy_pj.map(|energy| format!("{energy} pJ ({})", row.energy_model)));
         let budget = record.budget.as_deref().unwrap_or_default();

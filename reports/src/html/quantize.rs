@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings, words};
-use crate::numbers::{counted, grouped, percentage};
+use crate::numbers::{counted, grouped, number, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::{LayerRow, PartRow, TensorRow};
 use crate::{Fraction, QuantizeRecord, layer_label};
@@ -47,10 +47,10 @@ fn findings(record: &QuantizeRecord) -> Markup {
                 } }
                 li {
                     (grouped((record.parts.len() - float) as u64)) " of " (counted(record.parts.len() as u64, "part"))
-                    " of the network compute on codes."
+                    " of the network " (number((record.parts.len() - float) as u64, "computes", "compute")) " on codes."
                 }
                 @if rounded > 0 {
-                    li { (grouped(rounded)) " sums are beyond what a float32 holds: the runtime rounds them before it multiplies." }
+                    li { (counted(rounded, "sum")) (number(rounded, " is", " are")) " beyond what a float32 holds: the runtime rounds " (number(rounded, "it", "them")) " before it multiplies." }
                 }
                 @for (name, value) in &record.own { li { (name) ": " (value) "." } }
             }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings};
-use crate::numbers::{grouped, percentage};
+use crate::numbers::{counted, grouped, number, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::{SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 use crate::{DesignLevel, SizeRecord, WitnessRecord, layer_label};
@@ -11,7 +11,7 @@ use crate::{DesignLevel, SizeRecord, WitnessRecord, layer_label};
 /// The page.
 pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]) -> String {
     let title = format!("Accumulator widths: {} on {}", size.model, size.hw);
-    let subtitle = format!("guardbit size · {}", crate::numbers::counted(size.recommended.samples, "sample"));
+    let subtitle = format!("guardbit size · {}", counted(size.recommended.samples, "sample"));
     let body = html! {
         (findings(size))
         (settings(about))
@@ -47,8 +47,8 @@ fn findings(size: &SizeRecord) -> Markup {
                 }
                 li { "One design for all layers: " (design(&size.design)) "." }
                 li {
-                    "At the widths of recommended.yaml " (grouped(outcome.output_mismatch))
-                    " output codes of these samples differ from the exact network"
+                    "At the widths of recommended.yaml " (counted(outcome.output_mismatch, "output code"))
+                    " of these samples " (number(outcome.output_mismatch, "differs", "differ")) " from the exact network"
                     @if let (Some(narrow), Some(exact)) = (outcome.accuracy, outcome.accuracy_exact) {
                         "; accuracy " (percentage(narrow)) ", exact " (percentage(exact))
                     }

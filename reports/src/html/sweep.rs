@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings, words};
-use crate::numbers::{counted, grouped, percentage};
+use crate::numbers::{counted, grouped, percentage, probability};
 use crate::output::{About, Drawn, parameter_keys};
-use crate::plots::Group;
+use crate::plots::{Group, NO_WIDTH};
 use crate::{Finding, Interval, PointRecord, SummaryRow, layer_label, not_swept_text, sweep_findings};
 
 /// The page.
@@ -13,6 +13,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
     let groups = Group::all(points);
     let title = match groups.as_slice() {
         [group] => format!("{} on {}", group.points[0].summary.model, group.points[0].summary.hw),
+        [] => "Sweep".to_owned(),
         _ => "Accumulator width sweep".to_owned(),
     };
     let samples = points.iter().map(|point| point.summary.samples).max().unwrap_or(0);
@@ -43,6 +44,7 @@ fn findings(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
     html! {
         section {
             h2 { "What came out" }
+            @if groups.is_empty() { p { (NO_WIDTH) } }
             @for group in groups {
                 @for mode in &group.modes {
                     h3 {
@@ -113,6 +115,8 @@ struct Points<'a> {
     points: &'a [PointRecord],
     /// Whether there are several networks or accelerators.
     several: bool,
+    /// Whether a register of a width is swept.
+    register: bool,
     /// Whether a trap ended one.
     trapped: bool,
 }
@@ -123,8 +127,9 @@ impl Points<'_> {
         if self.several {
             columns.extend([Column::text("model"), Column::text("hw")]);
         }
-        columns.push(Column::number("bits"));
-        columns.push(Column::text("overflow"));
+        if self.register {
+            columns.extend([Column::number("bits"), Column::text("overflow")]);
+        }
         columns.extend(parameter_keys(self.points).iter().map(|key| Column::text(key)));
         let names = [
             "accuracy",
@@ -151,7 +156,9 @@ impl Points<'_> {
         if self.several {
             cells.extend([row.model.clone(), row.hw.clone()]);
         }
-        cells.extend([row.bits.map_or(String::new(), |bits| bits.to_string()), row.overflow.clone()]);
+        if self.register {
+            cells.extend([row.bits.map_or(String::new(), |bits| bits.to_string()), row.overflow.clone()]);
+        }
         cells.extend(point.parameters.iter().map(|one| one.value.clone()));
         cells.extend(outcome(row));
         cells.extend(self.trapped.then(|| row.trapped.clone().unwrap_or_default()));
@@ -171,7 +178,7 @@ fn outcome(row: &SummaryRow) -> [String; 12] {
         share(row.accuracy),
         ends(row.accuracy_low, row.accuracy_high),
         share(row.accuracy_exact),
-        row.mcnemar_p.map_or(String::new(), |p| p.to_string()),
+        row.mcnemar_p.map_or(String::new(), probability),
         share(row.top1_agreement),
         ends(row.agreement_low, row.agreement_high),
         count(row.output_mismatch),
@@ -184,7 +191,8 @@ fn outcome(row: &SummaryRow) -> [String; 12] {
 }
 
 fn summary(points: &[PointRecord], several: bool) -> Markup {
-    let all = Points { points, several, trapped: points.iter().any(|point| !point.is_whole()) };
+    let register = points.iter().any(|point| point.summary.bits.is_some());
+    let all = Points { points, several, register, trapped: points.iter().any(|point| !point.is_whole()) };
     let rows = points.iter().map(|point| all.cells(point)).collect();
     let table = Table { columns: all.columns(), rows };
     html! {

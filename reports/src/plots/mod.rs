@@ -19,8 +19,8 @@ pub use quantizers::QUANTIZER_PLOTS;
 pub use run::{RUN_PLOTS, SUM_PLOTS};
 pub use schemes::SCHEME_PLOTS;
 pub use size::SIZE_PLOTS;
-pub(crate) use sweep::Group;
 pub use sweep::SWEEP_PLOTS;
+pub(crate) use sweep::{Group, NO_WIDTH};
 
 use crate::ReportError;
 

@@ -16,7 +16,7 @@ pub struct QuantizeChoices {
     pub method: String,
     /// The method that chooses ranges of weights.
     pub weight_method: String,
-    /// Codes of weights: `int2` to `int8`.
+    /// Codes of weights: `int2` to `int8`, `uint2` to `uint8`.
     pub weights: String,
     /// Codes of activations: `int2` to `int16`, `uint2` to `uint16`.
     pub activations: String,

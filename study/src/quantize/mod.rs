@@ -7,6 +7,7 @@ mod record;
 mod setting;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::{Existing, SingleFile, Staging, Target};
@@ -19,7 +20,9 @@ use guardbit_sim::{Codes, Options, StatsLevel};
 
 pub use choices::QuantizeChoices;
 pub use mixed::{MixedBudget, MixedBudgetError};
-pub use setting::{MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, parse_codes, parse_rule};
+pub use setting::{
+    MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, activation_codes, parse_codes, parse_rule, weight_codes,
+};
 
 use crate::execute::{ExecutedTogether, execute_together};
 use crate::samples::Samples;
@@ -75,6 +78,7 @@ pub fn quantize(
         return Err(StudyError::MethodWithoutHw { method: method.name().into() });
     }
     let file = SingleFile::new(out, existing, is_ours)?;
+    check_places(out, request.report.as_deref())?;
     let report = request.report.as_ref().map(|dir| Target::claim_for(dir, existing)).transpose()?;
     let accelerator = guardbit_hwmodels::load(request.hw.as_deref().unwrap_or(WIDE), &request.sets)?;
     let float = guardbit_frontends::load(&request.model)?;
@@ -103,6 +107,24 @@ pub fn quantize(
         report.publish(existing)?;
     }
     Ok(record)
+}
+
+/// Whether the network can be read again by its name, and the report lies elsewhere.
+fn check_places(out: &Path, report: Option<&Path>) -> Result<(), StudyError> {
+    let refused = |problem| Err(StudyError::QuantizeOutput { path: out.into(), problem });
+    if out.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("onnx")) {
+        return refused("a quantized network is written as ONNX, and read again by that name");
+    }
+    let place = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?))
+    };
+    match report.and_then(place) {
+        Some(report) if Some(&report) == place(out).as_ref() => {
+            refused("the network and its report cannot both be there")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes the report beside its place.

@@ -3,7 +3,9 @@
 use guardbit_files::FileEntry;
 use guardbit_hwmodels::{Accelerator, Register};
 use guardbit_quantize::{Config, Quantized, TensorFigures, UnitFigures};
-use guardbit_reports::{About, Decibel, HistogramRow, PartRow, QuantizeRecord, TensorRow, TradeOffRow};
+use guardbit_reports::{
+    About, Decibel, HistogramRow, PartRow, QuantizeRecord, TensorRow, TradeOffRow, counted,
+};
 use serde::Serialize;
 
 use super::{Measured, QuantizeRequest};
@@ -113,12 +115,18 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
     let file = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let calibration = match &request.calibration {
         InputSource::File { path, .. } => file(path),
-        InputSource::Random { count, seed } => format!("{count} random samples, seed {seed}"),
+        InputSource::Random { count, seed } => {
+            format!("{}, seed {seed}", counted(*count as u64, "random sample"))
+        }
     };
     let config = &request.config;
     let bits = |setting: guardbit_quantize::CodeSetting| {
         let sign = if setting.signed { "int" } else { "uint" };
         format!("{sign}{}", setting.bits)
+    };
+    let in_words = match &request.hw {
+        Some(_) => crate::run::in_words(accelerator, &request.sets),
+        None => format!("none was named; figures of layers are those on {}", accelerator.name),
     };
     let scales = if config.setting.per_channel { "per channel" } else { "per tensor" };
     let mut pairs = vec![
@@ -127,7 +135,7 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
         ("Method", method(config)),
         ("Activations", bits(config.setting.activations)),
         ("Weights", format!("{}, {scales}", bits(config.setting.weights))),
-        ("Accelerator", crate::run::in_words(accelerator)),
+        ("Accelerator", in_words),
     ];
     pairs.extend(request.test.as_deref().map(|path| ("Test", file(path))));
     pairs.extend(request.labels.as_deref().map(|path| ("Labels", file(path))));

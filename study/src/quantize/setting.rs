@@ -16,9 +16,23 @@ pub fn parse_codes(text: &str, base: CodeSetting, most: u32) -> Result<CodeSetti
     let bits = bits.parse::<u32>().ok().filter(|bits| (2..=most).contains(bits));
     let wrong = || StudyError::QuantizeSetting {
         setting: text.into(),
-        problem: format!("codes are int2 to int{most} or uint2 to uint{most}"),
+        problem: format!("codes are {}", codes(most)),
     };
     Ok(CodeSetting { bits: bits.ok_or_else(wrong)?, signed, ..base })
+}
+
+/// The codes of weights that there are, in words.
+pub fn weight_codes() -> String {
+    codes(MOST_WEIGHT_BITS)
+}
+
+/// The codes of activations that there are, in words.
+pub fn activation_codes() -> String {
+    codes(MOST_ACTIVATION_BITS)
+}
+
+fn codes(most: u32) -> String {
+    format!("int2 to int{most} or uint2 to uint{most}")
 }
 
 /// A rule as `depthwise:weights=int6,per-tensor` or `LAYER:float`, on top of the general settings.

@@ -8,7 +8,7 @@ use guardbit_graph::{CodeType, Graph, Tensor, word_of};
 use guardbit_reports::member_name;
 
 use crate::StudyError;
-use crate::array::{self, Array, ArrayFile};
+use crate::array::{Array, ArrayFile};
 
 /// The array for an input, by name from an archive, or the only one, and the number of samples in it.
 pub(super) fn take(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
-use guardbit_reports::{About, Parameter, SweepPoint, Task};
+use guardbit_reports::{About, Parameter, SweepPoint, Task, counted};
 use guardbit_sim::{ARITHMETIC_VERSION, Mode, StatsLevel};
 use serde::Serialize;
 
@@ -97,7 +97,7 @@ impl Plan {
         let bases: Vec<Accelerator> = bases.collect::<Result<_, _>>()?;
         let mut subjects = Subjects::default();
         let (mut points, mut listed, mut groups) = (Vec::new(), Vec::new(), HashMap::new());
-        for Combination { variant, parameters, apart } in combinations(request)? {
+        for Combination { variant, parameters, apart } in combinations(request, &bases)? {
             let (index, subject) = subjects.of(&variant)?;
             for (point, accelerator) in points_of(request, subject, &variant, &parameters)? {
                 // Whatever is wrong with a combination is said before the first point runs.
@@ -175,7 +175,7 @@ impl Plan {
     pub fn title(&self) -> String {
         let own = self.own_points();
         match self.shard {
-            None => format!("{} points", own.len()),
+            None => counted(own.len() as u64, "point"),
             Some(shard) => format!("{} of {} points, shard {shard}", own.len(), self.points.len()),
         }
     }
@@ -204,8 +204,11 @@ struct Combination {
 }
 
 /// Every combination of network, accelerator and axes.
-fn combinations(request: &SweepRequest) -> Result<Vec<Combination>, StudyError> {
+fn combinations(request: &SweepRequest, bases: &[Accelerator]) -> Result<Vec<Combination>, StudyError> {
     let axes = request.axes.list();
+    // Names of levels are those of all accelerators, or nobody's.
+    let varies_hw = axes.iter().any(|axis| matches!(Argument::find(axis.key()), Some(Argument::Hw)));
+    let bases = if varies_hw { &[] } else { bases };
     let mut all = Vec::new();
     for model in &request.models {
         for hw in &request.hws {
@@ -219,7 +222,7 @@ fn combinations(request: &SweepRequest) -> Result<Vec<Combination>, StudyError> 
                     variant.settings.stats = default_sweep_stats(variant.settings.mode);
                 }
                 let parameter = |(axis, value): (&Axis, &&str)| Parameter {
-                    key: axis.key().into(),
+                    key: named_key(axis, bases),
                     value: shown(axis, value),
                 };
                 let apart = axes.iter().zip(&values).filter(|(axis, _)| axis.level().is_none());
@@ -230,6 +233,22 @@ fn combinations(request: &SweepRequest) -> Result<Vec<Combination>, StudyError> 
         }
     }
     Ok(all)
+}
+
+/// The key as tables have it: a level is known by its name, also where it is given by its place.
+fn named_key(axis: &Axis, bases: &[Accelerator]) -> String {
+    let mut names = bases.iter().map(|base| Some(level_at(base, axis.level()?)?.name.as_str()));
+    let first = names.next().flatten().filter(|first| names.all(|name| name == Some(first)));
+    match (first, axis.key().rsplit_once('.')) {
+        (Some(name), Some((_, what))) => format!("accumulation.{name}.{what}"),
+        _ => axis.key().into(),
+    }
+}
+
+/// The level of a key, given by its name or its place.
+fn level_at<'a>(base: &'a Accelerator, level: &str) -> Option<&'a Level> {
+    let levels = &base.datapath.levels;
+    levels.iter().find(|one| one.name == level).or_else(|| levels.get(level.parse::<usize>().ok()?))
 }
 
 /// A value as tables have it: the folder of a file makes no difference to results.
@@ -332,7 +351,7 @@ fn varied_level<'a>(request: &SweepRequest, base: &'a Accelerator) -> Result<Opt
     let axes = request.axes.list();
     let over = |what: &str| axes.iter().rfind(|axis| axis.level().is_some() && axis.key().ends_with(what));
     let name = over(".bits").or_else(|| over(".overflow")).and_then(|axis| axis.level());
-    Ok(base.datapath.levels.iter().find(|level| Some(level.name.as_str()) == name))
+    Ok(name.and_then(|name| level_at(base, name)))
 }
 
 fn register_of(register: Register) -> Option<(u32, Overflow)> {

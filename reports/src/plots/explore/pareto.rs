@@ -1,8 +1,7 @@
 //! What designs lose against what they take.
 
-use plotters::style::text_anchor::{HPos, VPos};
-
 use super::quality;
+use crate::numbers::counted;
 use crate::plots::kit::{
     Axis, Content, DrawError, Entry, INK, Legend, Look, Mark, SILVER, Scale, VERMILLION, category_look, chart,
     figure, si,
@@ -42,7 +41,7 @@ fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawErro
     if record.rows.iter().any(|row| row.recommended) {
         entries.push(Entry::new(Mark::Marker(chosen()), "recommended"));
     }
-    let subtitle = format!("{} on {} · {} designs", record.model, record.hw, record.rows.len());
+    let subtitle = format!("{} on {} · {}", record.model, record.hw, counted(record.rows.len() as u64, "design"));
     let legend = Legend::new(entries).content();
     let all: Vec<Content<'_>> = std::iter::once(legend).chain(contents).collect();
     Ok(Drawing::Figure(figure(title, &subtitle, &all)?))
@@ -92,11 +91,13 @@ fn panel<'a>(record: &'a ExploreRecord, objective: &'a str, points: Vec<(f64, &'
         chart.points(&front, best())?;
         let recommended: Vec<(f64, f64)> = pick(|row| row.recommended).collect();
         chart.points(&recommended, chosen())?;
-        for (value, row, quality) in points.iter().filter(|(_, row, _)| row.recommended) {
-            let place = (x.scale.at(*value), y.scale.at(quality[0]));
-            let name = format!("{} ({})", row.point, si(*value));
-            chart.note(&name, place, (7, 13), (HPos::Left, VPos::Center), INK)?;
-        }
-        Ok(())
+        let place = |value: f64, quality: &[f64; 3]| (x.scale.at(value), y.scale.at(quality[0]));
+        let recommended = points.iter().filter(|(_, row, _)| row.recommended);
+        let note = |(value, row, quality): &(f64, &PointRow, [f64; 3])| {
+            (format!("{} ({})", row.point, si(*value)), place(*value, quality))
+        };
+        let notes: Vec<_> = recommended.map(note).collect();
+        let markers: Vec<_> = points.iter().map(|(value, _, quality)| place(*value, quality)).collect();
+        chart.notes(&notes, &markers, INK)
     })
 }

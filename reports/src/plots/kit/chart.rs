@@ -11,6 +11,43 @@ use super::figure::{Area, DrawError, text};
 use super::scale::Scale;
 use super::style::{GREY, INK, Look, Marker, PALE, font, thin};
 
+/// Size of the letters of notes.
+const NOTE: f64 = 10.5;
+
+/// Where a note may stand: pixels from its place, and the side of it that is there; the best first.
+fn beside() -> impl Iterator<Item = (i32, i32, HPos)> {
+    [10, 18, 26, 34, 46, 58].into_iter().flat_map(|far| {
+        [(8, far, HPos::Left), (8, -far, HPos::Left), (-8, far, HPos::Right), (-8, -far, HPos::Right)]
+    })
+}
+
+/// Pixels that something covers.
+struct Covered {
+    left: i32,
+    right: i32,
+    top: i32,
+    bottom: i32,
+}
+
+impl Covered {
+    fn marker((x, y): (i32, i32)) -> Self {
+        Self { left: x - 7, right: x + 7, top: y - 5, bottom: y + 5 }
+    }
+
+    fn text(text: &str, (x, y): (i32, i32), side: HPos) -> Self {
+        let width = (text.chars().count() as f64 * 0.6 * NOTE) as i32;
+        let left = if matches!(side, HPos::Left) { x } else { x - width };
+        Self { left, right: left + width, top: y - 6, bottom: y + 6 }
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.left < other.right
+            && other.left < self.right
+            && self.top < other.bottom
+            && other.top < self.bottom
+    }
+}
+
 /// An axis.
 #[derive(Debug, Clone)]
 pub struct Axis {
@@ -170,7 +207,36 @@ impl Chart<'_, '_> {
         color: RGBColor,
     ) -> Result<(), DrawError> {
         let (x, y) = self.pixel(place);
-        text(self.area, note, 10.5, color, anchor, (x + offset.0, y + offset.1))
+        text(self.area, note, NOTE, color, anchor, (x + offset.0, y + offset.1))
+    }
+
+    /// Texts beside their places, each where it covers neither another one nor a marker at one of `markers`, as far as there is
+    /// such a place.
+    pub fn notes(
+        &self,
+        notes: &[(String, (f64, f64))],
+        markers: &[(f64, f64)],
+        color: RGBColor,
+    ) -> Result<(), DrawError> {
+        let ((left, low), (right, high)) =
+            (self.pixel((self.x.range.0, self.y.range.0)), self.pixel((self.x.range.1, self.y.range.1)));
+        let inside =
+            |one: &Covered| one.left > left && one.right <= right && one.top >= high && one.bottom < low;
+        let markers = markers.iter().map(|&place| Covered::marker(self.pixel(place)));
+        let mut taken: Vec<Covered> = markers.collect();
+        for (note, place) in notes {
+            let (x, y) = self.pixel(*place);
+            let covered = |&(dx, dy, side): &(i32, i32, HPos)| Covered::text(note, (x + dx, y + dy), side);
+            let worth = |beside: &(i32, i32, HPos)| {
+                let own = covered(beside);
+                (!inside(&own), taken.iter().filter(|other| own.meets(other)).count())
+            };
+            let Some(beside) = beside().min_by_key(worth) else { continue };
+            taken.push(covered(&beside));
+            let (dx, dy, side) = beside;
+            text(self.area, note, NOTE, color, (side, VPos::Center), (x + dx, y + dy))?;
+        }
+        Ok(())
     }
 
     fn splits(&self) -> Result<(), DrawError> {
@@ -231,4 +297,50 @@ pub fn marker(area: &Area<'_>, look: Look, (x, y): (i32, i32)) -> Result<(), Dra
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plots::kit::{Content, figure};
+
+    /// Where the texts of a chart with these notes stand, at half of their height.
+    fn places(notes: &[(&str, (f64, f64))]) -> Vec<(String, Covered)> {
+        let notes: Vec<_> = notes.iter().map(|(note, place)| ((*note).to_owned(), *place)).collect();
+        let markers: Vec<_> = notes.iter().map(|(_, place)| *place).collect();
+        let axis = Axis::new("", Scale::between(0.0, 100.0));
+        let content = Content::new(300, |area| {
+            let chart = chart(area, ("", ""), &axis, &axis)?;
+            chart.notes(&notes, &markers, INK)
+        });
+        let svg = figure("", "", &[content]).unwrap();
+        let text = |element: &str| {
+            let attribute = |name: &str| element.split(&format!(" {name}=\"")).nth(1)?.split('"').next();
+            let side = if attribute("text-anchor") == Some("end") { HPos::Right } else { HPos::Left };
+            let at = (attribute("x")?.parse().ok()?, attribute("y")?.parse().ok()?);
+            let said = element.split('>').nth(1)?.split('<').next()?.trim().to_owned();
+            notes
+                .iter()
+                .any(|(note, _)| *note == said)
+                .then(|| (said.clone(), Covered::text(&said, at, side)))
+        };
+        svg.split("<text").filter_map(text).collect()
+    }
+
+    /// As layers of a network, or designs, that are nearly the same.
+    #[test]
+    fn notes_cover_neither_each_other_nor_stand_outside() {
+        let close = [
+            ("layer a", (50.0, 50.0)),
+            ("layer b", (50.4, 50.0)),
+            ("layer c", (51.0, 50.5)),
+            ("corner d", (99.9, 0.1)),
+        ];
+        let places = places(&close);
+        assert_eq!(places.len(), close.len());
+        for (at, (note, own)) in places.iter().enumerate() {
+            assert!(places[..at].iter().all(|(_, other)| !own.meets(other)), "{note}");
+            assert!(own.right < 960 && own.bottom < 360, "{note}");
+        }
+    }
 }

@@ -7,7 +7,10 @@ use plotters::style::{Color, RGBColor};
 use super::figure::{Area, Content, DrawError, WIDTH, text};
 use super::style::{GREY, INK};
 
-const LABELS: i32 = 190;
+/// Least room for the labels, and the most, beside which cells can still be told apart.
+const LABELS: (i32, i32) = (190, 400);
+/// What a letter of a label takes.
+const LETTER: f64 = 6.6;
 const NOTES: i32 = 165;
 const HEAD: u32 = 22;
 const ROW: u32 = 20;
@@ -59,30 +62,43 @@ impl HeatTable {
 
     fn draw(&self, area: &Area<'_>) -> Result<(), DrawError> {
         let has_notes = self.rows.iter().any(|row| !row.note.is_empty());
-        let room = WIDTH as i32 - 40 - LABELS - if has_notes { NOTES } else { 0 };
+        let labels = self.labels();
+        let room = WIDTH as i32 - 40 - labels - if has_notes { NOTES } else { 0 };
         let width = (room / self.columns.len().max(1) as i32).clamp(1, 60);
-        let right = LABELS + width * self.columns.len() as i32;
+        let right = labels + width * self.columns.len() as i32;
         for (i, name) in self.columns.iter().enumerate() {
-            let middle = LABELS + width * i as i32 + width / 2;
+            let middle = labels + width * i as i32 + width / 2;
             text(area, name, 10.5, INK, (HPos::Center, VPos::Center), (middle, HEAD as i32 / 2))?;
         }
         let note_title = if has_notes { &self.note_title } else { "" };
         text(area, note_title, 10.5, GREY, (HPos::Left, VPos::Center), (right + 10, HEAD as i32 / 2))?;
         for (i, row) in self.rows.iter().enumerate() {
-            self.draw_row(area, row, (HEAD + ROW * i as u32) as i32, width)?;
+            self.draw_row(area, row, (HEAD + ROW * i as u32) as i32, (labels, width))?;
         }
         let foot = (HEAD + ROW * self.rows.len() as u32 + 14) as i32;
-        let middle = (LABELS + right) / 2;
+        let middle = (labels + right) / 2;
         text(area, &self.title, 11.5, INK, (HPos::Center, VPos::Center), (middle, foot))
     }
 
-    fn draw_row(&self, area: &Area<'_>, row: &HeatRow, top: i32, width: i32) -> Result<(), DrawError> {
+    /// Where the cells begin: the longest label ends before.
+    fn labels(&self) -> i32 {
+        let longest = self.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0);
+        ((longest as f64 * LETTER) as i32 + 12).clamp(LABELS.0, LABELS.1)
+    }
+
+    fn draw_row(
+        &self,
+        area: &Area<'_>,
+        row: &HeatRow,
+        top: i32,
+        (labels, width): (i32, i32),
+    ) -> Result<(), DrawError> {
         let height = ROW as i32;
         let middle = top + height / 2;
-        text(area, &row.label, 11.0, INK, (HPos::Right, VPos::Center), (LABELS - 8, middle))?;
+        text(area, &row.label, 11.0, INK, (HPos::Right, VPos::Center), (labels - 8, middle))?;
         let gap = i32::from(width > 12);
         for (i, cell) in row.cells.iter().enumerate() {
-            let left = LABELS + width * i as i32;
+            let left = labels + width * i as i32;
             let Some(cell) = cell else { continue };
             let corners = [(left, top + 1), (left + width - gap, top + height - 1)];
             area.draw(&Rectangle::new(corners, cell.fill.filled()))?;
@@ -92,10 +108,31 @@ impl HeatTable {
             }
         }
         if let Some(fence) = row.fence {
-            let x = LABELS + width * fence as i32 - 1;
+            let x = labels + width * fence as i32 - 1;
             area.draw(&Rectangle::new([(x - 1, top - 1), (x + 1, top + height + 1)], INK.filled()))?;
         }
-        let right = LABELS + width * self.columns.len() as i32 + 10;
+        let right = labels + width * self.columns.len() as i32 + 10;
         text(area, &row.note, 10.5, GREY, (HPos::Left, VPos::Center), (right, middle))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_have_room() {
+        let table = |label: &str| {
+            let row = HeatRow { label: label.into(), cells: Vec::new(), note: String::new(), fence: None };
+            HeatTable {
+                columns: Vec::new(),
+                title: String::new(),
+                note_title: String::new(),
+                rows: vec![row],
+            }
+        };
+        assert_eq!(table("#0 conv2d").labels(), LABELS.0);
+        // 34 letters of 6 pixels at least.
+        assert!(table("#21 depthwise_conv2d_10, runs of 8").labels() >= 34 * 6 + 8);
     }
 }

@@ -1,7 +1,7 @@
 //! Accuracy against width, one curve per way of quantizing.
 
 use crate::figures::Fraction;
-use crate::numbers::percentage;
+use crate::numbers::{counted, percentage};
 use crate::plots::kit::{
     Area, Axis, DrawError, Entry, GREY, Legend, Mark, Scale, category_look, chart, figure, panels,
 };
@@ -34,7 +34,7 @@ fn draw(record: &QuantizersRecord, title: &'static str) -> Result<Drawing, DrawE
     }));
     let float = Fraction::of(record.float_right, record.samples);
     let float = float.map_or(String::new(), |share| format!(", float network: {}", percentage(share)));
-    let subtitle = format!("{}, {} samples{float}", record.model, record.samples);
+    let subtitle = format!("{}, {}{float}", record.model, counted(record.samples, "sample"));
     Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
 }
 

@@ -2,6 +2,7 @@
 
 use super::plots;
 use crate::RunRecord;
+use crate::numbers::counted;
 
 plots! {
     /// Every plot of a run, in the order of the report.
@@ -23,9 +24,7 @@ const EVENTS_NOT_PLACED: &str = "Not counted: this plot needs --stats full.";
 const NO_EVENTS: &str = "No addition overflowed.";
 
 fn subtitle(run: &RunRecord) -> String {
-    let samples = run.outcome.samples;
-    let plural = if samples == 1 { "" } else { "s" };
-    format!("{} on {} · {samples} sample{plural} · {}", run.model, run.hw, run.mode)
+    format!("{} on {} · {} · {}", run.model, run.hw, counted(run.outcome.samples, "sample"), run.mode)
 }
 
 /// Names the layers that a plot leaves out.

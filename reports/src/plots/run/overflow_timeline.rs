@@ -1,6 +1,7 @@
 //! Overflow events over the cycles of every layer.
 
 use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
+use crate::numbers::number;
 use crate::plots::kit::{
     Area, Axis, Content, DrawError, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart, columns,
     figure, panels, si,
@@ -45,7 +46,13 @@ fn bars(area: &Area<'_>, layer: &LayerActivity) -> Result<(), DrawError> {
     let most = layer.timeline.iter().copied().max().unwrap_or(0) as f64;
     let x = Axis::new("cycle", Scale::from_zero(layer.cycles as f64).without_margin());
     let y = Axis::new("events", Scale::from_zero(most));
-    let events = format!("{} events in {} cycles", si(layer.events() as f64), si(layer.cycles as f64));
+    let events = format!(
+        "{} {} in {} {}",
+        si(layer.events() as f64),
+        number(layer.events(), "event", "events"),
+        si(layer.cycles as f64),
+        number(layer.cycles, "cycle", "cycles"),
+    );
     let panel = chart(area, (&label(layer), &events), &x, &y)?;
     let width = layer.cycles as f64 / layer.timeline.len() as f64;
     for (i, &count) in layer.timeline.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -66,7 +73,12 @@ fn table(layers: &[&LayerActivity]) -> Content<'static> {
         HeatRow {
             label: label(layer),
             cells: layer.timeline.iter().map(cell).collect(),
-            note: format!("{} in {} cycles", si(layer.events() as f64), si(layer.cycles as f64)),
+            note: format!(
+                "{} in {} {}",
+                si(layer.events() as f64),
+                si(layer.cycles as f64),
+                number(layer.cycles, "cycle", "cycles"),
+            ),
             fence: None,
         }
     };

@@ -1,10 +1,10 @@
 //! Products per cycle against products per byte from outside.
 
 use guardbit_hwmodels::TimingConvention;
-use plotters::style::text_anchor::{HPos, VPos};
 
 use super::subtitle;
 use crate::RunRecord;
+use crate::numbers::number;
 use crate::plots::kit::{
     Axis, Content, DrawError, Entry, GREY, INK, Legend, Mark, Scale, category_look, chart, figure,
 };
@@ -57,8 +57,10 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let kinds: Vec<_> =
         BOUNDS.into_iter().filter(|(name, ..)| points.iter().any(|(row, _)| row.bound == *name)).collect();
     let entries = kinds.iter().map(|(_, words, look)| Entry::new(Mark::Marker(category_look(*look)), *words));
-    let bytes = rate.map_or(String::new(), |rate| format!(", {rate} bytes per cycle"));
-    let of_roof = Entry::new(Mark::Line(GREY), format!("roof: {peak} products{bytes}"));
+    let bytes = |rate: f64| format!(", {rate} {} per cycle", if rate == 1.0 { "byte" } else { "bytes" });
+    let bytes = rate.map_or(String::new(), bytes);
+    let products = number(run.timing.peak_macs_per_cycle, "product", "products");
+    let of_roof = Entry::new(Mark::Line(GREY), format!("roof: {peak} {products}{bytes}"));
     let legend = Legend::new(entries.chain([of_roof])).content();
     let panel = Content::new(420, |area| {
         let mut chart = chart(area, ("", ""), &x, &y)?;
@@ -68,11 +70,10 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
             let places: Vec<(f64, f64)> = own.map(|(_, [x, y])| (*x, *y)).collect();
             chart.points(&places, category_look(*look))?;
         }
-        for (names, [px, py]) in named(&points) {
-            let place = (x.scale.at(px), y.scale.at(py));
-            chart.note(&names, place, (8, 10), (HPos::Left, VPos::Center), INK)?;
-        }
-        Ok(())
+        let place = |[px, py]: [f64; 2]| (x.scale.at(px), y.scale.at(py));
+        let notes: Vec<_> = named(&points).into_iter().map(|(names, at)| (names, place(at))).collect();
+        let markers: Vec<_> = points.iter().map(|(_, at)| place(*at)).collect();
+        chart.notes(&notes, &markers, INK)
     });
     Ok(Drawing::Figure(figure(title, &subtitle(run), &[legend, panel])?))
 }

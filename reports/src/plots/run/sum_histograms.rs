@@ -125,9 +125,9 @@ fn filled(shares: &[f64]) -> Vec<std::ops::Range<usize>> {
     runs
 }
 
-/// What lies outside, in words.
+/// What lies outside, in words that fit above one of three panels.
 fn summary(histogram: &SumHistogram) -> String {
     let both = [SumKind::MinPrefix, SumKind::MaxPrefix].map(|kind| histogram.total(kind).iter().sum::<u64>());
     let outside = percent(outside(histogram) as f64 / (both[0] + both[1]).max(1) as f64);
-    format!("{} bits: {outside} of the least and greatest prefixes lie outside", histogram.bits)
+    format!("{} bits: {outside} of these prefixes lie outside", histogram.bits)
 }

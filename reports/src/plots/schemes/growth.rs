@@ -1,5 +1,6 @@
 //! How the codes of every layer differ under another scheme: by itself, and behind all layers before it.
 
+use crate::numbers::counted;
 use crate::plots::kit::{
     Area, Axis, Content, DrawError, Entry, Legend, Mark, Scale, category_look, chart, figure,
 };
@@ -45,7 +46,7 @@ fn draw(record: &SchemesRecord, title: &'static str) -> Result<Drawing, DrawErro
         Content::new(HEIGHT, move |area| curves(area, record, what, (&x, &y)))
     };
     let content = [legend, panel(SHARES[0], &share), panel(SHARES[1], &share), panel(DISTANCE, &distance)];
-    let subtitle = format!("{}, {} samples", record.model, record.samples);
+    let subtitle = format!("{}, {}", record.model, counted(record.samples as u64, "sample"));
     Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
 }
 

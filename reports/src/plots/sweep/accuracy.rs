@@ -1,6 +1,6 @@
 //! Accuracy and agreement against width.
 
-use super::NO_POINTS;
+use super::by_width;
 use super::group::{Group, mode_legend, subtitle};
 use crate::numbers::percentage;
 use crate::plots::kit::{Area, Axis, DrawError, Entry, GREY, Mark, Scale, chart, figure, mode_look, panels};
@@ -42,10 +42,10 @@ const AGREEMENT: Shown = Shown {
 };
 
 fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
-    let groups = Group::all(points);
-    if groups.is_empty() {
-        return Ok(Drawing::Nothing(NO_POINTS.into()));
-    }
+    let groups = match by_width(points) {
+        Ok(groups) => groups,
+        Err(nothing) => return Ok(nothing),
+    };
     let mut shown: Vec<Panel<'_>> = Vec::new();
     for group in &groups {
         let has = |value: fn(&SummaryRow) -> Option<Fraction>| {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::NO_POINTS;
 use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
-use crate::numbers::percentage;
+use crate::numbers::{counted, percentage};
 use crate::plots::kit::{Content, DrawError, HeatCell, HeatRow, HeatTable, Ramp, figure};
 use crate::plots::{Drawing, Plot};
 use crate::{Fraction, PointRecord};
@@ -25,7 +25,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     }
     let Some(shown) = Shown::of(points) else { return Ok(Drawing::Nothing(NOTHING_CLASSIFIED.into())) };
     let (table, named) = table(points, shown);
-    Ok(Drawing::Figure(figure(title, &format!("{} points{named}", points.len()), &[table])?))
+    Ok(Drawing::Figure(figure(title, &format!("{}{named}", counted(points.len() as u64, "point")), &[table])?))
 }
 
 /// What tells a row, and its cells: name of the column, and share.

@@ -1,5 +1,6 @@
 //! The points of one model on one accelerator.
 
+use crate::numbers::counted;
 use crate::plots::kit::{Axis, Content, Entry, Legend, Mark, Scale, mode_look};
 use crate::tables::short_key;
 use crate::{PointRecord, layer_label};
@@ -89,8 +90,7 @@ impl<'a> Group<'a> {
 /// What was swept, for the line below the title.
 pub(super) fn subtitle(groups: &[Group<'_>]) -> String {
     let summary = &groups[0].points[0].summary;
-    let plural = if summary.samples == 1 { "" } else { "s" };
-    let of = format!("{} sample{plural} · {}", summary.samples, summary.mode);
+    let of = format!("{} · {}", counted(summary.samples, "sample"), summary.mode);
     match groups {
         [_] => format!("{} on {} · {of}", summary.model, summary.hw),
         _ => format!("{} combinations · {of}", groups.len()),

@@ -4,7 +4,7 @@ mod dimensions;
 mod group;
 mod layer_curves;
 
-use super::plots;
+use super::{Drawing, plots};
 use crate::PointRecord;
 
 pub(crate) use group::Group;
@@ -22,3 +22,17 @@ plots! {
 }
 
 const NO_POINTS: &str = "No point ran to its end.";
+
+/// Why points are in no [`Group`]: said in place of plots against width, and of findings by width.
+pub(crate) const NO_WIDTH: &str = "No width of a level is swept for the whole network. \"Accuracy over the axes\" shows these points, \
+     and summary.csv and sweep.csv have their other figures.";
+
+/// The points by width; where none has one, why there is nothing to see.
+fn by_width(points: &[PointRecord]) -> Result<Vec<Group<'_>>, Drawing> {
+    let groups = Group::all(points);
+    match (groups.is_empty(), points.is_empty()) {
+        (true, true) => Err(Drawing::Nothing(NO_POINTS.into())),
+        (true, false) => Err(Drawing::Nothing(NO_WIDTH.into())),
+        (false, _) => Ok(groups),
+    }
+}

@@ -1,6 +1,6 @@
 //! Output codes that differ, against width.
 
-use super::NO_POINTS;
+use super::by_width;
 use super::group::{Group, mode_legend, subtitle};
 use crate::PointRecord;
 use crate::plots::kit::{Area, Axis, DrawError, Scale, chart, figure, mode_look, panels};
@@ -15,10 +15,10 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
 };
 
 fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
-    let groups = Group::all(points);
-    if groups.is_empty() {
-        return Ok(Drawing::Nothing(NO_POINTS.into()));
-    }
+    let groups = match by_width(points) {
+        Ok(groups) => groups,
+        Err(nothing) => return Ok(nothing),
+    };
     let mut content = vec![mode_legend(&groups, [])];
     content.extend(panels(&groups, groups.len().min(2), 300, |area, group| draw_panel(area, group)));
     Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content)?))

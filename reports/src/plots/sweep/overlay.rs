@@ -3,6 +3,7 @@
 use super::NO_POINTS;
 use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
 use crate::PointRecord;
+use crate::numbers::counted;
 use crate::plots::kit::{
     Area, Axis, DrawError, Entry, Legend, Mark, Scale, category_look, chart, figure, panels,
 };
@@ -44,9 +45,10 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     let legend = Legend::new(curves.iter().enumerate().map(entry)).content();
     let others: Vec<String> =
         (0..all.len()).filter(|&at| at != along).map(|at| all[at].short_name()).collect();
+    let count = counted(points.len() as u64, "point");
     let subtitle = match others.join(" · ").as_str() {
-        "" => format!("{} points", points.len()),
-        others => format!("{} points · curves: {others}", points.len()),
+        "" => count,
+        others => format!("{count} · curves: {others}"),
     };
     let panel = |area: &Area<'_>, _: &()| draw_panel(area, &all[along], &numbers, &curves, shown);
     let content = [vec![legend], panels(vec![()], 1, 380, panel)].into_iter().flatten().collect::<Vec<_>>();

@@ -1,6 +1,6 @@
 //! Required bits of the swept level.
 
-use super::NO_POINTS;
+use super::by_width;
 use super::group::{Group, subtitle};
 use crate::plots::kit::{Content, DrawError, figure};
 use crate::plots::required_bits::{BITS_NOT_FOUND, LevelBits, content};
@@ -17,10 +17,10 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
 };
 
 fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
-    let groups = Group::all(points);
-    if groups.is_empty() {
-        return Ok(Drawing::Nothing(NO_POINTS.into()));
-    }
+    let groups = match by_width(points) {
+        Ok(groups) => groups,
+        Err(nothing) => return Ok(nothing),
+    };
     let levels: Vec<(String, Vec<LevelBits<'_>>)> =
         groups.iter().map(|group| (group.heading.clone(), swept_levels(group))).collect();
     if levels.iter().all(|(_, levels)| levels.is_empty()) {

@@ -2,8 +2,8 @@
 
 use plotters::style::RGBColor;
 
-use super::NO_POINTS;
-use super::group::{Group, subtitle};
+use super::by_width;
+use super::group::subtitle;
 use super::layer_curves::{Figure, content};
 use crate::PointRecord;
 use crate::plots::kit::{DrawError, Entry, INK, Mark, Ramp, Scale, figure};
@@ -42,10 +42,10 @@ const FIGURE: Figure = Figure {
 };
 
 fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
-    let groups = Group::all(points);
-    if groups.is_empty() {
-        return Ok(Drawing::Nothing(NO_POINTS.into()));
-    }
+    let groups = match by_width(points) {
+        Ok(groups) => groups,
+        Err(nothing) => return Ok(nothing),
+    };
     Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content(&groups, &FIGURE))?))
 }
 
