@@ -394,3 +394,16 @@ fn a_folder_to_work_in_is_no_users() {
     assert_eq!(fs::read(place.path().join("work/icarus/tb.sv")).unwrap(), b"mine");
     assert_eq!(place.names(), ["net.yaml", "work"]);
 }
+
+/// `check` writes nothing into the bundle.
+#[test]
+fn a_folder_to_work_in_lies_beside_the_bundle() {
+    let place = Place::new();
+    place.succeed(&format!("{} --random 2 --quiet", command("vectors")));
+    for work in ["out", "out/work", "out/of/work", "./out/../out/work"] {
+        let output = place.call(&format!("check out --simulator icarus --work {work} --force"), "");
+        assert_eq!(output.status.code(), Some(2), "{work}");
+        assert!(stderr(&output).contains("where nothing is written"), "{}", stderr(&output));
+        assert!(!place.path().join("out/work").exists() && !place.path().join("out/of").exists());
+    }
+}

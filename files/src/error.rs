@@ -37,6 +37,14 @@ pub enum FolderError {
         /// The path.
         path: PathBuf,
     },
+    /// A folder within one that nothing is written into.
+    #[error("{} lies in {}, where nothing is written", path.display(), outer.display())]
+    Within {
+        /// The folder.
+        path: PathBuf,
+        /// The one that stays as it is.
+        outer: PathBuf,
+    },
     /// An output folder that holds something.
     #[error("{} is not empty", path.display())]
     Occupied {
@@ -91,7 +99,9 @@ impl FolderError {
         match self {
             Self::Write { .. } => "guardbit::folder::write",
             Self::Read { .. } => "guardbit::folder::read",
-            Self::NotAFolder { .. } | Self::Root { .. } | Self::Occupied { .. } => "guardbit::folder",
+            Self::NotAFolder { .. } | Self::Root { .. } | Self::Within { .. } | Self::Occupied { .. } => {
+                "guardbit::folder"
+            }
             Self::FileExists { .. } => "guardbit::file",
             Self::ForeignFile { .. } => "guardbit::file::foreign",
             Self::Foreign { .. } => "guardbit::folder::foreign",
@@ -103,11 +113,11 @@ impl FolderError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Occupied { ours: true, differs, .. } => {
-                let other = match differs.as_slice() {
-                    [] => "other inputs or settings".into(),
-                    differs => differs.join(", "),
+                let what = match differs.as_slice() {
+                    [] => "it holds results".to_owned(),
+                    differs => format!("it was made from {}", differs.join(", ")),
                 };
-                Some(format!("it was made from {other}: choose another folder, or replace it with --force"))
+                Some(format!("{what}: choose another folder, or replace it with --force"))
             }
             Self::Occupied { ours: false, .. } => Some("choose another folder".into()),
             Self::FileExists { ours: true, .. } => {
@@ -121,6 +131,7 @@ impl FolderError {
                  earlier version of guardbit wrote has no seal and counts as others' files"
                     .into(),
             ),
+            Self::Within { .. } => Some("name a folder beside it".into()),
             Self::Root { .. } => Some("name a folder within it".into()),
             Self::Busy { .. } => Some("wait until it is done, or choose another name".into()),
             Self::Write { source, .. } if is_mount_point(source) => {

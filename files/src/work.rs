@@ -27,11 +27,14 @@ struct Tool {
 }
 
 impl WorkFolder {
-    /// Takes `path` for this process, and empties it where that is allowed.
+    /// Takes `path` for this process, and empties it where that is allowed. Nothing is written into `spared`.
     ///
     /// # Errors
-    /// As [`Target::claim_for`].
-    pub fn claim(path: &Path, existing: Existing) -> Result<Self, FolderError> {
+    /// [`FolderError::Within`], and as [`Target::claim_for`].
+    pub fn claim(path: &Path, spared: &Path, existing: Existing) -> Result<Self, FolderError> {
+        if lies_within(path, spared) {
+            return Err(FolderError::Within { path: path.into(), outer: spared.into() });
+        }
         let target = Target::claim_for(path, existing)?;
         if !target.is_empty()? {
             target.stage()?.discard()?;
@@ -61,4 +64,11 @@ impl WorkFolder {
         let text = seal::seal(&json).unwrap_or_default();
         self.0.stage()?.put(WORK_MANIFEST, text.as_bytes())
     }
+}
+
+/// Whether a folder that may not be there yet is another one, or would lie in it.
+fn lies_within(path: &Path, outer: &Path) -> bool {
+    let (Ok(path), Ok(outer)) = (std::path::absolute(path), outer.canonicalize()) else { return false };
+    let found = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+    found.is_some_and(|found| found.starts_with(outer))
 }

@@ -21,7 +21,8 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
         SimulatorChoice::Ghdl => &[Simulator::Ghdl],
         SimulatorChoice::All => &Simulator::ALL,
     };
-    let kept = args.work.as_deref().map(|work| WorkFolder::claim(work, existing(global))).transpose()?;
+    let kept =
+        args.work.as_deref().map(|work| WorkFolder::claim(work, &args.dir, existing(global))).transpose()?;
     let time_limit = Duration::from_secs(args.timeout);
     let request = CheckRequest { simulators, work: args.work.as_deref(), time_limit };
     let report = guardbit_rtl_vectors::check(&args.dir, &request)?;
