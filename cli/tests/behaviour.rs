@@ -321,6 +321,17 @@ fn samples_are_picked() {
     assert_eq!(json["input"]["pick"], serde_json::json!({ "count": 40, "seed": 5 }));
 }
 
+/// A number of samples without a file of them is no number of random ones.
+#[test]
+fn samples_go_with_an_input() {
+    let (dir, model) = (tempfile::tempdir().unwrap(), digits("digits_int8.tflite"));
+    let out = dir.path().join("out").to_string_lossy().into_owned();
+    let args = ["run", &model, "--hw", "exact-int32-os", "--random", "3", "--samples", "2", "-o", &out];
+    let output = guardbit(&args);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--samples goes with --input"));
+}
+
 /// With real input, a seed draws the dot products of a bundle.
 #[test]
 fn vectors_take_a_seed_with_real_input() {

@@ -62,8 +62,10 @@ fn settings(
             InputConflict::SeedWithoutSamples => {
                 "--seed with --input draws samples, but nothing says how many: add --samples N".into()
             }
-            // The parser refuses them.
-            InputConflict::FileAndRandom | InputConflict::SamplesWithoutFile => conflict.to_string(),
+            InputConflict::SamplesWithoutFile => {
+                "--samples goes with --input; --random N is the number of random samples".into()
+            }
+            InputConflict::FileAndRandom => "--input and --random exclude each other".into(),
         })
     })?;
     if let (None, InputSource::Random { count, seed }) = (common.random, &settings.input) {
