@@ -101,7 +101,7 @@ fn what_is_not_proved_is_said() {
     let remark = "sums with biases of 4 layers may leave their register, `bias.bits`";
     check(&["bias.bits=12"], "no input overflows an accumulator", remark);
     check(
-        &["bias.bits=6", "bias.at=post_requantize"],
+        &["bias.bits=3", "bias.at=post_requantize"],
         "no input overflows an accumulator",
         "sums with biases of",
     );
