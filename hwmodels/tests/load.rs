@@ -116,7 +116,7 @@ fn overrides_merge_maps_and_go_back_to_defaults() {
     let narrow = Register::Fixed { format: Format::signed(9).unwrap(), overflow: Overflow::Saturate };
     assert_eq!(accelerator.datapath.levels[0].register, narrow);
     assert_eq!(levels(&with_sets(text, &["accumulation.0.bits=9"]))[0].3, Some(9));
-    assert_eq!(levels(&with_sets(text, &["accumulation.acc.bits="]))[0].3, None);
+    assert_eq!(levels(&with_sets(text, &["accumulation.acc.bits=null"]))[0].3, None);
     assert_eq!(
         levels(&with_sets(text, &["accumulation.acc.bits=9", "accumulation.acc.bits=8"]))[0].3,
         Some(8)

@@ -206,7 +206,7 @@ fn errors() {
     insta::assert_snapshot!(message(&["accumulation.acc.bits=8..12"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: `8..12` could end with 12 or before it: write 8..=12, which includes 12");
     insta::assert_snapshot!(message(&["accumulation.acc.bits=8,8"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: the value 8 stands twice");
     insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.acc.bits=9"]), @"guardbit::study::axis: axis `accumulation.acc.bits` is given twice");
-    insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.0.bits=9"]), @"guardbit::study::axis: `accumulation.acc.bits` and `accumulation.0.bits` set the same: leave one of them out");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.1.bits=9"]), @"guardbit::study::axis: `accumulation.acc.bits` and `accumulation.1.bits` set the same: leave one of them out");
     insta::assert_snapshot!(message(&["requantize=single", "requantize.scheme=double"]), @"guardbit::study::axis: `requantize` and `requantize.scheme` set the same: leave one of them out");
     insta::assert_snapshot!(message(&["layers.y.bias.bits=8", "layers.0.bias.bits=9"]), @"guardbit::study::axis: `layers.y.bias.bits` and `layers.0.bias.bits` set the same: leave one of them out");
     insta::assert_snapshot!(message(&["accumulation.acc.bitz=8"]), @"guardbit::hw::unknown_key: --set accumulation.acc.bitz=8: there is no key `accumulation.acc.bitz`");
