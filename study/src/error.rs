@@ -11,6 +11,7 @@ use guardbit_quantize::QuantizeError;
 use guardbit_reports::{ReportError, counted, number};
 use guardbit_sim::SimError;
 
+use crate::axes::argument_names;
 use crate::{AxisError, MAX_POINTS, MergeError};
 
 /// Why a run or a sweep cannot be done.
@@ -425,6 +426,11 @@ impl StudyError {
     /// What there is in place of what was asked for.
     fn choices(&self) -> Option<String> {
         Some(match self {
+            Self::Axis(_) => format!(
+                "an axis is KEY=VALUES: a key as for --set, or one of the arguments {}; values are separated by commas, \
+                 12..=16 is a range",
+                argument_names().collect::<Vec<_>>().join(", ")
+            ),
             Self::Read { path, wanted, .. } => wanted.help(path),
             Self::MissingInput { inputs, .. } => format!("the inputs are {}", inputs.join(", ")),
             Self::InputDType { expected, .. } => format!(
@@ -453,10 +459,6 @@ impl StudyError {
     fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Self::MixedBudget { .. } => "loosen it, or take --method guaranteed for narrow accumulators",
-            Self::Axis(_) => {
-                "an axis is KEY=VALUES: a key as for --set, or one of the arguments model, hw, mode, requantize, seed, \
-                 random, samples, input, labels, task, output, profile; values are separated by commas, 12..=16 is a range"
-            }
             Self::NothingVaried => "give widths with --bits, or an axis with --axis KEY=VALUES",
             Self::TooManyPoints { .. } => {
                 "sweep a part of the grid at a time: fewer networks, accelerators, widths or modes"

@@ -93,7 +93,10 @@ impl RawSettings {
     }
 }
 
+/// The accelerator's key of the requantization scheme.
+pub(crate) const SCHEME_KEY: &str = "requantize.scheme";
+
 /// The override of the accelerator that is another requantization scheme.
 pub(crate) fn scheme_override(scheme: &str) -> String {
-    format!("requantize.scheme={scheme}")
+    format!("{SCHEME_KEY}={scheme}")
 }

@@ -4,6 +4,7 @@ use guardbit_graph::Graph;
 use guardbit_hwmodels::{Level, key_of_layer};
 
 use super::{Argument, AxisError};
+use crate::raw_settings::SCHEME_KEY;
 
 /// Fails if two keys set the same, one as a level's name and the other as its index, for instance. Each stands behind what it
 /// is called.
@@ -26,7 +27,7 @@ pub(crate) fn check_targets(
 /// The key with layers and levels by index.
 fn target(key: &str, levels: &[Level], graph: &Graph) -> String {
     if Argument::find(key) == Some(Argument::Requantize) {
-        return "requantize.scheme".into();
+        return SCHEME_KEY.into();
     }
     let Some((layer, path)) = key_of_layer(key) else { return by_index(key, levels) };
     let layer = graph.find_node(layer).map_or_else(|_| layer.into(), |node| node.index().to_string());
