@@ -1,12 +1,10 @@
 //! Bad input: exit code 2, one clear message, and no output folder.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
+use crate::common::digits;
 use assert_cmd::Command;
-use common::digits;
 
 const NETWORK: &str = "\
 schema: 1

@@ -1,11 +1,10 @@
 //! What users rely on beside the figures: reproducible bytes, resume, folders, output for machines.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{assert_same, contents, csv_rows, digits, guardbit, succeed};
+use crate::common;
+use crate::common::{assert_same, contents, csv_rows, digits, guardbit, succeed};
 
 fn run(out: &Path, more: &[&str]) -> String {
     let model = digits("digits_int8.tflite");

@@ -3,13 +3,11 @@
 //!
 //! The tools are run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{digits, needed, succeed};
+use crate::common::{digits, needed, succeed};
 
 /// A layer whose 14-bit accumulators overflow, on an array of 4 x 4.
 fn export(dir: &Path, hw: &str, layer: &str, more: &[&str]) {
@@ -24,7 +22,8 @@ fn export(dir: &Path, hw: &str, layer: &str, more: &[&str]) {
 /// Whether `make` passes in the bundle, and what it prints.
 fn make(bundle: &Path, args: &[&str]) -> (bool, String) {
     let mut make = Command::new("make");
-    make.args(args).current_dir(bundle);
+    // A run takes a second, and to optimize what Verilator makes of it takes longer.
+    make.args(args).args(["OPT_FAST=-O0", "OPT_SLOW=-O0", "OPT_GLOBAL=-O0"]).current_dir(bundle);
     if let Ok(bin) = std::env::var("GUARDBIT_COCOTB_BIN") {
         make.env("PATH", format!("{bin}:{}", std::env::var("PATH").unwrap_or_default()));
     }

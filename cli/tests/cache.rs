@@ -1,12 +1,10 @@
 //! Points that one study takes from another: the same bytes, and only where everything is the same.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
+use crate::common::{assert_same, contents};
 use assert_cmd::Command;
-use common::{assert_same, contents};
 use ndarray::Array2;
 use ndarray_npy::write_npy;
 

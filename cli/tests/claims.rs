@@ -1,12 +1,10 @@
 //! A manifest that says something else than what is true is a failed check: every field is changed in turn.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use common::{digits, succeed};
+use crate::common::{digits, succeed};
 use guardbit_rtl_vectors::{CheckRequest, check};
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! Every command on a network whose accelerated layer reads a constant.
 
-mod common;
-
-use common::{int8_arrays, succeed};
+use crate::common::{int8_arrays, succeed};
 use ndarray::arr2;
 
 const NETWORK: &str = "\

@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("library", &["study", "rtl-vectors"]),
     ("fuzz", &["study", "rtl-vectors"]),
     ("python", &["study", "rtl-vectors"]),
+    ("testing", &[]),
 ];
 
 fn closure(of: &str, allowed: &BTreeMap<&str, &[&str]>) -> BTreeSet<String> {
@@ -44,11 +45,34 @@ fn crates_depend_only_downwards() {
         let may_use = closure(name, &allowed);
         for dependency in package["dependencies"].as_array().unwrap() {
             let Some(used) = dependency["name"].as_str().unwrap().strip_prefix("guardbit-") else { continue };
+            if used == "testing" {
+                assert_eq!(dependency["kind"], "dev", "`{name}` uses `testing` outside its tests");
+                continue;
+            }
             assert!(may_use.contains(used), "`{name}` uses `{used}`, which is not below it");
             seen += 1;
         }
     }
     assert!(seen > 10, "the workspace was looked at");
+}
+
+/// A file of tests that is not in `tests/main.rs` would never run.
+#[test]
+fn every_file_of_tests_is_in_its_suite() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut suites = 0;
+    for (name, _) in ALLOWED.iter().chain([&("cli", &[][..]), &("rtl-vectors/capi", &[])]) {
+        let folder = root.join(name).join("tests");
+        let Ok(main) = std::fs::read_to_string(folder.join("main.rs")) else { continue };
+        suites += 1;
+        for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            let (path, module) = (entry.path(), entry.path().file_stem().unwrap().display().to_string());
+            let is_tests = path.extension().is_some_and(|e| e == "rs") || path.join("mod.rs").exists();
+            let listed = main.lines().any(|line| line == format!("mod {module};"));
+            assert!(!is_tests || module == "main" || listed, "{name}/tests/main.rs has no `mod {module};`");
+        }
+    }
+    assert_eq!(suites, 12, "suites of crates");
 }
 
 /// The core crates open no file and print nothing.

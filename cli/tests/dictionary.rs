@@ -1,14 +1,13 @@
 //! `docs/columns.md` against the files that commands write: each table and array stands in it, with its columns, keys and
 //! dtypes; and all that stands in it is written by some command here.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use common::{digits, root, succeed};
+use crate::common;
+use crate::common::{digits, root, succeed};
 use ndarray::Array1;
 use ndarray_npy::write_npy;
 

@@ -1,13 +1,12 @@
 //! Exploring designs, pricing runs and comparing results with the real binary.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::common;
+use crate::common::{csv_rows, digits, guardbit, root, shared_model, succeed};
 use assert_cmd::Command;
-use common::{csv_rows, digits, guardbit, root, shared_model, succeed};
 use serde_json::Value;
 
 fn text(path: &Path) -> String {

@@ -1,16 +1,16 @@
 //! Every file operation fails, or the process is killed there: what was there stays, or what is new is whole.
 //!
-//! Operations that are alike, as the writing of one file after the other, are tried now and then; all of them with
-//! `GUARDBIT_FAULTS=all`. `GUARDBIT_KILLS=N` makes N kills at random operations, see `scripts/kills`.
-
-mod common;
+//! Of operations that are alike, such as the writing of one file after the other, every 67th is tried; every 17th with
+//! `GUARDBIT_TESTS=all`, all of them with `GUARDBIT_FAULTS=all`. `GUARDBIT_KILLS=N` makes N kills at random operations, see `scripts/kills`.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Output;
 
-use common::digits;
-use common::writers::{Place, RESUMED, command, has_faults, number_of, resumes, stderr};
+use guardbit_testing::is_full;
+
+use crate::common::digits;
+use crate::common::writers::{Place, RESUMED, command, has_faults, number_of, resumes, stderr};
 
 /// A folder: files with their bytes.
 type Folder = BTreeMap<String, Vec<u8>>;
@@ -154,6 +154,7 @@ impl Case {
     /// The operations that are tried.
     fn chosen(&self, fault: &str) -> Vec<usize> {
         let all = std::env::var("GUARDBIT_FAULTS").is_ok_and(|value| value == "all");
+        let apart = if is_full() { 17 } else { 67 };
         let operations = self.place().operations(&self.args, fault);
         let is_common = |line: &str| {
             let name = line.split(' ').nth(1).unwrap_or_default();
@@ -161,7 +162,7 @@ impl Case {
                 .contains(&name)
                 || line.contains("create_dir") && line.contains("/new/")
         };
-        let chosen = |(at, line): &(usize, &String)| all || at % 17 == 3 || !is_common(line);
+        let chosen = |(at, line): &(usize, &String)| all || at % apart == 3 || !is_common(line);
         operations.iter().enumerate().filter(chosen).map(|(at, _)| at + 1).collect()
     }
 

@@ -1,12 +1,10 @@
 //! Nothing of others is replaced, whoever it was: `--force` takes what guardbit wrote and nobody changed.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use common::writers::{COMMANDS, Place, command, number_of, resumes, stderr};
+use crate::common::writers::{COMMANDS, Place, command, number_of, resumes, stderr};
 
 /// `--force` is refused with a list, and nothing is touched.
 fn refuses(command: &str, prepare: impl Fn(&Place), listed: &[&str]) {

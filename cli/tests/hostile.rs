@@ -1,10 +1,7 @@
 //! Inputs made to break a program: each has its right result, or exit code 2 (1 for a failed check) and one short
 //! message, within 5 s of processor time and 512 MB of memory. The files lie in `hostile/`, what would be long is made here.
 
-#[path = "hostile/bundles.rs"]
 mod bundles;
-mod common;
-#[path = "hostile/files.rs"]
 mod files;
 
 use std::collections::BTreeSet;
@@ -14,8 +11,8 @@ use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
+use crate::common::root;
 use assert_cmd::Command;
-use common::root;
 use ndarray::{ArrayD, IxDyn, OwnedRepr};
 use ndarray_npy::{NpzReader, ReadNpyExt, ReadableElement};
 

@@ -3,16 +3,14 @@
 //!
 //! The simulators are run where `GUARDBIT_SIMULATORS` is set.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 use std::sync::LazyLock;
 
+use crate::common::{contents, digits};
 use assert_cmd::Command;
-use common::{contents, digits};
 
 /// What ends comments, strings and lines, what is expanded, and what is not printed.
 const TEXTS: &[&str] = &[

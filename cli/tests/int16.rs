@@ -1,13 +1,11 @@
 //! Layers with 16-bit activations against LiteRT's reference kernels: 32-bit and 64-bit biases, no bias, sums and biases
 //! beyond 32 bits. `scripts/make_int16_goldens.py` made the models and the codes.
 
-mod common;
-
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::root;
+use crate::common::root;
 use guardbit_frontends::read_tflite;
 use guardbit_hwmodels::{Program, load, lower};
 use guardbit_sim::{Engine, Keep, Options, Simulation};

@@ -1,13 +1,11 @@
 //! A signal ends guardbit with a word on what is kept, and nothing temporary stays.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::writers::{COMMANDS, Place, command, number_of, resumes, stderr};
+use crate::common::writers::{COMMANDS, Place, command, number_of, resumes, stderr};
 
 /// Interrupts a command at one of its file operations. Returns what it said.
 fn interrupt(place: &Place, args: &str, at: usize, signal: &str) -> String {

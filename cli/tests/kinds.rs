@@ -1,12 +1,10 @@
 //! Invariant 9: of every kind of thing, one file and one line of registration, or one row. Whatever is registered is in
 //! its folder, whatever is in the folder is registered, and every list and page that follows from it names it.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::root;
+use crate::common::root;
 use guardbit_frontends::FRONTENDS;
 use guardbit_graph::Op;
 use guardbit_graph::passes::PASSES;

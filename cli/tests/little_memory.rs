@@ -1,12 +1,10 @@
 //! Allocations that fail: whatever is there afterwards is whole, and the next run removes what was left.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{assert_same, digits};
+use crate::common::{assert_same, digits};
 
 /// Runs the digits in `dir` with so much address space, for two minutes at most.
 fn limited(dir: &Path, kib: u32) -> Output {

@@ -3,13 +3,11 @@
 //! The digits network against a committed golden file; the real networks against LiteRT itself, which
 //! `scripts/test` installs (without it, or without the models, those tests say so and pass).
 
-mod common;
-
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
-use common::{digits, int8_array, int8_arrays, needed, root, shared_model, succeed};
+use crate::common::{digits, int8_array, int8_arrays, needed, root, shared_model, succeed};
 use ndarray_npy::{NpzReader, WriteNpyExt};
 
 /// Both runs, where no sum overflows.

@@ -1,13 +1,11 @@
 //! Parquet tables: what pyarrow and pandas read is what the CSV files say.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{assert_same, digits, needed, root, succeed};
+use crate::common::{assert_same, digits, needed, root, succeed};
 
 /// The digits network at `bits`, by a command with more arguments.
 fn tables(command: &str, more: &[&str], out: &Path) {

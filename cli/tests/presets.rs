@@ -1,8 +1,6 @@
 //! Every preset runs the published networks.
 
-mod common;
-
-use common::{shared_model, succeed};
+use crate::common::{shared_model, succeed};
 
 const MODELS: [&str; 4] = [
     "anomaly_autoencoder_int8.tflite",

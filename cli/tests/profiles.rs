@@ -5,32 +5,38 @@ use std::hint::black_box;
 /// The manifest of the workspace.
 const MANIFEST: &str = include_str!("../../Cargo.toml");
 
-/// Crates that compute on values from files, but walk no products: they are checked in releases too.
-const CHECKED: [&str; 10] = [
-    "guardbit",
-    "guardbit-capi",
-    "guardbit-files",
-    "guardbit-frontends",
-    "guardbit-hwmodels",
-    "guardbit-python",
-    "guardbit-quantize",
-    "guardbit-reports",
-    "guardbit-rtl-vectors",
-    "guardbit-study",
-];
+/// Crates that walk products: releases do not check them. All others compute on values from files.
+const UNCHECKED: [&str; 3] = ["guardbit-graph", "guardbit-num", "guardbit-sim"];
 
 /// The suite is worth nothing against wrapping sums without overflow checks, in whatever profile it is built.
 #[test]
 fn the_suite_runs_with_overflow_checks() {
     let sum = std::panic::catch_unwind(|| black_box(u8::MAX) + black_box(1));
     assert!(sum.is_err(), "a sum wraps: run the tests in a profile with `overflow-checks = true`");
-    assert!(!MANIFEST.contains("overflow-checks = false"));
+    let of_tests = MANIFEST.split_once("[profile.release]").unwrap().0;
+    assert!(!of_tests.contains("overflow-checks"));
 }
 
 #[test]
 fn releases_check_what_computes_on_files() {
-    for name in CHECKED {
-        let profile = format!("[profile.release.package.{name}]\noverflow-checks = true\n");
-        assert!(MANIFEST.contains(&profile), "{name}");
-    }
+    let sections: Vec<(&str, &str)> =
+        MANIFEST.split("\n[").filter_map(|section| section.split_once("]\n")).collect();
+    let keys = |name: &str| sections.iter().find(|(section, _)| *section == name).map(|(_, keys)| *keys);
+    assert!(keys("profile.release").unwrap().contains("overflow-checks = true"));
+    let crates = sections.iter().filter_map(|(section, keys)| {
+        Some((
+            section.strip_prefix("profile.release.package.guardbit")?,
+            keys.contains("overflow-checks = false"),
+        ))
+    });
+    let unchecked: Vec<String> =
+        crates.filter(|(_, off)| *off).map(|(name, _)| format!("guardbit{name}")).collect();
+    assert_eq!(
+        unchecked.iter().collect::<std::collections::BTreeSet<_>>(),
+        UNCHECKED.map(String::from).iter().collect()
+    );
+    let inherits = sections.iter().filter(|(_, keys)| keys.contains("inherits = \"release\""));
+    assert!(
+        inherits.clone().count() == 1 && inherits.clone().all(|(_, keys)| !keys.contains("overflow-checks"))
+    );
 }

@@ -1,12 +1,10 @@
 //! `guardbit quantize`: what it prints, what it refuses, and that its networks run as any other.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
+use crate::common::{digits, guardbit, root, succeed};
 use assert_cmd::Command;
-use common::{digits, guardbit, root, succeed};
 
 /// Runs the command in `dir`; gives stderr as it is shown.
 fn refused(dir: &Path, args: &str) -> String {

@@ -1,12 +1,10 @@
 //! The README and pages of docs: commands are run and their output is compared; the README's pictures are made again.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
+use crate::common::root;
 use assert_cmd::Command;
-use common::root;
 
 /// One command of a transcript with the output that is printed below it.
 struct Step {

@@ -1,13 +1,11 @@
 //! A folder of results belongs to what it was made from: nothing of another network, or of a neighbour, gets in.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use crate::common::{assert_same, contents, csv_rows};
 use assert_cmd::Command;
-use common::{assert_same, contents, csv_rows};
 use ndarray::Array2;
 use ndarray_npy::write_npy;
 

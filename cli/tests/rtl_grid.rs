@@ -3,13 +3,12 @@
 //!
 //! The simulators are run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{csv_rows, digits, needed, shared_model, succeed};
+use crate::common::{csv_rows, digits, needed, shared_model, succeed};
+use guardbit_testing::is_full;
 use serde_json::Value;
 
 const RESNET: [&str; 2] = ["resnet8_cifar10_int8.tflite", "resnet8_cifar10_images.npy"];
@@ -91,7 +90,9 @@ impl Case {
 fn replay_grid(simulator: &str) {
     needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
-    for (index, case) in GRID.iter().enumerate() {
+    // Icarus replays every row.
+    let apart = if is_full() || simulator == "icarus" { 1 } else { 3 };
+    for (index, case) in GRID.iter().enumerate().step_by(apart) {
         let Some(bundle) = case.export(&dir.path().join(index.to_string())) else { return };
         let report: Value =
             serde_json::from_str(&succeed(&["check", &bundle, "--simulator", simulator, "--json"])).unwrap();
@@ -234,12 +235,13 @@ fn whole_layers_take_the_compute_cycles_of_a_run() {
     }
 }
 
-/// Every mutant of the bundle that is made without further arguments, in Icarus; with other modes than the preset's on a
-/// small array.
+/// Every mutant in Icarus: with `GUARDBIT_TESTS=all` of the bundle that is made without further arguments, and in other modes than
+/// the preset's on a small array; otherwise in one mode on a small array.
 fn mutants(hw: &str, layer: &str, levels: &[&str]) {
     needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
-    for overflow in ["saturate", "wrap", "sticky", "saturate_symmetric"] {
+    let modes = ["saturate", "wrap", "sticky", "saturate_symmetric"];
+    for overflow in if is_full() { &modes[..] } else { &["sticky"] } {
         let out = dir.path().join(overflow).to_string_lossy().into_owned();
         let model = digits("digits_int8.tflite");
         let images = digits("test_images.npy");
@@ -247,7 +249,7 @@ fn mutants(hw: &str, layer: &str, levels: &[&str]) {
             levels.iter().map(|l| format!("accumulation.{l}.overflow={overflow}")).collect();
         let mut args = vec!["vectors", &model, "--hw", hw, "--layer", layer, "--input", &images, "-o", &out];
         args.extend(sets.iter().flat_map(|set| ["--set", set]));
-        if overflow != "saturate" && hw != "fpga-int14-tree" {
+        if (*overflow != "saturate" || !is_full()) && hw != "fpga-int14-tree" {
             args.extend(SMALL);
         }
         succeed(&args);
@@ -285,7 +287,7 @@ const WIDE: &[&str] =
 const NARROW_BIAS: &[&str] = &["--set", "bias.bits=14", "--set", "array.rows=4", "--set", "array.cols=4"];
 const FEW_COLUMNS: &[&str] = &["--set", "array.cols=4"];
 
-/// A spread of what `scripts/check_all_layers` runs.
+/// A spread of what `scripts/check_all_layers` runs; without `GUARDBIT_TESTS=all` every fourth row.
 const SHOWN: &[Shown<'_>] = &[
     // Real activations leave columns at zero.
     (WAKE, "6", "fpga-int14-os", SMALL, "array, wrap_for_saturate, acc", "yes"),
@@ -309,7 +311,10 @@ const SHOWN: &[Shown<'_>] = &[
 fn mutants_of_real_layers_show_or_are_equivalent() {
     needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
-    for (index, (network, layer, hw, more, row, answer)) in SHOWN.iter().enumerate() {
+    let (first, apart) = if is_full() { (0, 1) } else { (1, 4) };
+    for (index, (network, layer, hw, more, row, answer)) in
+        SHOWN.iter().enumerate().skip(first).step_by(apart)
+    {
         let Some(model) = shared_model(network[0]) else { return };
         let out = dir.path().join(index.to_string()).to_string_lossy().into_owned();
         let images = shared_model(network[1]).filter(|_| !network[1].is_empty());

@@ -1,15 +1,13 @@
 //! Shards of a sweep on the command line: killed and run again, merged, and what is refused.
 
-mod common;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Output;
 
+use crate::common::writers::has_faults;
+use crate::common::{assert_same, contents};
 use assert_cmd::Command;
-use common::writers::has_faults;
-use common::{assert_same, contents};
 
 const NETWORK: &str = include_str!("../../study/tests/net.yaml");
 const SWEEP: &str = "sweep net.yaml --hw fpga-int14-os --bits 9..=11 --overflow wrap,saturate --random 3";

@@ -1,10 +1,8 @@
 //! Figures of real networks that were published beside them, reproduced by the binary.
 
-mod common;
-
 use std::process::Command;
 
-use common::{csv_rows, needed, shared_model, succeed};
+use crate::common::{csv_rows, needed, shared_model, succeed};
 
 /// Codes from numpy's generator: `default_rng(1).integers(-128, 128, shape)`.
 fn numpy_codes(dir: &std::path::Path, shape: &str) -> String {

@@ -1,12 +1,10 @@
 //! `guardbit size`: its files, its recommendation, its witnesses, on small and real networks.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{csv_rows, digits, guardbit, needed, shared_model, succeed};
+use crate::common::{csv_rows, digits, guardbit, needed, shared_model, succeed};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{LayerBounds, Witness};
 use guardbit_hwmodels::{load, lower};

@@ -1,12 +1,10 @@
 //! What the tables say of samples that were not run, recomputed by scikit-learn, statsmodels and SciPy.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{csv_rows, digits, guardbit, needed, root, shared_model, succeed};
+use crate::common::{csv_rows, digits, guardbit, needed, root, shared_model, succeed};
 use ndarray::{Array1, Array2};
 use ndarray_npy::{NpzReader, write_npy};
 

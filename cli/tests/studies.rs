@@ -1,12 +1,10 @@
 //! The studies of `examples/studies`: every axis that people ask for, and what comes out.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use common::{Row, csv_rows, root, succeed};
+use crate::common::{Row, csv_rows, root, succeed};
 
 /// Runs a study; its table has `points` rows, `axes` at its end, and at least `different` different accuracies or
 /// agreements.

@@ -1,12 +1,10 @@
 //! Layers that accelerators run, of every operator of TFLite that has them, through both engines against LiteRT: one
 //! recorded network of each operator and type (`scripts/make_tflite_oracle.py`).
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::root;
+use crate::common::root;
 use guardbit_frontends::read_tflite;
 use guardbit_hwmodels::{load, lower};
 use guardbit_sim::{Engine, Keep, Options, Simulation};

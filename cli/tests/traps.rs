@@ -1,13 +1,11 @@
 //! A point of a sweep in which an overflow is trapped is a result like any other; a run that traps fails.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use crate::common::{Row, contents, csv_rows};
 use assert_cmd::Command;
-use common::{Row, contents, csv_rows};
 use serde_json::Value;
 
 /// Two layers; some widths trap in a later sample.

@@ -6,6 +6,7 @@
 
 use std::io::{self, Read};
 
+use guardbit_files::{NPY_MAGIC, npy_header};
 use guardbit_graph::{Constant, DType, brief};
 
 /// Bytes of a header; numpy's own limit (`max_header_size`).
@@ -13,8 +14,6 @@ pub const MAX_HEADER: usize = 10_000;
 
 /// Axes of an array; numpy's own limit.
 pub const MAX_AXES: usize = 64;
-
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// An array that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +85,7 @@ impl Header {
     pub fn read(reader: &mut impl Read) -> Result<Self, NpyError> {
         let mut start = [0; 8];
         reader.read_exact(&mut start)?;
-        if &start[..6] != MAGIC {
+        if &start[..6] != NPY_MAGIC {
             return Err(contents("does not begin as numpy's arrays do"));
         }
         let (length, field) = match start[6..] {
@@ -344,7 +343,6 @@ impl<'a> Dict<'a> {
 
 /// The values of a tensor as an array in C order; those of 4 bits have elements of 8.
 pub fn array(shape: &[usize], dtype: DType, values: &Constant) -> Vec<u8> {
-    const ALIGNED: usize = 64;
     let (descr, bytes) = match dtype {
         DType::Int4 | DType::Int8 => ("|i1", 1),
         DType::UInt4 | DType::UInt8 => ("|u1", 1),
@@ -354,14 +352,7 @@ pub fn array(shape: &[usize], dtype: DType, values: &Constant) -> Vec<u8> {
         DType::Int64 => ("<i8", 8),
         DType::Float32 => ("<f4", 4),
     };
-    let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
-    let sizes = if shape.len() > 1 { sizes.trim_end_matches(", ") } else { sizes.trim_end() };
-    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
-    // Spaces and a line feed end the header where elements are aligned.
-    let length = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(ALIGNED) - MAGIC.len() - 4;
-    let mut array = [&MAGIC[..], &[1, 0], &(length as u16).to_le_bytes()].concat();
-    array.extend(header.bytes().chain(std::iter::repeat(b' ')).take(length - 1));
-    array.push(b'\n');
+    let mut array = npy_header(descr, shape);
     match values {
         Constant::Codes(codes) => codes.iter().for_each(|code| array.extend(&code.to_le_bytes()[..bytes])),
         Constant::Wide(wide) => wide.iter().for_each(|value| array.extend(value.to_le_bytes())),
@@ -411,7 +402,7 @@ mod tests {
     /// A header of version 1 with that text.
     fn header(text: &str) -> Result<Header, NpyError> {
         let length = u16::try_from(text.len()).unwrap().to_le_bytes();
-        Header::read(&mut &[&MAGIC[..], &[1, 0], &length, text.as_bytes()].concat()[..])
+        Header::read(&mut &[&NPY_MAGIC[..], &[1, 0], &length, text.as_bytes()].concat()[..])
     }
 
     fn check(text: &str, name: &str, fortran: bool, shape: &[usize]) {

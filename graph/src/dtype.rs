@@ -97,11 +97,13 @@ impl DType {
     }
 
     /// Least code; that of int32 for int64, of which there are no codes.
+    #[inline]
     pub fn min(self) -> i32 {
         if self.is_signed() { i32::MIN >> (32 - self.bits().min(32)) } else { 0 }
     }
 
     /// Greatest code; that of int32 for int64, of which there are no codes.
+    #[inline]
     pub fn max(self) -> i32 {
         if self.is_signed() { i32::MAX >> (32 - self.bits().min(32)) } else { (1 << self.bits()) - 1 }
     }

@@ -1,15 +1,9 @@
 //! Operations of an accelerator that are made of several: the same codes as composites, as one layer, and put back.
 
-#[path = "common/mod.rs"]
-mod common;
-#[path = "passes/networks.rs"]
-#[allow(dead_code)]
-mod networks;
-
+use crate::passes::networks::{Random, layers, network};
 use guardbit_graph::passes::Pass;
 use guardbit_graph::pattern::{Expand, FusedOp, Pattern};
 use guardbit_graph::{Graph, Op};
-use networks::{Random, layers, network};
 use proptest::prelude::*;
 
 /// Convolution with its bias, requantization and activation, and two operations that need no dot products.
@@ -77,7 +71,8 @@ proptest! {
 #[test]
 fn networks_have_composites() {
     let mut random = Random(3);
-    let mut layer = || (random.below(networks::KINDS.into()) as u8, random.below(usize::MAX) as u64);
+    let mut layer =
+        || (random.below(crate::passes::networks::KINDS.into()) as u8, random.below(usize::MAX) as u64);
     let graphs: Vec<Graph> =
         (0..200).map(|_| network(&(0..8).map(|_| layer()).collect::<Vec<_>>())).collect();
     let all: Vec<Graph> = graphs.iter().map(fused).collect();

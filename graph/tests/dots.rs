@@ -1,8 +1,7 @@
 //! Ops without weights as dot products: walking their windows must give what the op itself gives.
 
-mod common;
-
-use common::{DOUBLE, activations, build, node, output};
+use crate::common;
+use crate::common::{DOUBLE, activations, build, node, output};
 use guardbit_graph::{Activation, DType, DotProducts, Finish, Graph, Op, Padding, Tap, ops};
 use proptest::prelude::*;
 

@@ -1,8 +1,6 @@
 //! Graphs that cannot be built say what is wrong and where.
 
-mod common;
-
-use common::{
+use crate::common::{
     DOUBLE, Input, activations, bias, build, error, int8, int8_output, ones, output, ramp, weights,
 };
 use guardbit_graph::{

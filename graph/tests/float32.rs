@@ -1,8 +1,7 @@
 //! Between codes and real values.
 
-mod common;
-
-use common::{activations, build, error, output, run};
+use crate::common;
+use crate::common::{activations, build, error, output, run};
 use guardbit_graph::ops::{Dequantize, QuantizeFloat, Relu, Reshape};
 use guardbit_graph::{DType, OutputSpec, Quantization, TensorType, real_of, word_of};
 use guardbit_num::Rounding;

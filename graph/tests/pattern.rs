@@ -1,9 +1,6 @@
 //! Patterns: what they match, what they leave alone, what they remember.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::DOUBLE;
+use crate::common::DOUBLE;
 use guardbit_graph::ops::{Add, Concat, Conv2d, Mul, Quantize, Relu, Relu6, Reshape};
 use guardbit_graph::pattern::{Match, Pattern};
 use guardbit_graph::{Activation, DType, Graph, GraphBuilder, Op, OutputSpec, TensorId, TensorType};

@@ -1,8 +1,7 @@
 //! What each op computes, on values small enough to be worked out by hand.
 
-mod common;
-
-use common::{DOUBLE, activations, bias, int8, int8_output, ones, output, ramp, run, weights};
+use crate::common;
+use crate::common::{DOUBLE, activations, bias, int8, int8_output, ones, output, ramp, run, weights};
 use guardbit_graph::{Activation, DType, Op, Padding, ops};
 use guardbit_num::Scheme;
 

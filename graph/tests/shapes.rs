@@ -1,8 +1,6 @@
 //! The shape of an output, and which padding goes before.
 
-mod common;
-
-use common::{DOUBLE, build, int8_output, node, ones, ramp};
+use crate::common::{DOUBLE, build, int8_output, node, ones, ramp};
 use guardbit_graph::{Activation, Padding, Window, ops};
 
 const SAME: Padding = Padding::Same;

@@ -126,7 +126,7 @@ fn child() {
 
 fn measure(name: &str, size: usize) -> (u64, u64) {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--nocapture"])
+        .args(["--exact", "limits::child", "--nocapture"])
         .env(CASE, format!("{name}={size}"))
         .output()
         .unwrap();

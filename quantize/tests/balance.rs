@@ -1,11 +1,10 @@
 //! Cross-layer equalization and bias correction, seen from outside.
 
-mod networks;
-
+use crate::networks::Numbers;
 use guardbit_graph::ops::{FloatConv2d, FloatUnary, RealFunction};
 use guardbit_graph::{DType, Graph, GraphBuilder, OutputSpec, Padding, TensorType, real_of, word_of};
 use guardbit_quantize::{CodeSetting, Config, LayerSetting, Plan, quantize};
-use networks::Numbers;
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 const CHANNELS: usize = 4;
@@ -122,7 +121,7 @@ fn a_tensor_that_correction_leaves_at_zero_keeps_its_scale() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(24), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// A balanced network is the same one in float, and loses less to one scale for all weights: in the geometric mean of a few,
     /// for one whose outputs hardly depend on its inputs has little to lose.

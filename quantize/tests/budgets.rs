@@ -1,11 +1,8 @@
 //! Budgets of weights against the proved bounds and the simulator: on any layer and datapath, what a budget admits cannot
 //! overflow, and what it refuses can.
 
-#[path = "../../sim/tests/common/mod.rs"]
-mod common;
-
-use common::random::{self, Case};
-use common::{one_layer, program, run};
+use crate::common::random::{self, Case};
+use crate::common::{one_layer, program, run};
 use guardbit_graph::{Graph, OutputSpec, Quantization};
 use guardbit_hwmodels::bounds::{LayerBounds, Range, Witness};
 use guardbit_hwmodels::{BiasPlace, MacLayer, Program, Register};

@@ -1,9 +1,8 @@
 //! What calibration does where nothing else tells.
 
-mod networks;
-
 use std::sync::{Arc, Mutex};
 
+use crate::networks::{Layer, network, samples};
 use guardbit_graph::{Graph, word_of};
 use guardbit_hwmodels::Accelerator;
 use guardbit_quantize::method::Method;
@@ -12,7 +11,6 @@ use guardbit_quantize::{
     Observed, Plan, QuantizeError, Range, Rule, Target, Which, calibrate, quantize,
 };
 use guardbit_sim::StatsLevel;
-use networks::{Layer, network, samples};
 
 fn chain() -> Graph {
     let layers = [

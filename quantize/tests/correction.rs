@@ -1,9 +1,6 @@
 //! Corrected weights against the best ones there are, found by trying all.
 
-#[path = "../../sim/tests/common/mod.rs"]
-mod common;
-
-use common::{accelerator, datapath, independent_dots, program, register, serial};
+use crate::common::{accelerator, datapath, independent_dots, program, register, serial};
 use guardbit_graph::{DType, Window};
 use guardbit_hwmodels::Terms;
 use guardbit_num::Overflow;

@@ -1,17 +1,16 @@
 //! Laws of the two forms of a network, on random networks of several layers.
 
-mod networks;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::networks::{Layer, layer, network, samples};
 use guardbit_graph::{CodeRange, Graph, real_of, word_of};
 use guardbit_hwmodels::load;
 use guardbit_quantize::{
     CodeSetting, Config, LayerInput, LayerMethod, LayerParameters, LayerProblem, LayerSetting, Plan,
     QuantizeError, Range, Scales, Symmetry, Target, calibrate, prepare, realize,
 };
-use networks::{Layer, layer, network, samples};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 fn codes(weights: bool) -> impl Strategy<Value = CodeSetting> {
@@ -84,7 +83,7 @@ impl LayerMethod for Narrower {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(cases(96)))]
 
     /// Every tensor that has codes has the same ones in the simulated and in the integer network.
     #[test]

@@ -1,9 +1,9 @@
 //! Methods for whole layers, on random networks and accelerators.
 
-mod networks;
-
 use std::sync::Arc;
 
+use crate::networks;
+use crate::networks::{Layer, layer, network, samples};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{LayerBounds, Witness};
 use guardbit_hwmodels::{Accelerator, MacLayer, load, lower};
@@ -15,7 +15,7 @@ use guardbit_quantize::{
     quantize,
 };
 use guardbit_sim::{LayerStats, Options, Simulation, StatsLevel};
-use networks::{Layer, layer, network, samples};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 /// Accumulators of 9 to 20 bits: one level, or tiles in an inner and an outer one; zero points subtracted or folded, bias
@@ -108,7 +108,7 @@ fn layers() -> impl Strategy<Value = Vec<Layer>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     /// No input makes a guaranteed network overflow anywhere, and the bounds of `guardbit size` say so.
     #[test]
@@ -170,7 +170,7 @@ fn is_safer(own: &[SampleScore], other: &[SampleScore]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10))]
+    #![proptest_config(ProptestConfig::with_cases(cases(10)))]
 
     /// Overflow propagated through all layers, a network is the plain one, or has half of its error at most, no more than one
     /// that cannot overflow, and more samples whose class is safe than chance explains.

@@ -1,14 +1,13 @@
 //! Laws of the search for widths per layer.
 
-mod networks;
-
+use crate::networks::{layer, network, samples};
 use guardbit_hwmodels::load;
 use guardbit_quantize::search::Judge;
 use guardbit_quantize::search::mixed::{
     Budget, Choices, Explored, NetworkChoices, Point, Precision, explore,
 };
 use guardbit_quantize::{CodeSetting, Config, QuantizeError, Rule, Which, quantize};
-use networks::{layer, network, samples};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 /// A network whose figures are sums over its layers, and whose error has parts that two layers have together.
@@ -108,7 +107,7 @@ fn has_way(found: &Explored, counts: &[usize]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     /// What is held between the networks of a search changes none of them.
     #[test]

@@ -3,6 +3,7 @@
 use guardbit_graph::CodeRange;
 use guardbit_quantize::method::METHODS;
 use guardbit_quantize::{Observed, ObservedChannels, Range, Scales, Symmetry, Target};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 /// Any float, most of them of about the same magnitude.
@@ -124,7 +125,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     /// No method leaves what was seen, or panics.
     #[test]

@@ -47,9 +47,9 @@ pub enum NpzError {
     /// The archive.
     #[error(transparent)]
     Zip(#[from] zip::result::ZipError),
-    /// The array.
+    /// What the system says.
     #[error(transparent)]
-    Npy(#[from] ndarray_npy::WriteNpyError),
+    Io(#[from] std::io::Error),
     /// A code that its dtype cannot hold.
     #[error("code {code} at index {index} is outside {dtype}")]
     Code {

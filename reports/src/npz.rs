@@ -2,9 +2,8 @@
 
 use std::io::{Seek, Write};
 
+use guardbit_files::npy_header;
 use guardbit_graph::{DType, real_of};
-use ndarray_npy::npy::header::{Header, Layout, WriteHeaderError};
-use ndarray_npy::{WritableElement, WriteDataError, WriteNpyError};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -97,12 +96,8 @@ impl<W: Write + Seek> NpzWriter<W> {
             .large_file(expected >= (1 << 30));
         let failed = |source: NpzError| ReportError::Npz { array: name.to_owned(), source };
         self.zip.start_file(format!("{}.npy", member_name(name)), options).map_err(|e| failed(e.into()))?;
-        let mut pending = Vec::with_capacity(BLOCK);
-        let written = (encode.header)(shape).write(&mut pending).map_err(|error| match error {
-            WriteHeaderError::Format(error) => WriteNpyError::FormatHeader(error),
-            WriteHeaderError::Io(error) => WriteNpyError::Io(error),
-        });
-        written.map_err(|e| failed(e.into()))?;
+        let mut pending = npy_header(encode.descr, shape);
+        pending.reserve(BLOCK);
         let (name, shape) = (name.to_owned(), shape.to_vec());
         Ok(ArrayWriter { name, dtype, shape, encode, expected, found: 0, pending, zip: &mut self.zip })
     }
@@ -161,25 +156,17 @@ impl<W: Write + Seek> ArrayWriter<'_, W> {
         }
         self.found += codes.len();
         for chunk in codes.chunks(CHUNK) {
-            let encoded = (self.encode.write)(chunk, &mut self.pending);
-            self.flush(encoded)?;
+            (self.encode.write)(chunk, &mut self.pending);
+            self.flush()?;
         }
         Ok(())
     }
 
     /// Writes whole blocks of what was encoded.
-    fn flush(&mut self, encoded: Result<(), WriteDataError>) -> Result<(), ReportError> {
+    fn flush(&mut self) -> Result<(), ReportError> {
         let blocks = self.pending.len() / BLOCK * BLOCK;
-        let written = encoded.and_then(|()| {
-            self.pending[..blocks].chunks(BLOCK).try_for_each(|block| self.zip.write_all(block))?;
-            Ok(())
-        });
-        written.map_err(|error| {
-            self.failed(NpzError::Npy(match error {
-                WriteDataError::Io(error) => WriteNpyError::Io(error),
-                WriteDataError::FormatData(error) => WriteNpyError::FormatData(error),
-            }))
-        })?;
+        let written = self.pending[..blocks].chunks(BLOCK).try_for_each(|block| self.zip.write_all(block));
+        written.map_err(|error| self.failed(error.into()))?;
         self.pending.drain(..blocks);
         Ok(())
     }
@@ -195,8 +182,8 @@ impl<W: Write + Seek> ArrayWriter<'_, W> {
         }
         self.found += values.len();
         for chunk in values.chunks(CHUNK) {
-            let encoded = i64::write_slice(chunk, &mut self.pending);
-            self.flush(encoded)?;
+            self.pending.extend(chunk.iter().flat_map(|value| value.to_le_bytes()));
+            self.flush()?;
         }
         Ok(())
     }
@@ -211,9 +198,7 @@ impl<W: Write + Seek> ArrayWriter<'_, W> {
             let shape = self.shape.clone();
             return Err(self.failed(NpzError::Count { shape, expected, found }));
         }
-        self.zip
-            .write_all(&self.pending)
-            .map_err(|error| self.failed(NpzError::Npy(WriteNpyError::Io(error))))
+        self.zip.write_all(&self.pending).map_err(|error| self.failed(error.into()))
     }
 
     fn failed(&self, source: NpzError) -> ReportError {
@@ -224,60 +209,32 @@ impl<W: Write + Seek> ArrayWriter<'_, W> {
 /// How codes of a dtype become bytes.
 #[derive(Clone, Copy)]
 struct Encode {
-    header: fn(&[usize]) -> Header,
+    /// Numpy's name of the element type.
+    descr: &'static str,
     /// Of codes that the dtype holds.
-    write: fn(&[i32], &mut dyn Write) -> Result<(), WriteDataError>,
+    write: fn(&[i32], &mut Vec<u8>),
 }
 
 impl Encode {
     fn of(dtype: DType) -> Self {
+        macro_rules! elements {
+            ($descr:literal, $element:expr) => {
+                Self {
+                    descr: $descr,
+                    write: |codes, out| {
+                        out.extend(codes.iter().flat_map(|&code| $element(code).to_le_bytes()))
+                    },
+                }
+            };
+        }
         match dtype {
-            DType::Int4 | DType::Int8 => Self::with::<i8>(),
-            DType::UInt4 | DType::UInt8 => Self::with::<u8>(),
-            DType::Int16 => Self::with::<i16>(),
-            DType::UInt16 => Self::with::<u16>(),
-            DType::Int32 => Self::with::<i32>(),
-            DType::Int64 => Self::with::<i64>(),
-            DType::Float32 => Self::with::<f32>(),
+            DType::Int4 | DType::Int8 => elements!("|i1", |code| code as i8),
+            DType::UInt4 | DType::UInt8 => elements!("|u1", |code| code as u8),
+            DType::Int16 => elements!("<i2", |code| code as i16),
+            DType::UInt16 => elements!("<u2", |code| code as u16),
+            DType::Int32 => elements!("<i4", |code: i32| code),
+            DType::Int64 => elements!("<i8", i64::from),
+            DType::Float32 => elements!("<f4", real_of),
         }
-    }
-
-    fn with<T: FromCode>() -> Self {
-        let header = |shape: &[usize]| Header {
-            type_descriptor: T::type_descriptor(),
-            layout: Layout::Standard,
-            shape: shape.to_vec(),
-        };
-        let write = |codes: &[i32], out: &mut dyn Write| {
-            let elements: Vec<T> = codes.iter().filter_map(|&code| T::from_code(code)).collect();
-            T::write_slice(&elements, out)
-        };
-        Self { header, write }
-    }
-}
-
-/// An element of a file that holds a code.
-trait FromCode: WritableElement {
-    /// The element; `None` if the code does not fit.
-    fn from_code(code: i32) -> Option<Self>
-    where
-        Self: Sized;
-}
-
-macro_rules! integers {
-    ($($ty:ty)*) => {$(
-        impl FromCode for $ty {
-            fn from_code(code: i32) -> Option<Self> {
-                Self::try_from(code).ok()
-            }
-        }
-    )*};
-}
-
-integers!(i8 u8 i16 u16 i32 i64);
-
-impl FromCode for f32 {
-    fn from_code(code: i32) -> Option<Self> {
-        Some(real_of(code))
     }
 }

@@ -1,7 +1,6 @@
 //! Every plot: the same bytes each time, nothing outside the sheet, a reason where there is nothing to see.
 
-mod common;
-
+use crate::common;
 use guardbit_reports::plots::{Drawing, Plot, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
 use guardbit_reports::{Parameter, PointRecord, QuantizerRow, QuantizersRecord, RunRecord};
 use guardbit_sim::StatsLevel;

@@ -1,8 +1,7 @@
 //! The tables: columns, blanks, figures.
 
-mod common;
-
-use common::{CONV, DENSE};
+use crate::common;
+use crate::common::{CONV, DENSE};
 use guardbit_reports::{
     ChannelRow, Decibel, EventRow, LayerRow, PointRecord, Row, SizeChannelRow, SizeRow, SummaryRow, SweepRow,
     Width, channel_rows, columns_text, event_rows, layer_rows, layers_text, summary_text, sweep_rows,

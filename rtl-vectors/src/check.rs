@@ -15,10 +15,12 @@ use std::time::Duration;
 pub use mutants::{MutantResult, Verdict, mutate};
 pub use simulators::Simulator;
 
+use guardbit_files::Violation;
+
 use crate::VectorError;
 use crate::export::Bundle;
 use crate::manifest::MANIFEST_SCHEMA;
-use crate::read::{Violation, validated_manifest};
+use crate::read::validated_manifest;
 use again::Refused;
 use simulators::Bench;
 

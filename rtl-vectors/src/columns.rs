@@ -1,6 +1,6 @@
 //! The data files of a bundle, in every format.
 
-use ndarray_npy::WriteNpyExt;
+use guardbit_files::npy_header;
 use sha2::{Digest, Sha256};
 
 use crate::array::{self, ArrayPart};
@@ -207,16 +207,11 @@ pub(crate) fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {
 }
 
 fn npy(words: &Words) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let values = words.all().to_vec();
-    let per_word = words.per_word();
-    // Writing to memory does not fail, and the shape is that of the values.
-    let _ = if per_word == 1 {
-        ndarray::Array1::from_vec(values).write_npy(&mut bytes)
-    } else {
-        ndarray::Array2::from_shape_vec((values.len() / per_word, per_word), values)
-            .unwrap_or_default()
-            .write_npy(&mut bytes)
+    let (values, per_word) = (words.all(), words.per_word());
+    let mut bytes = match per_word {
+        1 => npy_header("<i8", &[values.len()]),
+        _ => npy_header("<i8", &[values.len() / per_word, per_word]),
     };
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
     bytes
 }

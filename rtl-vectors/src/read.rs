@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
+use guardbit_files::{Violation, schema_violations};
 use serde_json::Value;
 
 use crate::VectorError;
@@ -11,8 +12,6 @@ use crate::manifest::{MANIFEST, Manifest, SCHEMA, manifest_schema};
 
 /// Largest manifest in bytes.
 const MAX_MANIFEST: u64 = 1 << 26;
-/// Most violations that are looked for.
-const MAX_VIOLATIONS: usize = 100;
 /// Longest description of one.
 const MAX_PROBLEM: usize = 200;
 
@@ -42,15 +41,6 @@ pub(crate) fn bytes(dir: &Path, path: &str, limit: u64) -> io::Result<Vec<u8>> {
         true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("has more than {limit} bytes"))),
         false => Ok(bytes),
     }
-}
-
-/// Where a manifest breaks its schema.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Violation {
-    /// JSON pointer of the value.
-    pub at: String,
-    /// What is wrong with it.
-    pub problem: String,
 }
 
 /// The manifest of the bundle in `dir`.
@@ -106,23 +96,8 @@ pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Viol
 /// Where `json` breaks the schema, in the order of the pointers.
 fn violations(json: &Value) -> Result<Vec<Violation>, String> {
     let schema: Value = serde_json::from_str(&manifest_schema()).map_err(|e| e.to_string())?;
-    let validator = jsonschema::validator_for(&schema).map_err(|e| e.to_string())?;
-    let mut found: Vec<Violation> = validator
-        .iter_errors(json)
-        .take(MAX_VIOLATIONS)
-        .map(|error| {
-            let at = error.instance_path().to_string();
-            let is_short = match error.instance().as_ref() {
-                Value::Array(_) | Value::Object(_) => false,
-                Value::String(text) => text.len() <= MAX_PROBLEM,
-                _ => true,
-            };
-            let problem = if is_short { error.to_string() } else { error.masked().to_string() };
-            Violation { at: if at.is_empty() { "/".into() } else { bounded(at) }, problem: bounded(problem) }
-        })
-        .collect();
-    found.sort_by(|a, b| (&a.at, &a.problem).cmp(&(&b.at, &b.problem)));
-    Ok(found)
+    let bounded = |v: Violation| Violation { at: bounded(v.at), problem: bounded(v.problem) };
+    Ok(schema_violations(&schema, json).into_iter().map(bounded).collect())
 }
 
 /// A text without its middle where it is long, and without what is not printed.

@@ -1,12 +1,10 @@
 //! AXI4-Stream files, read by the fields that the manifest names, hold what the plain files hold.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use common::{UNITS, bundle};
+use crate::common::{UNITS, bundle};
 use guardbit_rtl_vectors::manifest::Manifest;
 
 /// Bits of a word, the least significant first.

@@ -1,8 +1,6 @@
 //! What corner cases reach, and whether an output code tells one unit of the sum.
 
-mod common;
-
-use common::{UNITS, Unit, bundle};
+use crate::common::{UNITS, Unit, bundle};
 use guardbit_num::{Multiplier, Requantizer};
 use guardbit_rtl_vectors::manifest::{CaseGroup, Manifest};
 

@@ -1,12 +1,10 @@
 //! Files of a bundle that are not what guardbit makes of it, with hashes that fit: each is found before any simulator starts.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{UNITS, bundle};
+use crate::common::{UNITS, bundle};
 use guardbit_rtl_vectors::manifest::Manifest;
 use guardbit_rtl_vectors::{CheckRequest, Outcome, Simulator, check};
 use sha2::{Digest, Sha256};

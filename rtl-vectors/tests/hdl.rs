@@ -2,14 +2,12 @@
 //!
 //! Runs where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the simulators and sets it).
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{UNITS, bundle};
+use crate::common::{UNITS, bundle};
 
 fn simulators() -> bool {
     let wanted = std::env::var_os("GUARDBIT_SIMULATORS").is_some();

@@ -1,10 +1,8 @@
 //! A manifest that breaks its schema is a failed check that names the place.
 
-mod common;
-
 use std::fs;
 
-use common::{UNITS, bundle};
+use crate::common::{UNITS, bundle};
 use guardbit_rtl_vectors::manifest::manifest_schema;
 use guardbit_rtl_vectors::{CheckRequest, Outcome, check};
 use serde_json::{Value, json};

@@ -1,13 +1,11 @@
 //! Waveforms read back by another library: what they show is what the data files hold.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{UNITS, bundle};
+use crate::common::{UNITS, bundle};
 use guardbit_rtl_vectors::manifest::Manifest;
 use wellen::simple::Waveform;
 use wellen::{Hierarchy, Scope};

@@ -1,14 +1,14 @@
 //! Proved widths against the simulator: nothing exceeds them, and a witness shows that one bit less is too few.
 
-mod common;
-
-use common::random::{self, Case};
-use common::{accelerator, datapath, independent_dots, program, register, run, serial};
+use crate::common;
+use crate::common::random::{self, Case};
+use crate::common::{accelerator, datapath, independent_dots, program, register, run, serial};
 use guardbit_graph::{DType, Graph, OutputSpec};
 use guardbit_hwmodels::bounds::{LayerBounds, TypeWitness, Witness, network_sums};
 use guardbit_hwmodels::{Datapath, MacLayer, Program, Register, Terms};
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow};
 use guardbit_sim::{ChannelLevel, Options};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 /// The counts of one channel at one level.
@@ -133,7 +133,7 @@ fn check_soundness(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases(400)))]
 
     #[test]
     fn witnesses_attain_what_is_proved(case in random::case()) {

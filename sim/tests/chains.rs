@@ -1,12 +1,10 @@
 //! Laws of networks: what one layer gets wrong reaches the next, beside an exact run that it must not reach.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::network::{NetworkCase, network_case};
-use common::{datapath, serial};
+use crate::common::network::{NetworkCase, network_case};
+use crate::common::{datapath, serial};
 use guardbit_graph::passes::Pass;
 use guardbit_graph::pattern::{Expand, FusedOp, Pattern};
 use guardbit_graph::{Graph, TensorId};
@@ -18,6 +16,7 @@ use guardbit_num::Overflow;
 use guardbit_sim::{
     Engine, Isa, Keep, LayerStats, Mode, Options, Placing, SampleTensors, SimError, Simulation, StatsLevel,
 };
+use guardbit_testing::cases;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
@@ -244,9 +243,8 @@ fn options() -> impl Strategy<Value = Options> {
 }
 
 proptest! {
-    // `PROPTEST_CASES` sets another number.
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200),
+        cases: cases(200),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

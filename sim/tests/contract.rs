@@ -1,10 +1,10 @@
 //! Rules of `docs/arithmetic.md` that are easily taken for something else, each by hand and in every engine.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common::{
+    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+};
 use guardbit_graph::ops::{AvgPool2d, FullyConnected, Sum};
 use guardbit_graph::{
     Activation, DType, Graph, MultiplierRule, OutputPosition, Padding, Quantization, Requantize, TensorType,

@@ -1,8 +1,8 @@
 //! The datapath by hand: short sums whose every step can be checked on paper, in both engines.
 
-mod common;
-
-use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common::{
+    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+};
 use guardbit_graph::{DType, Graph, Padding};
 use guardbit_hwmodels::{BiasPlace, Check, Datapath, Level, Product, Reduce, Register, Terms, ZeroPoint};
 use guardbit_num::{Format, Overflow, Rounding};

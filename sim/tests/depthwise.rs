@@ -1,11 +1,10 @@
 //! Mappings of groups change cycles and places, and no value.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::network::network_case;
-use common::{accelerator, conv2d, datapath, one_layer, output, quantized, register, serial};
+use crate::common;
+use crate::common::network::network_case;
+use crate::common::{accelerator, conv2d, datapath, one_layer, output, quantized, register, serial};
 use guardbit_graph::ops::{Conv2d, DepthwiseConv2d};
 use guardbit_graph::{DType, Graph, Padding, Quantization, TensorType};
 use guardbit_hwmodels::{
@@ -13,6 +12,7 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::Overflow;
 use guardbit_sim::{Engine, Isa, Keep, LayerStats, Mode, Options, Placing, Simulation, StatsLevel};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -154,9 +154,8 @@ impl Diagonal {
 }
 
 proptest! {
-    // `PROPTEST_CASES` sets another number.
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150),
+        cases: cases(150),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

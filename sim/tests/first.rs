@@ -1,8 +1,8 @@
 //! The first event of a layer, where it is not that of the first product that overflows.
 
-mod common;
-
-use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common::{
+    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+};
 use guardbit_graph::{DType, Padding};
 use guardbit_hwmodels::{Accelerator, Array, Dataflow, Memory, Reduce, Terms};
 use guardbit_num::Overflow;

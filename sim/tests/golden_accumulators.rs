@@ -3,9 +3,7 @@
 //! `x = 1664525 x + 1013904223 mod 2^32`, seed 1, each draw `x >> 16`; per dot product K activations
 //! (`draw mod 2^N`), then K weights (`draw mod 2^M - 2^(M-1)`).
 
-mod common;
-
-use common::{accelerator, datapath, independent_dots, program, register, run, serial};
+use crate::common::{accelerator, datapath, independent_dots, program, register, run, serial};
 use guardbit_graph::DType;
 use guardbit_hwmodels::{Terms, Walk};
 use guardbit_num::Overflow;

@@ -1,9 +1,7 @@
 //! Laws of the simulator, on random layers and datapaths.
 
-mod common;
-
-use common::random::{self, Case};
-use common::{accelerator, datapath, program, run, serial};
+use crate::common::random::{self, Case};
+use crate::common::{accelerator, datapath, program, run, serial};
 use guardbit_graph::{DType, OutputPosition};
 use guardbit_hwmodels::{
     BiasPlace, Check, Datapath, Fixup, Level, OutputFit, PRESETS, Packing, Register, Terms, Walk, ZeroPoint,
@@ -12,6 +10,7 @@ use guardbit_hwmodels::{
 use guardbit_num::{Format, Overflow};
 use guardbit_sim::trace::operands;
 use guardbit_sim::{Codes, Engine, Isa, Mode, Options, StatsLevel};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 const REFERENCE: Options = Options {
@@ -237,7 +236,7 @@ fn check_fold(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(1000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_engine_equals_the_reference(case in random::case()) {

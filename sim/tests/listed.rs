@@ -1,8 +1,8 @@
 //! Lists of events: the first ones of a layer, however many are asked for, where many happen in one cycle.
 
-mod common;
-
-use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common::{
+    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+};
 use guardbit_graph::{DType, Graph, Padding};
 use guardbit_hwmodels::{Accelerator, Array, Dataflow, Terms};
 use guardbit_num::Overflow;

@@ -1,11 +1,9 @@
 //! Depthwise windows beside each other, which kernels may read together: as many as do, and one more or less; at the end of
 //! a row, at the end of the channels, and with kernels and strides up to where that is no longer done.
 
-mod common;
-
 use std::fmt::Debug;
 
-use common::{
+use crate::common::{
     REQUANTIZE, accelerator, datapath, one_layer, output, program, quantized, register, run, serial,
 };
 use guardbit_graph::ops::DepthwiseConv2d;

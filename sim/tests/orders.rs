@@ -1,13 +1,14 @@
 //! Orders of addition: by hand, what each of them promises, and roundings by place.
 
-mod common;
-
-use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common::{
+    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+};
 use guardbit_graph::{DType, Graph, OutputPosition, Padding};
 use guardbit_hwmodels::{BiasPlace, Datapath, Product, ShiftRounding, Terms, Walk};
 use guardbit_num::{Overflow, philox4x64};
 use guardbit_sim::trace::operands;
 use guardbit_sim::{Engine, LayerStats, Options};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 /// One dot product of these products: weights of their values, activations of 1.
@@ -93,7 +94,7 @@ fn sign_paired_is_no_promise() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     /// With one serial level that holds each product and the preloaded bias.
     #[test]

@@ -1,8 +1,8 @@
 //! Two output channels in one adder of a DSP48E2, against 48-bit arithmetic written out.
 
-mod common;
-
-use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common::{
+    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+};
 use guardbit_graph::{DType, Padding};
 use guardbit_hwmodels::{Fixup, Packing, Program, Terms};
 use guardbit_num::Overflow;

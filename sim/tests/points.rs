@@ -1,12 +1,11 @@
 //! Programs that run together do what each does alone.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::network::network_case;
-use common::random::{self, Case};
-use common::{accelerator, conv2d, datapath, output, quantized, serial};
+use crate::common;
+use crate::common::network::network_case;
+use crate::common::random::{self, Case};
+use crate::common::{accelerator, conv2d, datapath, output, quantized, serial};
 use guardbit_graph::ops::{FullyConnected, MaxPool2d};
 use guardbit_graph::{Activation, DType, Graph, GraphBuilder, Padding};
 use guardbit_hwmodels::{Accelerator, Program, Register, Terms, lower};
@@ -14,6 +13,7 @@ use guardbit_num::{Format, Overflow};
 use guardbit_sim::{
     Batch, Engine, Keep, LayerStats, Mode, Options, Placing, SampleTensors, SimError, Simulation, StatsLevel,
 };
+use guardbit_testing::cases;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -132,7 +132,7 @@ fn options() -> impl Strategy<Value = Options> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(400), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn layers_together_are_layers_alone(

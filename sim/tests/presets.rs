@@ -1,8 +1,6 @@
 //! What presets do when they overflow, each worked out by hand, in both engines.
 
-mod common;
-
-use common::{conv2d, one_layer, output, program, quantized, run};
+use crate::common::{conv2d, one_layer, output, program, quantized, run};
 use guardbit_graph::{DType, Graph, Padding};
 use guardbit_hwmodels::{PRESETS, load};
 use guardbit_sim::{Engine, LayerStats, Options};

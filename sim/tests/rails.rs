@@ -1,8 +1,7 @@
 //! Dot products that come as near to the rails as they can, and one further: bounds of sums must not be short of that.
 
-mod common;
-
-use common::{accelerator, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common;
+use crate::common::{accelerator, datapath, one_layer, output, program, quantized, register, run, serial};
 use guardbit_graph::ops::FullyConnected;
 use guardbit_graph::{Activation, DType};
 use guardbit_hwmodels::Terms;

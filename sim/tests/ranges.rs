@@ -1,8 +1,8 @@
 //! Samples that are run in several ranges of pixels.
 
-mod common;
-
-use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common::{
+    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+};
 use guardbit_graph::{DType, Padding};
 use guardbit_hwmodels::Terms;
 use guardbit_num::Overflow;

@@ -1,13 +1,12 @@
 //! Laws of activations that stay on the chip, on random networks of several layers.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::network::{NetworkCase, network_case};
+use crate::common::network::{NetworkCase, network_case};
 use guardbit_graph::{Graph, NodeId};
 use guardbit_hwmodels::{Accelerator, Dataflow, Memory, Program, Residency, TimingConvention, lower};
 use guardbit_sim::{Engine, Keep, Mode, Options, Placing, Simulation, StatsLevel};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -93,9 +92,8 @@ fn values(program: &Program, case: &NetworkCase, options: Options) -> (Vec<Strin
 }
 
 proptest! {
-    // `PROPTEST_CASES` sets another number.
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200),
+        cases: cases(200),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

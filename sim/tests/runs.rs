@@ -1,9 +1,9 @@
 //! Runs of an innermost level that is stepped two windows to a lane, at its boundaries: lengths of runs, widths of lanes,
 //! sums at the rails, more windows than counters of few bits hold.
 
-mod common;
-
-use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common::{
+    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+};
 use guardbit_graph::{DType, Graph, Padding};
 use guardbit_hwmodels::{Accelerator, Array, BiasPlace, Dataflow, Level, Reduce, Terms};
 use guardbit_num::Overflow;

@@ -1,8 +1,8 @@
 //! Activations of which many are 0, unevenly over the windows: products of them change no sum and are no overflow.
 
-mod common;
-
-use common::{accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial};
+use crate::common::{
+    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+};
 use guardbit_graph::{DType, Padding};
 use guardbit_hwmodels::Terms;
 use guardbit_num::Overflow;

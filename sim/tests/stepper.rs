@@ -37,7 +37,7 @@ fn cases() -> impl Strategy<Value = (Vec<Vec<i16>>, Vec<Vec<i16>>, u32)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(guardbit_testing::cases(100)))]
 
     #[test]
     fn every_body_steps_as_defined((activations, weights, bits) in cases()) {

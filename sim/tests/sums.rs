@@ -1,13 +1,12 @@
 //! Sums of single dot products against the statistics of all of them.
 
-mod common;
-
-use common::random::{self, Case};
-use common::{program, run};
+use crate::common::random::{self, Case};
+use crate::common::{program, run};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::Register;
 use guardbit_num::required_bits;
 use guardbit_sim::{Codes, Options, delivered_sums, unbounded_sums};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 fn activations(graph: &Graph, sample: &[i32]) -> Codes {
@@ -52,7 +51,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     #[test]
     fn single_sums_make_the_statistics(case in random::case()) {

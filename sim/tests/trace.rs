@@ -1,14 +1,13 @@
 //! The trace of a dot product says what a run of the same layer says.
 
-mod common;
-
-use common::random::{self, Case};
-use common::{accelerator, datapath, independent_dots, program, register, run, serial};
+use crate::common::random::{self, Case};
+use crate::common::{accelerator, datapath, independent_dots, program, register, run, serial};
 use guardbit_graph::DType;
 use guardbit_hwmodels::{Datapath, Reduce, Terms};
 use guardbit_num::Overflow;
 use guardbit_sim::Options;
 use guardbit_sim::trace::{LiveDot, StepKind, TraceOperand, operands, trace};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 /// Published: products of 100 and -100 in 8 bits (true 200): saturating 27 with 2 events, wrapping -56.
@@ -108,7 +107,7 @@ fn check_live(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(500), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_live_dot_product_does_what_its_trace_says(case in random::case()) {

@@ -10,6 +10,7 @@ use guardbit_study::{
     Axes, Budget, Existing, ExploreRequest, InputSource, RunRequest, Settings, Silent, SizeRequest,
     StudyError, explore, run, size,
 };
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 /// Three layers, so that what overflows in one changes what the next reads.
@@ -193,7 +194,7 @@ fn sized(folder: &Folder, budget: &str) -> Score {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(6), ..ProptestConfig::default() })]
 
     /// A looser budget never costs more, whatever comes first; and what `size` finds is never better.
     #[test]
@@ -250,7 +251,7 @@ fn lost(kind: &str, outcome: &guardbit_reports::ScoreFigures) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(6), ..ProptestConfig::default() })]
 
     /// Every design of the front, run by itself on its own file, has the figures of its row, and is within the budget if and only if
     /// its row says so; some are.

@@ -7,6 +7,7 @@ use guardbit_reports::Fraction;
 use guardbit_study::{
     Axes, Existing, ExploreRequest, InputSource, Settings, Silent, SweepRequest, explore, sweep,
 };
+use guardbit_testing::cases;
 use ndarray::Array2;
 use proptest::prelude::*;
 
@@ -129,7 +130,7 @@ fn level() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(24), ..ProptestConfig::default() })]
 
     /// Widths around those that suffice, of every layer together or of each its own, of one level and of two, with exact products
     /// and with narrow ones.

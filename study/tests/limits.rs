@@ -137,7 +137,7 @@ const TASK: &str = "GUARDBIT_LIMITS_TASK";
 
 fn in_process(index: usize, path: &Path) -> Result<Cost, String> {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "one_row", "--nocapture", "--test-threads=1"]);
+    command.args(["--exact", "limits::one_row", "--nocapture", "--test-threads=1"]);
     let output = command.env(TASK, format!("{index} {}", path.display())).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| line.split_once("cost: ").map(|(_, cost)| cost));

@@ -1,16 +1,14 @@
 //! Quantization as a whole: files in, a file out.
 
-#[path = "../../quantize/tests/networks/mod.rs"]
-mod networks;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::networks;
+use crate::networks::{Layer, network, samples};
 use guardbit_frontends::{read_onnx, write_onnx};
 use guardbit_graph::Graph;
 use guardbit_quantize::{CodeSetting, Config, LayerSetting, Symmetry, quantize};
 use guardbit_study::{Existing, InputSource, Pick, QuantizeChoices, QuantizeRequest, Silent, StudyError};
-use networks::{Layer, network, samples};
 use serde_json::{Map, Value, json};
 
 fn digits(name: &str) -> PathBuf {

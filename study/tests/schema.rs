@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use guardbit_files::schema_violations;
 use guardbit_study::{load_study, study_schema};
 
 /// With `GUARDBIT_BLESS=1` in the environment the file is written anew.
@@ -19,7 +20,7 @@ fn the_committed_schema_is_current() {
 
 fn is_valid(text: &str) -> bool {
     let schema = serde_json::from_str(&study_schema()).unwrap();
-    jsonschema::validator_for(&schema).unwrap().is_valid(&serde_yaml::from_str(text).unwrap())
+    schema_violations(&schema, &serde_yaml::from_str(text).unwrap()).is_empty()
 }
 
 /// The studies of `examples/`.

@@ -9,6 +9,7 @@ use guardbit_study::{
     Axes, Existing, InputSource, MergeError, Settings, Shard, ShardError, Silent, StudyError, SweepRequest,
     merge, sweep,
 };
+use guardbit_testing::cases;
 use proptest::prelude::*;
 
 fn request(dir: &Path, axes: &[String], shard: Option<Shard>) -> SweepRequest {
@@ -61,7 +62,7 @@ fn cut(folder: &Path, begun: &[u8], at: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(12), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever the number of parts, and whichever of them was cut off and run again.
     #[test]

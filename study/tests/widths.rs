@@ -7,6 +7,7 @@ use guardbit_num::{MIN_BITS, Overflow};
 use guardbit_reports::{LayerRow, RunRecord};
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{Existing, InputSource, RunRequest, Settings, Silent, run};
+use guardbit_testing::cases;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -153,7 +154,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(12), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn widths_called_enough_are_enough(case in case()) {

@@ -7,8 +7,8 @@ use guardbit_frontends::{Frontend, onnx::Onnx, random_codes, read_onnx, write_on
 use guardbit_graph::{DType, Graph};
 use serde_json::{Map, Value, json};
 
-use crate::built;
-use crate::oracle::{PYTHON, cases, elements, input, output};
+use super::built;
+use super::oracle::{PYTHON, cases, elements, input, output};
 
 type Codes = Vec<Vec<i32>>;
 

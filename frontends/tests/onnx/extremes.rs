@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use guardbit_frontends::{FrontendError, read_onnx};
 use guardbit_graph::MAX_ELEMENTS;
 
-use crate::writer::{Attribute, Model, Node, Tensor, element};
+use super::writer::{Attribute, Model, Node, Tensor, element};
 use rows::{
     Absent, Codes, Floats, Integers, Operand, Reals, Row, U8, Weights, X, codes, floats, image, integers,
     reals, row, rows, u8s, x,
@@ -251,7 +251,7 @@ fn extremes_come_back() {
         Command::new("sh")
             .args(["-c", &format!("ulimit -v {KIB}; MALLOC_ARENA_MAX=1 exec \"$0\" \"$@\"")])
             .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "extremes::one_row", "--nocapture", "--test-threads=1"])
+            .args(["--exact", "onnx::extremes::one_row", "--nocapture", "--test-threads=1"])
             .env(TASK, index.to_string())
             .output()
             .unwrap()

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::oracle::{Outcome, run};
+use super::oracle::{Outcome, run};
 
 #[test]
 fn kept_networks_compute_what_their_runtime_computes() {

@@ -2,7 +2,7 @@
 
 use guardbit_frontends::{FrontendError, read_tflite};
 
-use crate::writer::{FLOAT32, INT8, INT32, INT64, Model, Operator, Tensor, Value};
+use super::writer::{FLOAT32, INT8, INT32, INT64, Model, Operator, Tensor, Value};
 
 fn rendered(bytes: &[u8]) -> String {
     let error = read_tflite(bytes, "model.tflite").unwrap_err();

@@ -5,7 +5,7 @@ use std::path::Path;
 use guardbit_frontends::read_tflite;
 use proptest::prelude::*;
 
-use crate::writer::{Model, Operator, Tensor, Value};
+use super::writer::{Model, Operator, Tensor, Value};
 
 /// A network with operands of every kind: scales per channel, a shape, a list among the options.
 fn small() -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Every operator that can be read, on its own.
 
-use crate::writer::{INT4, INT8, INT16, INT64, Model, Operator, Tensor, UINT8, Value};
+use super::writer::{INT4, INT8, INT16, INT64, Model, Operator, Tensor, UINT8, Value};
 use guardbit_frontends::read_tflite;
 use guardbit_graph::Finish;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use guardbit_frontends::{Profile, load_as, read_tflite_as};
 
-use crate::writer::{INT16, Model, Operator, Tensor, Value};
+use super::writer::{INT16, Model, Operator, Tensor, Value};
 
 /// The error of a network of one operator under a profile.
 #[track_caller]

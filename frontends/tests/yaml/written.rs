@@ -8,8 +8,8 @@ use guardbit_graph::Graph;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::built;
-use crate::networks_of_passes::{layers, network};
+use super::networks_of_passes::{layers, network};
+use crate::onnx::built;
 
 const FOLDER: &str = "arrays";
 

@@ -69,7 +69,7 @@ fn check(pass: &str, graph: &Graph, expected: &[&str]) {
     let pass = find(pass).unwrap();
     let changed = pass.run(graph).unwrap();
     assert_eq!(changed.as_ref().map(text).unwrap_or_default(), expected);
-    crate::check(pass, graph);
+    super::check(pass, graph);
 }
 
 fn conv(padding: Padding) -> Conv2d {

@@ -13,8 +13,8 @@ use guardbit_graph::{
 };
 use guardbit_num::{Rounding, Scheme};
 
-use crate::networks::Random;
-use crate::outputs;
+use super::networks::Random;
+use super::outputs;
 
 const EVEN: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
 const PASSES_OF_CONVENTIONS: [&str; 10] = [

@@ -5,7 +5,7 @@ use guardbit_graph::{
     DType, Graph, GraphPatch, NodeId, OutputSpec, PatchError, Quantization, TensorId, TensorType,
 };
 
-use crate::cases::{Line, text};
+use super::cases::{Line, text};
 use crate::common::DOUBLE;
 
 const RELU: Relu = Relu { requantize: DOUBLE };
@@ -82,7 +82,7 @@ fn constants_take_the_place_of_tensors() {
     let made = patch.apply().unwrap();
     assert_eq!(text(&made), ["y = relu(b)"]);
     assert_eq!(made.inputs().len(), 1, "inputs stay");
-    assert_eq!(crate::outputs(&made, &[vec![0; 4]])[0].1, [1, 2, 3, 4]);
+    assert_eq!(super::outputs(&made, &[vec![0; 4]])[0].1, [1, 2, 3, 4]);
 }
 
 /// What readers said of files is kept as long as its tensor is there.

@@ -122,6 +122,7 @@ impl Chain {
 
     /// The pass in which level `level` adds the value that ends with product `k` of group `group` of those one below the
     /// other, and the row.
+    #[inline]
     pub fn place(&self, group: usize, k: usize, level: usize) -> (usize, usize) {
         let (chain, step) = (k / self.length, k % self.length / self.dot_width);
         let pass = chain / self.abreast() * self.split() + step / self.rows;

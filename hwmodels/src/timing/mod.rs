@@ -206,6 +206,7 @@ impl LayerTiming {
     /// `k` counts in the order of addition. Within a run of a level the cycle never falls as `k` grows (see
     /// [`keeps_order`](Self::keeps_order) for a whole dot product), and it is below [`cycles`](Self::cycles): SCALE-Sim
     /// counts one cycle less per matrix product than there are, and what happens in that one is placed in the one before.
+    #[inline]
     pub fn place(&self, out: OutputPosition, k: usize, level: usize) -> Place {
         let pixel = (out.n * self.image[0] + out.h) * self.image[1] + out.w;
         let slot = self.mapping.slot(pixel, out.c, k, level);

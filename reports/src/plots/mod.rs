@@ -11,9 +11,9 @@ mod schemes;
 mod size;
 mod sweep;
 
+pub use self::png::png;
 pub use explore::EXPLORE_PLOTS;
 pub use kit::DrawError;
-pub use png::png;
 pub use quantize::QUANTIZE_PLOTS;
 pub use quantizers::QUANTIZER_PLOTS;
 pub use run::{RUN_PLOTS, SUM_PLOTS};

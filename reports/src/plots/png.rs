@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use png::{BitDepth, ColorType, Encoder, EncodingError, Filter};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
@@ -21,7 +22,18 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, DrawError> {
     let pixmap = size.and_then(|size| Pixmap::new(size.width(), size.height()));
     let mut pixmap = pixmap.ok_or_else(|| DrawError::new("the picture has no size"))?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
-    Ok(pixmap.encode_png()?)
+    Ok(encode(pixmap)?)
+}
+
+/// In plots most rows equal the one above: that filter leaves zeros, at a fraction of the time of trying every filter for every row.
+fn encode(pixmap: Pixmap) -> Result<Vec<u8>, EncodingError> {
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, pixmap.width(), pixmap.height());
+    encoder.set_color(ColorType::Rgba);
+    encoder.set_depth(BitDepth::Eight);
+    encoder.set_filter(Filter::Up);
+    encoder.write_header()?.write_image_data(&pixmap.take_demultiplied())?;
+    Ok(file)
 }
 
 fn fonts() -> Arc<fontdb::Database> {

@@ -1,15 +1,13 @@
 //! Hostile arguments: every function answers with a code, whatever numbers it is given, and reads no further than the
 //! stated length. `scripts/test_asan` runs this file under AddressSanitizer, which sees what is read beyond.
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use std::ffi::CString;
 use std::fs;
 use std::ptr::{null, null_mut};
 
-use common::{UNITS, bundle};
+use crate::common::{UNITS, bundle};
 use guardbit_capi::*;
+use guardbit_testing::cases;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -162,7 +160,7 @@ fn open(accelerator: &str, terms: i32, types: [&str; 2], zero_points: [i32; 2]) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(256), ..ProptestConfig::default() })]
 
     #[test]
     fn calls_answer_with_codes(

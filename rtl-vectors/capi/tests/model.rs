@@ -1,14 +1,11 @@
 //! The golden model through its C functions.
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use std::ffi::{CStr, CString, c_char};
 use std::fs;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-use common::{UNITS, bundle};
+use crate::common::{UNITS, bundle};
 use guardbit_capi::*;
 
 fn c(text: &str) -> CString {

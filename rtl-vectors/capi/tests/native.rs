@@ -2,14 +2,11 @@
 //!
 //! Run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the tools and sets it).
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{UNITS, Unit, bundle};
+use crate::common::{UNITS, Unit, bundle};
 
 fn tools() {
     std::env::var("GUARDBIT_SIMULATORS").expect("GUARDBIT_SIMULATORS is set, see scripts/test");

@@ -183,6 +183,7 @@ mod tests {
     use guardbit_frontends::npy::Values;
     use guardbit_graph::{DType, Operand, OutputSpec, Requantize, TensorType, ops::Relu, word_of};
     use guardbit_sim::Codes;
+    use guardbit_testing::cases;
     use ndarray::{ArrayD, IxDyn, ShapeBuilder};
     use ndarray_npy::{WritableElement, WriteNpyExt};
     use proptest::prelude::*;
@@ -363,7 +364,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: cases(64), failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn pieces_make_the_whole(

@@ -1,6 +1,6 @@
 //! A small network for every operator that can be read: operands and attributes as a user may write them.
 
-use crate::writer::{Attribute, Tensor, element};
+use crate::onnx::writer::{Attribute, Tensor, element};
 
 /// What a node reads.
 #[derive(Debug, Clone)]

@@ -1,9 +1,13 @@
-//! JSON Schemas of the files that users write, for editors.
+//! JSON Schemas of the files that users write: for editors, and to say where a file breaks one.
+
+mod violations;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
+
+pub use violations::{Violation, schema_violations};
 
 /// The schema (draft 2020-12) of what `T` is read from, as text; `finish` adds what types do not say.
 pub fn schema_text<T: JsonSchema>(finish: impl FnOnce(&mut Value)) -> String {

@@ -12,7 +12,7 @@ use guardbit_hwmodels::timing::{LayerTiming, Tile, TileOrder};
 use guardbit_hwmodels::{Accelerator, Array, ArrayKind, Dataflow, Timing, TimingConvention};
 use proptest::prelude::*;
 
-use common::{INT8, accelerator, accelerators, any_layers, layers, unlimited, window, windows};
+use self::common::{INT8, accelerator, accelerators, any_layers, layers, unlimited, window, windows};
 
 /// SCALE-Sim 3.0.0 on a 32x32 array: M, K, N, then cycles of output, weight and input stationary. Rows marked
 /// "ran" are the tool's own output, the others follow from its formulas.

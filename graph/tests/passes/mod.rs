@@ -1,16 +1,14 @@
 //! Passes keep every code of every output.
 
 mod cases;
-#[path = "../common/mod.rs"]
-mod common;
 mod conventions;
-mod networks;
+pub(crate) mod networks;
 mod patches;
 mod ranges;
 
+use self::networks::{KINDS, Random, layers, network};
 use guardbit_graph::passes::{PASSES, Pass};
 use guardbit_graph::{Graph, Links};
-use networks::{KINDS, Random, layers, network};
 use proptest::prelude::*;
 
 /// Names and codes of the outputs for these inputs.

@@ -1,6 +1,6 @@
 //! The reader of ONNX files.
 
-mod built;
+pub(crate) mod built;
 mod errors;
 mod export;
 mod extremes;

@@ -1,0 +1,4 @@
+//! Tests of files: one program, a module per file.
+
+mod read;
+mod schema;

@@ -1,0 +1,9 @@
+//! Tests of network readers: one program, a module per file.
+
+#[path = "../../graph/tests/common/mod.rs"]
+mod common;
+mod onnx;
+mod passes;
+mod schema;
+mod tflite;
+mod yaml;

@@ -1,0 +1,13 @@
+//! Tests of the graph: one program, a module per file.
+
+mod common;
+mod composite;
+mod dots;
+mod errors;
+mod float32;
+mod litert_ops;
+mod lookup;
+mod passes;
+mod pattern;
+mod semantics;
+mod shapes;

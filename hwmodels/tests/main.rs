@@ -1,0 +1,15 @@
+//! Tests of accelerator models: one program, a module per file.
+
+mod bounds;
+mod costs;
+mod errors;
+mod ethos_u;
+mod extremes;
+mod limits;
+mod lint;
+mod load;
+mod lower;
+mod order;
+mod residency;
+mod resolved;
+mod timing;

@@ -1,0 +1,10 @@
+//! Tests of integers: one program, a module per file.
+
+mod laws;
+mod multiplier;
+mod overflow;
+mod quantize;
+mod random;
+mod requantize;
+mod rounding;
+mod tosa;

@@ -1,0 +1,15 @@
+//! Tests of the quantizer: one program, a module per file.
+
+mod balance;
+mod budgets;
+mod calibration;
+#[path = "../../sim/tests/common/mod.rs"]
+mod common;
+mod correction;
+mod forms;
+mod layer_methods;
+mod mixed;
+mod networks;
+mod observed;
+mod thresholds;
+mod weights;

@@ -1,0 +1,8 @@
+//! Tests of reports: one program, a module per file.
+
+mod common;
+mod npz;
+mod plots;
+mod reports;
+mod statistics;
+mod tables;

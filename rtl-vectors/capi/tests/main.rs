@@ -1,0 +1,8 @@
+//! Tests of the C interface: one program, a module per file.
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+mod header;
+mod hostile;
+mod model;
+mod native;

@@ -1,0 +1,10 @@
+//! Tests of test vector bundles: one program, a module per file.
+
+mod axis;
+mod common;
+mod corners;
+mod foreign;
+mod hdl;
+mod requantizer;
+mod schema;
+mod waves;
