@@ -3,7 +3,7 @@
 /// Bytes that begin every `.npy` file.
 pub const NPY_MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// Elements begin at a multiple of so many bytes.
+/// Alignment of the first element, in bytes.
 const ALIGNED: usize = 64;
 
 /// Returns the header of an array in C order: `descr` is numpy's name of the element type (`<i4`, `|u1`).

@@ -3,7 +3,7 @@
 use guardbit_files::schema_violations;
 use serde_json::{Value, json};
 
-/// What is said about `value`, a line per violation.
+/// Compares the violations of `value`, one line each, with the expected ones.
 fn check(schema: &Value, value: Value, expected: &[&str]) {
     let found: Vec<String> =
         schema_violations(schema, &value).iter().map(|v| format!("{}: {}", v.at, v.problem)).collect();
