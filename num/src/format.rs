@@ -75,6 +75,7 @@ impl Format {
     }
 
     /// Whether `value` can be held.
+    #[inline]
     pub fn holds(self, value: i128) -> bool {
         self.misfit(value).is_none()
     }

@@ -83,9 +83,11 @@ impl Words {
         };
         for line in self.all().chunks(per_line) {
             for (lane, value) in line.iter().enumerate() {
-                let space = if lane == 0 { "" } else { " " };
+                if lane > 0 {
+                    text.push(b' ');
+                }
                 // Writing to memory does not fail.
-                let _ = write!(text, "{space}{value}");
+                let _ = write!(text, "{value}");
             }
             text.push(b'\n');
         }

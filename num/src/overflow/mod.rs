@@ -174,6 +174,7 @@ impl Overflow {
     ///
     /// A mode that [latches](Self::latches) has no memory here: it is [`Accumulator`](crate::Accumulator) that
     /// remembers.
+    #[inline]
     pub fn fit(self, exact: i128, format: Format) -> Fit {
         let (min, max) = self.limits(format);
         let (overflow, rail) = if exact > max {
