@@ -16,6 +16,7 @@ from onnx_case import Cases, Net
 KEPT = {
     "one_op": ["QLinearConv_1", "QLinearConv_7", "QLinearMatMul_2", "QLinearAdd_3", "QLinearMul_5", "QLinearAveragePool_4"]
     + ["QLinearGlobalAveragePool_2", "QLinearConcat_6", "QLinearSoftmax_3", "ConvInteger_1", "MatMulInteger_2", "QGemm_4"]
+    + ["qdq_own_bias_0", "qdq_own_bias_1", "qdq_own_bias_2", "qdq_own_bias_5", "moved_pair_1", "moved_pair_4", "moved_pair_6"]
     + ["qdq_Conv_2", "qdq_Gemm_1", "qdq_Add_4", "qdq_Concat_3", "qdq_moves_2", "qdq_Sigmoid_1", "qdq_Softmax_4"],
     "qonnx": ["mlp_w3a3_norm_0", "cnn_w2a2_1", "trunc_0"],
     "networks": ["residual_qdq_channel_u8s8_3", "mlp_qoperator_tensor_s8s8_1"],
@@ -94,6 +95,38 @@ old_slice = one("Slice", axes=[0], starts=[0], ends=[1])
 bad("old_slice", old_slice, lambda model: setattr(model.opset_import[0], "version", 8))
 bad("function", one("Relu"), lambda model: model.functions.append(helper.make_function("d", "f", [], [], [], [])))
 bad("made_twice", one("Relu"), lambda model: model.graph.node.append(model.graph.node[-1]))
+bad("read_before", one("Relu"), lambda model: model.graph.node.insert(0, model.graph.node.pop()))
+
+
+def own_output(model):
+    model.graph.node[-1].input[0] = model.graph.node[-1].output[0]
+
+
+bad("reads_itself", one("Relu"), own_output)
+bad("output_twice", one("Relu"), lambda model: model.graph.output.append(model.graph.output[0]))
+
+
+def declare(model, shape):
+    value = helper.make_tensor_value_info(model.graph.node[-1].output[0], TensorProto.FLOAT, shape)
+    model.graph.output[0].CopyFrom(value)
+
+
+bad("another_shape", one("Relu"), lambda model: declare(model, [1, 2, 2]))
+bad("another_size", one("Relu"), lambda model: declare(model, ["n", 5]))
+constants = [np.ones(3, np.float32), np.zeros(3, np.float32), np.zeros(3, np.float32), np.ones(3, np.float32)]
+bad("normalizes_one_axis", one("BatchNormalization", *constants, shape=(3,)))
+
+net = Net()
+x = net.op("ConstantOfShape", [net.const(np.array([1 << 25], np.int64))])
+for _ in range(3):
+    x = net.op("Relu", [x])
+net.out(net.op("Add", [codes(net, (1, 1)), x]))
+bad("computed_constants", net)
+
+net = Net()
+scale = lambda value: [net.const(np.float32(value)), net.const(np.int32(0))]
+net.out(net.op("QLinearConcat", [*scale(1), net.input(np.zeros((1, 4), np.int32)), *scale(2)], "com.microsoft", axis=1))
+bad("table_of_int32", net)
 
 
 def external(model, location):

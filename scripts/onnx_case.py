@@ -27,6 +27,8 @@ class Net:
 
     def __init__(self):
         self.nodes, self.constants, self.inputs, self.feeds, self.outputs = [], [], [], {}, []
+        # Whether the runtime fuses operators.
+        self.fused = True
 
     def input(self, array, name=None):
         name = name or f"in{len(self.inputs)}"
@@ -67,8 +69,10 @@ class Net:
         return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
-def session(model):
+def session(model, fused=True):
     options = onnxruntime.SessionOptions()
+    if not fused:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     # Otherwise operators on int8 codes that several nodes read run in float on x86-64.
@@ -76,8 +80,8 @@ def session(model):
     return onnxruntime.InferenceSession(exact(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def run(model, feeds):
-    return session(model).run(None, feeds)
+def run(model, feeds, fused=True):
+    return session(model, fused).run(None, feeds)
 
 
 def array(values):
@@ -105,7 +109,7 @@ class Cases:
     def net(self, name, net, model=None, **more):
         model = model or net.model()
         try:
-            outputs = run(model, net.feeds)
+            outputs = run(model, net.feeds, net.fused)
         except Exception as error:
             raise RuntimeError(f"{name}: {error}") from error
         self.add(name, model, net.feeds, outputs, **more)

@@ -208,9 +208,17 @@ def qlinear_function(op, **attributes):
 def qlinear_softmax(r):
     net = Net()
     dtype = r.dtype()
-    x = net.input(r.codes((r.int(1, 4), r.int(2, 40)), dtype))
-    zero = dtype(np.iinfo(dtype).min)
-    output = [net.const(F(1 / 256)), net.const(zero)]
+    # The sum of many elements shows how its terms are rounded.
+    shape = (1, r.int(4000, 60000)) if r.int(0, 4) == 0 else (r.int(1, 4), r.int(1, 40))
+    info = np.iinfo(dtype)
+    x = r.codes(shape, dtype)
+    if r.int(0, 1):
+        x = np.clip(r.rng.normal(0 if info.min < 0 else 128, 25, shape), info.min, info.max).astype(dtype)
+    x = net.input(x)
+    # Codes beyond their ends are clamped where they have a sign; others come back modulo 256 at scales below 1/256.
+    scale = r.pick(1 / 256, 1 / 255, 0.01, *([1 / 512, 1 / 4096] if info.min < 0 else []))
+    zero = dtype(r.pick(info.min, info.min + 3, 0))
+    output = [net.const(F(scale)), net.const(zero)]
     net.out(net.op("QLinearSoftmax", [x, *q(net, r, dtype), *output], MS, axis=-1, opset=13))
     return net
 
@@ -412,7 +420,67 @@ def qcdq_gemm(r):
     return net
 
 
+def qdq_own_bias(r):
+    """A layer whose bias has a scale of its own. All scales are powers of two, so that float32 is exact."""
+    net = Net()
+    dx = r.dtype()
+    power = lambda low, high: F(2.0 ** r.int(low, high))
+    sx, zx, sw = power(-6, -2), r.zero(dx), power(-7, -3)
+    conv = r.int(0, 1)
+    n, depth = r.int(1, 6), r.int(1, 5)
+    shape, weights = ((2, depth, 4, 3), (n, depth, 2, 2)) if conv else ((3, depth), (depth, n))
+    x = net.dq(net.q(net.input(real(r, shape, sx, zx)), sx, zx), sx, zx)
+    w = net.dq(net.const(r.codes(weights, np.int8)), sw, np.int8(0))
+    # Steps of the sums times 2^-4 to 2^4: below 1 they do not hold every bias.
+    sb = F(sx * sw * 2.0 ** r.int(-4, 4))
+    db, count = r.pick(np.int8, np.int8, np.int32), n if conv else r.pick(1, n)
+    codes = r.rng.integers(-127, 128, count).astype(db) if db == np.int8 else r.rng.integers(-5000, 5000, count).astype(db)
+    if db == np.int8 and r.int(0, 1):
+        scales = (sb * 2.0 ** r.rng.integers(-2, 3, count)).astype(F)
+        b = net.op("DequantizeLinear", [net.const(codes), net.const(scales), net.const(np.zeros(count, db))], axis=0)
+    else:
+        b = net.dq(net.const(codes), sb, db(r.pick(0, 0, 3) if db == np.int8 else 0))
+    y = net.op("Conv", [x, w, b]) if conv else net.op("Gemm", [x, w, b])
+    # ONNX Runtime's fused QGemm ignores the scale of an int32 bias.
+    net.fused = conv or db != np.int32
+    sy, zy = F(sx * sw * 2.0 ** r.int(4, 8)), r.zero(dx)
+    net.out(net.dq(net.q(y, sy, zy), sy, zy))
+    return net
+
+
+def moved_pair(r):
+    """A pair of a tensor whose channels the reader may have moved, of any rank, and a constant of that or a lower one."""
+    net = Net()
+    n, c, h, w = r.int(1, 2), r.int(2, 4), r.int(1, 3), r.int(2, 4)
+    quantized, dtype = r.int(0, 1), r.dtype()
+    kernel = r.rng.integers(-3, 4, (c, 2, h if r.int(0, 1) else 1, 1)).astype(F)
+    x = net.op("Conv", [net.input(r.rng.integers(-9, 10, (n, 2, h, w)).astype(F)), net.const(kernel)])
+    shape = [n, c, h - kernel.shape[2] + 1, w]
+    move = r.int(0, 3)
+    if move == 1 and shape[2] == 1:
+        x, shape = net.op("Squeeze", [x, net.const(np.array([2], np.int64))]), [n, c, w]
+    elif move:
+        x, shape = net.op("Reshape", [x, net.const(np.array([n, c, -1], np.int64))]), [n, c, shape[2] * w]
+    if r.int(0, 1):
+        perm = r.pick([0, 2, 1], [0, 2, 1], [1, 0, 2]) if len(shape) == 3 else r.pick([0, 2, 3, 1], [0, 3, 1, 2])
+        x, shape = net.op("Transpose", [x], perm=perm), [shape[axis] for axis in perm]
+    rank = r.int(0, len(shape))
+    other = [size if r.int(0, 3) else 1 for size in shape[len(shape) - rank :]]
+    values = r.rng.integers(-9, 10, other)
+    op = r.pick("Add", "Mul", "Sub", "Max", "PRelu")
+    if quantized and op in ("Add", "Mul"):
+        s, z = F(0.5), r.zero(dtype)
+        x = net.dq(net.q(x, s, z), s, z)
+        y = net.dq(net.const(values.astype(dtype)), F(0.25), dtype(0))
+        net.out(net.dq(net.q(net.op(op, [x, y]), s, z), s, z))
+    else:
+        net.out(net.op(op, [x, net.const(values.astype(F))]))
+    return net
+
+
 MAKERS = {
+    "qdq_own_bias": (qdq_own_bias, 40),
+    "moved_pair": (moved_pair, 60),
     "QLinearConv": (qlinear_conv, 60),
     "QLinearMatMul": (qlinear_matmul, 40),
     "ConvInteger": (conv_integer, 20),
@@ -424,7 +492,7 @@ MAKERS = {
     "QLinearConcat": (qlinear_concat, 20),
     "QLinearLeakyRelu": (qlinear_function("QLinearLeakyRelu", alpha=0.1), 20),
     "QLinearSigmoid": (qlinear_function("QLinearSigmoid"), 20),
-    "QLinearSoftmax": (qlinear_softmax, 20),
+    "QLinearSoftmax": (qlinear_softmax, 40),
     "QGemm": (qgemm, 30),
     "qdq_Conv": (qdq_conv, 60),
     "qdq_Gemm": (qdq_gemm, 40),

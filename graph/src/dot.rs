@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use guardbit_num::{MultiplierError, Requantizer, Scheme};
 
-use crate::{Activation, MultiplierRule, Requantize};
+use crate::{Activation, CodeRange, MultiplierRule, Requantize};
 
 /// The dot products of a node. Its first input holds the activations.
 #[derive(Debug, Clone, PartialEq)]
@@ -210,6 +210,16 @@ impl Window {
         }
     }
 
+    /// Whether cell `k` of the window lies inside the input for at least one output.
+    pub fn reads(&self, k: KernelPosition) -> bool {
+        let inside = |axis: usize, k: usize| {
+            let place =
+                |out: usize| (out * self.stride[axis] + k * self.dilation[axis]).checked_sub(self.pad[axis]);
+            (0..self.output[axis]).any(|out| place(out).is_some_and(|at| at < self.input[axis]))
+        };
+        inside(0, k.h) && inside(1, k.w)
+    }
+
     /// The group of an output channel.
     pub fn group(&self, channel: usize) -> usize {
         channel / (self.output[2] / self.groups)
@@ -246,6 +256,25 @@ impl OutputStage {
         let requantize = scheme.map_or(self.requantize, |s| self.requantize.with_scheme(s));
         let one = |&weight: &f32| requantize.requantizer(self.input_scale, weight, self.output_scale);
         self.weight_scales.iter().map(one).collect()
+    }
+}
+
+impl Finish {
+    /// Returns the least and greatest output code.
+    pub(crate) fn clamp(&self) -> (i32, i32) {
+        match self {
+            Self::Requantize(stage) => stage.clamp,
+            Self::Divide(Division::Average { clamp } | Division::Scaled { clamp, .. }) => *clamp,
+        }
+    }
+
+    /// Narrows the clamp to a range.
+    pub(crate) fn clamp_to(&mut self, range: CodeRange) {
+        let clamp = match self {
+            Self::Requantize(stage) => &mut stage.clamp,
+            Self::Divide(Division::Average { clamp } | Division::Scaled { clamp, .. }) => clamp,
+        };
+        *clamp = (range.clamp(clamp.0.into()), range.clamp(clamp.1.into()));
     }
 }
 

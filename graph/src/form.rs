@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use crate::dot::{Division, Finish};
 use crate::model::Tensor;
 use crate::{Graph, NodeId, Op, TensorId};
 
@@ -120,17 +119,9 @@ impl Graph {
                 rule: own.rule.name(),
                 multipliers: requantizers.iter().map(one).collect(),
             }),
-            clamp: dots.map(|dots| clamp(&dots.finish)),
+            clamp: dots.map(|dots| <[i32; 2]>::from(dots.finish.clamp())),
         }
     }
-}
-
-fn clamp(finish: &Finish) -> [i32; 2] {
-    let (low, high) = match finish {
-        Finish::Requantize(stage) => stage.clamp,
-        Finish::Divide(Division::Average { clamp } | Division::Scaled { clamp, .. }) => *clamp,
-    };
-    [low, high]
 }
 
 impl<'g> OperandForm<'g> {

@@ -240,7 +240,11 @@ impl Graph {
     /// The dot products that a node is made of, if it is an operation that an accumulator can run.
     pub fn dot_products(&self, id: NodeId) -> Option<DotProducts> {
         let node = self.node(id);
-        node.op.dot_products(&self.operands(node))
+        let mut dots = node.op.dot_products(&self.operands(node))?;
+        if let Some(range) = self.narrower_range(node) {
+            dots.finish.clamp_to(range);
+        }
+        Some(dots)
     }
 
     /// The window that a node slides over its first input, if it does.
@@ -256,12 +260,15 @@ impl Graph {
     pub fn evaluate(&self, id: NodeId, inputs: &[&[i32]]) -> Vec<i32> {
         let node = self.node(id);
         let mut codes = node.op.evaluate(&self.operands(node), inputs);
-        // An operation knows its dtype; a narrower range is a clamp behind it.
-        let range = self.tensor(node.output).ty.quantization.as_ref().and_then(Quantization::range);
-        if let Some(range) = range {
-            codes.iter_mut().for_each(|code| *code = (*code).clamp(range.min(), range.max()));
+        if let Some(range) = self.narrower_range(node) {
+            codes.iter_mut().for_each(|code| *code = range.clamp((*code).into()));
         }
         codes
+    }
+
+    /// Returns the code range of a node's output if it is narrower than its dtype. Operations clamp to their dtype only.
+    fn narrower_range(&self, node: &Node) -> Option<CodeRange> {
+        self.tensor(node.output).ty.quantization.as_ref().and_then(Quantization::range)
     }
 
     pub(crate) fn operands<'a>(&'a self, node: &'a Node) -> Operands<'a> {

@@ -2,10 +2,14 @@
 
 use crate::common;
 use crate::common::random::{self, Case};
-use crate::common::{accelerator, datapath, independent_dots, program, register, run, serial};
-use guardbit_graph::{DType, Graph, OutputSpec};
+use crate::common::{
+    accelerator, conv2d, datapath, independent_dots, one_layer, output, program, quantized, register, run,
+    serial,
+};
+use guardbit_graph::ops::Conv2d;
+use guardbit_graph::{DType, Graph, OutputSpec, Padding};
 use guardbit_hwmodels::bounds::{LayerBounds, TypeWitness, Witness, network_sums};
-use guardbit_hwmodels::{Datapath, MacLayer, Program, Register, Terms};
+use guardbit_hwmodels::{Datapath, MacLayer, Program, Register, Terms, ZeroPoint};
 use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow};
 use guardbit_sim::{ChannelLevel, Options};
 use guardbit_testing::cases;
@@ -57,6 +61,13 @@ fn check_witness(
     let witness = Witness::of_channel(&case.graph, layer, bounds, level, channel);
     prop_assert!(witness.is_some() || path.order.walk.depends_on_data() || path.rounds_at_random());
     let Some(witness) = witness else { return Ok(()) };
+    // Nothing keeps the sums of a single output from their extremes: what it does not read, no output reads.
+    let [rows, columns, _] = layer.dots.window.output;
+    let zero = layer.dots.input_zero_point;
+    let takes_zero = case.graph.tensor(case.graph.inputs()[0]).ty.code_range().contains(zero);
+    if rows * columns == 1 && takes_zero && path.operands.zero_point == ZeroPoint::Subtract {
+        prop_assert!(witness.attained);
+    }
     let seen = seen_at(wide, &witness.input, level, channel);
     prop_assert!(seen.min_prefix <= witness.sum && witness.sum <= seen.max_prefix);
     if !witness.attained {
@@ -148,6 +159,28 @@ proptest! {
     #[test]
     fn nothing_exceeds_what_is_proved(case in random::case()) {
         check_soundness(&case)?;
+    }
+}
+
+/// Windows larger than the image: a proved width counts no product that is padding at every output.
+#[test]
+fn padding_everywhere_needs_no_bits() {
+    for (image, stride, kernel) in [([1, 2], [2, 1], 3), ([2, 2], [2, 2], 3), ([1, 1], [1, 1], 5)] {
+        let pixels = image[0] * image[1];
+        let x = quantized(&[1, image[0], image[1], 2], DType::Int8, 1.0, 0);
+        let shape = [1, kernel, kernel, 2];
+        let count = shape.iter().product::<usize>();
+        let weights = Some((quantized(&shape, DType::Int8, 1.0, 0), vec![127; count]));
+        let op = Conv2d { stride, ..conv2d(1, Padding::Same) };
+        let graph = one_layer(op, x, weights, None, output("y", DType::Int8, 1024.0, 0));
+        let program =
+            program(&graph, &accelerator(datapath(vec![serial("acc", Terms::All, Register::Auto)])));
+        let bounds = LayerBounds::new(&graph, only_layer(&program));
+        let greatest = 2 * pixels as i128 * 128 * 127;
+        assert_eq!(bounds.channels[0].by_weights[0].min, -greatest, "{image:?} {kernel}");
+        let witness = Witness::of_level(&graph, only_layer(&program), &bounds, 0).unwrap();
+        assert_eq!((witness.attained, witness.sum), (true, -greatest), "{image:?} {kernel}");
+        assert_eq!(seen_at(&program, &witness.input, 0, 0).required_final, witness.bits);
     }
 }
 

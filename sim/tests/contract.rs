@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::common::{
-    accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
+    REQUANTIZE, accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
 };
-use guardbit_graph::ops::{AvgPool2d, FullyConnected, Sum};
+use guardbit_graph::ops::{AvgPool2d, FullyConnected, Mean, Sum};
 use guardbit_graph::{
-    Activation, DType, Graph, MultiplierRule, OutputPosition, Padding, Quantization, Requantize, TensorType,
+    Activation, DType, Graph, MultiplierRule, Op, OutputPosition, Padding, Quantization, Requantize,
+    TensorType,
 };
 use guardbit_hwmodels::{
     BiasPlace, Check, Datapath, Level, OutputFit, Product, Reduce, Register, Terms, Walk, ZeroPoint,
@@ -202,6 +203,36 @@ fn a_pool_walks_its_whole_window() {
     let ran = run(&program, &[vec![1, 4, 3, 4]], Options::default()).unwrap();
     let event = ran.stats.events.iter().find(|event| event.out == OutputPosition::default()).unwrap();
     assert_eq!((event.run, event.k, event.held, event.addend), (0, 2, 5, 4));
+}
+
+/// `requantize.output` applies to requantized sums. Pools, means and sums clamp as the model's runtime does.
+#[test]
+fn pools_keep_the_clamp_of_the_model() {
+    let (axes, keep_dims, requantize) = (vec![1, 2], true, REQUANTIZE);
+    let pool =
+        AvgPool2d { kernel: [2, 2], stride: [1, 1], padding: Padding::Valid, activation: Activation::None };
+    let ops: [Op; 3] = [
+        pool.into(),
+        Mean { axes: axes.clone(), keep_dims, requantize }.into(),
+        Sum { axes, keep_dims, requantize }.into(),
+    ];
+    for (op, &fit) in ops.iter().flat_map(|op| OutputFit::ALL.iter().map(move |fit| (op, fit))) {
+        let x = quantized(&[1, 2, 2, 2], DType::Int8, 1.0, 0);
+        let graph = one_layer(op.clone(), x, None, None, output("y", DType::Int8, 1.0, 0));
+        let mut path = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
+        path.requantize.output = fit;
+        let sample = [-128, 127, -128, 127, -128, 127, -128, 127];
+        let (node, layer) = graph.nodes_with_ids().next().unwrap();
+        let expected = graph.evaluate(node, &[&sample]);
+        let at = layer.output.index();
+        let program = program(&graph, &accelerator(path));
+        for engine in [Engine::Reference, Engine::Fast] {
+            let ran = run(&program, &[sample.to_vec()], Options { engine, ..Options::default() }).unwrap();
+            let made = |codes: &[Option<Codes>]| codes[at].as_ref().unwrap().to_vec();
+            let (exact, simulated) = (made(&ran.tensors[0].exact), made(&ran.tensors[0].simulated));
+            assert_eq!((&exact, &simulated), (&expected, &expected), "{} {fit:?}", op.name());
+        }
+    }
 }
 
 /// A scheme of the accelerator takes the place of the model's; how the multiplier is formed stays the model's.

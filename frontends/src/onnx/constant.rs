@@ -1,5 +1,6 @@
 //! Constants: initializers, and what is computed from them.
 
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path};
 
 use guardbit_graph::{Brief, MAX_ELEMENTS};
@@ -7,7 +8,6 @@ use guardbit_graph::{Brief, MAX_ELEMENTS};
 use super::error::{OnnxError, shown};
 use super::metadata;
 use super::proto::{self, element};
-
 
 /// A constant: a row-major array.
 #[derive(Debug, Clone, PartialEq)]
@@ -243,11 +243,20 @@ fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Resu
     };
     let outside = || fail(format!("`{}` is not there, or leads out of the model's folder", shown(location)));
     let file = inside().ok_or_else(outside)?;
-    let bytes = guardbit_files::read(&file, MAX_BYTES).map_err(|error| fail(error.to_string()))?;
+    let problem = |error: std::io::Error| fail(error.to_string());
+    let mut file = guardbit_files::open(&file).map_err(problem)?;
+    let size = file.metadata().map_err(problem)?.len();
     let offset = number("offset")?.unwrap_or(0);
-    let length = number("length")?.unwrap_or((bytes.len() as u64).saturating_sub(offset));
-    let end = offset.checked_add(length).filter(|&end| end <= bytes.len() as u64);
-    let end =
-        end.ok_or_else(|| fail(format!("{length} bytes from {offset} on are not in its {}", bytes.len())))?;
-    Ok(bytes[offset as usize..end as usize].to_vec())
+    let length = number("length")?.unwrap_or(size.saturating_sub(offset));
+    if offset.checked_add(length).is_none_or(|end| end > size) {
+        return Err(fail(format!("cannot read {length} bytes at offset {offset}: the file has {size} bytes")));
+    }
+    if length > MAX_BYTES {
+        return Err(fail(format!("has {length} bytes; expected at most {MAX_BYTES}")));
+    }
+    // All tensors of a model may lie in one file.
+    file.seek(SeekFrom::Start(offset)).map_err(problem)?;
+    let mut bytes = vec![0; length as usize];
+    file.read_exact(&mut bytes).map_err(problem)?;
+    Ok(bytes)
 }

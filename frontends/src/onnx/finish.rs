@@ -1,6 +1,6 @@
 //! The end of reading: the outputs of the network, and the graph without what reading leaves behind.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use guardbit_graph::{DType, Graph, TensorId, passes};
 
@@ -16,9 +16,13 @@ pub(super) fn finish<'a>(mut network: Network<'a>, graph: &'a proto::Graph) -> R
     let made =
         |node: &Node<'a>| node.proto.outputs.iter().map(|name| (name.as_str(), *node)).collect::<Vec<_>>();
     let makers: HashMap<&str, Node<'a>> = network.nodes.iter().flat_map(made).collect();
+    let mut names = HashSet::new();
     for output in &graph.outputs {
         let fail =
             |problem: &str| Err(OnnxError::Tensor { tensor: shown(&output.name), problem: problem.into() });
+        if !names.insert(&output.name) {
+            return fail("is listed twice as an output of the network; remove one");
+        }
         let Some(value) = network.value(&output.name).cloned() else {
             return fail("is an output of the network, but no node makes it");
         };

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use guardbit_graph::ops::{Dequantize, FloatUnary, Reshape, Transpose};
 use guardbit_graph::{
-    DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, plain_name, word_of,
+    Brief, DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, plain_name, word_of,
 };
 
 use super::constant::Constant;
@@ -25,6 +25,8 @@ pub(super) struct Network<'a> {
     pub builder: GraphBuilder,
     pub nodes: Vec<Node<'a>>,
     values: HashMap<String, Value>,
+    /// Shapes that the file declares, with `None` for a size that is not fixed.
+    declared: HashMap<&'a str, Vec<Option<usize>>>,
     /// Nodes that read a name.
     readers: HashMap<&'a str, Vec<usize>>,
     outputs: HashSet<&'a str>,
@@ -34,8 +36,8 @@ pub(super) struct Network<'a> {
     names: HashSet<String>,
     /// The last number of names that were taken.
     numbers: HashMap<String, usize>,
-    /// Elements of constants that may still be computed.
-    pub left: usize,
+    /// How many elements of constants may still be computed.
+    left: usize,
     /// What a tensor became in the other order of axes, and in float.
     moved: HashMap<TensorId, TensorId>,
     real: HashMap<TensorId, TensorId>,
@@ -56,6 +58,7 @@ pub(super) fn read(model: &proto::Model, dir: Option<&Path>, name: &str) -> Resu
     }
     let mut network = Network::new(model, graph, name);
     network.check_opset()?;
+    network.check_order()?;
     for tensor in &graph.initializers {
         let constant = Constant::read(tensor, dir)?;
         network.values.insert(tensor.name.clone(), Value::Constant(Rc::new(constant)));
@@ -84,6 +87,7 @@ impl<'a> Network<'a> {
             done: vec![false; nodes.len()],
             nodes,
             values: HashMap::new(),
+            declared: graph.outputs.iter().chain(&graph.values).filter_map(declared).collect(),
             readers,
             outputs: graph.outputs.iter().map(|output| output.name.as_str()).collect(),
             opsets,
@@ -95,6 +99,21 @@ impl<'a> Network<'a> {
             centered: HashMap::new(),
             inputs: HashSet::new(),
         }
+    }
+
+    /// Fails if a node reads its own output or that of a later node. A Constant node may stand anywhere.
+    fn check_order(&self) -> Result<(), OnnxError> {
+        let makers = self.nodes.iter().filter(|node| node.proto.op != "Constant");
+        let makers: HashMap<&str, usize> =
+            makers.flat_map(|node| node.proto.outputs.iter().map(|name| (name.as_str(), node.index))).collect();
+        for node in &self.nodes {
+            let later = |name: &&String| makers.get(name.as_str()).is_some_and(|&maker| maker >= node.index);
+            if let Some(name) = node.proto.inputs.iter().filter(|name| !name.is_empty()).find(later) {
+                let problem = "before any node produces it; sort the nodes topologically";
+                return Err(node.error(format!("reads `{}` {problem}", shown(name))));
+            }
+        }
+        Ok(())
     }
 
     fn check_opset(&self) -> Result<(), OnnxError> {
@@ -147,10 +166,6 @@ impl<'a> Network<'a> {
         }
         self.check_version(node)?;
         if let Some(constants) = folding::fold(self, node)? {
-            let elements = constants.iter().map(|constant| constant.data.len()).sum();
-            let left = self.left.checked_sub(elements);
-            self.left =
-                left.ok_or_else(|| node.error("is one constant too many to be computed beforehand"))?;
             for (index, constant) in constants.into_iter().enumerate() {
                 self.bind(node, index, Value::Constant(Rc::new(constant)))?;
             }
@@ -198,10 +213,50 @@ impl<'a> Network<'a> {
 
     /// Lets a name stand for a value.
     pub fn bind_name(&mut self, node: Node<'a>, name: &str, value: Value) -> Result<(), OnnxError> {
+        self.check_shape(node, name, &value)?;
+        self.count(node, &value)?;
         match self.values.insert(name.to_owned(), value) {
             None => Ok(()),
             Some(_) => Err(node.error(format!("makes `{}`, which is there already", shown(name)))),
         }
+    }
+
+    /// Counts the elements of a computed constant against the limit. A constant that is in use elsewhere takes no memory.
+    fn count(&mut self, node: Node<'a>, value: &Value) -> Result<(), OnnxError> {
+        let (Value::Constant(constant)
+        | Value::Dequantized(Dequantized { source: Source::Constant(constant), .. })) = value
+        else {
+            return Ok(());
+        };
+        if Rc::strong_count(constant) == 1 {
+            let left = self.left.checked_sub(constant.data.len());
+            self.left = left.ok_or_else(|| {
+                let most = folding::MOST;
+                node.error(format!("computes a constant; computed constants exceed {most} elements in total"))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Fails if the shape of a value contradicts the shape that the file declares. The first axis counts samples and may differ.
+    fn check_shape(&self, node: Node<'a>, name: &str, value: &Value) -> Result<(), OnnxError> {
+        let Some(declared) = self.declared.get(name) else { return Ok(()) };
+        let shape = self.shape(value);
+        // The graph represents a scalar as one axis of one element.
+        let scalar = declared.is_empty() && shape.iter().all(|&size| size == 1);
+        let same = |(axis, (size, wanted)): (usize, (&usize, &Option<usize>))| {
+            axis == 0 || wanted.is_none_or(|wanted| wanted == *size)
+        };
+        if scalar || shape.len() == declared.len() && shape.iter().zip(declared).enumerate().all(same) {
+            return Ok(());
+        }
+        let sizes: Vec<String> =
+            declared.iter().map(|size| size.map_or("?".into(), |size| size.to_string())).collect();
+        Err(node.error(format!(
+            "produces `{}` with shape {}, but the file declares [{}]; repeat the shape inference of the file, or remove its \
+             value_info",
+            shown(name), Brief(&shape), sizes.join(", ")
+        )))
     }
 
     /// Lets an input of the network stand for a value.
@@ -443,6 +498,13 @@ impl<'a> Network<'a> {
         let quantization = quant.quantization(axis).map_err(|error| node.error(error.to_string()))?;
         Ok((quant.dtype, Some(quantization)))
     }
+}
+
+/// Name and shape of a tensor, if the file declares its shape.
+fn declared(info: &proto::ValueInfo) -> Option<(&str, Vec<Option<usize>>)> {
+    let shape = info.ty.as_ref()?.tensor.as_ref()?.shape.as_ref()?;
+    let size = |dim: &proto::Dimension| usize::try_from(dim.value?).ok().filter(|&size| size > 0);
+    Some((&info.name, shape.dims.iter().map(size).collect()))
 }
 
 /// A transpose; a reshape where only axes of size 1 move.

@@ -44,6 +44,9 @@ pub(super) struct Graph {
     pub inputs: Vec<ValueInfo>,
     #[prost(message, repeated, tag = "12")]
     pub outputs: Vec<ValueInfo>,
+    /// What is between inputs and outputs.
+    #[prost(message, repeated, tag = "13")]
+    pub values: Vec<ValueInfo>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -3,12 +3,13 @@
 use super::{Operands, Operator};
 use crate::{DType, GraphError};
 
-/// `exp(x) / sum of exp(x)` along an axis, in integers.
+/// `exp(x) / sum of exp(x)` along an axis, from a table of 256 powers in float32.
 ///
-/// ONNX Runtime `QLinearSoftmax` for codes of 8 bits: with `d` elements along the axis and `m` the greatest code,
-/// `e(x) = round(min((2^32 - 1) / d, 2^23 - 1) * exp((x - m) * sx))`, and
-/// `y = (e(x) * floor(1 / sy) + sum / 2) / sum + zy`, divided without remainder and clamped. Measured against
-/// ONNX Runtime 1.31.1.
+/// ONNX Runtime `QLinearSoftmax` for codes of 8 bits (`contrib_ops/cpu/quantization/qlinear_softmax.cc`): with `d` elements
+/// along the axis, `m` the greatest code and `h = max(ln(float32::MAX / d) - 5, 0)`, which keeps the sum finite,
+/// `e(x) = exp((x - m + h/sx) * sx)`, computed in float64 and rounded to float32, and
+/// `y = round(e(x) * floor(1 / sy) / sum) + zy` in float32, ties to even, the elements summed one after the other; then clamped.
+/// Equal to ONNX Runtime 1.31.1.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct QLinearSoftmax {
     /// The axis.
@@ -43,21 +44,29 @@ impl Operator for QLinearSoftmax {
             return Vec::new();
         };
         let (size, inner) = (shape[self.axis], shape[self.axis + 1..].iter().product::<usize>());
-        let most = (f64::from(u32::MAX) / size as f64).min(f64::from((1 << 23) - 1));
-        let power = |below: i32| {
-            (most * libm::exp(-f64::from(below) * f64::from(input.scale(0)))).round_ties_even() as u64
+        let scale = f64::from(input.scale(0));
+        let head_room = (f64::from(libm::logf(f32::MAX / size as f32)) - 5.0).max(0.0) / scale;
+        let power = |below: i32| libm::exp((head_room - f64::from(below)) * scale) as f32;
+        let powers: Vec<f32> = (0..256).map(power).collect();
+        let steps = (1.0 / output.scale(0)).floor();
+        let dtype = operands.output_dtype;
+        let code = |quotient: f32| {
+            let zero_point = output.zero_point(0);
+            match quotient < 2f32.powi(31) {
+                true => dtype.saturate(quotient.round_ties_even() as i128 + i128::from(zero_point)),
+                // What x86 makes of it, as an int32 and as the low half of an int64.
+                false if dtype.is_signed() => dtype.saturate(i32::MIN.wrapping_add(zero_point).into()),
+                false => zero_point,
+            }
         };
-        let powers: Vec<u64> = (0..256).map(power).collect();
-        let steps = (1.0 / output.scale(0)).floor() as u64;
         let mut made = vec![0; inputs[0].len()];
         for first in (0..made.len()).filter(|at| at / inner % size == 0) {
             let at = |i: usize| first + i * inner;
             let greatest = (0..size).map(|i| inputs[0][at(i)]).max().unwrap_or_default();
             let power = |i: usize| powers[(greatest - inputs[0][at(i)]) as usize];
-            let sum: u64 = (0..size).map(power).sum();
+            let sum: f32 = (0..size).map(power).sum();
             for i in 0..size {
-                let code = (u128::from(power(i)) * u128::from(steps) + u128::from(sum / 2)) / u128::from(sum);
-                made[at(i)] = operands.output_dtype.saturate(code as i128 + i128::from(output.zero_point(0)));
+                made[at(i)] = code(power(i) * steps / sum);
             }
         }
         made

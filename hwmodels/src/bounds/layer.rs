@@ -43,6 +43,43 @@ pub(super) fn read_range(graph: &Graph, layer: &MacLayer) -> Range {
     Range::of_codes(input_codes(graph, layer)).plus(Range::point(-offset))
 }
 
+/// The products of a layer's dot product, in the order of addition.
+pub(super) struct Products {
+    /// Indices into the layer's order.
+    pub places: Vec<usize>,
+    /// Ranges of the activation operands, joined with 0.
+    pub operands: Vec<Range>,
+    /// Indices of products that read padding for every output, ascending.
+    pub padding: Vec<usize>,
+}
+
+impl Products {
+    pub fn of(graph: &Graph, layer: &MacLayer) -> Self {
+        let (read, window) = (operand_range(graph, layer), &layer.dots.window);
+        let outside = Range::point(layer.activation_offset().padding).hull(Range::ZERO);
+        let mut products = Self { places: Vec::new(), operands: Vec::new(), padding: Vec::new() };
+        for (place, &cell) in layer.order.iter().enumerate() {
+            let is_read = window.reads(window.kernel_position(cell));
+            // Pools skip padding.
+            if !is_read && layer.dots.weights.is_none() {
+                continue;
+            }
+            products.places.push(place);
+            products.operands.push(if is_read { read } else { outside });
+            if !is_read {
+                products.padding.push(place);
+            }
+        }
+        products
+    }
+
+    /// Returns the ranges of the products with the real weights of a channel.
+    pub fn of_channel(&self, layer: &MacLayer, channel: usize) -> Vec<Range> {
+        let weights = self.places.iter().map(|&place| Range::point(layer.weights[channel][place]));
+        self.operands.iter().zip(weights).map(|(operand, weight)| operand.times(weight)).collect()
+    }
+}
+
 /// What the multiplier can give: any activation with any weight that the weights may hold, before its shift.
 pub fn product_range(graph: &Graph, layer: &MacLayer) -> Range {
     let operand = operand_range(graph, layer);
@@ -59,8 +96,8 @@ pub fn weight_operand_range(graph: &Graph, layer: &MacLayer) -> Range {
 impl LayerBounds {
     /// The bounds of a layer of a program over `graph`.
     pub fn new(graph: &Graph, layer: &MacLayer) -> Self {
-        let operand = operand_range(graph, layer);
-        let channel = |channel| ChannelBounds::new(graph, layer, channel, operand);
+        let products = Products::of(graph, layer);
+        let channel = |channel| ChannelBounds::new(graph, layer, channel, &products);
         Self { channels: (0..layer.dots.window.channels()).map(channel).collect(), signed: signs(layer) }
     }
 
@@ -81,13 +118,12 @@ impl LayerBounds {
 }
 
 impl ChannelBounds {
-    fn new(graph: &Graph, layer: &MacLayer, channel: usize, operand: Range) -> Self {
+    fn new(graph: &Graph, layer: &MacLayer, channel: usize, products: &Products) -> Self {
         let weights = &layer.weights[channel];
-        let products: Vec<Range> = weights.iter().map(|&w| operand.times(Range::point(w))).collect();
         let any_weight = weight_range(graph, layer, channel);
-        let any_products = vec![operand.times(any_weight); weights.len()];
+        let any_products: Vec<Range> = products.operands.iter().map(|x| x.times(any_weight)).collect();
 
-        let activations = OperandBits::of(operand);
+        let activations = OperandBits::of(operand_range(graph, layer));
         let l1 = weights.iter().map(|w| i128::from(w.unsigned_abs())).sum();
         let sum: i128 = weights.iter().map(|&w| i128::from(w)).sum();
         let applies = closed_forms_apply(layer);
@@ -98,7 +134,11 @@ impl ChannelBounds {
                 &any_products,
                 initial_of_any_weights(graph, layer, channel),
             ),
-            by_weights: level_sums(&layer.datapath, &products, initial(layer, channel)),
+            by_weights: level_sums(
+                &layer.datapath,
+                &products.of_channel(layer, channel),
+                initial(layer, channel),
+            ),
             a2q_type: typed.then(|| a2q_type_bits(weights.len(), activations, any_weight.bits(true))),
             a2q: applies.then(|| a2q_bits(l1, activations)),
             a2q_plus: (applies && sum == 0).then(|| a2q_plus_bits(l1, activations)),

@@ -3,8 +3,8 @@
 use guardbit_graph::Graph;
 use guardbit_num::Rounding;
 
-use super::layer::{initial, signs};
-use super::{Range, level_sums, operand_range};
+use super::layer::{Products, initial, signs};
+use super::{Range, level_sums};
 use crate::{Check, Level, MacLayer, Reduce, Register, Terms};
 
 /// The ranges of the sums of runs of `tile` products, and of the sums of those, with the real weights, over all
@@ -38,11 +38,11 @@ impl TwoLevels {
         };
         let mut datapath = layer.datapath.clone();
         datapath.levels = vec![level("inner", Terms::Count(tile.max(1))), level("outer", Terms::All)];
-        let operand = operand_range(graph, layer);
+        let products = Products::of(graph, layer);
         let mut sums = [Range::ZERO; 2];
-        for (channel, weights) in layer.weights.iter().enumerate() {
-            let products: Vec<Range> = weights.iter().map(|&w| operand.times(Range::point(w))).collect();
-            let of_channel = level_sums(&datapath, &products, initial(layer, channel));
+        for channel in 0..layer.weights.len() {
+            let of_channel =
+                level_sums(&datapath, &products.of_channel(layer, channel), initial(layer, channel));
             sums.iter_mut().zip(of_channel).for_each(|(all, sum)| *all = all.hull(sum));
         }
         let signed = signs(layer).last().copied().unwrap_or(true);

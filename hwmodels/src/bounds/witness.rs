@@ -3,7 +3,7 @@
 use guardbit_graph::{Graph, OutputPosition, Tap};
 
 use super::layer::{
-    initial, initial_depends_on_weights, input_codes, read_range, weight_codes, weight_offset,
+    Products, initial, initial_depends_on_weights, input_codes, read_range, weight_codes, weight_offset,
 };
 use super::sums::{run_span, run_sums};
 use super::{LayerBounds, Range, operand_range};
@@ -95,17 +95,19 @@ impl Witness {
         let signed = bounds.signed[level];
         let bound = bounds.channels[channel].by_weights[level];
         let side = Side::critical(bound, signed);
-        let operand = operand_range(graph, layer);
-        let products: Vec<Range> =
-            layer.weights[channel].iter().map(|&w| operand.times(Range::point(w))).collect();
-        let runs = run_sums(&layer.datapath, &products, initial(layer, channel), level);
+        let products = Products::of(graph, layer);
+        let runs =
+            run_sums(&layer.datapath, &products.of_channel(layer, channel), initial(layer, channel), level);
         let run = runs.iter().position(|&sums| side.of(sums) == side.of(bound)).unwrap_or(0);
-        let terms = layer.order.len();
+        let terms = products.places.len();
         let span = run_span(&layer.datapath, terms, level);
         let covered = (run * span).min(terms)..((run + 1).saturating_mul(span)).min(terms);
-        let (out, inside) = widest_position(layer, channel, covered.clone())?;
-        let attained = inside && read_range(graph, layer) == operand;
-        let input = attaining_input(graph, layer, out, side, covered);
+        let places = &products.places[covered];
+        let (out, inside) = widest_position(layer, channel, places)?;
+        let padding = places.iter().filter(|place| products.padding.binary_search(place).is_ok()).count();
+        let all = inside + padding == places.len() && (padding == 0 || padding_is_zero(layer));
+        let attained = all && read_range(graph, layer) == operand_range(graph, layer);
+        let input = attaining_input(graph, layer, out, side, places);
         let sum = if attained { side.of(bound) } else { sum_at(layer, out, &input, level, side) };
         let bits = Range::point(sum).bits(signed);
         Some(Self { level, channel, run, side, sum, bits, out, input, attained })
@@ -134,8 +136,10 @@ impl TypeWitness {
     pub fn of_channel(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, channel: usize) -> Option<Self> {
         let last = layer.datapath.levels.len() - 1;
         let moves = !is_determined(layer, last);
+        let products = Products::of(graph, layer);
         if moves
             || initial_depends_on_weights(layer)
+            || !products.padding.is_empty() && !padding_is_zero(layer)
             || read_range(graph, layer) != operand_range(graph, layer)
         {
             return None;
@@ -162,6 +166,11 @@ impl TypeWitness {
     }
 }
 
+/// Whether padding adds nothing.
+fn padding_is_zero(layer: &MacLayer) -> bool {
+    layer.activation_offset().padding == 0
+}
+
 /// Whether the sums of a level's runs follow from the products alone.
 fn is_determined(layer: &MacLayer, level: usize) -> bool {
     let datapath = &layer.datapath;
@@ -171,18 +180,15 @@ fn is_determined(layer: &MacLayer, level: usize) -> bool {
     !datapath.rounds_at_random_before(level)
 }
 
-/// The output of a channel whose window has most of the cells that `covered` products read inside the image, and
-/// whether that is all of them.
-fn widest_position(
-    layer: &MacLayer,
-    channel: usize,
-    covered: std::ops::Range<usize>,
-) -> Option<(OutputPosition, bool)> {
+/// The output of a channel whose window has most of the cells that the products at `places` of the order read inside the
+/// image, and how many these are.
+fn widest_position(layer: &MacLayer, channel: usize, places: &[usize]) -> Option<(OutputPosition, usize)> {
     let window = &layer.dots.window;
-    let cells = &layer.order[covered];
     let inside = |out: OutputPosition| {
-        let is_inside = |&&k: &&usize| matches!(window.tap(out, window.kernel_position(k)), Tap::Input(_));
-        cells.iter().filter(is_inside).count()
+        let is_inside = |&&place: &&usize| {
+            matches!(window.tap(out, window.kernel_position(layer.order[place])), Tap::Input(_))
+        };
+        places.iter().filter(is_inside).count()
     };
     let [rows, cols, _] = window.output;
     let positions = (0..rows).flat_map(|h| (0..cols).map(move |w| OutputPosition { n: 0, h, w, c: channel }));
@@ -192,11 +198,11 @@ fn widest_position(
         if best.is_none_or(|(_, most)| count > most) {
             best = Some((out, count));
         }
-        if count == cells.len() {
+        if count == places.len() {
             break;
         }
     }
-    best.map(|(out, count)| (out, count == cells.len()))
+    best
 }
 
 fn attaining_input(
@@ -204,15 +210,15 @@ fn attaining_input(
     layer: &MacLayer,
     out: OutputPosition,
     side: Side,
-    covered: std::ops::Range<usize>,
+    places: &[usize],
 ) -> Vec<i32> {
     let window = &layer.dots.window;
     let codes = input_codes(graph, layer);
     let neutral = codes.clamp(layer.dots.input_zero_point.into());
     let mut input = vec![neutral; window.batch * window.input.iter().product::<usize>()];
-    for (&cell, &weight) in layer.order[covered.clone()].iter().zip(&layer.weights[out.c][covered]) {
-        if let Tap::Input(at) = window.tap(out, window.kernel_position(cell)) {
-            input[at] = side.code(weight, codes.ends(), neutral);
+    for &place in places {
+        if let Tap::Input(at) = window.tap(out, window.kernel_position(layer.order[place])) {
+            input[at] = side.code(layer.weights[out.c][place], codes.ends(), neutral);
         }
     }
     input

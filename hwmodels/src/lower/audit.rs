@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use guardbit_graph::{DType, Graph, Op};
+use guardbit_graph::{DType, Finish, Graph, Op};
 
 use super::{Placement, partition, residency};
 use crate::{BiasPlace, LowerError, MacLayer, OutputFit, Packing, Program, Residency, ZeroPoint};
@@ -147,7 +147,7 @@ fn lowered(layer: &MacLayer) -> Vec<(Outcome, String)> {
     use Outcome::{Changed, Kept};
     let path = &layer.datapath;
     let mut all = Vec::new();
-    if let guardbit_graph::Finish::Requantize(stage) = &layer.dots.finish {
+    if let Finish::Requantize(stage) = &layer.dots.finish {
         let own = stage.requantize.scheme;
         all.push(match path.requantize.scheme.filter(|scheme| *scheme != own) {
             Some(scheme) => (
@@ -184,6 +184,8 @@ fn lowered(layer: &MacLayer) -> Vec<(Outcome, String)> {
     }
     match path.requantize.output {
         OutputFit::Saturate => {}
+        // Pools, means and sums clamp as the model's runtime does.
+        _ if matches!(layer.dots.finish, Finish::Divide(_)) => {}
         OutputFit::SaturateSymmetric => {
             all.push((
                 Changed,

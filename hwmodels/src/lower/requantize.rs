@@ -1,6 +1,6 @@
 //! From sums to codes: the scheme, and multipliers for sums whose low bits were dropped.
 
-use guardbit_graph::{CodeRange, Division, DotProducts, Finish};
+use guardbit_graph::{CodeRange, DotProducts, Finish};
 use guardbit_num::Requantizer;
 
 use super::LowerError;
@@ -14,15 +14,14 @@ pub(super) struct Requantizers {
     pub exact: Vec<Requantizer>,
 }
 
-/// The same dot products, whose output codes have a restricted range: no code lies further below 0 than above it.
+/// Restricts the output codes of requantized sums to a symmetric range, e.g. -127 to 127 for int8. Pools, means and sums keep
+/// the clamp of the model's runtime.
 pub(super) fn restricted(mut dots: DotProducts, output: CodeRange) -> DotProducts {
     // Nothing is below 0 where codes have no sign.
     let least = output.min().max(-(i32::MAX >> (32 - output.bits())));
-    let clamp = match &mut dots.finish {
-        Finish::Requantize(stage) => &mut stage.clamp,
-        Finish::Divide(Division::Average { clamp } | Division::Scaled { clamp, .. }) => clamp,
-    };
-    *clamp = (clamp.0.max(least), clamp.1.max(least));
+    if let Finish::Requantize(stage) = &mut dots.finish {
+        stage.clamp = (stage.clamp.0.max(least), stage.clamp.1.max(least));
+    }
     dots
 }
 

@@ -49,7 +49,8 @@ pub fn datapath(levels: Vec<Level>) -> Datapath {
 }
 
 pub fn accelerator(datapath: Datapath) -> Accelerator {
-    let offload = ["conv2d", "depthwise_conv2d", "fully_connected", "avg_pool2d", "mean", "sum"];
+    let offload =
+        ["conv2d", "depthwise_conv2d", "fully_connected", "batch_matmul", "avg_pool2d", "mean", "sum"];
     Accelerator {
         name: "test".into(),
         description: String::new(),

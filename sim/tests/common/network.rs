@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use guardbit_graph::ops::{
-    Add, AvgPool2d, Conv2d, DepthwiseConv2d, FullyConnected, MaxPool2d, Mean, Reshape, Sum,
+    Add, AvgPool2d, BatchMatmul, Conv2d, DepthwiseConv2d, FullyConnected, MaxPool2d, Mean, Reshape, Sum,
 };
 use guardbit_graph::{
     Activation, DType, Graph, GraphBuilder, Op, OutputSpec, Padding, Quantization, TensorId, TensorType,
@@ -46,6 +46,8 @@ enum Kind {
     Conv,
     Depthwise,
     FullyConnected,
+    /// A product with a constant matrix of one scale.
+    Matmul,
     /// A 1x1 convolution, added to what it reads.
     Residual,
     AvgPool,
@@ -111,6 +113,7 @@ fn layer() -> impl Strategy<Value = Layer> {
         4 => Just(Kind::Conv),
         2 => Just(Kind::Depthwise),
         3 => Just(Kind::FullyConnected),
+        1 => Just(Kind::Matmul),
         2 => Just(Kind::Residual),
         1 => Just(Kind::AvgPool),
         1 => Just(Kind::MaxPool),
@@ -199,6 +202,7 @@ impl Adding<'_> {
             Kind::Conv => self.conv(x),
             Kind::Depthwise => self.depthwise(x),
             Kind::FullyConnected => self.fully_connected(x),
+            Kind::Matmul => self.matmul(x),
             Kind::Residual => self.residual(x),
             Kind::AvgPool | Kind::MaxPool => self.pool(x),
             Kind::Mean | Kind::Sum => self.reduction(x),
@@ -306,6 +310,20 @@ impl Adding<'_> {
         let shape = vec![1, 1, 1, units as i64];
         let like = self.like(y, "flat");
         self.node(Reshape { shape }, &[Some(y)], like)
+    }
+
+    fn matmul(&mut self, x: TensorId) -> TensorId {
+        let (terms, columns) = (self.shape(x)[3], self.layer.channels);
+        let adj_y = self.codes.below(2) == 0;
+        let shape = if adj_y { vec![columns, terms] } else { vec![terms, columns] };
+        let dtype = self.builder.tensor(x).ty.dtype;
+        let zero_point = self.codes.zero_point(dtype);
+        let codes = self.codes.activations(dtype, terms * columns);
+        let ty = super::quantized(&shape, dtype, 0.02, zero_point);
+        let matrix = self.builder.constant(self.name("m"), ty, codes).unwrap();
+        let op = BatchMatmul { adj_x: false, adj_y, requantize: self.requantize() };
+        let out = self.output(x, dtype, terms);
+        self.node(op, &[Some(x), Some(matrix)], out)
     }
 
     fn residual(&mut self, x: TensorId) -> TensorId {

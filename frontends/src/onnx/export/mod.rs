@@ -206,6 +206,7 @@ impl<'g> Writer<'g> {
             initializers: self.initializers,
             inputs: self.inputs,
             outputs,
+            values: Vec::new(),
         };
         let model = proto::Model {
             ir_version: 10,

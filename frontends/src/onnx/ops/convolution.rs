@@ -86,7 +86,7 @@ pub(super) fn convolve<'a>(
     if weight_quant.axis.is_some_and(|axis| axis != 0) {
         return Err(node.error("has weight scales along an axis that is not that of the output channels"));
     }
-    let bias = weighted::bias(node, b.as_ref(), geometry.channels)?;
+    let bias = weighted::bias(node, b.as_ref(), geometry.channels, (&x_quant, &weight_quant))?;
     let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), bias)?;
     layer.emit(network, node, |requantize, activation| geometry.op(requantize, activation), follow, true)
 }

@@ -159,11 +159,6 @@ pub(super) fn prelu<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     let above = apply(network, node, x, RealFunction::Relu, vec![], &format!("{name}_above"))?;
     let limits = vec![f32::NEG_INFINITY, 0.0];
     let below = apply(network, node, x, RealFunction::Clip, limits, &format!("{name}_below"))?;
-    let rank = network.shape_of(x).len();
-    let mut slope = (*slope).clone();
-    while slope.shape.len() < rank {
-        slope.shape.insert(0, 1);
-    }
     let below = by_constant(network, node, below, &slope, RealPair::Mul, &format!("{name}_scaled"))?;
     real_pair(network, node, [Value::Real(above), Value::Real(below)], RealPair::Add)
 }
@@ -225,9 +220,10 @@ pub(super) fn quantized_pair<'a>(
     if dtypes.iter().any(|&dtype| dtype != dtypes[0] || dtype.bits() != 8) {
         return real_pair(network, node, [a, b], function);
     }
-    let channels_last = common_order(network, &a, &b);
-    let inputs =
-        [code_tensor(network, node, x, channels_last)?, code_tensor(network, node, y, channels_last)?];
+    let (channels_last, rank) = (common_order(network, &a, &b), common_rank(network, &a, &b));
+    let tensor =
+        |network: &mut Network<'a>, operand| code_tensor(network, node, operand, (channels_last, rank));
+    let inputs = [tensor(network, x)?, tensor(network, y)?];
     let op: Op = match function {
         RealPair::Add => QLinearAdd { activation: follow.activation }.into(),
         _ => QLinearMul { activation: follow.activation }.into(),
@@ -252,19 +248,27 @@ fn common_order(network: &Network<'_>, a: &Value, b: &Value) -> bool {
     [order(a), order(b)].contains(&Some(true)) && can(a, ra) && can(b, rb)
 }
 
-/// Codes as a tensor of the graph, constants too.
+/// The rank of a pair after numpy's broadcasting.
+fn common_rank(network: &Network<'_>, a: &Value, b: &Value) -> usize {
+    network.shape(a).len().max(network.shape(b).len())
+}
+
+/// Codes as a tensor of the graph, constants too, whose channels lie last or not where it has so many axes.
 pub(super) fn code_tensor<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     operand: Dequantized,
-    channels_last: bool,
+    (channels_last, rank): (bool, usize),
 ) -> Result<TensorId, OnnxError> {
     match operand.source {
         Source::Tensor(at) => {
             check_codes(network, node, at, &operand.quant)?;
             network.in_order(node, at, channels_last)
         }
-        Source::Constant(constant) => constant_codes(network, node, &constant, &operand.quant, channels_last),
+        Source::Constant(constant) => {
+            let constant = ordered(&constant, channels_last, rank);
+            constant_codes(network, node, &constant, &operand.quant)
+        }
     }
 }
 
@@ -274,9 +278,7 @@ pub(super) fn constant_codes<'a>(
     node: Node<'a>,
     constant: &Constant,
     quant: &Quant,
-    channels_last: bool,
 ) -> Result<TensorId, OnnxError> {
-    let constant = ordered(constant, channels_last);
     let codes = constant.as_integers().ok_or_else(|| node.error("has codes that are no integers"))?;
     let (dtype, quantization) = network.code_type(node, quant, 1, false)?;
     let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
@@ -285,16 +287,15 @@ pub(super) fn constant_codes<'a>(
     network.codes(node, &name, ty, codes.iter().map(|&code| code as i32).collect())
 }
 
-/// A constant with the channels last, as far as it has any: of rank 4 after numpy's broadcasting.
-fn ordered(constant: &Constant, channels_last: bool) -> Constant {
+/// A constant that is broadcast to `rank` axes, with the channels last or not.
+pub(super) fn ordered(constant: &Constant, channels_last: bool, rank: usize) -> Constant {
     let mut constant = constant.clone();
-    if !channels_last || constant.data.len() == 1 {
+    if !channels_last || constant.data.len() == 1 || rank < 3 {
         return constant;
     }
-    while constant.shape.len() < 4 {
+    while constant.shape.len() < rank {
         constant.shape.insert(0, 1);
     }
-    let rank = constant.shape.len();
     let axes: Vec<usize> = std::iter::once(0).chain(2..rank).chain([1]).collect();
     constant.permuted(&axes)
 }
@@ -319,11 +320,12 @@ fn real_pair_of<'a>(
     name: &str,
 ) -> Result<Value, OnnxError> {
     let (a, b) = (network.materialize(node, a)?, network.materialize(node, b)?);
-    let channels_last = common_order(network, &a, &b);
+    let (channels_last, rank) = (common_order(network, &a, &b), common_rank(network, &a, &b));
     let tensor = |network: &mut Network<'a>, value: Value| match value {
         Value::Real(at) => network.in_order(node, at, channels_last),
         Value::Constant(constant) => {
-            network.reals(node, &format!("{}_constant", node.name()), &ordered(&constant, channels_last))
+            let constant = ordered(&constant, channels_last, rank);
+            network.reals(node, &format!("{}_constant", node.name()), &constant)
         }
         _ => Err(node.error("works on real values")),
     };
@@ -341,10 +343,7 @@ pub(super) fn by_constant<'a>(
     function: RealPair,
     name: &str,
 ) -> Result<Located, OnnxError> {
-    let constant = match (at.channels_last, constant.shape.len()) {
-        (true, 4) => ordered(constant, true),
-        _ => constant.clone(),
-    };
+    let constant = ordered(constant, at.channels_last, network.shape_of(at).len());
     let other = network.reals(node, &format!("{name}_by"), &constant)?;
     let id = network.emit(node, FloatBinary { function }, &[at.id, other], name, (DType::Float32, None))?;
     Ok(Located { id, ..at })

@@ -4,6 +4,7 @@ use guardbit_graph::ops::{Concat, MirrorPad, Pad, QuantizeFloat, Reshape};
 use guardbit_graph::{Brief, DType, MAX_ELEMENTS, Op, TensorId, word_of};
 use guardbit_num::Rounding;
 
+use super::elementwise::{constant_codes, ordered};
 use super::follow::{follow, narrowed_codes};
 use super::quantize::{axis_of, table};
 use super::quantizer::dtype;
@@ -483,7 +484,8 @@ fn join<'a>(
         inputs.push(match (value, located(value)) {
             (_, Some(at)) => network.in_order(node, at, channels_last)?,
             (Value::Dequantized(Dequantized { source: Source::Constant(constant), quant, .. }), _) => {
-                super::elementwise::constant_codes(network, node, constant, quant, channels_last)?
+                let constant = ordered(constant, channels_last, constant.shape.len());
+                constant_codes(network, node, &constant, quant)?
             }
             (value, _) => network.real_tensor(node, value.clone(), channels_last)?,
         });

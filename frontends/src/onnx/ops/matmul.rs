@@ -10,7 +10,7 @@ use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
 use crate::onnx::node::Node;
-use crate::onnx::value::{Located, Quant, Value};
+use crate::onnx::value::{Dequantized, Located, Quant, Value};
 
 pub(super) fn matmul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
@@ -64,7 +64,7 @@ pub(super) fn product<'a>(
         return between_codes(network, node, [a, b], c, transposed_b, follow);
     };
     let layer = dense(network, node, (at, a_quant), (&codes, b_quant), transposed_b)?;
-    let bias = weighted::bias(node, c.as_ref(), layer.channels)?;
+    let bias = weighted::bias(node, c.as_ref(), layer.channels, (&layer.x_quant, &layer.weight_quant))?;
     Layer { bias, ..layer }.emit(network, node, op, follow, false)
 }
 
@@ -133,10 +133,10 @@ fn between_codes<'a>(
     };
     match (dtypes, follow) {
         ((Some(of_a), Some(_), Some(of_y)), Some(follow)) if of_a == of_y && c.is_none() => {
-            let inputs = [
-                code_tensor(network, node, left.clone(), false)?,
-                code_tensor(network, node, right.clone(), false)?,
-            ];
+            let in_file_order = |network: &mut Network<'a>, operand: &Dequantized| {
+                code_tensor(network, node, operand.clone(), (false, 0))
+            };
+            let inputs = [in_file_order(network, left)?, in_file_order(network, right)?];
             // It has no activation of its own.
             let follow = follow.without_activation();
             let ty = network.code_type(node, &follow.quant, 1, false)?;

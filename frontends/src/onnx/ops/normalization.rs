@@ -26,8 +26,11 @@ pub(super) fn batch<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
         return Err(node.error("has constants that are no real numbers"));
     };
     let value = network.input(node, 0)?;
-    let rank = network.shape(&value).len();
-    let channels = network.shape(&value).get(1).copied().unwrap_or(0);
+    let shape = network.shape(&value);
+    let rank = shape.len();
+    let Some(&channels) = shape.get(1) else {
+        return Err(node.error(format!("needs at least two axes, channels second; its input has shape {shape:?}")));
+    };
     if [scale, bias, mean, variance].iter().any(|values| values.len() != channels) {
         return Err(node.error(format!("needs {channels} numbers of each kind")));
     }

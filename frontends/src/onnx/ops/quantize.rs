@@ -26,6 +26,9 @@ pub(crate) fn table<'a>(
     function: impl Fn(i32) -> i32,
 ) -> Result<TensorId, OnnxError> {
     let from = network.builder.tensor(codes).ty.dtype;
+    if from.bits() > 16 {
+        return Err(node.error(format!("cannot map codes of type {from} by a table; expected at most 16 bits")));
+    }
     let made: Vec<i32> = (from.min()..=from.max()).map(function).collect();
     let (dtype, quantization) = network.code_type(node, quant, 1, false)?;
     let ty = TensorType { shape: vec![made.len()], dtype, quantization: quantization.clone() };

@@ -43,8 +43,10 @@ pub(super) enum Bias {
     None,
     /// In steps of input times weight scale.
     Steps(Vec<i64>),
-    /// Real values, one per channel.
+    /// Real values, one per channel. ONNX Runtime rounds them to steps if a QuantizeLinear follows.
     Real(Vec<f32>),
+    /// Real values of codes with a scale other than input times weight scale. No runtime rounds them to steps.
+    OwnScale(Vec<f32>),
 }
 
 /// The activations of a layer as codes in the graph, if they are.
@@ -73,38 +75,59 @@ pub(super) fn check_scales(node: Node<'_>, quant: &Quant, channels: usize) -> Re
     }
 }
 
-/// The bias of a layer of so many channels.
-pub(super) fn bias(node: Node<'_>, value: Option<&Value>, channels: usize) -> Result<Bias, OnnxError> {
-    let spread = |count: usize, at: usize| if count == 1 { 0 } else { at };
-    let fits = |constant: &Constant| {
+/// Reads the bias of a layer with `channels` output channels and these quantizations of input and weights.
+pub(super) fn bias(
+    node: Node<'_>,
+    value: Option<&Value>,
+    channels: usize,
+    (x, weights): (&Quant, &Quant),
+) -> Result<Bias, OnnxError> {
+    let problem = "has a bias that is not one number per channel";
+    let computed = || node.error("has a bias that is not constant; only a constant bias can be read");
+    let spread = |constant: &Constant| {
         let (count, last) = (constant.data.len(), constant.shape.last().copied().unwrap_or(1));
-        (count == 1 || count == channels && last == channels || constant.shape == [channels, 1, 1])
-            .then_some(count)
+        let fits = count == 1 || count == channels && last == channels || constant.shape == [channels, 1, 1];
+        let at = move |channel: usize| if count == 1 { 0 } else { channel };
+        fits.then_some(at).ok_or_else(|| node.error(problem))
     };
     match value {
         None => Ok(Bias::None),
         Some(Value::Constant(constant)) => {
-            let count =
-                fits(constant).ok_or_else(|| node.error("has a bias that is not one number per channel"))?;
-            match &constant.data {
-                Data::Reals(values) => {
-                    Ok(Bias::Real((0..channels).map(|c| values[spread(count, c)]).collect()))
-                }
-                Data::Integers(values) => {
-                    Ok(Bias::Steps((0..channels).map(|c| values[spread(count, c)]).collect()))
-                }
+            let at = spread(constant)?;
+            Ok(match &constant.data {
+                Data::Reals(values) => Bias::Real((0..channels).map(|c| values[at(c)]).collect()),
+                Data::Integers(values) => Bias::Steps((0..channels).map(|c| values[at(c)]).collect()),
+            })
+        }
+        Some(Value::Dequantized(dequantized)) => {
+            let Dequantized { source: Source::Constant(codes), quant, functions } = dequantized else {
+                return Err(computed());
+            };
+            let at = spread(codes)?;
+            let scale = |channel: usize| match quant.scales.as_slice() {
+                [only] => *only,
+                scales => scales.get(channel).copied().unwrap_or(f32::NAN),
+            };
+            let plain = functions.is_empty() && quant.zero_points.iter().all(|&z| z == 0);
+            // Exporters multiply in float64 or in another order.
+            let same = |channel| {
+                let step = step(x, weights, channel);
+                (scale(channel) - step).abs() <= 4.0 * f32::EPSILON * step
+            };
+            if let (true, Some(values)) = (plain && (0..channels).all(same), codes.as_integers()) {
+                return Ok(Bias::Steps((0..channels).map(|c| values[at(c)]).collect()));
             }
+            let reals = dequantized.constant(node, codes)?;
+            let values = reals.as_reals().ok_or_else(|| node.error(problem))?;
+            Ok(Bias::OwnScale((0..channels).map(|c| values[at(c)]).collect()))
         }
-        Some(Value::Dequantized(Dequantized { source: Source::Constant(codes), quant, functions }))
-            if functions.is_empty() && quant.zero_points.iter().all(|&z| z == 0) =>
-        {
-            let count =
-                fits(codes).ok_or_else(|| node.error("has a bias that is not one number per channel"))?;
-            let values = codes.as_integers().unwrap_or_default();
-            Ok(Bias::Steps((0..channels).map(|c| values[spread(count, c)]).collect()))
-        }
-        Some(_) => Err(node.error("has a bias that is no constant, which cannot be read")),
+        Some(_) => Err(computed()),
     }
+}
+
+/// Returns the real value of one step of the sums: input scale times weight scale.
+fn step(x: &Quant, weights: &Quant, channel: usize) -> f32 {
+    x.scales[0] * weights.scales[if weights.scales.len() == 1 { 0 } else { channel }]
 }
 
 impl Layer {
@@ -117,8 +140,9 @@ impl Layer {
         follow: Option<Follow<'a>>,
         channels_last: bool,
     ) -> Result<(), OnnxError> {
-        // QONNX has biases that are no multiples of their sums' steps; ONNX Runtime rounds them.
-        let exact = |follow: &Follow<'a>| !follow.dequantizes() || self.bias_is_exact();
+        // QONNX does not round a bias to steps of the sums; if it is not a multiple of them, it is added in float.
+        let rounds = |follow: &Follow<'a>| !follow.dequantizes() && !matches!(self.bias, Bias::OwnScale(_));
+        let exact = |follow: &Follow<'a>| rounds(follow) || self.bias_is_exact();
         let follow = follow.filter(|follow| follow.quant.dtype.bits() <= 16 && exact(follow));
         let Some(follow) = follow else {
             let sums = self.sums(network, node, op, channels_last)?;
@@ -157,7 +181,7 @@ impl Layer {
         let axis = (count > 1).then_some(if channels_last { 1 } else { rank - 1 });
         let quant = Quant { dtype: DType::Int32, scales, zero_points: vec![0; count], axis, range: None };
         let (steps, real) = match self.bias.clone() {
-            Bias::Real(values) => (None, Some(values)),
+            Bias::Real(values) | Bias::OwnScale(values) => (None, Some(values)),
             _ => (self.bias_steps(node)?, None),
         };
         let ty = (DType::Int32, Some(quantization));
@@ -191,38 +215,33 @@ impl Layer {
         }
     }
 
-    /// The bias in steps of input times weight scale. A real one is quantized as ONNX Runtime does it: half to even.
+    /// Returns the bias in steps of input times weight scale, rounded half to even (ONNX Runtime).
     fn bias_steps(&self, node: Node<'_>) -> Result<Option<Vec<i64>>, OnnxError> {
-        let Bias::Real(values) = &self.bias else {
-            return Ok(match &self.bias {
-                Bias::Steps(steps) => Some(steps.clone()),
-                _ => None,
-            });
+        let values = match &self.bias {
+            Bias::None => return Ok(None),
+            Bias::Steps(steps) => return Ok(Some(steps.clone())),
+            Bias::Real(values) | Bias::OwnScale(values) => values,
         };
-        let scale = |channel: usize| {
-            let scales = &self.weight_quant.scales;
-            self.x_quant.scales[0] * scales[if scales.len() == 1 { 0 } else { channel }]
-        };
-        let step = |(channel, &value): (usize, &f32)| {
-            let steps = (value / scale(channel)).round_ties_even();
+        let steps = |(channel, &value): (usize, &f32)| {
+            let steps = self.steps(channel, value).round_ties_even();
             let fits = steps.abs() <= i32::MAX as f32;
-            if fits {
-                Ok(steps as i64)
-            } else {
-                Err(node.error("has a bias beyond 32 bits of its sums' scale"))
-            }
+            let problem = "has a bias beyond 32 bits of its sums' scale";
+            fits.then_some(steps as i64).ok_or_else(|| node.error(problem))
         };
-        values.iter().enumerate().map(step).collect::<Result<_, _>>().map(Some)
+        values.iter().enumerate().map(steps).collect::<Result<_, _>>().map(Some)
     }
 
-    /// Whether a real bias is made of whole steps of input times weight scale.
+    /// Whether every bias is a multiple of input times weight scale.
     fn bias_is_exact(&self) -> bool {
-        let Bias::Real(values) = &self.bias else { return true };
-        let scales = &self.weight_quant.scales;
-        values.iter().enumerate().all(|(channel, value)| {
-            let step = self.x_quant.scales[0] * scales[if scales.len() == 1 { 0 } else { channel }];
-            (value / step).fract() == 0.0
+        let (Bias::Real(values) | Bias::OwnScale(values)) = &self.bias else { return true };
+        values.iter().enumerate().all(|(channel, &value)| {
+            let steps = self.steps(channel, value);
+            steps.fract() == 0.0 && steps.abs() <= i32::MAX as f32
         })
+    }
+
+    fn steps(&self, channel: usize, value: f32) -> f32 {
+        value / step(&self.x_quant, &self.weight_quant, channel)
     }
 
     fn add<'a>(
