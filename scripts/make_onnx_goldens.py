@@ -17,8 +17,9 @@ KEPT = {
     "one_op": ["QLinearConv_1", "QLinearConv_7", "QLinearMatMul_2", "QLinearAdd_3", "QLinearMul_5", "QLinearAveragePool_4"]
     + ["QLinearGlobalAveragePool_2", "QLinearConcat_6", "QLinearSoftmax_3", "ConvInteger_1", "MatMulInteger_2", "QGemm_4"]
     + ["qdq_own_bias_0", "qdq_own_bias_1", "qdq_own_bias_2", "qdq_own_bias_5", "moved_pair_1", "moved_pair_4", "moved_pair_6"]
+    + ["qdq_made_weights_0", "qdq_made_weights_2", "qdq_made_weights_3", "qdq_made_weights_7", "qdq_MaxPool_6"]
     + ["qdq_Conv_2", "qdq_Gemm_1", "qdq_Add_4", "qdq_Concat_3", "qdq_moves_2", "qdq_Sigmoid_1", "qdq_Softmax_4"],
-    "qonnx": ["mlp_w3a3_norm_0", "cnn_w2a2_1", "trunc_0"],
+    "qonnx": ["mlp_w3a3_norm_0", "cnn_w2a2_1", "trunc_0", "deep_0"],
     "networks": ["residual_qdq_channel_u8s8_3", "mlp_qoperator_tensor_s8s8_1"],
 }
 
@@ -72,8 +73,8 @@ bad("axis", one("Softmax", axis=7))
 bad("pad_mode", one("Pad", np.zeros(4, np.int64), mode="wrap"))
 
 net = Net()
-x = net.q(net.input(np.zeros((1, 4), np.float32)), 0.5, np.int8(3))
-net.out(net.dq(net.op("Reshape", [x, net.const(np.array([4], np.int64))]), 0.25, np.int8(3)))
+x = net.q(net.input(np.zeros((1, 4), np.float32)), 0.5, np.int16(3))
+net.out(net.dq(net.op("Reshape", [x, net.const(np.array([4], np.int64))]), 0.25, np.int16(3)))
 bad("another_scale", net)
 
 net = Net()

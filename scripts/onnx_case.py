@@ -27,6 +27,8 @@ class Net:
 
     def __init__(self):
         self.nodes, self.constants, self.inputs, self.feeds, self.outputs = [], [], [], {}, []
+        # How many layers of codes it has, where that is stated.
+        self.layers = None
         # Whether the runtime fuses operators.
         self.fused = True
 
@@ -112,7 +114,7 @@ class Cases:
             outputs = run(model, net.feeds, net.fused)
         except Exception as error:
             raise RuntimeError(f"{name}: {error}") from error
-        self.add(name, model, net.feeds, outputs, **more)
+        self.add(name, model, net.feeds, outputs, layers=net.layers, **more)
 
     def write(self):
         (self.folder / "cases.json").write_text(json.dumps(self.cases))

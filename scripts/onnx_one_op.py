@@ -342,6 +342,8 @@ def qdq_pool(op):
         shape = (1, r.int(1, 4), r.int(4, 9), r.int(4, 9))
         x = net.dq(net.q(net.input(real(r, shape, s, z)), s, z), s, z)
         attributes = {} if op.startswith("Global") else window(r, with_dilation=False)[0]
+        if op == "MaxPool" and "auto_pad" not in attributes:
+            attributes["ceil_mode"] = r.int(0, 1)
         y = net.op(op, [x], **attributes)
         if op != "MaxPool":
             s, z = r.scale(), r.zero(dtype)
@@ -423,6 +425,7 @@ def qcdq_gemm(r):
 def qdq_own_bias(r):
     """A layer whose bias has a scale of its own. All scales are powers of two, so that float32 is exact."""
     net = Net()
+    net.layers = 1
     dx = r.dtype()
     power = lambda low, high: F(2.0 ** r.int(low, high))
     sx, zx, sw = power(-6, -2), r.zero(dx), power(-7, -3)
@@ -444,6 +447,50 @@ def qdq_own_bias(r):
     # ONNX Runtime's fused QGemm ignores the scale of an int32 bias.
     net.fused = conv or db != np.int32
     sy, zy = F(sx * sw * 2.0 ** r.int(4, 8)), r.zero(dx)
+    net.out(net.dq(net.q(y, sy, zy), sy, zy))
+    return net
+
+
+def qdq_made_weights(r):
+    """A layer whose weights are float constants between quantizers, or codes that are moved; it reads codes through a Relu, or
+    by another scale than they were made with. All scales are powers of two, so that float32 is exact."""
+    net = Net()
+    net.layers = 1
+    dx, conv, per_channel = r.dtype(), r.int(0, 1), r.int(0, 1)
+    sx, zx, n, depth = F(2.0 ** r.int(-6, -2)), r.zero(dx), r.int(2, 6), r.int(2, 5)
+    shape, weights = ((2, depth, 4, 3), (n, depth, 2, 2)) if conv else ((3, depth), (depth, n))
+    codes = net.q(net.input(real(r, shape, sx, zx)), sx, zx)
+    x = net.dq(codes, sx if r.int(0, 2) else F(sx * 2), zx)
+    if r.int(0, 1):
+        x = net.op("Relu", [x])
+    axis = 0 if conv else 1
+    scales = (2.0 ** r.rng.integers(-7, -3, n if per_channel else ())).astype(F)
+    zeros = np.zeros(scales.shape, np.int8)
+    w, move = r.codes(weights, np.int8), r.int(0, 3)
+    if move == 0:
+        along = {"axis": axis} if per_channel else {}
+        values = net.const((w.astype(F) + r.rng.uniform(-0.4, 0.4, w.shape).astype(F)) * F(0.03))
+        quantizer = [net.const(scales), net.const(zeros)]
+        codes = net.op("QuantizeLinear", [values, *quantizer], **along)
+        w = net.op("DequantizeLinear", [codes, *quantizer], **along)
+    else:
+        # Codes in another shape or order, and what brings them back.
+        perm = [1, 0] if not conv else r.pick([1, 0, 2, 3], [2, 3, 1, 0])
+        if move == 1:
+            made, at = w.transpose(perm), perm.index(axis)
+        else:
+            made = w.reshape((1, *w.shape) if move == 2 else (*w.shape[:2], 1, *w.shape[2:]))
+            at = axis + 1 if move == 2 else axis
+        along = {"axis": at} if per_channel else {}
+        w = net.op("DequantizeLinear", [net.const(np.ascontiguousarray(made)), net.const(scales), net.const(zeros)], **along)
+        if move == 1:
+            w = net.op("Transpose", [w], perm=list(map(int, np.argsort(perm))))
+        elif move == 2:
+            w = net.op("Squeeze", [w, net.const(np.array([0], np.int64))])
+        else:
+            w = net.op("Reshape", [w, net.const(np.array(weights, np.int64))])
+    y = net.op("Conv", [x, w]) if conv else net.op("MatMul", [x, w])
+    sy, zy = F(sx * scales.max() * 2.0 ** r.int(4, 8)), r.zero(dx)
     net.out(net.dq(net.q(y, sy, zy), sy, zy))
     return net
 
@@ -480,6 +527,7 @@ def moved_pair(r):
 
 MAKERS = {
     "qdq_own_bias": (qdq_own_bias, 40),
+    "qdq_made_weights": (qdq_made_weights, 60),
     "moved_pair": (moved_pair, 60),
     "QLinearConv": (qlinear_conv, 60),
     "QLinearMatMul": (qlinear_matmul, 40),
@@ -500,7 +548,7 @@ MAKERS = {
     "qdq_Mul": (qdq_pair("Mul"), 20),
     "qdq_Sub": (qdq_pair("Sub"), 10),
     "qdq_Div": (qdq_pair("Div"), 10),
-    "qdq_MaxPool": (qdq_pool("MaxPool"), 15),
+    "qdq_MaxPool": (qdq_pool("MaxPool"), 40),
     "qdq_AveragePool": (qdq_pool("AveragePool"), 20),
     "qdq_GlobalAveragePool": (qdq_pool("GlobalAveragePool"), 15),
     "qdq_Concat": (qdq_concat, 15),

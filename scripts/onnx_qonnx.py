@@ -93,7 +93,33 @@ def truncated(seed):
     return net
 
 
+def deep(seed):
+    """Weights that are moved behind their quantizer, layers behind a Trunc, widths and zero points as integers."""
+    f = Few(seed)
+    net, integer = f.net, [np.int32, np.int64][seed % 2]
+
+    def quant(x, bits, scale, signed=1):
+        inputs = [x, net.const(F(scale)), net.const(integer(0)), net.const(integer(bits))]
+        return net.op("Quant", inputs, QONNX, signed=signed, narrow=signed, rounding_mode="ROUND")
+
+    def weights(*shape):
+        return quant(net.const(f.rng.normal(0, 0.5, shape).astype(F)), 4, 0.125)
+
+    x = quant(net.input(f.rng.uniform(0, 2, (2, 1, 5, 5)).astype(F), "image"), 8, 1 / 64)
+    x = net.op("Conv", [x, net.op("Transpose", [weights(2, 2, 4, 1)], perm=[2, 3, 0, 1])])
+    x = quant(net.op("Relu", [x]), 8, 1 / 32, signed=0)
+    x = net.op("AveragePool", [x], kernel_shape=[2, 2], strides=[2, 2])
+    x = net.op("Trunc", [x] + [net.const(F(v)) for v in (1 / 128, 0, 10, 8)], QONNX, rounding_mode="FLOOR")
+    x = net.op("Conv", [x, net.op("Reshape", [weights(3, 4), net.const(np.array([3, 4, 1, 1], np.int64))])])
+    x = net.op("Flatten", [quant(x, 7, 0.0625)])
+    x = net.op("MatMul", [x, net.op("Transpose", [weights(5, 12)], perm=[1, 0])])
+    net.real_out(x, [2, 5])
+    net.layers = 3
+    return net
+
+
 NETWORKS = {
+    "deep": deep,
     "cnn_w2a2": lambda s: cnn(s, 2, 2),
     "cnn_w3a3": lambda s: cnn(s, 3, 3),
     "cnn_w4a4": lambda s: cnn(s, 4, 4, per_channel=True),
@@ -118,4 +144,4 @@ def add(cases):
             wrapper = ModelWrapper(model).transform(InferShapes())
             made = execute_onnx(wrapper, dict(net.feeds))
             outputs = [made[o.name] for o in model.graph.output]
-            cases.add(f"{label}_{seed}", model, net.feeds, outputs, network=label)
+            cases.add(f"{label}_{seed}", model, net.feeds, outputs, network=label, layers=net.layers)

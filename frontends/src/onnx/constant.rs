@@ -44,6 +44,14 @@ impl Data {
 }
 
 impl Constant {
+    /// Returns the elements as real numbers, also if they are integers.
+    pub fn numbers(&self) -> Vec<f32> {
+        match &self.data {
+            Data::Reals(values) => values.clone(),
+            Data::Integers(values) => values.iter().map(|&value| value as f32).collect(),
+        }
+    }
+
     pub fn reals(shape: Vec<usize>, values: Vec<f32>) -> Self {
         Self { element: element::FLOAT, shape, data: Data::Reals(values), range: None }
     }

@@ -41,7 +41,7 @@ fn tensor<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Result
     match value {
         Value::Codes(at) => network.in_order(node, at, false),
         Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions })
-            if functions.is_empty() && quant.dtype != DType::Int32 && !network.inputs.contains(&at.id) =>
+            if functions.is_empty() && quant.single().is_some() && quant.dtype != DType::Int32 && !network.inputs.contains(&at.id) =>
         {
             network.in_order(node, at, false)
         }

@@ -1,5 +1,7 @@
 //! Nodes on constants alone: shapes that are computed, and the like.
 
+use std::rc::Rc;
+
 use guardbit_graph::Brief;
 
 use super::constant::{Constant, Data, elements_of};
@@ -7,7 +9,7 @@ use super::error::OnnxError;
 use super::network::Network;
 use super::node::{Node, normalized};
 use super::proto::element;
-use super::value::Value;
+use super::value::{Dequantized, Quant, Source, Value};
 
 /// Elements of all folded constants together, at most.
 pub(super) const MOST: usize = 1 << 26;
@@ -55,6 +57,57 @@ pub(super) fn fold(network: &Network<'_>, node: Node<'_>) -> Result<Option<Vec<C
     Ok(folded.map(|constant| vec![constant]))
 }
 
+/// What an operator that only moves elements makes of constant codes; `None` for all other nodes, and if scales that lie along
+/// an axis would lie along none.
+pub(super) fn moved_codes(network: &Network<'_>, node: Node<'_>) -> Result<Option<Dequantized>, OnnxError> {
+    if !normalized(&node.proto.domain).is_empty() {
+        return Ok(None);
+    }
+    let Some(Value::Dequantized(from)) = network.optional(node, 0)? else { return Ok(None) };
+    let Source::Constant(codes) = &from.source else { return Ok(None) };
+    let mut inputs = vec![Some(Rc::clone(codes))];
+    for index in 1..node.proto.inputs.len() {
+        match network.optional(node, index)? {
+            None => inputs.push(None),
+            Some(Value::Constant(constant)) => inputs.push(Some(constant)),
+            Some(_) => return Ok(None),
+        }
+    }
+    let inputs: Vec<Option<&Constant>> = inputs.iter().map(|input| input.as_deref()).collect();
+    let moved = match node.proto.op.as_str() {
+        "Identity" => Some((**codes).clone()),
+        "Reshape" => reshape(&inputs),
+        "Flatten" => flatten(node, &inputs)?,
+        "Squeeze" | "Unsqueeze" => squeeze(node, &inputs)?,
+        "Transpose" => transpose(node, &inputs)?,
+        _ => None,
+    };
+    let Some(moved) = moved else { return Ok(None) };
+    let axis = match from.quant.axis {
+        None => None,
+        Some(axis) => {
+            let at = match node.proto.op.as_str() {
+                "Transpose" => {
+                    permutation(node, codes.shape.len())?.iter().position(|&from| from == axis)
+                }
+                _ => same_axis(&codes.shape, axis, &moved.shape),
+            };
+            let Some(at) = at else { return Ok(None) };
+            Some(at)
+        }
+    };
+    let quant = Quant { axis, ..from.quant.clone() };
+    let source = Source::Constant(Rc::new(moved));
+    Ok(Some(Dequantized { source, quant, functions: from.functions.clone() }))
+}
+
+/// The axis of a reshaped array along which lie the elements of an axis before.
+fn same_axis(from: &[usize], axis: usize, to: &[usize]) -> Option<usize> {
+    let inner = |shape: &[usize], axis: usize| shape[axis + 1..].iter().product::<usize>();
+    let (size, step) = (from.get(axis).copied()?, inner(from, axis));
+    (0..to.len()).find(|&at| to[at] == size && inner(to, at) == step)
+}
+
 fn too_many(node: Node<'_>) -> OnnxError {
     node.error(format!("makes a constant that may have more than {MOST} elements; make it smaller"))
 }
@@ -96,6 +149,7 @@ fn cast(node: Node<'_>, inputs: &[Option<&Constant>]) -> Option<Constant> {
         (Data::Integers(values), element::FLOAT | element::DOUBLE) => {
             Data::Reals(values.iter().map(|&value| value as f32).collect())
         }
+        (data, to) if to == input.element => data.clone(),
         (data @ Data::Integers(_), element::INT64) => data.clone(),
         (Data::Integers(values), element::INT32) if values.iter().all(|&v| i32::try_from(v).is_ok()) => {
             Data::Integers(values.clone())

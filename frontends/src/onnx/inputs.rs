@@ -64,7 +64,7 @@ fn shape(tensor: &proto::TensorType) -> Result<Vec<usize>, String> {
     let dims = &tensor.shape.as_ref().ok_or("has no shape")?.dims;
     let size = |(axis, dim): (usize, &proto::Dimension)| match dim.value {
         Some(value) if value > 0 => usize::try_from(value).map_err(|_| format!("has size {value}")),
-        None | Some(0) if axis == 0 => Ok(1),
+        None | Some(..=0) if axis == 0 => Ok(1),
         Some(value) if value != 0 => Err(format!("has size {value} along axis {axis}")),
         _ => Err(format!(
             "has no fixed size along axis {axis}; fix it, e.g. by onnxruntime.tools.make_dynamic_shape_fixed"

@@ -43,6 +43,8 @@ pub(super) struct Network<'a> {
     real: HashMap<TensorId, TensorId>,
     /// What codes became less a zero point that is computed.
     pub centered: HashMap<(TensorId, TensorId), TensorId>,
+    /// Tensors with the codes of another one, which stand for other values.
+    pub reread: HashMap<TensorId, TensorId>,
     /// Tensors that a user provides.
     pub inputs: HashSet<TensorId>,
 }
@@ -97,6 +99,7 @@ impl<'a> Network<'a> {
             moved: HashMap::new(),
             real: HashMap::new(),
             centered: HashMap::new(),
+            reread: HashMap::new(),
             inputs: HashSet::new(),
         }
     }
@@ -170,6 +173,9 @@ impl<'a> Network<'a> {
                 self.bind(node, index, Value::Constant(Rc::new(constant)))?;
             }
             return Ok(());
+        }
+        if let Some(codes) = folding::moved_codes(self, node)? {
+            return self.bind(node, 0, Value::Dequantized(codes));
         }
         let Some(read) = ops::find(normalized(&node.proto.domain), &node.proto.op) else {
             return Err(OnnxError::UnsupportedOperator { operator: node.operator(), node: node.name() });
@@ -467,8 +473,10 @@ impl<'a> Network<'a> {
         channels_last: bool,
     ) -> Result<TensorId, OnnxError> {
         let mut value = value;
-        // Codes are moved, not their real values.
-        if let Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) = &mut value {
+        // Codes are moved, not their real values. Those with several scales lie along the same axis as before.
+        if let Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, .. }) = &mut value
+            && quant.single().is_some()
+        {
             *at = Located { id: self.in_order(node, *at, channels_last)?, channels_last };
         }
         match self.materialize(node, value)? {

@@ -83,6 +83,12 @@ pub fn run(folder: &Path, case: &Value) -> Outcome {
 }
 
 fn compare(graph: &Graph, case: &Value) -> Outcome {
+    if let Some(stated) = case["layers"].as_u64() {
+        let layers = graph
+            .nodes_with_ids()
+            .filter(|(id, _)| graph.dot_products(*id).is_some_and(|d| d.weights.is_some()));
+        assert_eq!(layers.count() as u64, stated, "layers of {}", case["name"]);
+    }
     let arrays = case["inputs"].as_array().unwrap();
     let inputs: Vec<Vec<i32>> =
         graph.inputs().iter().zip(arrays).map(|(&id, array)| input(graph.tensor(id), array)).collect();

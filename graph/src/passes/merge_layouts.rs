@@ -40,15 +40,18 @@ impl Rewrite for MergeLayouts {
 
 /// The one operation that does what both do, if there is one.
 fn merged(graph: &Graph, first: &Node, second: &Node) -> Option<Op> {
-    let shape = &graph.tensor(second.output).ty.shape;
+    let reshape = || -> Op {
+        let shape = &graph.tensor(second.output).ty.shape;
+        Reshape { shape: shape.iter().map(|&size| size as i64).collect() }.into()
+    };
     match (&first.op, &second.op) {
         (_, Op::FullyConnected(_)) => keeps_order(graph, first).then(|| second.op.clone()),
-        _ if keeps_order(graph, first) && keeps_order(graph, second) => {
-            Some(Reshape { shape: shape.iter().map(|&size| size as i64).collect() }.into())
-        }
-        (Op::Transpose(first), Op::Transpose(second)) => {
-            let permutation = second.permutation.iter().map(|&axis| first.permutation[axis]).collect();
-            Some(Transpose { permutation }.into())
+        _ if keeps_order(graph, first) && keeps_order(graph, second) => Some(reshape()),
+        (Op::Transpose(one), Op::Transpose(two)) => {
+            let permutation = two.permutation.iter().map(|&axis| one.permutation[axis]).collect();
+            let both = Transpose { permutation };
+            let from = &graph.tensor(first.inputs.first().copied()??).ty.shape;
+            Some(if both.keeps_order(from) { reshape() } else { both.into() })
         }
         _ => None,
     }

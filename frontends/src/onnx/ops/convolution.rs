@@ -4,6 +4,7 @@ use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, FloatConv2d};
 use guardbit_graph::{Activation, Brief, DType, MAX_ELEMENTS, Op, Padding, Requantize};
 
 use super::follow::{Follow, follow};
+use super::quantize::without_functions;
 use super::weighted::{self, Bias, Layer, with_rows, without_rows};
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
@@ -77,15 +78,14 @@ pub(super) fn convolve<'a>(
     b: Option<Value>,
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
-    let (Some((at, x_quant)), Some((codes, weight_quant))) =
-        (weighted::activations(network, node, &x), weighted::weights(&w))
-    else {
+    let Some((codes, weight_quant)) = weighted::weights(&w, 0) else {
+        return real(network, node, [x, w], b);
+    };
+    let x = without_functions(network, node, x)?;
+    let Some((at, x_quant)) = weighted::activations(network, node, &x) else {
         return real(network, node, [x, w], b);
     };
     let geometry = Geometry::new(node, &network.shape_of(at), &codes.shape)?;
-    if weight_quant.axis.is_some_and(|axis| axis != 0) {
-        return Err(node.error("has weight scales along an axis that is not that of the output channels"));
-    }
     let bias = weighted::bias(node, b.as_ref(), geometry.channels, (&x_quant, &weight_quant))?;
     let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), bias)?;
     layer.emit(network, node, |requantize, activation| geometry.op(requantize, activation), follow, true)
@@ -94,7 +94,7 @@ pub(super) fn convolve<'a>(
 pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (x, w) = (weighted::raw(network, node, 0, 2)?, weighted::raw(network, node, 1, 3)?);
     let (Some((at, x_quant)), Some((codes, weight_quant))) =
-        (weighted::activations(network, node, &x), weighted::weights(&w))
+        (weighted::activations(network, node, &x), weighted::weights(&w, 0))
     else {
         return Err(node.error("needs constant weights and one zero point of its input"));
     };

@@ -179,6 +179,7 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
         // Codes that choose elements of a constant.
         (value @ Value::Codes(_), element::INT32 | element::INT64) if only_indices(network, node) => value,
         (value @ (Value::Real(_) | Value::Dequantized(_)), element::FLOAT) => value,
+        (Value::Codes(at), to) if dtype(to) == Some(network.builder.tensor(at.id).ty.dtype) => Value::Codes(at),
         (Value::Codes(at), element::FLOAT) => {
             let tensor = network.builder.tensor(at.id);
             let dtype = tensor.ty.dtype;

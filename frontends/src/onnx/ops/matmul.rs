@@ -5,6 +5,7 @@ use guardbit_graph::{Activation, DType, Op, Requantize};
 
 use super::elementwise::code_tensor;
 use super::follow::{Follow, follow};
+use super::quantize::without_functions;
 use super::weighted::{self, Bias, EVEN, Layer};
 use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;
@@ -55,7 +56,9 @@ pub(super) fn product<'a>(
     transposed_b: bool,
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
-    let operands = (weighted::activations(network, node, &a), weighted::weights(&b));
+    let weights = weighted::weights(&b, usize::from(!transposed_b));
+    let a = if weights.is_some() { without_functions(network, node, a)? } else { a };
+    let operands = (weighted::activations(network, node, &a), weights);
     let constant = match operands {
         (Some(a), Some(b)) if b.0.shape.len() == 2 && network.shape_of(a.0).len() >= 2 => Some((a, b)),
         _ => None,
@@ -80,10 +83,6 @@ fn dense<'a>(
     transposed: bool,
 ) -> Result<Layer, OnnxError> {
     let weights = if transposed { codes.clone() } else { codes.permuted(&[1, 0]) };
-    let columns = usize::from(!transposed);
-    if weight_quant.axis.is_some_and(|axis| axis != columns) {
-        return Err(node.error("has weight scales along an axis that is not that of the output channels"));
-    }
     let x = Located { id: network.in_order(node, at, false)?, channels_last: false };
     let shape = network.shape_of(x);
     if shape.last() != weights.shape.get(1) {
@@ -100,7 +99,7 @@ pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
         // Zero points of the matrix lie along its columns.
         b.quant.axis = b.quant.axis.map(|_| 1);
     }
-    let operands = (weighted::activations(network, node, &a), weighted::weights(&b));
+    let operands = (weighted::activations(network, node, &a), weighted::weights(&b, 1));
     let (Some((at, a_quant)), Some((codes, b_quant))) = operands else {
         return Err(node.error("needs a constant matrix and one zero point of its input"));
     };

@@ -20,7 +20,14 @@ pub(super) fn batch<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     if node.int("training_mode", 0) != 0 {
         return Err(node.error("is in training mode"));
     }
-    let constants = (1..5).map(|index| network.constant(node, index)).collect::<Result<Vec<_>, _>>()?;
+    let mut constant = |index: usize| {
+        let value = network.input(node, index)?;
+        match network.materialize(node, value)? {
+            Value::Constant(constant) => Ok(constant),
+            _ => Err(node.error(format!("needs a constant in input {index}"))),
+        }
+    };
+    let constants = (1..5).map(&mut constant).collect::<Result<Vec<_>, OnnxError>>()?;
     let reals: Option<Vec<&[f32]>> = constants.iter().map(|constant| constant.as_reals()).collect();
     let Some([scale, bias, mean, variance]) = reals.as_deref() else {
         return Err(node.error("has constants that are no real numbers"));

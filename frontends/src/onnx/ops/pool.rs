@@ -13,15 +13,15 @@ use crate::onnx::network::Network;
 use crate::onnx::node::Node;
 use crate::onnx::value::{Dequantized, Located, Source, Value};
 
-/// The window of a pool over a value.
-fn window(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<Sliding, OnnxError> {
+/// The window of a pool over a value. With `ceil_mode` a window may hang over the end, which `hangs` allows.
+fn window(network: &Network<'_>, node: Node<'_>, value: &Value, hangs: bool) -> Result<Sliding, OnnxError> {
     let shape = network.shape(value);
     let kernel = node.sizes("kernel_shape")?.ok_or_else(|| node.error("lacks `kernel_shape`"))?;
     let image = shape.get(2..).unwrap_or_default();
     if !(1..=2).contains(&image.len()) {
         return Err(node.error(format!("pools {}; one or two axes of an image can be represented", Brief(&shape))));
     }
-    let window = sliding(node, &kernel, image)?;
+    let mut window = sliding(node, &kernel, image)?;
     if window.dilation != [1, 1] {
         return Err(node.error("has dilations; 1 can be represented"));
     }
@@ -30,15 +30,28 @@ fn window(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<Slidin
             guardbit_graph::Padding::Explicit { rows, cols } => [rows, cols],
             _ => [[0, 0]; 2],
         };
-        let exact = |axis: usize| {
-            let sides = sides[2 - image.len() + axis];
-            let padded = image[axis] + sides[0] + sides[1];
-            padded >= kernel[axis] && (padded - kernel[axis]) % window.stride[2 - image.len() + axis] == 0
-        };
-        if !(0..image.len()).all(exact) {
+        let mut over = sides;
+        for axis in 0..image.len() {
+            let at = 2 - image.len() + axis;
+            let ([front, back], stride) = (sides[at], window.stride[at]);
+            let padded = image[axis] + front + back;
+            if padded < kernel[axis] {
+                return Err(node.error("has a window larger than the padded image"));
+            }
+            let mut last = (padded - kernel[axis]).div_ceil(stride) * stride;
+            // Every window begins within the image or the padding before it.
+            if last >= image[axis] + front {
+                last -= stride;
+            }
+            over[at][1] = (last + kernel[axis]).saturating_sub(image[axis] + front);
+        }
+        if over != sides && !hangs {
             return Err(
                 node.error("has `ceil_mode` with windows beyond the padding, which cannot be represented")
             );
+        }
+        if over != sides {
+            window.padding = guardbit_graph::Padding::Explicit { rows: over[0], cols: over[1] };
         }
     }
     Ok(window)
@@ -49,7 +62,7 @@ pub(super) fn max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
         return Err(node.error("gives indices, which cannot be represented"));
     }
     let value = network.input(node, 0)?;
-    let Sliding { kernel, stride, padding, .. } = window(network, node, &value)?;
+    let Sliding { kernel, stride, padding, .. } = window(network, node, &value, true)?;
     let name = node.first_output()?;
     let codes = MaxPool2d { kernel, stride, padding, activation: Activation::None };
     let made = match value {
@@ -105,7 +118,7 @@ pub(super) fn average_of<'a>(
     value: Value,
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
-    let Sliding { kernel, stride, padding, .. } = window(network, node, &value)?;
+    let Sliding { kernel, stride, padding, .. } = window(network, node, &value, false)?;
     let count_padding = node.int("count_include_pad", 0) != 0;
     // ONNX Runtime takes a pool between codes of one dtype as a whole.
     let whole = matches!(&value, Value::Dequantized(d) if d.functions.is_empty() && d.quant.dtype.bits() == 8

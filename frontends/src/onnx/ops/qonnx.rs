@@ -6,7 +6,7 @@ use guardbit_num::Rounding;
 
 use super::Read;
 use super::elementwise::{apply, by_constant};
-use super::quantize::quantized;
+use super::quantize::{bind_codes, emit_quantizer, quantized};
 use super::quantizer::Quantizer;
 use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;
@@ -51,7 +51,7 @@ pub(super) fn quantizer<'a>(
         }));
     }
     let zero = network.constant(node, 2)?;
-    let zeros = zero.as_reals().ok_or_else(|| node.error("has a zero point that is no real number"))?;
+    let zeros = zero.numbers();
     if zeros.iter().any(|z| z.fract() != 0.0 || z.abs() > 65536.0) {
         return Err(node.error("has a zero point that is no integer, which cannot be represented"));
     }
@@ -72,7 +72,7 @@ pub(super) fn quantizer<'a>(
 
 fn bits(network: &Network<'_>, node: Node<'_>) -> Result<u32, OnnxError> {
     let width = network.constant(node, 3)?;
-    let width = width.as_reals().and_then(|values| values.first().copied());
+    let width = width.numbers().first().copied();
     let width = width.filter(|width| width.fract() == 0.0 && (1.0..=32.0).contains(width));
     width.map(|width| width as u32).ok_or_else(|| node.error(WIDTHS))
 }
@@ -139,8 +139,8 @@ pub(super) fn code(quant: &Quant, rounding: Rounding, real: f32, channel: usize)
 fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let real = |network: &Network<'a>, index: usize| -> Result<f32, OnnxError> {
         let constant = network.constant(node, index)?;
-        match constant.as_reals() {
-            Some(&[value]) => Ok(value),
+        match constant.numbers()[..] {
+            [value] => Ok(value),
             _ => Err(node.error(format!("needs one real number in input {index}"))),
         }
     };
@@ -184,5 +184,18 @@ fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError>
     let (offset, factor) = if second { (zero / shift, out_scale) } else { (zero, scale) };
     x = by_constant(network, node, x, &one(offset), RealPair::Sub, &format!("{name}_moved"))?;
     x = by_constant(network, node, x, &one(factor), RealPair::Mul, &name)?;
-    network.bind(node, 0, Value::Real(x))
+    // Version 1 does not clamp, whatever sign its codes have.
+    let range = match (second, out_width as u32) {
+        (true, bits) => codes(bits, node.int("signed", 1) != 0, node.int("narrow", 0) != 0),
+        (false, bits @ 1..=14) => Some((DType::Int16, [-(1 << (bits - 1)), (1 << bits) - 1])),
+        _ => None,
+    };
+    let (Some((dtype, limits)), true) = (range, offset.fract() == 0.0 && offset.abs() <= 32768.0) else {
+        return network.bind(node, 0, Value::Real(x));
+    };
+    let range = (limits != [dtype.min(), dtype.max()]).then_some(limits);
+    let quant = Quant { range, ..Quant::per_tensor(dtype, factor, offset as i32) };
+    let quantizer = Quantizer { dequantizes: true, ..Quantizer::plain(node, quant) };
+    let at = emit_quantizer(network, &quantizer, x, &format!("{name}_codes"))?;
+    bind_codes(network, &quantizer, at)
 }

@@ -8,7 +8,7 @@ use guardbit_num::Rounding;
 
 use super::blocks::{dequantize_blocks, quantize_blocks};
 use super::qonnx;
-use super::quantizer::{Quantizer, dtype, quant_at, quantizer, range};
+use super::quantizer::{Quantizer, dtype, element_of, quant_at, quantizer, range};
 use crate::onnx::constant::Constant;
 use crate::onnx::error::OnnxError;
 use crate::onnx::network::Network;
@@ -25,6 +25,7 @@ pub(crate) fn table<'a>(
     name: &str,
     function: impl Fn(i32) -> i32,
 ) -> Result<TensorId, OnnxError> {
+    let codes = network.reread.get(&codes).copied().unwrap_or(codes);
     let from = network.builder.tensor(codes).ty.dtype;
     if from.bits() > 16 {
         return Err(node.error(format!("cannot map codes of type {from} by a table; expected at most 16 bits")));
@@ -34,6 +35,31 @@ pub(crate) fn table<'a>(
     let ty = TensorType { shape: vec![made.len()], dtype, quantization: quantization.clone() };
     let table = network.codes(node, &format!("{name}_table"), ty, made)?;
     network.emit(node, Table {}, &[codes, table], name, (dtype, quantization))
+}
+
+/// Real values that codes stand for as codes without a function, if every value has a code of the same scale: what a Relu makes.
+pub(super) fn without_functions<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    value: Value,
+) -> Result<Value, OnnxError> {
+    let Value::Dequantized(codes) = value else { return Ok(value) };
+    let Dequantized { source: Source::Tensor(at), quant, functions } = &codes else {
+        return Ok(Value::Dequantized(codes));
+    };
+    let Some((function, _)) = functions.last().filter(|_| quant.single().is_some() && quant.dtype.bits() <= 8)
+    else {
+        return Ok(Value::Dequantized(codes));
+    };
+    let code = |code: i32| quant.code(codes.value(code), 0);
+    let [low, high] = quant.limits();
+    let exact = (low..=high).all(|from| quant.real(code(from), 0) == codes.value(from));
+    if !exact || check_codes(network, node, *at, quant).is_err() {
+        return Ok(Value::Dequantized(codes));
+    }
+    let name = format!("{}_{}", network.builder.tensor(at.id).name, function.name());
+    let id = table(network, node, at.id, quant, &name, code)?;
+    Ok(Value::Dequantized(Dequantized::new(Source::Tensor(Located { id, ..*at }), quant.clone())))
 }
 
 pub(super) fn quantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
@@ -191,7 +217,8 @@ fn constant_codes(
         None => i64::from(qonnx::code(quant, quantizer.rounding, value, index / inner % size)),
     };
     let codes = values.iter().enumerate().map(code).collect();
-    Ok(Constant::integers(element::INT32, constant.shape.clone(), codes))
+    let codes = Constant::integers(element_of(quant.dtype), constant.shape.clone(), codes);
+    Ok(Constant { range: quant.range, ..codes })
 }
 
 pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
@@ -218,11 +245,21 @@ pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -
         }
         Value::Codes(at) => {
             // Codes of fewer values may be read as codes of 8 bits.
+            let dtype = network.builder.tensor(at.id).ty.dtype;
             if network.optional_constant(node, 2)?.is_none() {
-                quant.dtype = network.builder.tensor(at.id).ty.dtype;
+                quant.dtype = dtype;
             }
-            check_codes(network, node, at, &quant)?;
-            Source::Tensor(at)
+            match check_codes(network, node, at, &quant) {
+                Ok(()) => Source::Tensor(at),
+                // Every code stands for another value than the quantizer had in mind.
+                Err(_) if quant.single().is_some() && quant.dtype == dtype && dtype.bits() <= 8 => {
+                    let name = format!("{}_codes", node.first_output()?);
+                    let id = table(network, node, at.id, &quant, &name, |code| code)?;
+                    network.reread.insert(id, at.id);
+                    Source::Tensor(Located { id, ..at })
+                }
+                Err(error) => return Err(error),
+            }
         }
         _ => return Err(node.error("reads real values; it works on codes")),
     };

@@ -73,6 +73,19 @@ pub(crate) fn dtype(number: i32) -> Option<DType> {
     })
 }
 
+/// The element type of codes.
+pub(super) fn element_of(dtype: DType) -> i32 {
+    match dtype {
+        DType::UInt4 => element::UINT4,
+        DType::Int4 => element::INT4,
+        DType::UInt8 => element::UINT8,
+        DType::Int8 => element::INT8,
+        DType::UInt16 => element::UINT16,
+        DType::Int16 => element::INT16,
+        _ => element::INT32,
+    }
+}
+
 /// The codes of an element type that are fewer than those of its dtype.
 pub(super) fn range(number: i32) -> Option<[i32; 2]> {
     match number {

@@ -58,12 +58,13 @@ pub(super) fn activations(network: &Network<'_>, node: Node<'_>, value: &Value) 
     (plain && check_codes(network, node, *at, quant).is_ok()).then(|| (*at, quant.clone()))
 }
 
-/// The weights of a layer as constant codes, if they are.
-pub(super) fn weights(value: &Value) -> Option<(Rc<Constant>, Quant)> {
+/// Returns the weights of a layer as constant codes, with one scale or one per output channel, which is axis `channels`.
+pub(super) fn weights(value: &Value, channels: usize) -> Option<(Rc<Constant>, Quant)> {
     let Value::Dequantized(Dequantized { source: Source::Constant(codes), quant, functions }) = value else {
         return None;
     };
-    (functions.is_empty() && quant.dtype.bits() <= 16).then(|| (Rc::clone(codes), quant.clone()))
+    let per_channel = quant.axis.is_none_or(|axis| axis == channels);
+    (functions.is_empty() && per_channel && quant.dtype.bits() <= 16).then(|| (Rc::clone(codes), quant.clone()))
 }
 
 /// Fails unless weights have one scale, or one per channel.
