@@ -167,14 +167,14 @@ fn compare_accuracy(settings: &[&str], lacking: impl Fn(f64) -> f64) {
 
 /// One more image in 500 may be wrong: on the deeper network it is one of 1,000 (docs/quantize.md).
 #[test]
-#[ignore = "takes minutes, see scripts/test"]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON, and minutes"]
 fn accuracy_is_near_that_of_onnx_runtimes_quantizer() {
     compare_accuracy(&[], |samples| samples / 500.0);
 }
 
 /// With biases corrected, which lowers the error on the calibration samples of both networks, none is worse.
 #[test]
-#[ignore = "takes minutes, see scripts/test"]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON, and minutes"]
 fn corrected_biases_are_no_worse_than_onnx_runtimes_quantizer() {
     compare_accuracy(&["--correct-bias"], |_| 0.0);
 }

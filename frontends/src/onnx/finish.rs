@@ -16,7 +16,7 @@ pub(super) fn finish<'a>(mut network: Network<'a>, graph: &'a proto::Graph) -> R
     let made =
         |node: &Node<'a>| node.proto.outputs.iter().map(|name| (name.as_str(), *node)).collect::<Vec<_>>();
     let makers: HashMap<&str, Node<'a>> = network.nodes.iter().flat_map(made).collect();
-    let mut names = HashSet::new();
+    let (mut names, mut constants) = (HashSet::new(), Vec::new());
     for output in &graph.outputs {
         let fail =
             |problem: &str| Err(OnnxError::Tensor { tensor: shown(&output.name), problem: problem.into() });
@@ -27,11 +27,21 @@ pub(super) fn finish<'a>(mut network: Network<'a>, graph: &'a proto::Graph) -> R
             return fail("is an output of the network, but no node makes it");
         };
         outputs.push(match (makers.get(output.name.as_str()).copied(), value) {
-            (_, Value::Constant(_)) => return fail("is an output of the network, but constant"),
+            (_, Value::Constant(_)) if graph.outputs.len() == constants.len() + 1 => {
+                return fail("is an output of the network, but constant");
+            }
+            (_, Value::Constant(_)) => {
+                constants.push(format!("`{}`", shown(&output.name)));
+                continue;
+            }
             (Some(node), value) => tensor(&mut network, node, value)?,
             (None, Value::Real(at) | Value::Codes(at)) => at.id,
             (None, _) => return fail("is an output of the network, but no node makes it"),
         });
+    }
+    if let (Some(&first), false) = (outputs.first(), constants.is_empty()) {
+        let name = network.builder.tensor(first).name.clone();
+        network.builder.note(name, format!("constant outputs of the file are left out ({})", constants.join(", ")));
     }
     cleaned(network.builder.finish(outputs).map_err(in_graph)?)
 }

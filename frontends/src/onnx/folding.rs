@@ -57,8 +57,8 @@ pub(super) fn fold(network: &Network<'_>, node: Node<'_>) -> Result<Option<Vec<C
     Ok(folded.map(|constant| vec![constant]))
 }
 
-/// What an operator that only moves elements makes of constant codes; `None` for all other nodes, and if scales that lie along
-/// an axis would lie along none.
+/// Applies an operator that only moves elements to constant codes. Returns `None` for all other nodes, and if no axis of the
+/// result holds the channels of several scales.
 pub(super) fn moved_codes(network: &Network<'_>, node: Node<'_>) -> Result<Option<Dequantized>, OnnxError> {
     if !normalized(&node.proto.domain).is_empty() {
         return Ok(None);
@@ -75,7 +75,6 @@ pub(super) fn moved_codes(network: &Network<'_>, node: Node<'_>) -> Result<Optio
     }
     let inputs: Vec<Option<&Constant>> = inputs.iter().map(|input| input.as_deref()).collect();
     let moved = match node.proto.op.as_str() {
-        "Identity" => Some((**codes).clone()),
         "Reshape" => reshape(&inputs),
         "Flatten" => flatten(node, &inputs)?,
         "Squeeze" | "Unsqueeze" => squeeze(node, &inputs)?,
@@ -101,7 +100,7 @@ pub(super) fn moved_codes(network: &Network<'_>, node: Node<'_>) -> Result<Optio
     Ok(Some(Dequantized { source, quant, functions: from.functions.clone() }))
 }
 
-/// The axis of a reshaped array along which lie the elements of an axis before.
+/// Returns the axis of a reshaped array that holds the elements of axis `axis` of the original.
 fn same_axis(from: &[usize], axis: usize, to: &[usize]) -> Option<usize> {
     let inner = |shape: &[usize], axis: usize| shape[axis + 1..].iter().product::<usize>();
     let (size, step) = (from.get(axis).copied()?, inner(from, axis));

@@ -43,7 +43,7 @@ pub(super) struct Network<'a> {
     real: HashMap<TensorId, TensorId>,
     /// What codes became less a zero point that is computed.
     pub centered: HashMap<(TensorId, TensorId), TensorId>,
-    /// Tensors with the codes of another one, which stand for other values.
+    /// Tensors that repeat the codes of another tensor with another scale or zero point.
     pub reread: HashMap<TensorId, TensorId>,
     /// Tensors that a user provides.
     pub inputs: HashSet<TensorId>,

@@ -22,6 +22,40 @@ fn kept_networks_compute_what_their_runtime_computes() {
     }
 }
 
+/// What the reader takes otherwise than it stands in the file is noted, and the notes outlive the passes.
+#[test]
+fn changes_are_noted() {
+    use super::writer::{Attribute, Model, Node, Tensor, element};
+    let scale = Tensor::reals("scale", &[0.5]).with_dims(&[]);
+    let scales = Tensor::reals("scales", &[0.5, 0.25]);
+    let weights = Tensor {
+        name: "codes".into(),
+        dims: vec![2, 3],
+        element: element::INT8,
+        bytes: vec![1, 2, 3, 4, 5, 6],
+    };
+    let model = Model {
+        opset: 21,
+        nodes: vec![
+            Node::new("QuantizeLinear", &["x", "scale"], &["q"]),
+            Node::new("DequantizeLinear", &["q", "scale"], &["r"]),
+            Node::new("DequantizeLinear", &["codes", "scales"], &["w"]).with("axis", Attribute::Int(0)),
+            Node::new("MatMul", &["r", "w"], &["y"]),
+        ],
+        constants: vec![scale, scales, weights],
+        inputs: vec![("x".into(), element::FLOAT, vec![1, 2])],
+        outputs: vec!["scale".into(), "y".into()],
+    };
+    let graph = guardbit_frontends::read_onnx(&model.to_bytes(), "net").unwrap();
+    assert_eq!(graph.outputs().len(), 1);
+    let notes: Vec<String> =
+        graph.notes().iter().map(|note| format!("{}: {}", note.tensor, note.text)).collect();
+    insta::assert_snapshot!(notes.join("\n"), @r"
+    y: weights have scales along an axis other than the output channels: the layer stays in float
+    y: constant outputs of the file are left out (`scale`)
+    ");
+}
+
 /// Codes of few bits lie in their own range: clamps, proved widths and random inputs follow it.
 #[test]
 fn codes_of_few_bits_have_their_own_range() {

@@ -248,12 +248,12 @@ fn common_order(network: &Network<'_>, a: &Value, b: &Value) -> bool {
     [order(a), order(b)].contains(&Some(true)) && can(a, ra) && can(b, rb)
 }
 
-/// The rank of a pair after numpy's broadcasting.
+/// Returns the rank of a pair after numpy's broadcasting.
 fn common_rank(network: &Network<'_>, a: &Value, b: &Value) -> usize {
     network.shape(a).len().max(network.shape(b).len())
 }
 
-/// Codes as a tensor of the graph, constants too, whose channels lie last or not where it has so many axes.
+/// Returns codes, constant or not, as a tensor of the graph, with the channels last or not. A constant is broadcast to `rank` axes.
 pub(super) fn code_tensor<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -287,7 +287,7 @@ pub(super) fn constant_codes<'a>(
     network.codes(node, &name, ty, codes.iter().map(|&code| code as i32).collect())
 }
 
-/// A constant that is broadcast to `rank` axes, with the channels last or not.
+/// Returns a constant with the channels last, broadcast to `rank` axes, or as it is if the channels keep their place.
 pub(super) fn ordered(constant: &Constant, channels_last: bool, rank: usize) -> Constant {
     let mut constant = constant.clone();
     if !channels_last || constant.data.len() == 1 || rank < 3 {

@@ -57,7 +57,13 @@ pub(super) fn product<'a>(
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
     let weights = weighted::weights(&b, usize::from(!transposed_b));
-    let a = if weights.is_some() { without_functions(network, node, a)? } else { a };
+    let a = match weights {
+        Some(_) => without_functions(network, node, a)?,
+        None => {
+            weighted::note_scales(network, node, &b)?;
+            a
+        }
+    };
     let operands = (weighted::activations(network, node, &a), weights);
     let constant = match operands {
         (Some(a), Some(b)) if b.0.shape.len() == 2 && network.shape_of(a.0).len() >= 2 => Some((a, b)),

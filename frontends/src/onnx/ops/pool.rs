@@ -13,7 +13,7 @@ use crate::onnx::network::Network;
 use crate::onnx::node::Node;
 use crate::onnx::value::{Dequantized, Located, Source, Value};
 
-/// The window of a pool over a value. With `ceil_mode` a window may hang over the end, which `hangs` allows.
+/// Returns the window of a pool. With `ceil_mode` the last window may reach beyond the padding, if `hangs` allows it.
 fn window(network: &Network<'_>, node: Node<'_>, value: &Value, hangs: bool) -> Result<Sliding, OnnxError> {
     let shape = network.shape(value);
     let kernel = node.sizes("kernel_shape")?.ok_or_else(|| node.error("lacks `kernel_shape`"))?;

@@ -190,7 +190,9 @@ fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError>
         (false, bits @ 1..=14) => Some((DType::Int16, [-(1 << (bits - 1)), (1 << bits) - 1])),
         _ => None,
     };
-    let (Some((dtype, limits)), true) = (range, offset.fract() == 0.0 && offset.abs() <= 32768.0) else {
+    let range = range.filter(|(dtype, _)| dtype.bits() <= 16);
+    let is_code = offset.fract() == 0.0 && offset.abs() <= 32768.0 && factor.is_normal() && factor > 0.0;
+    let (Some((dtype, limits)), true) = (range, is_code) else {
         return network.bind(node, 0, Value::Real(x));
     };
     let range = (limits != [dtype.min(), dtype.max()]).then_some(limits);

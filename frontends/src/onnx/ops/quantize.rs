@@ -37,7 +37,7 @@ pub(crate) fn table<'a>(
     network.emit(node, Table {}, &[codes, table], name, (dtype, quantization))
 }
 
-/// Real values that codes stand for as codes without a function, if every value has a code of the same scale: what a Relu makes.
+/// Replaces functions of dequantized codes by a table of codes with the same scale, if it holds every value exactly, as for Relu.
 pub(super) fn without_functions<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -251,7 +251,7 @@ pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -
             }
             match check_codes(network, node, at, &quant) {
                 Ok(()) => Source::Tensor(at),
-                // Every code stands for another value than the quantizer had in mind.
+                // The same codes with other values.
                 Err(_) if quant.single().is_some() && quant.dtype == dtype && dtype.bits() <= 8 => {
                     let name = format!("{}_codes", node.first_output()?);
                     let id = table(network, node, at.id, &quant, &name, |code| code)?;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use guardbit_graph::TensorId;
 use guardbit_graph::ops::Reshape;
 use guardbit_graph::{
-    Activation, DType, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType,
+    Activation, DType, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType, plain_name,
 };
 use guardbit_num::Scheme;
 
@@ -65,6 +65,17 @@ pub(super) fn weights(value: &Value, channels: usize) -> Option<(Rc<Constant>, Q
     };
     let per_channel = quant.axis.is_none_or(|axis| axis == channels);
     (functions.is_empty() && per_channel && quant.dtype.bits() <= 16).then(|| (Rc::clone(codes), quant.clone()))
+}
+
+/// Notes that a layer stays in float because the scales of its weights do not belong to output channels.
+pub(super) fn note_scales(network: &mut Network<'_>, node: Node<'_>, weights: &Value) -> Result<(), OnnxError> {
+    if let Value::Dequantized(Dequantized { source: Source::Constant(_), quant, .. }) = weights
+        && quant.axis.is_some()
+    {
+        let name = plain_name(node.first_output()?).into_owned();
+        network.builder.note(name, "weights have scales along an axis other than the output channels: the layer stays in float");
+    }
+    Ok(())
 }
 
 /// Fails unless weights have one scale, or one per channel.
@@ -200,6 +211,10 @@ impl Layer {
         let other = network.reals(node, &format!("{name}_bias"), &constant)?;
         let op = guardbit_graph::ops::FloatBinary { function: guardbit_graph::ops::RealPair::Add };
         let id = network.emit(node, op, &[at.id, other], name, (DType::Float32, None))?;
+        if matches!(self.bias, Bias::OwnScale(_)) {
+            let name = network.builder.tensor(id).name.clone();
+            network.builder.note(name, "the bias has a scale of its own and is added in float");
+        }
         Ok(Value::Real(Located { id, ..at }))
     }
 
