@@ -31,28 +31,17 @@ pub(super) fn fold(network: &Network<'_>, node: Node<'_>) -> Result<Option<Vec<C
         let sizes: Vec<i64> = shape[part].iter().map(|&size| size as i64).collect();
         return Ok(Some(vec![Constant::integers(element::INT64, vec![sizes.len()], sizes)]));
     }
-    let mut inputs = Vec::new();
-    for index in 0..node.proto.inputs.len() {
-        match network.optional(node, index)? {
-            None => inputs.push(None),
-            Some(Value::Constant(constant)) => inputs.push(Some(constant)),
-            Some(_) => return Ok(None),
-        }
-    }
+    let Some(inputs) = constants(network, node, 0)? else { return Ok(None) };
     let inputs: Vec<Option<&Constant>> = inputs.iter().map(|input| input.as_deref()).collect();
     let folded = match node.proto.op.as_str() {
         "Identity" => inputs.first().copied().flatten().cloned(),
         "Cast" => cast(node, &inputs),
-        "Reshape" => reshape(&inputs),
-        "Flatten" => flatten(node, &inputs)?,
-        "Squeeze" | "Unsqueeze" => squeeze(node, &inputs)?,
-        "Transpose" => transpose(node, &inputs)?,
         "Gather" => gather(node, &inputs)?,
         "Concat" => concat(node, &inputs)?,
         "Slice" => slice(&inputs),
         "Add" | "Sub" | "Mul" | "Div" => arithmetic(node, &inputs),
         "ConstantOfShape" => filled(node, &inputs)?,
-        _ => None,
+        _ => moved(node, &inputs)?,
     };
     Ok(folded.map(|constant| vec![constant]))
 }
@@ -65,39 +54,51 @@ pub(super) fn moved_codes(network: &Network<'_>, node: Node<'_>) -> Result<Optio
     }
     let Some(Value::Dequantized(from)) = network.optional(node, 0)? else { return Ok(None) };
     let Source::Constant(codes) = &from.source else { return Ok(None) };
-    let mut inputs = vec![Some(Rc::clone(codes))];
-    for index in 1..node.proto.inputs.len() {
+    let Some(rest) = constants(network, node, 1)? else { return Ok(None) };
+    let inputs: Vec<Option<&Constant>> =
+        std::iter::once(Some(&**codes)).chain(rest.iter().map(|input| input.as_deref())).collect();
+    let Some(moved) = moved(node, &inputs)? else { return Ok(None) };
+    let axis = match from.quant.axis {
+        Some(axis) if node.proto.op == "Transpose" => {
+            permutation(node, codes.shape.len())?.iter().position(|&from| from == axis)
+        }
+        Some(axis) => same_axis(&codes.shape, axis, &moved.shape),
+        None => None,
+    };
+    if axis.is_none() && from.quant.axis.is_some() {
+        return Ok(None);
+    }
+    let quant = Quant { axis, ..from.quant.clone() };
+    let source = Source::Constant(Rc::new(moved));
+    Ok(Some(Dequantized { source, quant, functions: from.functions.clone() }))
+}
+
+/// Returns the inputs of a node from `first` on; `None` if one of them is not constant.
+fn constants(
+    network: &Network<'_>,
+    node: Node<'_>,
+    first: usize,
+) -> Result<Option<Vec<Option<Rc<Constant>>>>, OnnxError> {
+    let mut inputs = Vec::new();
+    for index in first..node.proto.inputs.len() {
         match network.optional(node, index)? {
             None => inputs.push(None),
             Some(Value::Constant(constant)) => inputs.push(Some(constant)),
             Some(_) => return Ok(None),
         }
     }
-    let inputs: Vec<Option<&Constant>> = inputs.iter().map(|input| input.as_deref()).collect();
-    let moved = match node.proto.op.as_str() {
-        "Reshape" => reshape(&inputs),
-        "Flatten" => flatten(node, &inputs)?,
-        "Squeeze" | "Unsqueeze" => squeeze(node, &inputs)?,
-        "Transpose" => transpose(node, &inputs)?,
-        _ => None,
-    };
-    let Some(moved) = moved else { return Ok(None) };
-    let axis = match from.quant.axis {
-        None => None,
-        Some(axis) => {
-            let at = match node.proto.op.as_str() {
-                "Transpose" => {
-                    permutation(node, codes.shape.len())?.iter().position(|&from| from == axis)
-                }
-                _ => same_axis(&codes.shape, axis, &moved.shape),
-            };
-            let Some(at) = at else { return Ok(None) };
-            Some(at)
-        }
-    };
-    let quant = Quant { axis, ..from.quant.clone() };
-    let source = Source::Constant(Rc::new(moved));
-    Ok(Some(Dequantized { source, quant, functions: from.functions.clone() }))
+    Ok(Some(inputs))
+}
+
+/// Applies an operator that only moves elements; `None` for all others.
+fn moved(node: Node<'_>, inputs: &[Option<&Constant>]) -> Result<Option<Constant>, OnnxError> {
+    match node.proto.op.as_str() {
+        "Reshape" => Ok(reshape(inputs)),
+        "Flatten" => flatten(node, inputs),
+        "Squeeze" | "Unsqueeze" => squeeze(node, inputs),
+        "Transpose" => transpose(node, inputs),
+        _ => Ok(None),
+    }
 }
 
 /// Returns the axis of a reshaped array that holds the elements of axis `axis` of the original.

@@ -79,7 +79,7 @@ pub(super) fn convolve<'a>(
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
     let Some((codes, weight_quant)) = weighted::weights(&w, 0) else {
-        weighted::note_scales(network, node, &w)?;
+        weighted::note_scales(network, node, &w, 0)?;
         return real(network, node, [x, w], b);
     };
     let x = without_functions(network, node, x)?;

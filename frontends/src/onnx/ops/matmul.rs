@@ -56,11 +56,12 @@ pub(super) fn product<'a>(
     transposed_b: bool,
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
-    let weights = weighted::weights(&b, usize::from(!transposed_b));
+    let columns = usize::from(!transposed_b);
+    let weights = weighted::weights(&b, columns);
     let a = match weights {
         Some(_) => without_functions(network, node, a)?,
         None => {
-            weighted::note_scales(network, node, &b)?;
+            weighted::note_scales(network, node, &b, columns)?;
             a
         }
     };

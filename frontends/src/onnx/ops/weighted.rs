@@ -67,10 +67,15 @@ pub(super) fn weights(value: &Value, channels: usize) -> Option<(Rc<Constant>, Q
     (functions.is_empty() && per_channel && quant.dtype.bits() <= 16).then(|| (Rc::clone(codes), quant.clone()))
 }
 
-/// Notes that a layer stays in float because the scales of its weights do not belong to output channels.
-pub(super) fn note_scales(network: &mut Network<'_>, node: Node<'_>, weights: &Value) -> Result<(), OnnxError> {
+/// Notes that a layer stays in float if the scales of its weights do not belong to output channels, which are axis `channels`.
+pub(super) fn note_scales(
+    network: &mut Network<'_>,
+    node: Node<'_>,
+    weights: &Value,
+    channels: usize,
+) -> Result<(), OnnxError> {
     if let Value::Dequantized(Dequantized { source: Source::Constant(_), quant, .. }) = weights
-        && quant.axis.is_some()
+        && quant.axis.is_some_and(|axis| axis != channels)
     {
         let name = plain_name(node.first_output()?).into_owned();
         network.builder.note(name, "weights have scales along an axis other than the output channels: the layer stays in float");
