@@ -18,6 +18,7 @@ KEPT = {
     + ["QLinearGlobalAveragePool_2", "QLinearConcat_6", "QLinearSoftmax_3", "ConvInteger_1", "MatMulInteger_2", "QGemm_4"]
     + ["qdq_own_bias_0", "qdq_own_bias_1", "qdq_own_bias_2", "qdq_own_bias_5", "moved_pair_1", "moved_pair_4", "moved_pair_6"]
     + ["qdq_made_weights_0", "qdq_made_weights_2", "qdq_made_weights_3", "qdq_made_weights_7", "qdq_MaxPool_6"]
+    + ["conv_transpose_0", "conv_transpose_3", "unusual_form_0", "unusual_form_4", "unusual_form_7", "unusual_form_13", "wide_sums_0", "wide_sums_3"]
     + ["qdq_Conv_2", "qdq_Gemm_1", "qdq_Add_4", "qdq_Concat_3", "qdq_moves_2", "qdq_Sigmoid_1", "qdq_Softmax_4"],
     "qonnx": ["mlp_w3a3_norm_0", "cnn_w2a2_1", "trunc_0", "deep_0"],
     "networks": ["residual_qdq_channel_u8s8_3", "mlp_qoperator_tensor_s8s8_1"],
@@ -94,9 +95,18 @@ bad("open_size", one("Relu"), lambda model: size(model, "width"))
 bad("old", one("Relu"), lambda model: setattr(model.opset_import[0], "version", 6))
 old_slice = one("Slice", axes=[0], starts=[0], ends=[1])
 bad("old_slice", old_slice, lambda model: setattr(model.opset_import[0], "version", 8))
-bad("function", one("Relu"), lambda model: model.functions.append(helper.make_function("d", "f", [], [], [], [])))
+
+
+def calls_itself(model):
+    node = helper.make_node("f", ["x"], ["y"], domain="d")
+    model.functions.append(helper.make_function("d", "f", ["x"], ["y"], [node], []))
+    model.opset_import.append(helper.make_opsetid("d", 1))
+    last = model.graph.node[-1]
+    last.op_type, last.domain = "f", "d"
+
+
+bad("function", one("Relu"), calls_itself)
 bad("made_twice", one("Relu"), lambda model: model.graph.node.append(model.graph.node[-1]))
-bad("read_before", one("Relu"), lambda model: model.graph.node.insert(0, model.graph.node.pop()))
 
 
 def own_output(model):

@@ -27,6 +27,7 @@ class Net:
 
     def __init__(self):
         self.nodes, self.constants, self.inputs, self.feeds, self.outputs = [], [], [], {}, []
+        self.functions = []
         # How many layers of codes it has, where that is stated.
         self.layers = None
         # Whether the runtime fuses operators.
@@ -67,8 +68,9 @@ class Net:
 
     def model(self, opset=OPSET, domains=(MS,)):
         graph = helper.make_graph(self.nodes, "net", self.inputs, self.outputs, self.constants)
-        opsets = [helper.make_opsetid("", opset)] + [helper.make_opsetid(d, 1) for d in domains]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+        local = {function.domain for function in self.functions}
+        opsets = [helper.make_opsetid("", opset)] + [helper.make_opsetid(d, 1) for d in [*domains, *sorted(local)]]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=10, functions=self.functions)
 
 
 def session(model, fused=True):

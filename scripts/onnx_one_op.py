@@ -1,8 +1,9 @@
 """Networks of one operator with odd shapes, paddings, zero points and scales, and what ONNX Runtime makes of them."""
 
 import numpy as np
+from onnx import helper
 
-from onnx_case import MS, Net
+from onnx_case import MS, OPSET, Net
 
 F = np.float32
 
@@ -525,7 +526,115 @@ def moved_pair(r):
     return net
 
 
+def power(r):
+    """A scale whose products and sums are exact in float32."""
+    return F(2.0 ** r.int(-6, 0))
+
+
+def conv_transpose(r):
+    """A transposed convolution; the runtime computes it in float32, here without a rounding."""
+    net = Net()
+    groups = r.pick(1, 1, 2)
+    c, o = groups * r.int(1, 3), groups * r.int(1, 3)
+    kernel = [r.int(1, 4), r.int(1, 3)]
+    attributes = {"group": groups, "strides": [r.int(1, 3), r.int(1, 2)]}
+    if r.int(0, 2) == 0:
+        attributes["dilations"] = [r.int(1, 2), r.int(1, 2)]
+    if r.int(0, 1):
+        attributes["pads"] = [r.int(0, k - 1) for k in kernel + kernel]
+    if r.int(0, 2) == 0:
+        attributes["output_padding"] = [r.int(0, s - 1) for s in attributes["strides"]]
+    dx = r.dtype()
+    sx, zx = power(r), r.zero(dx)
+    shape = (1, c, r.int(2, 5), r.int(2, 5))
+    x = net.dq(net.q(net.input(real(r, shape, sx, zx)), sx, zx), sx, zx)
+    codes = net.const(r.codes((c, o // groups, *kernel), np.int8))
+    if groups == 1 and r.int(0, 1):
+        scales = np.array([power(r) for _ in range(o)], F)
+        w = net.op("DequantizeLinear", [codes, net.const(scales), net.const(np.zeros(o, np.int8))], axis=1)
+    else:
+        scales = np.full(o, power(r), F)
+        w = net.dq(codes, scales[0], np.int8(0))
+    inputs = [x, w]
+    if r.int(0, 1):
+        inputs.append(net.const((r.rng.integers(-2000, 2000, o) * sx * scales).astype(F)))
+    sy, zy = F(2.0 ** np.ceil(np.log2(sx * scales.max() * np.sqrt(c * np.prod(kernel)) * 64))), r.zero(dx)
+    net.out(net.dq(net.q(net.op("ConvTranspose", inputs, **attributes), sy, zy), sy, zy))
+    net.layers = 1
+    return net
+
+
+def dense(net, r, x, k, n):
+    """A layer of codes behind the codes `x`, whose scale and zero point it returns with its output."""
+    w = net.dq(net.const(r.codes((k, n), np.int8)), r.scale(), np.int8(0))
+    sy, zy = F(r.scale() * 200), r.zero(np.int8)
+    return net.dq(net.q(net.op("MatMul", [x, w]), sy, zy), sy, zy), sy, zy
+
+
+def unusual_form(r):
+    """A layer in a file of another form: nodes in another order, a local function, negative pads, computed shapes."""
+    net, kind = Net(), r.int(0, 3)
+    k, n = 2 * r.int(2, 6), r.int(1, 8)
+    sx, zx = r.scale(), r.zero(np.int8)
+    if kind == 2:
+        shape, pads = (1, k + 2), [0, -1, 0, -1]
+    else:
+        shape, pads = (2, k), None
+    x = net.dq(net.q(net.input(real(r, shape, sx, zx)), sx, zx), sx, zx)
+    if kind == 1:
+        body = [
+            helper.make_node("MatMul", ["a", "b"], ["product"]),
+            helper.make_node("QuantizeLinear", ["product", "scale", "zero"], ["codes"]),
+            helper.make_node("DequantizeLinear", ["codes", "scale", "zero"], ["y"]),
+        ]
+        inputs = ["a", "b", "scale", "zero"]
+        net.functions.append(helper.make_function("local", "Layer", inputs, ["y"], body, [helper.make_opsetid("", OPSET)]))
+        w = net.dq(net.const(r.codes((k, n), np.int8)), r.scale(), np.int8(0))
+        net.out(net.op("Layer", [x, w, net.const(F(r.scale() * 200)), net.const(r.zero(np.int8))], domain="local"))
+    else:
+        if pads:
+            x = net.op("Pad", [x, net.const(np.array(pads, np.int64))])
+        if kind == 3:
+            # As torch.onnx writes a reshape to sizes of which some are -1 if they were not given.
+            i64 = lambda *values: np.array(values, np.int64)
+            rows = net.op("Gather", [net.op("Shape", [x]), net.const(i64(0))], axis=0)
+            half = net.op("Div", [net.const(i64(k)), net.op("Mod", [net.const(i64(7)), net.const(i64(5))])])
+            sizes = net.op("Concat", [rows, net.const(i64(-1)), half], axis=0)
+            sizes = net.op("Where", [net.op("Equal", [sizes, net.const(i64(-1))]), net.const(i64(2, 2, 2)), sizes])
+            x = net.op("Reshape", [x, sizes])
+            order = net.op("Range", [net.const(np.int64(1)), net.const(np.int64(-1)), net.const(np.int64(-1))])
+            x = net.op("Gather", [x, order], axis=1)
+            x = net.op("Reshape", [x, net.const(i64(2, k))])
+        net.out(dense(net, r, x, k, n)[0])
+        if kind == 0:
+            r.rng.shuffle(net.nodes)
+    net.layers = 1
+    return net
+
+
+def wide_sums(r):
+    """A product of 16 x 16 bits without a quantizer behind: its sums may exceed 32 bits, so that it stays in float."""
+    net = Net()
+    net.fused = False
+    k, n = r.int(20, 200), r.int(1, 6)
+    sx, zx, sw = F(2.0**-8), np.int16(0), F(2.0**-10)
+    codes = r.codes((1, k), np.int16)
+    x = net.dq(net.q(net.input((codes * sx).astype(F)), sx, zx), sx, zx)
+    large = r.int(0, 1)
+    values = r.rng.integers(20000, 32767, (k, n)).astype(np.int16) if large else r.rng.integers(-2, 3, (k, n)).astype(np.int16)
+    y = net.op("MatMul", [x, net.dq(net.const(values), sw, np.int16(0))])
+    # Codes of sums whose rounding in float32 does not matter.
+    sy = F(2.0**14 if large else 2.0**-3)
+    y = net.op("Mul", [y, net.const(F(0.5))])
+    net.out(net.dq(net.q(y, sy, np.int16(0)), sy, np.int16(0)))
+    net.layers = 0 if large else 1
+    return net
+
+
 MAKERS = {
+    "conv_transpose": (conv_transpose, 60),
+    "unusual_form": (unusual_form, 40),
+    "wide_sums": (wide_sums, 10),
     "qdq_own_bias": (qdq_own_bias, 40),
     "qdq_made_weights": (qdq_made_weights, 60),
     "moved_pair": (moved_pair, 60),

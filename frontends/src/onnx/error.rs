@@ -21,6 +21,8 @@ pub enum OnnxError {
         operator: String,
         /// Name of the node.
         node: String,
+        /// Names of the operators that there is a reader for.
+        supported: Vec<&'static str>,
     },
     /// A node that cannot be represented.
     #[error("{operator} `{node}`: {problem}")]
@@ -59,7 +61,7 @@ pub enum OnnxError {
 }
 
 /// A name of a file as a message may show it.
-pub(super) fn shown(name: &str) -> String {
+pub(in crate::onnx) fn shown(name: &str) -> String {
     brief(&plain_name(name)).to_string()
 }
 
@@ -80,8 +82,8 @@ impl FormatError for OnnxError {
             Self::Format { .. } => {
                 Some("an ONNX file is a ModelProto with a graph, of opset 10 or newer".into())
             }
-            Self::UnsupportedOperator { .. } => {
-                Some(format!("the operators that can be read are {}", super::ops::supported().join(", ")))
+            Self::UnsupportedOperator { supported, .. } => {
+                Some(format!("the operators that can be read are {}", supported.join(", ")))
             }
             Self::External { .. } => Some(
                 "external data lies in files beside the model, named without `..` and without a root".into(),

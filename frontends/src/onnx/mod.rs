@@ -1,30 +1,24 @@
 //! ONNX files: QDQ, QOperator and QONNX.
 //!
-//! A file is a protobuf message (`proto`, read by prost). The reader walks its nodes in order (`network`); what is made
-//! of constants alone is computed at once (`folding`), and every other operator has a function that adds what it stands
-//! for (`ops`). Real values that codes stand for are kept as such (`value`), so that
-//! `DequantizeLinear -> operator -> QuantizeLinear` becomes one quantized operation with the arithmetic of ONNX
-//! Runtime's own fused kernels; QONNX's `Quant` is a quantizer and a dequantizer in one. What cannot be represented so is
-//! left in float.
+//! Three floors, each of which knows only those below it: `parse` makes a plain network of the messages of a file,
+//! `normalise` computes what follows from constants alone, and `recognise` makes nodes of the graph of what is left. Real
+//! values that codes stand for are kept as such, so that `DequantizeLinear -> operator -> QuantizeLinear` becomes one
+//! quantized operation with the arithmetic of ONNX Runtime's own fused kernels; QONNX's `Quant` is a quantizer and a
+//! dequantizer in one. What cannot be represented so is left in float. `export` writes files.
 //!
 //! Images of the file are `[n, c, h, w]`, those of the graph `[n, h, w, c]`: a value knows in which order its axes lie,
 //! and is transposed where an operator needs the other one.
 //!
-//! To add an operator, write its function in a file of `ops` and add its row to the list there.
+//! To add an operator, write its function in a file of `recognise/ops` and add its row to the list there, and say in
+//! `normalise/shapes.rs` what shape it makes.
 
-mod constant;
 mod error;
 mod export;
-mod finish;
-mod folding;
-mod inputs;
-mod metadata;
 mod nearest;
-mod network;
-mod node;
-mod ops;
-mod proto;
-mod value;
+mod normalise;
+mod parse;
+mod recognise;
+mod scalar;
 
 use std::path::Path;
 
@@ -32,6 +26,7 @@ use guardbit_graph::{Graph, Quantization};
 use prost::Message;
 
 use crate::{Frontend, FrontendError};
+use parse::proto;
 
 pub use error::OnnxError;
 pub use export::{ExportError, write_onnx};
@@ -83,5 +78,8 @@ fn read(bytes: &[u8], dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError
     let model = proto::Model::decode(bytes);
     let model =
         model.map_err(|error| OnnxError::Format { problem: format!("is no ONNX message: {error}") })?;
-    network::read(&model, dir, name)
+    let mut file = parse::parse(model, dir)?;
+    let known = normalise::normalise(&mut file)?;
+    let graph = recognise::recognise(&file, &known, name)?;
+    Ok(graph.with_metadata(file.texts))
 }

@@ -9,7 +9,7 @@ use super::codes::Made;
 use super::ops::{even, operand, refused};
 use super::{ExportError, Order, Writer, int, ints, text};
 use crate::onnx::nearest::NearestMode;
-use crate::onnx::proto;
+use crate::onnx::parse::proto;
 
 /// An operator that moves the elements of the first operand, with what else it reads.
 pub(super) fn moved(

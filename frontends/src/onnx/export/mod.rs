@@ -21,8 +21,8 @@ use std::collections::{HashMap, HashSet};
 use guardbit_graph::{Graph, Links, NodeId, TensorId};
 use prost::Message;
 
-use super::metadata;
-use super::proto::{self, element};
+use super::parse::metadata;
+use super::parse::proto::{self, element};
 use codes::Made;
 
 /// A network that ONNX Runtime would not run with equal results.

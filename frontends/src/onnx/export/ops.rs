@@ -113,7 +113,7 @@ fn simple(
     writer: &mut Writer<'_>,
     id: NodeId,
     op: &str,
-    attributes: Vec<crate::onnx::proto::Attribute>,
+    attributes: Vec<crate::onnx::parse::proto::Attribute>,
 ) -> Result<(), ExportError> {
     let inputs: Vec<TensorId> = writer.graph.node(id).inputs.iter().flatten().copied().collect();
     let reals = inputs.into_iter().map(|input| writer.real(input, Order::Own)).collect::<Result<_, _>>()?;

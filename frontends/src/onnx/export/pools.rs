@@ -8,7 +8,7 @@ use super::codes::Made;
 use super::ops::{available, even, one_type, operand, refused};
 use super::weighted::window_attributes;
 use super::{ExportError, Order, Writer, int};
-use crate::onnx::proto;
+use crate::onnx::parse::proto;
 
 /// The attributes of a pool.
 fn attributes(

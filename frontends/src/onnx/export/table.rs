@@ -6,9 +6,9 @@ use guardbit_graph::{DType, NodeId, TensorId};
 use super::codes::Made;
 use super::ops::{available, operand, refused};
 use super::{ExportError, Order, Writer, float, int, text};
-use crate::onnx::ops::unary_of;
-use crate::onnx::proto;
-use crate::onnx::value::Quant;
+use crate::onnx::scalar::operator_of;
+use crate::onnx::parse::proto;
+use crate::onnx::normalise::quant::Quant;
 
 /// A function that makes a table.
 struct Found {
@@ -227,7 +227,7 @@ pub(super) fn operator(
         }
         other => {
             let problem = format!("computes `{}`, which ONNX has no operator for", other.name());
-            let (op, names) = unary_of(other).ok_or_else(|| refused(writer, id, problem))?;
+            let (op, names) = operator_of(other).ok_or_else(|| refused(writer, id, problem))?;
             attributes.extend(names.iter().zip(p).map(|((name, _), &value)| float(name, value)));
             op
         }

@@ -3,9 +3,9 @@
 use guardbit_graph::{Constant, DType, Quantization, Tensor, TensorId, real_of};
 
 use super::{ExportError, Order, Writer, int};
-use crate::onnx::constant::permuted_places;
-use crate::onnx::metadata;
-use crate::onnx::proto::{self, element};
+use crate::onnx::parse::constant::permuted_places;
+use crate::onnx::parse::metadata;
+use crate::onnx::parse::proto::{self, element};
 
 /// The element type of a dtype, and the bits of an element.
 fn element_of(dtype: DType) -> (i32, usize) {

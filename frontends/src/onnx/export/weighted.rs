@@ -7,7 +7,7 @@ use super::codes::Made;
 use super::ops::{even, operand, refused};
 use super::tensors::permuted;
 use super::{ExportError, Order, Writer, int, ints};
-use crate::onnx::proto;
+use crate::onnx::parse::proto;
 
 /// The attributes of a window, with its padding on all sides.
 pub(super) fn window_attributes(window: &Window, padding: Padding) -> Vec<proto::Attribute> {

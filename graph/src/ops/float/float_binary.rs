@@ -20,7 +20,8 @@ macro_rules! functions {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            fn value(self, a: f32, b: f32) -> f32 {
+            /// Returns the function of two values.
+            pub fn value(self, a: f32, b: f32) -> f32 {
                 match self { $(Self::$variant => { let ($a, $b) = (a, b); $value })* }
             }
         }

@@ -1,0 +1,44 @@
+//! The limits of Clip.
+
+use super::known::{Fixed, Known};
+use crate::onnx::error::OnnxError;
+use crate::onnx::parse::constant::Data;
+use crate::onnx::parse::node::Node;
+
+/// The limits of a Clip, if they are constant.
+pub(in crate::onnx) fn limits(known: &Known, node: Node<'_>) -> Result<Option<[f32; 2]>, OnnxError> {
+    let mut limits = [node.float("min", f32::NEG_INFINITY), node.float("max", f32::INFINITY)];
+    for (index, limit) in limits.iter_mut().enumerate() {
+        if node.input(index + 1).is_none() {
+            continue;
+        }
+        let Some(fixed) = known.fixed(node, index + 1) else { return Ok(None) };
+        match &fixed.array(node)?.data {
+            Data::Reals(values) if values.len() == 1 => *limit = values[0],
+            Data::Integers(_) => return Ok(None),
+            Data::Reals(_) => return Err(node.error("has limits that are no single real numbers")),
+        }
+    }
+    Ok(Some(limits))
+}
+
+/// The limits of a Clip of codes, if they are constant.
+pub(in crate::onnx) fn code_limits(known: &Known, clip: Node<'_>) -> Option<[i64; 2]> {
+    let limit = |index: usize, default: i64| {
+        if clip.input(index).is_none() {
+            return Some(default);
+        }
+        let Some(Fixed::Array(constant)) = known.fixed(clip, index) else { return None };
+        constant.as_integers().filter(|values| values.len() == 1).map(|values| values[0])
+    };
+    Some([limit(1, i64::MIN)?, limit(2, i64::MAX)?])
+}
+
+/// The codes among `codes` that lie within limits.
+pub(in crate::onnx) fn within(clip: Node<'_>, codes: [i32; 2], limits: [i64; 2]) -> Result<[i32; 2], OnnxError> {
+    let [low, high] = codes.map(|code| i64::from(code).max(limits[0]).min(limits[1]) as i32);
+    match (limits[0] <= limits[1], codes[0] <= low && high <= codes[1]) {
+        (true, true) => Ok([low, high]),
+        _ => Err(clip.error(format!("keeps none of the codes {} to {}", codes[0], codes[1]))),
+    }
+}

@@ -1,0 +1,144 @@
+//! Operators on elements, broadcast as numpy does.
+
+use super::{Call, Fixed};
+use crate::onnx::error::OnnxError;
+use crate::onnx::normalise::parts::broadcast;
+use crate::onnx::parse::constant::{Constant, Data, broadcast_places};
+use crate::onnx::parse::proto::element;
+use crate::onnx::scalar::{self, pair_of};
+
+/// A function of single real values.
+pub(super) fn unary(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
+    let Some((function, parameters)) = scalar::function(call.node) else { return Ok(None) };
+    let array = call.array(0)?;
+    let Some(values) = array.as_reals() else { return Ok(None) };
+    let values = values.iter().map(|&x| function.apply(x, &parameters)).collect();
+    Ok(Some(Fixed::new(Constant::reals(array.shape.clone(), values))))
+}
+
+/// Sums, products and the like of two arrays of one type; of one array alone for Max and Min.
+pub(super) fn pair(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
+    let op = call.node.proto.op.as_str();
+    if call.node.proto.inputs.len() != 2 {
+        return Ok(None);
+    }
+    let (a, b) = (call.array(0)?, call.array(1)?);
+    let Some(shape) = broadcast(&a.shape, &b.shape) else { return Ok(None) };
+    call.count(&shape)?;
+    let places = broadcast_places(&a.shape, &shape).zip(broadcast_places(&b.shape, &shape));
+    let data = match (&a.data, &b.data) {
+        (Data::Integers(x), Data::Integers(y)) => {
+            let truncated = call.node.int("fmod", 0) != 0;
+            let value = |(i, j): (usize, usize)| integer(op, x[i], y[j], truncated);
+            let narrow = |value: i64| a.element != element::INT32 || i32::try_from(value).is_ok();
+            let values: Option<Vec<i64>> = places.map(value).map(|value| value.filter(|&value| narrow(value))).collect();
+            let Some(values) = values else { return Ok(None) };
+            Data::Integers(values)
+        }
+        (Data::Reals(x), Data::Reals(y)) => match (op, pair_of(op)) {
+            (_, Some(function)) => Data::Reals(places.map(|(i, j)| function.value(x[i], y[j])).collect()),
+            ("Mod", None) => Data::Reals(places.map(|(i, j)| x[i] % y[j]).collect()),
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some(Fixed::new(Constant { element: a.element, shape, data, range: None })))
+}
+
+/// `None` for a result beyond 64 bits, and for a division by 0.
+fn integer(op: &str, a: i64, b: i64, truncated: bool) -> Option<i64> {
+    match op {
+        "Add" => a.checked_add(b),
+        "Sub" => a.checked_sub(b),
+        "Mul" => a.checked_mul(b),
+        "Div" => a.checked_div(b),
+        "Mod" if truncated => a.checked_rem(b),
+        // The sign is that of the divisor.
+        "Mod" => a.checked_rem(b).map(|rest| if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }),
+        "Pow" => a.checked_pow(u32::try_from(b).ok()?),
+        "Max" => Some(a.max(b)),
+        "Min" => Some(a.min(b)),
+        _ => None,
+    }
+}
+
+/// Comparisons and operators of truth values.
+pub(super) fn logic(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
+    let a = call.array(0)?;
+    let op = call.node.proto.op.as_str();
+    if op == "Not" {
+        let Some(values) = a.as_integers() else { return Ok(None) };
+        let values = values.iter().map(|&value| i64::from(value == 0)).collect();
+        return Ok(Some(Fixed::new(Constant::integers(element::BOOL, a.shape.clone(), values))));
+    }
+    let b = call.array(1)?;
+    let Some(shape) = broadcast(&a.shape, &b.shape) else { return Ok(None) };
+    call.count(&shape)?;
+    let places = broadcast_places(&a.shape, &shape).zip(broadcast_places(&b.shape, &shape));
+    let order = |i: usize, j: usize| match (&a.data, &b.data) {
+        (Data::Integers(a), Data::Integers(b)) => Some(a[i].cmp(&b[j])),
+        (Data::Reals(a), Data::Reals(b)) => a[i].partial_cmp(&b[j]),
+        _ => None,
+    };
+    let truth = |i: usize, j: usize| Some((a.as_integers()?[i] != 0, b.as_integers()?[j] != 0));
+    let value = |(i, j): (usize, usize)| {
+        let holds = match op {
+            "And" => truth(i, j).map(|(a, b)| a && b)?,
+            "Or" => truth(i, j).map(|(a, b)| a || b)?,
+            "Equal" => order(i, j)?.is_eq(),
+            "Less" => order(i, j)?.is_lt(),
+            "LessOrEqual" => order(i, j)?.is_le(),
+            "Greater" => order(i, j)?.is_gt(),
+            _ => order(i, j)?.is_ge(),
+        };
+        Some(i64::from(holds))
+    };
+    let values: Option<Vec<i64>> = places.map(value).collect();
+    Ok(values.map(|values| Fixed::new(Constant::integers(element::BOOL, shape, values))))
+}
+
+/// Where: elements of one array or another.
+pub(super) fn chosen(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
+    let (which, a, b) = (call.array(0)?, call.array(1)?, call.array(2)?);
+    let shape = broadcast(&a.shape, &b.shape).and_then(|shape| broadcast(&shape, &which.shape));
+    let (Some(shape), Some(truths)) = (shape, which.as_integers()) else { return Ok(None) };
+    call.count(&shape)?;
+    let places = || {
+        let of = |constant: &Constant| broadcast_places(&constant.shape, &shape);
+        of(&which).zip(of(&a).zip(of(&b)))
+    };
+    let data = match (&a.data, &b.data) {
+        (Data::Integers(a), Data::Integers(b)) => {
+            Data::Integers(places().map(|(w, (i, j))| if truths[w] != 0 { a[i] } else { b[j] }).collect())
+        }
+        (Data::Reals(a), Data::Reals(b)) => {
+            Data::Reals(places().map(|(w, (i, j))| if truths[w] != 0 { a[i] } else { b[j] }).collect())
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Fixed::new(Constant { element: a.element, shape: shape.clone(), data, range: None })))
+}
+
+pub(super) fn cast(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
+    let input = call.array(0)?;
+    let Ok(to) = i32::try_from(call.node.int("to", 0)) else { return Ok(None) };
+    let data = match (&input.data, to) {
+        (data, to) if to == input.element => data.clone(),
+        (data @ Data::Reals(_), element::FLOAT | element::DOUBLE | element::FLOAT16) => data.clone(),
+        (Data::Integers(values), element::FLOAT | element::DOUBLE) => {
+            Data::Reals(values.iter().map(|&value| value as f32).collect())
+        }
+        (data @ Data::Integers(_), element::INT64) => data.clone(),
+        (Data::Integers(values), element::INT32) if values.iter().all(|&v| i32::try_from(v).is_ok()) => {
+            Data::Integers(values.clone())
+        }
+        (Data::Integers(values), element::BOOL) => {
+            Data::Integers(values.iter().map(|&value| i64::from(value != 0)).collect())
+        }
+        (Data::Reals(values), element::INT64 | element::INT32) if values.iter().all(|v| v.abs() < 2e9) => {
+            Data::Integers(values.iter().map(|&value| value.trunc() as i64).collect())
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Fixed::new(Constant { element: to, shape: input.shape.clone(), data, range: None })))
+}

@@ -1,0 +1,86 @@
+//! What is known of a network before its operators are recognised.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::quant::{Quant, reals_of};
+use crate::onnx::error::{OnnxError, shown};
+use crate::onnx::parse::constant::Constant;
+use crate::onnx::parse::node::Node;
+
+/// A constant value.
+#[derive(Debug, Clone)]
+pub(in crate::onnx) enum Fixed {
+    Array(Rc<Constant>),
+    /// Real values, as the codes that stand for them.
+    Codes(Rc<Constant>, Quant),
+}
+
+impl Fixed {
+    pub fn new(constant: Constant) -> Self {
+        Self::Array(Rc::new(constant))
+    }
+
+    /// The elements, whatever they stand for.
+    pub fn elements(&self) -> &Rc<Constant> {
+        let (Self::Array(constant) | Self::Codes(constant, _)) = self;
+        constant
+    }
+
+    /// The array that a node reads: real values instead of codes that stand for them.
+    pub fn array(&self, node: Node<'_>) -> Result<Rc<Constant>, OnnxError> {
+        match self {
+            Self::Array(constant) => Ok(Rc::clone(constant)),
+            Self::Codes(codes, quant) => reals_of(node, codes, quant).map(Rc::new),
+        }
+    }
+}
+
+/// Constants, shapes and element types by name.
+pub(in crate::onnx) struct Known {
+    /// The version of ONNX's own operators.
+    pub opset: i64,
+    pub constants: HashMap<String, Fixed>,
+    /// Shapes that follow from those of the inputs, or that the file declares.
+    pub shapes: HashMap<String, Vec<usize>>,
+    /// Element types by their number in the file.
+    pub elements: HashMap<String, i32>,
+}
+
+impl Known {
+    /// The constant in input `index` of a node, if it is one.
+    pub fn fixed(&self, node: Node<'_>, index: usize) -> Option<&Fixed> {
+        self.constants.get(node.input(index)?)
+    }
+
+    /// Input `index` of a node, which must be a constant if it is there.
+    pub fn optional_constant(&self, node: Node<'_>, index: usize) -> Result<Option<Rc<Constant>>, OnnxError> {
+        let Some(name) = node.input(index) else { return Ok(None) };
+        match self.constants.get(name) {
+            Some(Fixed::Array(constant)) => Ok(Some(Rc::clone(constant))),
+            _ => Err(node.error(format!("input {index}, `{}`, must be a constant", shown(name)))),
+        }
+    }
+
+    /// Input `index` of a node, which must be a constant.
+    pub fn constant(&self, node: Node<'_>, index: usize) -> Result<Rc<Constant>, OnnxError> {
+        self.optional_constant(node, index)?.ok_or_else(|| node.error(format!("lacks input {index}")))
+    }
+
+    /// Input `index` of a node as integers, which must be constant.
+    pub fn integers(&self, node: Node<'_>, index: usize) -> Result<Vec<i64>, OnnxError> {
+        let constant = self.constant(node, index)?;
+        let integers = constant.as_integers().map(<[i64]>::to_vec);
+        integers.ok_or_else(|| node.error(format!("input {index} must hold integers")))
+    }
+
+    /// Input `index` of a node as integers; `None` if it is absent.
+    pub fn optional_integers(&self, node: Node<'_>, index: usize) -> Result<Option<Vec<i64>>, OnnxError> {
+        node.input(index).map(|_| self.integers(node, index)).transpose()
+    }
+
+    /// The integers of input `index`, or of attribute `name` where an older opset has them; `None` if there are neither.
+    pub fn integers_or(&self, node: Node<'_>, index: usize, name: &str) -> Result<Option<Vec<i64>>, OnnxError> {
+        Ok(self.optional_integers(node, index)?.or_else(|| node.ints(name).map(<[i64]>::to_vec)))
+    }
+}

@@ -1,0 +1,22 @@
+//! The nodes that make codes of real values.
+
+use super::known::Known;
+use super::qonnx;
+use super::rule::Rule;
+use super::scales::{declared, quant_at};
+use crate::onnx::error::OnnxError;
+use crate::onnx::parse::node::Node;
+
+/// The rule of a node that makes codes of real values of `rank` axes; `None` for all other nodes, for blocks and for a
+/// computed scale.
+pub(in crate::onnx) fn rule(known: &Known, node: Node<'_>, rank: usize) -> Result<Option<Rule>, OnnxError> {
+    if qonnx::is_domain(&node.proto.domain) {
+        return qonnx::rule(known, node);
+    }
+    let plain = node.proto.op == "QuantizeLinear" && node.int("block_size", 0) == 0;
+    if !plain || known.fixed(node, 1).is_none() {
+        return Ok(None);
+    }
+    let quant = quant_at(known, node, 1, declared(node), rank, node.int("axis", 1))?;
+    Ok(Some(Rule::plain(quant)))
+}

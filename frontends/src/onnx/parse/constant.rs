@@ -1,0 +1,132 @@
+//! Constants: initializers, and what is computed from them.
+
+use guardbit_graph::MAX_ELEMENTS;
+
+use super::proto::element;
+
+/// A constant: a row-major array.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::onnx) struct Constant {
+    /// Number of the element type in the file.
+    pub element: i32,
+    pub shape: Vec<usize>,
+    pub data: Data,
+    /// Least and greatest code, where the file says so.
+    pub range: Option<[i32; 2]>,
+}
+
+/// Elements of a constant. All types of integers become 64 bits, all of real numbers float32.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::onnx) enum Data {
+    Integers(Vec<i64>),
+    Reals(Vec<f32>),
+}
+
+/// Elements of a shape, if they are at most [`MAX_ELEMENTS`]. Sizes beside a size of 0 are held to it too: the product of
+/// any of them fits.
+pub(in crate::onnx) fn elements_of(shape: &[usize]) -> Option<usize> {
+    let product = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size.max(1)))?;
+    (product <= MAX_ELEMENTS).then(|| if shape.contains(&0) { 0 } else { product })
+}
+
+impl Data {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Integers(values) => values.len(),
+            Self::Reals(values) => values.len(),
+        }
+    }
+}
+
+impl Constant {
+    /// Returns the elements as real numbers, also if they are integers.
+    pub fn numbers(&self) -> Vec<f32> {
+        match &self.data {
+            Data::Reals(values) => values.clone(),
+            Data::Integers(values) => values.iter().map(|&value| value as f32).collect(),
+        }
+    }
+
+    pub fn reals(shape: Vec<usize>, values: Vec<f32>) -> Self {
+        Self { element: element::FLOAT, shape, data: Data::Reals(values), range: None }
+    }
+
+    pub fn integers(element: i32, shape: Vec<usize>, values: Vec<i64>) -> Self {
+        Self { element, shape, data: Data::Integers(values), range: None }
+    }
+
+    /// The integers, if it holds some.
+    pub fn as_integers(&self) -> Option<&[i64]> {
+        if let Data::Integers(values) = &self.data { Some(values) } else { None }
+    }
+
+    /// The real numbers, if it holds some.
+    pub fn as_reals(&self) -> Option<&[f32]> {
+        if let Data::Reals(values) = &self.data { Some(values) } else { None }
+    }
+
+    /// The same elements in another shape, if it has room for just these.
+    pub fn with_shape(&self, shape: Vec<usize>) -> Option<Self> {
+        let count = elements_of(&shape)?;
+        (count == self.data.len()).then(|| Self { shape, ..self.clone() })
+    }
+
+    /// The same elements with axes in another order.
+    pub fn permuted(&self, axes: &[usize]) -> Self {
+        let shape = axes.iter().map(|&axis| self.shape[axis]).collect();
+        self.at(permuted_places(&self.shape, axes), shape)
+    }
+
+    /// The elements at some places as an array of a shape.
+    pub fn at(&self, places: impl Iterator<Item = usize>, shape: Vec<usize>) -> Self {
+        let data = match &self.data {
+            Data::Integers(values) => Data::Integers(places.map(|at| values[at]).collect()),
+            Data::Reals(values) => Data::Reals(places.map(|at| values[at]).collect()),
+        };
+        Self { element: self.element, shape, data, range: self.range }
+    }
+}
+
+/// Where the elements of a permuted array stand in the first one, in the order of the second.
+pub(in crate::onnx) fn permuted_places(shape: &[usize], axes: &[usize]) -> impl Iterator<Item = usize> + use<> {
+    let strides = strides(shape);
+    places(axes.iter().map(|&axis| (0..shape[axis]).map(|at| at * strides[axis]).collect()).collect())
+}
+
+/// Where the elements stand in an array of a shape that lie at listed places of each axis.
+pub(in crate::onnx) fn chosen_places(shape: &[usize], lists: &[Vec<usize>]) -> impl Iterator<Item = usize> + use<> {
+    let along = lists.iter().zip(strides(shape));
+    places(along.map(|(list, stride)| list.iter().map(|at| at * stride).collect()).collect())
+}
+
+/// Where the elements of an array that is broadcast to a shape stand in it.
+pub(in crate::onnx) fn broadcast_places(from: &[usize], to: &[usize]) -> impl Iterator<Item = usize> + use<> {
+    let strides = strides(from);
+    let along = |axis: usize| match (axis + from.len()).checked_sub(to.len()) {
+        Some(own) if from[own] != 1 => (0..to[axis]).map(|at| at * strides[own]).collect(),
+        _ => vec![0; to[axis]],
+    };
+    places((0..to.len()).map(along).collect())
+}
+
+/// How far apart neighbours along each axis are.
+fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// All sums of one offset per axis, the last axis fastest.
+fn places(offsets: Vec<Vec<usize>>) -> impl Iterator<Item = usize> + use<> {
+    let count: usize = offsets.iter().map(Vec::len).product();
+    (0..count).map(move |mut index| {
+        let mut at = 0;
+        for along in offsets.iter().rev() {
+            at += along[index % along.len()];
+            index /= along.len();
+        }
+        at
+    })
+}

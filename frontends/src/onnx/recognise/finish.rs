@@ -1,0 +1,82 @@
+//! The end of reading: the outputs of the network, and the graph without what reading leaves behind.
+
+use std::collections::{HashMap, HashSet};
+
+use guardbit_graph::{DType, Graph, TensorId, passes};
+
+use super::kit::network::{Network, in_graph};
+use super::kit::value::{Dequantized, Source, Value};
+use crate::onnx::error::{OnnxError, shown};
+use crate::onnx::parse::File;
+use crate::onnx::parse::node::Node;
+
+/// The graph of a network whose nodes have all been read.
+pub(super) fn finish<'a>(mut network: Network<'a>, file: &'a File) -> Result<Graph, OnnxError> {
+    let mut outputs = Vec::new();
+    let made =
+        |node: &Node<'a>| node.proto.outputs.iter().map(|name| (name.as_str(), *node)).collect::<Vec<_>>();
+    let makers: HashMap<&str, Node<'a>> = network.nodes.iter().flat_map(made).collect();
+    let (mut names, mut constants) = (HashSet::new(), Vec::new());
+    for output in &file.outputs {
+        let fail =
+            |problem: &str| Err(OnnxError::Tensor { tensor: shown(&output.name), problem: problem.into() });
+        if !names.insert(&output.name) {
+            return fail("is listed twice as an output of the network; remove one");
+        }
+        let Some(value) = network.value(&output.name).cloned() else {
+            return fail("is an output of the network, but no node makes it");
+        };
+        outputs.push(match (makers.get(output.name.as_str()).copied(), value) {
+            (_, value) if is_constant(&value) && file.outputs.len() == constants.len() + 1 => {
+                return fail("is an output of the network, but constant");
+            }
+            (_, value) if is_constant(&value) => {
+                constants.push(format!("`{}`", shown(&output.name)));
+                continue;
+            }
+            (Some(node), value) => tensor(&mut network, node, value)?,
+            (None, Value::Real(at) | Value::Codes(at)) => at.id,
+            (None, _) => return fail("is an output of the network, but no node makes it"),
+        });
+    }
+    if let (Some(&first), false) = (outputs.first(), constants.is_empty()) {
+        let name = network.builder.tensor(first).name.clone();
+        network.builder.note(name, format!("constant outputs of the file are left out ({})", constants.join(", ")));
+    }
+    cleaned(network.builder.finish(outputs).map_err(in_graph)?)
+}
+
+fn is_constant(value: &Value) -> bool {
+    value.located().is_none()
+}
+
+/// The tensor of an output: codes stay codes, of which the scale tells the real values.
+fn tensor<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Result<TensorId, OnnxError> {
+    match value {
+        Value::Codes(at) => network.in_order(node, at, false),
+        Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions })
+            if functions.is_empty() && quant.single().is_some() && quant.dtype != DType::Int32 && !network.inputs.contains(&at.id) =>
+        {
+            network.in_order(node, at, false)
+        }
+        value => network.real_tensor(node, value, false),
+    }
+}
+
+/// The network without what reading leaves behind: transposes that undo each other, and what nothing needs.
+fn cleaned(graph: Graph) -> Result<Graph, OnnxError> {
+    let mut graph = graph;
+    loop {
+        let mut changes = false;
+        for pass in ["merge_layouts", "identities", "dead_nodes"].into_iter().filter_map(passes::find) {
+            match pass.run(&graph) {
+                Ok(Some(changed)) => (graph, changes) = (changed, true),
+                Ok(None) => {}
+                Err(error) => return Err(OnnxError::Format { problem: error.to_string() }),
+            }
+        }
+        if !changes {
+            return Ok(graph);
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! The network while its operators are recognised.
+//!
+//! Real values that codes stand for become nothing of the graph where an operator with a QuantizeLinear behind it takes
+//! the codes instead: `DequantizeLinear -> Conv -> QuantizeLinear` is one quantized convolution, as ONNX Runtime fuses
+//! them. What is left in float becomes operations on real values.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use guardbit_graph::ops::{Dequantize, FloatUnary, Reshape, Transpose};
+use guardbit_graph::{
+    Brief, DType, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, plain_name, word_of,
+};
+
+use super::value::{Dequantized, Located, Source, Value, graph_axis};
+use crate::onnx::error::{OnnxError, shown};
+use crate::onnx::normalise::known::{Fixed, Known};
+use crate::onnx::normalise::quant::Quant;
+use crate::onnx::parse::File;
+use crate::onnx::parse::constant::Constant;
+use crate::onnx::parse::node::Node;
+
+/// A network that is being recognised.
+pub(in crate::onnx) struct Network<'a> {
+    pub builder: GraphBuilder,
+    pub nodes: Vec<Node<'a>>,
+    pub known: &'a Known,
+    values: HashMap<String, Value>,
+    /// Nodes that read a name.
+    readers: HashMap<&'a str, Vec<usize>>,
+    outputs: HashSet<&'a str>,
+    /// Nodes that others took in.
+    done: Vec<bool>,
+    names: HashSet<String>,
+    /// The last number of names that were taken.
+    numbers: HashMap<String, usize>,
+    /// What a tensor became in the other order of axes, and in float.
+    moved: HashMap<TensorId, TensorId>,
+    real: HashMap<TensorId, TensorId>,
+    /// What codes became less a zero point that is computed.
+    pub centered: HashMap<(TensorId, TensorId), TensorId>,
+    /// Tensors that repeat the codes of another tensor with another scale or zero point.
+    pub reread: HashMap<TensorId, TensorId>,
+    /// Tensors that a user provides.
+    pub inputs: HashSet<TensorId>,
+}
+
+impl<'a> Network<'a> {
+    pub fn new(file: &'a File, known: &'a Known, name: &str) -> Self {
+        let nodes: Vec<Node<'a>> =
+            file.nodes.iter().enumerate().map(|(index, proto)| Node { proto, index }).collect();
+        let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
+        for node in &nodes {
+            node.proto.inputs.iter().for_each(|input| readers.entry(input).or_default().push(node.index));
+        }
+        let value = |fixed: &Fixed| match fixed {
+            Fixed::Array(constant) => Value::Constant(Rc::clone(constant)),
+            Fixed::Codes(codes, quant) => {
+                Value::Dequantized(Dequantized::new(Source::Constant(Rc::clone(codes)), quant.clone()))
+            }
+        };
+        Self {
+            builder: GraphBuilder::new(name),
+            done: vec![false; nodes.len()],
+            nodes,
+            known,
+            values: known.constants.iter().map(|(name, fixed)| (name.clone(), value(fixed))).collect(),
+            readers,
+            outputs: file.outputs.iter().map(|output| output.name.as_str()).collect(),
+            names: HashSet::new(),
+            numbers: HashMap::new(),
+            moved: HashMap::new(),
+            real: HashMap::new(),
+            centered: HashMap::new(),
+            reread: HashMap::new(),
+            inputs: HashSet::new(),
+        }
+    }
+
+    /// Whether another node has done the work of node `index`.
+    pub fn is_done(&self, index: usize) -> bool {
+        self.done[index]
+    }
+
+    /// Whether a name is read by a node, or is an output of the network.
+    pub fn is_read(&self, name: &str) -> bool {
+        self.readers.contains_key(name) || self.outputs.contains(name)
+    }
+
+    /// The nodes that read a name; none if it is an output of the network too.
+    pub fn inner_readers(&self, name: &str) -> &[usize] {
+        if self.outputs.contains(name) {
+            return &[];
+        }
+        self.readers.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// All nodes that read a name.
+    pub fn readers(&self, name: &str) -> &[usize] {
+        self.readers.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a name is an output of the network.
+    pub fn is_output(&self, name: &str) -> bool {
+        self.outputs.contains(name)
+    }
+
+    /// Says that another node has done the work of this one.
+    pub fn done(&mut self, index: usize) {
+        self.done[index] = true;
+    }
+
+    /// Lets output `index` of a node stand for a value.
+    pub fn bind(&mut self, node: Node<'a>, index: usize, value: Value) -> Result<(), OnnxError> {
+        let Some(name) = node.output(index) else { return Ok(()) };
+        self.bind_name(node, name, value)
+    }
+
+    /// Lets a name stand for a value.
+    pub fn bind_name(&mut self, node: Node<'a>, name: &str, value: Value) -> Result<(), OnnxError> {
+        self.check_shape(node, name, &value)?;
+        match self.values.insert(name.to_owned(), value) {
+            None => Ok(()),
+            Some(_) => Err(node.error(format!("makes `{}`, which is there already", shown(name)))),
+        }
+    }
+
+    /// Fails if the shape of a value is not the one that follows from the file.
+    fn check_shape(&self, node: Node<'a>, name: &str, value: &Value) -> Result<(), OnnxError> {
+        let (shape, Some(wanted)) = (self.shape(value), self.known.shapes.get(name)) else { return Ok(()) };
+        // The graph represents a scalar as one axis of one element.
+        if shape == *wanted || wanted.is_empty() && shape == [1] {
+            return Ok(());
+        }
+        Err(node.error(format!(
+            "produces `{}` with shape {}, but by the rules of ONNX, or by the file, it is {}",
+            shown(name), Brief(&shape), Brief(wanted)
+        )))
+    }
+
+    /// Lets an input of the network stand for a value.
+    pub fn bind_input(&mut self, name: &str, value: Value) {
+        self.values.insert(name.to_owned(), value);
+    }
+
+    /// The value of a name, if it is known by now.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+
+    /// Input `index` of a node, if it has one.
+    pub fn optional(&self, node: Node<'a>, index: usize) -> Result<Option<Value>, OnnxError> {
+        let Some(name) = node.input(index) else { return Ok(None) };
+        let value = self.values.get(name).cloned();
+        let missing = || node.error(format!("reads `{}`, which nothing before it makes", shown(name)));
+        value.map(Some).ok_or_else(missing)
+    }
+
+    /// Input `index` of a node.
+    pub fn input(&self, node: Node<'a>, index: usize) -> Result<Value, OnnxError> {
+        self.optional(node, index)?.ok_or_else(|| node.error(format!("lacks input {index}")))
+    }
+
+    /// The shape of a value, in the order of the file.
+    pub fn shape(&self, value: &Value) -> Vec<usize> {
+        match value {
+            Value::Constant(constant) => constant.shape.clone(),
+            Value::Real(at) | Value::Codes(at) => self.shape_of(*at),
+            Value::Dequantized(Dequantized { source: Source::Constant(constant), .. }) => {
+                constant.shape.clone()
+            }
+            Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => self.shape_of(*at),
+        }
+    }
+
+    /// The shape of a tensor, in the order of the file.
+    pub fn shape_of(&self, at: Located) -> Vec<usize> {
+        let shape = &self.builder.tensor(at.id).ty.shape;
+        let rank = shape.len();
+        (0..rank).map(|axis| shape[graph_axis(axis, rank, at.channels_last)]).collect()
+    }
+
+    /// A name that no tensor has: the first part that a tensor may have, and a number where it is taken.
+    pub fn fresh(&mut self, name: &str) -> String {
+        let base = plain_name(name).into_owned();
+        let base = if base.is_empty() { "tensor".to_owned() } else { base };
+        let mut fresh = base.clone();
+        while !self.names.insert(fresh.clone()) {
+            let number = self.numbers.entry(base.clone()).or_insert(1);
+            *number += 1;
+            fresh = format!("{base}#{number}");
+        }
+        fresh
+    }
+
+    /// Adds a node to the graph.
+    pub fn emit(
+        &mut self,
+        node: Node<'a>,
+        op: impl Into<Op>,
+        inputs: &[TensorId],
+        name: &str,
+        (dtype, quantization): (DType, Option<Quantization>),
+    ) -> Result<TensorId, OnnxError> {
+        let inputs: Vec<_> = inputs.iter().copied().map(Some).collect();
+        let output = OutputSpec { name: self.fresh(name), dtype, quantization };
+        self.builder.node(op, &inputs, output).map_err(|error| in_node(node, error))
+    }
+
+    /// Adds a node whose output has the type of a tensor that there is.
+    pub fn emit_like(
+        &mut self,
+        node: Node<'a>,
+        op: impl Into<Op>,
+        inputs: &[TensorId],
+        name: &str,
+        like: TensorId,
+    ) -> Result<TensorId, OnnxError> {
+        let ty = &self.builder.tensor(like).ty;
+        let ty = (ty.dtype, ty.quantization.clone());
+        self.emit(node, op, inputs, name, ty)
+    }
+
+    /// Adds a constant of codes.
+    pub fn codes(
+        &mut self,
+        node: Node<'a>,
+        name: &str,
+        ty: TensorType,
+        codes: Vec<i32>,
+    ) -> Result<TensorId, OnnxError> {
+        let name = self.fresh(name);
+        self.builder.constant(name, ty, codes).map_err(|error| in_node(node, error))
+    }
+
+    /// Adds a constant of real values.
+    pub fn reals(&mut self, node: Node<'a>, name: &str, constant: &Constant) -> Result<TensorId, OnnxError> {
+        let values =
+            constant.as_reals().ok_or_else(|| node.error(format!("`{name}` must hold real numbers")))?;
+        // A scalar is one element of one axis.
+        let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
+        let ty = TensorType { shape, dtype: DType::Float32, quantization: None };
+        self.codes(node, name, ty, values.iter().map(|&value| word_of(value)).collect())
+    }
+
+    /// A tensor with its axes in the order of the file, or with the channels last.
+    pub fn in_order(
+        &mut self,
+        node: Node<'a>,
+        at: Located,
+        channels_last: bool,
+    ) -> Result<TensorId, OnnxError> {
+        let tensor = self.builder.tensor(at.id);
+        let rank = tensor.ty.shape.len();
+        if at.channels_last == channels_last || rank < 3 {
+            return Ok(at.id);
+        }
+        if let Some(&id) = self.moved.get(&at.id) {
+            return Ok(id);
+        }
+        let permutation: Vec<usize> = match channels_last {
+            true => std::iter::once(0).chain(2..rank).chain([1]).collect(),
+            false => [0, rank - 1].into_iter().chain(1..rank - 1).collect(),
+        };
+        let mut quantization = tensor.ty.quantization.clone();
+        if let Some((q, axis)) = quantization.as_ref().and_then(|q| Some((q, q.axis()?))) {
+            let to = permutation.iter().position(|&from| from == axis).unwrap_or(0);
+            let moved = Quantization::per_axis(q.scales().to_vec(), q.zero_points().to_vec(), to);
+            let range = q.range();
+            quantization = moved.ok().map(|moved| match range {
+                Some(range) => moved.with_range(range),
+                None => moved,
+            });
+        }
+        let dtype = tensor.ty.dtype;
+        let name = format!("{}_{}", tensor.name, if channels_last { "nhwc" } else { "nchw" });
+        let op = transposition(&self.builder.tensor(at.id).ty.shape, permutation);
+        let id = self.emit(node, op, &[at.id], &name, (dtype, quantization))?;
+        self.moved.insert(at.id, id);
+        self.moved.insert(id, at.id);
+        Ok(id)
+    }
+
+    /// The real values of a value, as a tensor of the graph or a constant.
+    pub fn materialize(&mut self, node: Node<'a>, value: Value) -> Result<Value, OnnxError> {
+        let dequantized = match value {
+            Value::Dequantized(dequantized) => dequantized,
+            Value::Codes(_) => return Err(node.error("reads codes; it works on real values")),
+            Value::Constant(constant) if constant.as_reals().is_none() => {
+                return Err(node.error("reads a constant of integers; it works on real values"));
+            }
+            other => return Ok(other),
+        };
+        let at = match &dequantized.source {
+            Source::Constant(constant) => {
+                return Ok(Value::Constant(Rc::new(dequantized.constant(node, constant)?)));
+            }
+            Source::Tensor(at) => *at,
+        };
+        let mut id = match self.real.get(&at.id) {
+            Some(&id) => id,
+            None => {
+                let name = format!("{}_real", self.builder.tensor(at.id).name);
+                let id = self.emit(node, Dequantize {}, &[at.id], &name, (DType::Float32, None))?;
+                self.real.insert(at.id, id);
+                id
+            }
+        };
+        for (function, parameters) in dequantized.functions {
+            let name = format!("{}_{}", self.builder.tensor(at.id).name, function.name());
+            let op = FloatUnary { function, parameters };
+            id = self.emit(node, op, &[id], &name, (DType::Float32, None))?;
+        }
+        Ok(Value::Real(Located { id, channels_last: at.channels_last }))
+    }
+
+    /// The real values of a value as a tensor with its axes in the order of the file, or with the channels last.
+    pub fn real_tensor(
+        &mut self,
+        node: Node<'a>,
+        value: Value,
+        channels_last: bool,
+    ) -> Result<TensorId, OnnxError> {
+        let mut value = value;
+        // Codes are moved, not their real values. Those with several scales lie along the same axis as before.
+        if let Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, .. }) = &mut value
+            && quant.single().is_some()
+        {
+            *at = Located { id: self.in_order(node, *at, channels_last)?, channels_last };
+        }
+        match self.materialize(node, value)? {
+            Value::Real(at) => self.in_order(node, at, channels_last),
+            Value::Constant(constant) => {
+                let rank = constant.shape.len();
+                let name = format!("{}_constant", node.name());
+                if channels_last && rank >= 3 {
+                    let axes: Vec<usize> = std::iter::once(0).chain(2..rank).chain([1]).collect();
+                    return self.reals(node, &name, &constant.permuted(&axes));
+                }
+                self.reals(node, &name, &constant)
+            }
+            _ => Err(node.error("works on real values")),
+        }
+    }
+
+    /// The type of codes whose axes lie in some order.
+    pub fn code_type(
+        &self,
+        node: Node<'a>,
+        quant: &Quant,
+        rank: usize,
+        channels_last: bool,
+    ) -> Result<(DType, Option<Quantization>), OnnxError> {
+        let axis = quant.axis.map(|axis| graph_axis(axis, rank, channels_last));
+        let quantization = quant.quantization(axis).map_err(|error| node.error(error.to_string()))?;
+        Ok((quant.dtype, Some(quantization)))
+    }
+}
+
+/// A transpose; a reshape where only axes of size 1 move.
+pub(in crate::onnx) fn transposition(shape: &[usize], permutation: Vec<usize>) -> Op {
+    let kept = permutation.iter().filter(|&&axis| shape[axis] != 1);
+    if kept.is_sorted() {
+        return Reshape { shape: permutation.iter().map(|&axis| shape[axis] as i64).collect() }.into();
+    }
+    Transpose { permutation }.into()
+}
+
+/// Where axis `axis` of the file is in the graph.
+pub(in crate::onnx) fn axis_of(network: &Network<'_>, at: Located, axis: usize) -> usize {
+    graph_axis(axis, network.builder.tensor(at.id).ty.shape.len(), at.channels_last)
+}
+
+/// Names the node in an error of the graph.
+pub(in crate::onnx) fn in_node(node: Node<'_>, error: GraphError) -> OnnxError {
+    let place = Some(format!("{} `{}`", node.operator(), node.name()));
+    OnnxError::Graph { place, error: Box::new(error) }
+}
+
+/// An error of the graph as a whole.
+pub(in crate::onnx) fn in_graph(error: GraphError) -> OnnxError {
+    OnnxError::Graph { place: None, error: Box::new(error) }
+}

@@ -1,0 +1,151 @@
+//! Functions of single elements and of pairs.
+
+use guardbit_graph::ops::{FloatBinary, FloatUnary, QLinearAdd, QLinearMul, RealFunction, RealPair};
+use guardbit_graph::{DType, Op};
+
+use super::codes::{code_tensor, ordered};
+use super::follow::Follow;
+use super::network::Network;
+use super::value::{Dequantized, Located, Source, Value};
+use crate::onnx::error::OnnxError;
+use crate::onnx::parse::constant::Constant;
+use crate::onnx::parse::node::Node;
+
+/// Lets the output be a function of the first input.
+pub(in crate::onnx) fn map<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    function: RealFunction,
+    parameters: Vec<f32>,
+) -> Result<(), OnnxError> {
+    const MOST: usize = 16;
+    let mut value = network.input(node, 0)?;
+    if matches!(&value, Value::Dequantized(d) if d.functions.len() >= MOST) {
+        value = network.materialize(node, value)?;
+    }
+    let value = match value {
+        Value::Dequantized(mut dequantized) => {
+            dequantized.functions.push((function, parameters));
+            Value::Dequantized(dequantized)
+        }
+        Value::Constant(_) => return Err(node.error("reads a constant of integers; it works on real values")),
+        Value::Real(at) => Value::Real(apply(network, node, at, function, parameters, node.first_output()?)?),
+        Value::Codes(_) => return Err(node.error("reads codes; it works on real values")),
+    };
+    network.bind(node, 0, value)
+}
+
+/// Adds a function of real values in the graph.
+pub(in crate::onnx) fn apply<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    at: Located,
+    function: RealFunction,
+    parameters: Vec<f32>,
+    name: &str,
+) -> Result<Located, OnnxError> {
+    let id =
+        network.emit(node, FloatUnary { function, parameters }, &[at.id], name, (DType::Float32, None))?;
+    Ok(Located { id, ..at })
+}
+
+/// A sum or product of codes of 8 bits with a quantizer behind it; of real values otherwise.
+pub(in crate::onnx) fn quantized_pair<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [a, b]: [Value; 2],
+    follow: Option<Follow<'a>>,
+    function: RealPair,
+) -> Result<(), OnnxError> {
+    let operand = |value: &Value| match value {
+        Value::Dequantized(d) if d.functions.is_empty() && d.quant.single().is_some() => Some(d.clone()),
+        _ => None,
+    };
+    let (Some(x), Some(y), Some(follow)) = (operand(&a), operand(&b), follow) else {
+        return real_pair(network, node, [a, b], function);
+    };
+    let dtypes = [x.quant.dtype, y.quant.dtype, follow.kernel];
+    if dtypes.iter().any(|&dtype| dtype != dtypes[0] || dtype.bits() != 8) {
+        return real_pair(network, node, [a, b], function);
+    }
+    let (channels_last, rank) = (common_order(network, &a, &b), common_rank(network, &a, &b));
+    let tensor =
+        |network: &mut Network<'a>, operand| code_tensor(network, node, operand, (channels_last, rank));
+    let inputs = [tensor(network, x)?, tensor(network, y)?];
+    let op: Op = match function {
+        RealPair::Add => QLinearAdd { activation: follow.activation }.into(),
+        _ => QLinearMul { activation: follow.activation }.into(),
+    };
+    let ty = network.code_type(node, &follow.quant, 1, false)?;
+    let id = network.emit(node, op, &inputs, &follow.name.clone(), ty)?;
+    follow.finish(network, node, Located { id, channels_last })
+}
+
+/// Whether a pair is worked on with the channels last: where one of them lies so and the other can.
+fn common_order(network: &Network<'_>, a: &Value, b: &Value) -> bool {
+    let order = |value: &Value| match value {
+        Value::Real(at) | Value::Codes(at) => Some(at.channels_last),
+        Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => Some(at.channels_last),
+        _ => None,
+    };
+    let (ra, rb) = (network.shape(a).len(), network.shape(b).len());
+    let can = |value: &Value, rank: usize| {
+        rank == ra.max(rb)
+            || matches!(value, Value::Constant(_) | Value::Dequantized(_)) && order(value).is_none()
+    };
+    [order(a), order(b)].contains(&Some(true)) && can(a, ra) && can(b, rb)
+}
+
+/// Returns the rank of a pair after numpy's broadcasting.
+fn common_rank(network: &Network<'_>, a: &Value, b: &Value) -> usize {
+    network.shape(a).len().max(network.shape(b).len())
+}
+
+/// A function of pairs of real values.
+pub(in crate::onnx) fn real_pair<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [a, b]: [Value; 2],
+    function: RealPair,
+) -> Result<(), OnnxError> {
+    let made = real_pair_of(network, node, [a, b], function, node.first_output()?)?;
+    network.bind(node, 0, made)
+}
+
+/// The value of a function of pairs of real values, under a name.
+pub(in crate::onnx) fn real_pair_of<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [a, b]: [Value; 2],
+    function: RealPair,
+    name: &str,
+) -> Result<Value, OnnxError> {
+    let (a, b) = (network.materialize(node, a)?, network.materialize(node, b)?);
+    let (channels_last, rank) = (common_order(network, &a, &b), common_rank(network, &a, &b));
+    let tensor = |network: &mut Network<'a>, value: Value| match value {
+        Value::Real(at) => network.in_order(node, at, channels_last),
+        Value::Constant(constant) => {
+            let constant = ordered(&constant, channels_last, rank);
+            network.reals(node, &format!("{}_constant", node.name()), &constant)
+        }
+        _ => Err(node.error("works on real values")),
+    };
+    let (a, b) = (tensor(network, a)?, tensor(network, b)?);
+    let id = network.emit(node, FloatBinary { function }, &[a, b], name, (DType::Float32, None))?;
+    Ok(Value::Real(Located { id, channels_last }))
+}
+
+/// A function of real values in the graph and a constant.
+pub(in crate::onnx) fn by_constant<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    at: Located,
+    constant: &Constant,
+    function: RealPair,
+    name: &str,
+) -> Result<Located, OnnxError> {
+    let constant = ordered(constant, at.channels_last, network.shape_of(at).len());
+    let other = network.reals(node, &format!("{name}_by"), &constant)?;
+    let id = network.emit(node, FloatBinary { function }, &[at.id, other], name, (DType::Float32, None))?;
+    Ok(Located { id, ..at })
+}

@@ -1,0 +1,99 @@
+//! What a name of the file stands for while it is read.
+
+use std::rc::Rc;
+
+use guardbit_graph::ops::RealFunction;
+use guardbit_graph::TensorId;
+
+use crate::onnx::error::OnnxError;
+use crate::onnx::normalise::quant::{Quant, reals_of};
+use crate::onnx::parse::constant::Constant;
+use crate::onnx::parse::node::Node;
+
+/// A value of the file.
+#[derive(Debug, Clone)]
+pub(in crate::onnx) enum Value {
+    /// A constant.
+    Constant(Rc<Constant>),
+    /// Real values in the graph.
+    Real(Located),
+    /// Codes in the graph, which carry their quantization.
+    Codes(Located),
+    /// Real values that codes stand for: nothing of the graph as long as it does not have to be.
+    Dequantized(Dequantized),
+}
+
+/// A tensor of the graph, whose axes may lie in another order than in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::onnx) struct Located {
+    pub id: TensorId,
+    /// Whether axis 1 of the file, the channels, is the last one in the graph.
+    pub channels_last: bool,
+}
+
+impl Value {
+    /// Where the elements of a value are, whatever they stand for; `None` for a constant.
+    pub fn located(&self) -> Option<Located> {
+        match self {
+            Self::Real(at) | Self::Codes(at) => Some(*at),
+            Self::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => Some(*at),
+            _ => None,
+        }
+    }
+
+    /// The value with its elements somewhere else.
+    pub fn at(self, at: Located) -> Self {
+        match self {
+            Self::Real(_) => Self::Real(at),
+            Self::Codes(_) => Self::Codes(at),
+            Self::Dequantized(d) => Self::Dequantized(Dequantized { source: Source::Tensor(at), ..d }),
+            constant => constant,
+        }
+    }
+}
+
+/// Functions of the real values that codes stand for.
+#[derive(Debug, Clone)]
+pub(in crate::onnx) struct Dequantized {
+    pub source: Source,
+    pub quant: Quant,
+    /// Applied one after the other to every element.
+    pub functions: Vec<(RealFunction, Vec<f32>)>,
+}
+
+/// Where codes are.
+#[derive(Debug, Clone)]
+pub(in crate::onnx) enum Source {
+    Constant(Rc<Constant>),
+    Tensor(Located),
+}
+
+/// The axis of the graph that is axis `axis` of the file, of so many.
+pub(in crate::onnx) fn graph_axis(axis: usize, rank: usize, channels_last: bool) -> usize {
+    match axis {
+        _ if !channels_last => axis,
+        0 => 0,
+        1 => rank - 1,
+        _ => axis - 1,
+    }
+}
+
+impl Dequantized {
+    pub fn new(source: Source, quant: Quant) -> Self {
+        Self { source, quant, functions: Vec::new() }
+    }
+
+    /// The real values of constant codes.
+    pub fn constant(&self, node: Node<'_>, codes: &Constant) -> Result<Constant, OnnxError> {
+        let reals = reals_of(node, codes, &self.quant)?;
+        let of = |real: &f32| self.functions.iter().fold(*real, |x, (function, parameters)| function.apply(x, parameters));
+        let values = reals.as_reals().unwrap_or_default().iter().map(of).collect();
+        Ok(Constant::reals(reals.shape, values))
+    }
+
+    /// The real value that is made of a code.
+    pub fn value(&self, code: i32) -> f32 {
+        let real = self.quant.real(code, 0);
+        self.functions.iter().fold(real, |x, (function, parameters)| function.apply(x, parameters))
+    }
+}

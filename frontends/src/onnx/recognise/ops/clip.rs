@@ -1,0 +1,49 @@
+//! Clip, of real values and of codes.
+
+use guardbit_graph::ops::{QuantizeFloat, RealFunction};
+use guardbit_num::Rounding;
+
+use crate::onnx::error::OnnxError;
+use crate::onnx::normalise::clip::{code_limits, limits, within};
+use crate::onnx::normalise::quant::Quant;
+use crate::onnx::parse::node::Node;
+use crate::onnx::recognise::kit::codes::table;
+use crate::onnx::recognise::kit::follow::clipped;
+use crate::onnx::recognise::kit::network::Network;
+use crate::onnx::recognise::kit::pairs::map;
+use crate::onnx::recognise::kit::value::{Located, Value};
+
+pub(super) fn clip<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let value = network.input(node, 0)?;
+    if let Value::Codes(at) = value {
+        return clip_codes(network, node, at);
+    }
+    let limits = limits(network.known, node)?.ok_or_else(|| node.error("needs constant limits"))?;
+    if let Value::Real(at) = value
+        && let Some(follow) = clipped(network, node, limits)?
+    {
+        let follow = follow.without_activation();
+        let ty = network.code_type(node, &follow.quant, 1, false)?;
+        let op = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: false };
+        let id = network.emit(node, op, &[at.id], &follow.name.clone(), ty)?;
+        return follow.finish(network, node, Located { id, ..at });
+    }
+    map(network, node, RealFunction::Clip, limits.to_vec())
+}
+
+/// A clip of codes that something else than a quantizer makes.
+fn clip_codes<'a>(network: &mut Network<'a>, clip: Node<'a>, at: Located) -> Result<(), OnnxError> {
+    let limits = code_limits(network.known, clip);
+    let limits = limits.ok_or_else(|| clip.error("needs constant limits, one integer each"))?;
+    let ty = &network.builder.tensor(at.id).ty;
+    let single = ty.quantization.as_ref().filter(|quantization| quantization.axis().is_none());
+    let single = single.filter(|_| ty.dtype.bits() <= 8).ok_or_else(|| {
+        clip.error("clips codes of more than 8 bits or of several scales, which only a quantizer right before it can")
+    })?;
+    let quant = Quant::per_tensor(ty.dtype, single.scale(0), single.zero_point(0));
+    let [low, high] = within(clip, quant.limits(), limits)?;
+    let quant = Quant { range: Some([low, high]), ..quant };
+    let name = clip.first_output()?.to_owned();
+    let id = table(network, clip, at.id, &quant, &name, |code| code.clamp(low, high))?;
+    network.bind(clip, 0, Value::Codes(Located { id, ..at }))
+}
