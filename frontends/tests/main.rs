@@ -2,6 +2,7 @@
 
 #[path = "../../graph/tests/common/mod.rs"]
 mod common;
+mod floors;
 mod onnx;
 mod passes;
 mod schema;

@@ -1,21 +1,16 @@
 //! TensorFlow Lite files.
 //!
-//! A file is a flatbuffer (`flatbuffer`) under a schema (`schema`) that lists operators, tensors and buffers.
-//! The reader walks the operators in order; each builtin operator has a function that turns its options and
-//! operands into an operation of the graph (`ops`). How the runtime rounds is not in the file: it is a named
-//! policy (`policy`).
+//! A file goes up three floors, each of which knows nothing of those above it (`frontends/tests/floors.rs` checks it):
+//! - `parse`: a flatbuffer becomes plain data, and all that a hostile file can do is met;
+//! - `normalise`: what depends on constants alone is computed;
+//! - `recognise`: each operator becomes an operation of the graph. How the runtime rounds is not in the file: it is a named
+//!   policy (`recognise/kit/policy.rs`).
 //!
-//! To add an operator, write its function in a file of `ops` and add its line to the list there.
+//! To add an operator, write its function in a file of `recognise/ops` and add its row to the list there.
 
-mod error;
-mod flatbuffer;
-mod network;
-mod operator;
-mod operators;
-mod ops;
-mod policy;
-mod schema;
-mod tensors;
+mod normalise;
+mod parse;
+mod recognise;
 
 use std::path::Path;
 
@@ -24,10 +19,8 @@ use guardbit_graph::{Graph, Quantization};
 use crate::frontend::half_away;
 use crate::{Frontend, FrontendError};
 
-pub use error::{OperatorPlace, TfliteError};
-pub use flatbuffer::FlatbufferError;
-pub use ops::tflite_operators;
-pub use policy::{Profile, TFLITE_POLICY, UnknownProfile};
+pub use parse::{FlatbufferError, OperatorPlace, TfliteError};
+pub use recognise::{Profile, TFLITE_POLICY, UnknownProfile};
 
 /// Reads a TFLite file from memory. The network is called `name`, and so is the file in errors.
 ///
@@ -42,7 +35,22 @@ pub fn read_tflite(bytes: &[u8], name: &str) -> Result<Graph, FrontendError> {
 /// # Errors
 /// As [`read_tflite`]; operators whose results in that runtime are not known are refused too.
 pub fn read_tflite_as(bytes: &[u8], name: &str, profile: Profile) -> Result<Graph, FrontendError> {
-    network::read(bytes, name, profile).map_err(|error| FrontendError::format(name, error))
+    graph(bytes, name, profile).map_err(|error| FrontendError::format(name, error))
+}
+
+/// The names of TensorFlow Lite's operators that can be read, sorted.
+pub fn tflite_operators() -> Vec<&'static str> {
+    let mut names: Vec<_> = recognise::operators().chain(normalise::operators()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// A file on its way up the floors.
+fn graph(file: &[u8], name: &str, profile: Profile) -> Result<Graph, TfliteError> {
+    let mut network = parse::parse(file)?;
+    normalise::normalise(&mut network);
+    recognise::recognise(network, name, profile)
 }
 
 /// Bytes of a file.
@@ -67,7 +75,7 @@ impl Frontend for Tflite {
 
     fn read_as(&self, path: &Path, name: &str, profile: Profile) -> Result<Graph, FrontendError> {
         let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
-        network::read(&bytes, name, profile).map_err(|error| FrontendError::format(path, error))
+        graph(&bytes, name, profile).map_err(|error| FrontendError::format(path, error))
     }
 
     fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128 {

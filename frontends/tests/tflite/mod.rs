@@ -1,6 +1,7 @@
 //! TFLite files: real networks, single operators, and files that are wrong in every way.
 
 mod errors;
+mod folding;
 mod golden;
 mod hostile;
 mod models;

@@ -5,9 +5,8 @@ use guardbit_graph::ops::{
 };
 use guardbit_graph::{Activation, DType, Op};
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{NewNode, OperatorReader};
 
 pub(super) fn add(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(11)?;

@@ -7,9 +7,8 @@ use guardbit_graph::ops::{
     Rsqrt, Softmax, Tanh,
 };
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{NewNode, OperatorReader};
 
 pub(super) fn relu(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     Ok(NewNode { op: Relu { requantize: reader.profile().relu() }.into(), inputs: reader.one_input()? })

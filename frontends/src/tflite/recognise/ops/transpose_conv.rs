@@ -3,10 +3,8 @@
 use guardbit_graph::ops::{Dilate, TransposeConv2d};
 use guardbit_graph::{DType, MAX_EXTENT, Padding};
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy::Accumulator;
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{Accumulator, NewNode, OperatorReader};
 
 /// A picture that is spread by the stride, then a window of stride 1 over it.
 pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {

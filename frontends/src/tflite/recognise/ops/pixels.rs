@@ -5,9 +5,8 @@ use guardbit_graph::ops::{
     BatchToSpace, DepthToSpace, ResizeBilinear, ResizeNearest, SpaceToBatch, SpaceToDepth,
 };
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{NewNode, OperatorReader};
 
 pub(super) fn space_to_depth(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let block_size = reader.options(19)?.size(Field(0, "SpaceToDepthOptions.block_size"), 0)?;

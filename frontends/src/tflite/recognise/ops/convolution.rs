@@ -3,10 +3,8 @@
 use guardbit_graph::DType;
 use guardbit_graph::ops::{Conv2d, DepthwiseConv2d};
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy::Accumulator;
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{Accumulator, NewNode, OperatorReader};
 
 pub(super) fn conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(1)?;

@@ -2,10 +2,8 @@
 
 use guardbit_graph::ops::{BatchMatmul, FullyConnected};
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy::Accumulator;
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{Accumulator, NewNode, OperatorReader};
 
 pub(super) fn fully_connected(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(8)?;

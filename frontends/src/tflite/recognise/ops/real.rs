@@ -4,9 +4,8 @@ use guardbit_graph::ops::{Dequantize, FloatUnary, Quantize, QuantizeFloat, RealF
 use guardbit_graph::{DType, Op, TensorType};
 use guardbit_num::Rounding;
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::operator::{NewNode, OperatorReader};
-use crate::tflite::policy::Profile;
+use crate::tflite::parse::TfliteError;
+use crate::tflite::recognise::kit::{NewNode, OperatorReader, Profile};
 
 /// From real values, or from codes to codes of another type, scale or zero point.
 pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {

@@ -1,31 +1,14 @@
-//! STRIDED_SLICE.
+//! Which elements a strided slice takes.
 
 use guardbit_graph::ops::Slice;
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::Options;
-use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::parse::{Field, Options, TfliteError};
 
-pub(super) fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
-    let options = reader.options(32)?;
-    let masks = Masks::read(&options)?;
-    if options.flag(Field(5, "StridedSliceOptions.offset"), false)? {
-        return Err(reader.error("ends that are offsets are not supported".into()));
-    }
-    reader.expect_inputs(4, 4)?;
-    let x = reader.input(0)?;
-    let [begin, end, strides] = [reader.integers(1)?, reader.integers(2)?, reader.integers(3)?];
-    if begin.len() != end.len() || begin.len() != strides.len() {
-        return Err(reader.error("begin, end and strides have different lengths".into()));
-    }
-    let entries = (0..begin.len()).map(|i| Entry { begin: begin[i], end: end[i], stride: strides[i] });
-    let op = taken(&masks, &entries.collect::<Vec<_>>(), reader.shape(x));
-    Ok(NewNode::on(x, op.map_err(|problem| reader.error(problem))?))
-}
+/// The number of the options of STRIDED_SLICE.
+pub(super) const OPTIONS: u8 = 32;
 
 /// Bit `i` of a mask speaks of entry `i`.
-struct Masks {
+pub(crate) struct Masks {
     begin: i32,
     end: i32,
     ellipsis: i32,
@@ -34,7 +17,8 @@ struct Masks {
 }
 
 impl Masks {
-    fn read(options: &Options<'_>) -> Result<Self, TfliteError> {
+    /// Those among the options.
+    pub fn read(options: &Options<'_>) -> Result<Self, TfliteError> {
         let mask = |slot, name| options.scalar::<i32>(Field(slot, name), 0);
         Ok(Self {
             begin: mask(0, "StridedSliceOptions.begin_mask")?,
@@ -52,10 +36,19 @@ struct Entry {
     stride: i64,
 }
 
-/// What the entries take of a tensor of that shape.
+/// What the entries, given by begins, ends and strides, take of a tensor of that shape.
 ///
 /// An entry stands for an axis, for all axes that no other entry stands for (ellipsis), or for a new one of size 1.
-fn taken(masks: &Masks, entries: &[Entry], shape: &[usize]) -> Result<Slice, String> {
+pub(crate) fn taken(
+    masks: &Masks,
+    [begin, end, strides]: [&[i64]; 3],
+    shape: &[usize],
+) -> Result<Slice, String> {
+    if begin.len() != end.len() || begin.len() != strides.len() {
+        return Err("begin, end and strides have different lengths".into());
+    }
+    let entries = (0..begin.len()).map(|i| Entry { begin: begin[i], end: end[i], stride: strides[i] });
+    let entries: Vec<_> = entries.collect();
     let on = |mask: i32, entry: usize| mask >> entry & 1 == 1;
     let (mut slice, mut seen, mut axis) = (Slice::whole(shape), Vec::new(), 0);
     let ellipsis = (0..entries.len()).find(|&entry| on(masks.ellipsis, entry));

@@ -141,6 +141,13 @@ pub struct OperatorPlace {
     pub name: &'static str,
 }
 
+impl TfliteError {
+    /// A tensor that already has its values when an operator, or an input of the network, gives it some.
+    pub(crate) fn written_twice(place: Option<OperatorPlace>, tensor: &str) -> Self {
+        Self::Graph { place, error: Box::new(GraphError::DuplicateTensor { tensor: tensor.into() }) }
+    }
+}
+
 impl FormatError for TfliteError {
     fn code(&self) -> &'static str {
         match self {

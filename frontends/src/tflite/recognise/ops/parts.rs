@@ -3,9 +3,8 @@
 use guardbit_graph::TensorId;
 use guardbit_graph::ops::{Gather, GatherNd, Pack, Slice};
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{NewNode, OperatorReader};
 
 pub(super) fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     reader.expect_inputs(3, 3)?;

@@ -3,9 +3,8 @@
 use guardbit_graph::Activation;
 use guardbit_graph::ops::{Cast, Concat, MirrorPad, Pad, Reshape, Reverse, Tile, Transpose};
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{NewNode, OperatorReader};
 
 pub(super) fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     reader.expect_inputs(1, 2)?;

@@ -49,7 +49,7 @@ impl Profile {
     }
 
     /// Whether its kernels are those of TensorFlow Lite Micro.
-    pub(super) fn is_micro(self) -> bool {
+    pub(crate) fn is_micro(self) -> bool {
         matches!(self, Self::Tflm | Self::TfliteSingle)
     }
 
@@ -62,7 +62,7 @@ impl Profile {
     }
 
     /// FULLY_CONNECTED with activations of type `x`, and the accumulator that its bias says.
-    pub(super) fn fully_connected(self, x: &TensorType, accumulator: Accumulator) -> Requantize {
+    pub(crate) fn fully_connected(self, x: &TensorType, accumulator: Accumulator) -> Requantize {
         match self {
             Self::LitertRef => Requantize { scheme: Scheme::Float64Away, rule: MultiplierRule::Float64 },
             Self::Xnnpack => XNNPACK,
@@ -74,62 +74,62 @@ impl Profile {
     }
 
     /// ADD and SUB; their operations form their multipliers.
-    pub(super) fn additive(self) -> Scheme {
+    pub(crate) fn additive(self) -> Scheme {
         if self == Self::Xnnpack { Scheme::Even } else { self.rounded(DOUBLE).scheme }
     }
 
     /// MUL.
-    pub(super) fn mul(self) -> Requantize {
+    pub(crate) fn mul(self) -> Requantize {
         if self == Self::Xnnpack { XNNPACK } else { self.rounded(DOUBLE_FLOAT32) }
     }
 
     /// RELU and its like.
-    pub(super) fn relu(self) -> Requantize {
+    pub(crate) fn relu(self) -> Requantize {
         self.rounded(DOUBLE_FLOAT32)
     }
 
     /// LEAKY_RELU and ABS.
-    pub(super) fn absolute(self) -> Requantize {
+    pub(crate) fn absolute(self) -> Requantize {
         self.rounded(if self.is_micro() { DOUBLE } else { DOUBLE_FLOAT32 })
     }
 
     /// PRELU.
-    pub(super) fn prelu(self) -> Requantize {
+    pub(crate) fn prelu(self) -> Requantize {
         self.rounded(DOUBLE)
     }
 
     /// LOGISTIC and TANH on 8 bits.
-    pub(super) fn curves(self) -> Arithmetic {
+    pub(crate) fn curves(self) -> Arithmetic {
         if self.is_micro() { Arithmetic::FixedPoint } else { Arithmetic::Table }
     }
 
     /// MEAN and SUM.
-    pub(super) fn reduction(self) -> Requantize {
+    pub(crate) fn reduction(self) -> Requantize {
         self.rounded(DOUBLE)
     }
 
     /// QUANTIZE.
-    pub(super) fn quantize(self) -> Requantize {
+    pub(crate) fn quantize(self) -> Requantize {
         self.rounded(DOUBLE)
     }
 
     /// CONCATENATION, which only copies: other scales than that of the output are refused.
-    pub(super) fn concatenation(self) -> Requantize {
+    pub(crate) fn concatenation(self) -> Requantize {
         self.rounded(DOUBLE)
     }
 
     /// SQUARED_DIFFERENCE.
-    pub(super) fn squared_difference(self) -> Scheme {
+    pub(crate) fn squared_difference(self) -> Scheme {
         self.rounded(DOUBLE).scheme
     }
 
     /// RESIZE_BILINEAR: legacy networks have a kernel of their own.
-    pub(super) fn resizes_in_float32(self, dtype: DType) -> bool {
+    pub(crate) fn resizes_in_float32(self, dtype: DType) -> bool {
         dtype == DType::UInt8
     }
 
     /// BATCH_MATMUL. Sums of 16-bit activations have 64 bits.
-    pub(super) fn batch_matmul(self, output: &TensorType) -> Requantize {
+    pub(crate) fn batch_matmul(self, output: &TensorType) -> Requantize {
         match (output.dtype, self) {
             (DType::Int16, _) if self.is_micro() => {
                 Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 }
@@ -141,7 +141,7 @@ impl Profile {
 
     /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on activations of type `x`. With those of 16 bits the accumulator
     /// decides: sums of 64 bits are scaled by 15 bits of the multiplier.
-    pub(super) fn convolution(self, x: &TensorType, accumulator: Accumulator) -> Requantize {
+    pub(crate) fn convolution(self, x: &TensorType, accumulator: Accumulator) -> Requantize {
         match x.dtype {
             DType::Int16 if accumulator == Accumulator::Bits64 => {
                 Requantize { scheme: Scheme::Q48, rule: MultiplierRule::Float64 }
@@ -182,7 +182,7 @@ const XNNPACK: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierR
 /// The accumulator of CONV_2D with activations of 16 bits. Its other kernels have 32 bits, and that of
 /// DEPTHWISE_CONV_2D with activations of 16 bits has 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Accumulator {
+pub(crate) enum Accumulator {
     Bits32,
     Bits64,
 }
@@ -201,41 +201,41 @@ impl Accumulator {
     }
 }
 
-/// Operators whose results under a profile are not known, or make no sense, by number in the schema and types of the output.
-const REFUSED: &[(Profile, i32, &[DType])] = {
+/// Operators whose results under a profile are not known, or make no sense, by name in the schema and types of the output.
+const REFUSED: &[(Profile, &str, &[DType])] = {
     const ALL: &[DType] = &[DType::Int8, DType::UInt8, DType::Int16];
     const SIXTEEN: &[DType] = &[DType::Int16];
     const EIGHT: &[DType] = &[DType::Int8, DType::UInt8];
     use Profile::{TfliteSingle, Xnnpack};
     &[
-        (TfliteSingle, 11, ALL),
-        (TfliteSingle, 23, ALL),
-        (TfliteSingle, 25, SIXTEEN),
-        (TfliteSingle, 76, ALL),
-        (Xnnpack, 0, SIXTEEN),
-        (Xnnpack, 3, SIXTEEN),
-        (Xnnpack, 4, SIXTEEN),
-        (Xnnpack, 9, SIXTEEN),
-        (Xnnpack, 14, SIXTEEN),
-        (Xnnpack, 18, SIXTEEN),
-        (Xnnpack, 23, ALL),
-        (Xnnpack, 25, SIXTEEN),
-        (Xnnpack, 28, SIXTEEN),
-        (Xnnpack, 40, ALL),
-        (Xnnpack, 41, SIXTEEN),
-        (Xnnpack, 67, ALL),
-        (Xnnpack, 74, ALL),
-        (Xnnpack, 75, &[DType::Float32]),
-        (Xnnpack, 98, EIGHT),
-        (Xnnpack, 126, ALL),
+        (TfliteSingle, "L2_NORMALIZATION", ALL),
+        (TfliteSingle, "RESIZE_BILINEAR", ALL),
+        (TfliteSingle, "SOFTMAX", SIXTEEN),
+        (TfliteSingle, "RSQRT", ALL),
+        (Xnnpack, "ADD", SIXTEEN),
+        (Xnnpack, "CONV_2D", SIXTEEN),
+        (Xnnpack, "DEPTHWISE_CONV_2D", SIXTEEN),
+        (Xnnpack, "FULLY_CONNECTED", SIXTEEN),
+        (Xnnpack, "LOGISTIC", SIXTEEN),
+        (Xnnpack, "MUL", SIXTEEN),
+        (Xnnpack, "RESIZE_BILINEAR", ALL),
+        (Xnnpack, "SOFTMAX", SIXTEEN),
+        (Xnnpack, "TANH", SIXTEEN),
+        (Xnnpack, "MEAN", ALL),
+        (Xnnpack, "SUB", SIXTEEN),
+        (Xnnpack, "TRANSPOSE_CONV", ALL),
+        (Xnnpack, "SUM", ALL),
+        (Xnnpack, "SQRT", &[DType::Float32]),
+        (Xnnpack, "LEAKY_RELU", EIGHT),
+        (Xnnpack, "BATCH_MATMUL", ALL),
     ]
 };
 
 impl Profile {
     /// Fails for operators that no profile but the reference kernels' has been shown equal for.
-    pub(super) fn check(self, builtin: i32, output: &TensorType) -> Result<(), String> {
+    pub(crate) fn check(self, operator: &str, output: &TensorType) -> Result<(), String> {
         let refused =
-            |row: &&(Self, i32, &[DType])| (row.0, row.1) == (self, builtin) && row.2.contains(&output.dtype);
+            |row: &&(Self, &str, &[DType])| (row.0, row.1) == (self, operator) && row.2.contains(&output.dtype);
         match REFUSED.iter().find(refused) {
             Some(_) => Err(format!(
                 "what the runtime of profile {self} makes of it on {} is not known",
@@ -246,7 +246,7 @@ impl Profile {
     }
 
     /// Fails for weights of less than 8 bits where only wider ones are known.
-    pub(super) fn check_weights(self, weights: &TensorType) -> Result<(), String> {
+    pub(crate) fn check_weights(self, weights: &TensorType) -> Result<(), String> {
         if self != Self::Xnnpack || weights.dtype.bits() == 8 {
             return Ok(());
         }

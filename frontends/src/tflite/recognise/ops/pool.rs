@@ -3,9 +3,8 @@
 use guardbit_graph::ops::{AvgPool2d, MaxPool2d};
 use guardbit_graph::{Activation, Padding};
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{NewNode, OperatorReader};
 
 pub(super) fn average(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let Pool { kernel, stride, padding, activation } = pool(reader)?;

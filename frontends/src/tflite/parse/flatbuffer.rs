@@ -46,11 +46,11 @@ pub enum FlatbufferError {
 
 /// A field of a table: its number in the schema and its name for messages.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field(pub usize, pub &'static str);
+pub(crate) struct Field(pub usize, pub &'static str);
 
 /// A table in the file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     file: &'a [u8],
     at: usize,
     vtable: &'a [u8],
@@ -58,14 +58,14 @@ pub(super) struct Table<'a> {
 
 /// A vector of scalars.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Vector<'a, T> {
+pub(crate) struct Vector<'a, T> {
     bytes: &'a [u8],
     scalar: PhantomData<T>,
 }
 
 /// A vector of tables.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tables<'a> {
+pub(crate) struct Tables<'a> {
     file: &'a [u8],
     at: usize,
     len: usize,
@@ -171,7 +171,7 @@ impl<'a> Tables<'a> {
 }
 
 /// A number as it lies in the file.
-pub(super) trait Scalar: Copy {
+pub(crate) trait Scalar: Copy {
     /// Bytes.
     const SIZE: usize;
 
@@ -191,7 +191,7 @@ macro_rules! scalars {
     };
 }
 
-scalars!(i8, u8, u16, i32, u32, i64, u64, f32);
+scalars!(i8, u8, i16, u16, i32, u32, i64, u64, f32);
 
 /// The vtable's own size and that of the table.
 const VTABLE_HEAD: usize = 4;

@@ -3,9 +3,8 @@
 use guardbit_graph::TensorId;
 use guardbit_graph::ops::{ArgMax, ArgMin, Mean, ReduceMax, ReduceMin, Sum};
 
-use crate::tflite::error::TfliteError;
-use crate::tflite::flatbuffer::Field;
-use crate::tflite::operator::{NewNode, OperatorReader};
+use crate::tflite::parse::{Field, TfliteError};
+use crate::tflite::recognise::kit::{NewNode, OperatorReader};
 
 pub(super) fn mean(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let Reduction { x, axes, keep_dims } = reduction(reader)?;

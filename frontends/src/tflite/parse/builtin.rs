@@ -3,10 +3,10 @@
 //! Source: enum `BuiltinOperator` of the TFLite schema as shipped with ai-edge-litert 2.3.0.
 
 /// The number of operators that the file itself names.
-pub(super) const CUSTOM: i32 = 32;
+pub(crate) const CUSTOM: i32 = 32;
 
 /// `NAME (number)` of a builtin operator.
-pub(super) fn describe(number: i32) -> String {
+pub(crate) fn describe(number: i32) -> String {
     match usize::try_from(number).ok().and_then(|n| NAMES.get(n)) {
         Some(name) => format!("{name} ({number})"),
         None => format!("builtin operator {number}"),
@@ -14,7 +14,7 @@ pub(super) fn describe(number: i32) -> String {
 }
 
 /// The name of a builtin operator; `?` beyond the schema.
-pub(super) fn name(number: i32) -> &'static str {
+pub(crate) fn name(number: i32) -> &'static str {
     usize::try_from(number).ok().and_then(|n| NAMES.get(n)).copied().unwrap_or("?")
 }
 

@@ -1,27 +1,24 @@
 //! What the reader of an operator works with.
 
-use guardbit_graph::{Activation, DType, Op, Padding, Tensor, TensorId, TensorType};
+use guardbit_graph::{DType, Op, Tensor, TensorId, TensorType};
 
-use super::error::{OperatorPlace, TfliteError};
-use super::flatbuffer::{Field, Scalar, Table};
 use super::network::Network;
 use super::policy::Profile;
-use super::schema::Operator;
+use crate::tflite::parse::{Input, Operator, OperatorPlace, Options, TfliteError};
 
 /// An operator, the network read so far, and its output's type.
-pub(super) struct OperatorReader<'n, 'a> {
+pub(crate) struct OperatorReader<'n, 'a> {
     pub network: &'n mut Network<'a>,
     pub place: OperatorPlace,
-    pub operator: Operator<'a>,
-    /// Tensor indices of the file; negative where an optional input is absent.
-    pub inputs: Vec<i32>,
+    pub operator: &'n Operator<'a>,
+    pub inputs: &'n [Input],
     pub output: &'n TensorType,
     /// The types of all outputs.
     pub outputs: &'n [TensorType],
 }
 
 /// What becomes of an operator.
-pub(super) struct NewNode {
+pub(crate) struct NewNode {
     pub op: Op,
     pub inputs: Vec<Option<TensorId>>,
 }
@@ -33,21 +30,10 @@ impl NewNode {
     }
 }
 
-/// The options of an operator; an absent field has its default.
-pub(super) struct Options<'a> {
-    table: Option<Table<'a>>,
-    place: OperatorPlace,
-}
-
 impl<'a> OperatorReader<'_, 'a> {
     /// The options, if they are those of number `expected` in the schema.
     pub fn options(&self, expected: u8) -> Result<Options<'a>, TfliteError> {
-        let found = self.operator.options_type()?;
-        if ![0, expected].contains(&found) {
-            return Err(self.error(format!("has options of type {found}, expected {expected}")));
-        }
-        let table = if found == 0 { None } else { self.operator.options()? };
-        Ok(Options { table, place: self.place.clone() })
+        self.operator.options(expected)
     }
 
     /// The only input, for operators that have no other.
@@ -74,8 +60,7 @@ impl<'a> OperatorReader<'_, 'a> {
 
     /// Input `index`, if present.
     pub fn optional(&mut self, index: usize) -> Result<Option<TensorId>, TfliteError> {
-        let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
-        tensor.map(|tensor| self.network.operand(tensor, &self.place)).transpose()
+        self.network.operand(self.operand(index), &self.place)
     }
 
     /// The bias at input `index`, if present. Its width is that of the kernel's accumulator: 32 bits, or 64 with
@@ -128,21 +113,16 @@ impl<'a> OperatorReader<'_, 'a> {
 
     /// Whether input `index` is a constant that holds a shape, axes or the like.
     pub fn is_constant(&mut self, index: usize) -> Result<bool, TfliteError> {
-        let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
-        let Some(tensor) = tensor else { return Ok(false) };
+        let Some(tensor) = self.operand(index).tensor() else { return Ok(false) };
         Ok(self.network.integers(tensor)?.is_some())
     }
 
     /// Input `index`, a constant of indices, which have 32 bits in the graph.
     pub fn indices(&mut self, index: usize) -> Result<TensorId, TfliteError> {
-        let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
-        let Some(tensor) = tensor else { return Err(self.error(format!("lacks input {index}"))) };
-        match self.network.indices(tensor, &self.place)? {
+        let tensor = self.present(index)?;
+        match self.network.indices(self.operand(index), &self.place)? {
             Some(id) => Ok(id),
-            None => {
-                let name = self.network.name(tensor)?;
-                Err(self.error(format!("tensor `{name}` must be a constant")))
-            }
+            None => Err(self.must_be_constant(tensor)),
         }
     }
 
@@ -200,14 +180,10 @@ impl<'a> OperatorReader<'_, 'a> {
 
     /// The values of input `index`, a constant that holds a shape, axes or the like.
     pub fn integers(&mut self, index: usize) -> Result<Vec<i64>, TfliteError> {
-        let tensor = self.inputs.get(index).copied().filter(|&tensor| tensor >= 0);
-        let Some(tensor) = tensor else { return Err(self.error(format!("lacks input {index}"))) };
+        let tensor = self.present(index)?;
         match self.network.integers(tensor)? {
             Some(values) => Ok(values),
-            None => {
-                let name = self.network.name(tensor)?;
-                Err(self.error(format!("tensor `{name}` must be a constant")))
-            }
+            None => Err(self.must_be_constant(tensor)),
         }
     }
 
@@ -237,70 +213,16 @@ impl<'a> OperatorReader<'_, 'a> {
     pub fn error(&self, problem: String) -> TfliteError {
         TfliteError::Operator { place: self.place.clone(), problem }
     }
-}
 
-impl Options<'_> {
-    /// A scalar, or its default.
-    pub fn scalar<T: Scalar>(&self, field: Field, default: T) -> Result<T, TfliteError> {
-        Ok(self.table.map_or(Ok(default), |table| table.scalar(field, default))?)
+    fn operand(&self, index: usize) -> Input {
+        self.inputs.get(index).copied().unwrap_or(Input::Absent)
     }
 
-    /// A flag.
-    pub fn flag(&self, field: Field, default: bool) -> Result<bool, TfliteError> {
-        Ok(self.scalar::<u8>(field, default.into())? != 0)
+    fn present(&self, index: usize) -> Result<usize, TfliteError> {
+        self.operand(index).tensor().ok_or_else(|| self.error(format!("lacks input {index}")))
     }
 
-    /// A size: an integer that must not be negative.
-    pub fn size(&self, field: Field, default: i32) -> Result<usize, TfliteError> {
-        let value: i32 = self.scalar(field, default)?;
-        usize::try_from(value).map_err(|_| self.error(format!("{} is {value}", field.1)))
-    }
-
-    /// A list of integers; an absent one is `None`.
-    pub fn integers(&self, field: Field) -> Result<Option<Vec<i64>>, TfliteError> {
-        const MOST: usize = 8;
-        let Some(vector) = self.table.map(|table| table.vector::<i32>(field)).transpose()?.flatten() else {
-            return Ok(None);
-        };
-        if vector.len() > MOST {
-            return Err(self.error(format!(
-                "{} has {} values, at most {MOST} are possible",
-                field.1,
-                vector.len()
-            )));
-        }
-        Ok(Some(vector.iter().map(i64::from).collect()))
-    }
-
-    /// Padding by rule.
-    pub fn padding(&self, field: Field) -> Result<Padding, TfliteError> {
-        match self.scalar::<i8>(field, 0)? {
-            0 => Ok(Padding::Same),
-            1 => Ok(Padding::Valid),
-            other => Err(self.error(format!("{} is {other}, expected 0 (SAME) or 1 (VALID)", field.1))),
-        }
-    }
-
-    /// Fused activation.
-    pub fn activation(&self, field: Field) -> Result<Activation, TfliteError> {
-        match self.scalar::<i8>(field, 0)? {
-            0 => Ok(Activation::None),
-            1 => Ok(Activation::Relu),
-            2 => Ok(Activation::ReluN1To1),
-            3 => Ok(Activation::Relu6),
-            other => {
-                let name = match other {
-                    4 => "TANH".into(),
-                    5 => "SIGN_BIT".into(),
-                    _ => format!("number {other}"),
-                };
-                Err(self.error(format!("the fused activation {name} is not supported")))
-            }
-        }
-    }
-
-    /// Names the operator in an error.
-    pub fn error(&self, problem: String) -> TfliteError {
-        TfliteError::Operator { place: self.place.clone(), problem }
+    fn must_be_constant(&self, tensor: usize) -> TfliteError {
+        self.error(format!("tensor `{}` must be a constant", self.network.file_tensor(tensor).name))
     }
 }

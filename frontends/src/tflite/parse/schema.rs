@@ -9,7 +9,7 @@ type Read<T> = Result<T, FlatbufferError>;
 
 /// The root.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Model<'a>(Table<'a>);
+pub(crate) struct Model<'a>(Table<'a>);
 
 impl<'a> Model<'a> {
     /// What stands at byte 4 of every file.
@@ -42,7 +42,7 @@ impl<'a> Model<'a> {
 
 /// Which operator an index stands for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OperatorCode<'a>(Table<'a>);
+pub(crate) struct OperatorCode<'a>(Table<'a>);
 
 impl<'a> OperatorCode<'a> {
     /// The builtin operator. Numbers above 127 stand in the newer field alone; the greater one counts.
@@ -59,7 +59,7 @@ impl<'a> OperatorCode<'a> {
 
 /// A network.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SubGraph<'a>(pub Table<'a>);
+pub(crate) struct SubGraph<'a>(pub Table<'a>);
 
 impl<'a> SubGraph<'a> {
     pub fn tensor(&self, index: usize) -> Read<Option<Tensor<'a>>> {
@@ -82,7 +82,7 @@ impl<'a> SubGraph<'a> {
 
 /// A tensor.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tensor<'a>(Table<'a>);
+pub(crate) struct Tensor<'a>(Table<'a>);
 
 impl<'a> Tensor<'a> {
     pub fn shape(&self) -> Read<Option<Vector<'a, i32>>> {
@@ -117,7 +117,7 @@ impl<'a> Tensor<'a> {
 
 /// Scales and zero points.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct QuantizationParameters<'a>(Table<'a>);
+pub(crate) struct QuantizationParameters<'a>(Table<'a>);
 
 impl<'a> QuantizationParameters<'a> {
     pub fn scale(&self) -> Read<Option<Vector<'a, f32>>> {
@@ -140,7 +140,7 @@ impl<'a> QuantizationParameters<'a> {
 
 /// The data of a constant.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Buffer<'a>(Table<'a>);
+pub(crate) struct Buffer<'a>(Table<'a>);
 
 impl<'a> Buffer<'a> {
     pub fn data(&self) -> Read<Option<Vector<'a, u8>>> {
@@ -159,7 +159,7 @@ impl<'a> Buffer<'a> {
 
 /// One step of a network.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operator<'a>(pub Table<'a>);
+pub(crate) struct Operator<'a>(pub Table<'a>);
 
 impl<'a> Operator<'a> {
     pub fn opcode_index(&self) -> Read<u32> {
@@ -174,12 +174,10 @@ impl<'a> Operator<'a> {
         self.0.vector(Field(2, "Operator.outputs"))
     }
 
-    /// Which table [`options`](Self::options) is.
-    pub fn options_type(&self) -> Read<u8> {
-        self.0.scalar(Field(3, "Operator.builtin_options_type"), 0)
-    }
-
-    pub fn options(&self) -> Read<Option<Table<'a>>> {
-        self.0.table(Field(4, "Operator.builtin_options"))
+    /// The number of the options among all kinds of options, 0 for none, and their table.
+    pub fn options(&self) -> Read<(u8, Option<Table<'a>>)> {
+        let number = self.0.scalar(Field(3, "Operator.builtin_options_type"), 0)?;
+        let table = || self.0.table(Field(4, "Operator.builtin_options"));
+        Ok((number, if number == 0 { None } else { table()? }))
     }
 }

@@ -1,0 +1,72 @@
+//! What depends on constants alone is computed here: such an operator leaves the network, and its output becomes a constant.
+//!
+//! That is how shapes are made where a converter left the batch open: `SHAPE`, `STRIDED_SLICE` and `PACK` before a `RESHAPE`.
+//! All sizes are those of the file, as runtimes lay out memory for them. Only integers without scales are computed, in short
+//! lists: codes stay codes.
+//!
+//! What cannot be computed stays as it is. To add an operator, write its function and add its row.
+
+mod lists;
+mod strided;
+
+use crate::tflite::parse::{Input, Network, Operator};
+
+use lists::Integers;
+pub(crate) use strided::{Masks, taken};
+
+/// Computes the output of an operator; `None` where that does not follow from constants.
+type Fold = fn(&Operands<'_, '_>) -> Option<Integers>;
+
+/// The operators that can be computed, by name in the schema.
+const FOLDS: &[(&str, Fold)] = &[
+    ("ADD", lists::add),
+    ("CAST", lists::cast),
+    ("CONCATENATION", lists::concatenation),
+    ("GATHER", lists::gather),
+    ("MUL", lists::mul),
+    ("PACK", lists::pack),
+    ("RANK", lists::rank),
+    ("REDUCE_PROD", lists::product),
+    ("RESHAPE", lists::reshape),
+    ("SHAPE", lists::shape),
+    ("STRIDED_SLICE", lists::strided_slice),
+    ("SUB", lists::sub),
+];
+
+/// The names of the operators that can be computed.
+pub(crate) fn operators() -> impl Iterator<Item = &'static str> {
+    FOLDS.iter().map(|(name, _)| *name)
+}
+
+/// Computes what depends on constants alone, except outputs of the network.
+pub(crate) fn normalise(network: &mut Network<'_>) {
+    let operators = std::mem::take(&mut network.operators);
+    for operator in operators {
+        if !folded(network, &operator) {
+            network.operators.push(operator);
+        }
+    }
+}
+
+/// Makes the output of `operator` a constant, if it can be computed.
+fn folded(network: &mut Network<'_>, operator: &Operator<'_>) -> bool {
+    let Some(&(_, fold)) = FOLDS.iter().find(|(name, _)| *name == operator.place().name) else {
+        return false;
+    };
+    let (&[output], Ok(inputs), None) = (&operator.outputs[..], operator.inputs(), operator.twice) else {
+        return false;
+    };
+    if network.outputs.contains(&output) {
+        return false;
+    }
+    let Some(values) = fold(&Operands { network, operator, inputs }) else { return false };
+    let Some(tensor) = network.tensors.get_mut(&output) else { return false };
+    values.store(tensor)
+}
+
+/// What the function of an operator works with.
+struct Operands<'n, 'a> {
+    network: &'n Network<'a>,
+    operator: &'n Operator<'a>,
+    inputs: &'n [Input],
+}

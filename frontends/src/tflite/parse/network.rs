@@ -1,0 +1,248 @@
+//! The walk over a file.
+
+use std::collections::{HashMap, HashSet};
+
+use super::budget::Budget;
+use super::builtin;
+use super::error::{OperatorPlace, TfliteError};
+use super::flatbuffer::{FlatbufferError, Table, Vector};
+use super::names::Names;
+use super::options::Options;
+use super::schema::{self, Model, SubGraph};
+use super::tensor::Tensor;
+
+/// The network of a file. Tensors are named by their index in it.
+#[derive(Debug)]
+pub(crate) struct Network<'a> {
+    /// The tensors that inputs, outputs and operators name.
+    pub tensors: HashMap<usize, Tensor<'a>>,
+    pub inputs: Vec<usize>,
+    /// In the order in which they run, up to the first that cannot be read.
+    pub operators: Vec<Operator<'a>>,
+    pub outputs: Vec<usize>,
+    /// What is wrong with the next operator, or with the outputs.
+    pub damage: Option<TfliteError>,
+    /// The names of all tensors.
+    pub names: Names,
+}
+
+/// One step of a network.
+#[derive(Debug)]
+pub(crate) struct Operator<'a> {
+    /// Its index in the file.
+    pub index: usize,
+    /// Its number in the schema.
+    pub builtin: i32,
+    /// Its name, if the file itself names it.
+    pub custom: &'a str,
+    pub outputs: Vec<usize>,
+    inputs: Result<Vec<Input>, TfliteError>,
+    /// The options' number in the schema, and their table.
+    options: Result<(u8, Option<Table<'a>>), FlatbufferError>,
+    /// An output that is an input of the network, or was read or written before.
+    pub twice: Option<usize>,
+}
+
+/// An operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// Left out.
+    Absent,
+    /// A constant, or what an input or an earlier operator has written.
+    Tensor(usize),
+    /// Neither a constant nor written before.
+    Unwritten(usize),
+}
+
+impl Input {
+    /// The tensor, if there is one.
+    pub fn tensor(self) -> Option<usize> {
+        match self {
+            Self::Absent => None,
+            Self::Tensor(tensor) | Self::Unwritten(tensor) => Some(tensor),
+        }
+    }
+}
+
+impl<'a> Operator<'a> {
+    /// The operator in errors.
+    pub fn place(&self) -> OperatorPlace {
+        OperatorPlace { index: self.index, name: builtin::name(self.builtin) }
+    }
+
+    /// Its operands.
+    pub fn inputs(&self) -> Result<&[Input], TfliteError> {
+        self.inputs.as_deref().map_err(TfliteError::clone)
+    }
+
+    /// The options, if they are those of number `expected` in the schema.
+    pub fn options(&self, expected: u8) -> Result<Options<'a>, TfliteError> {
+        let (place, (found, table)) = (self.place(), self.options.clone()?);
+        if ![0, expected].contains(&found) {
+            let problem = format!("has options of type {found}, expected {expected}");
+            return Err(TfliteError::Operator { place, problem });
+        }
+        Ok(Options { table, place })
+    }
+}
+
+/// Describes the network in `file`.
+pub(crate) fn parse(file: &[u8]) -> Result<Network<'_>, TfliteError> {
+    if file.get(4..8) != Some(Model::IDENTIFIER) {
+        return Err(TfliteError::Identifier);
+    }
+    let model = Model::root(file)?;
+    let version = model.version()?;
+    if version != Model::VERSION {
+        return Err(TfliteError::Version { version });
+    }
+    let subgraphs = model.subgraphs()?;
+    let (1, Some(subgraph)) = (subgraphs.len(), subgraphs.get(0)?) else {
+        return Err(TfliteError::Subgraphs { count: subgraphs.len() });
+    };
+    let mut walk = Walk {
+        file,
+        model,
+        subgraph: SubGraph(subgraph),
+        budget: Budget::for_file(file.len()),
+        tensors: HashMap::new(),
+        defined: HashSet::new(),
+        names: Names::default(),
+    };
+    walk.reserve_names()?;
+    let inputs = walk.inputs()?;
+    let (mut operators, mut outputs) = (Vec::new(), Vec::new());
+    let read = walk.operators(&mut operators).and_then(|()| walk.outputs(&mut outputs));
+    Ok(Network { tensors: walk.tensors, inputs, operators, outputs, damage: read.err(), names: walk.names })
+}
+
+/// A walk half done.
+struct Walk<'a> {
+    file: &'a [u8],
+    model: Model<'a>,
+    subgraph: SubGraph<'a>,
+    budget: Budget,
+    tensors: HashMap<usize, Tensor<'a>>,
+    /// The tensors that have their values by now.
+    defined: HashSet<usize>,
+    names: Names,
+}
+
+impl<'a> Walk<'a> {
+    /// Describes the tensor at `index` of the file.
+    fn tensor(&mut self, index: i32) -> Result<usize, TfliteError> {
+        let missing = TfliteError::Index { what: "tensor", index: index.into() };
+        let Ok(index) = usize::try_from(index) else { return Err(missing) };
+        if !self.tensors.contains_key(&index) {
+            let tensor = self.subgraph.tensor(index)?.ok_or(missing)?;
+            let stored = tensor.name()?;
+            self.budget.spend(stored.len())?;
+            let (name, renamed) = self.names.give(stored, index);
+            let tensor = Tensor::read(self.file, self.model, tensor, name, renamed, &mut self.budget);
+            self.tensors.insert(index, tensor);
+        }
+        Ok(index)
+    }
+
+    /// Gives inputs and outputs of operators their names before any constant can take them.
+    fn reserve_names(&mut self) -> Result<(), TfliteError> {
+        for index in indices(self.subgraph.inputs()?) {
+            self.tensor(index)?;
+        }
+        let operators = self.subgraph.operators()?;
+        let mut index = 0;
+        while let Some(table) = operators.get(index)? {
+            for output in indices(schema::Operator(table).outputs()?) {
+                self.budget.spend(1)?;
+                self.tensor(output)?;
+            }
+            index += 1;
+        }
+        Ok(())
+    }
+
+    fn inputs(&mut self) -> Result<Vec<usize>, TfliteError> {
+        let mut inputs = Vec::new();
+        for index in indices(self.subgraph.inputs()?) {
+            let tensor = self.tensor(index)?;
+            if !self.defined.insert(tensor) {
+                return Err(TfliteError::written_twice(None, &self.tensors[&tensor].name));
+            }
+            inputs.push(tensor);
+        }
+        Ok(inputs)
+    }
+
+    fn operators(&mut self, read: &mut Vec<Operator<'a>>) -> Result<(), TfliteError> {
+        let tables = self.subgraph.operators()?;
+        while let Some(table) = tables.get(read.len())? {
+            read.push(self.operator(read.len(), schema::Operator(table))?);
+        }
+        Ok(())
+    }
+
+    fn operator(
+        &mut self,
+        index: usize,
+        stored: schema::Operator<'a>,
+    ) -> Result<Operator<'a>, TfliteError> {
+        let opcode = stored.opcode_index()?;
+        let code = self.model.operator_code(opcode as usize)?;
+        let code = code.ok_or(TfliteError::Index { what: "operator code", index: opcode.into() })?;
+        let builtin = code.builtin()?;
+        let (inputs, outputs) = (stored.inputs(), stored.outputs()?);
+        // An operator may be listed many times over.
+        let operands = inputs.as_ref().ok().and_then(Option::as_ref).map_or(0, Vector::len);
+        self.budget.spend(1 + operands + outputs.map_or(0, |o| o.len()))?;
+        let mut operator = Operator {
+            index,
+            builtin,
+            custom: if builtin == builtin::CUSTOM { code.custom()? } else { "" },
+            inputs: inputs
+                .map_err(TfliteError::from)
+                .and_then(|inputs| indices(inputs).map(|index| self.operand(index)).collect()),
+            outputs: Vec::new(),
+            options: stored.options(),
+            twice: None,
+        };
+        for output in indices(outputs) {
+            let output = self.tensor(output)?;
+            self.budget.spend(self.tensors[&output].scales())?;
+            if !self.defined.insert(output) {
+                operator.twice.get_or_insert(output);
+            }
+            operator.outputs.push(output);
+        }
+        Ok(operator)
+    }
+
+    /// What the tensor at `index` of the file is to an operator that reads it now.
+    fn operand(&mut self, index: i32) -> Result<Input, TfliteError> {
+        if index < 0 {
+            return Ok(Input::Absent);
+        }
+        let index = self.tensor(index)?;
+        if self.defined.contains(&index) {
+            return Ok(Input::Tensor(index));
+        }
+        let tensor = &self.tensors[&index];
+        if matches!(tensor.data(), Ok(None)) {
+            return Ok(Input::Unwritten(index));
+        }
+        self.budget.spend(tensor.stored_values())?;
+        self.defined.insert(index);
+        Ok(Input::Tensor(index))
+    }
+
+    fn outputs(&mut self, read: &mut Vec<usize>) -> Result<(), TfliteError> {
+        for index in indices(self.subgraph.outputs()?) {
+            self.budget.spend(1)?;
+            read.push(self.tensor(index)?);
+        }
+        Ok(())
+    }
+}
+
+fn indices(vector: Option<Vector<'_, i32>>) -> impl Iterator<Item = i32> {
+    vector.into_iter().flat_map(|v| v.iter())
+}

@@ -1,0 +1,187 @@
+//! The graph as far as it is built.
+
+use std::collections::HashMap;
+
+use guardbit_graph::{
+    DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, Tensor, TensorId, TensorType,
+    plain_name,
+};
+
+use super::policy::Profile;
+use super::reader::NewNode;
+use crate::tflite::parse::{self, Input, Names, OperatorPlace, TfliteError, Values};
+
+/// A network half built.
+pub(crate) struct Network<'a> {
+    /// The runtime whose results are wanted.
+    pub profile: Profile,
+    /// The tensors of the file.
+    tensors: HashMap<usize, parse::Tensor<'a>>,
+    builder: GraphBuilder,
+    /// The tensors of the graph that exist, by index in the file.
+    ids: HashMap<usize, TensorId>,
+    names: Names,
+}
+
+impl<'a> Network<'a> {
+    /// The network of the file called `name`, without any operator.
+    pub fn new(
+        name: &str,
+        profile: Profile,
+        tensors: HashMap<usize, parse::Tensor<'a>>,
+        names: Names,
+    ) -> Self {
+        Self { profile, tensors, builder: GraphBuilder::new(name), ids: HashMap::new(), names }
+    }
+
+    /// A tensor of the file.
+    pub fn file_tensor(&self, index: usize) -> &parse::Tensor<'a> {
+        &self.tensors[&index]
+    }
+
+    /// The name of a tensor of the file. What a user should know of it is noted when it is first asked for.
+    pub fn name(&mut self, index: usize) -> String {
+        let Some(tensor) = self.tensors.get_mut(&index) else { return String::new() };
+        if let Some(note) = tensor.renamed.take() {
+            self.builder.note(&tensor.name, note);
+        }
+        tensor.name.clone()
+    }
+
+    /// Adds an input of the network.
+    pub fn add_input(&mut self, index: usize) -> Result<(), TfliteError> {
+        let name = self.name(index);
+        let ty = self.tensors[&index].ty()?.clone();
+        let id = self.builder.input(name, ty).map_err(|error| at(None, error))?;
+        self.ids.insert(index, id);
+        Ok(())
+    }
+
+    /// The tensor of the graph that an operand stands for. A constant is added when first read.
+    pub fn operand(&mut self, input: Input, place: &OperatorPlace) -> Result<Option<TensorId>, TfliteError> {
+        let Some(index) = input.tensor() else { return Ok(None) };
+        if let Some(&id) = self.ids.get(&index) {
+            return Ok(Some(id));
+        }
+        let name = self.name(index);
+        let tensor = &self.tensors[&index];
+        let Some(data) = tensor.data()? else {
+            return Err(TfliteError::Order { place: place.clone(), tensor: name });
+        };
+        let mut ty = tensor.ty()?.clone();
+        self.builder.check_room(&name, &ty).map_err(|error| at(Some(place), error))?;
+        if let Some(mended) = along_the_only_axis(&ty) {
+            let axis = ty.quantization.replace(mended).and_then(|q| q.axis()).unwrap_or_default();
+            let text =
+                format!("the scales are taken along the only axis, not along axis {axis} as the file has it");
+            self.builder.note(&name, text);
+        }
+        let id = match tensor.values(data)? {
+            Values::Codes(codes) => self.builder.constant(name, ty, codes),
+            Values::Wide(values) => self.builder.wide_constant(name, ty, values),
+        };
+        let id = id.map_err(|error| at(Some(place), error))?;
+        self.ids.insert(index, id);
+        Ok(Some(id))
+    }
+
+    /// The values of a constant that holds a shape, axes or the like; `None` if it is no constant.
+    pub fn integers(&mut self, index: usize) -> Result<Option<Vec<i64>>, TfliteError> {
+        self.name(index);
+        self.tensors[&index].integers()
+    }
+
+    /// A constant of indices: those of 64 bits become 32 in the graph. `None` if it is no constant.
+    pub fn indices(&mut self, input: Input, place: &OperatorPlace) -> Result<Option<TensorId>, TfliteError> {
+        let Some(index) = input.tensor() else { return Ok(None) };
+        if !self.tensors[&index].is_wide()? || self.ids.contains_key(&index) {
+            return match self.operand(input, place) {
+                Err(TfliteError::Order { .. }) => Ok(None),
+                operand => operand,
+            };
+        }
+        let name = self.name(index);
+        let tensor = &self.tensors[&index];
+        let Some(codes) = tensor.narrow()? else { return Ok(None) };
+        let shape = tensor.ty()?.shape.clone();
+        let ty = TensorType { shape, dtype: DType::Int32, quantization: None };
+        let id = self.builder.constant(name, ty, codes).map_err(|error| at(Some(place), error))?;
+        self.ids.insert(index, id);
+        Ok(Some(id))
+    }
+
+    /// A tensor of the graph.
+    pub fn graph_tensor(&self, id: TensorId) -> &Tensor {
+        self.builder.tensor(id)
+    }
+
+    /// Adds a node that the file has no operator for, on `x`: its output is like `x`, and named after it.
+    pub fn before(
+        &mut self,
+        x: TensorId,
+        op: Op,
+        suffix: &str,
+        place: &OperatorPlace,
+    ) -> Result<TensorId, TfliteError> {
+        let tensor = self.builder.tensor(x);
+        let name = format!("{}/{suffix}", tensor.name);
+        let (dtype, quantization) = (tensor.ty.dtype, tensor.ty.quantization.clone());
+        let name = self.names.invent(&plain_name(&name), place.index);
+        let output = OutputSpec { name, dtype, quantization };
+        self.builder.node(op, &[Some(x)], output).map_err(|error| at(Some(place), error))
+    }
+
+    /// Adds what makes the tensor `output` of the file, of type `ty`.
+    pub fn add_node(
+        &mut self,
+        output: usize,
+        ty: TensorType,
+        NewNode { op, inputs }: NewNode,
+        place: &OperatorPlace,
+    ) -> Result<(), TfliteError> {
+        let name = self.name(output);
+        let spec = OutputSpec { name, dtype: ty.dtype, quantization: ty.quantization };
+        let id = self.builder.node(op, &inputs, spec).map_err(|error| at(Some(place), error))?;
+        let Tensor { name, ty: inferred, .. } = self.builder.tensor(id);
+        if inferred.shape != ty.shape {
+            return Err(TfliteError::Shape {
+                place: place.clone(),
+                tensor: name.clone(),
+                declared: ty.shape,
+                inferred: inferred.shape.clone(),
+            });
+        }
+        self.ids.insert(output, id);
+        Ok(())
+    }
+
+    /// The graph with these outputs.
+    pub fn finish(mut self, outputs: &[usize]) -> Result<Graph, TfliteError> {
+        let mut ids = Vec::new();
+        for &index in outputs {
+            let name = self.name(index);
+            let Some(&id) = self.ids.get(&index) else {
+                let problem = "is an output of the network, but no operator makes it".into();
+                return Err(TfliteError::Tensor { tensor: name, problem });
+            };
+            ids.push(id);
+        }
+        self.builder.finish(ids).map_err(|error| at(None, error))
+    }
+}
+
+/// The quantization of a constant of one axis whose scales are said to lie along another one: they lie along the only
+/// one. `None` for any other constant.
+///
+/// Runtimes never look at the axis of a bias, and some converters copied that of the weights.
+fn along_the_only_axis(ty: &TensorType) -> Option<Quantization> {
+    let quantization = ty.quantization.as_ref()?;
+    let misplaced = ty.shape.len() == 1 && quantization.axis().is_some_and(|axis| axis != 0);
+    let (scales, zero_points) = (quantization.scales().to_vec(), quantization.zero_points().to_vec());
+    misplaced.then(|| Quantization::per_axis(scales, zero_points, 0).ok()).flatten()
+}
+
+/// What the graph says against an operator, or against inputs and outputs.
+fn at(place: Option<&OperatorPlace>, error: GraphError) -> TfliteError {
+    TfliteError::Graph { place: place.cloned(), error: Box::new(error) }
+}

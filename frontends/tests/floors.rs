@@ -1,0 +1,210 @@
+//! The floors of the readers: which folder of a reader may import which. Sources are read as text.
+
+use std::path::{Path, PathBuf};
+
+/// A folder below `src`, and the folders of its reader that it may import. `/*` stands for each file of a folder apart: such a
+/// file imports none of the others, and exports what the list in `mod.rs` beside it names.
+const FLOORS: &[(&str, &[&str])] = &[
+    ("tflite/parse", &[]),
+    ("tflite/normalise", &["tflite/parse"]),
+    ("tflite/recognise/kit", &["tflite/parse", "tflite/normalise"]),
+    ("tflite/recognise/ops/*", &["tflite/parse", "tflite/normalise", "tflite/recognise/kit"]),
+];
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+#[test]
+fn floors_import_what_lies_below_them() {
+    for (folder, _) in FLOORS {
+        let sources = sources(&src().join(folder.trim_end_matches("/*")));
+        assert!(!sources.is_empty(), "{folder} has no sources");
+        for path in sources {
+            let file = path.strip_prefix(src()).unwrap().to_str().unwrap();
+            let found = violations(file, &std::fs::read_to_string(&path).unwrap());
+            assert!(found.is_empty(), "{file}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn planted_violations_are_found() {
+    for (file, text, problem) in [
+        ("tflite/parse/tensor.rs", "use crate::tflite::normalise::fold;", "imports tflite/normalise"),
+        ("tflite/parse/tensor.rs", "use super::super::recognise::{self as r};", "imports tflite/recognise"),
+        ("tflite/parse/tensor.rs", "use crate::{FormatError, Profile};", "imports tflite"),
+        (
+            "tflite/parse/tensor.rs",
+            "fn f() { crate::tflite::recognise::kit::g() }",
+            "imports tflite/recognise/kit",
+        ),
+        ("tflite/normalise/mod.rs", "use crate::tflite::TfliteError;", "imports tflite"),
+        ("tflite/normalise/mod.rs", "use crate::onnx::OnnxError;", "imports onnx"),
+        ("tflite/recognise/kit/reader.rs", "use super::super::ops::find;", "imports tflite/recognise/ops"),
+        ("tflite/recognise/ops/pool.rs", "use super::Reader;", "imports tflite/recognise/ops"),
+        (
+            "tflite/recognise/ops/pool.rs",
+            "use crate::tflite::{parse::Field, recognise::{kit::NewNode, ops::{layout::pad}}};",
+            "imports tflite/recognise/ops/layout",
+        ),
+        (
+            "tflite/recognise/ops/pool.rs",
+            "pub(super) fn unlisted() {}",
+            "exports unlisted, which no row names",
+        ),
+    ] {
+        assert_eq!(violations(file, text), [problem], "{text}");
+    }
+    let sound = "use super::flatbuffer::Field; // use crate::tflite::recognise;\npub(in crate::tflite) struct S;\n\
+                 use crate::FormatError;\n#[cfg(test)]\nmod tests { use super::*; }";
+    assert!(violations("tflite/parse/tensor.rs", sound).is_empty());
+}
+
+/// What a source file may not import or export, given its text.
+fn violations(file: &str, text: &str) -> Vec<String> {
+    let text = code(text);
+    let module = file.trim_end_matches(".rs").trim_end_matches("/mod");
+    let inside = |folder: &str, of: &str| folder == of || folder.starts_with(&format!("{of}/"));
+    let mut problems = Vec::new();
+    for (row, allowed) in FLOORS {
+        let folder = row.trim_end_matches("/*");
+        // The list beside files that stand apart is above them.
+        if !inside(module, folder) || (row.ends_with("/*") && module == folder) {
+            continue;
+        }
+        let own = match module[folder.len()..].split('/').nth(1) {
+            Some(apart) if row.ends_with("/*") => format!("{folder}/{apart}"),
+            _ => (*folder).to_owned(),
+        };
+        for target in imports(module, &text) {
+            let reader = src().join(target.split('/').next().unwrap()).is_dir();
+            if reader && !inside(&target, &own) && !allowed.iter().any(|below| inside(&target, below)) {
+                problems.push(format!("imports {target}"));
+            }
+        }
+        if row.ends_with("/*") {
+            let list = std::fs::read_to_string(src().join(folder).join("mod.rs")).unwrap();
+            let stem = own.rsplit('/').next().unwrap();
+            for name in exports(&text).filter(|name| !list.contains(&format!("{stem}::{name}"))) {
+                problems.push(format!("exports {name}, which no row names"));
+            }
+        }
+    }
+    problems
+}
+
+/// The code of a source file, without comments and tests.
+fn code(text: &str) -> String {
+    let code = text.split("#[cfg(test)]").next().unwrap();
+    code.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// The names of the items that a file exports.
+fn exports(text: &str) -> impl Iterator<Item = &str> {
+    let items = text.lines().filter(|line| line.starts_with("pub"));
+    items.filter_map(|line| {
+        line.split(['(', '<', ' ', ':', ';', '{'])
+            .filter(|word| {
+                ![
+                    "pub", "super)", "crate)", "in", "const", "fn", "struct", "enum", "type", "mod", "use",
+                    "static", "trait", "",
+                ]
+                .contains(word)
+            })
+            .next()
+    })
+}
+
+/// The modules that a file of `module` names by paths from the root of the crate or from a module above, as folders below
+/// `src`; `lib` for what stands in the root alone.
+fn imports(module: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for root in ["crate::", "super::"] {
+        for (at, _) in text.match_indices(root) {
+            let before = &text[..at];
+            let within = before.ends_with(|c: char| c.is_alphanumeric() || "_$:".contains(c));
+            if !within && !before.ends_with("in ") {
+                paths(&text[at..], &mut Vec::new(), &mut found);
+            }
+        }
+    }
+    found.into_iter().map(|path| target(module, &path)).collect()
+}
+
+/// Reads a path or a tree of paths at the start of `text`: returns what is left.
+fn paths<'a>(text: &'a str, prefix: &mut Vec<&'a str>, found: &mut Vec<Vec<&'a str>>) -> &'a str {
+    let text = text.trim_start();
+    if let Some(mut inner) = text.strip_prefix('{') {
+        loop {
+            inner = inner.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+            if inner.is_empty() || inner.starts_with('}') {
+                return inner.get(1..).unwrap_or_default();
+            }
+            inner = paths(inner, &mut prefix.clone(), found);
+            let end = inner.find([',', '}']).unwrap_or(inner.len());
+            inner = &inner[end..];
+        }
+    }
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '*').unwrap_or(text.len());
+    if end == 0 {
+        found.push(prefix.clone());
+        return text.get(1..).unwrap_or_default();
+    }
+    prefix.push(&text[..end]);
+    match text[end..].strip_prefix("::") {
+        Some(rest) => paths(rest, prefix, found),
+        None => {
+            found.push(prefix.clone());
+            &text[end..]
+        }
+    }
+}
+
+/// The deepest module on a path from `module`.
+fn target(module: &str, path: &[&str]) -> String {
+    let mut at: Vec<&str> = Vec::new();
+    if path[0] == "super" {
+        at = module.split('/').collect();
+    }
+    for (index, &segment) in path.iter().enumerate() {
+        match segment {
+            "crate" | "self" => {}
+            "super" => drop(at.pop()),
+            name => {
+                let folder = src().join(at.join("/")).join(name);
+                if folder.is_dir() || folder.with_extension("rs").exists() {
+                    at.push(name);
+                } else if at.is_empty() {
+                    return exported(name, &path[index..]);
+                } else {
+                    break;
+                }
+            }
+        }
+    }
+    at.join("/")
+}
+
+/// The module that an item of the crate's root comes from.
+fn exported(name: &str, path: &[&str]) -> String {
+    let root = code(&std::fs::read_to_string(src().join("lib.rs")).unwrap());
+    let mut found = Vec::new();
+    for (at, _) in root.match_indices("pub use ") {
+        paths(&root[at + "pub use ".len()..], &mut Vec::new(), &mut found);
+    }
+    let from = found.iter().find(|path| path.last() == Some(&name));
+    from.map_or_else(|| format!("lib/{}", path[0]), |from| from[0].to_owned())
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(sources(&path)),
+            false => files.extend(path.extension().is_some_and(|e| e == "rs").then_some(path)),
+        }
+    }
+    files
+}
