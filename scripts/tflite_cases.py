@@ -1,4 +1,4 @@
-"""Networks of one operator, drawn from a seed: shapes, paddings, strides, groups, broadcasting, scales, zero points.
+"""Networks of one operator, and of a few that make its shape, drawn from a seed: shapes, paddings, strides, groups, broadcasting, scales, zero points.
 
 Every function draws one network of its operator on activations of one type. `CASES` lists them with the types that
 they are drawn for.
@@ -470,10 +470,72 @@ def concatenation(d, dtype):
     return Builtin.CONCATENATION, made, inputs, [like(first)]
 
 
+def concatenation_scaled(d, dtype):
+    """Inputs of their own scales and zero points: LiteRT moves uint8 codes to those of the output."""
+    rest, axis = d.size(1, 3), d.pick(0, 1)
+    y = d.output(dtype)
+    inputs = []
+    for _ in range(d.size(1, 4)):
+        shape = [rest, rest]
+        shape[axis] = d.size(60, 120)
+        scale = d.pick(None, None, y.scales[0], y.scales[0] * np.float32(d.pick(0.5, 2, 1.5)))
+        inputs.append(d.input(dtype, shape, scale=scale, zero_point=d.pick(None, y.zero_points[0])))
+        inputs[-1].constant = len(inputs) > 1 and d.pick(False, False, True)
+    made = options("ConcatenationOptions", axis=d.pick(axis, axis - 2), fusedActivationFunction=FUSED.NONE)
+    return Builtin.CONCATENATION, made, inputs, [y]
+
+
 def reshape(d, dtype):
     x = d.input(dtype, [2, 3, 4])
     shape = d.pick([4, -1], [24], [1, 2, -1, 2], [-1])
     return Builtin.RESHAPE, options("ReshapeOptions", newShape=shape), [x, ints(shape)], [like(x)]
+
+
+def computed_shape(d, dtype):
+    """A RESHAPE to sizes that follow from those of its input."""
+    sizes = d.sizes(4, 1, 4)
+    x, kind = d.input(dtype, sizes), d.pick("int32", "int64")
+    number = getattr(schema.TensorType, kind.upper())
+    shape = Tensor(shape=[4], dtype=kind, source=(Builtin.SHAPE, options("ShapeOptions", outType=number), [x]))
+
+    def of(builtin, name, inputs, result, **fields):
+        return Tensor(shape=result, dtype=kind, source=(builtin, options(name, **fields), inputs))
+
+    def element(index):
+        masks = {"beginMask": 0, "endMask": 0, "ellipsisMask": 0, "newAxisMask": 0, "shrinkAxisMask": 1}
+        return of(Builtin.STRIDED_SLICE, "StridedSliceOptions", [shape, ints([index]), ints([index + 1]), ints([1])], [], **masks)
+
+    def gathered(*indices):
+        return of(Builtin.GATHER, "GatherOptions", [shape, ints(indices)], [len(indices)], axis=0, batchDims=0)
+
+    def product(of_list):
+        return of(Builtin.REDUCE_PROD, "ReducerOptions", [of_list, ints([0])], [], keepDims=False)
+
+    def packed(*values):
+        return of(Builtin.PACK, "PackOptions", list(values), [len(values)], valuesCount=len(values), axis=0)
+
+    def pair(name, x, y):
+        return of(getattr(Builtin, name.upper()), f"{name}Options", [x, y], [])
+
+    def wide(value):
+        return ints(value, kind)
+
+    last = sizes[3]
+    target = d.pick(
+        # Keras' Flatten.
+        lambda: packed(element(0), wide(-1)),
+        lambda: packed(element(0), wide(sizes[1] * sizes[2] * last)),
+        # A dense layer on several axes.
+        lambda: packed(product(gathered(0, 1, 2)), wide(last)),
+        lambda: of(Builtin.CONCATENATION, "ConcatenationOptions", [gathered(0, 2, 1), wide([last])], [4], axis=0),
+        # Sums and products of sizes.
+        lambda: packed(pair("Mul", element(1), element(2)), pair("Add", pair("Sub", element(0), wide(1)), wide(1)), wide(-1)),
+    )()
+    if kind == "int64":
+        # LiteRT reads shapes of 32 bits alone.
+        cast = options("CastOptions", inDataType=number, outDataType=schema.TensorType.INT32)
+        target = Tensor(shape=target.shape, dtype="int32", source=(Builtin.CAST, cast, [target]))
+    return Builtin.RESHAPE, options("ReshapeOptions", newShape=[]), [x, target], [like(x)]
 
 
 def squeeze(d, dtype):
@@ -690,7 +752,9 @@ CASES = [
     ("unpack", unpack, ALL, 4),
     ("gather", gather, ALL, 6),
     ("concatenation", concatenation, ALL, 4),
+    ("concatenation_scaled", concatenation_scaled, ["uint8"], 12),
     ("reshape", reshape, ALL, 2),
+    ("computed_shape", computed_shape, ALL, 8),
     ("squeeze", squeeze, ALL, 2),
     ("expand_dims", expand_dims, ALL, 3),
     ("transpose", transpose, ALL, 3),

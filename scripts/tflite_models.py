@@ -1,4 +1,4 @@
-"""TFLite files of one operator, and the runtimes that run them."""
+"""TFLite files of one operator or a few, and the runtimes that run them."""
 
 import os
 import pickle
@@ -23,9 +23,12 @@ BITS = {"int4": 4, "int2": 2}
 
 
 class Tensor:
-    """A tensor with its quantization; an output's shape is filled in by the first runtime that makes it."""
+    """A tensor with its quantization; an output's shape is filled in by the first runtime that makes it.
 
-    def __init__(self, codes=None, shape=None, dtype="int8", scales=None, zero_points=0, axis=None, constant=False):
+    One that another operator of the network makes has it as its `source`: builtin, options and inputs.
+    """
+
+    def __init__(self, codes=None, shape=None, dtype="int8", scales=None, zero_points=0, axis=None, constant=False, source=None):
         self.codes = None if codes is None else np.asarray(codes, DTYPES[dtype][1])
         self.shape = list(self.codes.shape if shape is None else shape)
         self.dtype = dtype
@@ -34,6 +37,7 @@ class Tensor:
         self.zero_points = [int(z) for z in np.broadcast_to(np.atleast_1d(zero_points), count)]
         self.axis = axis
         self.constant = constant
+        self.source = source
 
     def data(self):
         """The bytes of a constant: codes of 4 and 2 bits packed, the first in the low bits."""
@@ -47,29 +51,45 @@ class Tensor:
 
 
 def build(builtin, options, inputs, outputs, version=1):
-    """A model of one operator, as bytes. `options` is an options object of the schema, or None; an absent input is None."""
-    model, graph, op = schema.ModelT(), schema.SubGraphT(), schema.OperatorT()
-    model.version = 3
-    code = schema.OperatorCodeT()
-    code.builtinCode, code.deprecatedBuiltinCode, code.version = builtin, min(builtin, 127), version
-    model.operatorCodes = [code]
-    model.buffers = [schema.BufferT()]
-    graph.tensors, graph.inputs, graph.outputs, op.inputs, op.outputs = [], [], [], [], []
-    for tensor in inputs:
-        op.inputs.append(-1 if tensor is None else len(graph.tensors))
-        if tensor is not None:
-            if not tensor.constant:
-                graph.inputs.append(len(graph.tensors))
-            graph.tensors.append(_tensor(model, tensor, f"x{len(op.inputs) - 1}"))
-    for tensor in outputs:
-        op.outputs.append(len(graph.tensors))
-        graph.outputs.append(len(graph.tensors))
-        graph.tensors.append(_tensor(model, tensor, f"y{len(op.outputs) - 1}"))
-    op.opcodeIndex = 0
-    if options is not None:
-        name = type(options).__name__.removesuffix("T")
-        op.builtinOptionsType, op.builtinOptions = getattr(schema.BuiltinOptions, name), options
-    graph.operators = [op]
+    """A model of one operator, and of those that make its inputs, as bytes. `options` is an options object of the schema, or
+    None; an absent input is None."""
+    model, graph = schema.ModelT(), schema.SubGraphT()
+    model.version, model.operatorCodes, model.buffers = 3, [], [schema.BufferT()]
+    graph.tensors, graph.inputs, graph.outputs, graph.operators = [], [], [], []
+    numbers = {}
+
+    def add(tensor, name):
+        if tensor is None:
+            return -1
+        if id(tensor) in numbers:
+            return numbers[id(tensor)]
+        if tensor.source is not None:
+            operator(*tensor.source, [(tensor, name)], prefix=f"{name}_")
+            return numbers[id(tensor)]
+        if not tensor.constant:
+            graph.inputs.append(len(graph.tensors))
+        return append(tensor, name)
+
+    def append(tensor, name):
+        numbers[id(tensor)] = len(graph.tensors)
+        graph.tensors.append(_tensor(model, tensor, name))
+        return numbers[id(tensor)]
+
+    def operator(builtin, options, inputs, outputs, prefix="x", version=1):
+        op, code = schema.OperatorT(), schema.OperatorCodeT()
+        op.inputs = [add(tensor, f"{prefix}{index}") for index, tensor in enumerate(inputs)]
+        op.outputs = [append(tensor, name) for tensor, name in outputs]
+        code.builtinCode, code.deprecatedBuiltinCode, code.version = builtin, min(builtin, 127), version
+        op.opcodeIndex = len(model.operatorCodes)
+        model.operatorCodes.append(code)
+        if options is not None:
+            name = type(options).__name__.removesuffix("T")
+            op.builtinOptionsType, op.builtinOptions = getattr(schema.BuiltinOptions, name), options
+        graph.operators.append(op)
+        return op
+
+    made = operator(builtin, options, inputs, [(tensor, f"y{index}") for index, tensor in enumerate(outputs)], version=version)
+    graph.outputs = list(made.outputs)
     model.subgraphs = [graph]
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")

@@ -204,6 +204,30 @@ fn concatenation() {
     insta::assert_snapshot!(read(vec![x(&[1, 4]), other, y(&[1, 10])], operator), @"Concat(Concat { axis: 1, requantize: Requantize { scheme: Double, rule: Float64 } }) -> [1, 10]");
 }
 
+/// LiteRT moves uint8 codes to the scale of the output: those of one tensor once.
+#[test]
+fn concatenation_of_other_uint8_scales() {
+    let byte = |tensor: Tensor| Tensor { element: UINT8, zero_points: vec![128], ..tensor };
+    let operator = Operator::new(2, &[0, 1, 0], 2).with_options(10, [(0, Value::Int(1))]);
+    let same = Tensor { data: Some(vec![1, 2]), ..byte(Tensor::int8("same", &[1, 2], 0.25, 0)) };
+    let output = byte(Tensor::int8("y", &[1, 10], 0.25, 0));
+    let model = Model::new(vec![byte(x(&[1, 4])), same, output], vec![operator]);
+    let graph = read_tflite(&model.to_bytes(), "test").unwrap();
+    let name = |id: guardbit_graph::TensorId| graph.tensor(id).name.as_str();
+    let node = |node: &guardbit_graph::Node| {
+        let inputs: Vec<_> = node.inputs.iter().flatten().map(|&id| name(id)).collect();
+        format!("{} = {}({})", name(node.output), node.op.name(), inputs.join(", "))
+    };
+    insta::assert_snapshot!(graph.nodes().iter().map(node).collect::<Vec<_>>().join("\n"), @r"
+    x/moved = table(x, x/table)
+    y = concat(x/moved, same, x/moved)
+    ");
+    assert_eq!(
+        graph.interpret(&[&[128, 129, 255, 100]]).unwrap()[graph.outputs()[0].index()],
+        [128, 130, 255, 72, 1, 2, 128, 130, 255, 72]
+    );
+}
+
 #[test]
 fn pad_and_transpose() {
     let paddings = || Tensor::ints("paddings", &[0, 0, 1, 2]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use guardbit_frontends::{Profile, load_as, read_tflite_as};
 
-use super::writer::{INT16, Model, Operator, Tensor, Value};
+use super::writer::{INT16, Model, Operator, Tensor, UINT8, Value};
 
 /// The error of a network of one operator under a profile.
 #[track_caller]
@@ -84,6 +84,13 @@ fn profiles() {
         vec![x(&[4]), moved()],
         Operator::new(21, &[0], 1),
         "operator 0 (RELU6): TensorFlow Lite Micro does not move codes to another scale or zero point here",
+    );
+    let byte = |tensor: Tensor| Tensor { element: UINT8, zero_points: vec![128], ..tensor };
+    check(
+        Profile::Tflm,
+        vec![byte(x(&[4])), byte(moved())],
+        Operator::new(2, &[0], 1),
+        "operator 0 (CONCATENATION): TensorFlow Lite Micro does not move codes to another scale or zero point here",
     );
     check(
         Profile::Xnnpack,

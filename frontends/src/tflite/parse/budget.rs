@@ -4,7 +4,7 @@ use super::error::TfliteError;
 
 /// What a file may unfold to, so that a small file whose parts are used many times cannot exhaust memory.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     limit: usize,
     left: usize,
 }

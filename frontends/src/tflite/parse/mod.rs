@@ -14,6 +14,7 @@ mod options;
 mod schema;
 mod tensor;
 
+pub(crate) use budget::Budget;
 pub(crate) use builtin::{CUSTOM, describe};
 pub use error::{OperatorPlace, TfliteError};
 pub(crate) use flatbuffer::Field;

@@ -24,6 +24,8 @@ pub(crate) struct Network<'a> {
     pub damage: Option<TfliteError>,
     /// The names of all tensors.
     pub names: Names,
+    /// What the file may still unfold to.
+    pub budget: Budget,
 }
 
 /// One step of a network.
@@ -113,7 +115,8 @@ pub(crate) fn parse(file: &[u8]) -> Result<Network<'_>, TfliteError> {
     let inputs = walk.inputs()?;
     let (mut operators, mut outputs) = (Vec::new(), Vec::new());
     let read = walk.operators(&mut operators).and_then(|()| walk.outputs(&mut outputs));
-    Ok(Network { tensors: walk.tensors, inputs, operators, outputs, damage: read.err(), names: walk.names })
+    let Walk { tensors, names, budget, .. } = walk;
+    Ok(Network { tensors, inputs, operators, outputs, damage: read.err(), names, budget })
 }
 
 /// A walk half done.

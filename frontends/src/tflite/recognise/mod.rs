@@ -18,8 +18,8 @@ pub(crate) fn recognise(
     name: &str,
     profile: Profile,
 ) -> Result<Graph, TfliteError> {
-    let parse::Network { tensors, inputs, operators, outputs, damage, names } = network;
-    let mut network = Network::new(name, profile, tensors, names);
+    let parse::Network { tensors, inputs, operators, outputs, damage, names, budget } = network;
+    let mut network = Network::new(name, profile, tensors, names, budget);
     for &tensor in inputs.iter().chain(operators.iter().flat_map(|operator| &operator.outputs)) {
         network.name(tensor);
     }

@@ -5,6 +5,6 @@ mod policy;
 mod reader;
 
 pub(crate) use network::Network;
-pub(crate) use policy::Accumulator;
+pub(crate) use policy::{Accumulator, MICRO_MOVES_NOTHING};
 pub use policy::{Profile, TFLITE_POLICY, UnknownProfile};
 pub(crate) use reader::{NewNode, OperatorReader};

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use guardbit_graph::ops::Table;
 use guardbit_graph::{
     DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, Tensor, TensorId, TensorType,
     plain_name,
@@ -9,7 +10,7 @@ use guardbit_graph::{
 
 use super::policy::Profile;
 use super::reader::NewNode;
-use crate::tflite::parse::{self, Input, Names, OperatorPlace, TfliteError, Values};
+use crate::tflite::parse::{self, Budget, Input, Names, OperatorPlace, TfliteError, Values};
 
 /// A network half built.
 pub(crate) struct Network<'a> {
@@ -21,17 +22,20 @@ pub(crate) struct Network<'a> {
     /// The tensors of the graph that exist, by index in the file.
     ids: HashMap<usize, TensorId>,
     names: Names,
+    /// For what operators add beyond their outputs.
+    budget: Budget,
 }
 
 impl<'a> Network<'a> {
-    /// The network of the file called `name`, without any operator.
+    /// A network called `name` of these tensors of the file, without any operator.
     pub fn new(
         name: &str,
         profile: Profile,
         tensors: HashMap<usize, parse::Tensor<'a>>,
         names: Names,
+        budget: Budget,
     ) -> Self {
-        Self { profile, tensors, builder: GraphBuilder::new(name), ids: HashMap::new(), names }
+        Self { profile, tensors, builder: GraphBuilder::new(name), ids: HashMap::new(), names, budget }
     }
 
     /// A tensor of the file.
@@ -129,6 +133,26 @@ impl<'a> Network<'a> {
         let name = self.names.invent(&plain_name(&name), place.index);
         let output = OutputSpec { name, dtype, quantization };
         self.builder.node(op, &[Some(x)], output).map_err(|error| at(Some(place), error))
+    }
+
+    /// Adds a table of what becomes of each code of `x`, from the least one on, with the dtype and quantization of `like`.
+    pub fn table(
+        &mut self,
+        x: TensorId,
+        codes: Vec<i32>,
+        like: &TensorType,
+        place: &OperatorPlace,
+    ) -> Result<TensorId, TfliteError> {
+        self.budget.spend(codes.len())?;
+        let name = self.builder.tensor(x).name.clone();
+        let mut name = |suffix| self.names.invent(&plain_name(&format!("{name}/{suffix}")), place.index);
+        let (moved, table) = (name("moved"), name("table"));
+        let TensorType { dtype, quantization, .. } = like.clone();
+        let ty = TensorType { shape: vec![codes.len()], ..like.clone() };
+        let table = self.builder.constant(table, ty, codes).map_err(|error| at(Some(place), error))?;
+        let output = OutputSpec { name: moved, dtype, quantization };
+        let id = self.builder.node(Table {}, &[Some(x), Some(table)], output);
+        id.map_err(|error| at(Some(place), error))
     }
 
     /// Adds what makes the tensor `output` of the file, of type `ty`.

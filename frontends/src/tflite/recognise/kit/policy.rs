@@ -113,7 +113,7 @@ impl Profile {
         self.rounded(DOUBLE)
     }
 
-    /// CONCATENATION, which only copies: other scales than that of the output are refused.
+    /// CONCATENATION, whose inputs have the quantization of the output, or are moved to it before.
     pub(crate) fn concatenation(self) -> Requantize {
         self.rounded(DOUBLE)
     }
@@ -178,6 +178,10 @@ const DOUBLE_PRODUCT: Requantize =
 
 /// The float32 requantization of XNNPACK's 8-bit kernels.
 const XNNPACK: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
+
+/// Why an operator is refused that other runtimes move codes in.
+pub(crate) const MICRO_MOVES_NOTHING: &str =
+    "TensorFlow Lite Micro does not move codes to another scale or zero point here";
 
 /// The accumulator of CONV_2D with activations of 16 bits. Its other kernels have 32 bits, and that of
 /// DEPTHWISE_CONV_2D with activations of 16 bits has 64.

@@ -192,6 +192,11 @@ impl<'a> OperatorReader<'_, 'a> {
         self.network.before(x, op.into(), suffix, &self.place)
     }
 
+    /// Adds a table of what becomes of each code of `x`, from the least one on: codes of the output.
+    pub fn table(&mut self, x: TensorId, codes: Vec<i32>) -> Result<TensorId, TfliteError> {
+        self.network.table(x, codes, self.output, &self.place)
+    }
+
     /// Axes of a tensor of some rank, from 0; negative ones count from the end.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, TfliteError> {
         let from_start = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };

@@ -8,7 +8,7 @@ use guardbit_graph::ops::{
 };
 
 use crate::tflite::parse::{Field, TfliteError};
-use crate::tflite::recognise::kit::{NewNode, OperatorReader};
+use crate::tflite::recognise::kit::{MICRO_MOVES_NOTHING, NewNode, OperatorReader};
 
 pub(super) fn relu(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     Ok(NewNode { op: Relu { requantize: reader.profile().relu() }.into(), inputs: reader.one_input()? })
@@ -18,8 +18,7 @@ pub(super) fn relu6(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfli
     let inputs = reader.one_input()?;
     let same = inputs[0].is_none_or(|x| reader.tensor(x).ty.quantization == reader.output.quantization);
     if reader.profile().is_micro() && !same {
-        return Err(reader
-            .error("TensorFlow Lite Micro does not move codes to another scale or zero point here".into()));
+        return Err(reader.error(MICRO_MOVES_NOTHING.into()));
     }
     Ok(NewNode { op: Relu6 { requantize: reader.profile().relu() }.into(), inputs })
 }

@@ -1,10 +1,12 @@
 //! RESHAPE, SQUEEZE, EXPAND_DIMS, CONCATENATION, PAD, PADV2, MIRROR_PAD, TRANSPOSE, TILE, REVERSE_V2 and CAST.
 
-use guardbit_graph::Activation;
+use std::collections::HashMap;
+
 use guardbit_graph::ops::{Cast, Concat, MirrorPad, Pad, Reshape, Reverse, Tile, Transpose};
+use guardbit_graph::{Activation, DType, TensorId, TensorType};
 
 use crate::tflite::parse::{Field, TfliteError};
-use crate::tflite::recognise::kit::{NewNode, OperatorReader};
+use crate::tflite::recognise::kit::{MICRO_MOVES_NOTHING, NewNode, OperatorReader};
 
 pub(super) fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     reader.expect_inputs(1, 2)?;
@@ -42,15 +44,43 @@ pub(super) fn concatenation(reader: &mut OperatorReader<'_, '_>) -> Result<NewNo
     let axis: i32 = options.scalar(Field(0, "ConcatenationOptions.axis"), 0)?;
     let axis = reader.axis(axis.into(), reader.output.shape.len())?;
     let inputs = (0..reader.inputs.len()).map(|index| reader.input(index).map(Some));
-    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-    // The runtime refuses other int8 inputs, and rescales other uint8 inputs in float.
-    let types = inputs.iter().flatten().map(|&id| reader.tensor(id));
-    if let Some(other) = types.into_iter().find(|tensor| tensor.ty.quantization != reader.output.quantization)
-    {
-        let name = &other.name;
-        return Err(reader.error(format!("tensor `{name}` must have the scale and zero point of the output")));
+    let mut inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    let mut known = HashMap::new();
+    for input in inputs.iter_mut().flatten() {
+        let x = *input;
+        if reader.tensor(x).ty.quantization != reader.output.quantization {
+            *input = match known.get(&x) {
+                Some(&moved) => moved,
+                None => moved(reader, x)?,
+            };
+            known.insert(x, *input);
+        }
     }
     Ok(NewNode { op: Concat { axis, requantize: reader.profile().concatenation() }.into(), inputs })
+}
+
+/// The codes of `x` under the scale and zero point of the output. LiteRT moves those of 8 bits without a sign, in float32
+/// (`ConcatenationWithScaling`), and refuses any others.
+fn moved(reader: &mut OperatorReader<'_, '_>, x: TensorId) -> Result<TensorId, TfliteError> {
+    let single = |ty: &TensorType| {
+        let quantization = ty.quantization.clone().filter(|_| ty.dtype == DType::UInt8)?;
+        quantization.axis().is_none().then_some((quantization.scale(0), quantization.zero_point(0)))
+    };
+    let tensor = reader.tensor(x);
+    let (Some((from, from_zero)), Some((to, to_zero))) = (single(&tensor.ty), single(reader.output)) else {
+        let problem = format!("tensor `{}` must have the scale and zero point of the output", tensor.name);
+        return Err(reader.error(problem));
+    };
+    if reader.profile().is_micro() {
+        return Err(reader.error(MICRO_MOVES_NOTHING.into()));
+    }
+    let scale = from * (1.0 / to);
+    let bias = -(from_zero as f32) * scale;
+    let code = |code: u8| {
+        let rounded = (f32::from(code) * scale + bias).round() as i32;
+        rounded.saturating_add(to_zero).clamp(0, u8::MAX.into())
+    };
+    reader.table(x, (0..=u8::MAX).map(code).collect())
 }
 
 pub(super) fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
