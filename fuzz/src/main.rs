@@ -1,4 +1,5 @@
-//! Fuzz targets: one per reader of a file format, and one for what follows accepted inputs.
+//! Fuzz targets: one per reader of a file format, one per floor of a reader that has floors, and one for
+//! what follows accepted inputs.
 //!
 //! A target takes any bytes and must come back: with a result or an error, soon, within little memory, and with an
 //! error message that a terminal can show. Each is a file in `targets/` and a line below; `cargo test` runs each for a
@@ -60,6 +61,9 @@ macro_rules! targets {
 
 targets! {
     tflite
+    tflite_parse
+    tflite_normalise
+    tflite_recognise
     onnx
     graph
     accelerator

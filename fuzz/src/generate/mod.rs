@@ -2,6 +2,8 @@
 
 mod accelerator;
 mod network;
+mod tflite;
 
 pub(crate) use accelerator::accelerator;
 pub(crate) use network::network;
+pub(crate) use tflite::{lists, operators};

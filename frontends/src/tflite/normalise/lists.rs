@@ -12,7 +12,7 @@ pub(super) struct Integers {
     values: Vec<i64>,
 }
 
-/// Inputs of an operator that makes a list.
+/// Values of a list, and inputs of an operator that makes one: as many as paddings of all axes are.
 const MOST: usize = 2 * MAX_AXES;
 
 impl Integers {
@@ -29,8 +29,11 @@ impl Integers {
         (count == Some(self.values.len())).then_some(Self { shape, ..self })
     }
 
-    /// Makes `tensor` a constant of these values, if its type holds them.
+    /// Makes `tensor` a constant of these values, if they are few and its type holds them.
     pub fn store(&self, tensor: &mut Tensor<'_>) -> bool {
+        if self.values.len() > MOST {
+            return false;
+        }
         let bytes = match tensor.ty() {
             Ok(TensorType { shape, dtype: DType::Int32, quantization: None }) if *shape == self.shape => {
                 let narrow = |&value| i32::try_from(value).ok().map(i32::to_le_bytes);
@@ -49,7 +52,7 @@ impl Operands<'_, '_> {
     /// The type of an input.
     fn ty(&self, index: usize) -> Option<&TensorType> {
         match self.inputs.get(index)? {
-            Input::Tensor(tensor) => self.network.tensors[tensor].ty().ok(),
+            Input::Constant(tensor) | Input::Written(tensor) => self.network.tensors[tensor].ty().ok(),
             _ => None,
         }
     }
@@ -57,7 +60,11 @@ impl Operands<'_, '_> {
     /// The values of an input that is a constant of integers.
     fn integers(&self, index: usize) -> Option<Integers> {
         let ty = self.ty(index).filter(|ty| ty.quantization.is_none())?;
-        let tensor = self.inputs[index].tensor()?;
+        let tensor = match self.inputs[index] {
+            Input::Constant(tensor) => tensor,
+            Input::Written(tensor) if self.computed.contains(&tensor) => tensor,
+            _ => return None,
+        };
         Integers::list(self.network.tensors[&tensor].integers().ok()??).with_shape(ty.shape.clone())
     }
 

@@ -9,6 +9,8 @@
 mod lists;
 mod strided;
 
+use std::collections::HashSet;
+
 use crate::tflite::parse::{Input, Network, Operator};
 
 use lists::Integers;
@@ -40,28 +42,31 @@ pub(crate) fn operators() -> impl Iterator<Item = &'static str> {
 
 /// Computes what depends on constants alone, except outputs of the network.
 pub(crate) fn normalise(network: &mut Network<'_>) {
-    let operators = std::mem::take(&mut network.operators);
-    for operator in operators {
-        if !folded(network, &operator) {
-            network.operators.push(operator);
+    let outputs: HashSet<_> = network.outputs.iter().copied().collect();
+    let mut computed = HashSet::new();
+    for operator in std::mem::take(&mut network.operators) {
+        match operator.outputs[..] {
+            [output] if !outputs.contains(&output) && folded(network, &operator, output, &computed) => {
+                computed.insert(output);
+            }
+            _ => network.operators.push(operator),
         }
     }
 }
 
-/// Makes the output of `operator` a constant, if it can be computed.
-fn folded(network: &mut Network<'_>, operator: &Operator<'_>) -> bool {
+/// Makes `output` of `operator` a constant, if it can be computed.
+fn folded(
+    network: &mut Network<'_>,
+    operator: &Operator<'_>,
+    output: usize,
+    computed: &HashSet<usize>,
+) -> bool {
     let Some(&(_, fold)) = FOLDS.iter().find(|(name, _)| *name == operator.place().name) else {
         return false;
     };
-    let (&[output], Ok(inputs), None) = (&operator.outputs[..], operator.inputs(), operator.twice) else {
-        return false;
-    };
-    if network.outputs.contains(&output) {
-        return false;
-    }
-    let Some(values) = fold(&Operands { network, operator, inputs }) else { return false };
-    let Some(tensor) = network.tensors.get_mut(&output) else { return false };
-    values.store(tensor)
+    let (Ok(inputs), None) = (operator.inputs(), operator.twice) else { return false };
+    let Some(values) = fold(&Operands { network, operator, inputs, computed }) else { return false };
+    network.tensors.get_mut(&output).is_some_and(|tensor| values.store(tensor))
 }
 
 /// What the function of an operator works with.
@@ -69,4 +74,6 @@ struct Operands<'n, 'a> {
     network: &'n Network<'a>,
     operator: &'n Operator<'a>,
     inputs: &'n [Input],
+    /// The tensors that were computed before.
+    computed: &'n HashSet<usize>,
 }

@@ -50,8 +50,10 @@ pub(crate) struct Operator<'a> {
 pub(crate) enum Input {
     /// Left out.
     Absent,
-    /// A constant, or what an input or an earlier operator has written.
-    Tensor(usize),
+    /// A constant, which neither an input nor an earlier operator has written.
+    Constant(usize),
+    /// What an input or an earlier operator has written.
+    Written(usize),
     /// Neither a constant nor written before.
     Unwritten(usize),
 }
@@ -61,7 +63,7 @@ impl Input {
     pub fn tensor(self) -> Option<usize> {
         match self {
             Self::Absent => None,
-            Self::Tensor(tensor) | Self::Unwritten(tensor) => Some(tensor),
+            Self::Constant(tensor) | Self::Written(tensor) | Self::Unwritten(tensor) => Some(tensor),
         }
     }
 }
@@ -108,7 +110,8 @@ pub(crate) fn parse(file: &[u8]) -> Result<Network<'_>, TfliteError> {
         subgraph: SubGraph(subgraph),
         budget: Budget::for_file(file.len()),
         tensors: HashMap::new(),
-        defined: HashSet::new(),
+        written: HashSet::new(),
+        read: HashSet::new(),
         names: Names::default(),
     };
     walk.reserve_names()?;
@@ -126,8 +129,10 @@ struct Walk<'a> {
     subgraph: SubGraph<'a>,
     budget: Budget,
     tensors: HashMap<usize, Tensor<'a>>,
-    /// The tensors that have their values by now.
-    defined: HashSet<usize>,
+    /// The tensors that inputs and operators have written by now.
+    written: HashSet<usize>,
+    /// The constants that operators have read by now.
+    read: HashSet<usize>,
     names: Names,
 }
 
@@ -168,7 +173,7 @@ impl<'a> Walk<'a> {
         let mut inputs = Vec::new();
         for index in indices(self.subgraph.inputs()?) {
             let tensor = self.tensor(index)?;
-            if !self.defined.insert(tensor) {
+            if !self.written.insert(tensor) {
                 return Err(TfliteError::written_twice(None, &self.tensors[&tensor].name));
             }
             inputs.push(tensor);
@@ -211,7 +216,7 @@ impl<'a> Walk<'a> {
         for output in indices(outputs) {
             let output = self.tensor(output)?;
             self.budget.spend(self.tensors[&output].scales())?;
-            if !self.defined.insert(output) {
+            if self.read.contains(&output) || !self.written.insert(output) {
                 operator.twice.get_or_insert(output);
             }
             operator.outputs.push(output);
@@ -225,16 +230,17 @@ impl<'a> Walk<'a> {
             return Ok(Input::Absent);
         }
         let index = self.tensor(index)?;
-        if self.defined.contains(&index) {
-            return Ok(Input::Tensor(index));
+        if self.written.contains(&index) {
+            return Ok(Input::Written(index));
         }
         let tensor = &self.tensors[&index];
         if matches!(tensor.data(), Ok(None)) {
             return Ok(Input::Unwritten(index));
         }
-        self.budget.spend(tensor.stored_values())?;
-        self.defined.insert(index);
-        Ok(Input::Tensor(index))
+        if self.read.insert(index) {
+            self.budget.spend(tensor.stored_values())?;
+        }
+        Ok(Input::Constant(index))
     }
 
     fn outputs(&mut self, read: &mut Vec<usize>) -> Result<(), TfliteError> {

@@ -1,0 +1,72 @@
+//! The lower floors apart, for fuzzing: what a whole reading does of them depends on the operators of a file.
+
+use super::parse::{self, Field, Input, Options, TfliteError};
+use super::{normalise, parse::Tensor};
+
+/// Describes a file and reads every part of the description: all that is wrong.
+pub fn parse(file: &[u8]) -> Vec<TfliteError> {
+    let network = match parse::parse(file) {
+        Ok(network) => network,
+        Err(error) => return vec![error],
+    };
+    let mut wrong: Vec<_> = network.damage.into_iter().collect();
+    for tensor in network.tensors.values() {
+        wrong.extend(read(tensor).err());
+        wrong.extend(tensor.integers().err());
+        wrong.extend(tensor.narrow().err());
+    }
+    for operator in &network.operators {
+        let known = |input: &Input| input.tensor().is_none_or(|tensor| network.tensors.contains_key(&tensor));
+        match operator.inputs() {
+            Ok(inputs) => assert!(inputs.iter().all(known), "an operand is described"),
+            Err(error) => wrong.push(error),
+        }
+        assert!(operator.outputs.iter().all(|output| network.tensors.contains_key(output)));
+        // One number at most is that of the operator's options.
+        let options = (0..=u8::MAX).find_map(|number| operator.options(number).ok());
+        wrong.extend(options.and_then(|options| every_field(&options).err()));
+    }
+    wrong
+}
+
+fn read(tensor: &Tensor<'_>) -> Result<(), TfliteError> {
+    tensor.is_real()?;
+    tensor.output_type()?;
+    if let Some(data) = tensor.data()? {
+        tensor.values(data)?;
+    }
+    Ok(())
+}
+
+fn every_field(options: &Options<'_>) -> Result<(), TfliteError> {
+    for slot in 0..16 {
+        let field = Field(slot, "field");
+        options.scalar::<f32>(field, 0.0)?;
+        options.flag(field, false)?;
+        options.size(field, 0)?;
+        options.padding(field)?;
+        options.activation(field)?;
+        options.integers(field)?;
+    }
+    Ok(())
+}
+
+/// The lists that are computed of a file: their shapes and values.
+///
+/// # Errors
+/// What is wrong with the file as a whole.
+pub fn normalise(file: &[u8]) -> Result<Vec<(Vec<usize>, Vec<i64>)>, TfliteError> {
+    let mut network = parse::parse(file)?;
+    let outputs = |network: &parse::Network<'_>| -> Vec<usize> {
+        network.operators.iter().flat_map(|operator| operator.outputs.clone()).collect()
+    };
+    let before = outputs(&network);
+    normalise::normalise(&mut network);
+    let after: std::collections::HashSet<_> = outputs(&network).into_iter().collect();
+    let mut computed = Vec::new();
+    for tensor in before.iter().filter(|tensor| !after.contains(tensor)).map(|tensor| &network.tensors[tensor]) {
+        let values = tensor.integers()?;
+        computed.push((tensor.ty()?.shape.clone(), values.expect("a computed list is a constant")));
+    }
+    Ok(computed)
+}

@@ -1,0 +1,16 @@
+//! The middle floor of the reader of `.tflite` files: lists that are computed when a file is read.
+
+use guardbit_frontends::tflite::floors;
+
+use crate::{generate, message};
+
+pub(crate) fn run(bytes: &[u8]) {
+    match floors::normalise(&generate::lists(bytes)) {
+        Ok(computed) => {
+            for (shape, values) in computed {
+                assert_eq!(shape.iter().product::<usize>(), values.len(), "a value for every element");
+            }
+        }
+        Err(error) => message::check(error),
+    }
+}
