@@ -1,7 +1,12 @@
 //! The lower floors apart, for fuzzing: what a whole reading does of them depends on the operators of a file.
 
-use super::parse::{self, Field, Input, Options, TfliteError};
-use super::{normalise, parse::Tensor};
+use std::collections::HashSet;
+
+use super::normalise;
+use super::parse::{self, Field, Input, Options, Tensor, TfliteError};
+
+/// The shape and the values of a list.
+pub type List = (Vec<usize>, Vec<i64>);
 
 /// Describes a file and reads every part of the description: all that is wrong.
 pub fn parse(file: &[u8]) -> Vec<TfliteError> {
@@ -51,18 +56,18 @@ fn every_field(options: &Options<'_>) -> Result<(), TfliteError> {
     Ok(())
 }
 
-/// The lists that are computed of a file: their shapes and values.
+/// The lists that are computed of a file.
 ///
 /// # Errors
 /// What is wrong with the file as a whole.
-pub fn normalise(file: &[u8]) -> Result<Vec<(Vec<usize>, Vec<i64>)>, TfliteError> {
+pub fn normalise(file: &[u8]) -> Result<Vec<List>, TfliteError> {
     let mut network = parse::parse(file)?;
     let outputs = |network: &parse::Network<'_>| -> Vec<usize> {
         network.operators.iter().flat_map(|operator| operator.outputs.clone()).collect()
     };
     let before = outputs(&network);
     normalise::normalise(&mut network);
-    let after: std::collections::HashSet<_> = outputs(&network).into_iter().collect();
+    let after: HashSet<_> = outputs(&network).into_iter().collect();
     let mut computed = Vec::new();
     for tensor in before.iter().filter(|tensor| !after.contains(tensor)).map(|tensor| &network.tensors[tensor]) {
         let values = tensor.integers()?;
